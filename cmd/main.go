@@ -1,0 +1,70 @@
+// Package cmd is the command line: one file a command, each an Options struct
+// that flags fill and a run function that works on it. It is the only package
+// that prints, reads arguments, the environment or the clock, and the only
+// one that knows exit codes.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes. There are no others, except that an interrupt ends with 130.
+const (
+	exitDone        = 0   // the command did its work
+	exitCheckFailed = 1   // it did, and a check did not hold
+	exitNotDone     = 2   // it could not do its work: usage, unreadable input, bad policy
+	exitInterrupted = 130 // Ctrl-C
+)
+
+// Main runs the command line and returns the process's exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// A closed pipe is an error to handle, not a death: see exitCode.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	sys := newSystem(stdin, stdout, stderr)
+	done := make(chan error, 1)
+	go func() { done <- execute(sys, args) }()
+	select {
+	case err := <-done:
+		if ferr := sys.out.close(); err == nil {
+			err = ferr
+		}
+		return exitCode(stderr, err)
+	case <-ctx.Done():
+		sys.out.close() // whole lines only
+		sys.removeUnfinished()
+		return exitInterrupted
+	}
+}
+
+// errCheckFailed is wrapped by errors that mean: the work was done and a
+// check did not hold.
+var errCheckFailed = errors.New("a check did not hold")
+
+// exitCode is the one place where errors become messages and exit codes.
+func exitCode(stderr io.Writer, err error) int {
+	if err == nil || isClosedPipe(err) {
+		return exitDone
+	}
+	var told *toldError
+	if !errors.As(err, &told) {
+		fmt.Fprintf(stderr, "ctxkit: %s\n", oneLine(err.Error()))
+	}
+	if errors.Is(err, errCheckFailed) {
+		return exitCheckFailed
+	}
+	return exitNotDone
+}
+
+// toldError is an error whose message has been printed already.
+type toldError struct{ err error }
+
+func (e *toldError) Error() string { return e.err.Error() }
+func (e *toldError) Unwrap() error { return e.err }

@@ -1,0 +1,14 @@
+//go:build !windows
+
+package cmd
+
+import (
+	"errors"
+	"io"
+	"syscall"
+)
+
+// isClosedPipe reports whether nobody reads the output any more: `| head -1`.
+func isClosedPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}

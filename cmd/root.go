@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// execute runs one command line.
+func execute(sys *system, args []string) error {
+	root := newRoot(sys)
+	root.SetArgs(args)
+	root.SetIn(sys.in)
+	root.SetOut(sys.out)
+	root.SetErr(sys.err)
+	return root.Execute()
+}
+
+const longRoot = `ctxkit replays recorded coding-agent sessions through context-compaction
+policies, offline: what would the model have seen?
+
+A replay is off-policy: the recorded messages are given, only what the model
+would have been shown changes; it cannot know what the model would have
+answered had it seen less.`
+
+func newRoot(sys *system) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ctxkit",
+		Short:         "Replay coding-agent sessions through context-compaction policies",
+		Long:          longRoot,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	group(root)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelp(root))
+	root.AddCommand(
+		newVersion(sys),
+	)
+	return root
+}
+
+// group makes cmd a command that only holds others: run by itself it shows
+// its help, given an unknown word it names the nearest.
+func group(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args[0])
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q: %s", word, suggestion(word, names, "run `"+cmd.CommandPath()+" --help` for the list"))
+}
+
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || c == nil {
+				return unknownCommand(root, strings.Join(args, " "))
+			}
+			if len(rest) > 0 {
+				return unknownCommand(c, rest[0])
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
+}
+
+// flagError turns pflag's errors into one clear line each.
+func flagError(cmd *cobra.Command, err error) error {
+	see := "run `" + cmd.CommandPath() + " --help` for the list"
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			return fmt.Errorf("unknown flag -%s: %s", name, see)
+		}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		return fmt.Errorf("unknown flag --%s: %s", name, suggestion("--"+name, names, see))
+	}
+	var missing *pflag.ValueRequiredError
+	if errors.As(err, &missing) {
+		return fmt.Errorf("flag --%s needs a value: %s", missing.GetFlag().Name, missing.GetFlag().Usage)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("flag --%s: %q is not a value for it: %s", invalid.GetFlag().Name, invalid.GetValue(), invalid.GetFlag().Usage)
+	}
+	return err
+}
