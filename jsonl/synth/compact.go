@@ -1,0 +1,331 @@
+package synth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// prepare does what is due before a request: clear old tool results, then
+// compact. Both look at the context as it was before either.
+func (c *Client) prepare() {
+	if c.agent != "" {
+		return
+	}
+	c.microcompact()
+	if !c.opt.NoAutocompact && c.lastTotal > 0 && c.used() >= c.v.threshold(c.opt.Window) {
+		c.compact("auto", "", 0)
+	}
+	c.lost = ""
+}
+
+// lose decides whether the last result of m, n tokens long, is lost because
+// the client compacts as soon as it is there.
+func (c *Client) lose(m *response, n int) bool {
+	return m.open == 0 && c.agent == "" && !c.opt.NoAutocompact && c.v.in(v21(17), v21(50)) &&
+		c.used()+n >= c.v.threshold(c.opt.Window) && c.chance(c.opt.Lost)
+}
+
+func (c *Client) logicalParent() string { return c.leaf }
+
+// What a microcompaction of version 2.1.19 keeps and asks for.
+const (
+	microTarget  = 40000 // estimated tokens of results to leave
+	microSavings = 20000 // estimated tokens it must save
+	microKeep    = 3     // newest results never cleared
+)
+
+// microcompact clears the oldest tool results by size.
+func (c *Client) microcompact() {
+	if c.opt.NoMicrocompact || !c.v.microcompact() || c.lastTotal < c.v.warning(c.opt.Window) {
+		return
+	}
+	var live []int
+	total := 0
+	for i := range c.items {
+		if c.items[i].id != "" {
+			live = append(live, i)
+			total += c.items[i].est
+		}
+	}
+	slices.SortStableFunc(live, func(a, b int) int { return c.items[a].call - c.items[b].call })
+	saved := 0
+	var marked []int
+	for _, i := range live[:max(0, len(live)-microKeep)] {
+		if total-saved > microTarget {
+			marked = append(marked, i)
+			saved += c.items[i].est
+		}
+	}
+	if saved < microSavings {
+		return
+	}
+	ids := make([]string, len(marked))
+	for n, i := range marked {
+		it := &c.items[i]
+		ids[n] = it.id
+		stub := "<persisted-output>Tool result saved to: " + c.resultPath(it.id) + "\n\nUse Read to view</persisted-output>"
+		if w := milli(stub, c.truth.tool) + resultFrame; it.est > 0 {
+			c.sum += w - it.weight
+			it.weight = w
+		}
+		it.id = ""
+	}
+	var before int64
+	for i := range slices.Min(marked) {
+		before += c.items[i].weight
+	}
+	c.cached = min(c.cached, before)
+	c.pass(20, 200)
+	c.stats.Microcompacts++
+	uuid := c.uuid()
+	o := c.head("system", c.leaf).str("subtype", "microcompact_boundary").str("content", "Context microcompacted").bool("isMeta", false)
+	c.mark(uuid)
+	o.str("level", "info").obj("microcompactMetadata").str("trigger", "auto").num("preTokens", total).num("tokensSaved", saved)
+	o.strs("compactedToolIds", ids).arr("clearedAttachmentUUIDs").closeArr().close()
+	c.end(uuid)
+}
+
+// resultPath is where the client leaves a large result.
+func (c *Client) resultPath(id string) string {
+	return c.folder() + "/" + c.session + "/tool-results/" + id + ".txt"
+}
+
+// folder is where the client keeps the project's sessions.
+func (c *Client) folder() string {
+	dashed := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, c.opt.Project)
+	return "/home/dev/.claude/projects/" + dashed
+}
+
+// Compact is the user's own /compact. An empty summary is made from what was
+// said. keep is how many of the last blocks stay as they are, or a few more
+// where these would begin in the middle of a message (2.1.210 on).
+func (c *Client) Compact(summary string, keep int) { c.compact("manual", summary, keep) }
+
+func (c *Client) compact(trigger, summary string, keep int) {
+	pre := c.used()
+	asked := c.now
+	if summary == "" {
+		summary = c.summarise()
+	}
+	opening := "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\n"
+	if !c.v.boundary() {
+		opening = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\n"
+	}
+	text := opening + summary
+	if c.v.boundary() {
+		text += "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: " + c.folder() + "/" + c.session + ".jsonl"
+	}
+	if trigger == "auto" {
+		text += "\n" + c.v.resume()
+	}
+	c.pass(36000, 127000)
+	c.stats.Compactions++
+	anchor := c.uuid()
+	from := len(c.items)
+	if c.v.preserved() && keep > 0 {
+		for from = max(0, from-keep); from > 0 && !c.items[from].opens; {
+			from--
+		}
+	}
+	kept := slices.Clone(c.items[from:])
+	restored := c.restored()
+
+	parent := ""
+	if c.v.boundary() {
+		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
+	}
+	o := c.head("user", parent)
+	o.obj("message").str("role", "user").str("content", text).close()
+	if c.v.boundary() {
+		o.bool("isVisibleInTranscriptOnly", true)
+	}
+	o.bool("isCompactSummary", true)
+	c.mark(anchor)
+	c.end(anchor)
+
+	raw := c.stats.RawTokens
+	c.items, c.sum, c.cached, c.lastTotal, c.tail = c.items[:0], 0, 0, 0, 0
+	c.text(anchor, text)
+	for _, it := range kept {
+		c.add(it)
+	}
+	if trigger == "manual" { // its lines keep the time at which it was asked for
+		done := c.now
+		c.now = asked
+		c.commandLines("compact")
+		c.now = done.Add(50 * time.Millisecond)
+		c.localLine("<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m</local-command-stdout>")
+	}
+	c.restore(restored)
+	c.stats.RawTokens = raw
+	c.reads = slices.Clone(restored)
+}
+
+func (c *Client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []File, took int) string {
+	uuid := c.uuid()
+	o := c.head("boundary", "").str("subtype", "compact_boundary").str("content", "Conversation compacted")
+	if !c.v.preserved() {
+		o.bool("isMeta", false)
+	}
+	if !c.v.tailEnvelope() {
+		c.mark(uuid)
+	}
+	o.str("level", "info").obj("compactMetadata").str("trigger", trigger).num("preTokens", pre)
+	if c.v.postTokens() {
+		post := tokens(milli(text, c.prose) + messageFrame)
+		for _, f := range restored {
+			post += tokens(milli(f.Content, c.truth.tool))
+		}
+		o.num("postTokens", post)
+		if c.v.preserved() {
+			o.num("cumulativeDroppedTokens", pre-post)
+		}
+		o.num("durationMs", took)
+	}
+	if len(kept) > 0 {
+		var lines []string
+		for _, it := range kept {
+			if len(lines) == 0 || lines[len(lines)-1] != it.line {
+				lines = append(lines, it.line)
+			}
+		}
+		o.obj("preservedSegment").str("headUuid", lines[0]).str("anchorUuid", anchor).str("tailUuid", lines[len(lines)-1]).close()
+		o.obj("preservedMessages").str("anchorUuid", anchor).strs("uuids", lines).strs("allUuids", lines).close()
+	}
+	o.close()
+	if c.v.tailEnvelope() {
+		c.mark(uuid)
+	}
+	return c.end(uuid)
+}
+
+const (
+	restoreFiles = 5
+	restoreChars = 20000 // 5,000 estimated tokens
+)
+
+// restored are the files that the client shows again after a compaction,
+// newest first.
+func (c *Client) restored() []File {
+	var out []File
+	for i := len(c.reads) - 1; i >= 0 && len(out) < restoreFiles; i-- {
+		f := c.reads[i]
+		if c.v.attachments() && len(f.Content) > restoreChars/2 {
+			f.Content = "" // only named
+		}
+		if len(f.Content) > restoreChars {
+			f.Content = f.Content[:strings.LastIndexByte(f.Content[:restoreChars], '\n')+1]
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// restore puts the files back into the context: as attachments where the
+// version writes them, unseen before.
+func (c *Client) restore(files []File) {
+	for _, f := range files {
+		if !c.v.attachments() {
+			c.add(item{weight: milli(numbered(f, c.v), c.truth.tool) + resultFrame})
+			continue
+		}
+		short := strings.TrimPrefix(f.Path, c.opt.Project+"/")
+		o := c.note.reset().open()
+		rendered := ""
+		if f.Content == "" {
+			o.str("type", "compact_file_reference").str("filename", f.Path).str("displayPath", short)
+		} else {
+			o.str("type", "file").str("filename", f.Path).raw("content", fileJSON(f)).str("displayPath", short)
+			rendered = numbered(f, c.v)
+		}
+		c.attach(o.close().b, rendered)
+	}
+	if c.v.attachments() {
+		c.listings(true)
+	}
+}
+
+// fileJSON is what the client keeps of a Read.
+func fileJSON(f File) []byte {
+	var o object
+	o.open().str("type", "text").obj("file").str("filePath", f.Path).str("content", f.Content)
+	return o.num("numLines", f.Lines).num("startLine", f.Start).num("totalLines", f.Total).close().close().b
+}
+
+// numbered is how Read shows a file.
+func numbered(f File, v release) string {
+	var b strings.Builder
+	b.Grow(len(f.Content) + f.Lines*10)
+	n := f.Start
+	for line := range strings.SplitSeq(f.Content, "\n") {
+		if n > f.Start {
+			b.WriteByte('\n')
+		}
+		if v.tabNumbers() {
+			fmt.Fprintf(&b, "%d\t%s", n, line)
+		} else {
+			fmt.Fprintf(&b, "%6d→%s", n, line)
+		}
+		n++
+	}
+	return b.String()
+}
+
+// summarise writes the summary of nine sections from what was said and read.
+func (c *Client) summarise() string {
+	var b strings.Builder
+	section := func(n int, title string, lines ...string) {
+		fmt.Fprintf(&b, "%d. %s:\n", n, title)
+		if len(lines) == 0 {
+			lines = []string{"N/A"}
+		}
+		for _, l := range lines {
+			fmt.Fprintf(&b, "   %s\n", l)
+		}
+		b.WriteByte('\n')
+	}
+	if !c.v.postTokens() {
+		b.WriteString("Analysis:\nGoing through the conversation in order:\n\n")
+		for i, p := range c.heard {
+			fmt.Fprintf(&b, "%d. The user asked: %s\n", i+1, strings.ReplaceAll(p, "\n", " "))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("Summary:\n")
+	asked := make([]string, len(c.heard))
+	for i, p := range c.heard {
+		asked[i] = "- \"" + strings.ReplaceAll(p, "\n", " ") + "\""
+	}
+	var files []string
+	for i := len(c.reads) - 1; i >= 0; i-- {
+		f := c.reads[i]
+		files = append(files, "- `"+strings.TrimPrefix(f.Path, c.opt.Project+"/")+"`")
+		files = append(files, "  - read most recently from line "+fmt.Sprint(f.Start), "  ```", "  "+strings.Join(firstLines(f.Content, 12), "\n     "), "  ```")
+	}
+	last := ""
+	if len(c.heard) > 0 {
+		last = strings.ReplaceAll(c.heard[len(c.heard)-1], "\n", " ")
+	}
+	section(1, "Primary Request and Intent", asked...)
+	section(2, "Key Technical Concepts", "- Go services, table-driven tests, transactional outbox", "- Reservation, allocation and shipment of stock")
+	section(3, "Files and Code Sections", files...)
+	section(4, "Errors and fixes", "- Failing tests were read to the end before anything was changed.")
+	section(5, "Problem Solving", strings.ReplaceAll(c.said, "\n", " "))
+	section(6, "All user messages", asked...)
+	section(7, "Pending Tasks")
+	section(8, "Current Work", "The last request was: "+last)
+	section(9, "Optional Next Step", "Continue with \""+last+"\".")
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func firstLines(s string, n int) []string {
+	lines := strings.SplitN(s, "\n", n+1)
+	return lines[:min(n, len(lines))]
+}

@@ -1,0 +1,144 @@
+package synth
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// Sample is one file of testdata/sessions.
+type Sample struct {
+	Path string // slash-separated, relative to the folder
+	Data []byte
+}
+
+// fixture is one session of the samples, with what it shows.
+type fixture struct {
+	name  string // file name; a name without .jsonl is a project folder
+	shows string
+	opt   Options
+	play  func(s *script) // nil: Generate
+	alter func(data []byte) []byte
+	index bool // the folder gets a sessions-index.json
+}
+
+// Samples makes the files of testdata/sessions, README.md included.
+func Samples() ([]Sample, error) {
+	var out []Sample
+	var rows strings.Builder
+	for i, f := range fixtures() {
+		files, stats, err := f.make(uint64(i + 1))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		out = append(out, files...)
+		fmt.Fprintf(&rows, "| `%s` | %s | %d | %d | %d | %d | %s |\n", f.name, f.opt.Version, stats.Lines, stats.Requests, stats.RawTokens, stats.PeakContext, f.shows)
+	}
+	return append(out, Sample{"README.md", []byte(readmeHead + rows.String() + readmeTail)}), nil
+}
+
+func (f *fixture) make(seed uint64) ([]Sample, Stats, error) {
+	var out []Sample
+	opt := f.opt
+	if opt.Seed == 0 {
+		opt.Seed = seed
+	}
+	folder := ""
+	if !strings.HasSuffix(f.name, ".jsonl") {
+		folder = f.name + "/"
+	}
+	opt.Open = func(name string) (io.WriteCloser, error) {
+		if folder == "" {
+			return discard{}, nil
+		}
+		return &sampleFile{name: folder + name, to: &out}, nil
+	}
+	var buf bytes.Buffer
+	c, err := NewClient(&buf, opt)
+	if err != nil {
+		return nil, Stats{}, err
+	}
+	var stats Stats
+	if f.play == nil {
+		stats, err = Generate(&buf, opt)
+	} else {
+		f.play(&script{newDeveloper(c)})
+		stats, err = c.Close()
+	}
+	if err != nil {
+		return nil, stats, err
+	}
+	name, data := f.name, buf.Bytes()
+	if folder != "" {
+		name = folder + stats.SessionID + ".jsonl"
+	}
+	if f.alter != nil {
+		data = f.alter(data)
+	}
+	out = append([]Sample{{name, data}}, out...)
+	if f.index {
+		out = append(out, f.indexFile(stats, folder))
+	}
+	return out, stats, nil
+}
+
+// indexFile is a sessions-index.json that is wrong in both ways: it lists the
+// session with figures of long ago, and one whose file is gone.
+func (f *fixture) indexFile(stats Stats, folder string) Sample {
+	gone := "7d1f5a52-0c1e-4b53-9a35-0f4f6f0f5c11"
+	base := "/home/dev/.claude/projects/-home-dev-harbor"
+	entry := func(o *object, id, prompt, summary string, count int) {
+		o.open().str("sessionId", id).str("fullPath", path.Join(base, id+".jsonl")).num("fileMtime", 1768467600000)
+		o.str("firstPrompt", prompt).str("summary", summary).num("messageCount", count)
+		o.str("created", "2026-01-15T09:00:00.000Z").str("modified", "2026-01-15T09:00:41.000Z")
+		o.str("gitBranch", "main").str("projectPath", "/home/dev/harbor").bool("isSidechain", false).close()
+	}
+	var o object
+	o.open().num("version", 1).arr("entries")
+	entry(&o, stats.SessionID, "No prompt", "Harbor exploration", 2)
+	entry(&o, gone, "tidy up the docs folder", "Docs folder", 31)
+	o.closeArr().str("originalPath", "/home/dev/harbor").close()
+	return Sample{folder + "sessions-index.json", append(o.b, '\n')}
+}
+
+type sampleFile struct {
+	bytes.Buffer
+	name string
+	to   *[]Sample
+}
+
+func (f *sampleFile) Close() error {
+	*f.to = append(*f.to, Sample{f.name, f.Bytes()})
+	return nil
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) Close() error                { return nil }
+
+const readmeHead = `# Sample sessions
+
+Synthetic Claude Code sessions: no line of them was ever recorded. They are made by
+` + "`go run ./scripts/gensessions`" + `; a test of package jsonl/synth makes them again and compares the
+bytes (` + "`go test ./jsonl/synth -update`" + ` rewrites them). Do not edit them by hand.
+
+Tokens are the truth the sessions were made with: 1 token for 2.9 characters of tool output, 3.6 of
+prose, 3.0 of tool input, and 18,800 for the system prompt and the tools. "Raw" is all that was ever
+said on the live branch, the overhead once and summaries left out; "peak" is the largest input of one
+request.
+
+| file | client | lines | requests | raw tokens | peak | shows |
+|---|---|---|---|---|---|---|
+`
+
+const readmeTail = `
+Lines are those of the session itself, before anything was done to the bytes (fused.jsonl,
+crlf-bom.jsonl).
+
+Folders are laid out as on disk: ` + "`<session>.jsonl`" + `, ` + "`<session>/subagents/`" + ` and
+` + "`<session>/tool-results/`" + `. The paths inside the sessions are those of the simulated machine
+(/home/dev/.claude/projects/-home-dev-harbor), so a reader has to look beside the file.
+`

@@ -1,0 +1,251 @@
+package synth
+
+import "bytes"
+
+func fixtures() []fixture {
+	small := func(version string) Options {
+		return Options{Version: version, ResultChars: 500, Files: 8}
+	}
+	micro := small("2.1.19")
+	micro.Overhead, micro.ResultChars = 45000, 11000
+	cjk := small("2.1.42")
+	cjk.CJK = 1
+	room := small("2.1.50")
+	room.ResultChars = 1300
+	room10, kept := room, room
+	room10.Version, kept.Version = "1.0.53", "2.1.210"
+	big := Default()
+	big.Seed, big.Version, big.Requests, big.RequestsPerTurn, big.ResultChars = 1, "2.1.19", 300, 16, 1500
+	newer := Default()
+	newer.Seed, newer.Version, newer.Requests, newer.RequestsPerTurn, newer.ResultChars = 4, "2.1.139", 170, 12, 1100
+	return []fixture{
+		{name: "parallel-tools.jsonl", opt: small("2.1.19"), play: playParallel,
+			shows: "several tool calls in one response; each result hangs under its own tool_use line, one pair out of order; progress lines that nothing follows"},
+		{name: "thinking.jsonl", opt: small("2.1.19"), play: playThinking,
+			shows: "thinking blocks with text and signature, also within a tool loop; one usage on every line of a message"},
+		{name: "compaction.jsonl", opt: room, play: playCompaction,
+			shows: "a manual compaction: boundary with a null parent, summary on the next line, the command's own lines; the files shown again are on no line"},
+		{name: "compaction-1.0.jsonl", opt: room10, play: playCompaction,
+			shows: "the same in a client without boundaries: the summary alone, its parent null"},
+		{name: "lost.jsonl", opt: small("2.1.29"), play: playLost,
+			shows: "an automatic compaction whose last tool result was never written: an unanswered tool_use, and logicalParentUuid names no line. The session goes on from another file, so its context is large from the start"},
+		{name: "microcompact.jsonl", opt: micro, play: playMicro,
+			shows: "a microcompaction by size at a usage of 135,000 or more; an overhead of 45,000 as with many MCP tools"},
+		{name: "rewind.jsonl", opt: small("2.1.121"), play: playRewind,
+			shows: "prompts taken back: three with one parent, one of them answered; last-prompt lines name the leaf"},
+		{name: "interruptions.jsonl", opt: small("2.1.119"), play: playInterruptions,
+			shows: "interrupts in the middle of an answer and of a tool, a queued prompt, API errors and a synthetic message, local commands, failing tools, a pause of more than an hour"},
+		{name: "sidechain-1.0.jsonl", opt: small("1.0.53"), play: playAgent,
+			shows: "a subagent whose lines stand in the session itself (isSidechain)"},
+		{name: "subagent", opt: small("2.1.29"), play: playAgent, index: true,
+			shows: "a project folder: a subagent's transcript, agent_progress lines that repeat its messages, an output left in a file, and a sessions-index.json that is stale in one entry and names a missing file in another"},
+		{name: "offload", opt: small("2.1.50"), play: playOffload,
+			shows: "outputs too large for the context: stubs in the session, the texts in tool-results, one of them missing"},
+		{name: "cjk.jsonl", opt: cjk, play: playThinking,
+			shows: "Chinese, Japanese and Korean text with emoji, in prompts, answers, thinking and files"},
+		{name: "fused.jsonl", opt: small("2.1.14"), play: playParallel, alter: fuse,
+			shows: "two objects on one line, comment lines at the top, a line that is not JSON, no newline at the end"},
+		{name: "crlf-bom.jsonl", opt: small("2.1.139"), play: playThinking, alter: windows,
+			shows: "a byte order mark and CRLF line ends"},
+		{name: "preserved.jsonl", opt: kept, play: playCompaction,
+			shows: "a compaction that keeps the last messages where they stand: preservedSegment and preservedMessages"},
+		{name: "big.jsonl", opt: big,
+			shows: "long tool loops under several prompts, of everything a little; recorded microcompactions and an automatic compaction; enough for OpenCode to prune and to compact"},
+		{name: "big-2.1.139.jsonl", opt: newer,
+			shows: "a newer client: attachments in the chain, thinking with a signature only, final output_tokens on every line, results between the lines of their message, an automatic compaction with restored files (in a window of 200,000)"},
+	}
+}
+
+// script tells a short session step by step.
+type script struct{ *developer }
+
+func (s *script) file(i int) *sourceFile { return s.p.files[i%len(s.p.files)] }
+
+func (s *script) readFile(i int) Block {
+	f := s.file(i)
+	s.show(f, 0, len(f.lines))
+	return Block{Call: readCall(s.c.v, s.p.root, f, 0, 2000)}
+}
+
+func (s *script) editFile(i int) Block {
+	s.show(s.file(i), 0, len(s.file(i).lines))
+	return Block{Call: s.edit()}
+}
+
+func (s *script) think() Block { return Block{Thinking: s.w.sentences(2)} }
+func (s *script) say() Block   { return Block{Text: s.w.aside()} }
+func (s *script) done()        { s.c.Respond(Block{Text: s.w.answer()}); s.c.EndTurn(false) }
+func (s *script) ask()         { s.c.pass(20000, 90000); s.c.Prompt(s.w.prompt()) }
+
+func playParallel(s *script) {
+	s.c.StartHook("startup")
+	s.ask()
+	s.c.Respond(s.say(), s.readFile(0), s.readFile(1), Block{Call: s.grep()})
+	slow := s.test()
+	slow.Result.Notes = 3
+	s.c.Respond(Block{Call: slow}, Block{Call: s.glob()})
+	s.c.Respond(s.editFile(0))
+	s.c.Respond(s.readFile(2), s.readFile(4), s.readFile(6), Block{Call: s.look()})
+	s.done()
+	s.ask()
+	s.c.Respond(s.readFile(3), s.readFile(1))
+	s.done()
+}
+
+func playThinking(s *script) {
+	s.c.Title("Warehouse reservations off by one")
+	s.ask()
+	s.c.StartListings()
+	s.c.Respond(s.think(), s.say(), s.readFile(0))
+	s.c.Respond(s.think(), s.editFile(0))
+	s.c.Respond(Block{Call: s.test()})
+	s.c.Respond(s.think(), Block{Text: s.w.answer()})
+	s.c.EndTurn(true)
+	s.ask()
+	s.c.Respond(s.think(), s.readFile(3), s.readFile(2))
+	s.c.Respond(s.editFile(2))
+	s.done()
+}
+
+func playCompaction(s *script) {
+	s.ask()
+	s.c.Respond(s.say(), s.readFile(0))
+	s.c.Respond(s.readFile(1))
+	s.c.Respond(s.editFile(1))
+	for i := 2; i < 8; i++ {
+		s.c.Respond(s.readFile(i))
+	}
+	s.done()
+	s.ask()
+	s.c.Respond(Block{Call: bashCall(s.c.v, "go test -v ./...", "Run all tests", s.testLog("store", 12000), 40000)})
+	s.c.Respond(s.readFile(2))
+	s.done()
+	s.c.pass(10000, 60000)
+	s.c.Compact("", 3)
+	s.ask()
+	s.c.Respond(s.think(), s.readFile(1))
+	s.c.Respond(s.editFile(1))
+	s.done()
+}
+
+func playLost(s *script) {
+	s.c.opt.Lost = 1
+	s.c.add(item{weight: 143_000_000}) // said in a file that is not there
+	s.ask()
+	for i := 0; s.c.stats.Compactions == 0 && i < 12; i++ {
+		s.c.Respond(s.readFile(i))
+	}
+	s.c.Respond(s.readFile(0))
+	s.c.Respond(s.editFile(0))
+	s.done()
+}
+
+func playMicro(s *script) {
+	s.ask()
+	for i := 0; s.c.stats.Microcompacts == 0 && i < 24; i++ {
+		b := s.readFile(i)
+		b.Call.Result.Client = nil // it would only repeat the text
+		s.c.Respond(b)
+	}
+	s.done()
+	s.ask()
+	s.c.Respond(Block{Call: s.look()})
+	s.done()
+}
+
+func playRewind(s *script) {
+	s.ask()
+	s.c.Respond(s.readFile(0))
+	s.done()
+	m := s.c.Mark()
+	s.ask()
+	s.c.Respond(s.readFile(1))
+	s.c.Respond(Block{Text: s.w.answer()})
+	s.c.Rewind(m)
+	s.ask()
+	s.c.Rewind(m)
+	s.ask()
+	s.c.Respond(s.readFile(2))
+	s.c.Respond(s.editFile(2))
+	s.done()
+	s.ask()
+	s.done()
+}
+
+func playInterruptions(s *script) {
+	s.ask()
+	s.c.Respond(s.think(), s.say())
+	s.c.Interrupt(false)
+	s.ask()
+	push := bashCall(s.c.v, "git push origin main", "Push the branch", "", 0)
+	s.c.Respond(Block{Call: push.fail("The user doesn't want to proceed with this tool use. The tool use was rejected.", "The user doesn't want to proceed with this tool use.")})
+	s.c.Interrupt(true)
+	s.c.Command("cost", "Total cost: not shown for this plan")
+	s.ask()
+	s.c.Respond(s.readFile(0))
+	s.c.Queue(s.w.prompt())
+	e, _ := s.p.change(s.file(0), 0, 40)
+	s.c.Respond(Block{Call: s.editFailed(e)})
+	s.c.APIError(2, false)
+	s.c.Respond(s.editFile(0))
+	s.done()
+	s.c.Wait(97 * 60 * 1e9)
+	s.ask()
+	s.c.APIError(3, true)
+	s.ask()
+	s.c.Respond(Block{Call: newCall("Bash", func(o *object) { o.str("command", "go test ./internal/store/...").str("description", "Run the tests") }).
+		fail("Exit code 1\n"+s.failure("store"), "Exit code 1\n"+s.failure("store"))})
+	s.done()
+}
+
+func playAgent(s *script) {
+	s.ask()
+	s.c.Respond(s.say(), Block{Call: s.subagent()})
+	s.c.Respond(s.readFile(0))
+	if s.c.v.agentFiles() {
+		big := s.large()
+		s.c.offload(big)
+		s.c.Respond(Block{Call: big})
+	}
+	s.c.Respond(s.editFile(0))
+	s.done()
+}
+
+func playOffload(s *script) {
+	s.ask()
+	s.c.Respond(s.readFile(0))
+	for i := range 3 {
+		big := s.large()
+		open := s.c.opt.Open
+		if i == 1 {
+			s.c.opt.Open = nil // its file is lost
+		}
+		s.c.offload(big)
+		s.c.opt.Open = open
+		s.c.Respond(Block{Call: big})
+	}
+	s.done()
+}
+
+// fuse does to a file what editors, crashes and collectors did to real ones.
+func fuse(data []byte) []byte {
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	var b bytes.Buffer
+	b.WriteString("// A session with accidents, told for readers of session files.\n// These two lines are no JSON.\n")
+	for i, l := range lines {
+		b.Write(l)
+		switch i {
+		case 3, 8: // two objects on one line
+		case 12:
+			b.WriteString("\n{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"cut off in the mid\n")
+		case len(lines) - 1:
+		default:
+			b.WriteByte('\n')
+		}
+	}
+	return b.Bytes()
+}
+
+func windows(data []byte) []byte {
+	return append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))...)
+}

@@ -1,0 +1,140 @@
+package synth
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// project is the simulated code base: what tools read, find and change.
+type project struct {
+	r     *rand.Rand
+	root  string
+	files []*sourceFile
+	made  int // files written during the session
+}
+
+func newProject(o *Options) *project {
+	p := &project{r: rand.New(rand.NewPCG(o.Seed, 0xf11e5)), root: o.Project}
+	for i := range o.Files {
+		pkg := packages[i%len(packages)]
+		stem := strings.ToLower(pick(p.r, verbs)) + "_" + strings.ToLower(pick(p.r, nouns))
+		path := fmt.Sprintf("internal/%s/%s%d.go", pkg, stem, i)
+		switch i % 8 {
+		case 3:
+			path = fmt.Sprintf("internal/%s/%s%d_test.go", pkg, stem, i)
+		case 5:
+			path = fmt.Sprintf("docs/%s-%d.md", strings.ReplaceAll(stem, "_", "-"), i)
+		case 7:
+			path = fmt.Sprintf("migrations/%04d_%s.sql", i, stem)
+		}
+		p.files = append(p.files, newSource(p.r, path, pkg, p.size(o), p.r.Float64() < o.CJK*3))
+	}
+	return p
+}
+
+// size is a number of lines for a file of about the wanted size.
+func (p *project) size(o *Options) int {
+	return max(12, (o.ResultChars/60)+p.r.IntN(1+o.ResultChars/14))
+}
+
+func (p *project) abs(f *sourceFile) string { return p.root + "/" + f.path }
+
+// named is a file and something it declares.
+func (p *project) named() (*sourceFile, string) {
+	f := pick(p.r, p.files)
+	if len(f.names) == 0 {
+		return f, f.path
+	}
+	return f, pick(p.r, f.names)
+}
+
+// match is a line that a grep found.
+type match struct {
+	file *sourceFile
+	line int // from 0
+}
+
+// grep finds what is there, at most limit lines.
+func (p *project) grep(pattern string, limit int) []match {
+	var out []match
+	for _, f := range p.files {
+		for i, l := range f.lines {
+			if strings.Contains(l, pattern) {
+				if out = append(out, match{f, i}); len(out) == limit {
+					return out
+				}
+			}
+		}
+	}
+	return out
+}
+
+// edit is a change of one file: old stands in it exactly once.
+type edit struct {
+	file     *sourceFile
+	line     int // of the first changed line, from 0
+	old, new []string
+}
+
+// change makes up an edit of f within lines [from, to), or reports false.
+func (p *project) change(f *sourceFile, from, to int) (edit, bool) {
+	to = min(to, len(f.lines))
+	for range 12 {
+		if to-from < 3 {
+			return edit{}, false
+		}
+		i := from + p.r.IntN(to-from-2)
+		n := 1 + p.r.IntN(3)
+		old := f.lines[i : i+n : i+n]
+		if strings.TrimSpace(joinLines(old)) == "" || strings.Count(f.text(), joinLines(old)) != 1 {
+			continue
+		}
+		return edit{f, i, old, p.rewrite(old)}, true
+	}
+	return edit{}, false
+}
+
+// rewrite is what old becomes.
+func (p *project) rewrite(old []string) []string {
+	var out []string
+	indent := old[0][:len(old[0])-len(strings.TrimLeft(old[0], "\t "))]
+	if p.r.IntN(3) > 0 {
+		out = append(out, indent+"// "+pick(p.r, verbs)+" "+strings.ToLower(pick(p.r, nouns))+" first: "+pick(p.r, remarks)+".")
+	}
+	for _, l := range old {
+		switch {
+		case strings.Contains(l, "qty"):
+			l = strings.Replace(l, "qty", "units", 1)
+		case strings.Contains(l, " = "):
+			l = strings.Replace(l, " = ", " = "+lower(pick(p.r, nouns))+".", 1)
+		default:
+			l += " // " + pick(p.r, remarks)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// apply makes the change. The lines of e.old stay as they were.
+func (p *project) apply(e edit) {
+	f := e.file
+	lines := make([]string, 0, len(f.lines)+len(e.new)-len(e.old))
+	lines = append(lines, f.lines[:e.line]...)
+	lines = append(lines, e.new...)
+	f.lines = append(lines, f.lines[e.line+len(e.old):]...)
+}
+
+// create adds a file.
+func (p *project) create(o *Options) *sourceFile {
+	p.made++
+	pkg := pick(p.r, packages)
+	path := fmt.Sprintf("internal/%s/%s_%s_%d.go", pkg, strings.ToLower(pick(p.r, verbs)), strings.ToLower(pick(p.r, nouns)), p.made)
+	f := newSource(p.r, path, pkg, max(20, p.size(o)/2), false)
+	if len(p.files) < o.Files+40 {
+		p.files = append(p.files, f)
+	} else {
+		p.files[o.Files+p.r.IntN(40)] = f
+	}
+	return f
+}

@@ -1,0 +1,310 @@
+package synth
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Generate writes one session to w and returns what is in it.
+func Generate(w io.Writer, opt Options) (Stats, error) {
+	c, err := NewClient(w, opt)
+	if err != nil {
+		return Stats{}, err
+	}
+	s := newDeveloper(c)
+	for i := 0; c.err == nil && c.stats.Requests < c.opt.Requests; i++ {
+		s.turn(i)
+		if c.opt.Bytes > 0 && c.stats.Bytes >= c.opt.Bytes {
+			break
+		}
+	}
+	return c.Close()
+}
+
+// developer decides what happens in a session: what the user asks for, and
+// what the agent does about it.
+type developer struct {
+	c   *Client
+	opt *Options
+	r   *rand.Rand
+	p   *project
+	w   *writer
+
+	open   []opened // files read lately, newest last
+	todos  []todo
+	queued string // a prompt that waits for the turn's end
+}
+
+// opened is a file with the lines of it that were shown.
+type opened struct {
+	file     *sourceFile
+	from, to int
+}
+
+func newDeveloper(c *Client) *developer {
+	r := rand.New(rand.NewPCG(c.opt.Seed, 0xde7))
+	p := newProject(&c.opt)
+	return &developer{c: c, opt: &c.opt, r: r, p: p, w: &writer{r, p, c.opt.CJK}}
+}
+
+func (s *developer) chance(p float64) bool { return p > 0 && s.r.Float64() < p }
+
+// turn is one typed prompt and everything up to the next.
+func (s *developer) turn(n int) {
+	c := s.c
+	switch {
+	case n == 0:
+		s.begin()
+	case s.queued != "":
+		c.pass(50, 400)
+	case s.chance(s.opt.Pauses):
+		c.Wait(time.Duration(61+s.r.IntN(240)) * time.Minute)
+	default:
+		c.pass(9000, 240000)
+	}
+	if n > 0 && s.chance(s.opt.Commands) {
+		s.command()
+	}
+	if n > 0 && s.chance(s.opt.ManualCompacts) {
+		c.Compact("", 2+s.r.IntN(3))
+		c.pass(4000, 60000)
+	}
+	if s.queued != "" {
+		c.Dequeue(s.queued)
+		s.queued = ""
+	} else {
+		if n > 0 && s.chance(s.opt.Rewinds) {
+			s.rewind()
+		}
+		c.Prompt(s.w.prompt())
+	}
+	if n == 0 {
+		c.StartListings()
+	}
+	s.loop()
+}
+
+// begin writes what stands before the first prompt.
+func (s *developer) begin() {
+	if s.opt.Metadata > 0 {
+		s.c.Mode("acceptEdits")
+		s.c.Title(pick(s.r, titles))
+	}
+	if s.opt.Progress > 0 {
+		s.c.StartHook("startup")
+	}
+	s.c.pass(800, 20000)
+}
+
+var titles = []string{"Warehouse reservations off by one", "Split the dispatch package", "Dry-run mode for the nightly job", "Outbox retries and deadlines", "Carrier tariffs by region"}
+
+func (s *developer) command() {
+	switch s.r.IntN(3) {
+	case 0:
+		s.c.Command("cost", "Total cost: not shown for this plan")
+	case 1:
+		s.c.Command("model", "Set model to \x1b[1m"+s.opt.Model+"\x1b[22m")
+	default:
+		s.c.Command("context", fmt.Sprintf("Context Usage: %dk/%dk tokens", (s.opt.Overhead+tokens(s.c.sum))/1000, s.opt.Window/1000))
+	}
+	s.c.pass(3000, 30000)
+}
+
+// rewind sends a prompt that is taken back, with or without an answer to it.
+func (s *developer) rewind() {
+	c := s.c
+	m := c.Mark()
+	c.Prompt(s.w.prompt())
+	if s.r.IntN(2) == 0 {
+		c.Respond(Block{Text: s.w.answer()})
+	}
+	c.pass(3000, 40000)
+	c.Rewind(m)
+}
+
+// loop is the agent's work on one prompt.
+func (s *developer) loop() {
+	c := s.c
+	left := 1 + s.r.IntN(2*s.opt.RequestsPerTurn-1)
+	if s.r.IntN(5) == 0 {
+		left *= 4
+	}
+	stop, queue := -1, -1
+	if left > 2 && s.chance(s.opt.Interrupts) {
+		stop = s.r.IntN(left - 1)
+	}
+	if left > 3 && s.chance(s.opt.Queued) {
+		queue = 1 + s.r.IntN(left-2)
+	}
+	for i := range left {
+		if s.opt.Bytes > 0 && c.stats.Bytes > s.opt.Bytes || c.stats.Requests >= s.opt.Requests-1 || c.err != nil {
+			break // finish
+		}
+		if s.chance(s.opt.APIErrors) {
+			gaveUp := c.lost == "" && s.r.IntN(4) == 0
+			c.APIError(1+s.r.IntN(4), gaveUp)
+			if gaveUp {
+				return
+			}
+		}
+		if i == queue {
+			if text := s.w.prompt(); !c.Queue(text) {
+				s.queued = text
+			}
+		} else if i > 0 && s.chance(s.opt.Attachments) {
+			c.Remind()
+		}
+		if i == left-1 {
+			break
+		}
+		s.step(i == stop)
+		if i == stop {
+			return
+		}
+		if s.chance(s.opt.Metadata) {
+			s.metadata()
+		}
+	}
+	var blocks []Block
+	if s.chance(s.opt.Thinking) {
+		blocks = append(blocks, Block{Thinking: s.w.thinking()})
+	}
+	c.Respond(append(blocks, Block{Text: s.w.answer()})...)
+	c.EndTurn(s.opt.Progress > 0 && s.r.IntN(2) == 0)
+}
+
+func (s *developer) metadata() {
+	switch s.r.IntN(3) {
+	case 0:
+		if s.c.v.titles() {
+			s.c.Title(pick(s.r, titles))
+		}
+	case 1:
+		s.c.Mode("acceptEdits")
+	default:
+		if s.c.v.lastPrompt() {
+			s.c.lastPromptLine()
+		}
+	}
+}
+
+// step is one response with tool calls; rejected, the user stops it.
+func (s *developer) step(rejected bool) {
+	c := s.c
+	var blocks []Block
+	if s.chance(s.opt.Thinking) {
+		blocks = append(blocks, Block{Thinking: s.w.thinking()})
+	}
+	if s.r.IntN(5) < 2 {
+		blocks = append(blocks, Block{Text: s.w.aside()})
+	}
+	if rejected && s.r.IntN(2) == 0 && len(blocks) > 0 && c.lost == "" {
+		c.Respond(blocks...)
+		c.Interrupt(false)
+		return
+	}
+	n := 1
+	if s.chance(s.opt.Parallel) {
+		n = 2 + s.r.IntN(3)
+	}
+	if rejected {
+		n = 0
+		push := bashCall(c.v, "git push origin "+c.branch, "Push the branch", "", 0)
+		blocks = append(blocks, Block{Call: push.fail("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.", "The user doesn't want to proceed with this tool use.")})
+	}
+	for range n {
+		blocks = append(blocks, Block{Call: s.call(n > 1)})
+	}
+	c.Respond(blocks...)
+	if rejected && c.lost == "" {
+		c.Interrupt(true)
+	}
+}
+
+// call chooses the next tool call. Parallel ones only look.
+func (s *developer) call(parallel bool) *Call {
+	if !parallel && s.chance(s.opt.Subagents) {
+		return s.subagent()
+	}
+	var call *Call
+	if s.chance(s.opt.Offloads) {
+		call = s.large()
+	} else {
+		call = s.choose(parallel)
+	}
+	if call.Result.Error {
+		return call
+	}
+	if s.chance(s.opt.Progress) {
+		call.Result.Notes = 1 + s.r.IntN(4)
+	}
+	if n := len(call.Result.Content); call.Name == "Bash" && n > 30000 || call.Name == "Grep" && n > 20000 {
+		s.c.offload(call)
+	}
+	return call
+}
+
+func (s *developer) choose(parallel bool) *Call {
+	n := s.r.IntN(100)
+	if parallel {
+		n = s.r.IntN(60)
+	}
+	switch {
+	case n < 34 || len(s.open) == 0:
+		return s.read()
+	case n < 47:
+		return s.grep()
+	case n < 51:
+		return s.glob()
+	case n < 60:
+		return s.look()
+	case n < 80:
+		return s.edit()
+	case n < 92:
+		return s.test()
+	case n < 95:
+		return writeCall(s.p.root, s.remember(s.p.create(s.opt)))
+	case n < 97 && s.c.v < v21(70):
+		return s.plan()
+	case n < 98:
+		return issueCall(fmt.Sprintf("HAR-%d", 100+s.r.IntN(900)), s.issue())
+	case n < 99:
+		return fetchCall("https://docs.example.com/harbor/"+strings.ToLower(pick(s.r, nouns)), "What does this page say about limits?", s.w.sentences(6+s.r.IntN(20)))
+	}
+	return s.test()
+}
+
+func (s *developer) remember(f *sourceFile) *sourceFile {
+	s.show(f, 0, len(f.lines))
+	return f
+}
+
+func (s *developer) show(f *sourceFile, from, to int) {
+	for i := range s.open {
+		if s.open[i].file == f {
+			s.open = append(s.open[:i], s.open[i+1:]...)
+			break
+		}
+	}
+	if s.open = append(s.open, opened{f, from, to}); len(s.open) > 8 {
+		s.open = append(s.open[:0], s.open[1:]...)
+	}
+}
+
+func (s *developer) issue() string {
+	var o object
+	o.open().str("id", s.c.uuid()).str("title", s.w.prompt()).str("state", "In Progress").str("description", s.w.sentences(5))
+	return string(o.close().b)
+}
+
+func (s *developer) plan() *Call {
+	old := s.todos
+	s.todos = nil
+	for i := range 3 + s.r.IntN(3) {
+		s.todos = append(s.todos, todo{"Change `" + pick(s.r, verbs) + pick(s.r, nouns) + "` and its tests", []string{"completed", "in_progress", "pending"}[min(i, 2)]})
+	}
+	return todoCall(old, s.todos)
+}

@@ -1,0 +1,204 @@
+package synth
+
+import "time"
+
+// What stands around the conversation: progress, hooks, attachments, and the
+// lines outside the chain.
+
+const hookCommand = "./scripts/notify.sh"
+
+// progress writes the progress lines of a running tool. They hang under the
+// tool_use and nothing follows them.
+func (c *Client) progress(call *Call, source string) {
+	if !c.v.progress() || call.Result.Notes == 0 {
+		return
+	}
+	parent := source
+	write := func(data func(*object), id string) {
+		c.pass(200, 1100)
+		uuid := c.uuid()
+		o := c.head("progress", parent).obj("data")
+		data(o)
+		o.close().str("toolUseID", id).str("parentToolUseID", call.ID)
+		c.mark(uuid)
+		c.endAside()
+		parent = uuid
+	}
+	if call.Name == "Bash" {
+		for i := range call.Result.Notes {
+			write(func(o *object) {
+				o.str("type", "bash_progress").str("output", "").str("fullOutput", "").num("elapsedTimeSeconds", i+2).num("totalLines", 0)
+			}, "bash-progress-"+string(rune('0'+i%10)))
+		}
+		return
+	}
+	write(func(o *object) {
+		o.str("type", "hook_progress").str("hookEvent", "PostToolUse").str("hookName", "PostToolUse:"+call.Name).str("command", hookCommand)
+	}, call.ID)
+}
+
+// hook writes a hook's progress line, in the chain.
+func (c *Client) hook(event, name string) {
+	if !c.v.progress() {
+		return
+	}
+	id, uuid := c.uuid(), c.uuid()
+	o := c.head("progress", c.leaf).obj("data").str("type", "hook_progress").str("hookEvent", event).str("hookName", name).str("command", hookCommand).close()
+	o.str("parentToolUseID", id).str("toolUseID", id)
+	c.mark(uuid)
+	c.end(uuid)
+	c.pass(5, 60)
+}
+
+// StartHook is the SessionStart hook's line, in versions that write it.
+func (c *Client) StartHook(how string) { c.hook("SessionStart", "SessionStart:"+how) }
+
+// EndTurn writes what follows the last answer of a turn: the stop hook, where
+// hooked, and how long the turn took.
+func (c *Client) EndTurn(hooked bool) {
+	if hooked && c.v >= rel(2, 0, 64) {
+		c.pass(20, 120)
+		c.hook("Stop", "Stop")
+		uuid := c.uuid()
+		o := c.head("system", c.leaf).str("subtype", "stop_hook_summary").num("hookCount", 1)
+		o.arr("hookInfos").open().str("command", hookCommand).close().closeArr().arr("hookErrors").closeArr()
+		o.bool("preventedContinuation", false).str("stopReason", "").bool("hasOutput", true).str("level", "suggestion")
+		c.mark(uuid)
+		o.str("toolUseID", c.uuid())
+		c.end(uuid)
+	}
+	if c.v.turnDuration() {
+		c.pass(3, 30)
+		c.system("turn_duration", func(o *object) {
+			o.num("durationMs", int(c.now.Sub(c.turnStart)/time.Millisecond))
+			if c.v.messageCount() {
+				o.num("messageCount", c.messages)
+			}
+		})
+	}
+	if c.v.lastPrompt() {
+		c.lastPromptLine()
+	}
+}
+
+func (c *Client) lastPromptLine() {
+	o := c.unchained("last-prompt").str("lastPrompt", c.lastUser)
+	if c.v.leafUUID() {
+		o.str("leafUuid", c.leaf)
+	}
+	o.str("sessionId", c.session).close()
+	c.emit()
+}
+
+// listings are the attachments that tell the model what there is.
+func (c *Client) listings(again bool) {
+	tools := []string{"CronCreate", "CronList", "EnterPlanMode", "NotebookEdit", "WebFetch"}
+	o := c.note.reset().open().str("type", "deferred_tools_delta").strs("addedNames", tools).strs("addedLines", tools).arr("removedNames").closeArr().close()
+	c.attach(o.b, "The following deferred tools are now available via ToolSearch:\nCronCreate\nCronList\nEnterPlanMode\nNotebookEdit\nWebFetch")
+	if again {
+		return
+	}
+	skills := "- release-notes: Write the notes of a release from its commits.\n- migrate: Write a database migration and its way back."
+	o = c.note.reset().open().str("type", "skill_listing").str("content", skills).num("skillCount", 2).bool("isInitial", true).close()
+	c.attach(o.b, "The following skills are available for use with the Skill tool:\n\n"+skills)
+}
+
+// StartListings writes the attachments of a session's first prompt.
+func (c *Client) StartListings() {
+	if c.v.attachments() {
+		c.listings(false)
+	}
+}
+
+const reminder = "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status. Only use these if relevant to the current work; this is a gentle reminder, ignore it if it does not apply. Never mention it to the user."
+
+// Remind writes one of the attachments that come between tool results.
+func (c *Client) Remind() {
+	if !c.v.attachments() {
+		return
+	}
+	switch c.r.IntN(3) {
+	case 0:
+		c.attach(c.note.reset().open().str("type", "task_reminder").arr("content").closeArr().num("itemCount", 0).close().b, reminder)
+	case 1:
+		if len(c.reads) == 0 {
+			return
+		}
+		f := c.reads[len(c.reads)-1]
+		lines := firstLines(f.Content, 6)
+		snippet := numbered(File{Content: joinLines(lines), Start: f.Start, Lines: len(lines)}, c.v)
+		c.attach(c.note.reset().open().str("type", "edited_text_file").str("filename", f.Path).str("snippet", snippet).close().b,
+			"Note: "+f.Path+" was modified, either by the user or by a linter. Here are the relevant changes:\n"+snippet)
+	default:
+		id := c.uuid()
+		c.attach(c.note.reset().open().str("type", "hook_success").str("hookName", "UserPromptSubmit").str("toolUseID", id).
+			str("hookEvent", "UserPromptSubmit").str("content", "").str("stdout", "").str("stderr", "").num("exitCode", 0).
+			str("command", hookCommand).num("durationMs", 40+c.r.IntN(200)).close().b, "")
+	}
+}
+
+// snapshot is the file-history line that goes with a prompt.
+func (c *Client) snapshot(message string) {
+	o := c.unchained("file-history-snapshot").str("messageId", message)
+	o.obj("snapshot").str("messageId", message).obj("trackedFileBackups").close().str("timestamp", stamp(c.now)).close()
+	o.bool("isSnapshotUpdate", false).close()
+	c.emit()
+}
+
+// Title names the session, or, in older clients, another one.
+func (c *Client) Title(title string) {
+	switch {
+	case c.v.titles():
+		c.unchained("ai-title").str("aiTitle", title).str("sessionId", c.session).close()
+	case c.v.summaries():
+		c.unchained("summary").str("summary", title).str("leafUuid", c.uuid()).close()
+	default:
+		return
+	}
+	c.emit()
+}
+
+// Mode repeats the permission mode.
+func (c *Client) Mode(mode string) {
+	if c.v.modes() {
+		c.unchained("permission-mode").str("permissionMode", mode).str("sessionId", c.session).close()
+		c.emit()
+	}
+}
+
+// APIError writes the lines of n failed attempts; with gaveUp the turn ends in
+// a message that no API call made.
+func (c *Client) APIError(n int, gaveUp bool) {
+	if !c.v.apiErrors() {
+		return
+	}
+	for i := range n {
+		wait := 500 << i
+		uuid := c.uuid()
+		o := c.head("system", c.leaf).str("subtype", "api_error").str("level", "error").obj("error").num("status", 529).close()
+		o.num("retryInMs", wait).num("retryAttempt", i+1).num("maxRetries", 10)
+		c.mark(uuid)
+		c.end(uuid)
+		c.Wait(time.Duration(wait) * time.Millisecond)
+		c.pass(200, 2000)
+	}
+	if gaveUp {
+		c.Synthetic("API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}", true)
+	}
+}
+
+// Synthetic is an assistant line that the client made up: all usage is zero.
+func (c *Client) Synthetic(text string, failed bool) {
+	uuid := c.uuid()
+	o := c.head("assistant", c.leaf)
+	c.mark(uuid)
+	o.obj("message").str("id", c.uuid()).null("container").str("model", "<synthetic>").str("role", "assistant")
+	o.str("stop_reason", "stop_sequence").str("stop_sequence", "").str("type", "message")
+	o.obj("usage").num("input_tokens", 0).num("output_tokens", 0).num("cache_creation_input_tokens", 0).num("cache_read_input_tokens", 0)
+	o.obj("server_tool_use").num("web_search_requests", 0).num("web_fetch_requests", 0).close().null("service_tier")
+	o.obj("cache_creation").num("ephemeral_1h_input_tokens", 0).num("ephemeral_5m_input_tokens", 0).close().close()
+	o.arr("content").open().str("type", "text").str("text", text).close().closeArr().close()
+	o.bool("isApiErrorMessage", failed)
+	c.end(uuid)
+	c.text(uuid, text)
+}

@@ -1,0 +1,142 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+)
+
+// What the agent does with the project.
+
+func (s *developer) read() *Call {
+	f := pick(s.r, s.p.files)
+	if s.chance(s.opt.Failures) {
+		path := s.p.abs(f) + ".orig"
+		c := newCall("Read", func(o *object) { o.str("file_path", path) })
+		return c.fail("<tool_use_error>File does not exist.</tool_use_error>", "File does not exist.")
+	}
+	from, limit := 0, 2000
+	if len(f.lines) > 60 && s.r.IntN(3) == 0 {
+		from = s.r.IntN(len(f.lines) / 2)
+		limit = 40 + s.r.IntN(len(f.lines)/2)
+	}
+	s.show(f, from, min(from+limit, len(f.lines)))
+	return readCall(s.c.v, s.p.root, f, from, limit)
+}
+
+func (s *developer) edit() *Call {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		o := &s.open[i]
+		e, ok := s.p.change(o.file, o.from, o.to)
+		if !ok {
+			continue
+		}
+		if s.chance(s.opt.Failures) {
+			return s.editFailed(e)
+		}
+		c := editCall(s.c.v, s.p.root, e)
+		s.p.apply(e)
+		o.to += len(e.new) - len(e.old)
+		return c
+	}
+	return s.read()
+}
+
+func (s *developer) editFailed(e edit) *Call {
+	wrong := joinLines(e.old) + " // as it was"
+	c := newCall("Edit", func(o *object) {
+		o.bool("replace_all", false).str("file_path", s.p.abs(e.file)).str("old_string", wrong).str("new_string", joinLines(e.new))
+	})
+	return c.fail("<tool_use_error>String to replace not found in file.\nString: "+wrong+"</tool_use_error>", "String to replace not found in file.\nString: "+wrong)
+}
+
+func (s *developer) grep() *Call {
+	_, name := s.p.named()
+	if s.r.IntN(3) == 0 {
+		name = pick(s.r, nouns)
+	}
+	filesOnly := s.r.IntN(3) == 0
+	limit := max(4, s.opt.ResultChars/60)
+	if filesOnly {
+		limit = 400
+	}
+	return grepCall(name, s.p.grep(name, limit), s.r.IntN(4)*2, filesOnly)
+}
+
+func (s *developer) glob() *Call {
+	pattern, suffix := "**/*.go", ".go"
+	if s.r.IntN(2) == 0 {
+		pattern, suffix = "**/*.md", ".md"
+	}
+	var paths []string
+	for _, f := range s.p.files {
+		if strings.HasSuffix(f.path, suffix) {
+			paths = append(paths, f.path)
+		}
+	}
+	return globCall(s.p.root, pattern, paths)
+}
+
+// look is a command that changes nothing.
+func (s *developer) look() *Call {
+	var b strings.Builder
+	lines := max(5, s.opt.ResultChars/110)
+	switch s.r.IntN(3) {
+	case 0:
+		for range 4 + s.r.IntN(lines) {
+			fmt.Fprintf(&b, "%07x %s %s in %s\n", s.r.IntN(1<<28), strings.ToLower(pick(s.r, verbs)), strings.ToLower(pick(s.r, nouns)), pick(s.r, packages))
+		}
+		return bashCall(s.c.v, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", strings.TrimSuffix(b.String(), "\n"), 400)
+	case 1:
+		fmt.Fprintf(&b, "On branch %s\nChanges not staged for commit:\n", s.c.branch)
+		for _, o := range s.open {
+			fmt.Fprintf(&b, "\tmodified:   %s\n", o.file.path)
+		}
+		return bashCall(s.c.v, "git status", "Show the working tree", strings.TrimSuffix(b.String(), "\n"), 300)
+	}
+	for _, f := range s.p.files[:min(len(s.p.files), lines)] {
+		fmt.Fprintf(&b, "%6d %s\n", len(f.lines), f.path)
+	}
+	return bashCall(s.c.v, "wc -l $(git ls-files)", "Count lines", strings.TrimSuffix(b.String(), "\n"), 300)
+}
+
+// test runs the tests or the compiler.
+func (s *developer) test() *Call {
+	pkg := pick(s.r, packages)
+	if s.chance(s.opt.Failures * 2) {
+		out := s.failure(pkg)
+		c := bashCall(s.c.v, "go test ./internal/"+pkg+"/...", "Run the package's tests", out, 30000)
+		return c.fail("Exit code 1\n"+out, "Exit code 1\n"+out)
+	}
+	if s.r.IntN(4) == 0 {
+		return bashCall(s.c.v, "go vet ./...", "Vet everything", "", 20000)
+	}
+	return bashCall(s.c.v, "go test -v ./internal/"+pkg+"/...", "Run the package's tests", s.testLog(pkg, s.opt.ResultChars*(1+s.r.IntN(4))/4), 40000)
+}
+
+func (s *developer) failure(pkg string) string {
+	f, name := s.p.named()
+	return fmt.Sprintf("--- FAIL: Test%s (0.0%ds)\n    %s:%d: got %d, <nil>; want %d\nFAIL\nFAIL\texample.com/harbor/internal/%s\t0.%03ds\nFAIL",
+		name, s.r.IntN(9), f.path, 20+s.r.IntN(200), s.r.IntN(90), s.r.IntN(90), pkg, s.r.IntN(999))
+}
+
+// testLog is the output of a verbose test run of about n characters.
+func (s *developer) testLog(pkg string, n int) string {
+	var b strings.Builder
+	b.Grow(n + 200)
+	for b.Len() < n {
+		name := "Test" + pick(s.r, verbs) + pick(s.r, nouns) + pick(s.r, twists)
+		fmt.Fprintf(&b, "=== RUN   %s\n", name)
+		for range s.r.IntN(4) {
+			sub := strings.ReplaceAll(pick(s.r, remarks), " ", "_")
+			fmt.Fprintf(&b, "=== RUN   %s/%s\n    --- PASS: %s/%s (0.%02ds)\n", name, sub, name, sub, s.r.IntN(99))
+		}
+		fmt.Fprintf(&b, "--- PASS: %s (0.%02ds)\n", name, s.r.IntN(99))
+	}
+	fmt.Fprintf(&b, "PASS\nok  \texample.com/harbor/internal/%s\t%d.%03ds", pkg, 1+s.r.IntN(9), s.r.IntN(999))
+	return b.String()
+}
+
+// large is a command whose output does not fit into the context.
+func (s *developer) large() *Call {
+	return bashCall(s.c.v, "go test -v -count=1 ./...", "Run all tests", s.testLog(pick(s.r, packages), 32000+s.r.IntN(60000)), 90000)
+}
