@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Nearest orders names by how close they are to name, nearest first, and says
+// how many of them are close enough to be what was meant.
+func Nearest(name string, names []string) (ordered []string, near int) {
+	type scored struct {
+		name     string
+		distance int
+	}
+	list := make([]scored, len(names))
+	for i, n := range names {
+		list[i] = scored{n, distance(name, n)}
+	}
+	slices.SortStableFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+	})
+	limit := max(2, len(name)/3)
+	for _, s := range list {
+		ordered = append(ordered, s.name)
+		if s.distance <= limit {
+			near++
+		}
+	}
+	return ordered, near
+}
+
+// Suggest says what to write in place of name: the nearest of names first,
+// and all of them as long as they can be taken in.
+func Suggest(name string, names []string) string {
+	const limit = 20
+	ordered, near := Nearest(name, names)
+	if len(ordered) == 0 {
+		return "leave it out"
+	}
+	more := ""
+	if len(ordered) > limit {
+		ordered, more = ordered[:limit], ", …"
+	}
+	if near == 0 {
+		return "use one of " + strings.Join(ordered, ", ") + more
+	}
+	s := "did you mean " + ordered[0] + "?"
+	if len(ordered) > 1 {
+		s += " the others are " + strings.Join(ordered[1:], ", ") + more
+	}
+	return s
+}
+
+// distance is the edit distance of a and b (insert, delete, replace, swap of
+// neighbours), regardless of case, "-" and "_" being the same. A name that is
+// a part of the other is close to it, and one too long to be a name is far
+// from all.
+func distance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return 1000
+	}
+	fold := strings.NewReplacer("-", "_", " ", "_")
+	x, y := []rune(fold.Replace(strings.ToLower(a))), []rune(fold.Replace(strings.ToLower(b)))
+	if len(x) >= 3 && strings.Contains(string(y), string(x)) || len(y) >= 3 && strings.Contains(string(x), string(y)) {
+		return 1
+	}
+	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
+	for j := range rows[1] {
+		rows[1][j] = j
+	}
+	for i := range x {
+		before, above, row := rows[0], rows[1], rows[2]
+		row[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+cost)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		rows[0], rows[1], rows[2] = above, row, before
+	}
+	return rows[1][len(y)]
+}

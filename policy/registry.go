@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Registry is the stages a policy may name. The zero value knows none.
+type Registry struct {
+	definitions []Definition // by name
+}
+
+// NewRegistry checks the definitions (names, parameter structs and their
+// tags, defaults within their own limits) and puts them in order of name.
+func NewRegistry(definitions []Definition) (Registry, error) {
+	r := Registry{slices.Clone(definitions)}
+	slices.SortFunc(r.definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	for i, d := range r.definitions {
+		switch {
+		case !nameForm.MatchString(d.Name) || d.Name == windowKey:
+			return Registry{}, fmt.Errorf("stage %q: no name for a stage: use snake_case", d.Name)
+		case i > 0 && r.definitions[i-1].Name == d.Name:
+			return Registry{}, fmt.Errorf("stage %s: defined twice: rename one", d.Name)
+		case d.Summary == "" || d.Moments == 0:
+			return Registry{}, fmt.Errorf("stage %s: without a summary or a moment: say what it does and when", d.Name)
+		case d.New == nil:
+			return Registry{}, fmt.Errorf("stage %s: cannot be made: set New", d.Name)
+		}
+		if err := checkDefaults(d.Params); err != nil {
+			return Registry{}, fmt.Errorf("stage %s: %w", d.Name, err)
+		}
+		if _, err := d.New(cloneParams(d.Params)); err != nil {
+			return Registry{}, fmt.Errorf("stage %s: its own defaults: %w", d.Name, err)
+		}
+	}
+	return r, nil
+}
+
+// checkDefaults makes sure that a parameter struct's defaults are what a file
+// may say, so that a policy with every default spelled out reads back.
+func checkDefaults(params any) error {
+	fields, err := fieldsOf(params)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		if err := setText(f, f.Name, f.Default); err != nil {
+			return fmt.Errorf("its own default: %w", err)
+		}
+	}
+	return nil
+}
+
+// Definitions lists the stages by name.
+func (r Registry) Definitions() []Definition { return slices.Clone(r.definitions) }
+
+// Lookup finds a stage by name.
+func (r Registry) Lookup(name string) (Definition, bool) {
+	i, ok := slices.BinarySearchFunc(r.definitions, name, func(d Definition, n string) int { return strings.Compare(d.Name, n) })
+	if !ok {
+		return Definition{}, false
+	}
+	return r.definitions[i], true
+}
+
+// Names lists the names of the stages, sorted.
+func (r Registry) Names() []string {
+	list := make([]string, len(r.definitions))
+	for i, d := range r.definitions {
+		list[i] = d.Name
+	}
+	return list
+}

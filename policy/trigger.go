@@ -1,0 +1,67 @@
+package policy
+
+import "fmt"
+
+// TriggerType is what a server-side edit counts.
+type TriggerType string
+
+// The trigger types.
+const (
+	TriggerInputTokens TriggerType = "input_tokens"
+	TriggerToolUses    TriggerType = "tool_uses"
+)
+
+// Trigger is when a server-side edit sets in: once the prompt exceeds Value.
+type Trigger struct {
+	Type  TriggerType
+	Value int
+}
+
+// String is the trigger as it stands in a policy file.
+func (t Trigger) String() string { return fmt.Sprintf("%s: %d", t.Type, t.Value) }
+
+// DecodeParam reads {type: input_tokens, value: N}, or input_tokens: N.
+func (t *Trigger) DecodeParam(plain any) error {
+	const hint = "write {input_tokens: 100000} or {tool_uses: 50}"
+	m, ok := plain.(map[string]any)
+	if !ok {
+		return &Error{Msg: "no trigger", Hint: hint}
+	}
+	var kind, value any
+	if len(m) == 1 {
+		for k, v := range m {
+			kind, value = k, v
+		}
+	} else if kind, value = m["type"], m["value"]; len(m) != 2 || kind == nil || value == nil {
+		return &Error{Msg: "a trigger has a type and a value", Hint: hint}
+	}
+	k, ok := kind.(string)
+	if !ok || TriggerType(k) != TriggerInputTokens && TriggerType(k) != TriggerToolUses {
+		return &Error{Msg: "no trigger type " + quote(fmt.Sprint(kind)), Hint: hint}
+	}
+	n, ok := value.(int)
+	if !ok || n < 1 {
+		return &Error{Msg: fmt.Sprintf("a trigger at %s", quote(fmt.Sprint(value))), Hint: "give a whole number of 1 or more"}
+	}
+	*t = Trigger{TriggerType(k), n}
+	return nil
+}
+
+// EncodeParam is the plain form.
+func (t *Trigger) EncodeParam() any { return map[string]any{string(t.Type): t.Value} }
+
+// ParamForm describes the notation.
+func (t *Trigger) ParamForm() (string, map[string]any) {
+	count := map[string]any{"type": "integer", "minimum": 1, "maximum": limitN}
+	object := func(properties map[string]any, required ...any) map[string]any {
+		return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	}
+	return "input_tokens: N or tool_uses: N", map[string]any{"oneOf": []any{
+		object(map[string]any{"input_tokens": count}, "input_tokens"),
+		object(map[string]any{"tool_uses": count}, "tool_uses"),
+		object(map[string]any{
+			"type":  map[string]any{"enum": []any{"input_tokens", "tool_uses"}},
+			"value": count,
+		}, "type", "value"),
+	}}
+}

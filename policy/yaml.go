@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// This file and decode.go are the only places that know the YAML library: a
+// document comes out of here as nodes with positions, free of anchors,
+// aliases, tags and duplicate keys, or as errors.
+
+const (
+	maxBytes = 256 << 10 // a policy is a few kilobytes
+	maxDepth = 24        // and six levels deep
+)
+
+type depthLimit struct{}
+
+func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		return errors.New("nested too deep")
+	}
+	return nil
+}
+
+func (depthLimit) CheckAlias(_, _ int) error { return nil } // aliases are refused, never followed
+
+// parse reads exactly one document. The node is nil where nothing could be
+// read.
+func parse(file string, data []byte) (*yaml.Node, Errors) {
+	top := Position{File: file, Line: 1, Column: 1}
+	if len(data) > maxBytes {
+		return nil, Errors{{top, fmt.Sprintf("%d bytes are too long for a policy", len(data)), fmt.Sprintf("keep it under %d", maxBytes)}}
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(depthLimit{}))
+	if err != nil {
+		return nil, Errors{{top, err.Error(), "report this"}}
+	}
+	var doc yaml.Node
+	if err := loader.Load(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, Errors{{top, "the file is empty", "write a policy (ctxkit policy show NAME prints one to start from)"}}
+		}
+		return nil, Errors{syntaxError(file, err)}
+	}
+	root := &doc
+	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
+		root = doc.Content[0]
+	}
+	var errs Errors
+	var next yaml.Node
+	switch err := loader.Load(&next); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		errs = append(errs, syntaxError(file, err))
+	default:
+		errs = append(errs, &Error{position(file, &next), "a second document begins here", "keep one policy a file"})
+	}
+	check(file, root, &errs)
+	return root, errs
+}
+
+func syntaxError(file string, err error) *Error {
+	e := &Error{Position{File: file, Line: 1, Column: 1}, "not YAML: " + err.Error(), "fix the syntax"}
+	var list *yaml.LoadErrors
+	var one *yaml.LoadError
+	if errors.As(err, &list) && len(list.Errors) > 0 {
+		one = list.Errors[0]
+	} else if !errors.As(err, &one) {
+		return e
+	}
+	e.Msg = "not YAML: " + strings.TrimSpace(one.Message)
+	if one.Mark.Line > 0 {
+		e.Line, e.Column = one.Mark.Line, max(one.Mark.Column, 1)
+	}
+	if one.ContextMsg != "" {
+		e.Msg += " " + one.ContextMsg
+		if one.ContextMark.Line > 0 && one.ContextMark.Line != one.Mark.Line {
+			e.Msg += fmt.Sprintf(" that began on line %d", one.ContextMark.Line)
+		}
+	}
+	return e
+}
+
+func position(file string, n *yaml.Node) Position {
+	return Position{File: file, Line: max(n.Line, 1), Column: max(n.Column, 1)}
+}
+
+// check refuses what a policy has no use for. Nothing is followed or
+// expanded, so it costs what the document costs.
+func check(file string, n *yaml.Node, errs *Errors) {
+	add := func(at *yaml.Node, msg, hint string) {
+		*errs = append(*errs, &Error{position(file, at), msg, hint})
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		add(n, "aliases are not allowed", "write the value out")
+		return
+	case n.Anchor != "":
+		add(n, "anchors are not allowed", "write the value out where it is needed")
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		add(n, fmt.Sprintf("the type tag %s is not allowed", quote(n.Tag)), "leave it out")
+	}
+	if n.Kind == yaml.MappingNode {
+		lines := map[string]int{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind != yaml.ScalarNode {
+				if key.Kind != yaml.AliasNode {
+					add(key, "a key must be a word", "write a name before the colon")
+				}
+				continue
+			}
+			if line, twice := lines[key.Value]; twice {
+				add(key, fmt.Sprintf("key %s is here twice, first on line %d", quote(key.Value), line), "keep one of them")
+				continue
+			}
+			lines[key.Value] = key.Line
+		}
+	}
+	for _, c := range n.Content {
+		check(file, c, errs)
+	}
+}
+
+// pair is a key of a mapping with its value.
+type pair struct {
+	key   string
+	at    *yaml.Node
+	value *yaml.Node
+}
+
+// pairs lists a mapping in file order, the first of each key.
+func pairs(n *yaml.Node) []pair {
+	var list []pair
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode || seen[k.Value] {
+			continue
+		}
+		seen[k.Value] = true
+		list = append(list, pair{k.Value, k, n.Content[i+1]})
+	}
+	return list
+}
+
+func isNull(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+// kindName says what a node is, for messages.
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a map"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	if isNull(n) {
+		return "empty"
+	}
+	return quote(n.Value)
+}
+
+// dump writes a tree as YAML text.
+func dump(n *yaml.Node) []byte {
+	data, err := yaml.Dump(n, yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
+	if err != nil { // a tree of plain nodes can always be written
+		return []byte("# " + err.Error() + "\n")
+	}
+	return data
+}
+
+// flow writes a value on one line.
+func flow(n *yaml.Node) string {
+	return strings.TrimSuffix(string(dump(n)), "\n")
+}
+
+func scalar(tag, value string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+	if tag == "!!str" && strings.ContainsFunc(value, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
+	}) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+func text(s string) *yaml.Node { return scalar("!!str", s) }
+
+func mapping(style yaml.Style) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: style}
+}
+
+func sequence(style yaml.Style) *yaml.Node {
+	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: style}
+}
+
+func put(m *yaml.Node, key string, value *yaml.Node) {
+	m.Content = append(m.Content, text(key), value)
+}
