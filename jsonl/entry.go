@@ -1,0 +1,175 @@
+// Package jsonl reads session files: one JSON object a line (or, where a line
+// was fused, several), from plain, gzip or zstd input, with no line-length
+// limit short of a configurable bound.
+//
+// The pipeline, in order:
+//
+//  1. Open finds out by magic what the bytes are and yields a Source: a
+//     decompressed stream plus a way to read a span of it again later.
+//  2. Reader splits the stream into objects and gives each as an *Entry, or as
+//     a *SyntaxError where the bytes are not JSON. A bad line costs itself.
+//  3. Package session builds conversations from entries.
+//
+// Nothing here interprets an entry beyond its shape.
+package jsonl
+
+import "time"
+
+// Kind is the kind of a content block.
+type Kind uint8
+
+// The kinds of content blocks. A type this package does not know is
+// KindUnknown: kept, counted, and passed through.
+const (
+	KindUnknown Kind = iota
+	KindText
+	KindThinking
+	KindRedactedThinking
+	KindToolUse
+	KindToolResult
+	KindImage
+	KindDocument
+	KindServerToolUse
+	KindToolReference
+	KindAttachment // not an API block: the payload of an attachment line
+)
+
+// Metrics are the lengths of one text. UTF16 is what JavaScript's
+// String.length reports; Bytes is the length in UTF-8; JSON is the UTF-16
+// length of JSON.stringify of it (quotes and escapes included).
+type Metrics struct {
+	UTF16, Bytes, JSON int
+}
+
+// Add sums two metrics field by field.
+func (m Metrics) Add(o Metrics) Metrics {
+	return Metrics{m.UTF16 + o.UTF16, m.Bytes + o.Bytes, m.JSON + o.JSON}
+}
+
+// Span is a stretch of bytes of the decompressed file.
+type Span struct {
+	Off int64
+	Len int
+}
+
+// Part is one element of a tool_result whose content is an array.
+type Part struct {
+	Kind Kind
+	Type string  // as recorded
+	Text Metrics // of the text of a text part; zero otherwise
+	Span Span    // the element's JSON object
+}
+
+// Block is one element of message.content. A content that is a plain string
+// is one block of KindText.
+type Block struct {
+	Kind      Kind
+	Type      string  // as recorded: "text", "tool_use", or a type nobody knows
+	ID        string  // tool_use: its id; tool_result: the tool_use_id it answers
+	Name      string  // tool_use, server_tool_use: the tool's name
+	IsError   bool    // tool_result: is_error
+	IsString  bool    // text given as a bare string; tool_result with string content
+	Persisted bool    // tool_result: its text contains "<persisted-output>"
+	Text      Metrics // text, thinking or string content; for an array content the sum over its text parts
+	JSON      Metrics // UTF16/Bytes of the compact JSON of: a tool_use's input, a tool_result's content, an unknown block; JSON field unused
+	Parts     []Part  // tool_result with array content
+	Signature int     // thinking: length of the signature, bytes
+	Span      Span    // the block's own JSON value in the file
+	Value     Span    // the JSON value Text or JSON measures: text, thinking, data, content or input
+}
+
+// Usage is what the API reported for one response, in tokens.
+type Usage struct {
+	Input      int // input_tokens: neither read from nor written to the cache
+	CacheWrite int // cache_creation_input_tokens
+	CacheRead  int // cache_read_input_tokens
+	Output     int // output_tokens
+	Write5m    int // cache_creation.ephemeral_5m_input_tokens
+	Write1h    int // cache_creation.ephemeral_1h_input_tokens
+	Thinking   int // output_tokens_details.thinking_tokens
+}
+
+// Context is the size of the request's whole input: input + cache_creation + cache_read.
+func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
+
+// Total is Context plus output: what the client calls tokens used.
+func (u Usage) Total() int { return u.Context() + u.Output }
+
+// Message is the API message an entry carries.
+type Message struct {
+	ID         string
+	Role       string
+	Model      string
+	StopReason string
+	Usage      Usage
+	HasUsage   bool
+	IsString   bool    // content was a bare string
+	Content    []Block // reused by the reader
+	Head       string  // the first (at most 256) bytes of the first text, decoded; cut at a rune
+}
+
+// Entry is one JSON object of a session file, with its position. The reader
+// reuses it: Raw, the raw fields and Message are valid until the next Scan;
+// Clone to keep. Strings may be kept.
+type Entry struct {
+	File   string // name as given, for messages
+	Line   int    // 1-based line in the decompressed file
+	Part   int    // 0-based index of the object on its line; over 0 only on fused lines
+	Offset int64  // of the object in the decompressed file
+	Raw    []byte // the object's bytes
+
+	Type              string
+	Subtype           string
+	UUID              string
+	ParentUUID        string // "" for null and for a missing field
+	HasParent         bool   // the field was there, null or not
+	LogicalParentUUID string
+	SessionID         string
+	AgentID           string
+	Version           string
+	CWD               string
+	RequestID         string
+	Time              time.Time // zero where there is none or it does not parse
+
+	SourceToolAssistantUUID string
+	LeafUUID                string // summary, last-prompt
+	Operation               string // queue-operation: enqueue, dequeue, remove, popAll
+	IsSidechain             bool
+	IsMeta                  bool
+	IsCompactSummary        bool
+	IsTranscriptOnly        bool // isVisibleInTranscriptOnly
+	IsAPIError              bool // isApiErrorMessage
+
+	HasMessage bool
+	Message    Message
+
+	// Raw JSON values of rarely met fields, nil where absent; offsets into the
+	// file are Offset plus their position in Raw.
+	Attachment           []byte
+	CompactMetadata      []byte
+	MicrocompactMetadata []byte
+	Content              []byte // top-level content: system lines, queue operations
+	ToolUseResult        []byte // skipped over, never decoded here
+}
+
+// SyntaxError is a stretch of a line that is not a JSON object. It is a value
+// in the stream, not the end of it.
+type SyntaxError struct {
+	File   string
+	Line   int
+	Col    int   // 1-based byte column
+	Offset int64 // of the stretch
+	Len    int   // bytes set aside
+	Msg    string
+}
+
+// RecordKind says what a line or object turned out to be.
+type RecordKind uint8
+
+// What Scan can stand on.
+const (
+	RecordEntry   RecordKind = iota // Entry() is valid
+	RecordError                     // Err is a *SyntaxError, see SyntaxErr()
+	RecordComment                   // a // comment line
+	RecordBlank                     // an empty or white-space line
+)

@@ -1,0 +1,111 @@
+package policy
+
+import "github.com/ctxkit/ctxkit/jsonl"
+
+// ItemID names a message of a view for good: the index into
+// Conversation.Messages of a recorded message, or a negative number for a
+// message that a policy made up (-1 is the first of them).
+type ItemID int32
+
+// Target is the place an edit changes.
+type Target struct {
+	Item  ItemID
+	Block int // index of the block; -1 for the whole message
+}
+
+// Kind is what an edit does.
+type Kind string
+
+// The kinds of edits.
+const (
+	KindClear       Kind = "clear"        // a tool_result's content becomes a placeholder
+	KindPersist     Kind = "persist"      // a tool_result's content is offloaded to a file, a stub stays
+	KindTruncate    Kind = "truncate"     // content is cut
+	KindRemove      Kind = "remove"       // messages leave the view
+	KindCollapse    Kind = "collapse"     // a span becomes one placeholder message
+	KindSummarize   Kind = "summarize"    // the view is rebuilt: summary, what is kept, what is attached
+	KindAttach      Kind = "attach"       // messages are added
+	KindCacheEdit   Kind = "cache_edit"   // payload only: the server drops a block from its cached view
+	KindServerClear Kind = "server_clear" // payload only: server-side context editing
+	KindServerKeep  Kind = "server_keep"  // payload only: a block the server cleared at the last request, and does not now
+	KindTag         Kind = "tag"          // text is appended to the copy sent, raw stays
+	KindInferred    Kind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
+)
+
+// PayloadOnly reports whether edits of this kind leave the model view alone.
+func (k Kind) PayloadOnly() bool {
+	return k == KindCacheEdit || k == KindServerClear || k == KindServerKeep
+}
+
+// Content is a text a policy puts in place of a block or of a message.
+type Content struct {
+	Kind    jsonl.Kind // what it counts as: text, tool_result …
+	Text    string     // the text itself; "" where Ref names it or Tokens stands for it
+	Length  jsonl.Metrics
+	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
+	Ref     *Target // the recorded block whose text this is, or nil
+	Partial bool    // a truncation of the original, not a stand-in for it
+}
+
+// NewContent measures text.
+func NewContent(kind jsonl.Kind, text string) Content {
+	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}
+}
+
+// Synthetic is a message a policy adds: a summary, a continue prompt, an
+// attachment. Its id is given by the view when the edit is applied, in order.
+type Synthetic struct {
+	ID       ItemID // set by View.Apply
+	Role     string // "user" or "assistant"
+	Label    string // what it is, for people: "summary", "continue", "file /a/b.go"
+	Contents []Content
+	Turn     bool // counts as a user turn for policies that count turns
+	Summary  bool // a compaction summary
+}
+
+// Call is the model call an edit needed (a compaction, a collapse, upkeep of
+// session memory). It becomes a request of its own.
+type Call struct {
+	Kind    string // "compaction", "collapse", "session_memory"
+	Prompt  int    // tokens of the prompt that asks for it
+	Input   int    // tokens sent, by the report's counter; 0: the view and the prompt
+	Output  int    // tokens billed as output; 0: the summary's
+	Prefix  string // "own": its own system prompt and tools; "session": the session's warm prefix
+	Retries int    // prompt-too-long retries before it went through
+}
+
+// Edit is what one stage did to one thing at one request, and why. Edits are
+// the only way anything changes: view = raw + edits.
+//
+// Which fields count depends on Kind:
+//
+//	clear, persist, truncate, tag    Target, New
+//	cache_edit, server_clear/_keep   Target, New (nil: nothing stands in)
+//	remove                           Items
+//	collapse                         Items, Insert[0] at the first item's place
+//	attach                           Insert, after everything
+//	summarize                        Insert, then Keep in its order, then Tail; all else leaves
+//	inferred                         Delta
+type Edit struct {
+	Request int // n of the request it belongs to (1-based); 0: after the last request
+	Stage   string
+	Kind    Kind
+	Reason  string
+	Trigger string // "auto", "manual", "recorded" …; free, for the event
+	Target  Target
+	New     *Content
+	Items   []ItemID
+	Keep    []ItemID
+	Insert  []Synthetic
+	Tail    []Synthetic
+	Delta   int            // tokens, inferred edits only
+	Call    *Call          // summarize and collapse: the model call behind it
+	Group   int            // edits of one firing share a group; set by the engine
+	Detail  map[string]int // figures the client records of the event: "pre_tokens", "tokens_saved"
+
+	// Set by View.Apply: token figures by the report's counter, and how many
+	// messages of the conversation had been offered when the edit was made.
+	Joined int
+	Before int // tokens of what it changed, before
+	After  int // and after
+}

@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// Moment is when a stage runs (spec: one request after another).
+type Moment uint8
+
+// The moments, in the order they come.
+const (
+	Ingest  Moment = 1 << iota // a tool_result has just joined the view
+	Manual                     // the user asked for a compaction here (/compact)
+	Prepare                    // before a request
+	Project                    // from the model view to the payload
+	Respond                    // after response k and all its tool_results have joined
+	TurnEnd                    // the agent has stopped: before the next typed prompt, and at the end
+)
+
+var momentNames = []struct {
+	m    Moment
+	name string
+}{{Ingest, "ingest"}, {Manual, "manual"}, {Prepare, "prepare"}, {Project, "project"}, {Respond, "respond"}, {TurnEnd, "turn end"}}
+
+// String lists the moments in m, joined by ", ".
+func (m Moment) String() string {
+	s := ""
+	for _, n := range momentNames {
+		if m&n.m != 0 {
+			if s != "" {
+				s += ", "
+			}
+			s += n.name
+		}
+	}
+	return s
+}
+
+// Truth says what stands behind a stage.
+type Truth string
+
+// The kinds of truth, strongest first.
+const (
+	TruthRecorded   Truth = "recorded"   // reproduced on real sessions
+	TruthOracle     Truth = "oracle"     // the original program's answers
+	TruthDocumented Truth = "documented" // the vendor's documentation
+	TruthDescribed  Truth = "described"  // one written analysis, nothing to check against
+)
+
+// Definition is a stage as the registry knows it. Params is a pointer to a
+// struct whose field values are the defaults of the source and whose tags
+// (yaml, doc, unit, min, max, enum) are the schema: the documentation,
+// --set, completion and sweep ranges are derived from them.
+type Definition struct {
+	Name    string
+	Summary string // one sentence
+	Source  string // product and version it reproduces, and where that is written down
+	Truth   Truth
+	Moments Moment
+	Params  any
+	Example string // a worked before/after, plain text
+	New     func(params any) (Stage, error)
+}
+
+// Stage is one configured stage during one replay. It keeps its own memory
+// between calls and is used by one goroutine. Run proposes edits; the engine
+// applies them in order before the next stage runs.
+type Stage interface {
+	Run(c *Context) ([]Edit, error)
+}
+
+// Response is what a policy may know of the previous response: the usage as
+// the simulation has it, in tokens.
+type Response struct {
+	Usage      jsonl.Usage
+	Known      bool // there was a response and its size is known
+	Message    ItemID
+	Time       time.Time
+	StopReason string
+	Summary    bool // it was a compaction's own response
+}
+
+// Context is what a stage sees when it runs. It is valid during the call only.
+type Context struct {
+	Moment    Moment
+	Request   int // n of the request being prepared, or, at Respond and TurnEnd, of the next one
+	View      *View
+	Conv      *session.Conversation
+	Limits    Thresholds
+	Model     string
+	MaxOutput int       // the model's largest output, tokens; 0: unknown
+	Version   string    // client version that made the request
+	Now       time.Time // recorded time of the request or of the message that has just joined; zero if unknown
+	Agent     string    // "" on the main thread
+
+	// Used is the client's own arithmetic: the last response's total plus
+	// the heuristic of what came after it, before this request's edits
+	// (counterfactual: recorded figures moved by what the policy's earlier
+	// edits took out). UsedTail is the part of it that came after.
+	Used     int
+	UsedTail int
+
+	Last   Response          // the previous response, simulated
+	Joined []ItemID          // Ingest: the messages that have just joined
+	Asked  *ManualCompaction // Manual: the user's act
+	Final  bool              // TurnEnd: nothing comes after
+	Texts  TextSource
+	Record RecordSource
+	Weigh  Weigher
+}
+
+// ManualCompaction is a compaction the user asked for.
+type ManualCompaction struct {
+	Recorded int // index into Conversation.Boundaries, or -1 where it was asked for on the command line
+}
+
+// TextSource fetches texts that are kept out of memory.
+type TextSource interface {
+	// Text is the current text of a block of the view: what an edit put
+	// there, else the recorded text.
+	Text(t Target) (string, error)
+}
+
+// RecordSource answers what the record holds about compaction.
+type RecordSource interface {
+	// Summary is the recorded summary a compaction at request n may reuse:
+	// that of the first recorded boundary at or after n, unless another
+	// compaction of this policy has taken it already.
+	Summary(n int) (content Content, boundary int, ok bool)
+
+	// Reinjected is what the client sent after a recorded boundary beside
+	// the summary, as messages: its attachments, and what no line holds.
+	Reinjected(boundary int) []Synthetic
+}
+
+// Weigher gives the report's weight of a block, in tokens.
+type Weigher interface {
+	Block(message, block int) int
+	Content(c *Content) int
+}

@@ -1,0 +1,80 @@
+package stage
+
+import (
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// imageTokens is what Claude Code counts for an image in a tool_result.
+const imageTokens = 2000
+
+// resultEstimate is Claude Code's estimate of a tool_result as it stands in
+// the view: round(length/4) of a string; of an array, each text likewise and
+// 2,000 an image (2-policies.md 2.4).
+func resultEstimate(v *policy.View, t policy.Target) int {
+	if c := v.Replacement(t); c != nil {
+		return policy.RoundQuarter(c.Length.UTF16)
+	}
+	raw := v.Raw(t)
+	if raw.IsString || len(raw.Parts) == 0 {
+		return policy.RoundQuarter(raw.Text.UTF16)
+	}
+	n := 0
+	for _, p := range raw.Parts {
+		switch p.Kind {
+		case jsonl.KindText:
+			n += policy.RoundQuarter(p.Text.UTF16)
+		case jsonl.KindImage, jsonl.KindDocument:
+			n += imageTokens
+		}
+	}
+	return n
+}
+
+// matches reports whether a tool's name is on the list; an entry that ends in
+// * matches by its beginning.
+func matches(tools []string, name string) bool {
+	for _, t := range tools {
+		if t == name || strings.HasSuffix(t, "*") && strings.HasPrefix(name, t[:len(t)-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// PersistedStub is what Claude Code 2.1.19's microcompact leaves of a result.
+func PersistedStub(conv *session.Conversation, id string) string {
+	return "<persisted-output>Tool result saved to: " + resultPath(conv, id, "txt") + "\n\nUse Read to view</persisted-output>"
+}
+
+// resultPath is where the client would have saved a result: never the real
+// place of the input.
+func resultPath(conv *session.Conversation, id, ext string) string {
+	return "~/.claude/projects/" + projectFolder(conv.CWD) + "/" + conv.SessionID + "/tool-results/" + safeID(id) + "." + ext
+}
+
+// projectFolder is a working directory with every non-alphanumeric made "-".
+func projectFolder(cwd string) string {
+	var b strings.Builder
+	for _, r := range cwd {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}
+
+// safeID keeps of an id what may stand in a file name.
+func safeID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, id)
+}

@@ -1,0 +1,183 @@
+package stage
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// MicrocompactSize are the parameters of microcompact_size.
+type MicrocompactSize struct {
+	Target     int      `yaml:"target" doc:"leave at most this many estimated tokens of compactable results" unit:"tokens" min:"0"`
+	MinSavings int      `yaml:"min_savings" doc:"do nothing unless at least this many estimated tokens are saved" unit:"tokens" min:"0"`
+	KeepRecent int      `yaml:"keep_recent" doc:"the newest compactable tool uses that are never touched" unit:"results" min:"0"`
+	Tools      []string `yaml:"tools" doc:"tools whose results may be compacted; a trailing * matches any rest"`
+	Persist    bool     `yaml:"persist" doc:"save the result to a file and leave a stub that names it; false: leave the cleared text"`
+	Gate       string   `yaml:"gate" doc:"what the warning test reads: the last response's usage, or that plus the estimate of what came after" enum:"last_usage,usage_plus_tail"`
+	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
+}
+
+// compactable are the tools both analyses name (2-policies.md 2.4).
+func compactable() []string {
+	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
+}
+
+// ClearedText stands where a result was cleared.
+const ClearedText = "[Old tool result content cleared]"
+
+func defineMicrocompactSize() policy.Definition {
+	return policy.Definition{
+		Name:    "microcompact_size",
+		Summary: "Before a request above the warning threshold, the oldest tool results are saved to files until at most target tokens of them are left.",
+		Source:  "Claude Code 2.1.19, analysis of the bundled client; confirmed by microcompactions recorded by 2.1.12-2.1.22",
+		Truth:   policy.TruthRecorded,
+		Moments: policy.Prepare,
+		Params:  DefaultMicrocompactSize(),
+		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
+after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,
+		New: func(p any) (policy.Stage, error) { return NewMicrocompactSize(p.(*MicrocompactSize)), nil },
+	}
+}
+
+// DefaultMicrocompactSize is the client's own figures.
+func DefaultMicrocompactSize() *MicrocompactSize {
+	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage"}
+}
+
+// NewMicrocompactSize makes the stage.
+func NewMicrocompactSize(p *MicrocompactSize) policy.Stage { return &microcompactSize{p: *p} }
+
+// microcompactSize reproduces Claude Code 2.1.19's microcompact by size. It
+// remembers which ids it has compacted, and keeps the sum of the others.
+type microcompactSize struct {
+	p     MicrocompactSize
+	done  map[string]bool
+	epoch int
+	seen  int // results of this epoch already in ids
+	ids   []sized
+	edits int // of the view, when ids was last brought up to date
+}
+
+// sized is a compactable result and its estimate.
+type sized struct {
+	policy.Result
+	tokens int
+}
+
+func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.follow(c.View)
+	total := 0
+	for _, r := range s.ids {
+		total += r.tokens
+	}
+	free := len(s.ids) - s.p.KeepRecent
+	saved, marked := 0, 0
+	var marks []sized
+	for _, r := range s.ids[:max(free, 0)] {
+		if total-saved <= s.p.Target {
+			break
+		}
+		marks = append(marks, r)
+		saved += r.tokens
+		marked++
+	}
+	if marked == 0 {
+		return nil, nil
+	}
+	gate := c.Used - c.UsedTail
+	if s.p.Gate == "usage_plus_tail" {
+		gate = c.Used
+	}
+	if !s.p.Manual && (gate < c.Limits.Warning || saved < s.p.MinSavings) {
+		return nil, nil
+	}
+	return s.clear(c, marks, total, saved, gate)
+}
+
+// clear makes the edits for the marked results.
+func (s *microcompactSize) clear(c *policy.Context, marks []sized, total, saved, gate int) ([]policy.Edit, error) {
+	if s.done == nil {
+		s.done = map[string]bool{}
+	}
+	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, c.Limits.Warning, saved, total)
+	detail := map[string]int{"pre_tokens": total, "tokens_saved": saved, "compacted_ids": len(marks)}
+	var edits []policy.Edit
+	for _, r := range marks {
+		s.done[r.ID] = true
+		if skip, err := s.leave(c, r.Target); err != nil {
+			return nil, err
+		} else if skip {
+			continue
+		}
+		kind, text := policy.KindPersist, PersistedStub(c.Conv, r.ID)
+		if !s.p.Persist {
+			kind, text = policy.KindClear, ClearedText
+		}
+		content := policy.NewContent(jsonl.KindToolResult, text)
+		edits = append(edits, policy.Edit{Kind: kind, Trigger: "auto", Target: r.Target, New: &content, Reason: reason, Detail: detail})
+	}
+	for id := range c.View.Items {
+		m := c.View.Message(id)
+		if m == nil || m.Attachment != "memory" || s.done[m.UUID] {
+			continue
+		}
+		s.done[m.UUID] = true
+		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
+	}
+	return edits, nil
+}
+
+// leave reports whether a marked result is left as it stands although it
+// counts: it is empty, a placeholder, or persisted already. Array content is
+// always replaced.
+func (s *microcompactSize) leave(c *policy.Context, t policy.Target) (bool, error) {
+	if r := c.View.Replacement(t); r != nil && r.Text != "" {
+		return r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
+	}
+	raw := c.View.Raw(t)
+	if !raw.IsString {
+		return len(raw.Parts) == 0 && raw.Text.UTF16 == 0, nil
+	}
+	if raw.Text.UTF16 == 0 || raw.Persisted {
+		return true, nil
+	}
+	if raw.Text.UTF16 != len(ClearedText) {
+		return false, nil
+	}
+	text, err := c.Texts.Text(t)
+	return text == ClearedText, err
+}
+
+// follow brings the list of compactable results up to date: what joined, and,
+// where another stage has edited, everything anew.
+func (s *microcompactSize) follow(v *policy.View) {
+	if v.Epoch() != s.epoch || len(v.Edits()) != s.edits {
+		s.epoch, s.edits, s.seen, s.ids = v.Epoch(), len(v.Edits()), 0, s.ids[:0]
+	}
+	results := v.Results()
+	from := len(s.ids)
+	for _, r := range results[s.seen:] {
+		if r.State == policy.ResultGone || s.done[r.ID] || !matches(s.p.Tools, r.Tool) {
+			continue
+		}
+		s.ids = append(s.ids, sized{r, resultEstimate(v, r.Target)})
+	}
+	s.seen = len(results)
+	inCallOrder(v, s.ids[from:])
+}
+
+// inCallOrder sorts results that joined together by where their tool_uses
+// stand: the client lists the calls, not the answers.
+func inCallOrder(v *policy.View, ids []sized) {
+	sort.SliceStable(ids, func(i, j int) bool {
+		mi, bi, _ := v.Conversation().ToolUse(ids[i].ID)
+		mj, bj, _ := v.Conversation().ToolUse(ids[j].ID)
+		if mi != mj {
+			return mi < mj
+		}
+		return bi < bj
+	})
+}

@@ -1,0 +1,597 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// View is a conversation seen through edits: which messages the model is
+// shown, in which order, and what stands in the place of changed blocks. It
+// holds no texts and no copies of messages; applying an edit costs what it
+// touches. Two views of one conversation share everything but their edits.
+//
+// A view is owned by one goroutine. Stages read it; only the engine applies.
+type View struct {
+	conv    *session.Conversation
+	weigh   [2]Weigher // the report's, and the client's where it is another
+	items   []item
+	pos     []int32           // message index -> index into items, -1 where it is not in view
+	synth   []Synthetic       // synth[i] has ItemID -(i+1)
+	synthAt []int32           // index into items, -1
+	state   map[ItemID]*state // items an edit has changed
+	arrived []ItemID          // every item that ever joined, in the order it did
+	results []Result
+	edits   []Edit
+	joined  int // conv.Messages[:joined] have been offered
+	tokens  [2]int
+	payload [2]int // what payload-only edits take off, in tokens (negative or zero)
+	live    int    // items not removed
+	epoch   int
+}
+
+type item struct {
+	id      ItemID
+	removed bool
+}
+
+// state is what edits did to one item's blocks.
+type state struct {
+	blocks  map[int]*Content // model view replacements
+	payload map[int]*Content // payload replacements; nil content: nothing stands in
+	tag     *Content
+}
+
+// ResultState says what became of a tool_result.
+type ResultState uint8
+
+// The states of a tool_result in a view.
+const (
+	ResultLive    ResultState = iota // as it came (or as ingest left it: truncated)
+	ResultChanged                    // cleared or persisted
+	ResultGone                       // its message left the view
+)
+
+// Result is one tool_result that joined the view since it was last rebuilt,
+// in view order.
+type Result struct {
+	Target Target
+	Tool   string // name of the tool_use it answers, "" where that is unknown
+	ID     string // tool_use id
+	State  ResultState
+}
+
+// NewView returns an empty view of conv. The report's figures are by report;
+// client is the calibrated counter that client arithmetic is done in (the same
+// one, or nil, where the report uses it already).
+func NewView(conv *session.Conversation, report, client Weigher) *View {
+	if client == report {
+		client = nil
+	}
+	v := &View{conv: conv, weigh: [2]Weigher{report, client}, pos: make([]int32, len(conv.Messages)), state: map[ItemID]*state{}}
+	for i := range v.pos {
+		v.pos[i] = -1
+	}
+	return v
+}
+
+// Join appends message m of the conversation. Messages join in index order;
+// those a track does not hold are passed over with Skip.
+func (v *View) Join(m int) {
+	v.joined = m + 1
+	if v.pos[m] >= 0 { // a rebuild has taken it in already
+		return
+	}
+	v.push(ItemID(m))
+}
+
+// Skip notes that message m was passed over: it is no part of this view.
+func (v *View) Skip(m int) { v.joined = m + 1 }
+
+// Joined is how many messages of the conversation have been offered so far.
+func (v *View) Joined() int { return v.joined }
+
+func (v *View) push(id ItemID) {
+	v.setPos(id, len(v.items))
+	v.items = append(v.items, item{id: id})
+	v.arrived = append(v.arrived, id)
+	v.live++
+	v.sum(&v.tokens, v.weight(id), 1)
+	v.index(id)
+}
+
+func (v *View) sum(to *[2]int, w [2]int, sign int) {
+	to[0] += sign * w[0]
+	to[1] += sign * w[1]
+}
+
+func (v *View) index(id ItemID) {
+	if id < 0 {
+		return
+	}
+	m := &v.conv.Messages[id]
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind == jsonl.KindToolResult {
+			st := ResultLive
+			if c := v.replaced(id, b); c != nil && c.Kind == jsonl.KindToolResult && c.replaces() {
+				st = ResultChanged
+			}
+			v.results = append(v.results, Result{
+				Target: Target{id, b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID, State: st,
+			})
+		}
+	}
+}
+
+func (v *View) setPos(id ItemID, at int) {
+	if id >= 0 {
+		v.pos[id] = int32(at)
+		return
+	}
+	v.synthAt[-id-1] = int32(at)
+}
+
+func (v *View) posOf(id ItemID) int {
+	if id >= 0 {
+		if int(id) >= len(v.pos) {
+			return -1
+		}
+		return int(v.pos[id])
+	}
+	if int(-id-1) >= len(v.synthAt) {
+		return -1
+	}
+	return int(v.synthAt[-id-1])
+}
+
+// Has reports whether the item is in view now.
+func (v *View) Has(id ItemID) bool {
+	p := v.posOf(id)
+	return p >= 0 && !v.items[p].removed && v.items[p].id == id
+}
+
+// Conversation is the conversation seen.
+func (v *View) Conversation() *session.Conversation { return v.conv }
+
+// Items calls yield with the id of each item in view, in order.
+func (v *View) Items(yield func(ItemID) bool) {
+	for _, it := range v.items {
+		if !it.removed && !yield(it.id) {
+			return
+		}
+	}
+}
+
+// Backward is Items from the newest to the oldest.
+func (v *View) Backward(yield func(ItemID) bool) {
+	for i := len(v.items) - 1; i >= 0; i-- {
+		if it := v.items[i]; !it.removed && !yield(it.id) {
+			return
+		}
+	}
+}
+
+// IDs is the ids of the items in view, in order, as a new slice.
+func (v *View) IDs() []ItemID {
+	ids := make([]ItemID, 0, v.live)
+	for id := range v.Items {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Len is the number of items in view.
+func (v *View) Len() int { return v.live }
+
+// Last is the newest item in view.
+func (v *View) Last() (ItemID, bool) {
+	for id := range v.Backward {
+		return id, true
+	}
+	return 0, false
+}
+
+// Arrived is every item that ever joined, in the order it did, whether it is
+// still in view or not. The slice is the view's own.
+func (v *View) Arrived() []ItemID { return v.arrived }
+
+// Results is every tool_result that joined since the view was last rebuilt,
+// in view order, with what became of it. The slice is the view's own.
+func (v *View) Results() []Result { return v.results }
+
+// Epoch grows each time the view is rebuilt by a summarize edit: indexes into
+// Results are good within one epoch.
+func (v *View) Epoch() int { return v.epoch }
+
+// Edits is every edit applied so far, in order. The slice is the view's own.
+func (v *View) Edits() []Edit { return v.edits }
+
+// Tokens is the model view's size without overhead, by the report's counter.
+func (v *View) Tokens() int { return v.tokens[0] }
+
+// ClientTokens is Tokens by the counter client arithmetic is done in.
+func (v *View) ClientTokens() int {
+	if v.weigh[1] == nil {
+		return v.tokens[0]
+	}
+	return v.tokens[1]
+}
+
+// PayloadTokens is Tokens less what payload-only edits take off.
+func (v *View) PayloadTokens() int { return v.tokens[0] + v.payload[0] }
+
+// Message is the recorded message behind an item, or nil for a synthetic one.
+func (v *View) Message(id ItemID) *session.Message {
+	if id < 0 {
+		return nil
+	}
+	return &v.conv.Messages[id]
+}
+
+// Synthetic is the made-up message behind an item, or nil for a recorded one.
+func (v *View) Synthetic(id ItemID) *Synthetic {
+	if id >= 0 {
+		return nil
+	}
+	return &v.synth[-id-1]
+}
+
+// Role of an item.
+func (v *View) Role(id ItemID) session.Role {
+	if s := v.Synthetic(id); s != nil {
+		if s.Role == "assistant" {
+			return session.Assistant
+		}
+		return session.User
+	}
+	return v.conv.Messages[id].Role
+}
+
+// Blocks is how many blocks an item has.
+func (v *View) Blocks(id ItemID) int {
+	if s := v.Synthetic(id); s != nil {
+		return len(s.Contents)
+	}
+	return len(v.conv.Messages[id].Blocks)
+}
+
+// Kind of a block, as recorded.
+func (v *View) Kind(t Target) jsonl.Kind {
+	if s := v.Synthetic(t.Item); s != nil {
+		return s.Contents[t.Block].Kind
+	}
+	return v.conv.Messages[t.Item].Blocks[t.Block].Kind
+}
+
+// Raw is the recorded block, or nil in a synthetic message.
+func (v *View) Raw(t Target) *session.Block {
+	if t.Item < 0 {
+		return nil
+	}
+	return &v.conv.Messages[t.Item].Blocks[t.Block]
+}
+
+// Replacement is what an edit put in a block's place in the model view, or nil.
+func (v *View) Replacement(t Target) *Content {
+	if s := v.Synthetic(t.Item); s != nil {
+		return &s.Contents[t.Block]
+	}
+	return v.replaced(t.Item, t.Block)
+}
+
+// PayloadReplacement reports whether a payload-only edit stands on the block,
+// and what it left there (nil: nothing).
+func (v *View) PayloadReplacement(t Target) (*Content, bool) {
+	if s := v.state[t.Item]; s != nil {
+		c, ok := s.payload[t.Block]
+		return c, ok
+	}
+	return nil, false
+}
+
+// Tag is the text an edit appended to a message, or nil.
+func (v *View) Tag(id ItemID) *Content {
+	if s := v.state[id]; s != nil {
+		return s.tag
+	}
+	return nil
+}
+
+func (v *View) replaced(id ItemID, block int) *Content {
+	if s := v.state[id]; s != nil {
+		return s.blocks[block]
+	}
+	return nil
+}
+
+// replaces reports whether the content takes the place of the whole original,
+// as against a truncation of it.
+func (c *Content) replaces() bool { return !c.Partial }
+
+// BlockTokens is the current weight of a block in the model view.
+func (v *View) BlockTokens(t Target) int { return v.blockTokens(t)[0] }
+
+func (v *View) blockTokens(t Target) (w [2]int) {
+	c := v.Replacement(t)
+	for i, by := range v.weigh {
+		switch {
+		case by == nil:
+		case c != nil:
+			w[i] = by.Content(c)
+		default:
+			w[i] = by.Block(int(t.Item), t.Block)
+		}
+	}
+	return w
+}
+
+func (v *View) content(c *Content) (w [2]int) {
+	for i, by := range v.weigh {
+		if by != nil {
+			w[i] = by.Content(c)
+		}
+	}
+	return w
+}
+
+// Length is the current length of a block's text in the model view. For an
+// unchanged tool_result with array content it is the sum over its texts.
+func (v *View) Length(t Target) jsonl.Metrics {
+	if c := v.Replacement(t); c != nil {
+		return c.Length
+	}
+	return v.conv.Messages[t.Item].Blocks[t.Block].Text
+}
+
+// Weight is the current weight of an item in the model view, in tokens.
+func (v *View) Weight(id ItemID) int { return v.weight(id)[0] }
+
+func (v *View) weight(id ItemID) (w [2]int) {
+	for b := range v.Blocks(id) {
+		v.sum(&w, v.blockTokens(Target{id, b}), 1)
+	}
+	if t := v.Tag(id); t != nil {
+		v.sum(&w, v.content(t), 1)
+	}
+	return w
+}
+
+// payloadWeight is what an item's payload-only edits take off (zero or less).
+func (v *View) payloadWeight(id ItemID) (w [2]int) {
+	s := v.state[id]
+	if s == nil || len(s.payload) == 0 {
+		return w
+	}
+	for b, c := range s.payload { // a sum: order does not matter
+		if c != nil {
+			v.sum(&w, v.content(c), 1)
+		}
+		v.sum(&w, v.blockTokens(Target{id, b}), -1)
+	}
+	return w
+}
+
+// Apply makes one edit, fills in its token figures, gives ids to the messages
+// it adds, and appends it to the list. An edit that names what is not there is
+// an error: a stage's, not the transcript's.
+func (v *View) Apply(e Edit) (Edit, error) {
+	e.Joined = v.joined
+	var err error
+	switch e.Kind {
+	case KindClear, KindPersist, KindTruncate:
+		err = v.replace(&e)
+	case KindTag:
+		err = v.tag(&e)
+	case KindCacheEdit, KindServerClear, KindServerKeep:
+		err = v.applyPayload(&e)
+	case KindRemove, KindCollapse:
+		err = v.remove(&e)
+	case KindAttach:
+		for i := range e.Insert {
+			e.After += v.add(&e.Insert[i])
+		}
+	case KindSummarize:
+		err = v.rebuild(&e)
+	case KindInferred:
+		e.Before = v.tokens[0]
+		v.sum(&v.tokens, [2]int{e.Delta, e.Delta}, 1)
+		e.After = v.tokens[0]
+	default:
+		err = fmt.Errorf("unknown kind of edit %q", e.Kind)
+	}
+	if err != nil {
+		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
+	}
+	v.edits = append(v.edits, e)
+	return e, nil
+}
+
+func (v *View) ensure(id ItemID) *state {
+	s := v.state[id]
+	if s == nil {
+		s = &state{blocks: map[int]*Content{}, payload: map[int]*Content{}}
+		v.state[id] = s
+	}
+	return s
+}
+
+func (v *View) replace(e *Edit) error {
+	t := e.Target
+	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
+		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
+	}
+	if e.New == nil {
+		return fmt.Errorf("no replacement for block %d of item %d", t.Block, t.Item)
+	}
+	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
+	v.ensure(t.Item).blocks[t.Block] = e.New
+	after := v.blockTokens(t)
+	v.sum(&v.tokens, after, 1)
+	v.sum(&v.tokens, before, -1)
+	v.sum(&v.payload, v.payloadWeight(t.Item), 1)
+	v.sum(&v.payload, payload, -1)
+	e.Before, e.After = before[0], after[0]
+	if e.New.replaces() {
+		v.setResult(t, ResultChanged)
+	}
+	return nil
+}
+
+func (v *View) setResult(t Target, st ResultState) {
+	i := v.findResult(t)
+	if i < 0 {
+		return
+	}
+	v.results[i].State = st
+}
+
+// findResult finds a result by its target. Results stand in view order, so
+// their items' positions are sorted.
+func (v *View) findResult(t Target) int {
+	p := v.posOf(t.Item)
+	lo, hi := 0, len(v.results)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		r := v.results[mid].Target
+		q := v.posOf(r.Item)
+		if q < p || q == p && r.Block < t.Block {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(v.results) && v.results[lo].Target == t {
+		return lo
+	}
+	return -1
+}
+
+func (v *View) tag(e *Edit) error {
+	if !v.Has(e.Target.Item) || e.New == nil {
+		return fmt.Errorf("no item %d in view", e.Target.Item)
+	}
+	s := v.ensure(e.Target.Item)
+	before := v.weight(e.Target.Item)
+	s.tag = e.New
+	after := v.weight(e.Target.Item)
+	v.sum(&v.tokens, after, 1)
+	v.sum(&v.tokens, before, -1)
+	e.Before, e.After = before[0], after[0]
+	return nil
+}
+
+func (v *View) applyPayload(e *Edit) error {
+	t := e.Target
+	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
+		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
+	}
+	was := v.payloadWeight(t.Item)
+	s := v.ensure(t.Item)
+	if e.Kind == KindServerKeep {
+		delete(s.payload, t.Block)
+	} else {
+		s.payload[t.Block] = e.New
+	}
+	now := v.payloadWeight(t.Item)
+	v.sum(&v.payload, now, 1)
+	v.sum(&v.payload, was, -1)
+	e.Before = v.BlockTokens(t)
+	e.After = e.Before + now[0] - was[0]
+	return nil
+}
+
+func (v *View) remove(e *Edit) error {
+	if len(e.Items) == 0 {
+		return fmt.Errorf("no items named")
+	}
+	if e.Kind == KindCollapse && len(e.Insert) != 1 {
+		return fmt.Errorf("a collapse inserts one placeholder, not %d", len(e.Insert))
+	}
+	first := -1
+	for _, id := range e.Items {
+		if !v.Has(id) {
+			return fmt.Errorf("no item %d in view", id)
+		}
+		p := v.posOf(id)
+		if first < 0 || p < first {
+			first = p
+		}
+	}
+	for _, id := range e.Items {
+		w := v.weight(id)
+		e.Before += w[0]
+		v.sum(&v.tokens, w, -1)
+		v.sum(&v.payload, v.payloadWeight(id), -1)
+		v.items[v.posOf(id)].removed = true
+		v.live--
+		for b := range v.Blocks(id) {
+			if v.Kind(Target{id, b}) == jsonl.KindToolResult {
+				v.setResult(Target{id, b}, ResultGone)
+			}
+		}
+	}
+	if e.Kind == KindCollapse {
+		// The item that stood there keeps its position, so that results stay
+		// sorted by it; Has knows it by its id.
+		id := v.newSynthetic(&e.Insert[0])
+		v.items[first] = item{id: id}
+		v.setPos(id, first)
+		v.arrived = append(v.arrived, id)
+		v.live++
+		w := v.weight(id)
+		e.After = w[0]
+		v.sum(&v.tokens, w, 1)
+	}
+	return nil
+}
+
+func (v *View) newSynthetic(s *Synthetic) ItemID {
+	s.ID = ItemID(-len(v.synth) - 1)
+	v.synth = append(v.synth, *s)
+	v.synthAt = append(v.synthAt, -1)
+	return s.ID
+}
+
+func (v *View) add(s *Synthetic) int {
+	id := v.newSynthetic(s)
+	v.push(id)
+	return v.Weight(id)
+}
+
+// rebuild makes the view anew: Insert, Keep, Tail. Items that are kept and
+// were not in view join now (a recorded summary, or a message a boundary
+// brought back).
+func (v *View) rebuild(e *Edit) error {
+	e.Before = v.tokens[0]
+	old := v.items
+	for _, it := range old {
+		v.setPos(it.id, -1)
+	}
+	v.items = make([]item, 0, len(e.Insert)+len(e.Keep)+len(e.Tail)+16)
+	v.results = nil
+	v.live, v.tokens, v.payload = 0, [2]int{}, [2]int{}
+	v.epoch++
+	for i := range e.Insert {
+		v.add(&e.Insert[i])
+	}
+	for _, id := range e.Keep {
+		if v.posOf(id) >= 0 || int(id) >= len(v.pos) || int(-id) > len(v.synth) {
+			return fmt.Errorf("keeping item %d: twice, or not known", id)
+		}
+		v.setPos(id, len(v.items))
+		v.items = append(v.items, item{id: id})
+		if int(id) >= v.joined {
+			v.arrived = append(v.arrived, id)
+		}
+		v.live++
+		v.sum(&v.tokens, v.weight(id), 1)
+		v.sum(&v.payload, v.payloadWeight(id), 1)
+		v.index(id)
+	}
+	for i := range e.Tail {
+		v.add(&e.Tail[i])
+	}
+	e.After = v.tokens[0]
+	return nil
+}

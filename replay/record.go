@@ -1,0 +1,271 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// Record is what a recorded conversation says about itself, whatever the
+// policy: weights calibrated to its usage, and the recorded view R (what the
+// client really sent) at each request. It is computed once and shared by all
+// replays of the conversation; it does not change.
+type Record struct {
+	Conv *session.Conversation
+	Cal  *tokens.Calibration
+
+	models   *price.Table
+	context  []int         // recorded context of each request; -1 where it is not known
+	weight   []int         // weight of R at each request, calibrated
+	overhead []int         // what R's weight leaves of the context: system prompt, tools, unrecorded reminders
+	reinject []int         // by boundary: what was sent after it and no line holds
+	summary  []int         // by boundary: weight of everything it rebuilt but kept messages
+	edits    []policy.Edit // the record as edits on raw
+	notes    []recordedAct // by edit: what the client recorded
+}
+
+// recordedAct ties an edit of the record to its line.
+type recordedAct struct {
+	boundary int // index, -1: none
+	micro    int
+}
+
+// NewRecord works out the record of a conversation.
+func NewRecord(conv *session.Conversation) (*Record, error) {
+	models, err := price.Default()
+	if err != nil {
+		return nil, err
+	}
+	m, _ := models.Find(conv.Model)
+	r := &Record{
+		Conv: conv, Cal: tokens.Calibrate(conv, tokens.DensityFor(m.Tokenizer)), models: models,
+		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
+	}
+	t := &recordTrack{r: r, view: policy.NewView(conv, r.Cal, nil), pending: -1}
+	t.drops = r.Cal.Drops
+	walk(conv, t)
+	if t.err != nil {
+		return nil, t.err
+	}
+	r.edits = t.view.Edits()
+	return r, nil
+}
+
+// recordTrack drives the recorded view.
+type recordTrack struct {
+	r       *Record
+	view    *policy.View
+	pending int // boundary whose first request is still to come, -1: none
+	drops   []tokens.Drop
+	err     error
+}
+
+// recordStage is the stage name on events of the record.
+const recordStage = "recorded"
+
+func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
+	e.Stage = recordStage
+	e, err := t.view.Apply(e)
+	if err != nil {
+		t.fail(err)
+		return e
+	}
+	t.r.notes = append(t.r.notes, act)
+	return e
+}
+
+func (t *recordTrack) fail(err error) {
+	if t.err == nil {
+		t.err = fmt.Errorf("%s: the record: %w", t.r.Conv.Path, err)
+	}
+}
+
+func (t *recordTrack) join(m int)                    { t.view.Join(m) }
+func (t *recordTrack) respond(int)                   {}
+func (t *recordTrack) turnEnd(int, bool)             {}
+func (t *recordTrack) manual(boundary int, next int) {}
+
+// requestNumber is n for an edit: 0 where no request follows.
+func requestNumber(conv *session.Conversation, n int) int {
+	if n > len(conv.Requests) {
+		return 0
+	}
+	return n
+}
+
+func (t *recordTrack) boundary(i int) {
+	b := &t.r.Conv.Boundaries[i]
+	e := policy.Edit{
+		Request: requestNumber(t.r.Conv, b.Request), Kind: policy.KindSummarize, Trigger: b.Trigger,
+		Reason: "the client compacted (" + b.Trigger + ")",
+		Detail: map[string]int{"pre_tokens": b.PreTokens},
+		Call:   &policy.Call{Kind: "compaction", Prefix: "own"},
+	}
+	if b.PostTokens > 0 {
+		e.Detail["post_tokens"] = b.PostTokens
+	}
+	if b.Summary >= 0 {
+		e.Keep = append(e.Keep, policy.ItemID(b.Summary))
+	}
+	for _, p := range b.Preserved {
+		e.Keep = append(e.Keep, policy.ItemID(p))
+	}
+	for _, a := range b.Attached {
+		e.Keep = append(e.Keep, policy.ItemID(a))
+	}
+	t.apply(e, recordedAct{boundary: i, micro: -1})
+	if b.Summary >= 0 {
+		t.r.summary[i] = t.r.Cal.Message(b.Summary)
+	}
+	t.pending = i
+}
+
+func (t *recordTrack) micro(i int) {
+	m := &t.r.Conv.Micro[i]
+	want := make(map[string]bool, len(m.ToolIDs))
+	for _, id := range m.ToolIDs {
+		want[id] = true
+	}
+	found := 0
+	// Applying changes results' states, not their number or order.
+	for _, res := range t.view.Results() {
+		if !want[res.ID] || res.State == policy.ResultGone {
+			continue
+		}
+		found++
+		stub := policy.NewContent(jsonl.KindToolResult, stage.PersistedStub(t.r.Conv, res.ID))
+		t.apply(policy.Edit{
+			Request: requestNumber(t.r.Conv, m.Request), Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
+			Reason: "the client microcompacted (" + m.Trigger + ")",
+			Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
+		}, recordedAct{boundary: -1, micro: i})
+	}
+	if found == 0 {
+		// All of its results lie before the start of the file: the act is
+		// told all the same. What it took off is taken off what stands in for
+		// the earlier history, on every track alike.
+		t.apply(t.r.hiddenMicro(i, t.view), recordedAct{boundary: -1, micro: i})
+	}
+}
+
+// hiddenMicro is the edit for a recorded microcompaction of results that lie
+// before the start of the file.
+func (r *Record) hiddenMicro(i int, view *policy.View) policy.Edit {
+	m := &r.Conv.Micro[i]
+	e := policy.Edit{
+		Request: requestNumber(r.Conv, m.Request), Kind: policy.KindInferred, Trigger: m.Trigger,
+		Reason: "the client microcompacted (" + m.Trigger + "): its results are not in the file",
+		Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
+	}
+	if len(r.Conv.Messages) > 0 && r.Conv.Messages[0].Earlier && view.Has(0) {
+		e.Delta = -min(m.TokensSaved, r.Cal.Message(0))
+	}
+	return e
+}
+
+// hidden reports whether none of a recorded microcompaction's results is in
+// the file.
+func (r *Record) hidden(i int) bool {
+	for _, id := range r.Conv.Micro[i].ToolIDs {
+		if _, _, ok := r.Conv.ToolUse(id); ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *recordTrack) request(k int) {
+	r := t.r
+	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
+	over := tokens.DefaultOverhead
+	if k > 0 {
+		over = r.overhead[k-1]
+	}
+	ctx := -1
+	if msg.HasUsage {
+		ctx = msg.Usage.Context()
+		over = t.settle(k, ctx, over)
+	}
+	t.pending = -1
+	r.context = append(r.context, ctx)
+	r.weight = append(r.weight, t.view.Tokens())
+	r.overhead = append(r.overhead, over)
+}
+
+// settle makes R's weight and the overhead add up to the recorded context.
+func (t *recordTrack) settle(k, ctx, over int) int {
+	r := t.r
+	rest := ctx - t.view.Tokens()
+	first := k == 0 || r.context[k-1] < 0 && t.none(k)
+	for len(t.drops) > 0 && t.drops[0].Request < k+1 {
+		t.drops = t.drops[1:]
+	}
+	switch {
+	case first:
+		return rest
+	case t.pending >= 0:
+		if rest > over {
+			// The client sent more than its lines hold: re-read files, listings.
+			r.reinject[t.pending] = rest - over
+			t.apply(policy.Edit{
+				Request: k + 1, Kind: policy.KindAttach, Reason: "sent after the compaction, on no line of the file",
+				Insert: []policy.Synthetic{reinjection(rest - over)},
+			}, recordedAct{boundary: t.pending, micro: -1})
+			return over
+		}
+	case len(t.drops) > 0 && t.drops[0].Request == k+1:
+		d := t.drops[0]
+		t.apply(policy.Edit{
+			Request: k + 1, Kind: policy.KindInferred, Trigger: "inferred", Detail: map[string]int{"fell": d.Tokens},
+			Reason: fmt.Sprintf("the recorded context fell by %d tokens: %s", d.Tokens, d.Cause),
+		}, recordedAct{boundary: -1, micro: -1})
+		if !d.Shared {
+			t.inferMicro(k)
+			return ctx - t.view.Tokens()
+		}
+	}
+	return rest
+}
+
+// inferMicro makes the edits of a microcompaction that left no line: those the
+// client's rule would have made there.
+func (t *recordTrack) inferMicro(k int) {
+	p := stage.DefaultMicrocompactSize()
+	p.Manual = true // that it fired is known
+	edits, err := stage.NewMicrocompactSize(p).Run(&policy.Context{
+		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: viewTexts{t.view, t.r.Conv},
+	})
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	for _, e := range edits {
+		e.Request, e.Kind, e.Trigger = k+1, policy.KindClear, "inferred"
+		e.Reason = "what the client's rule clears here"
+		t.apply(e, recordedAct{boundary: -1, micro: -1})
+	}
+}
+
+// none reports whether no request before k has a known context.
+func (t *recordTrack) none(k int) bool {
+	for _, c := range t.r.context[:k] {
+		if c >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reinjection is the item that stands for what a client sent after a
+// compaction and did not write down.
+func reinjection(n int) policy.Synthetic {
+	return policy.Synthetic{
+		Role: "user", Label: "unrecorded re-injection",
+		Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: n}},
+	}
+}

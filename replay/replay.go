@@ -1,0 +1,330 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// Options say how a conversation is replayed. The zero value is the default.
+type Options struct {
+	Counter   string // tokens.NameUsage or tokens.NameHeuristic; "": usage where there is any
+	Model     string // stands in for the recorded model
+	Window    int    // context window, tokens; 0: by client version and model
+	Overhead  int    // system prompt and tools, tokens; 0: from the first request's usage
+	CompactAt []int  // requests before which the user asks for a compaction
+}
+
+// Run replays a conversation through a policy.
+func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline, error) {
+	rec, err := NewRecord(conv)
+	if err != nil {
+		return nil, err
+	}
+	return rec.Replay(pol, opt)
+}
+
+// Replay replays the record's conversation through a policy. A Record may be
+// replayed by several goroutines at once.
+func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
+	e, err := r.run(pol, opt)
+	if err != nil {
+		return nil, err
+	}
+	return e.timeline(), nil
+}
+
+// engine is one replay under way: the policy's own track.
+type engine struct {
+	r      *Record
+	pol    *policy.Policy
+	opt    Options
+	conv   *session.Conversation
+	view   *policy.View
+	report policy.Weigher
+	stages []running
+	err    error
+
+	counter   string
+	fixed     int    // overhead when it does not follow the record, -1: it does
+	raw       int    // report weight of the raw history so far
+	weight    []int  // client weight of the view at each request
+	taken     []bool // boundaries whose summary a compaction has used
+	last      policy.Response
+	compacted bool // a compaction was made since the last main request
+	asked     map[int]bool
+
+	requests []Request
+	events   []Event
+	pending  []int // events since the last main request
+	warnings []session.Warning
+	limits   map[limitsKey]policy.Thresholds
+	lens     []int // tail estimates by message, client's own; -1: not known yet
+	above    int   // requests above the assumed window
+}
+
+// running is one stage of the policy at work.
+type running struct {
+	policy.StageConfig
+	stage policy.Stage
+}
+
+func (r *Record) run(pol *policy.Policy, opt Options) (*engine, error) {
+	e := &engine{
+		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
+		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{},
+	}
+	var client policy.Weigher = r.Cal
+	switch opt.Counter {
+	case "", tokens.NameUsage:
+		e.report, client, e.counter = r.Cal, nil, tokens.NameUsage
+		if !r.Cal.Recorded {
+			e.warn(0, "no usage is recorded: tokens are estimated from characters")
+			e.counter = "estimate"
+		}
+	case tokens.NameHeuristic:
+		e.report, e.counter = tokens.Heuristic(r.Conv), tokens.NameHeuristic
+	default:
+		return nil, fmt.Errorf("unknown token counter %q: use usage or heuristic", opt.Counter)
+	}
+	if opt.Overhead > 0 {
+		e.fixed = opt.Overhead
+	} else if pol.Window.Overhead > 0 {
+		e.fixed = pol.Window.Overhead
+	} else if e.counter != tokens.NameUsage {
+		e.fixed = tokens.DefaultOverhead
+		if len(r.overhead) > 0 && r.Cal.Recorded {
+			e.fixed = max(r.overhead[0], 0)
+		}
+	}
+	for _, n := range opt.CompactAt {
+		if n < 1 || n > len(r.Conv.Requests)+1 {
+			return nil, fmt.Errorf("there is no request %d to compact at: the session has %d", n, len(r.Conv.Requests))
+		}
+		e.asked[n-1] = true
+	}
+	for _, sc := range pol.Stages {
+		st, err := sc.Definition.New(sc.Params)
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
+		}
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
+	}
+	e.lens = make([]int, len(r.Conv.Messages))
+	for i := range e.lens {
+		e.lens[i] = -1
+	}
+	e.view = policy.NewView(r.Conv, e.report, client)
+	if pol.Recorded {
+		walk(r.Conv, &replayedRecord{engine: e})
+	} else {
+		walk(r.Conv, e)
+	}
+	if e.err != nil {
+		return nil, fmt.Errorf("%s: policy %s: %w", r.Conv.Path, pol.Name, e.err)
+	}
+	return e, nil
+}
+
+func (e *engine) warn(line int, format string, args ...any) {
+	e.warnings = append(e.warnings, session.Warning{File: e.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+func (e *engine) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// overhead is what every request of every view carries beside its messages.
+func (e *engine) overhead(k int) int {
+	if e.fixed >= 0 {
+		return e.fixed
+	}
+	return e.r.overhead[k]
+}
+
+// boundary: a policy does not follow the record's compactions.
+func (e *engine) boundary(int) {}
+
+// micro: nor its microcompactions, but for those of results that are not in
+// the file: every view holds the same stand-in for them.
+func (e *engine) micro(i int) {
+	if e.r.hidden(i) {
+		ed := e.r.hiddenMicro(i, e.view)
+		if ed.Delta != 0 {
+			e.applyAll(recordStage, []policy.Edit{ed}, len(e.weight))
+		}
+	}
+}
+
+func (e *engine) join(m int) {
+	msg := &e.conv.Messages[m]
+	if msg.RecordOnly {
+		e.view.Skip(m)
+		return
+	}
+	for b := range msg.Blocks {
+		e.raw += e.report.Block(m, b)
+	}
+	e.view.Join(m)
+	if msg.Class == session.ClassToolResult {
+		e.runStages(policy.Ingest, len(e.weight), policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time})
+	}
+}
+
+func (e *engine) request(k int) {
+	msg := &e.conv.Messages[e.conv.Requests[k].Message]
+	if e.asked[k] {
+		e.turnEnd(k, false)
+		e.ask(-1, k)
+	}
+	c := policy.Context{Now: msg.Time}
+	c.Used, c.UsedTail = e.used(k)
+	e.runStages(policy.Prepare, k, c)
+	e.runStages(policy.Project, k, c)
+	e.account(k, c.Used)
+}
+
+func (e *engine) respond(k int) {
+	e.runStages(policy.Respond, k+1, policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time})
+}
+
+func (e *engine) turnEnd(next int, final bool) {
+	e.runStages(policy.TurnEnd, next, policy.Context{Final: final})
+}
+
+func (e *engine) manual(boundary, next int) { e.ask(boundary, next) }
+
+// ask passes the user's own compaction on to the policy.
+func (e *engine) ask(boundary, next int) {
+	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: boundary}}
+	if next < len(e.conv.Requests) {
+		c.Used, c.UsedTail = e.used(next)
+	} else {
+		c.Used, c.UsedTail = e.used(len(e.conv.Requests))
+	}
+	e.runStages(policy.Manual, next, c)
+}
+
+// used is the client's arithmetic before request k (0-based): the last
+// response's total, moved by what the policy's edits had taken out when it was
+// made, plus the estimate of what came after it (1-model.md, decision 2).
+//
+// Right after a compaction there is no response to count from: then it is the
+// estimate of the whole list times 4/3, rounded up.
+func (e *engine) used(k int) (used, tail int) {
+	if e.compacted {
+		n := 0
+		for id := range e.view.Items {
+			n += e.estimate(id)
+		}
+		return (n*4 + 2) / 3, n
+	}
+	for j := min(k, len(e.weight)) - 1; j >= 0; j-- {
+		if e.r.context[j] < 0 {
+			continue
+		}
+		q := &e.conv.Messages[e.conv.Requests[j].Message]
+		tail = e.tail(e.conv.Requests[j].Message)
+		return q.Usage.Total() + e.weight[j] - e.r.weight[j] + tail, tail
+	}
+	over := tokens.DefaultOverhead
+	if k < len(e.r.overhead) {
+		over = e.r.overhead[k]
+	}
+	if e.fixed >= 0 {
+		over = e.fixed
+	}
+	return over + e.view.ClientTokens(), 0
+}
+
+// tail is the client's estimate of what joined after the response at message
+// m and is still in view.
+func (e *engine) tail(m int) int {
+	n := 0
+	arrived := e.view.Arrived()
+	for i := len(arrived) - 1; i >= 0; i-- {
+		id := arrived[i]
+		if id == policy.ItemID(m) {
+			break
+		}
+		if id >= 0 && int(id) < m {
+			continue
+		}
+		if e.view.Has(id) {
+			n += e.estimate(id)
+		}
+	}
+	if e.pol.Window.Tail == "after_first" {
+		// Newer clients count from the first line of the response: its other
+		// blocks once more.
+		msg := &e.conv.Messages[m]
+		for b := range msg.Blocks {
+			if msg.Blocks[b].Line != msg.Line {
+				n += tokens.Estimate(&msg.Blocks[b])
+			}
+		}
+	}
+	return n
+}
+
+// estimate is the client's estimate of an item as it stands in the view.
+func (e *engine) estimate(id policy.ItemID) int {
+	if id >= 0 && e.conv.Messages[id].Lost {
+		return e.r.Cal.Lost[id]
+	}
+	n := 0
+	for b := range e.view.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		if c := e.view.Replacement(t); c != nil {
+			if c.Tokens > 0 {
+				n += c.Tokens
+			} else {
+				n += policy.RoundQuarter(c.Length.UTF16)
+			}
+			continue
+		}
+		n += tokens.Estimate(e.view.Raw(t))
+	}
+	return n
+}
+
+// account closes request k: its row, and the response a policy may know of.
+func (e *engine) account(k, used int) {
+	q := e.conv.Requests[k]
+	msg := &e.conv.Messages[q.Message]
+	over := e.overhead(k)
+	row := Request{
+		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
+		Raw: e.raw + over, Tokens: e.view.Tokens() + over, Payload: e.view.PayloadTokens() + over, Overhead: over,
+		Used: used, Messages: e.view.Len(), Output: msg.Usage.Output, Events: e.pending,
+	}
+	if row.Events == nil {
+		row.Events = []int{}
+	}
+	if msg.HasUsage {
+		u := msg.Usage
+		row.Recorded = &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	}
+	e.pending = nil
+	e.requests = append(e.requests, row)
+	e.weight = append(e.weight, e.view.ClientTokens())
+	if row.Tokens > e.thresholds(k).Window {
+		e.above++
+	}
+	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.Time, StopReason: msg.StopReason}
+	if msg.HasUsage {
+		e.last.Known = true
+		e.last.Usage = msg.Usage
+		// Until the cache is simulated the split is the recorded one, capped
+		// at the counterfactual total.
+		total := max(msg.Usage.Context()+e.weight[k]-e.r.weight[k], 0)
+		e.last.Usage.CacheRead = min(msg.Usage.CacheRead, total)
+		e.last.Usage.CacheWrite = min(msg.Usage.CacheWrite, total-e.last.Usage.CacheRead)
+		e.last.Usage.Input = total - e.last.Usage.CacheRead - e.last.Usage.CacheWrite
+	}
+	e.compacted = false
+}

@@ -1,0 +1,116 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// timeline puts the result of a replay together.
+func (e *engine) timeline() *Timeline {
+	conv := e.conv
+	t := &Timeline{
+		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: e.pol.Name,
+		Counter: e.counter, Model: label(e.opt.Model, conv.Model), Version: conv.Version,
+		Requests: e.requests, Events: e.events,
+		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, SetAside: map[string]int{}},
+	}
+	for r, n := range conv.Lines.SetAside {
+		t.Lines.SetAside[string(r)] = n
+	}
+	if len(conv.Requests) > 0 {
+		t.Thresholds = e.thresholds(0)
+		t.Window = t.Thresholds.Window
+	}
+	if t.Requests == nil {
+		t.Requests = []Request{}
+	}
+	if t.Events == nil {
+		t.Events = []Event{}
+	}
+	if e.above > 0 {
+		e.warn(0, "%d requests are above the assumed window of %d tokens: say --window if it was another", e.above, t.Window)
+	}
+	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
+	t.total()
+	return t
+}
+
+func (t *Timeline) total() {
+	tot := &t.Totals
+	tot.Events = len(t.Events)
+	sum := 0
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		tot.Calls++
+		tot.ModelInput += r.Tokens
+		tot.Output += r.Output
+		if r.Kind != "main" {
+			continue
+		}
+		tot.Requests++
+		tot.RawInput += r.Raw
+		sum += r.Tokens
+		tot.RawPeak = max(tot.RawPeak, r.Raw)
+		tot.ModelPeak = max(tot.ModelPeak, r.Tokens)
+	}
+	if tot.Requests > 0 {
+		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
+	}
+	tot.Saved = tot.RawInput - tot.ModelInput
+	for i := range t.Events {
+		switch ev := &t.Events[i]; ev.Kind {
+		case policy.KindSummarize:
+			tot.Compactions++
+		case policy.KindClear, policy.KindPersist, policy.KindServerClear, policy.KindCacheEdit:
+			tot.Cleared += ev.Results
+		}
+	}
+}
+
+// CheckValid states what holds of every timeline. It returns the first thing
+// that does not.
+func (t *Timeline) CheckValid() error {
+	if t.Schema != Schema {
+		return fmt.Errorf("schema is %q, not %q", t.Schema, Schema)
+	}
+	sum := t.Lines.Used
+	for _, n := range t.Lines.SetAside {
+		sum += n
+	}
+	if sum != t.Lines.Read {
+		return fmt.Errorf("%d lines read, %d used or set aside", t.Lines.Read, sum)
+	}
+	n, main := 1, 0
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		if r.N < n {
+			return fmt.Errorf("request row %d has n %d after %d", i, r.N, n)
+		}
+		n = r.N
+		if r.Kind == "main" {
+			if main++; r.N != main {
+				return fmt.Errorf("main request %d has n %d", main, r.N)
+			}
+		}
+		for _, ev := range r.Events {
+			if ev < 0 || ev >= len(t.Events) {
+				return fmt.Errorf("request %d names event %d of %d", r.N, ev, len(t.Events))
+			}
+		}
+	}
+	for i := range t.Events {
+		ev := &t.Events[i]
+		if ev.N != i {
+			return fmt.Errorf("event %d has n %d", i, ev.N)
+		}
+		if ev.Request != nil && (*ev.Request < 1 || *ev.Request > main) {
+			return fmt.Errorf("event %d belongs to request %d of %d", i, *ev.Request, main)
+		}
+	}
+	if t.Totals.Requests != main {
+		return fmt.Errorf("totals count %d main requests, there are %d", t.Totals.Requests, main)
+	}
+	return nil
+}

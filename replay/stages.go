@@ -1,0 +1,256 @@
+package replay
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// runStages runs the policy's stages of one moment, in order. Each one's edits
+// are applied before the next one runs. next is the 0-based number of the
+// request to come.
+func (e *engine) runStages(moment policy.Moment, next int, c policy.Context) {
+	if e.err != nil {
+		return
+	}
+	set := false
+	for i := range e.stages {
+		s := &e.stages[i]
+		if s.Definition.Moments&moment == 0 {
+			continue
+		}
+		if !set {
+			set = true
+			e.fill(&c, moment, next)
+		}
+		edits, err := s.stage.Run(&c)
+		if err != nil {
+			e.fail(fmt.Errorf("stage %s: %w", s.Definition.Name, err))
+			return
+		}
+		e.applyAll(s.Definition.Name, edits, next)
+		c.Last = e.last
+	}
+}
+
+func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
+	at := min(next, max(len(e.conv.Requests)-1, 0))
+	c.Moment, c.Request, c.View, c.Conv = moment, next+1, e.view, e.conv
+	c.Agent, c.Last = e.conv.Agent, e.last
+	if len(e.conv.Requests) > 0 {
+		m := &e.conv.Messages[e.conv.Requests[at].Message]
+		c.Model, c.Version = m.Model, m.Version
+		c.Limits, c.MaxOutput = e.thresholds(at), e.maxOutput(m.Model)
+	}
+	if e.opt.Model != "" {
+		c.Model = e.opt.Model
+	}
+	c.Texts, c.Record, c.Weigh = viewTexts{e.view, e.conv}, e, e.report
+}
+
+// applyAll applies the edits of one run of a stage; edits of one kind that
+// stand together are one event.
+func (e *engine) applyAll(stage string, edits []policy.Edit, next int) {
+	for i := 0; i < len(edits); {
+		j := i + 1
+		for j < len(edits) && edits[j].Kind == edits[i].Kind && edits[j].Kind != policy.KindSummarize {
+			j++
+		}
+		group := edits[i:j]
+		i = j
+		ev := Event{N: len(e.events), Stage: stage, Kind: group[0].Kind, Trigger: group[0].Trigger, Reason: group[0].Reason, Detail: group[0].Detail, Targets: []Target{}}
+		if n := requestNumber(e.conv, next+1); n > 0 {
+			ev.Request = &n
+		}
+		length := e.view.Len()
+		for g := range group {
+			ed := group[g]
+			ed.Stage, ed.Group = stage, ev.N
+			ed.Request = requestNumber(e.conv, next+1)
+			if ed.Call != nil {
+				e.call(&ed, next)
+			}
+			ed, err := e.view.Apply(ed)
+			if err != nil {
+				e.fail(err)
+				return
+			}
+			ev.Before += ed.Before
+			ev.After += ed.After
+			e.targets(&ev, &ed)
+		}
+		if group[0].Kind == policy.KindSummarize || group[0].Kind == policy.KindRemove || group[0].Kind == policy.KindCollapse {
+			ev.Messages = max(length-e.view.Len(), 0)
+		}
+		ev.Saved = ev.Before - ev.After
+		e.events = append(e.events, ev)
+		e.pending = append(e.pending, ev.N)
+	}
+}
+
+// targets notes what an edit changed on its event.
+func (e *engine) targets(ev *Event, ed *policy.Edit) {
+	switch ed.Kind {
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep, policy.KindTag:
+		t := Target{Message: e.uuid(ed.Target.Item)}
+		if raw := e.view.Raw(ed.Target); raw != nil {
+			t.ToolUse = raw.ID
+		}
+		if t.ToolUse != "" {
+			ev.Results++
+		}
+		ev.Targets = append(ev.Targets, t)
+	case policy.KindRemove, policy.KindCollapse:
+		for _, id := range ed.Items {
+			ev.Targets = append(ev.Targets, Target{Message: e.uuid(id)})
+		}
+	}
+}
+
+// uuid names an item in output: the recorded uuid, or a name for a message
+// the policy made.
+func (e *engine) uuid(id policy.ItemID) string {
+	if id >= 0 {
+		return e.conv.Messages[id].UUID
+	}
+	return "synthetic-" + strconv.Itoa(int(-id))
+}
+
+// call makes the request that a compaction's own model call is.
+func (e *engine) call(ed *policy.Edit, next int) {
+	c := ed.Call
+	k := min(next, len(e.conv.Requests)-1)
+	if c.Input == 0 {
+		c.Input = e.view.Tokens() + c.Prompt
+		if c.Prefix == "session" && k >= 0 {
+			c.Input += e.overhead(k)
+		}
+	}
+	if c.Output == 0 {
+		for i := range ed.Insert {
+			if ed.Insert[i].Summary {
+				for b := range ed.Insert[i].Contents {
+					c.Output += e.report.Content(&ed.Insert[i].Contents[b])
+				}
+			}
+		}
+	}
+	row := Request{N: next + 1, Kind: c.Kind, Raw: 0, Tokens: c.Input, Payload: c.Input, Output: c.Output, Messages: e.view.Len(), Events: []int{len(e.events)}}
+	if k >= 0 {
+		m := &e.conv.Messages[e.conv.Requests[k].Message]
+		row.Model = m.Model
+		if c.Prefix == "session" {
+			row.Overhead = e.overhead(k)
+		}
+	}
+	e.requests = append(e.requests, row)
+	if ed.Kind == policy.KindSummarize {
+		e.compacted = true
+		e.last.Summary = true
+	}
+}
+
+// Summary answers what recorded summary a compaction at request n may reuse.
+func (e *engine) Summary(n int) (policy.Content, int, bool) {
+	for i := range e.conv.Boundaries {
+		b := &e.conv.Boundaries[i]
+		if b.Request < n || b.Summary < 0 {
+			continue
+		}
+		if e.taken[i] {
+			return policy.Content{}, -1, false
+		}
+		e.taken[i] = true
+		ref := policy.Target{Item: policy.ItemID(b.Summary)}
+		c := policy.Content{Ref: &ref}
+		if bl := e.conv.Messages[b.Summary].Blocks; len(bl) > 0 {
+			c.Kind, c.Length = bl[0].Kind, bl[0].Text
+		} else {
+			return policy.Content{}, -1, false
+		}
+		return c, i, true
+	}
+	return policy.Content{}, -1, false
+}
+
+// Reinjected is what the client sent after recorded boundary i beside the
+// summary: attachments on record and what no line holds.
+func (e *engine) Reinjected(i int) []policy.Synthetic {
+	var out []policy.Synthetic
+	for _, a := range e.conv.Boundaries[i].Attached {
+		m := &e.conv.Messages[a]
+		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + label(m.Attachment, m.Class.String())}
+		for b := range m.Blocks {
+			ref := policy.Target{Item: policy.ItemID(a), Block: b}
+			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text, Ref: &ref})
+		}
+		out = append(out, s)
+	}
+	if n := e.r.reinject[i]; n > 0 {
+		out = append(out, reinjection(n))
+	}
+	return out
+}
+
+func label(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return n
+		}
+	}
+	return ""
+}
+
+// thresholds are the policy's limits at request k.
+func (e *engine) thresholds(k int) policy.Thresholds {
+	m := &e.conv.Messages[e.conv.Requests[k].Message]
+	key := limitsKey{m.Model, m.Version}
+	if t, ok := e.limits[key]; ok {
+		return t
+	}
+	t := e.pol.Window.Resolve(e.r.window(m.Model, m.Version, e.opt), e.maxOutput(m.Model))
+	if e.opt.Window > 0 {
+		w := e.pol.Window
+		w.Context = 0
+		t = w.Resolve(e.opt.Window, e.maxOutput(m.Model))
+	}
+	e.limits[key] = t
+	return t
+}
+
+type limitsKey struct{ model, version string }
+
+func (e *engine) maxOutput(model string) int {
+	if e.opt.Model != "" {
+		model = e.opt.Model
+	}
+	m, _ := e.r.models.Find(model)
+	return m.MaxOutput
+}
+
+// DefaultWindow is the context window assumed where nothing says otherwise.
+const DefaultWindow = 200000
+
+// window is the context window of a request: 200,000 for clients before
+// 2.1.78, else the model table's (1-model.md, decision 14).
+func (r *Record) window(model, version string, opt Options) int {
+	if opt.Window > 0 {
+		return opt.Window
+	}
+	if opt.Model != "" {
+		model = opt.Model
+	}
+	if strings.Contains(model, "[1m]") {
+		return 1000000
+	}
+	if version != "" && session.CompareVersions(version, "2.1.78") < 0 && opt.Model == "" {
+		return DefaultWindow
+	}
+	if m, ok := r.models.Find(model); ok && m.Context > 0 {
+		return m.Context
+	}
+	return DefaultWindow
+}

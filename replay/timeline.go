@@ -1,0 +1,123 @@
+// Package replay drives a recorded conversation through a policy, one request
+// after another, and accounts for what the model would have been shown.
+//
+// A replay is off-policy: user, assistant and tool messages are given; only
+// what the model would have seen changes. It cannot know what the model would
+// have answered had it seen less.
+package replay
+
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Schema is the version of the JSON form of a Timeline.
+const Schema = "ctxkit.replay/v1"
+
+// Timeline is the result of one replay: pure data. Everything printed is a
+// function of it. Token figures are in tokens by Counter.
+type Timeline struct {
+	Schema     string            `json:"schema"`
+	Session    string            `json:"session"`
+	Agent      string            `json:"agent,omitempty"`
+	File       string            `json:"file"`
+	Title      string            `json:"title,omitempty"`
+	Policy     string            `json:"policy"`
+	Counter    string            `json:"counter"`
+	Model      string            `json:"model"`
+	Version    string            `json:"client_version,omitempty"`
+	Window     int               `json:"window"`
+	Thresholds policy.Thresholds `json:"thresholds"`
+	Lines      Lines             `json:"lines"`
+	Requests   []Request         `json:"requests"`
+	Events     []Event           `json:"events"`
+	Totals     Totals            `json:"totals"`
+	Warnings   []session.Warning `json:"warnings"`
+}
+
+// Lines accounts for every line of the file: Read = Used + sum(SetAside).
+type Lines struct {
+	Read     int            `json:"read"`
+	Used     int            `json:"used"`
+	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
+}
+
+// Request is one API call as the policy would have made it.
+type Request struct {
+	N        int       `json:"n"` // of the main request; a compaction call carries the n of the request it comes before
+	UUID     string    `json:"uuid,omitempty"`
+	Time     time.Time `json:"time,omitzero"`
+	Kind     string    `json:"kind"` // main, compaction
+	Model    string    `json:"model,omitempty"`
+	Raw      int       `json:"raw_tokens"`      // raw history, overhead included
+	Tokens   int       `json:"model_tokens"`    // model view, overhead included
+	Payload  int       `json:"payload_tokens"`  // payload, overhead included
+	Overhead int       `json:"overhead_tokens"` // system prompt, tools, and what no line holds
+	Used     int       `json:"used_tokens"`     // the client's own arithmetic before this request's edits
+	Messages int       `json:"messages"`        // items in the model view
+	Output   int       `json:"output_tokens"`   // of the response
+	Recorded *Recorded `json:"recorded,omitempty"`
+	Events   []int     `json:"events"` // indexes into Timeline.Events
+}
+
+// Recorded is the usage the API reported, in tokens.
+type Recorded struct {
+	Input      int `json:"input"`
+	CacheWrite int `json:"cache_write"`
+	CacheRead  int `json:"cache_read"`
+	Output     int `json:"output"`
+}
+
+// Event is one firing of one stage (or one act of the recorded track).
+type Event struct {
+	N        int            `json:"n"`       // index into Timeline.Events
+	Request  *int           `json:"request"` // nil: after the last request
+	Stage    string         `json:"stage"`
+	Kind     policy.Kind    `json:"kind"`
+	Trigger  string         `json:"trigger,omitempty"`
+	Reason   string         `json:"reason"`
+	Before   int            `json:"tokens_before"` // of what changed
+	After    int            `json:"tokens_after"`
+	Saved    int            `json:"tokens_saved"`       // Before - After
+	Results  int            `json:"results,omitempty"`  // tool_results changed
+	Messages int            `json:"messages,omitempty"` // messages removed
+	Detail   map[string]int `json:"detail,omitempty"`   // figures the client would record: pre_tokens …
+	Targets  []Target       `json:"targets"`            // block edits: every target; rebuilt views: none
+	Recorded *RecordedEvent `json:"recorded,omitempty"`
+}
+
+// Target is what an event changed.
+type Target struct {
+	Message string `json:"message"`
+	ToolUse string `json:"tool_use_id,omitempty"`
+}
+
+// RecordedEvent is where and how the client recorded what an event replays.
+type RecordedEvent struct {
+	File        string `json:"file"`
+	Line        int    `json:"line"`
+	Trigger     string `json:"trigger"`
+	PreTokens   int    `json:"pre_tokens"`
+	TokensSaved int    `json:"tokens_saved,omitempty"`
+}
+
+// Totals sums a timeline up. Peaks and means are over main requests, in tokens.
+type Totals struct {
+	Requests    int     `json:"requests"` // main requests
+	Calls       int     `json:"calls"`    // main requests and compaction calls
+	RawPeak     int     `json:"raw_peak"`
+	ModelPeak   int     `json:"model_peak"`
+	ModelMean   int     `json:"model_mean"`
+	RawInput    int     `json:"raw_input"`    // sum of raw_tokens
+	ModelInput  int     `json:"model_input"`  // sum of model_tokens, compaction calls included
+	Saved       int     `json:"tokens_saved"` // RawInput - ModelInput
+	Output      int     `json:"output_tokens"`
+	Compactions int     `json:"compactions"`
+	Cleared     int     `json:"cleared_results"`
+	Events      int     `json:"events"`
+	CostUSD     float64 `json:"cost_usd,omitempty"`
+	Misses      int     `json:"misses"`
+	Violations  int     `json:"violations"`
+}

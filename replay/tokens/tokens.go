@@ -1,0 +1,114 @@
+// Package tokens answers how many tokens a block is.
+//
+// Counters: heuristic is what the agents themselves use (UTF-16 length / 4);
+// usage is calibrated to what the API reported for this session.
+package tokens
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Names of the counters.
+const (
+	NameHeuristic = "heuristic"
+	NameUsage     = "usage"
+)
+
+// ImageTokens is what the agents count for an image in a tool_result
+// (Claude Code 2.1.19; 2-policies.md 2.4).
+const ImageTokens = 2000
+
+// DefaultOverhead is the system prompt (2.2k) and tools (16.6k) of
+// Claude Code 2.1.19's /context, for sessions without usage.
+const DefaultOverhead = 18800
+
+// Table holds the weight of every block of a conversation, in tokens.
+type Table struct {
+	conv   *session.Conversation
+	start  []int32 // start[m] is the index of message m's first block in weight
+	weight []int32
+	scale  func(k jsonl.Kind, n jsonl.Metrics) int // for texts that are not the conversation's
+}
+
+func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) int) *Table {
+	t := &Table{conv: conv, start: make([]int32, len(conv.Messages)+1), scale: scale}
+	n := 0
+	for m := range conv.Messages {
+		t.start[m] = int32(n)
+		n += len(conv.Messages[m].Blocks)
+	}
+	t.start[len(conv.Messages)] = int32(n)
+	t.weight = make([]int32, n)
+	return t
+}
+
+// Block is the weight of a recorded block, in tokens.
+func (t *Table) Block(message, block int) int {
+	return int(t.weight[int(t.start[message])+block])
+}
+
+// Message is the weight of a whole recorded message, in tokens.
+func (t *Table) Message(message int) int {
+	n := 0
+	for _, w := range t.weight[t.start[message]:t.start[message+1]] {
+		n += int(w)
+	}
+	return n
+}
+
+// Content is the weight of a text a policy put in, in tokens.
+func (t *Table) Content(c *policy.Content) int {
+	switch {
+	case c.Tokens > 0:
+		return c.Tokens
+	case c.Ref != nil:
+		return t.Block(int(c.Ref.Item), c.Ref.Block)
+	}
+	return t.scale(c.Kind, c.Length)
+}
+
+func (t *Table) set(message, block, w int) {
+	t.weight[int(t.start[message])+block] = int32(min(max(w, 0), 1<<30))
+}
+
+// Estimate is the client's own estimate of one block: round(chars/4) of its
+// text; of a tool_use, name and input; of an array result, each text part and
+// 2,000 an image.
+func Estimate(b *session.Block) int {
+	switch b.Kind {
+	case jsonl.KindToolUse, jsonl.KindServerToolUse:
+		return policy.RoundQuarter(len(b.Name) + b.JSON.UTF16)
+	case jsonl.KindImage, jsonl.KindDocument:
+		return ImageTokens
+	case jsonl.KindToolResult:
+		if !b.IsString && len(b.Parts) > 0 {
+			n := 0
+			for _, p := range b.Parts {
+				switch p.Kind {
+				case jsonl.KindText:
+					n += policy.RoundQuarter(p.Text.UTF16)
+				case jsonl.KindImage, jsonl.KindDocument:
+					n += ImageTokens
+				}
+			}
+			return n
+		}
+		return policy.RoundQuarter(b.Text.UTF16)
+	case jsonl.KindUnknown, jsonl.KindToolReference, jsonl.KindRedactedThinking:
+		return policy.RoundQuarter(b.JSON.UTF16)
+	}
+	return policy.RoundQuarter(b.Text.UTF16)
+}
+
+// Heuristic is the table of client estimates.
+func Heuristic(conv *session.Conversation) *Table {
+	t := newTable(conv, func(_ jsonl.Kind, n jsonl.Metrics) int { return policy.RoundQuarter(n.UTF16) })
+	for m := range conv.Messages {
+		for b := range conv.Messages[m].Blocks {
+			t.set(m, b, Estimate(&conv.Messages[m].Blocks[b]))
+		}
+	}
+	return t
+}
