@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -17,6 +18,7 @@ type MicrocompactSize struct {
 	Tools      []string `yaml:"tools" doc:"tools whose results may be compacted; a trailing * matches any rest"`
 	Persist    bool     `yaml:"persist" doc:"save the result to a file and leave a stub that names it; false: leave the cleared text"`
 	Gate       string   `yaml:"gate" doc:"what the warning test reads: the last response's usage, or that plus the estimate of what came after" enum:"last_usage,usage_plus_tail"`
+	Until      string   `yaml:"until_version" doc:"requests made by clients of this version and later are left alone; empty: none are"`
 	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
 }
 
@@ -68,6 +70,9 @@ type sized struct {
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
+	if s.p.Until != "" && c.Version != "" && session.CompareVersions(c.Version, s.p.Until) >= 0 {
+		return nil, nil
+	}
 	s.follow(c.View)
 	total := 0
 	for _, r := range s.ids {
