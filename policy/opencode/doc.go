@@ -8,7 +8,7 @@
 // package works on OpenCode's own message store, not on a view of a session;
 // stages that apply a rule to other sessions share its small functions
 // (Estimate, Walk, Version.Usable, Version.Count, Version.IsOverflow,
-// TruncateLimits.Apply) and its texts.
+// Truncate) and its texts.
 //
 // "Section" in a comment is a section of the project's description of
 // OpenCode, opencode.md. testdata/cases holds inputs with the answers of
