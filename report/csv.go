@@ -1,0 +1,112 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// replayCSV prints one request a row. Columns are only ever added at the end.
+type replayCSV struct {
+	w      io.Writer
+	header bool
+}
+
+var csvColumns = []string{
+	"session", "agent", "file", "policy", "counter", "n", "kind", "uuid", "time", "model",
+	"raw_tokens", "model_tokens", "payload_tokens", "overhead_tokens", "used_tokens", "messages", "output_tokens",
+	"recorded_input", "recorded_cache_write", "recorded_cache_read", "recorded_output",
+	"events", "event_kinds", "event_tokens_saved",
+}
+
+func (r *replayCSV) Add(tl *replay.Timeline) error {
+	if err := r.head(); err != nil {
+		return err
+	}
+	out := csv.NewWriter(r.w)
+	told := make([]bool, len(tl.Events))
+	for i := range tl.Requests {
+		q := &tl.Requests[i]
+		for _, n := range q.Events {
+			if n >= 0 && n < len(told) {
+				told[n] = true
+			}
+		}
+		at := ""
+		if !q.Time.IsZero() {
+			at = q.Time.UTC().Format(time.RFC3339Nano)
+		}
+		row := append(csvSession(tl), strconv.Itoa(q.N), csvText(q.Kind), csvText(q.UUID), at, csvText(q.Model))
+		for _, n := range []int{q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Messages, q.Output} {
+			row = append(row, strconv.Itoa(n))
+		}
+		if u := q.Recorded; u != nil {
+			row = append(row, strconv.Itoa(u.Input), strconv.Itoa(u.CacheWrite), strconv.Itoa(u.CacheRead), strconv.Itoa(u.Output))
+		} else {
+			row = append(row, "", "", "", "")
+		}
+		if err := out.Write(append(row, csvEvents(tl, q.Events)...)); err != nil {
+			return err
+		}
+	}
+	var rest []int
+	for n, done := range told {
+		if !done {
+			rest = append(rest, n)
+		}
+	}
+	if len(rest) > 0 {
+		row := append(csvSession(tl), "", "end")
+		for len(row) < len(csvColumns)-3 {
+			row = append(row, "")
+		}
+		if err := out.Write(append(row, csvEvents(tl, rest)...)); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func (r *replayCSV) head() error {
+	if r.header {
+		return nil
+	}
+	r.header = true
+	_, err := io.WriteString(r.w, strings.Join(csvColumns, ",")+"\n")
+	return err
+}
+
+func (r *replayCSV) Close() error { return r.head() }
+
+func csvSession(tl *replay.Timeline) []string {
+	return []string{csvText(tl.Session), csvText(tl.Agent), csvText(tl.File), csvText(tl.Policy), csvText(tl.Counter)}
+}
+
+// csvEvents are the last three columns: how many, which, and what they saved.
+func csvEvents(tl *replay.Timeline, events []int) []string {
+	var kinds []string
+	saved, n := 0, 0
+	for _, i := range events {
+		if i >= 0 && i < len(tl.Events) {
+			e := &tl.Events[i]
+			kinds = append(kinds, e.Stage+":"+string(e.Kind))
+			saved += e.Saved
+			n++
+		}
+	}
+	return []string{strconv.Itoa(n), csvText(strings.Join(kinds, ";")), strconv.Itoa(saved)}
+}
+
+// csvText cleans a text and keeps spreadsheets from taking it for a formula.
+func csvText(s string) string {
+	s = Clean(s)
+	if s != "" && strings.IndexByte("=+-@", s[0]) >= 0 {
+		return "'" + s
+	}
+	return s
+}

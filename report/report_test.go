@@ -1,0 +1,202 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+func render(t *testing.T, opt Options, tls ...*replay.Timeline) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	r, err := NewReplays(&b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tl := range tls {
+		if err := r.Add(tl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+var goldens = []struct {
+	name string
+	opt  Options
+	tls  func() []*replay.Timeline
+}{
+	{"table.txt", Options{}, func() []*replay.Timeline { return []*replay.Timeline{sample(240)} }},
+	{"table-all.txt", Options{All: true, ASCII: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(12)} }},
+	{"table-color.txt", Options{Color: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
+	{"table-several.txt", Options{Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
+	{"table-hostile.txt", Options{All: true}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
+	{"markdown.md", Options{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
+	{"markdown-hostile.md", Options{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
+	{"one.json", Options{Format: FormatJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8)} }},
+	{"several.json", Options{Format: FormatJSON, Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(4), sample(0)} }},
+	{"requests.ndjson", Options{Format: FormatNDJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), sample(4)} }},
+	{"requests.csv", Options{Format: FormatCSV}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), hostile()} }},
+}
+
+func TestGolden(t *testing.T) {
+	for _, g := range goldens {
+		t.Run(g.name, func(t *testing.T) {
+			golden.Check(t, filepath.Join("testdata", g.name), render(t, g.opt, g.tls()...))
+		})
+	}
+}
+
+// TestGoldenEnvironment runs TestGolden as other people's machines would.
+func TestGoldenEnvironment(t *testing.T) {
+	if golden.Update() || os.Getenv("CTXKIT_TEST_CHILD") != "" {
+		t.Skip("the goldens themselves")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range []string{"C", "en_US.UTF-8", "zh_CN.UTF-8", "ja_JP.eucJP"} {
+		for _, term := range []string{"dumb", "xterm-256color", ""} {
+			for _, more := range []string{"TZ=UTC", "TZ=Asia/Kathmandu", "RUNEWIDTH_EASTASIAN=1"} {
+				c := exec.Command(exe, "-test.run=^TestGolden$")
+				c.Env = append(os.Environ(), "CTXKIT_TEST_CHILD=1", "LANG="+lang, "LC_ALL="+lang, "LC_CTYPE="+lang, "TERM="+term, more)
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Errorf("LANG=%s TERM=%s %s: %v\n%s", lang, term, more, err, out)
+				}
+			}
+		}
+	}
+}
+
+func TestTableFits(t *testing.T) {
+	for _, tl := range []*replay.Timeline{sample(0), sample(1), sample(2), sample(79), sample(81), sample(5000), hostile()} {
+		for _, opt := range []Options{{}, {All: true}, {ASCII: true}} {
+			for n, line := range strings.Split(string(render(t, opt, tl)), "\n") {
+				if w := width(line); w > lineWidth {
+					t.Errorf("%d requests, line %d: %d columns: %s", len(tl.Requests), n+1, w, line)
+				}
+				if strings.TrimRight(line, " ") != line {
+					t.Errorf("%d requests, line %d ends in spaces: %q", len(tl.Requests), n+1, line)
+				}
+			}
+		}
+	}
+}
+
+// TestColorOnlyAdds holds that colour changes nothing but escape sequences.
+func TestColorOnlyAdds(t *testing.T) {
+	for _, tl := range []*replay.Timeline{sample(240), hostile()} {
+		with, without := render(t, Options{Color: true}, tl), render(t, Options{}, tl)
+		if got := stripStyles(string(with)); got != string(without) {
+			t.Errorf("without its styles the coloured table differs:\n%s\nwant\n%s", got, without)
+		}
+		if bytes.Equal(with, without) {
+			t.Error("no colour at all")
+		}
+	}
+}
+
+func stripStyles(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "\x1b[")
+		if i < 0 {
+			b.WriteString(s)
+			break
+		}
+		b.WriteString(s[:i])
+		s = s[i+strings.IndexByte(s[i:], 'm')+1:]
+	}
+	lines := strings.Split(b.String(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestHostileInert holds that no text of a transcript reaches the output with
+// anything a terminal, an editor or a spreadsheet acts on.
+func TestHostileInert(t *testing.T) {
+	for _, f := range ReplayFormats {
+		out := string(render(t, Options{Format: f, All: true}, hostile()))
+		for i, r := range out {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028') {
+				t.Errorf("%s: %U at byte %d: …%q…", f, r, i, out[max(0, i-20):min(len(out), i+20)])
+				break
+			}
+		}
+		if f != FormatJSON && strings.Contains(out, "\nINJECTED") {
+			t.Errorf("%s: a text began a line of its own", f)
+		}
+	}
+	md := string(render(t, Options{Format: FormatMarkdown}, hostile()))
+	for _, bad := range []string{"<b>", "![x](", " | `code`"} {
+		if strings.Contains(md, bad) {
+			t.Errorf("markdown holds %q", bad)
+		}
+	}
+}
+
+// TestJSONKeepsTexts holds that escaping changes no value.
+func TestJSONKeepsTexts(t *testing.T) {
+	want := hostile()
+	want.Title = "\x1b[31m \u202e \u009b \U000e0041 中文 😀 \u2028"
+	var got replay.Timeline
+	if err := json.Unmarshal(render(t, Options{Format: FormatJSON}, want), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Title != want.Title {
+		t.Errorf("title %q, want %q", got.Title, want.Title)
+	}
+}
+
+func TestNDJSONHoldsEveryEvent(t *testing.T) {
+	tl := sample(240)
+	events := 0
+	for line := range strings.Lines(string(render(t, Options{Format: FormatNDJSON}, tl))) {
+		var l struct {
+			Session string
+			Events  []replay.Event
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Session != tl.Session {
+			t.Fatalf("session %q", l.Session)
+		}
+		events += len(l.Events)
+	}
+	if events != len(tl.Events) {
+		t.Errorf("%d events, want %d", events, len(tl.Events))
+	}
+}
+
+func TestHiddenRequestsAreCounted(t *testing.T) {
+	tl := sample(240)
+	out := string(render(t, Options{}, tl))
+	shown, hidden := 0, 0
+	for line := range strings.Lines(out) {
+		var n int
+		if _, err := fmt.Sscanf(strings.TrimSpace(line), "(%d requests without an event)", &n); err == nil {
+			hidden += n
+		} else if strings.Contains(line, " 01-15 ") && !strings.Contains(line, "compaction call") {
+			shown++
+		}
+	}
+	if shown+hidden != 240 || hidden == 0 {
+		t.Errorf("%d shown and %d hidden of 240", shown, hidden)
+	}
+}

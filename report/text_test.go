@@ -1,0 +1,101 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestClean(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"plain", "plain"},
+		{"a\nb\r\nc\td", "a b  c d"},
+		{"\x1b[31mred\x1b[0m", `\x1b[31mred\x1b[0m`},
+		{"\u009b2J", `\x9b2J`},
+		{"\x7f\x00", `\x7f\x00`},
+		{"user\u202etxt.exe", `user\u202etxt.exe`},
+		{"\u2066\u2069\u200e\ufeff", `\u2066\u2069\u200e\ufeff`},
+		{"tag\U000e0041", `tag\U000e0041`},
+		{"bad\xff\xc3", `bad\xff\xc3`},
+		{"line\u2028end\u2029", "line end "},
+		{"中文 é 👩‍💻", "中文 é 👩‍💻"},
+	} {
+		if got := Clean(c.in); got != c.want {
+			t.Errorf("Clean(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -1234: "-1,234", 123456: "123,456", 1234567: "1,234,567", -999: "-999"} {
+		if got := thousands(n); got != want {
+			t.Errorf("thousands(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 950: "950", 1500: "1.5K", 2000: "2K", 9999: "10K", 12345: "12K", 999_499: "999K", 999_600: "1M", 1_250_000: "1.2M", 12_000_000: "12M"} {
+		if got := short(n); got != want {
+			t.Errorf("short(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		w    int
+		want string
+	}{
+		{"", 10, ""},
+		{"one two three", 8, "one two|three"},
+		{"exactly ten", 11, "exactly ten"},
+		{"abcdefghijklmnop", 8, "abcdefgh|ijklmnop"},
+		{"ab abcdefghijklmnop", 8, "ab abcde|fghijklm|nop"},
+		{"中文中文中文", 5, "中文|中文|中文"},
+		{"  spaces   between ", 20, "spaces between"},
+	} {
+		if got := strings.Join(wrap(c.in, c.w), "|"); got != c.want {
+			t.Errorf("wrap(%q, %d) = %q, want %q", c.in, c.w, got, c.want)
+		}
+	}
+}
+
+func FuzzWrap(f *testing.F) {
+	f.Add("some words and averyveryverylongword 中文字 \x1b[0m", 9)
+	f.Fuzz(func(t *testing.T, s string, w int) {
+		w = 4 + (w%97+97)%97
+		s = Clean(s)
+		kept := ""
+		for _, l := range wrap(s, w) {
+			if width(l) > w && len([]rune(l)) > 1 {
+				t.Errorf("%q is wider than %d", l, w)
+			}
+			kept += l
+		}
+		if squeeze(kept) != squeeze(s) {
+			t.Errorf("wrap lost text: %q of %q", kept, s)
+		}
+	})
+}
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
+
+func TestEscapeMarkdown(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"a|b", `a\|b`},
+		{"snake_case", "snake_case"},
+		{"_it_", `\_it\_`},
+		{"<script>&", "&lt;script&gt;&amp;"},
+		{"[x](y)", `\[x\](y)`},
+		{"![x](y)", `\!\[x\](y)`},
+		{"`rm`\n# head", "\\`rm\\` # head"},
+		{"# head", `\# head`},
+		{"- item", `\- item`},
+		{`back\slash`, `back\\slash`},
+	} {
+		if got := EscapeMarkdown(c.in); got != c.want {
+			t.Errorf("EscapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}

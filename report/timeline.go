@@ -1,0 +1,340 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// Marks under the chart.
+const (
+	markCompaction = 'C'
+	markChange     = 'x'
+)
+
+// How much of a long list a table shows.
+const (
+	mostEvents   = 40
+	mostWarnings = 10
+)
+
+// printTimeline puts one timeline on a page.
+func printTimeline(p page, tl *replay.Timeline, opt Options) {
+	title := "session " + tl.Session
+	if tl.Agent != "" {
+		title += ", agent " + tl.Agent
+	}
+	p.heading(title)
+	p.fields(headFields(tl))
+	if c := timelineChart(tl); len(c.model) > 0 {
+		g, m, r, l := unicodeGlyphs, "█", "░", "┄"
+		if opt.ASCII {
+			g, m, r, l = asciiGlyphs, "#", ".", "-"
+		}
+		p.heading("tokens sent with each request")
+		p.note(faint, fmt.Sprintf("%s model view under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, r, l, markCompaction, markChange))
+		p.picture(c.draw(g, opt.Color))
+	}
+	printRequests(p, tl, opt)
+	printEvents(p, tl, opt)
+	p.heading("totals")
+	p.fields(totalFields(tl))
+	printWarnings(p, tl, opt)
+}
+
+func headFields(tl *replay.Timeline) [][2]string {
+	var f [][2]string
+	add := func(name, value string) {
+		if value != "" {
+			f = append(f, [2]string{name, value})
+		}
+	}
+	add("title", tl.Title)
+	add("file", tl.File)
+	add("recorded", recordedSpan(tl))
+	add("model", tl.Model)
+	add("policy", tl.Policy)
+	add("counter", tl.Counter)
+	t := tl.Thresholds
+	add("window", fmt.Sprintf("%s tokens, %s kept for output", thousands(tl.Window), thousands(t.Reserve)))
+	auto := "auto-compact " + thousands(t.Auto)
+	if !t.On {
+		auto = "auto-compact off"
+	}
+	if t.Percent > 0 {
+		auto += " (" + strconv.FormatFloat(t.Percent, 'f', -1, 64) + " % asked for)"
+	}
+	add("thresholds", fmt.Sprintf("warning %s, %s, blocking %s", thousands(t.Warning), auto, thousands(t.Blocking)))
+	return f
+}
+
+// recordedSpan says when and by which client the session was recorded.
+func recordedSpan(tl *replay.Timeline) string {
+	var first, last time.Time
+	for i := range tl.Requests {
+		if at := tl.Requests[i].Time; !at.IsZero() {
+			if first.IsZero() || at.Before(first) {
+				first = at
+			}
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	s := ""
+	if !first.IsZero() {
+		s = first.UTC().Format("2006-01-02 15:04") + " to " + last.UTC().Format("2006-01-02 15:04") + " UTC"
+	}
+	if tl.Version != "" {
+		if s != "" {
+			s += ", "
+		}
+		s += "client " + tl.Version
+	}
+	return s
+}
+
+func timelineChart(tl *replay.Timeline) *chart {
+	c := &chart{}
+	at := map[int]int{} // request number -> index in the chart
+	for i := range tl.Requests {
+		r := &tl.Requests[i]
+		if r.Kind != kindMain {
+			continue
+		}
+		at[r.N] = len(c.model)
+		c.raw = append(c.raw, r.Raw)
+		c.model = append(c.model, r.Tokens)
+	}
+	c.marks = make([]byte, len(c.model))
+	for i := range tl.Events {
+		e := &tl.Events[i]
+		if e.Request == nil {
+			continue
+		}
+		if x, ok := at[*e.Request]; ok {
+			m := byte(markChange)
+			if e.Kind == policy.KindSummarize {
+				m = markCompaction
+			}
+			c.marks[x] = stronger(c.marks[x], m)
+		}
+	}
+	if tl.Thresholds.On {
+		c.lines = append(c.lines, chartLine{"auto", tl.Thresholds.Auto})
+	}
+	c.lines = append(c.lines, chartLine{"warn", tl.Thresholds.Warning}, chartLine{"window", tl.Window})
+	return c
+}
+
+// Kinds of requests.
+const kindMain = "main"
+
+// printRequests prints the requests where something happened, the first, the
+// last and the peaks, and says how many stand between them.
+func printRequests(p page, tl *replay.Timeline, opt Options) {
+	if len(tl.Requests) == 0 {
+		p.heading("requests")
+		p.note(none, "The session holds no request: nothing was sent.")
+		return
+	}
+	p.heading("requests")
+	t := &Table{Columns: []Column{
+		{Title: "request", Right: true}, {Title: "time (UTC)", Max: 14}, {Title: "raw", Right: true},
+		{Title: "model", Right: true}, {Title: "saved", Right: true}, {Title: "used", Right: true},
+		{Title: "what happened", Flex: true},
+	}}
+	notes := requestNotes(tl)
+	hidden := 0
+	flush := func() {
+		if hidden > 0 {
+			t.styled(faint, "", "", "", "", "", "", "("+count(hidden, "request")+" without an event)")
+			hidden = 0
+		}
+	}
+	payload := false
+	for i := range tl.Requests {
+		r := &tl.Requests[i]
+		payload = payload || r.Payload != r.Tokens
+		if !opt.All && len(r.Events) == 0 && notes[i] == "" && r.Kind == kindMain {
+			hidden++
+			continue
+		}
+		flush()
+		at := ""
+		if !r.Time.IsZero() {
+			at = r.Time.UTC().Format("01-02 15:04:05")
+		}
+		what := requestWhat(tl, r)
+		if notes[i] != "" {
+			what = append(what, notes[i])
+		}
+		raw, saved, used := thousands(r.Raw), thousands(r.Raw-r.Tokens), thousands(r.Used)
+		st := none
+		if r.Kind != kindMain {
+			raw, saved, used, st = "", "", "", yellow
+		}
+		t.styled(st, thousands(r.N), at, raw, thousands(r.Tokens), saved, used, strings.Join(what, "; "))
+	}
+	flush()
+	p.table(t)
+	if payload {
+		p.note(faint, "Some payloads differ from the model view (API-level edits); json and csv hold payload_tokens.")
+	}
+}
+
+// requestNotes names the first, the last and the peaks, by index.
+func requestNotes(tl *replay.Timeline) map[int]string {
+	notes := map[int]string{}
+	first, last, peak, rawPeak := -1, -1, -1, -1
+	for i := range tl.Requests {
+		r := &tl.Requests[i]
+		if r.Kind != kindMain {
+			continue
+		}
+		if first < 0 {
+			first, peak, rawPeak = i, i, i
+		}
+		last = i
+		if r.Tokens > tl.Requests[peak].Tokens {
+			peak = i
+		}
+		if r.Raw > tl.Requests[rawPeak].Raw {
+			rawPeak = i
+		}
+	}
+	if first < 0 {
+		return notes
+	}
+	add := func(i int, s string) {
+		if notes[i] != "" {
+			s = notes[i] + ", " + s
+		}
+		notes[i] = s
+	}
+	add(first, "first")
+	switch {
+	case peak == rawPeak:
+		add(peak, "peak")
+	default:
+		add(peak, "peak of the model view")
+		add(rawPeak, "peak of raw")
+	}
+	add(last, "last")
+	return notes
+}
+
+// requestWhat tells the events of a request, in few words.
+func requestWhat(tl *replay.Timeline, r *replay.Request) []string {
+	var what []string
+	if r.Kind != kindMain {
+		what = append(what, fmt.Sprintf("%s call, %s tokens out", r.Kind, thousands(r.Output)))
+	}
+	const most = 3
+	for i, n := range r.Events {
+		if i == most && len(r.Events) > most+1 {
+			what = append(what, "and "+count(len(r.Events)-most, "more event"))
+			break
+		}
+		if n < 0 || n >= len(tl.Events) {
+			continue
+		}
+		e := &tl.Events[n]
+		what = append(what, fmt.Sprintf("#%d %s: %s", e.N, e.Stage, eventWhat(e)))
+	}
+	return what
+}
+
+// eventWhat is what an event did, in two or three words.
+func eventWhat(e *replay.Event) string {
+	s := strings.ReplaceAll(string(e.Kind), "_", " ")
+	switch {
+	case e.Results > 0:
+		s += " " + count(e.Results, "result")
+	case e.Messages > 0:
+		s += " " + count(e.Messages, "message")
+	}
+	return s
+}
+
+// printEvents prints the events.
+func printEvents(p page, tl *replay.Timeline, opt Options) {
+	p.heading("events")
+	if len(tl.Events) == 0 {
+		p.note(none, "None: the policy changed nothing.")
+		return
+	}
+	t := &Table{Columns: []Column{
+		{Title: "event"}, {Title: "request", Right: true}, {Title: "stage", Max: 20}, {Title: "kind", Max: 12},
+		{Title: "what", Flex: true}, {Title: "before", Right: true}, {Title: "after", Right: true}, {Title: "saved", Right: true},
+	}}
+	shown := len(tl.Events)
+	if !opt.All && shown > mostEvents {
+		shown = mostEvents - 1
+	}
+	for i := range tl.Events[:shown] {
+		e := &tl.Events[i]
+		at := "end"
+		if e.Request != nil {
+			at = thousands(*e.Request)
+		}
+		t.styled(eventStyle(e), "#"+strconv.Itoa(e.N), at, e.Stage, string(e.Kind), eventText(tl, e), thousands(e.Before), thousands(e.After), thousands(e.Saved))
+	}
+	p.table(t)
+	if hidden := len(tl.Events) - shown; hidden > 0 {
+		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json and csv hold them)", count(hidden, "more event")))
+	}
+}
+
+func eventStyle(e *replay.Event) style {
+	switch e.Kind {
+	case policy.KindSummarize:
+		return yellow
+	case policy.KindInferred:
+		return faint
+	}
+	return none
+}
+
+// eventText is everything about an event that has no column of its own.
+func eventText(tl *replay.Timeline, e *replay.Event) string {
+	parts := []string{e.Reason}
+	if e.Results > 0 {
+		parts = append(parts, count(e.Results, "result"))
+	}
+	if e.Messages > 0 {
+		parts = append(parts, count(e.Messages, "message"))
+	}
+	names := make([]string, 0, len(e.Detail))
+	for name := range e.Detail {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		parts = append(parts, name+" "+thousands(e.Detail[name]))
+	}
+	if r := e.Recorded; r != nil {
+		file := r.File
+		if file == tl.File {
+			file = path.Base(strings.ReplaceAll(file, `\`, "/"))
+		}
+		s := fmt.Sprintf("recorded at %s:%d", file, r.Line)
+		if r.Trigger != "" {
+			s += " (" + r.Trigger + ")"
+		}
+		if r.PreTokens > 0 && e.Detail["pre_tokens"] != r.PreTokens {
+			s += " pre_tokens " + thousands(r.PreTokens)
+		}
+		if r.TokensSaved > 0 && e.Detail["tokens_saved"] != r.TokensSaved {
+			s += " tokens_saved " + thousands(r.TokensSaved)
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, ", ")
+}

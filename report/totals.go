@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+func totalFields(tl *replay.Timeline) [][2]string {
+	t := tl.Totals
+	calls := thousands(t.Requests)
+	if t.Calls > t.Requests {
+		calls += ", and " + count(t.Calls-t.Requests, "call") + " of the policy's own"
+	}
+	f := [][2]string{
+		{"requests", calls},
+		{"peak", fmt.Sprintf("raw %s, model %s (%s of raw)", thousands(t.RawPeak), thousands(t.ModelPeak), percent(t.ModelPeak, t.RawPeak))},
+		{"mean", fmt.Sprintf("model %s", thousands(t.ModelMean))},
+		{"sent", fmt.Sprintf("raw %s, model %s: saved %s (%s)", thousands(t.RawInput), thousands(t.ModelInput), thousands(t.Saved), percent(t.Saved, t.RawInput))},
+		{"output", thousands(t.Output)},
+		{"events", fmt.Sprintf("%s, %s, %s cleared", thousands(t.Events), count(t.Compactions, "compaction"), count(t.Cleared, "result"))},
+	}
+	if t.CostUSD > 0 {
+		f = append(f, [2]string{"cost", "USD " + strconv.FormatFloat(t.CostUSD, 'f', 4, 64)})
+	}
+	if t.Misses > 0 {
+		f = append(f, [2]string{"misses", thousands(t.Misses) + " removed blocks were used again"})
+	}
+	if t.Violations > 0 {
+		f = append(f, [2]string{"violations", thousands(t.Violations) + " of the API's rules"})
+	}
+	return append(f, [2]string{"lines", linesText(tl.Lines)})
+}
+
+// linesText says where every line went.
+func linesText(l replay.Lines) string {
+	reasons := make([]string, 0, len(l.SetAside))
+	aside := 0
+	for r, n := range l.SetAside {
+		if n > 0 {
+			reasons = append(reasons, r)
+			aside += n
+		}
+	}
+	sort.Slice(reasons, func(i, j int) bool {
+		a, b := reasons[i], reasons[j]
+		if l.SetAside[a] != l.SetAside[b] {
+			return l.SetAside[a] > l.SetAside[b]
+		}
+		return a < b
+	})
+	s := fmt.Sprintf("read %s = used %s + set aside %s", thousands(l.Read), thousands(l.Used), thousands(aside))
+	if len(reasons) == 0 {
+		return s
+	}
+	parts := make([]string, len(reasons))
+	for i, r := range reasons {
+		parts[i] = r + " " + thousands(l.SetAside[r])
+	}
+	return s + " (" + strings.Join(parts, ", ") + ")"
+}
+
+func printWarnings(p page, tl *replay.Timeline, opt Options) {
+	if len(tl.Warnings) == 0 {
+		return
+	}
+	p.heading("warnings")
+	shown := len(tl.Warnings)
+	if !opt.All && shown > mostWarnings {
+		shown = mostWarnings - 1
+	}
+	texts := make([]string, shown)
+	for i, w := range tl.Warnings[:shown] {
+		texts[i] = warningText(w.File, w.Line, w.Message, tl.File)
+	}
+	p.items(none, texts)
+	if hidden := len(tl.Warnings) - shown; hidden > 0 {
+		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json holds them)", count(hidden, "more warning")))
+	}
+}
+
+func warningText(file string, line int, message, own string) string {
+	where := ""
+	switch {
+	case file == own && line > 0:
+		where = "line " + strconv.Itoa(line) + ": "
+	case file != "" && file != own && line > 0:
+		where = file + ":" + strconv.Itoa(line) + ": "
+	case file != "" && file != own:
+		where = file + ": "
+	}
+	return where + message
+}
+
+// printOverview is one row a conversation, and their sum.
+func printOverview(p page, tls []*replay.Timeline) {
+	p.heading("all sessions")
+	t := &Table{Columns: []Column{
+		{Title: "session", Flex: true}, {Title: "requests", Right: true}, {Title: "raw peak", Right: true},
+		{Title: "model peak", Right: true}, {Title: "saved", Right: true}, {Title: "compactions", Right: true}, {Title: "cleared", Right: true},
+	}}
+	var sum replay.Totals
+	row := func(st style, name string, x replay.Totals) {
+		t.styled(st, name, thousands(x.Requests), thousands(x.RawPeak), thousands(x.ModelPeak), thousands(x.Saved), thousands(x.Compactions), thousands(x.Cleared))
+	}
+	for _, tl := range tls {
+		x := tl.Totals
+		name := tl.Session
+		if tl.Agent != "" {
+			name += " " + tl.Agent
+		}
+		row(none, name, x)
+		sum.Requests += x.Requests
+		sum.RawPeak = max(sum.RawPeak, x.RawPeak)
+		sum.ModelPeak = max(sum.ModelPeak, x.ModelPeak)
+		sum.Saved += x.Saved
+		sum.Compactions += x.Compactions
+		sum.Cleared += x.Cleared
+	}
+	row(bold, "sum; of peaks the highest", sum)
+	p.table(t)
+}
