@@ -30,6 +30,7 @@ type Client struct {
 	leaf      string // uuid of the last line of the chain
 	turnStart time.Time
 	messages  int      // chained messages so far
+	hooked    bool     // there is a SessionStart hook
 	held      [][]byte // a line written only after the next one
 	hold      bool
 

@@ -163,6 +163,9 @@ func (c *Client) compact(trigger, summary string, keep int) {
 		c.now = done.Add(50 * time.Millisecond)
 		c.localLine("<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m</local-command-stdout>")
 	}
+	if c.hooked {
+		c.hook("SessionStart", "SessionStart:compact")
+	}
 	c.restore(restored)
 	c.stats.RawTokens = raw
 	c.reads = slices.Clone(restored)

@@ -34,7 +34,8 @@ func Samples() ([]Sample, error) {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		out = append(out, files...)
-		fmt.Fprintf(&rows, "| `%s` | %s | %d | %d | %d | %d | %s |\n", f.name, f.opt.Version, stats.Lines, stats.Requests, stats.RawTokens, stats.PeakContext, f.shows)
+		fmt.Fprintf(&rows, "| `%s` | %s | %d | %d | %d | %d | %d | %d | %d | %s |\n", f.name, f.opt.Version, stats.Lines,
+			stats.Prompts, stats.Requests, stats.RawTokens, stats.PeakContext, stats.Microcompacts, stats.Compactions, f.shows)
 	}
 	return append(out, Sample{"README.md", []byte(readmeHead + rows.String() + readmeTail)}), nil
 }
@@ -128,10 +129,10 @@ bytes (` + "`go test ./jsonl/synth -update`" + ` rewrites them). Do not edit the
 Tokens are the truth the sessions were made with: 1 token for 2.9 characters of tool output, 3.6 of
 prose, 3.0 of tool input, and 18,800 for the system prompt and the tools. "Raw" is all that was ever
 said on the live branch, the overhead once and summaries left out; "peak" is the largest input of one
-request.
+request; "micro" counts microcompactions. A subagent's own requests are not counted.
 
-| file | client | lines | requests | raw tokens | peak | shows |
-|---|---|---|---|---|---|---|
+| file | client | lines | prompts | requests | raw tokens | peak | micro | compactions | shows |
+|---|---|--:|--:|--:|--:|--:|--:|--:|---|
 `
 
 const readmeTail = `

@@ -15,9 +15,10 @@ func fixtures() []fixture {
 	room10, kept := room, room
 	room10.Version, kept.Version = "1.0.53", "2.1.210"
 	big := Default()
-	big.Seed, big.Version, big.Requests, big.RequestsPerTurn, big.ResultChars = 1, "2.1.19", 300, 16, 1500
+	big.Seed, big.Version, big.Requests, big.RequestsPerTurn, big.ResultChars = 30, "2.1.19", 300, 18, 1600
+	big.Rewinds, big.Commands, big.Interrupts, big.Queued, big.Pauses, big.Offloads = 0.1, 0.12, 0.1, 0.12, 0.12, 0.008
 	newer := Default()
-	newer.Seed, newer.Version, newer.Requests, newer.RequestsPerTurn, newer.ResultChars = 4, "2.1.139", 170, 12, 1100
+	newer.Seed, newer.Version, newer.Requests, newer.RequestsPerTurn, newer.ResultChars = 12, "2.1.139", 110, 9, 2800
 	return []fixture{
 		{name: "parallel-tools.jsonl", opt: small("2.1.19"), play: playParallel,
 			shows: "several tool calls in one response; each result hangs under its own tool_use line, one pair out of order; progress lines that nothing follows"},
@@ -50,7 +51,7 @@ func fixtures() []fixture {
 		{name: "preserved.jsonl", opt: kept, play: playCompaction,
 			shows: "a compaction that keeps the last messages where they stand: preservedSegment and preservedMessages"},
 		{name: "big.jsonl", opt: big,
-			shows: "long tool loops under several prompts, of everything a little; recorded microcompactions and an automatic compaction; enough for OpenCode to prune and to compact"},
+			shows: "long tool loops under several prompts, of everything a little; recorded microcompactions and an automatic compaction; enough for OpenCode to prune and to compact. What it left in files is not beside it"},
 		{name: "big-2.1.139.jsonl", opt: newer,
 			shows: "a newer client: attachments in the chain, thinking with a signature only, final output_tokens on every line, results between the lines of their message, an automatic compaction with restored files (in a window of 200,000)"},
 	}

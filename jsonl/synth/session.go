@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,6 +37,8 @@ type developer struct {
 	open   []opened // files read lately, newest last
 	todos  []todo
 	queued string // a prompt that waits for the turn's end
+
+	compactions int // seen so far
 }
 
 // opened is a file with the lines of it that were shown.
@@ -143,8 +146,8 @@ func (s *developer) loop() {
 		if s.opt.Bytes > 0 && c.stats.Bytes > s.opt.Bytes || c.stats.Requests >= s.opt.Requests-1 || c.err != nil {
 			break // finish
 		}
-		if s.chance(s.opt.APIErrors) {
-			gaveUp := c.lost == "" && s.r.IntN(4) == 0
+		if c.lost == "" && s.chance(s.opt.APIErrors) {
+			gaveUp := s.r.IntN(4) == 0
 			c.APIError(1+s.r.IntN(4), gaveUp)
 			if gaveUp {
 				return
@@ -161,6 +164,7 @@ func (s *developer) loop() {
 			break
 		}
 		s.step(i == stop)
+		s.forget()
 		if i == stop {
 			return
 		}
@@ -174,6 +178,17 @@ func (s *developer) loop() {
 	}
 	c.Respond(append(blocks, Block{Text: s.w.answer()})...)
 	c.EndTurn(s.opt.Progress > 0 && s.r.IntN(2) == 0)
+}
+
+// forget drops the files that a compaction took out of sight.
+func (s *developer) forget() {
+	if s.compactions == s.c.stats.Compactions {
+		return
+	}
+	s.compactions = s.c.stats.Compactions
+	s.open = slices.DeleteFunc(s.open, func(o opened) bool {
+		return !slices.ContainsFunc(s.c.reads, func(f File) bool { return f.Path == s.p.abs(o.file) })
+	})
 }
 
 func (s *developer) metadata() {

@@ -51,7 +51,10 @@ func (c *Client) hook(event, name string) {
 }
 
 // StartHook is the SessionStart hook's line, in versions that write it.
-func (c *Client) StartHook(how string) { c.hook("SessionStart", "SessionStart:"+how) }
+func (c *Client) StartHook(how string) {
+	c.hooked = true
+	c.hook("SessionStart", "SessionStart:"+how)
+}
 
 // EndTurn writes what follows the last answer of a turn: the stop hook, where
 // hooked, and how long the turn took.
