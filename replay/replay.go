@@ -15,6 +15,10 @@ type Options struct {
 	Window    int    // context window, tokens; 0: by client version and model
 	Overhead  int    // system prompt and tools, tokens; 0: from the first request's usage
 	CompactAt []int  // requests before which the user asks for a compaction
+
+	// Observe, where it is set, is called at each main request with the view
+	// as it is sent. The view is the replay's own and good during the call.
+	Observe func(n int, v *policy.View)
 }
 
 // Run replays a conversation through a policy.
@@ -308,6 +312,9 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		u := msg.Usage
 		row.Recorded = &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	}
+	if e.opt.Observe != nil {
+		e.opt.Observe(k+1, e.view)
 	}
 	e.pending = nil
 	e.requests = append(e.requests, row)

@@ -43,6 +43,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	if len(e.conv.Requests) > 0 {
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
 		c.Model, c.Version = m.Model, m.Version
+		c.Overhead = e.overhead(at)
 		c.Limits, c.MaxOutput = e.thresholds(at), e.maxOutput(m.Model)
 	}
 	if e.opt.Model != "" {
@@ -155,26 +156,31 @@ func (e *engine) call(ed *policy.Edit, next int) {
 
 // Summary answers what recorded summary a compaction at request n may reuse.
 func (e *engine) Summary(n int) (policy.Content, int, bool) {
+	next := -1
 	for i := range e.conv.Boundaries {
 		b := &e.conv.Boundaries[i]
-		if b.Request < n || b.Summary < 0 {
+		if b.Summary < 0 || len(e.conv.Messages[b.Summary].Blocks) == 0 {
 			continue
 		}
-		if e.taken[i] {
-			return policy.Content{}, -1, false
+		// A boundary the record has passed a moment ago and this policy has
+		// not used is the same stretch: the policy is just a little late.
+		if b.Request < n && n-b.Request <= lateBy && !e.taken[i] || b.Request >= n {
+			next = i
+			break
 		}
-		e.taken[i] = true
-		ref := policy.Target{Item: policy.ItemID(b.Summary)}
-		c := policy.Content{Ref: &ref}
-		if bl := e.conv.Messages[b.Summary].Blocks; len(bl) > 0 {
-			c.Kind, c.Length = bl[0].Kind, bl[0].Text
-		} else {
-			return policy.Content{}, -1, false
-		}
-		return c, i, true
 	}
-	return policy.Content{}, -1, false
+	if next < 0 || e.taken[next] {
+		return policy.Content{}, -1, false
+	}
+	e.taken[next] = true
+	at := e.conv.Boundaries[next].Summary
+	bl := &e.conv.Messages[at].Blocks[0]
+	return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(at)}}, next, true
 }
+
+// lateBy is how many requests after a recorded boundary a policy's compaction
+// still takes its summary.
+const lateBy = 10
 
 // Reinjected is what the client sent after recorded boundary i beside the
 // summary: attachments on record and what no line holds.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -13,6 +14,8 @@ type Autocompact struct {
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the summary prompt" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
+	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis stays before the summary or goes" enum:"keep,drop"`
+	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
@@ -25,7 +28,7 @@ func defineAutocompact() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &Autocompact{
 			Enabled: true, Summary: policy.SummaryChoices{{Kind: "recorded"}, {Kind: "fixed", Tokens: 5000}},
-			PromptTokens: 1257, Prefix: "own", Manual: "replay",
+			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Manual: "replay",
 		},
 		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages
 after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
@@ -53,12 +56,19 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
-	summary, boundary, from := summarise(c, s.p.Summary)
+	text := SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: trigger == "auto", Analysis: s.p.Analysis == "keep"}
+	summary, boundary, from, err := summarise(c, s.p.Summary, text.Message)
+	if err != nil {
+		return nil, err
+	}
+	call := s.call(c)
+	if call.Retries > 0 {
+		from += fmt.Sprintf("; too long, %d retries", call.Retries)
+	}
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
-		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix},
-		Detail: map[string]int{"pre_tokens": c.Used},
+		Call:   call, Detail: map[string]int{"pre_tokens": c.Used},
 	}
 	if boundary >= 0 {
 		e.Tail = c.Record.Reinjected(boundary)
@@ -66,19 +76,78 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	return []policy.Edit{e}, nil
 }
 
-// summarise takes the first summary that can be had.
-func summarise(c *policy.Context, choices policy.SummaryChoices) (content policy.Content, boundary int, from string) {
+// call is the compaction's own request. Where the view and the prompt are
+// longer than the window leaves, the oldest rounds are dropped until the gap
+// is covered, at most ptl_retries times; a view that would then begin with an
+// assistant message gets a meta user message first.
+func (s *autocompact) call(c *policy.Context) *policy.Call {
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
+	limit := c.Limits.Effective
+	input := c.View.Tokens() + c.Overhead + s.p.PromptTokens
+	if s.p.Prefix == "own" {
+		input -= c.Overhead
+	}
+	if limit <= 0 || input <= limit {
+		return call
+	}
+	rounds := roundWeights(c.View)
+	for i := 0; input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
+		// The gap the API reports is covered by the oldest whole rounds.
+		for gap := input - limit; gap > 0 && i < len(rounds)-1; i++ {
+			gap -= rounds[i]
+			input -= rounds[i]
+		}
+		if call.Retries == 0 {
+			input += policy.RoundQuarter(len(truncatedForRetry))
+		}
+	}
+	if call.Retries > 0 {
+		call.Input = max(input, 1)
+	}
+	return call
+}
+
+// truncatedForRetry goes before an assistant message that would come first.
+const truncatedForRetry = "[earlier conversation truncated for compaction retry]"
+
+// roundWeights is the weight of each round of a view, oldest first: an
+// assistant message and what answers it; what stands before the first one
+// belongs to it.
+func roundWeights(v *policy.View) []int {
+	rounds := []int{0}
+	seen := false
+	for id := range v.Items {
+		if v.Role(id) == session.Assistant {
+			if seen {
+				rounds = append(rounds, 0)
+			}
+			seen = true
+		}
+		rounds[len(rounds)-1] += v.Weight(id)
+	}
+	return rounds
+}
+
+// summarise takes the first summary that can be had; wrap puts the client's
+// words around one that is made here.
+func summarise(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
 	for _, ch := range choices {
 		switch ch.Kind {
 		case "recorded":
 			if s, b, ok := c.Record.Summary(c.Request); ok {
-				return s, b, fmt.Sprintf("recorded, line %d", c.Conv.Boundaries[b].Line)
+				return s, b, fmt.Sprintf("recorded, line %d", c.Conv.Boundaries[b].Line), nil
 			}
+		case "outline":
+			text, err := outlineSummary(c)
+			if err != nil {
+				return policy.Content{}, -1, "", fmt.Errorf("outlining the view: %w", err)
+			}
+			return policy.NewContent(jsonl.KindText, wrap(text)), -1, "an outline of the view", nil
 		case "fixed":
-			return policy.Content{Kind: jsonl.KindText, Tokens: ch.Tokens}, -1, fmt.Sprintf("a stand-in of %d tokens", ch.Tokens)
+			return policy.Content{Kind: jsonl.KindText, Tokens: ch.Tokens}, -1, fmt.Sprintf("a stand-in of %d tokens", ch.Tokens), nil
 		}
 	}
-	return policy.Content{Kind: jsonl.KindText, Tokens: defaultSummary}, -1, fmt.Sprintf("a stand-in of %d tokens", defaultSummary)
+	return policy.Content{Kind: jsonl.KindText, Tokens: defaultSummary}, -1, fmt.Sprintf("a stand-in of %d tokens", defaultSummary), nil
 }
 
 // defaultSummary is the size of a stand-in where no choice yields a summary.

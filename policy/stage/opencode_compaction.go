@@ -5,94 +5,152 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/opencode"
 )
 
 // OpencodeCompaction are the parameters of opencode_compaction.
 type OpencodeCompaction struct {
-	Auto    bool                  `yaml:"auto" doc:"compact on overflow; false: only when the user asks"`
-	Count   string                `yaml:"count" doc:"which version's arithmetic: 1.1.36 leaves cache writes out and tests >, 1.18 counts all and tests >=" enum:"1.1.36,1.18"`
-	Summary policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Prompt  int                   `yaml:"prompt_tokens" doc:"the compaction agent's prompts" unit:"tokens" min:"0"`
+	Auto           bool                  `yaml:"auto" doc:"compact on overflow; false: only when the user asks"`
+	Count          string                `yaml:"count" doc:"whose arithmetic and view: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.18 counts all, tests >= and keeps a tail" enum:"1.1.36,1.18.3,1.18"`
+	Reserved       int                   `yaml:"reserved" doc:"taken from a model's own input limit (1.18); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
+	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
+	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"what the kept turns may weigh (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
+	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Prompt         int                   `yaml:"prompt_tokens" doc:"the compaction agent's prompts" unit:"tokens" min:"0"`
 }
 
 func defineOpencodeCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_compaction",
-		Summary: "When a response overflows the usable window, the view becomes a question, its summary and a prompt to go on.",
-		Source:  "OpenCode 1.1.36 (commit 8c4bf225): opencode.md sections 4, 5, 7 and 8, oracle cases",
+		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on.",
+		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: opencode.md sections 4, 5, 7 and 8, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{
-			Auto: true, Count: "1.1.36", Summary: policy.SummaryChoices{{Kind: "recorded"}, {Kind: "fixed", Tokens: 5000}}, Prompt: 225,
+			Auto: true, Count: "1.1.36", Reserved: -1, TailTurns: -1, PreserveRecent: -1,
+			Summary: policy.SummaryChoices{{Kind: "recorded"}, {Kind: "fixed", Tokens: 5000}}, Prompt: 225,
 		},
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
 after:  "What did we do so far?", the summary, "Continue if you have next steps"`,
-		New: func(p any) (policy.Stage, error) { return &opencodeCompaction{p: *p.(*OpencodeCompaction)}, nil },
+		New: func(p any) (policy.Stage, error) {
+			s := &opencodeCompaction{p: *p.(*OpencodeCompaction)}
+			s.version = opencode.V1_18_34()
+			if s.p.Count != "1.18" {
+				v, err := opencode.ByName(s.p.Count)
+				if err != nil {
+					return nil, err
+				}
+				s.version = v
+			}
+			s.config = s.p.config()
+			return s, nil
+		},
 	}
+}
+
+// config is the parameters as OpenCode's own configuration.
+func (p *OpencodeCompaction) config() opencode.Config {
+	var c opencode.Config
+	c.Compaction.Auto = &p.Auto
+	for _, f := range []struct {
+		n  int
+		to **int
+	}{{p.Reserved, &c.Compaction.Reserved}, {p.TailTurns, &c.Compaction.TailTurns}, {p.PreserveRecent, &c.Compaction.PreserveRecentTokens}} {
+		if f.n >= 0 {
+			*f.to = &f.n
+		}
+	}
+	return c
 }
 
 // opencodeCompaction reproduces OpenCode's overflow test and the view after
 // its compaction turn.
 type opencodeCompaction struct {
-	p    OpencodeCompaction
-	done policy.ItemID // the response that was answered with a compaction already
-	any  bool
+	p       OpencodeCompaction
+	version opencode.Version
+	config  opencode.Config
+	done    policy.ItemID // the response that was answered with a compaction already
+	any     bool
 }
 
 func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
 		return s.compact(c, "manual", "the user asked for it")
 	}
-	if !s.p.Auto || !c.Last.Known || s.any && s.done == c.Last.Message {
+	if !s.p.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	count, usable, over := s.overflow(c)
-	if !over {
+	u := c.Last.Usage
+	t := opencode.Tokens{Input: u.Input, Output: u.Output, Cache: opencode.Cache{Read: u.CacheRead, Write: u.CacheWrite}}
+	limit := limits(c)
+	at := opencode.LoopTop
+	if c.Moment == policy.Respond {
+		at = opencode.InStream
+	}
+	if !s.version.Overflow(t, limit, s.config, nil, at) {
 		return nil, nil
 	}
 	s.any, s.done = true, c.Last.Message
 	op := ">"
-	if s.p.Count != "1.1.36" {
+	if s.version.OverflowAtLimit {
 		op = ">="
 	}
-	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
+	usable := s.version.Usable(limit, s.config, opencode.DefaultOutputTokenMax)
+	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", s.version.Count(t), op, usable))
 }
 
-// overflow is OpenCode's test (opencode.md section 4).
-func (s *opencodeCompaction) overflow(c *policy.Context) (count, usable int, over bool) {
-	const outputTokenMax = 32000
-	maxOut := outputTokenMax
-	if c.MaxOutput > 0 && c.MaxOutput < maxOut {
-		maxOut = c.MaxOutput
-	}
-	u := c.Last.Usage
-	usable = c.Limits.Window - maxOut
-	if s.p.Count == "1.1.36" {
-		count = u.Input + u.CacheRead + u.Output
-		return count, usable, count > usable
-	}
-	usable = max(usable, 0)
-	count = u.Input + u.CacheRead + u.CacheWrite + u.Output
-	return count, usable, count >= usable
+// limits are the model's, as OpenCode's table has them for Anthropic models:
+// no input limit of their own.
+func limits(c *policy.Context) opencode.Limit {
+	return opencode.Limit{Context: c.Limits.Window, Output: c.MaxOutput}
 }
 
 func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) ([]policy.Edit, error) {
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
-	summary, _, from := summarise(c, s.p.Summary)
-	ask := policy.NewContent(jsonl.KindText, "What did we do so far?")
+	summary, _, from, err := summarise(c, s.p.Summary, func(s string) string { return s })
+	if err != nil {
+		return nil, err
+	}
+	head, keep := s.tail(c)
+	ask := policy.NewContent(jsonl.KindText, opencode.CompactionPrompt)
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
 			{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}},
 			{Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
 		},
+		Keep: keep,
 		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
 	}
+	if s.version.KeepsTail {
+		e.Call.Input = s.input(c, head) + s.p.Prompt
+	}
 	if trigger == "auto" {
-		goOn := policy.NewContent(jsonl.KindText, "Continue if you have next steps")
+		goOn := policy.NewContent(jsonl.KindText, s.version.ContinueText)
 		e.Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{goOn}}}
 	}
 	return []policy.Edit{e}, nil
+}
+
+// summarisedOutput is how many characters of a tool output the 1.18
+// summariser is shown.
+const summarisedOutput = 2000
+
+// input is what the 1.18 summariser is sent of the head: every text, tool
+// outputs cut short.
+func (s *opencodeCompaction) input(c *policy.Context, head []policy.ItemID) int {
+	n := 0
+	for _, id := range head {
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			w := c.View.BlockTokens(t)
+			if l := c.View.Length(t); c.View.Kind(t) == jsonl.KindToolResult && l.UTF16 > summarisedOutput {
+				w = w * summarisedOutput / l.UTF16
+			}
+			n += w
+		}
+	}
+	return n
 }

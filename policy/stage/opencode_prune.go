@@ -7,6 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/opencode"
 )
 
 // OpencodePrune are the parameters of opencode_prune.
@@ -42,31 +43,25 @@ type opencodePrune struct {
 	marked map[policy.Target]bool
 }
 
-type pruneMark struct {
-	target policy.Target
-	tokens int
-}
-
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto {
 		return nil, nil
 	}
-	marks, total := s.walk(c)
-	saved := 0
-	for _, m := range marks {
-		saved += m.tokens
-	}
-	if saved <= s.p.Minimum {
+	walk := &opencode.Walk{Rules: opencode.PruneRules{
+		Protect: s.p.Protect, Minimum: s.p.Minimum, Turns: s.p.Turns, ProtectedTools: s.p.ProtectedTools,
+	}}
+	marks := s.walk(c, walk)
+	if !walk.Enough() {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", saved, s.p.Protect, s.p.Minimum)
-	detail := map[string]int{"total": total, "pruned": saved}
-	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
+	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.Pruned, s.p.Protect, s.p.Minimum)
+	detail := map[string]int{"total": walk.Total, "pruned": walk.Pruned}
+	content := policy.NewContent(jsonl.KindToolResult, opencode.ClearedText)
 	var edits []policy.Edit
-	for _, m := range marks {
-		s.marked[m.target] = true
-		if c.View.Has(m.target.Item) {
-			edits = append(edits, policy.Edit{Kind: policy.KindClear, Target: m.target, New: &content, Reason: reason, Detail: detail})
+	for _, t := range marks {
+		s.marked[t] = true
+		if c.View.Has(t.Item) {
+			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail})
 		}
 	}
 	return edits, nil
@@ -75,60 +70,48 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 // walk goes from the newest message to the oldest and collects what is beyond
 // the protected tokens. It stops at a compaction summary and at a part that
 // was pruned before.
-func (s *opencodePrune) walk(c *policy.Context) (marks []pruneMark, total int) {
+func (s *opencodePrune) walk(c *policy.Context, w *opencode.Walk) (marks []policy.Target) {
 	arrived := c.View.Arrived()
-	turns := 0
 	for i := len(arrived) - 1; i >= 0; i-- {
 		id := arrived[i]
 		if sy := c.View.Synthetic(id); sy != nil {
 			if sy.Turn {
-				turns++
+				w.User()
 			}
-			if turns >= s.p.Turns && sy.Summary && sy.Role == "assistant" {
-				return marks, total
+			if sy.Summary && sy.Role == "assistant" && w.Summary() == opencode.Stop {
+				return marks
 			}
 			continue
 		}
 		m := c.View.Message(id)
 		if m.Class == session.ClassPrompt {
-			turns++
+			w.User()
 		}
-		if turns < s.p.Turns || m.Class != session.ClassToolResult {
+		if !w.Begun() || m.Class != session.ClassToolResult {
 			continue
 		}
 		for b := len(m.Blocks) - 1; b >= 0; b-- {
-			t := policy.Target{Item: id, Block: b}
 			tool := c.Conv.ToolName(m.Blocks[b].ID)
-			if !s.visible(m, b, tool) {
+			if !s.completed(m, b, tool) {
 				continue
 			}
-			if s.marked[t] {
-				return marks, total
-			}
-			n := policy.RoundQuarter(c.View.Length(t).UTF16)
-			total += n
-			if total > s.p.Protect {
-				marks = append(marks, pruneMark{t, n})
+			t := policy.Target{Item: id, Block: b}
+			switch w.Output(strings.ToLower(tool), s.marked[t], c.View.Length(t).UTF16) {
+			case opencode.Stop:
+				return marks
+			case opencode.Clear:
+				marks = append(marks, t)
 			}
 		}
 	}
-	return marks, total
+	return marks
 }
 
-// visible reports whether a block is a completed tool part that may be pruned.
-func (s *opencodePrune) visible(m *session.Message, b int, tool string) bool {
+// completed reports whether a block is a completed tool part.
+func (s *opencodePrune) completed(m *session.Message, b int, tool string) bool {
 	bl := &m.Blocks[b]
 	if bl.Kind != jsonl.KindToolResult || m.Lost {
 		return false
 	}
-	if bl.IsError && !(s.p.BashErrors && tool == "Bash") {
-		return false
-	}
-	name := strings.ToLower(tool)
-	for _, p := range s.p.ProtectedTools {
-		if p == name {
-			return false
-		}
-	}
-	return true
+	return !bl.IsError || s.p.BashErrors && tool == "Bash"
 }

@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Apply makes one edit, fills in its token figures, gives ids to the messages
+// it adds, and appends it to the list. An edit that names what is not there is
+// an error: a stage's, not the transcript's.
+func (v *View) Apply(e Edit) (Edit, error) {
+	e.Joined = v.joined
+	var err error
+	switch e.Kind {
+	case KindClear, KindPersist, KindTruncate:
+		err = v.replace(&e)
+	case KindTag:
+		err = v.tag(&e)
+	case KindCacheEdit, KindServerClear, KindServerKeep:
+		err = v.applyPayload(&e)
+	case KindRemove, KindCollapse:
+		err = v.remove(&e)
+	case KindAttach:
+		for i := range e.Insert {
+			e.After += v.add(&e.Insert[i])
+		}
+	case KindSummarize:
+		err = v.rebuild(&e)
+	case KindInferred:
+		e.Before = v.tokens[0]
+		v.sum(&v.tokens, [2]int{e.Delta, e.Delta}, 1)
+		e.After = v.tokens[0]
+	default:
+		err = fmt.Errorf("unknown kind of edit %q", e.Kind)
+	}
+	if err != nil {
+		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
+	}
+	v.edits = append(v.edits, e)
+	return e, nil
+}
+
+func (v *View) ensure(id ItemID) *state {
+	s := v.state[id]
+	if s == nil {
+		s = &state{blocks: map[int]*Content{}, payload: map[int]*Content{}}
+		v.state[id] = s
+	}
+	return s
+}
+
+func (v *View) replace(e *Edit) error {
+	t := e.Target
+	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
+		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
+	}
+	if e.New == nil {
+		return fmt.Errorf("no replacement for block %d of item %d", t.Block, t.Item)
+	}
+	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
+	v.ensure(t.Item).blocks[t.Block] = e.New
+	after := v.blockTokens(t)
+	v.sum(&v.tokens, after, 1)
+	v.sum(&v.tokens, before, -1)
+	v.sum(&v.payload, v.payloadWeight(t.Item), 1)
+	v.sum(&v.payload, payload, -1)
+	e.Before, e.After = before[0], after[0]
+	if e.New.replaces() {
+		v.setResult(t, ResultChanged)
+	}
+	return nil
+}
+
+func (v *View) setResult(t Target, st ResultState) {
+	i := v.findResult(t)
+	if i < 0 {
+		return
+	}
+	v.results[i].State = st
+}
+
+// findResult finds a result by its target. Results stand in view order, so
+// their items' positions are sorted.
+func (v *View) findResult(t Target) int {
+	p := v.posOf(t.Item)
+	lo, hi := 0, len(v.results)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		r := v.results[mid].Target
+		q := v.posOf(r.Item)
+		if q < p || q == p && r.Block < t.Block {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(v.results) && v.results[lo].Target == t {
+		return lo
+	}
+	return -1
+}
+
+func (v *View) tag(e *Edit) error {
+	if !v.Has(e.Target.Item) || e.New == nil {
+		return fmt.Errorf("no item %d in view", e.Target.Item)
+	}
+	s := v.ensure(e.Target.Item)
+	before := v.weight(e.Target.Item)
+	s.tag = e.New
+	after := v.weight(e.Target.Item)
+	v.sum(&v.tokens, after, 1)
+	v.sum(&v.tokens, before, -1)
+	e.Before, e.After = before[0], after[0]
+	return nil
+}
+
+func (v *View) applyPayload(e *Edit) error {
+	t := e.Target
+	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
+		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
+	}
+	was := v.payloadWeight(t.Item)
+	s := v.ensure(t.Item)
+	if e.Kind == KindServerKeep {
+		delete(s.payload, t.Block)
+	} else {
+		s.payload[t.Block] = e.New
+	}
+	now := v.payloadWeight(t.Item)
+	v.sum(&v.payload, now, 1)
+	v.sum(&v.payload, was, -1)
+	e.Before = v.BlockTokens(t)
+	e.After = e.Before + now[0] - was[0]
+	return nil
+}
+
+func (v *View) remove(e *Edit) error {
+	if len(e.Items) == 0 {
+		return fmt.Errorf("no items named")
+	}
+	if e.Kind == KindCollapse && len(e.Insert) != 1 {
+		return fmt.Errorf("a collapse inserts one placeholder, not %d", len(e.Insert))
+	}
+	first := -1
+	for _, id := range e.Items {
+		if !v.Has(id) {
+			return fmt.Errorf("no item %d in view", id)
+		}
+		p := v.posOf(id)
+		if first < 0 || p < first {
+			first = p
+		}
+	}
+	for _, id := range e.Items {
+		w := v.weight(id)
+		e.Before += w[0]
+		v.sum(&v.tokens, w, -1)
+		v.sum(&v.payload, v.payloadWeight(id), -1)
+		v.items[v.posOf(id)].removed = true
+		v.live--
+		for b := range v.Blocks(id) {
+			if v.Kind(Target{id, b}) == jsonl.KindToolResult {
+				v.setResult(Target{id, b}, ResultGone)
+			}
+		}
+	}
+	if e.Kind == KindCollapse {
+		// The item that stood there keeps its position, so that results stay
+		// sorted by it; Has knows it by its id.
+		id := v.newSynthetic(&e.Insert[0])
+		v.items[first] = item{id: id}
+		v.setPos(id, first)
+		v.arrived = append(v.arrived, id)
+		v.live++
+		w := v.weight(id)
+		e.After = w[0]
+		v.sum(&v.tokens, w, 1)
+	}
+	return nil
+}
+
+func (v *View) newSynthetic(s *Synthetic) ItemID {
+	s.ID = ItemID(-len(v.synth) - 1)
+	v.synth = append(v.synth, *s)
+	v.synthAt = append(v.synthAt, -1)
+	return s.ID
+}
+
+func (v *View) add(s *Synthetic) int {
+	id := v.newSynthetic(s)
+	v.push(id)
+	return v.Weight(id)
+}
+
+// rebuild makes the view anew: Insert, Keep, Tail. Items that are kept and
+// were not in view join now (a recorded summary, or a message a boundary
+// brought back).
+func (v *View) rebuild(e *Edit) error {
+	e.Before = v.tokens[0]
+	old := v.items
+	for _, it := range old {
+		v.setPos(it.id, -1)
+	}
+	v.items = make([]item, 0, len(e.Insert)+len(e.Keep)+len(e.Tail)+16)
+	v.results = nil
+	v.live, v.tokens, v.payload = 0, [2]int{}, [2]int{}
+	v.epoch++
+	for i := range e.Insert {
+		v.add(&e.Insert[i])
+	}
+	for _, id := range e.Keep {
+		if v.posOf(id) >= 0 || int(id) >= len(v.pos) || int(-id) > len(v.synth) {
+			return fmt.Errorf("keeping item %d: twice, or not known", id)
+		}
+		v.setPos(id, len(v.items))
+		v.items = append(v.items, item{id: id})
+		if int(id) >= v.joined {
+			v.arrived = append(v.arrived, id)
+		}
+		v.live++
+		v.sum(&v.tokens, v.weight(id), 1)
+		v.sum(&v.payload, v.payloadWeight(id), 1)
+		v.index(id)
+	}
+	for i := range e.Tail {
+		v.add(&e.Tail[i])
+	}
+	e.After = v.tokens[0]
+	return nil
+}
