@@ -1,0 +1,133 @@
+package jsonl
+
+import (
+	"bytes"
+	"io"
+)
+
+// How much is read and decoded at a time, in bytes.
+const (
+	readerBlock  = 256 << 10 // one goroutine: small enough to stay in its cache
+	workerBlock  = 1 << 20   // several
+	keepCapacity = 8 << 20   // a buffer that a long line made larger is not kept
+)
+
+// defaultMaxLine is Options.MaxLine where it is 0.
+const defaultMaxLine = 256 << 20
+
+const byteOrderMark = "\xEF\xBB\xBF"
+
+// block is a stretch of the file that ends with a line, or with the file. Where
+// tooLong is over 0 there is no data: it stands for one line of that many
+// bytes, newline left out, that is longer than Options.MaxLine.
+type block struct {
+	data    []byte
+	off     int64
+	tooLong int64
+	fill    []byte // the memory data lies in
+}
+
+// cutter cuts a stream into blocks.
+type cutter struct {
+	r       io.Reader
+	size    int   // of a block, about
+	maxLine int   // bytes, newline left out
+	whole   bool  // fill a block before it is given away
+	off     int64 // in the stream, of rest[0]
+	rest    []byte
+	eof     bool
+	err     error // of r, other than io.EOF
+}
+
+func newCutter(r io.Reader, opt Options, size int) *cutter {
+	c := &cutter{r: r, size: size, maxLine: opt.MaxLine}
+	if c.maxLine <= 0 {
+		c.maxLine = defaultMaxLine
+	}
+	return c
+}
+
+// next reads the next block into mem, or into other memory where mem does not
+// suit; what it used is block.fill. The rest of the last block must still be in
+// place; it may lie in mem.
+func (c *cutter) next(mem []byte) (block, bool) {
+	if len(mem) < c.size || len(mem) > keepCapacity || len(mem) <= len(c.rest) {
+		mem = make([]byte, c.size+len(c.rest))
+	}
+	n := copy(mem, c.rest)
+	c.rest = nil
+	searched := 0 // mem[:searched] holds no newline
+	for {
+		nl := bytes.LastIndexByte(mem[searched:n], '\n')
+		switch {
+		case nl >= 0 && (!c.whole || c.eof || n == len(mem)):
+			return c.cut(mem, searched+nl+1, n), true
+		case nl >= 0: // wait for more
+		case n > c.maxLine:
+			return c.skipLine(mem, n), true
+		case c.eof && n == 0:
+			return block{}, false
+		case c.eof:
+			return c.cut(mem, n, n), true
+		default:
+			searched = n
+			if n == len(mem) {
+				// One byte over maxLine shows that the line is too long.
+				larger := make([]byte, min(2*n, c.maxLine+1))
+				copy(larger, mem)
+				mem = larger
+			}
+		}
+		n += c.read(mem[n:])
+		if c.off == 0 && n >= 3 && string(mem[:3]) == byteOrderMark {
+			n = copy(mem, mem[3:n])
+			c.off, searched = 3, 0
+		}
+	}
+}
+
+// cut makes a block of mem[:end]; mem[end:n] is the rest.
+func (c *cutter) cut(mem []byte, end, n int) block {
+	b := block{data: mem[:end], off: c.off, fill: mem}
+	c.off += int64(end)
+	c.rest = mem[end:n]
+	return b
+}
+
+// read is one Read. It sets eof at the end and on an error.
+func (c *cutter) read(p []byte) int {
+	for range 100 {
+		n, err := c.r.Read(p)
+		if err != nil {
+			c.eof = true
+			if err != io.EOF {
+				c.err = err
+			}
+		}
+		if n > 0 || err != nil {
+			return n
+		}
+	}
+	c.eof, c.err = true, io.ErrNoProgress
+	return 0
+}
+
+// skipLine reads to the end of the line that mem[:n] begins.
+func (c *cutter) skipLine(mem []byte, n int) block {
+	length := int64(n)
+	for !c.eof {
+		n = c.read(mem)
+		nl := bytes.IndexByte(mem[:n], '\n')
+		if nl >= 0 {
+			length += int64(nl)
+			b := block{off: c.off, tooLong: length, fill: mem}
+			c.off += length + 1
+			c.rest = mem[nl+1 : n]
+			return b
+		}
+		length += int64(n)
+	}
+	b := block{off: c.off, tooLong: length, fill: mem}
+	c.off += length
+	return b
+}

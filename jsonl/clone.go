@@ -1,0 +1,65 @@
+package jsonl
+
+import (
+	"bytes"
+	"slices"
+)
+
+// locate makes the spans of a decoded entry, which are indexes into its line,
+// offsets into the file.
+func (e *entry) locate(line int64) {
+	content := e.Message.Content
+	for i := range content {
+		bl := &content[i]
+		bl.Span.Off += line
+		if bl.Value.Len > 0 {
+			bl.Value.Off += line
+		}
+		for k := range bl.Parts {
+			bl.Parts[k].Span.Off += line
+		}
+	}
+}
+
+// Clone returns a copy that stays valid when the reader goes on.
+func (e *Entry) Clone() *Entry {
+	c := *e
+	c.Raw = bytes.Clone(e.Raw)
+	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.Content, &c.ToolUseResult} {
+		if i := e.index(*f); i >= 0 {
+			*f = c.Raw[i : i+len(*f)]
+		} else {
+			*f = bytes.Clone(*f)
+		}
+	}
+	c.Message.Content = slices.Clone(e.Message.Content)
+	for i := range c.Message.Content {
+		bl := &c.Message.Content[i]
+		bl.Parts = slices.Clone(bl.Parts)
+	}
+	return &c
+}
+
+// index is where raw, a field of the entry, stands in e.Raw; -1 if it is not
+// a part of it.
+func (e *Entry) index(raw []byte) int {
+	if len(raw) == 0 {
+		return -1
+	}
+	// Both end at the end of the same memory.
+	i := cap(e.Raw) - cap(raw)
+	if i < 0 || i+len(raw) > len(e.Raw) || &e.Raw[i] != &raw[0] {
+		return -1
+	}
+	return i
+}
+
+// SpanOf returns where one of the entry's raw fields, or a part of one that was
+// sliced from it, stands in the file; false if it is no part of e.Raw.
+func (e *Entry) SpanOf(raw []byte) (Span, bool) {
+	i := e.index(raw)
+	if i < 0 {
+		return Span{}, false
+	}
+	return Span{e.Offset + int64(i), len(raw)}, true
+}

@@ -1,0 +1,230 @@
+package jsonl
+
+import (
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
+)
+
+// decoder turns the bytes of objects into entries. It validates every byte it
+// passes over. Where a key comes twice the last one counts, as in JavaScript; a
+// field of another type than the format gives it is as if it were not there.
+type decoder struct {
+	interner
+	keyText  []byte // a key with escapes, decoded
+	textual  []byte // a string with escapes, decoded
+	lastUUID string // of the last entry: the next one's parent, as a rule
+
+	partMarked bool // a text part of the tool_result in hand holds the mark
+}
+
+// entry is an Entry with the memory that decoding uses again.
+type entry struct {
+	Entry
+	parts []Part
+}
+
+// reset clears the entry and keeps its memory.
+func (e *entry) reset() {
+	content, parts := e.Message.Content[:0], e.parts[:0]
+	e.Entry = Entry{}
+	e.Message.Content, e.parts = content, parts
+}
+
+// How many brackets are open where a value stands.
+const (
+	depthEntry   = 0
+	depthField   = 1 // a member of the entry
+	depthMessage = 2 // a member of the message
+	depthBlock   = 3 // an element of message.content, a member of usage
+	depthValue   = 4 // a member of a block
+	depthPart    = 5 // an element of a tool_result's content
+	depthText    = 6 // a member of such an element
+)
+
+// entry decodes the object whose brace is b[i]. Spans are indexes into b until
+// locate is called.
+func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
+	e.reset()
+	m := scan.Object(b, i, depthEntry)
+	typed, decoded, message := false, false, -1
+	for m.Next() {
+		at := m.At
+		switch string(d.key(&m)) {
+		case "type":
+			e.Type = d.low(&m, inType)
+			typed = true
+		case "message":
+			// A line of another type may embed a message that is not its own.
+			message, decoded = at, !typed || e.Type == "user" || e.Type == "assistant"
+			e.dropMessage()
+			if decoded {
+				m.At, m.Code = d.message(e, b, at)
+			} else {
+				d.skip(&m)
+			}
+		case "uuid":
+			e.UUID = d.text(&m)
+		case "parentUuid":
+			e.ParentUUID = d.parent(&m)
+			e.HasParent = true
+		case "timestamp":
+			e.Time = d.time(&m)
+		case "subtype":
+			e.Subtype = d.low(&m, inSubtype)
+		case "sessionId":
+			e.SessionID = d.low(&m, inSession)
+		case "agentId":
+			e.AgentID = d.low(&m, inAgent)
+		case "version":
+			e.Version = d.low(&m, inVersion)
+		case "cwd":
+			e.CWD = d.low(&m, inCWD)
+		case "requestId":
+			e.RequestID = d.again(&m, inRequest)
+		case "sourceToolAssistantUUID":
+			e.SourceToolAssistantUUID = d.parent(&m)
+		case "logicalParentUuid":
+			e.LogicalParentUUID = d.text(&m)
+		case "leafUuid":
+			e.LeafUUID = d.text(&m)
+		case "operation":
+			e.Operation = d.low(&m, inOperation)
+		case "isSidechain":
+			e.IsSidechain = d.bool(&m)
+		case "isMeta":
+			e.IsMeta = d.bool(&m)
+		case "isCompactSummary":
+			e.IsCompactSummary = d.bool(&m)
+		case "isVisibleInTranscriptOnly":
+			e.IsTranscriptOnly = d.bool(&m)
+		case "isApiErrorMessage":
+			e.IsAPIError = d.bool(&m)
+		case "attachment":
+			e.Attachment = d.raw(&m)
+		case "compactMetadata":
+			e.CompactMetadata = d.raw(&m)
+		case "microcompactMetadata":
+			e.MicrocompactMetadata = d.raw(&m)
+		case "content":
+			e.Content = d.raw(&m)
+		case "toolUseResult":
+			e.ToolUseResult = d.raw(&m)
+		default:
+			d.skip(&m)
+		}
+	}
+	if m.Code != scan.OK {
+		return m.At, m.Code
+	}
+	if own := e.Type == "user" || e.Type == "assistant"; message >= 0 && own != decoded {
+		e.dropMessage() // type came behind message, or came twice
+		if own {
+			if at, code := d.message(e, b, message); code != scan.OK {
+				return at, code
+			}
+		}
+	}
+	d.lastUUID = e.UUID
+	return m.At, scan.OK
+}
+
+func (e *entry) dropMessage() {
+	e.HasMessage, e.Message, e.parts = false, Message{Content: e.Message.Content[:0]}, e.parts[:0]
+}
+
+// key is the decoded key the walk stands on.
+func (d *decoder) key(m *scan.Members) []byte {
+	key, plain := m.Key()
+	if plain {
+		return key
+	}
+	d.keyText = scan.AppendUnquoted(d.keyText[:0], key, -1)
+	return d.keyText
+}
+
+// skip passes over the member's value.
+func (d *decoder) skip(m *scan.Members) {
+	m.At, m.Code = scan.Value(m.Text(), m.At, m.Depth())
+}
+
+// raw passes over the member's value and returns its bytes.
+func (d *decoder) raw(m *scan.Members) []byte {
+	at := m.At
+	d.skip(m)
+	if m.Code != scan.OK {
+		return nil
+	}
+	return m.Text()[at:m.At]
+}
+
+// quoted passes over the member's value and returns the decoded bytes of a
+// string, valid until the next call, or false.
+func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
+	b, at := m.Text(), m.At
+	if b[at] != '"' {
+		d.skip(m)
+		return nil, false
+	}
+	end, plain, code := scan.String(b, at)
+	m.At, m.Code = end, code
+	if code != scan.OK {
+		return nil, false
+	}
+	body := b[at+1 : end-1]
+	if plain && utf8.Valid(body) {
+		return body, true
+	}
+	d.textual = scan.AppendUnquoted(d.textual[:0], body, -1)
+	return d.textual, true
+}
+
+// text is a string that is met once.
+func (d *decoder) text(m *scan.Members) string {
+	s, _ := d.quoted(m)
+	return string(s)
+}
+
+// low is a string of low cardinality.
+func (d *decoder) low(m *scan.Members, f internField) string {
+	s, _ := d.quoted(m)
+	return d.intern(f, s)
+}
+
+// again is a string that lines in a row share.
+func (d *decoder) again(m *scan.Members, f internField) string {
+	s, _ := d.quoted(m)
+	return d.repeated(f, s)
+}
+
+// parent is a uuid that is likely the entry's before.
+func (d *decoder) parent(m *scan.Members) string {
+	s, _ := d.quoted(m)
+	if string(s) == d.lastUUID {
+		return d.lastUUID
+	}
+	return string(s)
+}
+
+func (d *decoder) bool(m *scan.Members) bool {
+	is := m.Text()[m.At] == 't'
+	d.skip(m)
+	return is
+}
+
+// maxTokens is the largest count taken from a usage; larger ones become it.
+const maxTokens = 1_000_000_000
+
+// count is a whole number of tokens. Negative numbers, numbers with a fraction
+// or an exponent and what is no number count as 0.
+func (d *decoder) count(m *scan.Members) int {
+	digits := d.raw(m)
+	n := 0
+	for _, c := range digits {
+		if c-'0' > 9 {
+			return 0
+		}
+		n = min(10*n+int(c-'0'), maxTokens)
+	}
+	return n
+}

@@ -1,0 +1,182 @@
+package jsonl
+
+import "sync"
+
+// What goes from one worker to fn at a time, and how many such batches a
+// worker has. They bound the memory of a file of very short lines.
+const (
+	batchRecords  = 512
+	workerBatches = 3
+)
+
+// Each reads the content from its beginning and calls fn with every record, in
+// file order and on the calling goroutine: the records a Reader gives. With
+// jobs over 1, that many goroutines decode, about 1 MiB of lines at a time.
+//
+// The record and all it points to are valid until fn returns, strings for ever.
+// An error of fn ends Each and is returned as it is; an error of reading is
+// returned, with file and line, after the records before it. Lines that are not
+// JSON are no error.
+//
+// A Source runs one Each at a time.
+func (s *Source) Each(jobs int, opt Options, fn func(rec *Record) error) error {
+	var t tally
+	defer func() {
+		s.mu.Lock()
+		s.lines = t.Lines
+		s.mu.Unlock()
+	}()
+	if jobs <= 1 {
+		r := NewReader(s.reader(), s.name, opt)
+		for r.Scan() {
+			t.add(r.Record())
+			if err := fn(r.Record()); err != nil {
+				return err
+			}
+		}
+		return r.Err()
+	}
+	cut := newCutter(s.reader(), opt, workerBlock)
+	cut.whole = true
+	line, err := eachParallel(cut, s.name, jobs, opt, func(rec *Record) error {
+		t.add(rec)
+		return fn(rec)
+	})
+	if err != nil {
+		return err
+	}
+	return cut.failure(s.name, line)
+}
+
+// batch is a number of records of one block.
+type batch struct {
+	slots []*slot
+	n     int         // of slots in use
+	owner chan *batch // where it goes back to
+}
+
+// job is one block on its way through a worker.
+type job struct {
+	blk   block
+	done  chan *batch // closed behind the block's last batch
+	lines int         // in the block, set before done is closed
+}
+
+// eachParallel decodes blocks on jobs goroutines and gives their records to fn
+// in order. It returns the number of lines.
+func eachParallel(cut *cutter, name string, jobs int, opt Options, fn func(*Record) error) (int, error) {
+	var wg sync.WaitGroup
+	quit := make(chan struct{})
+	todo := make(chan *job)        // to the workers
+	order := make(chan *job, jobs) // to the consumer, in file order
+	memory := make(chan []byte, 2*jobs+2)
+	for range cap(memory) {
+		memory <- nil
+	}
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		defer close(order)
+		defer close(todo)
+		for {
+			var mem []byte
+			select {
+			case mem = <-memory:
+			case <-quit:
+				return
+			}
+			b, ok := cut.next(mem)
+			if !ok {
+				return
+			}
+			j := &job{blk: b, done: make(chan *batch, workerBatches)}
+			select {
+			case order <- j:
+			case <-quit:
+				return
+			}
+			select {
+			case todo <- j:
+			case <-quit:
+				return
+			}
+		}
+	}()
+	for range jobs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			w := newWalker(name, opt)
+			free := make(chan *batch, workerBatches)
+			for range cap(free) {
+				free <- &batch{owner: free}
+			}
+			for j := range todo {
+				if !w.decode(j, free, quit) {
+					return
+				}
+			}
+		}()
+	}
+	defer wg.Wait()
+	defer close(quit)
+	lines := 0
+	for j := range order {
+		for b := range j.done {
+			for _, s := range b.slots[:b.n] {
+				rec := &s.rec
+				rec.move(lines)
+				if err := fn(rec); err != nil {
+					return lines, err
+				}
+			}
+			b.owner <- b
+		}
+		lines += j.lines
+		memory <- j.blk.fill
+	}
+	return lines, nil
+}
+
+// move adds to the line numbers of a record, which count from its block.
+func (rec *Record) move(lines int) {
+	rec.Line += lines
+	switch {
+	case rec.Entry != nil:
+		rec.Entry.Line += lines
+	case rec.Err != nil:
+		rec.Err.Line += lines
+	}
+}
+
+// decode takes a block apart. It returns false where the consumer has quit.
+func (w *walker) decode(j *job, free chan *batch, quit chan struct{}) bool {
+	w.line = 0
+	w.begin(j.blk)
+	for more := true; more; {
+		var b *batch
+		select {
+		case b = <-free:
+		case <-quit:
+			return false
+		}
+		for b.n = 0; b.n < batchRecords; b.n++ {
+			if b.n == len(b.slots) {
+				b.slots = append(b.slots, new(slot))
+			}
+			if more = w.next(b.slots[b.n]); !more {
+				break
+			}
+		}
+		if !more {
+			j.lines = w.line
+		}
+		select {
+		case j.done <- b:
+		case <-quit:
+			return false
+		}
+	}
+	close(j.done)
+	return true
+}

@@ -1,0 +1,369 @@
+package jsonl
+
+import (
+	"bytes"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
+)
+
+var kinds = map[string]Kind{
+	"text":              KindText,
+	"thinking":          KindThinking,
+	"redacted_thinking": KindRedactedThinking,
+	"tool_use":          KindToolUse,
+	"tool_result":       KindToolResult,
+	"image":             KindImage,
+	"document":          KindDocument,
+	"server_tool_use":   KindServerToolUse,
+	"tool_reference":    KindToolReference,
+}
+
+// kind decodes a block's type.
+func (d *decoder) kind(m *scan.Members) (string, Kind) {
+	s, ok := d.quoted(m)
+	if !ok {
+		return "", KindUnknown
+	}
+	return d.intern(inBlockType, s), kinds[string(s)]
+}
+
+// message decodes the value of an entry's message.
+func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Code) {
+	if b[i] != '{' {
+		return scan.Value(b, i, depthField)
+	}
+	msg := &e.Message
+	e.HasMessage = true
+	m := scan.Object(b, i, depthField)
+	for m.Next() {
+		switch string(d.key(&m)) {
+		case "id":
+			msg.ID = d.again(&m, inMessage)
+		case "role":
+			msg.Role = d.low(&m, inRole)
+		case "model":
+			msg.Model = d.low(&m, inModel)
+		case "stop_reason":
+			msg.StopReason = d.low(&m, inStop)
+		case "usage":
+			m.At, m.Code = d.usage(msg, b, m.At)
+		case "content":
+			m.At, m.Code = d.content(e, b, m.At)
+		default:
+			d.skip(&m)
+		}
+	}
+	return m.At, m.Code
+}
+
+// content decodes the value of message.content.
+func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Code) {
+	msg := &e.Message
+	msg.Content, msg.IsString, msg.Head, e.parts = msg.Content[:0], false, "", e.parts[:0]
+	switch b[i] {
+	case '"':
+		var l scan.Lengths
+		end, code := scan.MeasureString(b, i, &l)
+		if code != scan.OK {
+			return end, code
+		}
+		span := Span{int64(i), end - i}
+		msg.IsString = true
+		msg.Content = append(msg.Content, Block{Kind: KindText, Type: "text", IsString: true, Text: textMetrics(&l), Span: span, Value: span})
+		msg.Head = d.head(b[i+1 : end-1])
+		return end, scan.OK
+	case '[':
+	default:
+		return scan.Value(b, i, depthMessage)
+	}
+	hasHead := false
+	m := scan.Array(b, i, depthMessage)
+	for m.Next() {
+		at := m.At
+		msg.Content = append(msg.Content, Block{})
+		bl := &msg.Content[len(msg.Content)-1]
+		if m.At, m.Code = d.block(e, bl, b, at); m.Code != scan.OK {
+			break
+		}
+		bl.Span = Span{int64(at), m.At - at}
+		if bl.Kind == KindText && bl.Value.Len > 0 && !hasHead {
+			hasHead = true
+			v := int(bl.Value.Off)
+			msg.Head = d.head(b[v+1 : v+bl.Value.Len-1])
+		}
+	}
+	return m.At, m.Code
+}
+
+// headBytes is how much of the first text Message.Head holds, at most.
+const headBytes = 256
+
+func (d *decoder) head(body []byte) string {
+	d.textual = scan.AppendUnquoted(d.textual[:0], body, headBytes)
+	return string(d.textual)
+}
+
+func textMetrics(l *scan.Lengths) Metrics {
+	return Metrics{UTF16: l.UTF16, Bytes: l.Bytes, JSON: l.JSON}
+}
+
+// field is one of a block's values that may have to be measured.
+type field struct {
+	span   Span
+	text   Metrics // of a string
+	json   Metrics // compact
+	quoted bool
+}
+
+// set passes over the member's value and measures it.
+func (f *field) set(m *scan.Members) {
+	b, at := m.Text(), m.At
+	*f = field{}
+	var l scan.Lengths
+	if b[at] == '"' {
+		m.At, m.Code = scan.MeasureString(b, at, &l)
+		f.quoted = true
+		f.text = textMetrics(&l)
+		f.json = Metrics{UTF16: l.JSON, Bytes: l.JSONBytes}
+	} else {
+		m.At, m.Code = scan.MeasureValue(b, at, m.Depth(), &l)
+		f.json = Metrics{UTF16: l.UTF16, Bytes: l.Bytes}
+	}
+	f.span = Span{int64(at), m.At - at}
+}
+
+// block decodes one element of message.content. Its type may stand behind what
+// the type gives a meaning, so everything that a type could want is measured.
+func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Code) {
+	if b[i] != '{' {
+		return d.whole(bl, b, i)
+	}
+	var text, thinking, data, content, input field
+	var id, result, name string
+	var isError bool
+	var signature field
+	var parts []Part
+	m := scan.Object(b, i, depthBlock)
+	for m.Next() {
+		switch string(d.key(&m)) {
+		case "type":
+			bl.Type, bl.Kind = d.kind(&m)
+		case "id":
+			id = d.text(&m)
+		case "tool_use_id":
+			result = d.text(&m)
+		case "name":
+			name = d.low(&m, inTool)
+		case "is_error":
+			isError = d.bool(&m)
+		case "text":
+			text.set(&m)
+		case "thinking":
+			thinking.set(&m)
+		case "data":
+			data.set(&m)
+		case "signature":
+			signature.set(&m)
+		case "input":
+			input.set(&m)
+		case "content":
+			parts, d.partMarked = nil, false
+			if b[m.At] == '[' {
+				parts = d.parts(e, &content, &m)
+			} else {
+				content.set(&m)
+			}
+		default:
+			d.skip(&m)
+		}
+	}
+	if m.Code != scan.OK {
+		return m.At, m.Code
+	}
+	switch bl.Kind {
+	case KindText:
+		bl.measured(&text)
+	case KindThinking:
+		bl.measured(&thinking)
+		bl.Signature = signature.text.Bytes
+	case KindRedactedThinking:
+		bl.measured(&data)
+	case KindToolUse, KindServerToolUse:
+		bl.ID, bl.Name = id, name
+		bl.JSON, bl.Value = input.json, input.span
+	case KindToolResult:
+		bl.ID, bl.IsError = result, isError
+		bl.IsString = content.quoted
+		bl.Text, bl.JSON, bl.Value = content.text, content.json, content.span
+		bl.Parts = parts
+		bl.Persisted = d.partMarked
+		if content.quoted {
+			bl.Persisted = d.marked(b, content.span)
+		}
+	default:
+		bl.ID, bl.Name, bl.IsError = id, name, isError
+		if id == "" {
+			bl.ID = result
+		}
+		return d.whole(bl, b, i)
+	}
+	return m.At, scan.OK
+}
+
+// measured takes over a text. A value that is no string measures nothing.
+func (bl *Block) measured(f *field) {
+	if f.quoted {
+		bl.Text, bl.Value = f.text, f.span
+	}
+}
+
+// whole measures a block as the JSON it is.
+func (d *decoder) whole(bl *Block, b []byte, i int) (int, scan.Code) {
+	var l scan.Lengths
+	end, code := scan.MeasureValue(b, i, depthBlock, &l)
+	bl.JSON = Metrics{UTF16: l.UTF16, Bytes: l.Bytes}
+	bl.Value = Span{int64(i), end - i}
+	return end, code
+}
+
+// parts decodes a tool_result's content that is an array.
+func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
+	b, at := m.Text(), m.At
+	*content = field{}
+	first := len(e.parts)
+	var all scan.Lengths
+	n := 2
+	a := scan.Array(b, at, depthValue)
+	for a.Next() {
+		var p Part
+		p.Span.Off = int64(a.At)
+		var own scan.Lengths
+		a.At, a.Code = d.part(&p, &own, b, a.At)
+		p.Span.Len = a.At - int(p.Span.Off)
+		e.parts = append(e.parts, p)
+		content.text = content.text.Add(p.Text)
+		all.UTF16 += own.UTF16
+		all.Bytes += own.Bytes
+		n++
+	}
+	if n > 2 {
+		n-- // the first has no comma
+	}
+	content.json = Metrics{UTF16: all.UTF16 + n, Bytes: all.Bytes + n}
+	content.span = Span{int64(at), a.At - at}
+	m.At, m.Code = a.At, a.Code
+	return e.parts[first:len(e.parts):len(e.parts)]
+}
+
+// part decodes one element of a tool_result's content and adds the length of
+// its compact JSON to l.
+func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Code) {
+	if b[i] != '{' {
+		return scan.MeasureValue(b, i, depthPart, l)
+	}
+	m := scan.Object(b, i, depthPart)
+	var text field
+	n := 2
+	for m.Next() {
+		m.MeasureKey(l)
+		n += 2 // colon and comma
+		var f field
+		switch string(d.key(&m)) {
+		case "type":
+			at := m.At
+			p.Type, p.Kind = d.kind(&m)
+			if m.Code == scan.OK {
+				scan.MeasureValue(b, at, depthText, l)
+			}
+			continue
+		case "text":
+			text.set(&m)
+			f = text
+		default:
+			f.set(&m)
+		}
+		l.UTF16 += f.json.UTF16
+		l.Bytes += f.json.Bytes
+	}
+	if n > 2 {
+		n--
+	}
+	l.UTF16 += n
+	l.Bytes += n
+	if p.Kind == KindText {
+		p.Text = text.text
+		d.partMarked = d.partMarked || text.quoted && d.marked(b, text.span)
+	}
+	return m.At, m.Code
+}
+
+const persistedMark = "<persisted-output>"
+
+// marked reports whether the text of a string at s holds the mark that its
+// output went to a file. The mark may be written with escapes.
+func (d *decoder) marked(b []byte, s Span) bool {
+	if s.Len < len(persistedMark)+2 {
+		return false
+	}
+	body := b[int(s.Off)+1 : int(s.Off)+s.Len-1]
+	if bytes.Contains(body, []byte(persistedMark)) {
+		return true
+	}
+	if !bytes.Contains(body, []byte(`\u00`)) {
+		return false
+	}
+	d.textual = scan.AppendUnquoted(d.textual[:0], body, -1)
+	return bytes.Contains(d.textual, []byte(persistedMark))
+}
+
+// usage decodes the value of message.usage.
+func (d *decoder) usage(msg *Message, b []byte, i int) (int, scan.Code) {
+	msg.Usage, msg.HasUsage = Usage{}, false
+	if b[i] != '{' {
+		return scan.Value(b, i, depthMessage)
+	}
+	msg.HasUsage = true
+	u := &msg.Usage
+	m := scan.Object(b, i, depthMessage)
+	for m.Next() {
+		switch string(d.key(&m)) {
+		case "input_tokens":
+			u.Input = d.count(&m)
+		case "cache_creation_input_tokens":
+			u.CacheWrite = d.count(&m)
+		case "cache_read_input_tokens":
+			u.CacheRead = d.count(&m)
+		case "output_tokens":
+			u.Output = d.count(&m)
+		case "cache_creation":
+			u.Write5m, u.Write1h = d.counts(&m, "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+		case "output_tokens_details":
+			u.Thinking, _ = d.counts(&m, "thinking_tokens", "")
+		default:
+			d.skip(&m)
+		}
+	}
+	return m.At, m.Code
+}
+
+// counts are two members of the object that is the member's value.
+func (d *decoder) counts(m *scan.Members, first, second string) (x, y int) {
+	b := m.Text()
+	if b[m.At] != '{' {
+		d.skip(m)
+		return 0, 0
+	}
+	in := scan.Object(b, m.At, m.Depth())
+	for in.Next() {
+		switch key := d.key(&in); {
+		case string(key) == first:
+			x = d.count(&in)
+		case string(key) == second:
+			y = d.count(&in)
+		default:
+			d.skip(&in)
+		}
+	}
+	m.At, m.Code = in.At, in.Code
+	return x, y
+}

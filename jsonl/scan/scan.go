@@ -1,0 +1,270 @@
+// Package scan validates, skips and measures JSON in one pass over bytes that
+// are already in memory.
+//
+// It accepts exactly what encoding/json.Valid accepts: RFC 8259 with white
+// space around values, nesting no deeper than [MaxDepth], and any bytes of 0x20
+// and above inside a string. Bytes that are not UTF-8 are accepted, and each
+// such byte counts as one U+FFFD, as encoding/json decodes it.
+//
+// Every function takes the text b and an index i to start from and returns the
+// index behind what it read with [OK], or the index of the fault with another
+// [Code]. Nothing here allocates; nothing is kept.
+//
+//   - [Space], [Value], [String] skip (and validate) what stands at i.
+//   - [MeasureString], [MeasureValue] do the same and add up [Lengths].
+//   - [Members], [Elements] walk an object or an array.
+//   - [AppendUnquoted] decodes the inside of a string.
+package scan
+
+// MaxDepth is how many arrays and objects may be open at once, as in
+// encoding/json.
+const MaxDepth = 10000
+
+// Code says what was wrong with a text; [OK] if nothing.
+type Code uint8
+
+// What can be wrong with a text.
+const (
+	OK      Code = iota
+	End          // the text stops inside a value
+	NoValue      // no value begins here
+	Literal      // a word that is none of true, false and null
+	Number       // a number that JSON has no form for
+	Control      // a byte below 0x20 inside a string
+	Escape       // a backslash followed by what JSON has no escape for
+	Key          // an object's member does not begin with a string
+	Colon        // no colon behind a key
+	Comma        // neither a comma nor the closing bracket behind a value
+	Deep         // more than MaxDepth open brackets
+)
+
+var codeTexts = [...]string{
+	OK:      "no error",
+	End:     "unexpected end of the text",
+	NoValue: "expected a value",
+	Literal: "unknown word, expected true, false or null",
+	Number:  "malformed number",
+	Control: "control character in a string",
+	Escape:  "malformed escape in a string",
+	Key:     "expected a key in double quotes",
+	Colon:   "expected a colon behind the key",
+	Comma:   "expected a comma or a closing bracket behind the value",
+	Deep:    "nested more than 10000 deep",
+}
+
+func (c Code) String() string {
+	if int(c) < len(codeTexts) {
+		return codeTexts[c]
+	}
+	return "unknown error"
+}
+
+// Space returns the index of the first byte at or behind i that is not JSON
+// white space, len(b) where there is none.
+func Space(b []byte, i int) int {
+	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// Valid reports whether b is one JSON value, white space around it allowed.
+func Valid(b []byte) bool {
+	i, code := Value(b, Space(b, 0), 0)
+	return code == OK && Space(b, i) == len(b)
+}
+
+// Value skips the value that begins at b[i], inside depth open brackets.
+func Value(b []byte, i, depth int) (int, Code) {
+	if i >= len(b) {
+		return len(b), End
+	}
+	switch c := b[i]; c {
+	case '"':
+		return stringBody(b, i+1)
+	case '{':
+		return object(b, i, depth)
+	case '[':
+		return array(b, i, depth)
+	default:
+		return scalar(b, i)
+	}
+}
+
+// scalar skips a number or a literal.
+func scalar(b []byte, i int) (int, Code) {
+	switch c := b[i]; {
+	case c == '-' || c-'0' <= 9:
+		return number(b, i)
+	case c == 't':
+		return literal(b, i, "true")
+	case c == 'f':
+		return literal(b, i, "false")
+	case c == 'n':
+		return literal(b, i, "null")
+	}
+	return i, NoValue
+}
+
+func literal(b []byte, i int, word string) (int, Code) {
+	if len(b)-i >= len(word) && string(b[i:i+len(word)]) == word {
+		return i + len(word), OK
+	}
+	for k := 0; k < len(word); k++ {
+		if i+k >= len(b) {
+			return len(b), End
+		}
+		if b[i+k] != word[k] {
+			return i + k, Literal
+		}
+	}
+	return i, Literal
+}
+
+func number(b []byte, i int) (int, Code) {
+	if b[i] == '-' {
+		i++
+		if i >= len(b) {
+			return i, End
+		}
+	}
+	switch {
+	case b[i] == '0':
+		i++
+	case b[i]-'1' <= 8:
+		i = digits(b, i)
+	default:
+		return i, Number
+	}
+	if i < len(b) && b[i] == '.' {
+		k := digits(b, i+1)
+		if k == i+1 {
+			return faultOrEnd(b, k)
+		}
+		i = k
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		k := digits(b, i)
+		if k == i {
+			return faultOrEnd(b, k)
+		}
+		i = k
+	}
+	return i, OK
+}
+
+func faultOrEnd(b []byte, i int) (int, Code) {
+	if i >= len(b) {
+		return len(b), End
+	}
+	return i, Number
+}
+
+func digits(b []byte, i int) int {
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// object skips the object whose brace is b[i].
+func object(b []byte, i, depth int) (int, Code) {
+	if depth >= MaxDepth {
+		return i, Deep
+	}
+	depth++
+	i++
+	if i < len(b) && b[i] <= ' ' {
+		i = Space(b, i)
+	}
+	if i < len(b) && b[i] == '}' {
+		return i + 1, OK
+	}
+	var code Code
+	for {
+		if i >= len(b) {
+			return len(b), End
+		}
+		if b[i] != '"' {
+			return i, Key
+		}
+		if i, code = stringBody(b, i+1); code != OK {
+			return i, code
+		}
+		if i < len(b) && b[i] <= ' ' {
+			i = Space(b, i)
+		}
+		if i >= len(b) {
+			return len(b), End
+		}
+		if b[i] != ':' {
+			return i, Colon
+		}
+		i++
+		if i < len(b) && b[i] <= ' ' {
+			i = Space(b, i)
+		}
+		if i, code = Value(b, i, depth); code != OK {
+			return i, code
+		}
+		if i < len(b) && b[i] <= ' ' {
+			i = Space(b, i)
+		}
+		if i >= len(b) {
+			return len(b), End
+		}
+		switch b[i] {
+		case ',':
+			i++
+			if i < len(b) && b[i] <= ' ' {
+				i = Space(b, i)
+			}
+		case '}':
+			return i + 1, OK
+		default:
+			return i, Comma
+		}
+	}
+}
+
+// array skips the array whose bracket is b[i].
+func array(b []byte, i, depth int) (int, Code) {
+	if depth >= MaxDepth {
+		return i, Deep
+	}
+	depth++
+	i++
+	if i < len(b) && b[i] <= ' ' {
+		i = Space(b, i)
+	}
+	if i < len(b) && b[i] == ']' {
+		return i + 1, OK
+	}
+	var code Code
+	for {
+		if i, code = Value(b, i, depth); code != OK {
+			return i, code
+		}
+		if i < len(b) && b[i] <= ' ' {
+			i = Space(b, i)
+		}
+		if i >= len(b) {
+			return len(b), End
+		}
+		switch b[i] {
+		case ',':
+			i++
+			if i < len(b) && b[i] <= ' ' {
+				i = Space(b, i)
+			}
+		case ']':
+			return i + 1, OK
+		default:
+			return i, Comma
+		}
+	}
+}

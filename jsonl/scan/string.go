@@ -1,0 +1,185 @@
+package scan
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// Eight bytes at a time: a byte of special(x) has its high bit set where the
+// byte of x is a quote, a backslash or below 0x20. The lowest set bit is
+// exact; a borrow can set bits above it falsely.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+func special(x uint64) uint64 {
+	// x^2 swaps 0x20 and 0x22, so that one comparison finds both the quote and
+	// what is below 0x20.
+	return (((x ^ 0x02*ones) - 0x21*ones) | ((x ^ '\\'*ones) - ones)) & ^x & highs
+}
+
+// String skips the string whose quote is b[i]; plain says that its bytes
+// between the quotes hold no backslash.
+func String(b []byte, i int) (end int, plain bool, code Code) {
+	i++
+	for i+8 <= len(b) {
+		m := special(binary.LittleEndian.Uint64(b[i:]))
+		if m == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(m) >> 3
+		if b[i] == '"' {
+			return i + 1, true, OK
+		}
+		end, code = stringBody(b, i)
+		return end, false, code
+	}
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, true, OK
+		case c == '\\' || c < 0x20:
+			end, code = stringBody(b, i)
+			return end, false, code
+		}
+	}
+	return len(b), false, End
+}
+
+// stringBody skips the rest of a string from b[i], inside the quotes.
+func stringBody(b []byte, i int) (int, Code) {
+	for {
+		for i+8 <= len(b) {
+			m := special(binary.LittleEndian.Uint64(b[i:]))
+			if m != 0 {
+				i += bits.TrailingZeros64(m) >> 3
+				break
+			}
+			i += 8
+		}
+		if i >= len(b) {
+			return len(b), End
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, OK
+		case c == '\\':
+			if i+1 >= len(b) {
+				return len(b), End
+			}
+			switch b[i+1] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+				i += 2
+			case 'u':
+				if hex4(b, i+2) < 0 {
+					return badHex(b, i+2)
+				}
+				i += 6
+			default:
+				return i + 1, Escape
+			}
+		case c < 0x20:
+			return i, Control
+		default:
+			i++
+		}
+	}
+}
+
+// hex4 is the value of the four hexadecimal digits at b[i], -1 if they are not
+// all there.
+func hex4(b []byte, i int) rune {
+	if i+4 > len(b) {
+		return -1
+	}
+	var r rune
+	for _, c := range b[i : i+4] {
+		switch {
+		case c-'0' <= 9:
+			c -= '0'
+		case c-'a' <= 5:
+			c -= 'a' - 10
+		case c-'A' <= 5:
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// badHex says where the digits at b[i] stop being digits.
+func badHex(b []byte, i int) (int, Code) {
+	for k := i; k < i+4; k++ {
+		if k >= len(b) {
+			return len(b), End
+		}
+		if c := b[k]; c-'0' > 9 && c-'a' > 5 && c-'A' > 5 {
+			return k, Escape
+		}
+	}
+	return i, Escape
+}
+
+func isSurrogate(r rune) bool { return 0xD800 <= r && r < 0xE000 }
+
+// escaped decodes the escape at b[i], which is known to be well formed: the
+// rune and how many bytes it took. A lone surrogate comes as itself.
+func escaped(b []byte, i int) (r rune, n int) {
+	switch c := b[i+1]; c {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		r = hex4(b, i+2)
+		if 0xD800 <= r && r < 0xDC00 && i+12 <= len(b) && b[i+6] == '\\' && b[i+7] == 'u' {
+			if low := hex4(b, i+8); 0xDC00 <= low && low < 0xE000 {
+				return (r-0xD800)<<10 | (low - 0xDC00) + 0x10000, 12
+			}
+		}
+		return r, 6
+	default: // '"', '\\' and '/'
+		return rune(c), 2
+	}
+}
+
+// AppendUnquoted appends the decoded form of body, the bytes between the
+// quotes of a string that was found valid. Lone surrogates and bytes that are
+// not UTF-8 become U+FFFD each. Where limit is 0 or over, it stops before the
+// rune with which more than limit bytes would have been appended.
+func AppendUnquoted(dst, body []byte, limit int) []byte {
+	if limit < 0 {
+		limit = 3 * len(body)
+	}
+	for i := 0; i < len(body); {
+		r, n := rune(body[i]), 1
+		switch {
+		case r == '\\':
+			r, n = escaped(body, i)
+			if isSurrogate(r) {
+				r = utf8.RuneError
+			}
+		case r >= utf8.RuneSelf:
+			r, n = utf8.DecodeRune(body[i:])
+		}
+		size := utf8.RuneLen(r)
+		if limit < size {
+			break
+		}
+		limit -= size
+		dst = utf8.AppendRune(dst, r)
+		i += n
+	}
+	return dst
+}

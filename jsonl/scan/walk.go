@@ -1,0 +1,170 @@
+package scan
+
+// Members walks the members of an object:
+//
+//	m := scan.Object(b, i, depth)
+//	for m.Next() {
+//		// m.Key() and the value at m.At; the loop must set m.At, m.Code
+//		m.At, m.Code = scan.Value(b, m.At, depth+1)
+//	}
+//	// m.Code; where it is OK, m.At is behind the object
+type Members struct {
+	At   int  // of the member's value; after the last, behind the object; on a fault, of it
+	Code Code // OK, or what is wrong at At
+
+	b      []byte
+	depth  int
+	keyAt  int // of the key's opening quote
+	keyEnd int // of its closing quote
+	plain  bool
+	begun  bool
+}
+
+// Object begins to walk the object whose brace is b[i], inside depth open
+// brackets.
+func Object(b []byte, i, depth int) Members {
+	m := Members{b: b, At: i + 1, depth: depth + 1}
+	if depth >= MaxDepth {
+		m.At, m.Code = i, Deep
+	}
+	return m
+}
+
+// Key returns the bytes between the key's quotes as they stand; plain says
+// that there is no backslash in them.
+func (m *Members) Key() (key []byte, plain bool) { return m.b[m.keyAt+1 : m.keyEnd], m.plain }
+
+// Text returns the text that is walked.
+func (m *Members) Text() []byte { return m.b }
+
+// Depth is how many brackets are open around the member's value.
+func (m *Members) Depth() int { return m.depth }
+
+// MeasureKey adds the lengths of the key as JSON to l.UTF16 and l.Bytes.
+func (m *Members) MeasureKey(l *Lengths) { measureQuoted(m.b, m.keyAt, l) }
+
+// Next goes to the next member. It returns false at the end of the object and
+// where something is wrong.
+func (m *Members) Next() bool {
+	if m.Code != OK {
+		return false
+	}
+	b, i := m.b, m.At
+	if i < len(b) && b[i] <= ' ' {
+		i = Space(b, i)
+	}
+	if i >= len(b) {
+		return m.stop(len(b), End)
+	}
+	if m.begun {
+		if b[i] == '}' {
+			return m.stop(i+1, OK)
+		}
+		if b[i] != ',' {
+			return m.stop(i, Comma)
+		}
+		i++
+		if i < len(b) && b[i] <= ' ' {
+			i = Space(b, i)
+		}
+	} else {
+		m.begun = true
+		if b[i] == '}' {
+			return m.stop(i+1, OK)
+		}
+	}
+	if i >= len(b) {
+		return m.stop(len(b), End)
+	}
+	if b[i] != '"' {
+		return m.stop(i, Key)
+	}
+	m.keyAt = i
+	end, plain, code := String(b, i)
+	if code != OK {
+		return m.stop(end, code)
+	}
+	m.keyEnd, m.plain = end-1, plain
+	i = end
+	if i < len(b) && b[i] <= ' ' {
+		i = Space(b, i)
+	}
+	if i >= len(b) {
+		return m.stop(len(b), End)
+	}
+	if b[i] != ':' {
+		return m.stop(i, Colon)
+	}
+	i++
+	if i < len(b) && b[i] <= ' ' {
+		i = Space(b, i)
+	}
+	if i >= len(b) {
+		return m.stop(len(b), End)
+	}
+	m.At = i
+	return true
+}
+
+func (m *Members) stop(i int, code Code) bool {
+	m.At, m.Code = i, code
+	return false
+}
+
+// Elements walks the elements of an array as [Members] does the members of an
+// object.
+type Elements struct {
+	At   int  // of the element; after the last, behind the array; on a fault, of it
+	Code Code // OK, or what is wrong at At
+
+	b     []byte
+	begun bool
+}
+
+// Array begins to walk the array whose bracket is b[i], inside depth open
+// brackets.
+func Array(b []byte, i, depth int) Elements {
+	m := Elements{b: b, At: i + 1}
+	if depth >= MaxDepth {
+		m.At, m.Code = i, Deep
+	}
+	return m
+}
+
+// Next goes to the next element. It returns false at the end of the array and
+// where something is wrong.
+func (m *Elements) Next() bool {
+	if m.Code != OK {
+		return false
+	}
+	b, i := m.b, m.At
+	if i < len(b) && b[i] <= ' ' {
+		i = Space(b, i)
+	}
+	if i >= len(b) {
+		return m.stop(len(b), End)
+	}
+	if b[i] == ']' {
+		return m.stop(i+1, OK)
+	}
+	if m.begun {
+		if b[i] != ',' {
+			return m.stop(i, Comma)
+		}
+		i++
+		if i < len(b) && b[i] <= ' ' {
+			i = Space(b, i)
+		}
+		if i >= len(b) {
+			return m.stop(len(b), End)
+		}
+	}
+	m.begun = true
+	m.At = i
+	return true
+}
+
+func (m *Elements) stop(i int, code Code) bool {
+	m.At, m.Code = i, code
+	return false
+}

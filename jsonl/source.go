@@ -1,0 +1,229 @@
+package jsonl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrNotRead is wrapped by ReadSpan for a span of a compressed file or a
+// stream that Each has not come to.
+var ErrNotRead = errors.New("not read yet")
+
+var errClosed = errors.New("closed already")
+
+// Source is a session file: its decompressed stream, and its bytes again by
+// offset. Close it when no text of it is wanted any more.
+type Source struct {
+	name string
+	size int64
+	file *os.File // nil for a stream
+
+	// A plain regular file is read again from disk. Of anything else the store
+	// keeps what was read, compressed, in memory.
+	plain bool
+	store *store
+
+	mu    sync.Mutex // guards lines
+	lines Lines
+}
+
+// Open opens a session file. Whether it is plain, gzip or zstd is told by its
+// first bytes, not by its name.
+func Open(path string) (*Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s: is a directory", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s := &Source{name: path, file: f}
+	if !info.Mode().IsRegular() {
+		if err := s.stream(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		return s, nil
+	}
+	s.size = info.Size()
+	var magic [4]byte
+	n, err := f.ReadAt(magic[:], 0)
+	if err != nil && err != io.EOF {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if packing(magic[:n]) == packedNot {
+		s.plain = true
+		return s, nil
+	}
+	if err := s.stream(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenReader opens a session that comes from a stream, plain, gzip or zstd. The
+// name is for messages only. Its content is kept compressed in memory as it is
+// read. Closing the Source does not close r.
+func OpenReader(name string, r io.Reader) (*Source, error) {
+	s := &Source{name: name}
+	if err := s.stream(r); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// stream sets the source up to read r from its beginning, once.
+func (s *Source) stream(r io.Reader) error {
+	magic := make([]byte, 4)
+	n, err := io.ReadFull(r, magic)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
+	closeStream := func() {}
+	switch packing(magic[:n]) {
+	case packedGzip:
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, explain("gzip", err))
+		}
+		r = &unpacker{r: z, format: "gzip"}
+	case packedZstd:
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, explain("zstd", err))
+		}
+		closeStream = z.Close
+		r = &unpacker{r: z, format: "zstd"}
+	}
+	s.store, err = newStore(r, closeStream)
+	return err
+}
+
+type packed uint8
+
+const (
+	packedNot packed = iota
+	packedGzip
+	packedZstd
+)
+
+// packing tells a compressed file by its first four bytes.
+func packing(magic []byte) packed {
+	switch {
+	case len(magic) >= 2 && magic[0] == 0x1F && magic[1] == 0x8B:
+		return packedGzip
+	case len(magic) == 4 && string(magic) == "\x28\xB5\x2F\xFD",
+		len(magic) == 4 && magic[0]&0xF0 == 0x50 && string(magic[1:]) == "\x2A\x4D\x18": // a skippable frame
+		return packedZstd
+	}
+	return packedNot
+}
+
+// unpacker words the errors of a decompressor.
+type unpacker struct {
+	r      io.Reader
+	format string
+}
+
+func (u *unpacker) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = explain(u.format, err)
+	}
+	return n, err
+}
+
+func explain(format string, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+		return fmt.Errorf("truncated %s: %w", format, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("%s: %w", format, err)
+}
+
+// Name is the name the source was opened by.
+func (s *Source) Name() string { return s.name }
+
+// Size is the size of the file on disk, in bytes, compressed where it is; 0
+// for a stream.
+func (s *Source) Size() int64 { return s.size }
+
+// Lines counts the lines of the last Each.
+func (s *Source) Lines() Lines {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lines
+}
+
+// reader reads the decompressed content from its beginning.
+func (s *Source) reader() io.Reader {
+	if s.plain {
+		return io.NewSectionReader(s.file, 0, 1<<62)
+	}
+	return &storeReader{store: s.store}
+}
+
+// ReadSpan reads bytes of the decompressed content again, as a new slice. It
+// is safe for concurrent use, also while Each runs.
+func (s *Source) ReadSpan(span Span) ([]byte, error) {
+	if span.Len < 0 || span.Off < 0 {
+		return nil, fmt.Errorf("%s: no span of %d bytes at offset %d", s.name, span.Len, span.Off)
+	}
+	var b []byte
+	var err error
+	if s.plain {
+		b, err = readAt(s.file, span)
+	} else {
+		b, err = s.store.span(span)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading %d bytes at offset %d: %w", s.name, span.Len, span.Off, err)
+	}
+	return b, nil
+}
+
+func readAt(f *os.File, span Span) ([]byte, error) {
+	if span.Len > 1<<20 { // do not trust it before the memory is taken
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if span.Off > info.Size()-int64(span.Len) {
+			return nil, io.ErrUnexpectedEOF
+		}
+	}
+	b := make([]byte, span.Len)
+	n, err := f.ReadAt(b, span.Off)
+	if n == len(b) {
+		return b, nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
+
+// Close frees what the source holds and closes the file that Open opened.
+func (s *Source) Close() error {
+	if s.store != nil {
+		s.store.close()
+	}
+	if s.file != nil {
+		return s.file.Close()
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package jsonl
+
+import (
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// storeFrame is how many bytes of content one frame of a store holds.
+const storeFrame = 1 << 20
+
+// storeCache is how many decoded frames a store keeps at hand.
+const storeCache = 4
+
+// store keeps the content of what cannot be read twice: frames of storeFrame
+// bytes, each compressed on its own, and the last ones decoded.
+type store struct {
+	mu     sync.Mutex
+	live   io.Reader // the rest of the content
+	stop   func()    // frees what live holds
+	closed bool
+	err    error // that ended live, io.EOF at its end
+	frames [][]byte
+	open   []byte // content behind the last frame
+	enc    *zstd.Encoder
+	dec    *zstd.Decoder
+	cache  [storeCache]decodedFrame
+	clock  int
+}
+
+type decodedFrame struct {
+	n    int // index of the frame, 1-based; 0: none
+	used int // when it was used last
+	b    []byte
+}
+
+func newStore(r io.Reader, stop func()) (*store, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(storeFrame), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, err
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	return &store{live: r, stop: stop, enc: enc, dec: dec}, nil
+}
+
+// size is how much content there is.
+func (s *store) size() int64 { return int64(len(s.frames))*storeFrame + int64(len(s.open)) }
+
+// readAt copies content from off to p, reading on where there is none yet.
+// Only one goroutine may call it at a time; span may be called meanwhile.
+func (s *store) readAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return 0, errClosed
+	}
+	if off < s.size() {
+		defer s.mu.Unlock()
+		b, err := s.from(off)
+		return copy(p, b), err
+	}
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.live.Read(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.append(p[:n])
+	s.err = err
+	return n, err
+}
+
+// append adds to the content.
+func (s *store) append(p []byte) {
+	for len(p) > 0 {
+		if s.open == nil {
+			s.open = make([]byte, 0, storeFrame)
+		}
+		n := copy(s.open[len(s.open):storeFrame], p)
+		s.open = s.open[:len(s.open)+n]
+		p = p[n:]
+		if len(s.open) == storeFrame {
+			s.frames = append(s.frames, s.enc.EncodeAll(s.open, nil))
+			s.open = s.open[:0]
+		}
+	}
+}
+
+// from returns content that is there, from off to the end of its frame.
+func (s *store) from(off int64) ([]byte, error) {
+	n := int(off / storeFrame)
+	b := s.open
+	if n < len(s.frames) {
+		var err error
+		if b, err = s.decoded(n); err != nil {
+			return nil, err
+		}
+	}
+	return b[off%storeFrame:], nil
+}
+
+func (s *store) decoded(n int) ([]byte, error) {
+	s.clock++
+	oldest := &s.cache[0]
+	for i := range s.cache {
+		c := &s.cache[i]
+		if c.n == n+1 {
+			c.used = s.clock
+			return c.b, nil
+		}
+		if c.used < oldest.used {
+			oldest = c
+		}
+	}
+	b, err := s.dec.DecodeAll(s.frames[n], oldest.b[:0])
+	if err != nil {
+		*oldest = decodedFrame{}
+		return nil, err
+	}
+	*oldest = decodedFrame{n: n + 1, used: s.clock, b: b}
+	return b, nil
+}
+
+func (s *store) span(span Span) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if size := s.size(); span.Off > size-int64(span.Len) {
+		if s.err != nil {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return nil, ErrNotRead
+	}
+	b := make([]byte, 0, span.Len)
+	for len(b) < span.Len {
+		part, err := s.from(span.Off + int64(len(b)))
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, part[:min(len(part), span.Len-len(b))]...)
+	}
+	return b, nil
+}
+
+func (s *store) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.stop()
+	s.dec.Close()
+	s.enc.Close()
+	s.frames, s.open, s.cache = nil, nil, [storeCache]decodedFrame{}
+}
+
+// storeReader reads a store's content from its beginning.
+type storeReader struct {
+	store *store
+	off   int64
+}
+
+func (r *storeReader) Read(p []byte) (int, error) {
+	n, err := r.store.readAt(p, r.off)
+	r.off += int64(n)
+	return n, err
+}

@@ -1,0 +1,25 @@
+package jsonl
+
+import (
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
+)
+
+// Unquote decodes a JSON string literal, quotes included. As in encoding/json,
+// each lone surrogate and each byte that is not UTF-8 becomes U+FFFD. It
+// returns false where raw is not one string literal.
+func Unquote(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	end, plain, code := scan.String(raw, 0)
+	if code != scan.OK || end != len(raw) {
+		return "", false
+	}
+	body := raw[1 : end-1]
+	if plain && utf8.Valid(body) {
+		return string(body), true
+	}
+	return string(scan.AppendUnquoted(nil, body, -1)), true
+}

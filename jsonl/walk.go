@@ -1,0 +1,195 @@
+package jsonl
+
+import (
+	"bytes"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
+)
+
+// walker goes through blocks record by record. It is the one place where a
+// line becomes records: Reader and Source.Each both stand on it.
+type walker struct {
+	dec     decoder
+	file    string
+	maxLine int
+
+	blk  block
+	pos  int // in blk.data: where the next line begins
+	line int // lines begun
+
+	// The line that is being taken apart.
+	inLine  bool
+	text    []byte // newline left out
+	lineOff int64
+	at      int // in text: where the next record begins
+	part    int
+}
+
+func newWalker(name string, opt Options) *walker {
+	w := &walker{file: name, maxLine: opt.MaxLine}
+	if w.maxLine <= 0 {
+		w.maxLine = defaultMaxLine
+	}
+	return w
+}
+
+// begin sets the walker on a block. Its lines are numbered from w.line+1.
+func (w *walker) begin(b block) {
+	w.blk, w.pos, w.inLine = b, 0, false
+}
+
+// slot is a record together with the memory it is decoded into.
+type slot struct {
+	rec    Record
+	entry  entry
+	syntax SyntaxError
+}
+
+// next decodes the next record of the block into s; false at its end.
+func (w *walker) next(s *slot) bool {
+	for {
+		if !w.inLine {
+			if w.blk.tooLong > 0 {
+				w.line++
+				w.fault(s, w.blk.off, w.blk.tooLong, 1, "longer than the longest line allowed")
+				w.blk.tooLong = 0
+				return true
+			}
+			if w.pos >= len(w.blk.data) {
+				return false
+			}
+			if w.beginLine(s) {
+				return true
+			}
+		}
+		i := scan.Space(w.text, w.at)
+		if i >= len(w.text) {
+			w.inLine = false
+			continue
+		}
+		w.record(s, i)
+		return true
+	}
+}
+
+// beginLine goes to the next line of the block. It returns true where the line
+// is one record that holds no object.
+func (w *walker) beginLine(s *slot) bool {
+	text := w.blk.data[w.pos:]
+	w.lineOff = w.blk.off + int64(w.pos)
+	w.pos = len(w.blk.data)
+	if nl := bytes.IndexByte(text, '\n'); nl >= 0 {
+		w.pos -= len(text) - nl - 1
+		text = text[:nl]
+	}
+	w.line++
+	w.text, w.at, w.part = text, 0, 0
+	if len(text) > w.maxLine {
+		w.fault(s, w.lineOff, int64(len(text)), 1, "longer than the longest line allowed")
+		return true
+	}
+	i := scan.Space(text, 0)
+	kind := RecordBlank
+	if i < len(text) {
+		if text[i] != '/' || i+1 >= len(text) || text[i+1] != '/' {
+			w.inLine, w.at = true, i
+			return false
+		}
+		kind = RecordComment
+	}
+	s.rec = Record{Kind: kind, Line: w.line, Span: Span{w.lineOff, len(text)}}
+	return true
+}
+
+// record decodes the object that begins at text[i], or sets aside the stretch
+// there that is none.
+func (w *walker) record(s *slot, i int) {
+	at, code := i, scan.NoValue
+	if w.text[i] == '{' {
+		var end int
+		end, code = w.dec.entry(&s.entry, w.text, i)
+		if code == scan.OK {
+			e := &s.entry.Entry
+			e.File, e.Line, e.Part, e.Offset = w.file, w.line, w.part, w.lineOff+int64(i)
+			e.Raw = w.text[i:end]
+			s.entry.locate(w.lineOff)
+			w.at = end
+			w.part++
+			s.rec = Record{Kind: RecordEntry, Entry: e, Line: w.line, Span: Span{e.Offset, end - i}}
+			return
+		}
+		at = end
+	}
+	end, msg, col := w.stretch(i, at, code)
+	w.at = end
+	end = i + len(bytes.TrimRight(w.text[i:end], " \t\r"))
+	w.fault(s, w.lineOff+int64(i), int64(end-i), col+1, msg)
+}
+
+// stretch finds the end of what is not an object: the next object of the line,
+// or the line's end. It also says what is wrong, and at which index.
+func (w *walker) stretch(i, at int, code scan.Code) (end int, msg string, col int) {
+	text := w.text
+	from := i + 1
+	switch {
+	case text[i] == '{':
+		msg, col = code.String(), at
+	case text[i] == 0:
+		msg, col = "NUL bytes", i
+	default:
+		at, code = scan.Value(text, i, 0)
+		msg, col = code.String(), at
+		if code == scan.OK {
+			msg, col, from = "not an object", i, at
+		}
+	}
+	// Inside a broken object or array, what follows a colon, a comma or a
+	// bracket is a part of it, not an entry.
+	nested := text[i] == '{' || text[i] == '['
+	// Searching must stay linear on hostile lines.
+	budget := 4*len(text) + 64<<10
+	for budget > 0 {
+		n := bytes.IndexByte(text[from:], '{')
+		if n < 0 {
+			break
+		}
+		from += n
+		if !nested || !isInner(text[i:from]) {
+			end, code := scan.Value(text, from, 0)
+			budget -= end - from
+			if code == scan.OK && !goesOn(text, end) {
+				return from, msg, col
+			}
+		}
+		from++
+	}
+	return len(text), msg, col
+}
+
+// isInner reports whether a value after these bytes would be inside another.
+func isInner(before []byte) bool {
+	before = bytes.TrimRight(before, " \t\r")
+	switch before[len(before)-1] {
+	case ':', ',', '[':
+		return true
+	}
+	return false
+}
+
+// goesOn reports whether a value that ends at text[end] is inside another.
+func goesOn(text []byte, end int) bool {
+	end = scan.Space(text, end)
+	if end >= len(text) {
+		return false
+	}
+	switch text[end] {
+	case ',', ':', '}', ']':
+		return true
+	}
+	return false
+}
+
+func (w *walker) fault(s *slot, off, length int64, col int, msg string) {
+	s.syntax = SyntaxError{File: w.file, Line: w.line, Col: col, Offset: off, Len: int(length), Msg: msg}
+	s.rec = Record{Kind: RecordError, Err: &s.syntax, Line: w.line, Span: Span{off, int(length)}}
+}
