@@ -1,0 +1,167 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// index is a folder's sessions-index.json.
+type index struct {
+	OriginalPath string       `json:"originalPath"`
+	Entries      []indexEntry `json:"entries"`
+}
+
+type indexEntry struct {
+	SessionID   string    `json:"sessionId"`
+	FileMtime   float64   `json:"fileMtime"` // milliseconds
+	FirstPrompt string    `json:"firstPrompt"`
+	Summary     string    `json:"summary"`
+	Created     indexTime `json:"created"`
+	Modified    indexTime `json:"modified"`
+	GitBranch   string    `json:"gitBranch"`
+	ProjectPath string    `json:"projectPath"`
+	IsSidechain bool      `json:"isSidechain"`
+}
+
+// indexTime is a time, or zero where it does not read as one.
+type indexTime struct{ time.Time }
+
+// UnmarshalJSON reads a time and takes anything else for none.
+func (t *indexTime) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		t.Time, _ = time.Parse(time.RFC3339Nano, s)
+	}
+	return nil
+}
+
+// mostIndex is the largest index or meta file that is read, bytes.
+const mostIndex = 64 << 20
+
+// staleAfter is how much later than its index entry a file may go on: the
+// client writes the index within the same second.
+const staleAfter = 2 * time.Second
+
+func readIndex(root *os.Root) (*index, error) {
+	data, err := readSmall(root, indexName)
+	if err != nil {
+		return nil, err
+	}
+	ix := &index{}
+	if json.Unmarshal(data, ix) != nil {
+		return nil, errors.New("does not read as an index of sessions")
+	}
+	return ix, nil
+}
+
+// readSmall reads a regular file of at most mostIndex bytes.
+func readSmall(root *os.Root, name string) ([]byte, error) {
+	st, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > mostIndex {
+		return nil, errors.New("not a plain file of a size worth reading")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, mostIndex))
+}
+
+// check holds the index against the files.
+func (d *discovery) check(found []Info, at map[string]int, ix *index, dir string) []Info {
+	for i := range found {
+		found[i].Standing = Unlisted
+		if found[i].Project == "" {
+			found[i].Project = ix.OriginalPath
+		}
+	}
+	seen := map[string]bool{}
+	for n := range ix.Entries {
+		e := &ix.Entries[n]
+		if !IsID(e.SessionID) {
+			d.warn(filepath.Join(dir, indexName), "entry %d names %q, which is no session id: entry not used", n+1, shorten(e.SessionID, 60))
+			continue
+		}
+		if seen[e.SessionID] {
+			d.warn(filepath.Join(dir, indexName), "entry %d names session %s again: entry not used", n+1, e.SessionID)
+			continue
+		}
+		seen[e.SessionID] = true
+		i, ok := at[e.SessionID]
+		if !ok {
+			at[e.SessionID] = len(found)
+			i = len(found)
+			found = append(found, Info{ID: e.SessionID, Folder: dir, Standing: Missing, Why: "there is no such file", Created: e.Created.Time, Last: e.Modified.Time})
+		} else {
+			found[i].compare(e)
+		}
+		found[i].fill(e)
+	}
+	return found
+}
+
+// compare says whether the file has gone on since its entry was written: by
+// the times in it, or where it has none by the file system's.
+func (i *Info) compare(e *indexEntry) {
+	i.Standing, i.Why = Listed, ""
+	switch {
+	case !i.Last.IsZero() && !e.Modified.IsZero():
+		if i.Last.Sub(e.Modified.Time) > staleAfter {
+			i.Standing = Stale
+			i.Why = fmt.Sprintf("the index ends at %s, the file at %s", stamp(e.Modified.Time), stamp(i.Last))
+		}
+	case e.FileMtime > 0:
+		if written := time.UnixMilli(int64(e.FileMtime)); i.Changed.Sub(written) > staleAfter {
+			i.Standing = Stale
+			i.Why = fmt.Sprintf("the index is of %s, the file of %s", stamp(written), stamp(i.Changed))
+		}
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+// fill takes from the index what the file did not tell.
+func (i *Info) fill(e *indexEntry) {
+	set := func(to *string, v string) {
+		if *to == "" {
+			*to = v
+		}
+	}
+	if e.Summary != "" {
+		i.Title = e.Summary
+	}
+	if e.FirstPrompt != "No prompt" {
+		set(&i.Prompt, shorten(e.FirstPrompt, promptLength))
+	}
+	set(&i.Project, e.ProjectPath)
+	set(&i.Branch, e.GitBranch)
+	i.Sidechain = i.Sidechain || e.IsSidechain
+	if i.Created.IsZero() {
+		i.Created = e.Created.Time
+	}
+}
+
+// readMeta reads what newer clients write down of a subagent.
+func (a *Subagent) readMeta(root *os.Root, name string) {
+	data, err := readSmall(root, name)
+	if err != nil {
+		return
+	}
+	var m struct {
+		AgentType   string `json:"agentType"`
+		Description string `json:"description"`
+		ToolUseID   string `json:"toolUseId"`
+	}
+	if json.Unmarshal(data, &m) == nil {
+		a.Type, a.Description, a.ToolUse = m.AgentType, m.Description, m.ToolUseID
+	}
+}

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+const (
+	peekBytes    = 128 << 10 // of a file's head, and at first of its tail
+	promptLength = 200       // bytes of a prompt that are kept
+)
+
+// read fills in what the file and its file system tell.
+func (i *Info) read(root *os.Root, name string) error {
+	st, err := root.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return errors.New("not a plain file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	i.Size, i.Changed = st.Size(), st.ModTime()
+	var magic [4]byte
+	n, _ := io.ReadFull(f, magic[:])
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	switch m := string(magic[:n]); {
+	case len(m) > 1 && m[:2] == "\x1f\x8b":
+		if z, err := gzip.NewReader(f); err == nil {
+			i.head(z, name)
+		}
+	case m == "\x28\xb5\x2f\xfd":
+		if z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20)); err == nil {
+			i.head(z, name)
+			z.Close()
+		}
+	default:
+		i.head(f, name)
+		i.Last = lastTime(f, st.Size(), name)
+	}
+	return nil
+}
+
+// head reads the beginning of a session. What does not read is left out: a
+// replay of the file tells of it.
+func (i *Info) head(r io.Reader, name string) {
+	lines := jsonl.NewReader(io.LimitReader(r, peekBytes), name, jsonl.Options{})
+	for lines.Scan() {
+		if lines.Kind() != jsonl.RecordEntry {
+			continue
+		}
+		e := lines.Entry()
+		if i.Created.IsZero() && !e.Time.IsZero() {
+			i.Created = e.Time
+		}
+		if i.Version == "" {
+			i.Version = e.Version
+		}
+		if i.Project == "" {
+			i.Project = e.CWD
+		}
+		if i.session == "" {
+			i.session = e.SessionID
+		}
+		if i.Title == "" && e.Type == "summary" || e.Type == "custom-title" || e.Type == "ai-title" || i.Branch == "" && e.HasMessage {
+			i.title(e)
+		}
+		if i.Prompt == "" && e.Type == "user" && e.HasMessage && classify(e) == ClassPrompt {
+			i.Prompt = shorten(e.Message.Head, promptLength)
+		}
+	}
+}
+
+func (i *Info) title(e *jsonl.Entry) {
+	var t struct {
+		Summary     string `json:"summary"`
+		CustomTitle string `json:"customTitle"`
+		AITitle     string `json:"aiTitle"`
+		GitBranch   string `json:"gitBranch"`
+	}
+	if json.Unmarshal(e.Raw, &t) != nil {
+		return
+	}
+	if t.GitBranch != "" && i.Branch == "" {
+		i.Branch = t.GitBranch
+	}
+	switch {
+	case t.CustomTitle != "":
+		i.Title = t.CustomTitle
+	case t.AITitle != "":
+		i.Title = t.AITitle
+	case t.Summary != "":
+		i.Title = t.Summary
+	}
+}
+
+// lastTime is the latest time in the last lines of a plain file. It reads
+// further back as long as it meets none.
+func lastTime(f io.ReaderAt, size int64, name string) time.Time {
+	for n := int64(peekBytes); ; n *= 4 {
+		from := max(0, size-n)
+		var last time.Time
+		// The first line is cut in two, most often: no entry then.
+		lines := jsonl.NewReader(io.NewSectionReader(f, from, size-from), name, jsonl.Options{})
+		for lines.Scan() {
+			if lines.Kind() == jsonl.RecordEntry && lines.Entry().Time.After(last) {
+				last = lines.Entry().Time
+			}
+		}
+		if !last.IsZero() || from == 0 || n > 64<<20 {
+			return last
+		}
+	}
+}
+
+// shorten cuts a text to at most n bytes, at a rune.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,284 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Standing is how a session stands in its folder's sessions-index.json.
+type Standing string
+
+// The standings.
+const (
+	Unindexed Standing = ""         // the folder has no index
+	Listed    Standing = "listed"   // the index agrees with the file
+	Stale     Standing = "stale"    // the file has gone on since the index was written
+	Missing   Standing = "missing"  // in the index, but there is no file
+	Unlisted  Standing = "unlisted" // a file that the index does not name
+)
+
+// Info is what a project folder tells of a session without reading all of
+// it: its place, its index entry, and the head and tail of its file.
+type Info struct {
+	ID      string
+	Path    string // of the file, below the folder given to Discover; "" where it is missing
+	Folder  string // the project folder
+	Project string // the working directory the session was recorded in
+	Branch  string // git branch
+	Version string // client version of the first line that names one
+	Title   string // summary of the index, else of the file
+	Prompt  string // first typed prompt, cut to promptLength
+	Created time.Time
+	Last    time.Time // last time in the file; zero where it is compressed or has none
+	Changed time.Time // of the file, by its file system
+	Size    int64     // of the file, bytes
+
+	Standing  Standing
+	Why       string // stale, missing: what does not agree
+	Sidechain bool   // a subagent's file that no session of the folder claims
+
+	Subagents   []Subagent
+	ToolResults int // files in its tool-results folder
+
+	session string // the id its lines name: of a subagent's file, its session's
+}
+
+// Subagent is a subagent's transcript beside its session's.
+type Subagent struct {
+	ID          string // without "agent-"
+	Path        string
+	Size        int64
+	Type        string // of its meta file: "Explore" …
+	Description string
+	ToolUse     string // the tool_use that started it
+}
+
+// Names in a project folder.
+const (
+	indexName       = "sessions-index.json"
+	subagentsName   = "subagents"
+	toolResultsName = "tool-results"
+	agentPrefix     = "agent-"
+)
+
+// extensions of session files, longest first.
+var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
+
+// Discover lists the sessions of a project folder, or of every project folder
+// in dir: by folder, then by time of creation, then by id. Nothing outside of
+// the folder is read: ids, index entries and symbolic links that lead out of
+// it are warned of and left alone.
+func Discover(dir string) ([]Info, []Warning, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	d := &discovery{}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, nil, err
+	}
+	d.folder(root, dir, entries)
+	own := map[string]bool{} // sessions' own folders
+	for _, i := range d.found {
+		own[i.ID] = true
+	}
+	for _, e := range entries {
+		if _, file := SessionID(e.Name()); !file && !own[e.Name()] {
+			d.child(root, dir, e)
+		}
+	}
+	return d.found, d.warnings, nil
+}
+
+// IsID reports whether s can be a session's id: a name, never a path.
+func IsID(s string) bool {
+	if s == "" || len(s) > 200 || s[0] == '.' || s[0] == '-' {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return false
+		}
+	}
+	return filepath.IsLocal(s)
+}
+
+// SessionID is the session id that a file's name gives, and whether the name
+// is a session file's at all.
+func SessionID(name string) (string, bool) {
+	for _, ext := range extensions {
+		if id, ok := strings.CutSuffix(name, ext); ok && id != "" {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+type discovery struct {
+	found    []Info
+	warnings []Warning
+}
+
+func (d *discovery) warn(file, format string, args ...any) {
+	d.warnings = append(d.warnings, Warning{File: file, Message: fmt.Sprintf(format, args...)})
+}
+
+// child looks into a folder below dir, where it is a project folder.
+func (d *discovery) child(root *os.Root, dir string, e fs.DirEntry) {
+	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+		return
+	}
+	path := filepath.Join(dir, e.Name())
+	st, err := root.Stat(e.Name())
+	if err != nil {
+		d.unreadable(path, err)
+		return
+	}
+	if !st.IsDir() {
+		return
+	}
+	sub, err := root.OpenRoot(e.Name())
+	if err != nil {
+		d.unreadable(path, err)
+		return
+	}
+	defer sub.Close()
+	entries, err := fs.ReadDir(sub.FS(), ".")
+	if err != nil {
+		d.unreadable(path, err)
+		return
+	}
+	d.folder(sub, path, entries)
+}
+
+// unreadable warns of something that is there and cannot be read. Where a
+// link leads out of its folder, root says so by an error of its own.
+func (d *discovery) unreadable(path string, err error) {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	if strings.Contains(err.Error(), "escapes") {
+		d.warn(path, "leads out of its folder: not read")
+		return
+	}
+	d.warn(path, "not read: %v", err)
+}
+
+// folder lists the sessions of one project folder, if it is one.
+func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
+	var found []Info
+	var agents []Info
+	at := map[string]int{}
+	for _, e := range entries {
+		id, ok := SessionID(e.Name())
+		if !ok || e.IsDir() {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if !IsID(id) {
+			d.warn(path, "its name is no session id: not read")
+			continue
+		}
+		info := Info{ID: id, Path: path, Folder: dir}
+		if err := info.read(root, e.Name()); err != nil {
+			d.unreadable(path, err)
+			continue
+		}
+		if strings.HasPrefix(id, agentPrefix) {
+			agents = append(agents, info)
+			continue
+		}
+		if i, twice := at[id]; twice {
+			d.warn(path, "the session stands in %s already: not read", filepath.Base(found[i].Path))
+			continue
+		}
+		at[id] = len(found)
+		found = append(found, info)
+	}
+	index, err := readIndex(root)
+	switch {
+	case err == nil:
+		found = d.check(found, at, index, dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		d.warn(filepath.Join(dir, indexName), "%v: the sessions are listed from their files", err)
+	}
+	for i := range found {
+		d.beside(root, &found[i], dir)
+	}
+	for _, a := range agents {
+		// Older clients keep subagents beside the session that started them.
+		if i, ok := at[a.session]; ok {
+			found[i].Subagents = append(found[i].Subagents, Subagent{ID: strings.TrimPrefix(a.ID, agentPrefix), Path: a.Path, Size: a.Size})
+			continue
+		}
+		a.Sidechain = true
+		found = append(found, a)
+	}
+	sort.SliceStable(found, func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		if !a.Created.Equal(b.Created) {
+			return a.Created.Before(b.Created)
+		}
+		return a.ID < b.ID
+	})
+	d.found = append(d.found, found...)
+}
+
+// beside finds what stands in the session's own folder.
+func (d *discovery) beside(root *os.Root, info *Info, dir string) {
+	if st, err := root.Stat(info.ID); err != nil || !st.IsDir() {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.unreadable(filepath.Join(dir, info.ID), err)
+		}
+		return
+	}
+	own, err := root.OpenRoot(info.ID)
+	if err != nil {
+		d.unreadable(filepath.Join(dir, info.ID), err)
+		return
+	}
+	defer own.Close()
+	if results, err := fs.ReadDir(own.FS(), toolResultsName); err == nil {
+		for _, r := range results {
+			if r.Type().IsRegular() {
+				info.ToolResults++
+			}
+		}
+	}
+	files, err := fs.ReadDir(own.FS(), subagentsName)
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		id, ok := SessionID(f.Name())
+		if !ok || !strings.HasPrefix(id, agentPrefix) {
+			continue
+		}
+		path := filepath.Join(dir, info.ID, subagentsName, f.Name())
+		if !IsID(id) {
+			d.warn(path, "its name is no agent id: not read")
+			continue
+		}
+		st, err := own.Stat(filepath.Join(subagentsName, f.Name()))
+		if err != nil {
+			d.unreadable(path, err)
+			continue
+		}
+		if !st.Mode().IsRegular() {
+			continue
+		}
+		a := Subagent{ID: strings.TrimPrefix(id, agentPrefix), Path: path, Size: st.Size()}
+		a.readMeta(own, filepath.Join(subagentsName, id+".meta.json"))
+		info.Subagents = append(info.Subagents, a)
+	}
+}

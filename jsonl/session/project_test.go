@@ -1,0 +1,293 @@
+package session
+
+import (
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// folder is a project folder made for one test.
+type folder struct {
+	t   *testing.T
+	dir string
+}
+
+func newFolder(t *testing.T) *folder { return &folder{t, t.TempDir()} }
+
+func (f *folder) write(name, text string) string {
+	f.t.Helper()
+	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		f.t.Fatal(err)
+	}
+	return path
+}
+
+func (f *folder) link(to, name string) {
+	f.t.Helper()
+	if err := os.Symlink(to, filepath.Join(f.dir, filepath.FromSlash(name))); err != nil {
+		f.t.Skip("no symbolic links here")
+	}
+}
+
+func (f *folder) discover() ([]Info, []Warning) {
+	f.t.Helper()
+	infos, warnings, err := Discover(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return infos, warnings
+}
+
+func userLine(session, uuid, at, text string) string {
+	return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"cwd":"/home/dev/harbor","sessionId":%q,"version":"2.1.29","gitBranch":"main","type":"user","message":{"role":"user","content":%q},"uuid":%q,"timestamp":%q}`+"\n", session, text, uuid, at)
+}
+
+const (
+	idA = "aaaaaaaa-0000-4000-8000-000000000001"
+	idB = "bbbbbbbb-0000-4000-8000-000000000002"
+	idC = "cccccccc-0000-4000-8000-000000000003"
+)
+
+func ids(infos []Info) string {
+	var s []string
+	for _, i := range infos {
+		s = append(s, i.ID[:min(8, len(i.ID))]+" "+string(i.Standing))
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestDiscoverStandings(t *testing.T) {
+	f := newFolder(t)
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "make it so"))
+	f.write(idB+".jsonl", userLine(idB, "u1", "2026-01-02T10:00:00.000Z", "and that")+userLine(idB, "u2", "2026-01-02T11:00:00.000Z", "more"))
+	f.write(idC+".jsonl", userLine(idC, "u1", "2026-01-03T10:00:00.000Z", "unlisted one"))
+	f.write("sessions-index.json", `{"version":1,"originalPath":"/home/dev/harbor","entries":[
+		{"sessionId":"`+idA+`","fullPath":"/elsewhere/x.jsonl","fileMtime":1,"firstPrompt":"make it so","summary":"Engage","modified":"2026-01-01T10:00:00.100Z"},
+		{"sessionId":"`+idB+`","modified":"2026-01-02T10:00:00.000Z"},
+		{"sessionId":"dddddddd-0000-4000-8000-000000000004","summary":"Gone","created":"2026-01-04T00:00:00Z","firstPrompt":"No prompt"}]}`)
+	infos, warnings := f.discover()
+	if got, want := ids(infos), "aaaaaaaa listed, bbbbbbbb stale, cccccccc unlisted, dddddddd missing"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if len(warnings) != 0 {
+		t.Errorf("warnings: %v", warnings)
+	}
+	a := infos[0]
+	if a.Title != "Engage" || a.Prompt != "make it so" || a.Project != "/home/dev/harbor" || a.Branch != "main" || a.Version != "2.1.29" {
+		t.Errorf("session A: %+v", a)
+	}
+	if want := "the index ends at 2026-01-02 10:00:00, the file at 2026-01-02 11:00:00"; infos[1].Why != want {
+		t.Errorf("why %q, want %q", infos[1].Why, want)
+	}
+	if d := infos[3]; d.Path != "" || d.Title != "Gone" || d.Prompt != "" {
+		t.Errorf("missing one: %+v", d)
+	}
+}
+
+func TestDiscoverWithoutIndex(t *testing.T) {
+	f := newFolder(t)
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "hello"))
+	infos, _ := f.discover()
+	if len(infos) != 1 || infos[0].Standing != Unindexed {
+		t.Errorf("got %+v", infos)
+	}
+}
+
+func TestDiscoverStaleByFileTime(t *testing.T) {
+	f := newFolder(t)
+	path := f.write(idA+".jsonl", `{"type":"summary","summary":"no times in here","leafUuid":"x"}`+"\n")
+	written := time.UnixMilli(1770088829588)
+	f.write("sessions-index.json", fmt.Sprintf(`{"entries":[{"sessionId":"%s","fileMtime":1770088829588}]}`, idA))
+	for later, want := range map[time.Duration]Standing{0: Listed, time.Hour: Stale} {
+		if err := os.Chtimes(path, written.Add(later), written.Add(later)); err != nil {
+			t.Fatal(err)
+		}
+		if infos, _ := f.discover(); infos[0].Standing != want {
+			t.Errorf("%v later: %s, want %s", later, infos[0].Standing, want)
+		}
+	}
+}
+
+func TestDiscoverTree(t *testing.T) {
+	f := newFolder(t)
+	f.write("-home-dev-a/"+idB+".jsonl", userLine(idB, "u1", "2026-01-02T10:00:00.000Z", "b"))
+	f.write("-home-dev-a/"+idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a"))
+	f.write("-home-dev-b/"+idC+".jsonl", userLine(idC, "u1", "2025-01-01T10:00:00.000Z", "c"))
+	f.write("-home-dev-b/memory/notes.md", "no session")
+	f.write("-home-dev-b/"+idC+"/subagents/agent-1234567.jsonl", "{}\n")
+	f.write("notes.txt", "no session")
+	infos, warnings := f.discover()
+	if got, want := ids(infos), "aaaaaaaa , bbbbbbbb , cccccccc "; got != want || len(warnings) > 0 {
+		t.Errorf("got %s, want %s; warnings %v", got, want, warnings)
+	}
+	if len(infos[2].Subagents) != 1 {
+		t.Errorf("subagents: %+v", infos[2].Subagents)
+	}
+}
+
+func TestDiscoverSubagents(t *testing.T) {
+	f := newFolder(t)
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a"))
+	f.write(idA+"/subagents/agent-a1b2c3d.jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "explore"))
+	f.write(idA+"/subagents/agent-a1b2c3d.meta.json", `{"agentType":"Explore","description":"look around","toolUseId":"toolu_1"}`)
+	f.write(idA+"/subagents/agent-acompact-99.jsonl", "\n")
+	f.write(idA+"/subagents/other.jsonl", "\n")
+	f.write(idA+"/tool-results/toolu_1.txt", "x")
+	f.write(idA+"/tool-results/toolu_2.json", "x")
+	f.write("agent-old.jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "of an older client"))
+	f.write("agent-lost.jsonl", userLine(idB, "u1", "2026-01-01T10:00:00.000Z", "of nobody"))
+	infos, warnings := f.discover()
+	if len(infos) != 2 || len(warnings) != 0 {
+		t.Fatalf("got %s, warnings %v", ids(infos), warnings)
+	}
+	a := infos[0]
+	var names []string
+	for _, s := range a.Subagents {
+		names = append(names, s.ID+":"+s.Type)
+	}
+	if got, want := strings.Join(names, " "), "a1b2c3d:Explore acompact-99: old:"; got != want {
+		t.Errorf("subagents %s, want %s", got, want)
+	}
+	if a.ToolResults != 2 {
+		t.Errorf("%d tool results, want 2", a.ToolResults)
+	}
+	if !infos[1].Sidechain || infos[1].ID != "agent-lost" {
+		t.Errorf("unclaimed: %+v", infos[1])
+	}
+}
+
+func TestDiscoverCompressed(t *testing.T) {
+	f := newFolder(t)
+	file, err := os.Create(filepath.Join(f.dir, idA+".jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(file)
+	fmt.Fprint(z, userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "packed"))
+	z.Close()
+	file.Close()
+	f.write(idB+".jsonl.zst", "\x28\xb5\x2f\xfd not really")
+	f.write(idC+".jsonl.gz", "\x1f\x8b neither")
+	infos, _ := f.discover()
+	if len(infos) != 3 {
+		t.Fatalf("got %s", ids(infos))
+	}
+	for _, i := range infos {
+		if i.ID == idA && i.Prompt != "packed" {
+			t.Errorf("prompt %q", i.Prompt)
+		}
+	}
+}
+
+// TestDiscoverStaysInside holds that nothing outside of the folder is read.
+func TestDiscoverStaysInside(t *testing.T) {
+	outside := newFolder(t)
+	secret := outside.write("secret.jsonl", userLine(idB, "u1", "2026-01-01T10:00:00.000Z", "secret"))
+	outside.write("project/"+idC+".jsonl", userLine(idC, "u1", "2026-01-01T10:00:00.000Z", "secret"))
+	f := newFolder(t)
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "mine"))
+	f.link(secret, idB+".jsonl")
+	f.link(filepath.Join(outside.dir, "project"), "project")
+	f.link(filepath.Join(outside.dir, "project"), idA)
+	f.link(idA+".jsonl", idC+".jsonl") // stays inside: allowed
+	f.write("sessions-index.json", `{"entries":[
+		{"sessionId":"../../secret","fullPath":"`+filepath.ToSlash(secret)+`","firstPrompt":"x"},
+		{"sessionId":"/etc/passwd"},{"sessionId":".."},{"sessionId":""},{"sessionId":"a\\b"},{"sessionId":"\u001b[31m"},
+		{"sessionId":"eeeeeeee-0000-4000-8000-000000000005","fullPath":"`+filepath.ToSlash(secret)+`"}]}`)
+	infos, warnings := f.discover()
+	if got, want := ids(infos), "eeeeeeee missing, aaaaaaaa unlisted, cccccccc unlisted"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, i := range infos {
+		if i.Prompt == "secret" || i.Path != "" && !strings.HasPrefix(i.Path, f.dir) {
+			t.Errorf("read outside: %+v", i)
+		}
+	}
+	out, bad := 0, 0
+	for _, w := range warnings {
+		if strings.Contains(w.Message, "leads out of its folder") {
+			out++
+		}
+		if strings.Contains(w.Message, "no session id") {
+			bad++
+		}
+	}
+	if out != 3 || bad != 6 {
+		t.Errorf("%d links and %d ids warned of, want 3 and 6: %v", out, bad, warnings)
+	}
+}
+
+func TestDiscoverOddFolders(t *testing.T) {
+	f := newFolder(t)
+	f.write("sessions-index.json", "{ not JSON")
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a"))
+	f.write(idA+".jsonl.gz", "\x1f\x8b")
+	f.write(idB+".jsonl", "")
+	f.write("-rf.jsonl", "")
+	f.write("folder.jsonl/x", "")
+	infos, warnings := f.discover()
+	if len(infos) != 2 || len(warnings) != 3 {
+		t.Errorf("got %s, warnings %v", ids(infos), warnings)
+	}
+	if _, _, err := Discover(filepath.Join(f.dir, "nowhere")); err == nil {
+		t.Error("no error for a folder that is not there")
+	}
+	if _, _, err := Discover(filepath.Join(f.dir, idA+".jsonl")); err == nil {
+		t.Error("no error for a file")
+	}
+}
+
+func TestLastTimeBeyondTheTail(t *testing.T) {
+	f := newFolder(t)
+	long := `{"type":"file-history-snapshot","snapshot":"` + strings.Repeat("x", 3*peekBytes) + `"}` + "\n"
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a")+long)
+	infos, _ := f.discover()
+	if want := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC); !infos[0].Last.Equal(want) {
+		t.Errorf("last %v, want %v", infos[0].Last, want)
+	}
+}
+
+func TestIsID(t *testing.T) {
+	for id, want := range map[string]bool{
+		idA: true, "agent-1a2b": true, "big": true, "claude-2.1.19": true,
+		"": false, ".": false, "..": false, "a/b": false, `a\b`: false, "-x": false, "a b": false, "a\x00": false, "é": false, strings.Repeat("a", 201): false,
+	} {
+		if got := IsID(id); got != want {
+			t.Errorf("IsID(%q) = %v, want %v", id, got, want)
+		}
+	}
+	if runtime.GOOS == "windows" && IsID("NUL") {
+		t.Error("NUL is a device")
+	}
+}
+
+// TestCorpusProject reads a real project folder with an index that is behind.
+func TestCorpusProject(t *testing.T) {
+	corpus := os.Getenv("CTXKIT_CORPUS")
+	if corpus == "" {
+		t.Skip("CTXKIT_CORPUS is not set")
+	}
+	infos, warnings, err := Discover(filepath.Join(corpus, "project"))
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	count := map[Standing]int{}
+	for _, i := range infos {
+		count[i.Standing]++
+		if i.Created.IsZero() || i.Last.Before(i.Created) || i.Version == "" || i.Project == "" {
+			t.Errorf("%s: %+v", i.ID, i)
+		}
+	}
+	if len(infos) != 8 || count[Listed] != 3 || count[Unlisted] != 5 {
+		t.Errorf("%d sessions: %v", len(infos), count)
+	}
+}
