@@ -137,12 +137,14 @@ type Mark struct {
 	microcompactions      int
 	sum, raw              int64
 	reads, heard, prompts int
+	requests, abandoned   int
 }
 
 // Mark remembers this point.
 func (c *Client) Mark() Mark {
 	return Mark{c.leaf, len(c.items), c.lastTotal, c.tail, c.stats.Compactions, c.stats.Microcompacts, c.sum,
-		c.stats.RawTokens, len(c.reads), len(c.heard), c.stats.Prompts}
+		c.stats.RawTokens, len(c.reads), len(c.heard), c.stats.Prompts,
+		c.stats.Requests, c.stats.Abandoned}
 }
 
 // Rewind goes back to m: what was said since stays in the file as an abandoned
@@ -162,6 +164,7 @@ func (c *Client) Rewind(m Mark) bool {
 		c.heard = c.heard[:m.heard]
 	}
 	c.stats.Prompts = m.prompts
+	c.stats.Abandoned = m.abandoned + c.stats.Requests - m.requests
 	c.stats.Rewinds++
 	return true
 }

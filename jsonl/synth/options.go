@@ -46,7 +46,8 @@ type Options struct {
 	StartTime time.Time
 
 	// Window is the context window, in tokens. The client compacts at
-	// window-45,000 up to 2.1.20 and window-33,000 after. Default 200,000.
+	// window-45,000 up to 2.1.20 and window-33,000 after. At least
+	// Overhead + 80,000. Default 200,000.
 	Window int
 	// Overhead is the system prompt and the tools, in tokens: sent with every
 	// request, on no line. Default 18,800.
@@ -186,7 +187,7 @@ func (o *Options) check(v release) error {
 		min, max int
 	}{
 		{"requests", o.Requests, 1, 1 << 60},
-		{"window", o.Window, o.Overhead + 60000, 10_000_000},
+		{"window", o.Window, o.Overhead + 80000, 10_000_000},
 		{"overhead", o.Overhead, 0, 1_000_000},
 		{"requests per turn", o.RequestsPerTurn, 1, 10000},
 		{"result chars", o.ResultChars, 200, 60000},
@@ -217,6 +218,7 @@ type Stats struct {
 	Lines         int
 	Bytes         int64
 	Requests      int // API calls of the main conversation that were answered
+	Abandoned     int // those of them on branches that were taken back
 	Prompts       int // typed prompts on the live branch
 	ToolCalls     int
 	Rewinds       int

@@ -88,6 +88,64 @@ func checkChain(t *testing.T, v string, rs []record) {
 	}
 }
 
+// TestLiveBranch walks from the last line to the root: what Stats count stands
+// on that branch.
+func TestLiveBranch(t *testing.T) {
+	for _, v := range versions {
+		o := lively(v, 6)
+		o.Rewinds, o.ResultChars = 0.4, 900
+		data, stats := generate(t, o)
+		rs := parse(t, data)
+		at := map[string]int{}
+		leaf := -1
+		for i, r := range rs {
+			if r.UUID != "" && !r.IsSidechain && r.Type != "progress" {
+				at[r.UUID], leaf = i, i
+			} else if r.UUID != "" {
+				at[r.UUID] = i
+			}
+		}
+		requests, abandoned, prompts := map[string]bool{}, map[string]bool{}, 0
+		live := map[int]bool{}
+		for i := leaf; i >= 0; {
+			r := rs[i]
+			live[i] = true
+			switch {
+			case r.ParentUUID != nil:
+				i = at[*r.ParentUUID]
+			case r.LogicalParentUUID != "":
+				i = at[r.LogicalParentUUID]
+			case r.IsCompactSummary: // the form without a boundary: the line before
+				for i--; i >= 0 && (rs[i].UUID == "" || rs[i].IsSidechain); i-- {
+				}
+			default:
+				i = -1
+			}
+		}
+		for i, r := range rs {
+			switch {
+			case r.Message == nil || r.IsSidechain || r.IsMeta || r.IsCompactSummary || r.Message.Model == "<synthetic>":
+			case r.Type == "assistant" && live[i]:
+				requests[r.Message.ID] = true
+			case r.Type == "assistant":
+				abandoned[r.Message.ID] = true
+			case r.Message.Content.plain && live[i] && !strings.HasPrefix(r.Message.Content.text, "<"):
+				prompts++
+			}
+		}
+		for id := range requests { // a parallel call beside the branch
+			delete(abandoned, id)
+		}
+		if prompts != stats.Prompts || len(requests) != stats.Requests-stats.Abandoned || len(abandoned) != stats.Abandoned {
+			t.Errorf("%s: %d prompts, %d requests, %d abandoned; Stats %d, %d, %d", v, prompts, len(requests), len(abandoned),
+				stats.Prompts, stats.Requests-stats.Abandoned, stats.Abandoned)
+		}
+		if stats.Rewinds == 0 {
+			t.Errorf("%s: no rewinds", v)
+		}
+	}
+}
+
 func checkAnswers(t *testing.T, v string, rs []record) {
 	call, answered := map[string]int{}, map[string]bool{}
 	for i, r := range rs {

@@ -48,8 +48,10 @@ func TestSameOptionsSameBytes(t *testing.T) {
 	seen := map[string]string{}
 	for _, v := range versions {
 		for seed := uint64(1); seed <= 2; seed++ {
-			a, sa := generate(t, lively(v, seed))
-			b, sb := generate(t, lively(v, seed))
+			o := lively(v, seed)
+			o.ResultChars = 1500
+			a, sa := generate(t, o)
+			b, sb := generate(t, o)
 			if !bytes.Equal(a, b) || sa != sb {
 				t.Errorf("version %s, seed %d: two runs differ", v, seed)
 			}
@@ -64,7 +66,9 @@ func TestSameOptionsSameBytes(t *testing.T) {
 
 func TestStatsCountTheFile(t *testing.T) {
 	for _, v := range versions {
-		data, stats := generate(t, lively(v, 3))
+		o := lively(v, 3)
+		o.ResultChars = 1500
+		data, stats := generate(t, o)
 		if got := bytes.Count(data, []byte("\n")); got != stats.Lines {
 			t.Errorf("%s: %d lines, Stats.Lines %d", v, got, stats.Lines)
 		}
@@ -84,6 +88,28 @@ func TestBadOptions(t *testing.T) {
 	} {
 		if _, err := synth.Generate(io.Discard, o); err == nil {
 			t.Errorf("Generate(%+v): no error", o)
+		}
+	}
+}
+
+// TestExtremes drives every rate to its end, in small and in large.
+func TestExtremes(t *testing.T) {
+	for _, v := range []string{"1.0.53", "2.1.5", "2.1.19", "2.1.50", "2.1.97", "2.1.239"} {
+		for _, o := range []synth.Options{
+			{Requests: 1},
+			{Requests: 1, RequestsPerTurn: 1, Files: 4, ResultChars: 200},
+			{Requests: 12, ResultChars: 60000, Parallel: 1, Thinking: 1, Progress: 1, Attachments: 1, Metadata: 1},
+			{Requests: 30, Rewinds: 1, Interrupts: 1, Queued: 1, Pauses: 1, Commands: 1},
+			{Requests: 30, Subagents: 1, CJK: 1, ManualCompacts: 1},
+			{Requests: 30, Offloads: 1, Failures: 1},
+			{Requests: 30, APIErrors: 1, Lost: 1, Window: 110000, ResultChars: 9000},
+		} {
+			o.Version = v
+			data, stats := generate(t, o)
+			if stats.Requests < o.Requests {
+				t.Errorf("%s, %+v: %d requests", v, o, stats.Requests)
+			}
+			parse(t, data)
 		}
 	}
 }
