@@ -219,7 +219,7 @@ type Stats struct {
 	Bytes         int64
 	Requests      int // API calls of the main conversation that were answered
 	Abandoned     int // those of them on branches that were taken back
-	Prompts       int // typed prompts on the live branch
+	Prompts       int // typed prompts on the live branch that begin a turn (not those handed to a running one)
 	ToolCalls     int
 	Rewinds       int
 	Subagents     int
