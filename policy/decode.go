@@ -43,7 +43,8 @@ func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, e
 	d := &decoder{reg: reg, resolve: resolve}
 	p := d.policy(name, data)
 	if len(d.errs) > 0 {
-		return nil, d.errs.sorted()
+		sortByPlace(d.errs, func(e *Error) Position { return e.Position })
+		return nil, d.errs
 	}
 	return p, nil
 }
@@ -57,6 +58,9 @@ type decoder struct {
 }
 
 func (d *decoder) report(at *yaml.Node, msg, hint string) {
+	if at.Kind == yaml.AliasNode { // refused already, whatever it stands for
+		return
+	}
 	d.errs = append(d.errs, &Error{position(d.file, at), msg, hint})
 }
 

@@ -49,23 +49,23 @@ func (es Errors) Unwrap() []error {
 	return list
 }
 
-// sorted orders the errors by place; of several files the first named comes
+// sortByPlace orders a list by place; of several files the first named comes
 // first.
-func (es Errors) sorted() Errors {
+func sortByPlace[T any](list []T, place func(T) Position) {
 	rank := map[string]int{}
-	for _, e := range es {
-		if _, ok := rank[e.File]; !ok {
-			rank[e.File] = len(rank)
+	for _, x := range list {
+		if file := place(x).File; rank[file] == 0 {
+			rank[file] = len(rank) + 1
 		}
 	}
-	slices.SortStableFunc(es, func(a, b *Error) int {
+	slices.SortStableFunc(list, func(x, y T) int {
+		a, b := place(x), place(y)
 		return cmp.Or(
 			cmp.Compare(rank[a.File], rank[b.File]),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
 		)
 	})
-	return es
 }
 
 // quote shows a piece of the input: quoted, escaped, and no longer than a

@@ -2,28 +2,24 @@ package policy
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
 
-// Nearest orders names by how close they are to name, nearest first, and says
-// how many of them are close enough to be what was meant.
+// Nearest puts first those of names that are close enough to name to be what
+// was meant, nearest first, and says how many there are. The others follow in
+// the order given.
 func Nearest(name string, names []string) (ordered []string, near int) {
-	type scored struct {
-		name     string
-		distance int
+	limit := min(max(2, len(name)/3), len(name)-1)
+	far := map[string]int{}
+	for _, n := range names {
+		far[n] = min(distance(name, n), limit+1)
 	}
-	list := make([]scored, len(names))
-	for i, n := range names {
-		list[i] = scored{n, distance(name, n)}
-	}
-	slices.SortStableFunc(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
-	})
-	limit := max(2, len(name)/3)
-	for _, s := range list {
-		ordered = append(ordered, s.name)
-		if s.distance <= limit {
+	ordered = slices.Clone(names)
+	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
+	for _, n := range ordered {
+		if far[n] <= limit {
 			near++
 		}
 	}
@@ -58,7 +54,7 @@ func Suggest(name string, names []string) string {
 // from all.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
-		return 1000
+		return math.MaxInt
 	}
 	fold := strings.NewReplacer("-", "_", " ", "_")
 	x, y := []rune(fold.Replace(strings.ToLower(a))), []rune(fold.Replace(strings.ToLower(b)))

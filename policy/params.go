@@ -26,7 +26,7 @@ import (
 // none; a type that implements [Value], a pointer to or a slice of one.
 type Param struct {
 	Name    string
-	Type    string // for people: "whole number", "duration", "list of text" …
+	Type    string // for people: "a whole number", "a list of text" …
 	Doc     string
 	Unit    string
 	Min     string // "": no limit
@@ -69,8 +69,12 @@ type field struct {
 	v reflect.Value
 }
 
+// value is the parameter's value as YAML, on one line.
+func (f *field) value() string { return flow(encode(f.v, &f.Param)) }
+
 // fieldsOf lists the parameters of the struct ptr points to, in the order of
-// its fields; nil has none. The error says what is wrong with the struct.
+// its fields, without their Default; nil has none. The error says what is
+// wrong with the struct.
 func fieldsOf(ptr any) ([]field, error) {
 	if ptr == nil {
 		return nil, nil
@@ -117,7 +121,6 @@ func fieldsOf(ptr any) ([]field, error) {
 			return nil, fmt.Errorf("field %s is a %s: no parameter can be one", f.Name, f.Type)
 		}
 		p.Type = words
-		p.Default = flow(encode(v.Field(i), &p))
 		list = append(list, field{p, v.Field(i)})
 	}
 	return list, nil
@@ -132,15 +135,15 @@ func typeWords(t reflect.Type) (string, bool) {
 		return words, true
 	}
 	if t == durationType {
-		return "duration", true
+		return "a duration", true
 	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false", true
 	case reflect.Int:
-		return "whole number", true
+		return "a whole number", true
 	case reflect.Float64:
-		return "number", true
+		return "a number", true
 	case reflect.String:
 		return "text", true
 	case reflect.Pointer:
@@ -149,14 +152,14 @@ func typeWords(t reflect.Type) (string, bool) {
 		}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.String && !isValue(t.Elem()) {
-			return "list of text", true
+			return "a list of text", true
 		}
 		if isValue(t.Elem()) {
 			words, _ := typeWords(t.Elem())
-			return "list of " + words, true
+			return "a list of " + words, true
 		}
 	case reflect.Map:
-		return "map of names to whole numbers or none", t == mapType
+		return "a map of names to whole numbers or none", t == mapType
 	}
 	return "", false
 }
@@ -178,6 +181,7 @@ func paramsOf(ptr any) []Param {
 	list := make([]Param, len(fields))
 	for i, f := range fields {
 		list[i] = f.Param
+		list[i].Default = f.value()
 	}
 	return list
 }

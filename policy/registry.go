@@ -40,12 +40,15 @@ func NewRegistry(definitions []Definition) (Registry, error) {
 // checkDefaults makes sure that a parameter struct's defaults are what a file
 // may say, so that a policy with every default spelled out reads back.
 func checkDefaults(params any) error {
-	fields, err := fieldsOf(params)
+	if _, err := fieldsOf(params); err != nil {
+		return err
+	}
+	fields, err := fieldsOf(cloneParams(params))
 	if err != nil {
 		return err
 	}
 	for _, f := range fields {
-		if err := setText(f, f.Name, f.Default); err != nil {
+		if err := setText(f, f.Name, f.value()); err != nil {
 			return fmt.Errorf("its own default: %w", err)
 		}
 	}

@@ -101,7 +101,7 @@ func (p *Policy) Get(key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return flow(encode(f.v, &f.Param)), nil
+	return f.value(), nil
 }
 
 // Set changes one parameter: key is "stage.param" or "window.param", value

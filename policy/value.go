@@ -49,7 +49,8 @@ func decodeValue(v reflect.Value, n *yaml.Node, p *Param, key string, report fun
 		return
 	}
 	if n.Kind != yaml.ScalarNode || isNull(n) {
-		bad(n, kindName(n)+" is not a "+p.Type, example("give one, such as "+sample(t, p)))
+		words, _ := typeWords(t)
+		bad(n, kindName(n)+" where "+words+" belongs", example("give it, such as "+sample(v, p)))
 		return
 	}
 	switch {
@@ -77,7 +78,7 @@ func decodeValue(v reflect.Value, n *yaml.Node, p *Param, key string, report fun
 		}
 		i, ok := whole(n)
 		if !ok {
-			bad(n, quote(n.Value)+" is not a whole number", example("write digits, such as "+sample(t, p)))
+			bad(n, quote(n.Value)+" is not a whole number", example("write digits, such as "+sample(v, p)))
 			return
 		}
 		if hint := outside(p, float64(i), number); hint != "" {
@@ -88,7 +89,7 @@ func decodeValue(v reflect.Value, n *yaml.Node, p *Param, key string, report fun
 	case t.Kind() == reflect.Float64:
 		f, ok := decimal(n)
 		if !ok {
-			bad(n, quote(n.Value)+" is not a number", example("write digits, such as "+sample(t, p)))
+			bad(n, quote(n.Value)+" is not a number", example("write digits, such as "+sample(v, p)))
 			return
 		}
 		if hint := outside(p, f, number); hint != "" {
@@ -228,19 +229,20 @@ func outside(p *Param, f float64, parse func(string) float64) string {
 		return "give " + p.Min + " or more"
 	case most:
 		return "give " + p.Max + " or less"
-	case p.Type != "duration" && math.Abs(f) > limitN:
+	case p.Type != "a duration" && math.Abs(f) > limitN:
 		return fmt.Sprintf("give %d or less", limitN)
 	}
 	return ""
 }
 
-// sample is a value to show in a hint: the default, where it is one.
-func sample(t reflect.Type, p *Param) string {
+// sample is a value to show in a hint: the one there is, where it tells much.
+func sample(v reflect.Value, p *Param) string {
+	t, now := v.Type(), flow(encode(v, p))
 	switch {
 	case len(p.Enum) > 0:
 		return p.Enum[0]
-	case p.Default != "" && p.Default != p.None && p.Default != p.Zero && p.Default != `""` && p.Default != "''":
-		return p.Default
+	case now != "0" && now != p.None && now != p.Zero && now != "''":
+		return now
 	case t == durationType:
 		return "60m"
 	case t.Kind() == reflect.Bool:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -34,6 +35,10 @@ func (depthLimit) CheckAlias(_, _ int) error { return nil } // aliases are refus
 // read.
 func parse(file string, data []byte) (*yaml.Node, Errors) {
 	top := Position{File: file, Line: 1, Column: 1}
+	if i := invalid(data); i >= 0 {
+		at := place(file, data[:i])
+		return nil, Errors{{at, fmt.Sprintf("not text: byte 0x%02x", data[i]), "save the file as UTF-8 without control characters"}}
+	}
 	if len(data) > maxBytes {
 		return nil, Errors{{top, fmt.Sprintf("%d bytes are too long for a policy", len(data)), fmt.Sprintf("keep it under %d", maxBytes)}}
 	}
@@ -63,6 +68,24 @@ func parse(file string, data []byte) (*yaml.Node, Errors) {
 	}
 	check(file, root, &errs)
 	return root, errs
+}
+
+// invalid is the offset of the first byte that is not part of a text, or -1.
+func invalid(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 || r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// place is the position after text.
+func place(file string, text []byte) Position {
+	line := text[bytes.LastIndexByte(text, '\n')+1:]
+	return Position{file, bytes.Count(text, []byte{'\n'}) + 1, utf8.RuneCount(line) + 1}
 }
 
 func syntaxError(file string, err error) *Error {

@@ -1,0 +1,50 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzDecode feeds rubbish to the decoder: it never panics, ends, gives every
+// error a place in the file, and what it accepts survives being written out.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		"", "stages: []\n", "recorded: true\n", "extends: base\nset: {kinds.count: 3}\n",
+		"name: a\nabout: b\nsource: c\ndate: 2026-01-25\ntruth: oracle\nwindow: {context: 1_000, pct_override: 80x}\nstages: [bare]\n",
+		"stages:\n  - kinds:\n      switch: false\n      count: 9\n      free: -7\n      auto: auto\n      share: .5\n      style: chars\n      note: \"a\\nb\"\n      gap: 1h30m\n",
+		"stages:\n  - kinds: {tools: [a, b], modes: c, per_tool: {Read: none, Bash: 3}, limit: none, turns: all}\n",
+		"stages:\n  - kinds: {summary: [recorded, outline, fixed: 3], when: {type: tool_uses, value: 3}, least: {input_tokens: 4}}\n",
+		"a: &a [*a, *a]\nb: *a\n<<: *a\n", "? [a, b]\n: c\n", "stages: !!set {a, b}\n", "--- \n...\n--- 1\n", "stages: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[]\n",
+		"stages: [picky: {low: 5}]\n", "%YAML 1.1\n---\nstages: []\n", "\ufeffstages: []\r\nname: x\r\n", "name: |+\n  a\n\n\nstages: []\n",
+	} {
+		f.Add([]byte(s))
+	}
+	reg := testRegistry(f)
+	resolve := library(map[string]string{"base": "stages: [kinds, bare]\n", "self": "extends: self\n", "bad": "stages: 3\n"})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Decode("p.yaml", data, reg, resolve)
+		if err != nil {
+			checkErrors(t, data, err)
+			return
+		}
+		checkRoundTrip(t, reg, p)
+		Lint(p)
+	})
+}
+
+func checkErrors(t *testing.T, data []byte, err error) {
+	t.Helper()
+	lines := strings.Count(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(string(data)), "\n") + 1
+	list, ok := err.(Errors)
+	if !ok || len(list) == 0 {
+		t.Fatalf("a %T without errors", err)
+	}
+	for _, e := range list {
+		if e.Line < 1 || e.Column < 1 || e.Msg == "" || e.File == "p.yaml" && e.Line > lines+1 {
+			t.Fatalf("no place for %v in %d lines", e, lines)
+		}
+		if strings.ContainsAny(e.Error(), "\n\x1b") {
+			t.Fatalf("control characters in %q", e.Error())
+		}
+	}
+}

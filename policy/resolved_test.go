@@ -1,0 +1,273 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeDefaults(t *testing.T) {
+	p := mustDecode(t, "dir/mine.yaml", "stages: [kinds, bare]\n", nil)
+	if p.Name != "mine" || p.File != "dir/mine.yaml" || p.Window != DefaultWindow() {
+		t.Errorf("got name %q, file %q, window %+v", p.Name, p.File, p.Window)
+	}
+	if diff := cmp.Diff(defineKinds().Params, p.Stages[0].Params); diff != "" {
+		t.Error(diff)
+	}
+	if p.Stages[1].Params != nil || p.Stages[1].Definition.Name != "bare" {
+		t.Errorf("bare stage: %+v", p.Stages[1])
+	}
+	if b := mustDecode(t, "builtin", "stages: []\n", nil); b.Name != "builtin" || b.File != "" {
+		t.Errorf("built-in: name %q, file %q", b.Name, b.File)
+	}
+}
+
+func TestDecodeValues(t *testing.T) {
+	p := mustDecode(t, "p.yaml", `
+name: all of them
+about: 'sets every parameter'
+source: these tests
+date: 2026-01-25
+truth: oracle
+window: {context: 1_000_000, pct_override: 80, auto_compact: false, tail: after_first}
+stages:
+  - kinds:
+      switch: false
+      count: 9
+      free: -7
+      auto: 12
+      share: 1
+      style: chars
+      note: 2.50
+      gap: 1h30m
+      tools: mcp__*
+      modes: [c, a]
+      per_tool: {Read: 5, Grep: none, Bash: ~}
+      limit: 0
+      turns: 2
+      summary: outline
+      when: {type: tool_uses, value: 50}
+      least: {input_tokens: 5000}
+`, nil)
+	zero, two := 0, 2
+	want := &kinds{
+		Switch: false, Count: 9, Free: -7, Auto: 12, Share: 1, Style: "chars", Note: "2.50",
+		Gap: 90 * time.Minute, Tools: []string{"mcp__*"}, Modes: []string{"c", "a"},
+		PerTool: map[string]int{"Read": 5, "Grep": -1, "Bash": -1}, Limit: &zero, Turns: &two,
+		Summary: SummaryChoices{{Kind: SummaryOutline}}, When: Trigger{TriggerToolUses, 50},
+		Least: &Trigger{TriggerInputTokens, 5000},
+	}
+	if diff := cmp.Diff(want, p.Stages[0].Params); diff != "" {
+		t.Error(diff)
+	}
+	w := DefaultWindow()
+	w.Context, w.PctOverride, w.AutoCompact, w.Tail = 1000000, "80", false, "after_first"
+	if diff := cmp.Diff(w, p.Window); diff != "" {
+		t.Error(diff)
+	}
+	if got := []string{p.Name, p.About, p.Source, p.Date, string(p.Truth)}; !cmp.Equal(got, []string{"all of them", "sets every parameter", "these tests", "2026-01-25", "oracle"}) {
+		t.Errorf("got %q", got)
+	}
+	words := mustDecode(t, "p.yaml", "stages: [kinds: {auto: auto, limit: ~, turns: all, least: none, tools: [], per_tool: {}, note: '', summary: {fixed: 3}}]\n", nil)
+	k := words.Stages[0].Params.(*kinds)
+	if k.Auto != 0 || k.Limit != nil || k.Turns != nil || k.Least != nil || len(k.Tools) != 0 || len(k.PerTool) != 0 || k.Note != "" || k.Summary[0].Tokens != 3 {
+		t.Errorf("got %+v", k)
+	}
+}
+
+func TestExtends(t *testing.T) {
+	resolve := library(map[string]string{
+		"base":             "about: the base\nsource: tests\ndate: 2026-01-02\ntruth: recorded\nwindow: {buffer: 1, overhead: 5}\nstages: [bare, kinds: {count: 4}]\nset: {kinds.free: 7}\n",
+		"dir/mid.yaml":     "extends: base\nwindow: {buffer: 2}\nset: {kinds.count: 5}\n",
+		"dir/sub/up.yaml":  "extends: ../mid.yaml\n",
+		"./here":           "stages: []\n",
+		"dir/stages.yaml":  "extends: mid.yaml\nstages: [kinds]\n",
+		"dir/refused.yaml": "extends: base\nstages: [kinds: {count: 0}]\n",
+	})
+	load := func(name, text string) *Policy { return mustDecode(t, name, text, resolve) }
+
+	p := load("dir/p.yaml", "extends: mid.yaml\nwindow: {context: 9}\nset: {kinds.style: chars, window.overhead: 6}\n")
+	k := p.Stages[1].Params.(*kinds)
+	if p.Name != "p" || p.About != "the base" || p.Date != "2026-01-02" || p.Truth != TruthRecorded {
+		t.Errorf("got %q, %q, %q, %q", p.Name, p.About, p.Date, p.Truth)
+	}
+	if p.Window.Context != 9 || p.Window.Buffer != 2 || p.Window.Overhead != 6 {
+		t.Errorf("window %+v", p.Window)
+	}
+	if len(p.Stages) != 2 || k.Count != 5 || k.Free != 7 || k.Style != "chars" {
+		t.Errorf("kinds %+v", k)
+	}
+	for key, want := range map[string]string{
+		"window.context": "dir/p.yaml:2:19", "window.buffer": "dir/mid.yaml:2:18", "window.tail": "",
+		"kinds": "base:6:16", "kinds.count": "dir/mid.yaml:3:20", "kinds.gap": "base:6:16", "kinds.style": "dir/p.yaml:3:20",
+	} {
+		if got := p.Position(key).String(); got != want {
+			t.Errorf("%s: at %q, want %q", key, got, want)
+		}
+	}
+
+	p = load("dir/sub/p.yaml", "extends: up.yaml\n")
+	if p.Stages[1].Params.(*kinds).Count != 5 {
+		t.Error("a file two folders up was not found")
+	}
+	// A list of stages replaces the other's, parameters and all.
+	p = load("dir/p.yaml", "extends: stages.yaml\n")
+	if k := p.Stages[0].Params.(*kinds); len(p.Stages) != 1 || k.Count != 3 || k.Free != 0 {
+		t.Errorf("stages %+v", p.Stages)
+	}
+	if at := p.Position("kinds.count").String(); at != "dir/stages.yaml:2:10" {
+		t.Errorf("position %s", at)
+	}
+}
+
+func TestSet(t *testing.T) {
+	p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare]\n", nil)
+	for _, kv := range [][3]string{
+		{"kinds.count", "5", "5"},
+		{"kinds.tools", "[Read, Grep]", "[Read, Grep]"},
+		{"kinds.tools", "Read", "[Read]"},
+		{"kinds.per_tool", "{Read: none, Bash: 3}", "{Bash: 3, Read: none}"},
+		{"kinds.limit", "", "none"},
+		{"kinds.limit", "7", "7"},
+		{"kinds.note", "", "''"},
+		{"kinds.note", "true story", "true story"},
+		{"kinds.gap", "1h", "1h"},
+		{"kinds.summary", "[outline, fixed: 9]", "[outline, {fixed: 9}]"},
+		{"kinds.when", "tool_uses: 3", "{tool_uses: 3}"},
+		{"kinds.auto", "auto", "auto"},
+		{"window.buffer", "0", "0"},
+		{"window.pct_override", "80x", "80x"},
+		{"window.pct_override", "", "''"},
+		{"picky.high", "9", "9"},
+		{"picky.low", "9", "9"},
+	} {
+		if err := p.Set(kv[0], kv[1]); err != nil {
+			t.Errorf("%s=%s: %v", kv[0], kv[1], err)
+		} else if got, err := p.Get(kv[0]); err != nil || got != kv[2] {
+			t.Errorf("%s=%s: got %q, %v, want %q", kv[0], kv[1], got, err, kv[2])
+		}
+	}
+
+	before := string(Marshal(p))
+	for _, kv := range [][3]string{
+		{"count", "5", `"count" names no parameter: did you mean kinds.count? the others are `},
+		{"kinds", "5", `"kinds" names no parameter: write kinds.NAME: use one of switch, count, `},
+		{"bare", "5", `"bare" names no parameter: write bare.NAME: leave it out`},
+		{"kind.count", "5", `the policy has no stage "kind": did you mean kinds? the others are window, picky, bare`},
+		{"autocompact.enabled", "false", `the policy has no stage "autocompact": use one of window, kinds, picky, bare`},
+		{"kinds.cont", "5", `kinds: unknown parameter "cont": did you mean count? the others are switch, free, `},
+		{"window.contxt", "5", `window: unknown parameter "contxt": did you mean context? the others are output_reserve, `},
+		{"kinds.count", "5000", "kinds.count: 5000 is out of range: give 1 to 9"},
+		{"kinds.count", "", "kinds.count: empty where a whole number belongs: give it, such as 5"},
+		{"kinds.count", "[", `kinds.count: "[" cannot be read (not YAML: did not find expected node content while parsing a flow node): give one value, as YAML`},
+		{"kinds.count", "5\n---\n6", `kinds.count: "5\n---\n6" cannot be read (a second document begins here): give one value, as YAML`},
+		{"kinds.tools", "[&a A, *a]", `kinds.tools: "[&a A, *a]" cannot be read (anchors are not allowed): give one value, as YAML`},
+		{"window.pct_override", "0", `window.pct_override: "0" is no percentage: give a number over 0 and up to 100, or "" for none`},
+		{"picky.high", "1", "picky: low 9 is over high 1: swap them"},
+	} {
+		err := p.Set(kv[0], kv[1])
+		if err == nil || !strings.HasPrefix(err.Error(), kv[2]) {
+			t.Errorf("%s=%s: got %v, want %s", kv[0], kv[1], err, kv[2])
+		}
+	}
+	if diff := cmp.Diff(before, string(Marshal(p))); diff != "" {
+		t.Errorf("a refused value changed the policy:\n%s", diff)
+	}
+	if _, err := p.Get("kinds.cuont"); err == nil {
+		t.Error("Get of an unknown key gave no error")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	p := mustDecode(t, "p.yaml", "stages: [bare, picky]\n", nil)
+	keys := p.Keys()
+	if want := []string{"picky.low", "picky.high"}; !cmp.Equal(want, keys[len(WindowParameters()):]) || keys[0] != "window.context" {
+		t.Errorf("got %q", keys)
+	}
+}
+
+// A copy shares nothing with the policy, nor a policy with the registry.
+func TestCloneSharesNothing(t *testing.T) {
+	reg := testRegistry(t)
+	p, err := Decode("p.yaml", []byte("stages: [kinds: {limit: 3, least: {tool_uses: 2}}]\n"), reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(Marshal(p))
+	c := p.Clone()
+	k := c.Stages[0].Params.(*kinds)
+	k.Tools[0], k.PerTool["Grep"], *k.Limit, k.Least.Value, k.Summary[0].Kind = "X", 1, 9, 9, SummaryOutline
+	c.Window.Buffer = 1
+	c.at["kinds"] = Position{}
+	if diff := cmp.Diff(before, string(Marshal(p))); diff != "" {
+		t.Errorf("the copy's change reached the policy:\n%s", diff)
+	}
+	if p.Position("kinds").Line != 1 {
+		t.Error("the copy's change reached the positions")
+	}
+	p.Stages[0].Params.(*kinds).Tools[0] = "Y"
+	d, _ := reg.Lookup("kinds")
+	if diff := cmp.Diff(defineKinds().Params, d.Params); diff != "" {
+		t.Errorf("a policy's change reached the registry:\n%s", diff)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a := mustDecode(t, "a.yaml", "about: x\nstages: [kinds, bare]\n", nil)
+	b := mustDecode(t, "b.yaml", "about: x\ntruth: oracle\nwindow: {buffer: 1}\nstages: [picky, kinds: {tools: [], gap: 90s}]\n", nil)
+	want := []Change{
+		{"name", "a", "b"},
+		{"truth", "", "oracle"},
+		{"stages", "[kinds, bare]", "[picky, kinds]"},
+		{"window.buffer", "13000", "1"},
+		{"kinds.gap", "1h", "1m30s"},
+		{"kinds.tools", "[Read, Bash]", "[]"},
+		{"picky.low", "", "1"},
+		{"picky.high", "", "2"},
+	}
+	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
+		t.Error(diff)
+	}
+	if changes := Diff(a, a.Clone()); len(changes) > 0 {
+		t.Errorf("a policy differs from itself: %v", changes)
+	}
+}
+
+func TestMarshal(t *testing.T) {
+	p := mustDecode(t, "p.yaml", "date: 2026-01-25\nabout: \"two\\nlines: yes\"\nstages: [bare, kinds: {note: '123', style: chars}]\n", nil)
+	want := `name: p
+about: "two\nlines: yes"
+date: 2026-01-25
+window:
+  context: 0
+`
+	got := string(Marshal(p))
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s", got)
+	}
+	want = `stages:
+  - bare
+  - kinds:
+      switch: true
+      count: 3
+      free: 0
+      auto: auto
+      share: 0.5
+      style: chars
+      note: '123'
+      gap: 1h
+      tools: [Read, Bash]
+      modes: []
+      per_tool: {Grep: 20000, Read: none}
+      limit: none
+      turns: all
+      summary: [recorded, {fixed: 5000}]
+      when: {input_tokens: 100000}
+      least: none
+`
+	if _, stages, _ := strings.Cut(got, "stages:"); "stages:"+stages != want {
+		t.Error(cmp.Diff(want, "stages:"+stages))
+	}
+}

@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+)
+
+// The schema takes what Decode takes and refuses what Decode refuses, as far
+// as a schema can tell.
+func TestSchema(t *testing.T) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testRegistry(t))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("policy.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		text string
+		ok   bool
+	}{
+		{"stages: []", true},
+		{"recorded: true", true},
+		{"extends: base\nset: {kinds.count: 3, window.buffer: 4}", true},
+		{"stages: [bare, kinds, picky: {low: 1}]", true},
+		{"stages: [kinds: ]", true},
+		{"stages: [kinds: {auto: auto, limit: none, turns: all, least: none, per_tool: {Read: none, Bash: 3}, gap: 1h30m}]", true},
+		{"stages: [kinds: {summary: outline, tools: Read, when: {type: tool_uses, value: 3}}]", true},
+		{"stages: [kinds: {summary: [recorded, fixed: 3], limit: ~, share: 1, note: 3}]", true},
+		{"window: {tail: after_first}\nstages: []", true},
+		{"name: a", false},
+		{"stage: []\nstages: []", false},
+		{"stages: [nothing]", false},
+		{"stages: [kinds: {cuont: 3}]", false},
+		{"stages: [kinds: {count: 0}]", false},
+		{"stages: [kinds: {count: 10}]", false},
+		{"stages: [kinds: {count: 1.5}]", false},
+		{"stages: [kinds: {count: lots}]", false},
+		{"stages: [kinds: {free: 2000000000}]", false},
+		{"stages: [kinds: {auto: none}]", false},
+		{"stages: [kinds: {turns: none}]", false},
+		{"stages: [kinds: {gap: '60'}]", false},
+		{"stages: [kinds: {style: short}]", false},
+		{"stages: [kinds: {switch: 1}]", false},
+		{"stages: [kinds: {summary: model}]", false},
+		{"stages: [kinds: {summary: [recorded, recorded]}]", false},
+		{"stages: [kinds: {when: {bytes: 3}}]", false},
+		{"stages: [kinds: {per_tool: {Read: -1}}]", false},
+		{"stages: [kinds: {count: 1}, bare: ]\nset: {a: 3}", false},
+		{"stages: [{kinds: , bare: }]", false},
+		{"window: {bufer: 1}\nstages: []", false},
+		{"truth: sure\nstages: []", false},
+	}
+	for _, tt := range tests {
+		var v any
+		if err := yaml.Load([]byte(tt.text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != tt.ok {
+			t.Errorf("%s\ngot %v", tt.text, err)
+		}
+		_, err := Decode("p.yaml", []byte(tt.text), testRegistry(t), library(map[string]string{"base": "stages: [kinds]"}))
+		if (err == nil) != tt.ok {
+			t.Errorf("%s\nDecode and the test disagree: %v", tt.text, err)
+		}
+	}
+	if p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare]", nil); true {
+		var v any
+		if err := yaml.Load(Marshal(p), &v); err != nil {
+			t.Fatal(err)
+		}
+		delete(v.(map[string]any), "date")
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("what Marshal writes: %v", err)
+		}
+	}
+	if _, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(Registry{}))); err != nil {
+		t.Errorf("schema of no stages: %v", err)
+	}
+}
