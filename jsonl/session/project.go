@@ -282,3 +282,65 @@ func (d *discovery) beside(root *os.Root, info *Info, dir string) {
 		info.Subagents = append(info.Subagents, a)
 	}
 }
+
+// Subagents lists the subagents' transcripts beside a session file, in order
+// of their names.
+func Subagents(path string) ([]Subagent, []Warning, error) {
+	id, ok := SessionID(filepath.Base(path))
+	if !ok || !IsID(id) {
+		return nil, nil, nil
+	}
+	dir := filepath.Dir(path)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	d, info := &discovery{}, Info{ID: id}
+	d.beside(root, &info, dir)
+	return info.Subagents, d.warnings, nil
+}
+
+// Find lists the files of the sessions in dir, a project folder or a folder
+// of such, whose id is or begins with id. It reads names only.
+func Find(dir, id string) (paths []string, exact bool, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, false, err
+	}
+	var begins []string
+	look := func(root *os.Root, dir string, entries []fs.DirEntry) {
+		for _, e := range entries {
+			name, ok := SessionID(e.Name())
+			if !ok || !IsID(name) || !strings.HasPrefix(name, id) {
+				continue
+			}
+			if st, err := root.Stat(e.Name()); err != nil || !st.Mode().IsRegular() {
+				continue
+			}
+			if name == id {
+				paths = append(paths, filepath.Join(dir, e.Name()))
+			} else {
+				begins = append(begins, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	look(root, dir, entries)
+	for _, e := range entries {
+		if sub, err := root.OpenRoot(e.Name()); err == nil {
+			if below, err := fs.ReadDir(sub.FS(), "."); err == nil {
+				look(sub, filepath.Join(dir, e.Name()), below)
+			}
+			sub.Close()
+		}
+	}
+	if len(paths) > 0 {
+		return paths, true, nil
+	}
+	return begins, false, nil
+}

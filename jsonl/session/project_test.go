@@ -291,3 +291,49 @@ func TestCorpusProject(t *testing.T) {
 		t.Errorf("%d sessions: %v", len(infos), count)
 	}
 }
+
+func TestFind(t *testing.T) {
+	f := newFolder(t)
+	f.write("-home-dev-a/"+idA+".jsonl", "")
+	f.write("-home-dev-b/"+idB+".jsonl.gz", "")
+	f.write("-home-dev-b/"+idB+"-again.jsonl", "")
+	f.write("-home-dev-b/sub/deep/"+idC+".jsonl", "")
+	outside := newFolder(t)
+	f.link(outside.write("x.jsonl", ""), "-home-dev-a/"+idC+".jsonl")
+	for _, c := range []struct {
+		id    string
+		want  string
+		exact bool
+	}{
+		{idA, "-home-dev-a/" + idA + ".jsonl", true},
+		{idB, "-home-dev-b/" + idB + ".jsonl.gz", true},
+		{"bbbb", "-home-dev-b/" + idB + "-again.jsonl -home-dev-b/" + idB + ".jsonl.gz", false},
+		{idC, "", false},
+		{"../x", "", false},
+	} {
+		paths, exact, err := Find(f.dir, c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range paths {
+			rel, _ := filepath.Rel(f.dir, paths[i])
+			paths[i] = filepath.ToSlash(rel)
+		}
+		if got := strings.Join(paths, " "); got != c.want || exact != c.exact {
+			t.Errorf("Find(%q) = %q, %v; want %q, %v", c.id, got, exact, c.want, c.exact)
+		}
+	}
+}
+
+func TestSubagentsBeside(t *testing.T) {
+	f := newFolder(t)
+	path := f.write(idA+".jsonl", "")
+	f.write(idA+"/subagents/agent-1.jsonl", "")
+	agents, warnings, err := Subagents(path)
+	if err != nil || len(warnings) > 0 || len(agents) != 1 || agents[0].ID != "1" {
+		t.Errorf("got %+v, %v, %v", agents, warnings, err)
+	}
+	if agents, _, err := Subagents(filepath.Join(f.dir, "no-session.txt")); err != nil || agents != nil {
+		t.Errorf("got %+v, %v", agents, err)
+	}
+}
