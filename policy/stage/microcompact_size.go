@@ -171,15 +171,15 @@ func (s *microcompactSize) follow(v *policy.View) {
 		s.ids = append(s.ids, sized{r, resultEstimate(v, r.Target)})
 	}
 	s.seen = len(results)
-	inCallOrder(v, s.ids[from:])
+	inCallOrder(v, s.ids[from:], func(r sized) string { return r.ID })
 }
 
 // inCallOrder sorts results that joined together by where their tool_uses
 // stand: the client lists the calls, not the answers.
-func inCallOrder(v *policy.View, ids []sized) {
-	sort.SliceStable(ids, func(i, j int) bool {
-		mi, bi, _ := v.Conversation().ToolUse(ids[i].ID)
-		mj, bj, _ := v.Conversation().ToolUse(ids[j].ID)
+func inCallOrder[T any](v *policy.View, list []T, id func(T) string) {
+	sort.SliceStable(list, func(i, j int) bool {
+		mi, bi, _ := v.Conversation().ToolUse(id(list[i]))
+		mj, bj, _ := v.Conversation().ToolUse(id(list[j]))
 		if mi != mj {
 			return mi < mj
 		}
