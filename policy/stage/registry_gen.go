@@ -8,8 +8,15 @@ import "github.com/ctxkit/ctxkit/policy"
 func All() []policy.Definition {
 	return []policy.Definition{
 		defineAutocompact(),
+		defineClearThinking(),
+		defineClearToolUses(),
+		defineCompactAPI(),
 		defineMicrocompactSize(),
+		defineMicrocompactTime(),
 		defineOpencodeCompaction(),
 		defineOpencodePrune(),
+		defineThreeLayerAuto(),
+		defineThreeLayerMicro(),
+		defineToolResultBudget(),
 	}
 }

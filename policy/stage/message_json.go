@@ -1,0 +1,122 @@
+package stage
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// jsonLength is the length of JSON.stringify of the messages in view, in
+// UTF-16 units. It is kept up to date by what joined and what was changed.
+type jsonLength struct {
+	items map[policy.ItemID]int
+	sum   int
+	epoch int
+	seen  int // of the items that ever joined
+	edits int // of the view
+}
+
+// total is the length of the whole list, brackets and commas included.
+func (l *jsonLength) total() int {
+	if len(l.items) == 0 {
+		return len("[]")
+	}
+	return l.sum + len(l.items) + 1
+}
+
+func (l *jsonLength) follow(v *policy.View) {
+	edits := v.Edits()
+	anew := l.items == nil || v.Epoch() != l.epoch
+	for i := l.edits; i < len(edits); i++ {
+		switch e := &edits[i]; e.Kind {
+		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
+			anew = true
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
+			if _, ok := l.items[e.Target.Item]; ok && !anew {
+				l.put(v, e.Target.Item)
+			}
+		}
+	}
+	if anew {
+		l.items, l.sum, l.epoch = map[policy.ItemID]int{}, 0, v.Epoch()
+		for id := range v.Items {
+			l.put(v, id)
+		}
+	} else {
+		for _, id := range v.Arrived()[l.seen:] {
+			l.put(v, id)
+		}
+	}
+	l.edits, l.seen = len(edits), len(v.Arrived())
+}
+
+func (l *jsonLength) put(v *policy.View, id policy.ItemID) {
+	n := wholeMessageJSON(v, id)
+	l.sum += n - l.items[id]
+	l.items[id] = n
+}
+
+// wholeMessageJSON is the length of one message: {"role":…,"content":…}.
+func wholeMessageJSON(v *policy.View, id policy.ItemID) int {
+	n := len(`{"role":"","content":}`) + len(v.Role(id).String())
+	blocks := v.Blocks(id)
+	tag := v.Tag(id)
+	if raw := v.Message(id); raw != nil && blocks == 1 && tag == nil && raw.Blocks[0].Kind == jsonl.KindText && raw.Blocks[0].IsString {
+		return n + v.Length(policy.Target{Item: id}).JSON
+	}
+	if v.Message(id) == nil && blocks == 1 && tag == nil {
+		return n + contentJSON(v.Replacement(policy.Target{Item: id}))
+	}
+	n += len("[]") + max(blocks-1, 0)
+	for b := range blocks {
+		n += blockJSON(v, policy.Target{Item: id, Block: b})
+	}
+	if tag != nil {
+		n += len(`,{"type":"text","text":}`) + contentJSON(tag)
+	}
+	return n
+}
+
+// contentJSON is the length of a text a policy put in, as a JSON string; one
+// that is only a number of tokens counts four characters each.
+func contentJSON(c *policy.Content) int {
+	if c.Tokens > 0 {
+		return 4*c.Tokens + len(`""`)
+	}
+	return c.Length.JSON
+}
+
+// blockJSON is the length of one block. What is recorded as a string by
+// somebody else's hand (an attachment) counts as a text block.
+func blockJSON(v *policy.View, t policy.Target) int {
+	raw := v.Raw(t)
+	c := v.Replacement(t)
+	if raw == nil {
+		return len(`{"type":"text","text":}`) + contentJSON(c)
+	}
+	text := raw.Text.JSON
+	if c != nil {
+		text = contentJSON(c)
+	}
+	switch raw.Kind {
+	case jsonl.KindToolResult:
+		n := len(`{"type":"tool_result","tool_use_id":"","content":}`) + len(raw.ID)
+		if raw.IsError {
+			n += len(`,"is_error":true`)
+		}
+		if c == nil && !raw.IsString {
+			return n + raw.JSON.UTF16
+		}
+		return n + text
+	case jsonl.KindToolUse, jsonl.KindServerToolUse:
+		n := len(`{"type":"","id":"","name":"","input":}`) + len(raw.Type) + len(raw.ID) + len(raw.Name)
+		if c != nil {
+			return n + c.Length.UTF16
+		}
+		return n + raw.JSON.UTF16
+	case jsonl.KindThinking:
+		return len(`{"type":"thinking","thinking":,"signature":""}`) + text + raw.Signature
+	case jsonl.KindText, jsonl.KindAttachment:
+		return len(`{"type":"text","text":}`) + text
+	}
+	return max(raw.JSON.UTF16, raw.Span.Len)
+}
