@@ -1,0 +1,183 @@
+package preset_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+func registry(t *testing.T) policy.Registry {
+	t.Helper()
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg
+}
+
+// Every built-in policy reads, says where it comes from, has nothing odd in
+// it, fits the schema and survives being written out.
+func TestPresets(t *testing.T) {
+	reg := registry(t)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policy.Schema(reg)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("policy.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	date := regexp.MustCompile(`(?m)^date: .*\n`) // a timestamp in YAML, which JSON has not
+	for _, name := range preset.Names() {
+		t.Run(name, func(t *testing.T) {
+			p, err := preset.Load(name, reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Name != name || p.File != "" || p.About == "" || p.Source == "" || p.Date == "" {
+				t.Errorf("name %q, file %q, about %q, source %q, date %q", p.Name, p.File, p.About, p.Source, p.Date)
+			}
+			for _, f := range policy.Lint(p) {
+				t.Error(f)
+			}
+			written := policy.Marshal(p)
+			again, err := policy.Decode(name, written, reg, nil)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, written)
+			}
+			if changes := policy.Diff(p, again); len(changes) > 0 {
+				t.Errorf("reads back with changes %v", changes)
+			}
+			text, err := preset.Read(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range [][]byte{text, written} {
+				var v any
+				if err := yaml.Load(date.ReplaceAll(text, nil), &v); err != nil {
+					t.Fatal(err)
+				}
+				if err := schema.Validate(v); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestAliases(t *testing.T) {
+	aliases := preset.Aliases()
+	if len(aliases) == 0 {
+		t.Fatal("no aliases")
+	}
+	names := map[string]bool{}
+	for _, n := range preset.Names() {
+		names[n] = true
+	}
+	for alias, name := range aliases {
+		if names[alias] || !names[name] {
+			t.Errorf("alias %s of %s: the one must not be a policy, the other must", alias, name)
+		}
+	}
+	p, err := preset.Load("opencode", registry(t))
+	if err != nil || p.Name != "opencode-1.1.36" {
+		t.Errorf("opencode: got %v, %v", p, err)
+	}
+}
+
+// The figures of 2-policies.md, section 2.1, for a window of 200,000.
+func TestThresholds(t *testing.T) {
+	for name, want := range map[string]policy.Thresholds{
+		"claude-code-2.1.19": {Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 197000, On: true},
+		"claude-code-2.1":    {Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true},
+	} {
+		p, err := preset.Load(name, registry(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Window.Resolve(200000, 64000); got != want {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	for name, want := range map[string]string{
+		"opencod":   `unknown policy "opencod": did you mean opencode`,
+		"claude":    `unknown policy "claude": did you mean `,
+		"recordet":  `unknown policy "recordet": did you mean recorded? `,
+		"":          `unknown policy "": use one of `,
+		"aliases":   `unknown policy "aliases": `,
+		"./no.yaml": "reading policy ./no.yaml: no such file or directory: check the path",
+		"no.yml":    "reading policy no.yml: no such file or directory: check the path",
+	} {
+		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+	if _, err := preset.Load(t.TempDir()+"/", registry(t)); err == nil {
+		t.Error("a folder was read as a policy")
+	}
+}
+
+// A file extends a built-in policy, by alias, and other files by their place.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("base.yaml", "extends: opencode\nset: {opencode_prune.protect: 1}\n")
+	path := write("sub/mine.yaml", "extends: ../base.yaml\nset: {opencode_prune.minimum: 2}\n")
+	p, err := preset.Load(path, registry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"opencode_prune.protect": "1", "opencode_prune.minimum": "2", "opencode_prune.turns": "2"} {
+		if got, err := p.Get(key); err != nil || got != want {
+			t.Errorf("%s: got %s, %v", key, got, err)
+		}
+	}
+	if p.Name != "mine" || p.File != path {
+		t.Errorf("name %q, file %q", p.Name, p.File)
+	}
+	if at := p.Position("opencode_prune").File; at != "opencode-1.1.36" {
+		t.Errorf("the stage is said to stand in %q", at)
+	}
+
+	a, b := write("a.yaml", "extends: b.yaml\n"), write("b.yaml", "extends: a.yaml\n")
+	want := b + ":1:10: extends: " + a + " extends itself (" + a + " -> " + b + " -> " + a + "): break the circle"
+	if _, err := preset.Load(a, registry(t)); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	lost := write("lost.yaml", "extends: nowhere.yaml\n")
+	want = lost + ":1:10: extends: reading policy " + filepath.Join(dir, "nowhere.yaml") + ": no such file"
+	if _, err := preset.Load(lost, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	large := write("large.yaml", strings.Repeat("# nothing here\n", 100000))
+	if _, err := preset.Load(large, registry(t)); err == nil || !strings.Contains(err.Error(), "too long for a policy") {
+		t.Errorf("got %.100s", err)
+	}
+}

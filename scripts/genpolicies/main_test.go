@@ -1,0 +1,83 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated files")
+
+func TestDocsAreCurrent(t *testing.T) {
+	dir := filepath.Join("..", "..", "docs")
+	files, err := generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		path := filepath.Join(dir, name)
+		got, err := os.ReadFile(path)
+		if err != nil && !*update {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is stale: run go test ./scripts/genpolicies -update\n%s", path, diff)
+		}
+	}
+	if *update {
+		if err := write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every stage says what it is, where it comes from, and shows it.
+func TestStagesAreDocumented(t *testing.T) {
+	for _, d := range stage.All() {
+		if d.Source == "" || d.Truth == "" || d.Example == "" {
+			t.Errorf("stage %s: give it a source, a truth and an example", d.Name)
+		}
+		if !strings.HasSuffix(d.Summary, ".") {
+			t.Errorf("stage %s: the summary is no sentence: %q", d.Name, d.Summary)
+		}
+		for _, p := range d.Parameters() {
+			if strings.HasSuffix(p.Doc, ".") {
+				t.Errorf("stage %s: the doc of %s ends with a stop: leave it out, its type follows", d.Name, p.Name)
+			}
+		}
+	}
+}
+
+// Every link of the page leads to one of its headings.
+func TestLinks(t *testing.T) {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := page(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(text, -1) {
+		headings[strings.ReplaceAll(strings.ToLower(string(m[1])), ".", "")] = true
+	}
+	links := regexp.MustCompile(`\]\(#([^)]*)\)`).FindAllSubmatch(text, -1)
+	if len(links) == 0 {
+		t.Error("no links")
+	}
+	for _, m := range links {
+		if !headings[string(m[1])] {
+			t.Errorf("no heading for #%s", m[1])
+		}
+	}
+}
