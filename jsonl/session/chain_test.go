@@ -1,0 +1,201 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// shapeCase is a hand-made session and the messages it makes.
+type shapeCase struct {
+	name      string
+	lines     []any
+	want      string
+	abandoned int
+}
+
+func runShapes(t *testing.T, cases []shapeCase) {
+	t.Helper()
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			conv := load(t, tt.lines...)
+			wantShape(t, conv, tt.want)
+			wantNoWarning(t, conv)
+			if conv.Abandoned != tt.abandoned {
+				t.Errorf("%d messages abandoned, want %d", conv.Abandoned, tt.abandoned)
+			}
+		})
+	}
+}
+
+// TestChain: one hand-made session a quirk.
+func TestChain(t *testing.T) {
+	runShapes(t, []shapeCase{
+		{
+			name: "spliced through progress, attachment and system lines",
+			lines: []any{
+				progress("s1", ""), user("u1", "s1", "hello"), attachment("x1", "u1", "task_reminder"),
+				called("a1", "x1", "m1", "t1"), result("r1", "a1", "t1"), system("y1", "r1", "informational"),
+				said("a2", "y1", "m2"), system("y2", "a2", "stop_hook_summary"), progress("s2", "y2"), user("u2", "s2", "more"),
+			},
+			want: "u1 x1 a1 r1 a2 u2",
+		},
+		{
+			name: "lines of one message split by its results and by metadata",
+			lines: []any{
+				user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), snapshot(), called("a2", "a1", "m1", "t1"),
+				result("r1", "a2", "t1"), lastPrompt("r1"), called("a3", "r1", "m1", "t2"), progress("p1", "a3"), result("r2", "a3", "t2"),
+				attachment("x1", "r2", "task_reminder"), said("a4", "x1", "m2"),
+			},
+			want: "u1 a1+a2+a3 r1 r2 x1 a4",
+		},
+		{
+			name: "parallel calls in a row, the form of 1.0.x",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
+				result("r1", "a2", "t1"), result("r2", "r1", "t2"), said("a3", "r2", "m2"),
+			},
+			want: "u1 a1+a2 r1 r2 a3",
+		},
+		{
+			name: "parallel calls as a graph, the form since 2.1.1, on from the last result",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"), called("a3", "a2", "m1", "t3"),
+				result("r1", "a1", "t1"), result("r2", "a2", "t2"), result("r3", "a3", "t3"), said("a4", "r3", "m2"),
+			},
+			want: "u1 a1+a2+a3 r1 r2 r3 a4",
+		},
+		{
+			name: "parallel calls as a graph, on from the first result",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"), called("a3", "a2", "m1", "t3"),
+				result("r3", "a3", "t3"), result("r2", "a2", "t2"), result("r1", "a1", "t1"), said("a4", "r1", "m2"),
+			},
+			want: "u1 a1+a2+a3 r3 r2 r1 a4",
+		},
+		{
+			name: "the results of one round on one line",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
+				user("r1", "a2", []any{line{"type": "tool_result", "tool_use_id": "t1"}, line{"type": "tool_result", "tool_use_id": "t2"}}),
+				said("a3", "r1", "m2"),
+			},
+			want: "u1 a1+a2 r1 a3",
+		},
+		{
+			name: "what hangs under a result beside the chain",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
+				result("r1", "a1", "t1"), attachment("x1", "r1", "edited_text_file"), result("r2", "a2", "t2"), said("a3", "r2", "m2"),
+			},
+			want: "u1 a1+a2 r1 r2 x1 a3",
+		},
+		{
+			name: "progress of a hook after a tool is a dead end",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), progress("p1", "a1"), progress("p2", "p1"),
+				result("r1", "a1", "t1"), said("a2", "r1", "m2"),
+			},
+			want: "u1 a1 r1 a2",
+		},
+		{
+			name: "progress of a stop hook is part of the chain",
+			lines: []any{
+				user("u1", "", "hello"), said("a1", "u1", "m1"), progress("p1", "a1"), progress("p2", "p1"),
+				system("y1", "p2", "stop_hook_summary"), user("u2", "y1", "more"), said("a2", "u2", "m2"),
+			},
+			want: "u1 a1 u2 a2",
+		},
+		{
+			name: "progress that holds a subagent's messages",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"),
+				progress("p1", "a1").with("data", line{"type": "agent_progress", "message": said("b1", "", "m9")}),
+				result("r1", "a1", "t1"), said("a2", "r1", "m2"),
+			},
+			want: "u1 a1 r1 a2",
+		},
+		{
+			name: "results written before the line of their call",
+			lines: []any{
+				user("u1", "", "hello"), result("r1", "a1", "t1"), result("r2", "a2", "t2"), attachment("x1", "r2", "task_reminder"),
+				called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"), said("a3", "x1", "m2"),
+			},
+			want: "u1 a1+a2 r1 r2 x1 a3",
+		},
+		{
+			name: "timestamps that go backwards",
+			lines: []any{
+				user("u1", "", "hello").with("timestamp", "2026-02-01T10:00:09.000Z"),
+				said("a1", "u1", "m1").with("timestamp", "2026-02-01T10:00:05.000Z"),
+				user("u2", "a1", "more").with("timestamp", "2026-02-01T10:00:01.000Z"),
+			},
+			want: "u1 a1 u2",
+		},
+		{
+			name: "a message copied onto the branch a resumed session goes on",
+			lines: []any{
+				user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), said("a2", "a1", "m1"),
+				user("v1", "", "hello"), assistant("b1", "v1", "m1", thinking()), said("b2", "b1", "m1"), user("v2", "b2", "more"), said("b3", "v2", "m2"),
+			},
+			want:      "v1 b1+b2 v2 b3",
+			abandoned: 3,
+		},
+	})
+}
+
+// TestUsage: usage counts once for a message: the input side from any of its
+// lines, the largest output.
+func TestUsage(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"),
+		assistant("a1", "u1", "m1", thinking()).used(10, 1), called("a2", "a1", "m1", "t1").used(10, 7), result("r1", "a2", "t1"),
+		called("a3", "a2", "m1", "t2").used(10, 3), result("r2", "a3", "t2"),
+		said("a4", "r2", "m2").used(50, 2),
+		assistant("a5", "a4", "m3", text("No response requested.")).used(0, 0),
+	)
+	synthetic := conv.Messages[len(conv.Messages)-1]
+	if synthetic.ID != "m3" {
+		t.Fatalf("the last message is %s", synthetic.ID)
+	}
+	want := []jsonl.Usage{{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7}, {Input: 50, CacheWrite: 20, CacheRead: 3, Output: 2}}
+	for i, w := range want {
+		m := conv.Messages[conv.Requests[i].Message]
+		if m.Usage != w || !m.HasUsage {
+			t.Errorf("request %d: usage %+v (%v), want %+v", i+1, m.Usage, m.HasUsage, w)
+		}
+	}
+}
+
+// TestSynthetic: what the client writes itself is no request and no usage.
+func TestSynthetic(t *testing.T) {
+	zero := line{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+	written := func(uuid, parent, id, s string) line {
+		l := said(uuid, parent, id)
+		m := l["message"].(line)
+		m["model"], m["usage"], m["content"] = "<synthetic>", zero, []any{text(s)}
+		return l
+	}
+	conv := load(t,
+		user("u1", "", "hello"),
+		written("e1", "u1", "x1", "API Error: 529").with("isApiErrorMessage", true),
+		user("u2", "e1", "again"), said("a1", "u2", "m1"),
+		user("u3", "a1", "<command-name>/exit</command-name>"), written("n1", "u3", "x2", "No response requested."),
+		user("u4", "n1", "more"), said("a2", "u4", "m2"),
+		written("e2", "a2", "x3", "API Error: 500").with("isApiErrorMessage", true),
+	)
+	wantShape(t, conv, "u1 u2 a1 u3 n1* u4 a2")
+	if len(conv.Requests) != 2 {
+		t.Errorf("%d requests, want 2", len(conv.Requests))
+	}
+	if m := conv.Messages[4]; m.HasUsage {
+		t.Errorf("a synthetic message is a usage anchor: %+v", m.Usage)
+	}
+	if n := conv.Lines.SetAside[session.AsideAPIError]; n != 2 {
+		t.Errorf("%d API errors set aside, want 2", n)
+	}
+	if conv.Abandoned != 0 {
+		t.Errorf("%d messages abandoned", conv.Abandoned)
+	}
+}
