@@ -11,8 +11,9 @@ import (
 
 type toolUse struct{ message, block int32 }
 
-// indexTools notes where each tool_use stands.
-func (conv *Conversation) indexTools() {
+// IndexTools notes where each tool_use stands. Loading does it; a conversation
+// put together by hand needs it before ToolName and ToolUse know anything.
+func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
