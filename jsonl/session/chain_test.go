@@ -199,3 +199,18 @@ func TestSynthetic(t *testing.T) {
 		t.Errorf("%d messages abandoned", conv.Abandoned)
 	}
 }
+
+// TestDeadEndAttachment: what was sent with a call counts, although the chain goes on
+// elsewhere.
+func TestDeadEndAttachment(t *testing.T) {
+	runShapes(t, []shapeCase{
+		{
+			name: "what hangs under a call beside the chain",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"),
+				attachment("x1", "a1", "hook_success"), result("r1", "a1", "t1"), said("a2", "r1", "m2"),
+			},
+			want: "u1 a1 r1 x1 a2",
+		},
+	})
+}

@@ -7,7 +7,7 @@ import (
 )
 
 // toolResults emits what answers a message's tool calls, right after it, and
-// what hangs under those answers beside the path.
+// what hangs under the calls and the answers beside the path.
 func (c *chain) toolResults(group int32, at int) {
 	msg := c.conv.Messages[at]
 	var answers []int32
@@ -36,39 +36,47 @@ func (c *chain) toolResults(group int32, at int) {
 			Version: msg.Version, File: msg.File, Line: msg.Line, LastLine: msg.LastLine,
 		})
 	}
+	for _, i := range c.members[group] {
+		c.hangers(i)
+	}
 	for _, r := range answers {
-		if !c.onPath[r] {
-			c.hangers(r)
-		}
+		c.hangers(r)
 	}
 }
 
-// hangers emits the attachments under a result beside the path, unless a
-// branch goes on from there.
-func (c *chain) hangers(r int32) {
+// hangers emits the attachments that hang under line i beside the path: those
+// no branch goes on from.
+func (c *chain) hangers(i int32) {
 	var found []int32
-	stack := []int32{r}
-	for seen := 0; len(stack) > 0 && seen < 1000; seen++ {
-		i := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, k := range c.ld.nodes[i].children {
-			n := &c.ld.nodes[k]
-			if !c.in[k] || c.onPath[k] {
-				continue
-			}
-			if n.kind == nodeUser || n.kind == nodeAssistant {
-				return
-			}
-			if n.kind == nodeAttachment {
-				found = append(found, k)
-			}
-			stack = append(stack, k)
+	for _, k := range c.ld.nodes[i].children {
+		if c.in[k] && !c.onPath[k] {
+			found = append(found, c.deadEnd(k)...)
 		}
 	}
 	slices.Sort(found)
 	for _, k := range found {
 		c.user(k)
 	}
+}
+
+// deadEnd is the attachments at and under line i, or nil where anybody said
+// something there: that is a branch.
+func (c *chain) deadEnd(i int32) []int32 {
+	var found []int32
+	stack := []int32{i}
+	for seen := 0; len(stack) > 0 && seen < 1000; seen++ {
+		k := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		n := &c.ld.nodes[k]
+		if n.kind == nodeUser || n.kind == nodeAssistant || n.class == ClassPrompt {
+			return nil
+		}
+		if n.kind == nodeAttachment {
+			found = append(found, k)
+		}
+		stack = append(stack, n.children...)
+	}
+	return found
 }
 
 // answer is the line that answers a tool call of a message: on the path if one
