@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -137,6 +138,10 @@ func (d *decoder) text(value map[string]*yaml.Node, key string, to *string, p *P
 	p.at[key] = position(d.file, n)
 	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == "!!bool" {
 		d.report(n, key+": "+kindName(n)+" is not text", "write a word or a sentence, in quotes where it looks like something else")
+		return
+	}
+	if strings.ContainsFunc(n.Value, func(r rune) bool { return !unicode.IsGraphic(r) && (key == "name" || r != '\n' && r != '\t') }) {
+		d.report(n, key+": "+quote(n.Value)+" has characters in it that cannot be printed", "leave them out")
 		return
 	}
 	if key == "name" && strings.TrimSpace(n.Value) == "" {

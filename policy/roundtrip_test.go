@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,7 +43,7 @@ func TestRoundTripRandom(t *testing.T) {
 }
 
 func randomPolicy(r *rand.Rand, reg Registry) *Policy {
-	p := &Policy{Name: "p", File: "p.yaml", Window: DefaultWindow(), About: randomText(r), Source: randomText(r)}
+	p := &Policy{Name: "p", File: "p.yaml", Window: DefaultWindow(), About: graphic(randomText(r)), Source: graphic(randomText(r))}
 	if r.IntN(2) == 0 {
 		p.Date = "2026-11-21"
 	}
@@ -60,6 +61,16 @@ func randomPolicy(r *rand.Rand, reg Registry) *Policy {
 		p.Stages = append(p.Stages, s)
 	}
 	return p
+}
+
+// graphic is what of a text may be printed.
+func graphic(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return -1
+	}, s)
 }
 
 func randomKinds(r *rand.Rand, k *kinds) {
@@ -90,7 +101,7 @@ func randomKinds(r *rand.Rand, k *kinds) {
 func randomText(r *rand.Rand) string {
 	pieces := []string{
 		"", "a", "true", "no", "~", "null", "12", "1e3", "2026-01-25", "0x1f", "- ", ": ", " #", "\n", "\t", "'", `"`, `\`,
-		"{", "}", "[", "]", ",", "&", "*", "!", "|", ">", "%", "@", "`", "?", "é", "漢字", "🙂", " ", "  ", "---", "...", "<<", "=", "\u0085", "\u2028", "\ufeff",
+		"{", "}", "[", "]", ",", "&", "*", "!", "|", ">", "%", "@", "`", "?", "é", "漢字", "🙂", " ", "  ", "---", "...", "<<", "=", "\u00a0", "\u0085", "\u2028", "\ufeff",
 	}
 	var b strings.Builder
 	for range r.IntN(5) {
