@@ -214,3 +214,32 @@ func TestDeadEndAttachment(t *testing.T) {
 		},
 	})
 }
+
+// TestLateLines: the newest line of a file need not end its conversation.
+func TestLateLines(t *testing.T) {
+	runShapes(t, []shapeCase{
+		{
+			name: "results written before the line of their call, at the end of the file",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r2", "a2", "t2"), result("r1", "a1", "t1"), said("a3", "r2", "m2"), called("a2", "a1", "m1", "t2"),
+			},
+			want: "u1 a1+a2 r2 r1 a3",
+		},
+		{
+			name: "a result that came late",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
+				result("r2", "a2", "t2"), said("a3", "r2", "m2"), result("r1", "a1", "t1"),
+			},
+			want: "u1 a1+a2 r2 r1 a3",
+		},
+		{
+			name: "an attachment that came late",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"),
+				said("a2", "r1", "m2"), attachment("x1", "a1", "hook_success"),
+			},
+			want: "u1 a1 r1 x1 a2",
+		},
+	})
+}

@@ -25,7 +25,7 @@ func (c *chain) walk(want string) {
 }
 
 // leaf is the live leaf: the one asked for; else the one last-prompt names,
-// where nothing was written after it; else the newest message line.
+// where nothing was written after it; else the newest one.
 func (c *chain) leaf(want string) int32 {
 	if want != "" {
 		if i, ok := c.ld.byUUID[want]; ok && c.in[i] {
@@ -33,19 +33,92 @@ func (c *chain) leaf(want string) int32 {
 		}
 		c.ld.warn(0, "no line of this conversation has the uuid %s: the live leaf is used", want)
 	}
-	newest := int32(-1)
-	for k := len(c.order) - 1; k >= 0; k-- {
-		if n := &c.ld.nodes[c.order[k]]; n.kind.message() && !n.apiError {
-			newest = c.order[k]
-			break
-		}
-	}
+	newest, leaf := c.newest()
 	if c.conv.Agent == "" && c.ld.leaf != "" && c.ld.leafAt > newest {
 		if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in[i] {
 			return i
 		}
 	}
-	return newest
+	return leaf
+}
+
+// newest is the newest message line of the file, and the leaf it stands for:
+// results and attachments may be written late, or before the line they answer.
+func (c *chain) newest() (newest, leaf int32) {
+	newest = -1
+	goesOn := c.goesOn()
+	for k := len(c.order) - 1; k >= 0; k-- {
+		i := c.order[k]
+		n := &c.ld.nodes[i]
+		if !n.kind.message() || n.apiError {
+			continue
+		}
+		if newest < 0 {
+			newest = i
+		}
+		if !n.joins() || !goesOn[c.round(i)] {
+			return newest, c.descend(i)
+		}
+	}
+	return newest, newest
+}
+
+// joins reports whether a line belongs to the round of the calls above it:
+// results, what comes with them, and lines that are never sent.
+func (n *node) joins() bool {
+	switch n.kind {
+	case nodeUser, nodeAttachment:
+		return n.class == ClassToolResult || n.class == ClassAttachment
+	case nodeProgress, nodeSystem, nodeMicro:
+		return true
+	}
+	return false
+}
+
+// round is the message whose round of results line i belongs to, or -1.
+func (c *chain) round(i int32) int32 {
+	for steps := 0; i >= 0 && c.in[i] && steps < 1000; steps++ {
+		n := &c.ld.nodes[i]
+		if n.kind == nodeAssistant {
+			return n.group
+		}
+		if !n.joins() {
+			break
+		}
+		i = n.parent
+	}
+	return -1
+}
+
+// goesOn is the messages that another response follows without a prompt
+// between.
+func (c *chain) goesOn() map[int32]bool {
+	on := map[int32]bool{}
+	for _, i := range c.order {
+		if n := &c.ld.nodes[i]; n.kind == nodeAssistant && n.group == i && !n.apiError {
+			if g := c.round(n.parent); g >= 0 {
+				on[g] = true
+			}
+		}
+	}
+	return on
+}
+
+// descend follows the newest message lines below i.
+func (c *chain) descend(i int32) int32 {
+	for range c.order {
+		next := int32(-1)
+		for _, k := range c.ld.nodes[i].children {
+			if n := &c.ld.nodes[k]; c.in[k] && n.kind.message() && !n.apiError && k > next {
+				next = k
+			}
+		}
+		if next < 0 {
+			break
+		}
+		i = next
+	}
+	return i
 }
 
 // up is the line before i on the chain, or -1.
