@@ -53,8 +53,8 @@ func exitCode(stderr io.Writer, err error) int {
 	if err == nil || isClosedPipe(err) {
 		return exitDone
 	}
-	var told *toldError
-	if !errors.As(err, &told) {
+	var part *partError
+	if !errors.As(err, &part) {
 		fmt.Fprintf(stderr, "ctxkit: %s\n", oneLine(err.Error()))
 	}
 	if errors.Is(err, errCheckFailed) {
@@ -62,9 +62,3 @@ func exitCode(stderr io.Writer, err error) int {
 	}
 	return exitNotDone
 }
-
-// toldError is an error whose message has been printed already.
-type toldError struct{ err error }
-
-func (e *toldError) Error() string { return e.err.Error() }
-func (e *toldError) Unwrap() error { return e.err }

@@ -38,6 +38,10 @@ func newRoot(sys *system) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(
+		newReplay(sys),
+		newSessions(sys),
+		newPolicy(sys),
+		newSynth(sys),
 		newVersion(sys),
 	)
 	return root
@@ -102,11 +106,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) {
-		return fmt.Errorf("flag --%s needs a value: %s", missing.GetFlag().Name, missing.GetFlag().Usage)
+		return fmt.Errorf("flag --%s needs a value: %s", missing.GetFlag().Name, strings.ReplaceAll(missing.GetFlag().Usage, "`", ""))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		return fmt.Errorf("flag --%s: %q is not a value for it: %s", invalid.GetFlag().Name, invalid.GetValue(), invalid.GetFlag().Usage)
+		return fmt.Errorf("flag --%s: %q is not a value for it: %s", invalid.GetFlag().Name, invalid.GetValue(), strings.ReplaceAll(invalid.GetFlag().Usage, "`", ""))
 	}
 	return err
 }

@@ -28,14 +28,9 @@ func (r *replayCSV) Add(tl *replay.Timeline) error {
 		return err
 	}
 	out := csv.NewWriter(r.w)
-	told := make([]bool, len(tl.Events))
+	own, rest := ownEvents(tl)
 	for i := range tl.Requests {
 		q := &tl.Requests[i]
-		for _, n := range q.Events {
-			if n >= 0 && n < len(told) {
-				told[n] = true
-			}
-		}
 		at := ""
 		if !q.Time.IsZero() {
 			at = q.Time.UTC().Format(time.RFC3339Nano)
@@ -49,14 +44,8 @@ func (r *replayCSV) Add(tl *replay.Timeline) error {
 		} else {
 			row = append(row, "", "", "", "")
 		}
-		if err := out.Write(append(row, csvEvents(tl, q.Events)...)); err != nil {
+		if err := out.Write(append(row, csvEvents(tl, own[i])...)); err != nil {
 			return err
-		}
-	}
-	var rest []int
-	for n, done := range told {
-		if !done {
-			rest = append(rest, n)
 		}
 	}
 	if len(rest) > 0 {
@@ -90,16 +79,13 @@ func csvSession(tl *replay.Timeline) []string {
 // csvEvents are the last three columns: how many, which, and what they saved.
 func csvEvents(tl *replay.Timeline, events []int) []string {
 	var kinds []string
-	saved, n := 0, 0
-	for _, i := range events {
-		if i >= 0 && i < len(tl.Events) {
-			e := &tl.Events[i]
-			kinds = append(kinds, e.Stage+":"+string(e.Kind))
-			saved += e.Saved
-			n++
-		}
+	saved := 0
+	for _, n := range events {
+		e := &tl.Events[n]
+		kinds = append(kinds, e.Stage+":"+string(e.Kind))
+		saved += e.Saved
 	}
-	return []string{strconv.Itoa(n), csvText(strings.Join(kinds, ";")), strconv.Itoa(saved)}
+	return []string{strconv.Itoa(len(events)), csvText(strings.Join(kinds, ";")), strconv.Itoa(saved)}
 }
 
 // csvText cleans a text and keeps spreadsheets from taking it for a formula.

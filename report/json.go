@@ -158,27 +158,22 @@ type endLine struct {
 
 func (r *replayNDJSON) Add(tl *replay.Timeline) error {
 	tl = filled(tl)
-	told := make([]bool, len(tl.Events))
+	own, rest := ownEvents(tl)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	for _, q := range tl.Requests {
+	for i, q := range tl.Requests {
 		line := requestLine{tl.Schema, tl.Session, tl.Agent, tl.File, tl.Policy, tl.Counter, q, []replay.Event{}}
-		for _, n := range q.Events {
-			if n >= 0 && n < len(tl.Events) {
-				line.Events = append(line.Events, tl.Events[n])
-				told[n] = true
-			}
+		for _, n := range own[i] {
+			line.Events = append(line.Events, tl.Events[n])
 		}
 		if err := r.print(&b, enc, line); err != nil {
 			return err
 		}
 	}
 	end := endLine{tl.Schema, tl.Session, tl.Agent, tl.File, tl.Policy, tl.Counter, "end", nil}
-	for i, done := range told {
-		if !done {
-			end.Events = append(end.Events, tl.Events[i])
-		}
+	for _, n := range rest {
+		end.Events = append(end.Events, tl.Events[n])
 	}
 	if len(end.Events) == 0 {
 		return nil

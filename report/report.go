@@ -93,3 +93,30 @@ func (r *replayPages) Close() error {
 	printOverview(p, r.added)
 	return p.end()
 }
+
+// ownEvents are the events to tell with each request, by its index, and those
+// that belong to none. An event that a main request and a call of the
+// policy's own both name is told with the main request.
+func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
+	by = make([][]int, len(tl.Requests))
+	told := make([]bool, len(tl.Events))
+	for _, main := range []bool{true, false} {
+		for i := range tl.Requests {
+			if (tl.Requests[i].Kind == kindMain) != main {
+				continue
+			}
+			for _, n := range tl.Requests[i].Events {
+				if n >= 0 && n < len(told) && !told[n] {
+					told[n] = true
+					by[i] = append(by[i], n)
+				}
+			}
+		}
+	}
+	for n, done := range told {
+		if !done {
+			rest = append(rest, n)
+		}
+	}
+	return by, rest
+}

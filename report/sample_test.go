@@ -53,6 +53,7 @@ func sample(n int) *replay.Timeline {
 		case n * 3 / 4:
 			call := r
 			call.Kind, call.Recorded, call.Tokens, call.Output, call.Payload = "compaction", nil, model+1257, 4100, model+1257
+			call.Events = []int{len(tl.Events)} // as the engine does, both name it
 			tl.Requests = append(tl.Requests, call)
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_compaction", Kind: policy.KindSummarize, Trigger: "auto", Reason: "used 168,201 of 168,000", Before: model - 18800, After: 4100,

@@ -151,6 +151,7 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 		{Title: "what happened", Flex: true},
 	}}
 	notes := requestNotes(tl)
+	own, _ := ownEvents(tl)
 	hidden := 0
 	flush := func() {
 		if hidden > 0 {
@@ -171,7 +172,7 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 		if !r.Time.IsZero() {
 			at = r.Time.UTC().Format("01-02 15:04:05")
 		}
-		what := requestWhat(tl, r)
+		what := requestWhat(tl, r, own[i])
 		if notes[i] != "" {
 			what = append(what, notes[i])
 		}
@@ -231,19 +232,16 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 }
 
 // requestWhat tells the events of a request, in few words.
-func requestWhat(tl *replay.Timeline, r *replay.Request) []string {
+func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string {
 	var what []string
 	if r.Kind != kindMain {
 		what = append(what, fmt.Sprintf("%s call, %s tokens out", r.Kind, thousands(r.Output)))
 	}
 	const most = 3
-	for i, n := range r.Events {
-		if i == most && len(r.Events) > most+1 {
-			what = append(what, "and "+count(len(r.Events)-most, "more event"))
+	for i, n := range events {
+		if i == most && len(events) > most+1 {
+			what = append(what, "and "+count(len(events)-most, "more event"))
 			break
-		}
-		if n < 0 || n >= len(tl.Events) {
-			continue
 		}
 		e := &tl.Events[n]
 		what = append(what, fmt.Sprintf("#%d %s: %s", e.N, e.Stage, eventWhat(e)))

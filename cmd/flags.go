@@ -1,0 +1,162 @@
+package cmd
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// PolicyOptions choose a policy and change it.
+type PolicyOptions struct {
+	Policy string   // a built-in name or a file
+	Set    []string // stage.param=value
+	Env    bool     // read the client's environment variables into the policy
+}
+
+func (o *PolicyOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.Policy, "policy", "p", "", "`NAME` of a built-in policy, or a policy file")
+	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
+	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policy (CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_COMPACT …)")
+}
+
+// InputOptions choose conversations.
+type InputOptions struct {
+	Agent string // main, all, or an agent's id
+	Leaf  string // uuid of the leaf whose branch is the conversation
+	Jobs  int
+}
+
+func (o *InputOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.Agent, "agent", "main", "whose conversation: main, all, or the `ID` of a subagent")
+	f.StringVar(&o.Leaf, "leaf", "", "take the branch that ends in the line with this `UUID`; default: the live one")
+	f.IntVar(&o.Jobs, "jobs", 0, "how many sessions are worked on at once (`N`; default: one a processor)")
+}
+
+func (o *InputOptions) check() error {
+	if o.Jobs < 0 || o.Jobs > 1024 {
+		return fmt.Errorf("flag --jobs: %d: want 1 to 1024, or 0 for one a processor", o.Jobs)
+	}
+	if o.Jobs == 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Agent == "" {
+		return fmt.Errorf("flag --agent: empty: want main, all, or a subagent's id")
+	}
+	return nil
+}
+
+// CountOptions say how tokens are counted.
+type CountOptions struct {
+	Model    string
+	Window   Tokens
+	Counter  string
+	Overhead Tokens
+}
+
+func (o *CountOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.Model, "model", "", "take another model than the recorded one (`NAME`)")
+	f.Var(&o.Window, "window", "context window in tokens (`N`, 200k, 1M); default: by client version and model")
+	f.StringVar(&o.Counter, "tokens", "usage", "token counter: usage (calibrated to what the API reported) or heuristic (`NAME`)")
+	f.Var(&o.Overhead, "overhead", "system prompt and tools in tokens: `N` or auto (from the first request's usage)")
+}
+
+// OutputOptions say how and where results are written.
+type OutputOptions struct {
+	Format string
+	File   string
+	Color  string
+	Quiet  bool
+}
+
+func (o *OutputOptions) flags(cmd *cobra.Command, formats ...string) {
+	f := cmd.Flags()
+	f.StringVarP(&o.Format, "format", "f", formats[0], "`FORM` of the output: "+strings.Join(formats, ", "))
+	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`, which is replaced once the output is whole")
+	f.StringVar(&o.Color, "color", "auto", "colours in tables: auto, always or never (`WHEN`)")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
+}
+
+func (o *OutputOptions) check(formats ...string) error {
+	if err := oneOf("--format", o.Format, formats); err != nil {
+		return err
+	}
+	return oneOf("--color", o.Color, []string{"auto", "always", "never"})
+}
+
+func oneOf(flag, value string, values []string) error {
+	for _, v := range values {
+		if v == value {
+			return nil
+		}
+	}
+	return fmt.Errorf("flag %s: unknown value %q: %s", flag, value, suggestion(value, values, "use one of "+strings.Join(values, ", ")))
+}
+
+// useColor decides whether tables are coloured.
+func (o *OutputOptions) useColor(sys *system) bool {
+	switch o.Color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return sys.terminal && (o.File == "" || o.File == "-") && sys.env("NO_COLOR") == "" && sys.env("TERM") != "dumb"
+}
+
+// Tokens is a number of tokens on the command line: 200000, 200k, 1M, or
+// auto, which is 0.
+type Tokens int
+
+// String is the flag's value.
+func (t *Tokens) String() string {
+	if *t == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*t))
+}
+
+// Type names the kind of value in help texts.
+func (t *Tokens) Type() string { return "tokens" }
+
+// Set reads the flag's value.
+func (t *Tokens) Set(s string) error {
+	if s == "auto" {
+		*t = 0
+		return nil
+	}
+	n, err := parseCount(s, 1000)
+	if err != nil || n == 0 || n > 1_000_000_000 {
+		return fmt.Errorf("want a number of tokens such as 200000, 200k or 1M, or auto")
+	}
+	*t = Tokens(n)
+	return nil
+}
+
+// parseCount reads a whole number with an optional k, M or G behind it.
+func parseCount(s string, kilo int) (int, error) {
+	unit := 1
+	if s != "" {
+		switch s[len(s)-1] {
+		case 'k', 'K':
+			unit = kilo
+		case 'm', 'M':
+			unit = kilo * kilo
+		case 'g', 'G':
+			unit = kilo * kilo * kilo
+		}
+	}
+	if unit > 1 {
+		s = s[:len(s)-1]
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > 1<<40/unit {
+		return 0, fmt.Errorf("%q is not a count", s)
+	}
+	return n * unit, nil
+}

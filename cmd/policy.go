@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+func newPolicy(sys *system) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "The catalogue of policies",
+	}
+	group(cmd)
+	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys))
+	return cmd
+}
+
+// PolicyListOptions are what `ctxkit policy list` is asked for.
+type PolicyListOptions struct{ OutputOptions }
+
+func newPolicyList(sys *system) *cobra.Command {
+	o := &PolicyListOptions{}
+	formats := formatNames(report.ListFormats)
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the built-in policies with their sources",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if err := o.check(formats...); err != nil {
+				return err
+			}
+			return runPolicyList(sys, o)
+		},
+	}
+	o.flags(cmd, formats...)
+	return cmd
+}
+
+func runPolicyList(sys *system, o *PolicyListOptions) error {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		return err
+	}
+	aliases := map[string][]string{}
+	for alias, name := range preset.Aliases() {
+		aliases[name] = append(aliases[name], alias)
+	}
+	var list []report.PolicyInfo
+	for _, name := range preset.Names() {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			return fmt.Errorf("built-in policy %s: %w", name, err)
+		}
+		info := report.PolicyInfo{
+			Name: p.Name, Aliases: sorted(append([]string{}, aliases[name]...)), About: p.About, Source: p.Source,
+			Date: p.Date, Truth: string(p.Truth), Stages: []string{},
+		}
+		for _, s := range p.Stages {
+			info.Stages = append(info.Stages, s.Definition.Name)
+		}
+		list = append(list, info)
+	}
+	out, err := o.create(sys, nil)
+	if err != nil {
+		return err
+	}
+	return out.close(report.Policies(out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)}))
+}
+
+// PolicyShowOptions are what `ctxkit policy show` is asked for.
+type PolicyShowOptions struct {
+	PolicyOptions
+	File string
+}
+
+func newPolicyShow(sys *system) *cobra.Command {
+	o := &PolicyShowOptions{}
+	cmd := &cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "Print a policy as YAML with every default spelled out",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%s takes one policy: name one of %s", cmd.CommandPath(), strings.Join(policyNames(), ", "))
+			}
+			o.Policy = args[0]
+			return runPolicyShow(sys, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
+	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policy")
+	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
+	return cmd
+}
+
+func runPolicyShow(sys *system, o *PolicyShowOptions) error {
+	p, err := loadPolicy(sys, o.PolicyOptions)
+	if err != nil {
+		return err
+	}
+	out, err := (&OutputOptions{File: o.File}).create(sys, nil)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(policy.Marshal(p))
+	return out.close(err)
+}

@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/synth"
+)
+
+// SynthOptions are what `ctxkit synth` is asked for.
+type SynthOptions struct {
+	synth.Options
+	Size   Size
+	Folder string // a project folder is made here
+	File   string
+	Plain  bool
+}
+
+const longSynth = `Write a synthetic session: a simulated client works on a simulated project and
+records it as Claude Code of a chosen version would. The same options give the
+same bytes on every machine. It holds nothing that was ever recorded.
+
+By default the session goes to standard output, without the files beside it
+(subagents, offloaded results); --dir makes a project folder with all of them.`
+
+func newSynth(sys *system) *cobra.Command {
+	o := &SynthOptions{Options: synth.Default()}
+	cmd := &cobra.Command{
+		Use:   "synth",
+		Short: "Write a seeded synthetic session of any size",
+		Long:  longSynth,
+		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
+  ctxkit synth --size 200MB --client 2.1.139 --dir project`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return runSynth(sys, o) },
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&o.Seed, "seed", 1, "chooses the session (`N`)")
+	f.IntVar(&o.Requests, "requests", 0, "at least `N` API calls of the main conversation; default 40")
+	f.Var(&o.Size, "size", "stop when the session has reached this size (`N`, 500k, 200MB)")
+	f.StringVar(&o.Version, "client", "", "client `VERSION` that writes, 1.0.17 to 2.1.239; default 2.1.19")
+	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of the version's time")
+	f.IntVar(&o.Window, "window", 0, "context window in tokens (`N`); default 200000")
+	f.BoolVar(&o.Plain, "plain", false, "prompts, tools and answers only: no rewinds, subagents, failures, pauses …")
+	f.StringVar(&o.Folder, "dir", "", "make a project folder in `DIR`: the session and the files beside it")
+	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
+	cmd.MarkFlagsMutuallyExclusive("dir", "output")
+	return cmd
+}
+
+func runSynth(sys *system, o *SynthOptions) error {
+	if o.Plain {
+		keep := o.Options
+		o.Options = synth.Options{Seed: keep.Seed, Requests: keep.Requests, Version: keep.Version, Model: keep.Model, Window: keep.Window}
+	}
+	o.Bytes = int64(o.Size)
+	if o.Folder == "" {
+		out, err := (&OutputOptions{File: o.File}).create(sys, nil)
+		if err != nil {
+			return err
+		}
+		_, err = synth.Generate(out, o.Options)
+		return out.close(err)
+	}
+	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
+		return writeError(o.Folder, err)
+	}
+	o.Open = func(name string) (io.WriteCloser, error) {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return nil, fmt.Errorf("%s: leads out of the folder", name)
+		}
+		path := filepath.Join(o.Folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		return os.Create(path)
+	}
+	// The session's name is known once it is written.
+	f, err := sys.createBeside(filepath.Join(o.Folder, "session.jsonl"))
+	if err != nil {
+		return writeError(o.Folder, err)
+	}
+	stats, err := synth.Generate(f, o.Options)
+	if err != nil {
+		f.discard()
+		return err
+	}
+	f.path = filepath.Join(o.Folder, stats.SessionID+".jsonl")
+	if err := f.commit(); err != nil {
+		return writeError(f.path, err)
+	}
+	_, err = fmt.Fprintf(sys.out, "%s: %d lines, %d bytes, %d requests, %d compactions, peak %d tokens\n",
+		f.path, stats.Lines, stats.Bytes, stats.Requests, stats.Compactions, stats.PeakContext)
+	return err
+}
+
+// Size is a number of bytes on the command line: 500000, 500k, 200MB.
+type Size int64
+
+// String is the flag's value.
+func (s *Size) String() string { return fmt.Sprint(int64(*s)) }
+
+// Type names the kind of value in help texts.
+func (s *Size) Type() string { return "bytes" }
+
+// Set reads the flag's value.
+func (s *Size) Set(text string) error {
+	t := text
+	if n := len(t); n > 1 && (t[n-1] == 'B' || t[n-1] == 'b') {
+		t = t[:n-1]
+	}
+	n, err := parseCount(t, 1000)
+	if err != nil {
+		return fmt.Errorf("want a size such as 500000, 500k or 200MB")
+	}
+	*s = Size(n)
+	return nil
+}
