@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -21,10 +20,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-const (
-	aliasFile = "aliases.yaml"
-	maxBytes  = 1 << 20 // more than any policy may have
-)
+const maxBytes = 1 << 20 // more than any policy may have
 
 // Names lists the built-in policies, sorted; aliases are not among them.
 func Names() []string {
@@ -34,7 +30,7 @@ func Names() []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != aliasFile {
+		if e.Name() != indexFile {
 			names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 		}
 	}
@@ -42,39 +38,22 @@ func Names() []string {
 	return names
 }
 
-// Aliases maps each alias to the policy it means.
-func Aliases() map[string]string {
-	m := map[string]string{}
-	if data, err := files.ReadFile(aliasFile); err == nil {
-		if err := yaml.Load(data, &m); err != nil {
-			return nil // a test keeps the file sound
-		}
+// Read is the YAML of a built-in policy and its name, found by that name, an
+// alias, or a product's version (claude-code@2.1.14).
+func Read(name string) (data []byte, canonical string, err error) {
+	canonical, err = Canonical(name)
+	if err != nil {
+		return nil, "", err
 	}
-	return m
+	if !slices.Contains(Names(), canonical) {
+		known := append(Names(), slices.Sorted(maps.Keys(Aliases()))...)
+		return nil, "", fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, policy.Suggest(name, known))
+	}
+	data, err = files.ReadFile(canonical + ".yaml")
+	return data, canonical, err
 }
 
-// Canonical is the policy an alias means; any other name stands for itself.
-func Canonical(name string) string {
-	if to, ok := Aliases()[name]; ok {
-		return to
-	}
-	return name
-}
-
-// Read is the YAML of a built-in policy, by name or alias.
-func Read(name string) ([]byte, error) {
-	data, err := files.ReadFile(Canonical(name) + ".yaml")
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || name+".yaml" == aliasFile {
-		known := Names()
-		for alias := range Aliases() {
-			known = append(known, alias)
-		}
-		return nil, fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, policy.Suggest(name, known))
-	}
-	return data, err
-}
-
-// Load reads a policy: a built-in one by name or alias, or a file.
+// Load reads a policy: a built-in one, named as for Read, or a file.
 func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
 	data, shown, err := Resolve(nameOrFile)
 	if err != nil {
@@ -86,8 +65,7 @@ func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
 // Resolve is the [policy.Resolve] of built-in policies and files.
 func Resolve(nameOrFile string) (data []byte, shown string, err error) {
 	if !policy.IsFile(nameOrFile) {
-		data, err := Read(nameOrFile)
-		return data, Canonical(nameOrFile), err
+		return Read(nameOrFile)
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestPresets(t *testing.T) {
 			if changes := policy.Diff(p, again); len(changes) > 0 {
 				t.Errorf("reads back with changes %v", changes)
 			}
-			text, err := preset.Read(name)
+			text, _, err := preset.Read(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,8 @@ func TestUnknown(t *testing.T) {
 		"claude":    `unknown policy "claude": did you mean `,
 		"recordet":  `unknown policy "recordet": did you mean recorded? `,
 		"":          `unknown policy "": use one of `,
-		"aliases":   `unknown policy "aliases": `,
+		"index":     `unknown policy "index": `,
+		"../preset": "reading policy ../preset: ",
 		"./no.yaml": "reading policy ./no.yaml: no such file or directory: check the path",
 		"no.yml":    "reading policy no.yml: no such file or directory: check the path",
 	} {
@@ -179,5 +180,46 @@ func TestFiles(t *testing.T) {
 	large := write("large.yaml", strings.Repeat("# nothing here\n", 100000))
 	if _, err := preset.Load(large, registry(t)); err == nil || !strings.Contains(err.Error(), "too long for a policy") {
 		t.Errorf("got %.100s", err)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-code":               "claude-code-2.1",
+		"claude-code@2.1.19":        "claude-code-2.1.19",
+		"claude-code@2.1.20":        "claude-code-2.1.19",
+		"claude-code@2.1.21":        "claude-code-2.1",
+		"claude-code@2.1.100":       "claude-code-2.1",
+		"claude-code@3":             "claude-code-2.1",
+		"claude-code@1.0.48-beta.1": "claude-code-2.1.19",
+		"opencode@1.14.19":          "opencode-1.1.36",
+		"opencode@1.18.34":          "opencode-1.18",
+		preset.ForVersion("claude-code@recorded-version", "2.1.12"): "claude-code-2.1.19",
+		preset.ForVersion("none", "2.1.12"):                         "none",
+	} {
+		if got, err := preset.Canonical(name); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"claude-code@recorded-version": "claude-code@recorded-version stands for the version that recorded a session: name a session, or a version such as claude-code@2.1.14",
+		"claude-code@":                 `"" is no version of claude-code: write it as claude-code@2.1.14`,
+		"claude-code@new":              `"new" is no version of claude-code`,
+		"claude-cod@2.1":               `no versions of "claude-cod" are known: did you mean claude-code? the others are opencode`,
+	} {
+		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+	// Every policy the index names is there.
+	for _, product := range preset.Versioned() {
+		for _, v := range []string{"0", "1", "2.0", "2.1.30", "99"} {
+			if p, err := preset.Load(product+"@"+v, registry(t)); err != nil {
+				t.Errorf("%s@%s: %v, %v", product, v, p, err)
+			}
+		}
+	}
+	if len(preset.Versioned()) == 0 {
+		t.Error("no versions")
 	}
 }

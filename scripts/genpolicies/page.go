@@ -78,6 +78,12 @@ func page(reg policy.Registry) ([]byte, error) {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s | %s |\n",
 			p.Name, anchor(p.Name), aliases(p.Name), cell(p.About), cell(p.Source), p.Date, p.Truth)
 	}
+	var versioned []string
+	for _, name := range preset.Versioned() {
+		versioned = append(versioned, "`"+name+"`")
+	}
+	fmt.Fprintf(&b, "\n%s take a version, as in `claude-code@2.1.14`: the policy that version works by.\n"+
+		"`@%s` stands for the version of the client that recorded the session.\n", strings.Join(versioned, " and "), preset.RecordedVersion)
 	for _, p := range list {
 		builtin(&b, p)
 	}

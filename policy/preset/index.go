@@ -1,0 +1,108 @@
+package preset
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+const (
+	indexFile = "index.yaml"
+
+	// RecordedVersion in the place of a version means that of the client that
+	// recorded the session: claude-code@recorded-version.
+	RecordedVersion = "recorded-version"
+)
+
+// index is index.yaml.
+type index struct {
+	Aliases  map[string]string
+	Versions map[string][]struct {
+		Before string
+		Policy string
+	}
+}
+
+func readIndex() (ix index) {
+	data, err := files.ReadFile(indexFile)
+	if err == nil {
+		err = yaml.Load(data, &ix, yaml.WithKnownFields())
+	}
+	if err != nil { // a test keeps the file sound
+		return index{}
+	}
+	return ix
+}
+
+// Aliases maps each alias to the policy it means.
+func Aliases() map[string]string { return readIndex().Aliases }
+
+// Versioned lists the names that take a version, as in claude-code@2.1.14.
+func Versioned() []string {
+	var names []string
+	for name := range readIndex().Versions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ForVersion puts the version of the client that recorded a session in the
+// place of @recorded-version; any other name stands for itself.
+func ForVersion(name, version string) string {
+	if product, ok := strings.CutSuffix(name, "@"+RecordedVersion); ok {
+		return product + "@" + version
+	}
+	return name
+}
+
+// Canonical is the name of the built-in policy that name means: itself, what
+// it is an alias of, or what a version of a product works by.
+func Canonical(name string) (string, error) {
+	ix := readIndex()
+	product, version, ok := strings.Cut(name, "@")
+	if !ok {
+		if to, ok := ix.Aliases[name]; ok {
+			return to, nil
+		}
+		return name, nil
+	}
+	list, ok := ix.Versions[product]
+	if !ok {
+		return "", fmt.Errorf("no versions of %q are known: %s", product, policy.Suggest(product, Versioned()))
+	}
+	if version == RecordedVersion {
+		return "", fmt.Errorf("%s stands for the version that recorded a session: name a session, or a version such as %s@2.1.14", name, product)
+	}
+	v, ok := parseVersion(version)
+	if !ok {
+		return "", fmt.Errorf("%q is no version of %s: write it as %s@2.1.14", version, product, product)
+	}
+	for _, e := range list {
+		if before, ok := parseVersion(e.Before); !ok || slices.Compare(v, before) < 0 {
+			return e.Policy, nil
+		}
+	}
+	return list[len(list)-1].Policy, nil
+}
+
+// parseVersion reads 2.1.14; what follows a - or + does not count.
+func parseVersion(s string) ([]int, bool) {
+	if i := strings.IndexAny(s, "-+"); i >= 0 {
+		s = s[:i]
+	}
+	var v []int
+	for part := range strings.SplitSeq(s, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return nil, false
+		}
+		v = append(v, n)
+	}
+	return v, true
+}
