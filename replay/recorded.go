@@ -12,8 +12,8 @@ type replayedRecord struct {
 	raised []int // boundaries whose event is made
 }
 
-func (t *replayedRecord) micro(int)       { t.due(false) }
-func (t *replayedRecord) boundary(int)    { t.due(false) }
+func (t *replayedRecord) micro(i int)     { t.due(recordedAct{boundary: -1, micro: i}, false) }
+func (t *replayedRecord) boundary(i int)  { t.due(recordedAct{boundary: i, micro: -1}, false) }
 func (t *replayedRecord) manual(int, int) {}
 func (t *replayedRecord) respond(int)     {}
 func (t *replayedRecord) turnEnd(int, bool) {
@@ -30,27 +30,34 @@ func (t *replayedRecord) join(m int) {
 }
 
 func (t *replayedRecord) request(k int) {
-	t.due(true)
+	t.weigh()
 	used, _ := t.used(k)
 	t.account(k, used)
 }
 
-// due applies the record's edits that were made when as many messages had
-// joined as have now. Those made as a request is weighed wait for it.
-func (t *replayedRecord) due(weighing bool) {
+// weigh applies the edits the record made as it weighed the next request.
+func (t *replayedRecord) weigh() {
+	for t.at < len(t.r.edits) && t.r.edits[t.at].Joined <= t.view.Joined() && atRequest(&t.r.edits[t.at], t.r.notes[t.at]) {
+		t.due(t.r.notes[t.at], true)
+	}
+}
+
+// due applies the edits of one recorded act: those made where its line stands,
+// or, weighing, one event of those made as the request after it was weighed.
+func (t *replayedRecord) due(act recordedAct, weighing bool) {
 	r := t.r
-	for t.at < len(r.edits) && r.edits[t.at].Joined <= t.view.Joined() {
+	for t.at < len(r.edits) && r.notes[t.at] == act && atRequest(&r.edits[t.at], act) == weighing {
 		first := t.at
-		ed := r.edits[first]
-		if atRequest(&ed, r.notes[first]) && !weighing {
-			return
-		}
+		ed := &r.edits[first]
 		end := first + 1
-		for end < len(r.edits) && r.edits[end].Joined == ed.Joined && r.edits[end].Kind == ed.Kind && r.notes[end] == r.notes[first] && ed.Kind == policy.KindClear && r.edits[end].Trigger == ed.Trigger {
+		for end < len(r.edits) && r.edits[end].Joined == ed.Joined && r.notes[end] == act && ed.Kind == policy.KindClear && r.edits[end].Kind == ed.Kind && r.edits[end].Trigger == ed.Trigger {
 			end++
 		}
 		t.at = end
-		t.raise(r.edits[first:end], r.notes[first])
+		t.raise(r.edits[first:end], act)
+		if weighing {
+			return
+		}
 	}
 }
 

@@ -65,8 +65,7 @@ type engine struct {
 	pending  []int // events since the last main request
 	warnings []session.Warning
 	limits   map[limitsKey]policy.Thresholds
-	lens     []int // tail estimates by message, client's own; -1: not known yet
-	above    int   // requests above the assumed window
+	above    int // requests above the assumed window
 }
 
 // running is one stage of the policy at work.
@@ -76,6 +75,23 @@ type running struct {
 }
 
 func (r *Record) run(pol *policy.Policy, opt Options) (*engine, error) {
+	e, err := r.prepare(pol, opt)
+	if err != nil {
+		return nil, err
+	}
+	if pol.Recorded {
+		walk(r.Conv, &replayedRecord{engine: e})
+	} else {
+		walk(r.Conv, e)
+	}
+	if e.err != nil {
+		return nil, fmt.Errorf("%s: policy %s: %w", r.Conv.Path, pol.Name, e.err)
+	}
+	return e, nil
+}
+
+// prepare makes an engine that has not set out yet.
+func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{},
@@ -116,19 +132,7 @@ func (r *Record) run(pol *policy.Policy, opt Options) (*engine, error) {
 		}
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
 	}
-	e.lens = make([]int, len(r.Conv.Messages))
-	for i := range e.lens {
-		e.lens[i] = -1
-	}
 	e.view = policy.NewView(r.Conv, e.report, client)
-	if pol.Recorded {
-		walk(r.Conv, &replayedRecord{engine: e})
-	} else {
-		walk(r.Conv, e)
-	}
-	if e.err != nil {
-		return nil, fmt.Errorf("%s: policy %s: %w", r.Conv.Path, pol.Name, e.err)
-	}
 	return e, nil
 }
 

@@ -355,6 +355,7 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.used = map[int32]bool{}
 	main, sides := ld.split()
 	f.Main = ld.conversation(main, "", opt.Leaf)
+	f.Main.Agent = ld.ownAgent(main)
 	for _, s := range sides {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
@@ -385,6 +386,20 @@ func (ld *loader) account() {
 			ld.aside(AsideBranch)
 		}
 	}
+}
+
+// ownAgent is the agent id where the main conversation is a subagent's own
+// file, else "".
+func (ld *loader) ownAgent(main []int32) string {
+	for _, i := range main {
+		if n := &ld.nodes[i]; n.kind.message() {
+			if n.sidechain {
+				return n.agent
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 type side struct {

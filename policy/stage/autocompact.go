@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -40,6 +41,9 @@ after:  one user message, "This session is being continued from a previous conve
 type autocompact struct{ p Autocompact }
 
 func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
+	if isCompactor(c.Agent) {
+		return nil, nil
+	}
 	trigger, reason := "auto", ""
 	switch c.Moment {
 	case policy.Manual:
@@ -71,7 +75,8 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		Call:   call, Detail: map[string]int{"pre_tokens": c.Used},
 	}
 	if boundary >= 0 {
-		e.Tail = c.Record.Reinjected(boundary)
+		e.Insert = append(e.Insert, c.Record.Reinjected(boundary)...)
+		e.Keep = since(c, boundary)
 	}
 	return []policy.Edit{e}, nil
 }
@@ -105,6 +110,28 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 		call.Input = max(input, 1)
 	}
 	return call
+}
+
+// since is what joined after a recorded boundary whose summary is used a little
+// later than the client used it: the summary does not cover it, so it stays.
+func since(c *policy.Context, boundary int) []policy.ItemID {
+	b := &c.Conv.Boundaries[boundary]
+	if b.Request >= c.Request {
+		return nil
+	}
+	var keep []policy.ItemID
+	for id := range c.View.Items {
+		if int(id) >= b.Before {
+			keep = append(keep, id)
+		}
+	}
+	return keep
+}
+
+// isCompactor reports whether a conversation is a compaction's or session
+// memory's own: those are never compacted.
+func isCompactor(agent string) bool {
+	return strings.HasPrefix(agent, "acompact") || strings.HasPrefix(agent, "asession_memory")
 }
 
 // truncatedForRetry goes before an assistant message that would come first.

@@ -115,6 +115,8 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, total, saved,
 		if skip, err := s.leave(c, r.Target); err != nil {
 			return nil, err
 		} else if skip {
+			// It counts and is named, and stays as it is.
+			edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, New: unchanged(c.View, r.Target), Reason: reason, Detail: detail})
 			continue
 		}
 		kind, text := policy.KindPersist, PersistedStub(c.Conv, r.ID)
@@ -133,6 +135,14 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, total, saved,
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}
 	return edits, nil
+}
+
+// unchanged is a block's content as it stands.
+func unchanged(v *policy.View, t policy.Target) *policy.Content {
+	if r := v.Replacement(t); r != nil {
+		return r
+	}
+	return &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(t), Ref: &t}
 }
 
 // leave reports whether a marked result is left as it stands although it

@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Decision is what a policy would have done before one request, had it been
+// in the record's place up to then.
+type Decision struct {
+	Request int    // n of the request
+	Used    int    // the client's arithmetic there, tokens
+	Compact bool   // it would have compacted
+	Reason  string // why
+}
+
+// Decide scores a policy's compactions one by one: before each request its
+// stages are asked on the recorded view, and what they propose is noted and
+// not done. So one decision that differs from the record's does not move the
+// next, as it does in a replay.
+func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
+	recorded := *pol
+	recorded.Recorded, recorded.Stages = true, nil
+	e, err := r.prepare(&recorded, opt)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := r.prepare(pol, opt)
+	if err != nil {
+		return nil, err
+	}
+	t := &deciding{replayedRecord: replayedRecord{engine: e}, stages: asked.stages}
+	walk(r.Conv, t)
+	if e.err != nil {
+		return nil, e.err
+	}
+	return t.decisions, nil
+}
+
+// deciding goes the record's way and asks a policy's stages on it.
+type deciding struct {
+	replayedRecord
+	stages    []running
+	decisions []Decision // one a request, in order
+}
+
+// boundary asks before the record's own compaction takes the view away.
+func (t *deciding) boundary(i int) {
+	if k := len(t.weight); t.conv.Boundaries[i].Trigger == "auto" && k < len(t.conv.Requests) && len(t.decisions) == k {
+		t.ask(k)
+	}
+	t.replayedRecord.boundary(i)
+}
+
+func (t *deciding) request(k int) {
+	t.weigh()
+	if len(t.decisions) == k {
+		t.ask(k)
+	}
+	t.account(k, t.decisions[k].Used)
+}
+
+// ask runs the policy's stages on the recorded view and keeps what they would
+// have decided.
+func (t *deciding) ask(k int) {
+	c := policy.Context{Now: t.conv.Messages[t.conv.Requests[k].Message].Time}
+	c.Used, c.UsedTail = t.used(k)
+	t.fill(&c, policy.Prepare, k)
+	d := Decision{Request: k + 1, Used: c.Used}
+	for i := range t.stages {
+		s := &t.stages[i]
+		if s.Definition.Moments&policy.Prepare == 0 {
+			continue
+		}
+		edits, err := s.stage.Run(&c)
+		if err != nil {
+			t.fail(err)
+			return
+		}
+		for j := range edits {
+			if edits[j].Kind == policy.KindSummarize {
+				d.Compact, d.Reason = true, edits[j].Reason
+			}
+		}
+	}
+	t.decisions = append(t.decisions, d)
+}
