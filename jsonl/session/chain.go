@@ -16,6 +16,10 @@ type chain struct {
 	path    []int32            // root to leaf
 	onPath  map[int32]bool
 	emitted map[int32]bool
+	home    map[int32]int32  // group -> the group of the same message that stands before it on the path
+	caller  map[string]int32 // tool_use id -> the line it counts on
+	called  map[string]bool  // tool_use ids emitted
+	replied map[string]bool  // tool_use ids whose result is emitted
 	conv    *Conversation
 	after   *Boundary // set while lines that only a compaction produced may follow
 	byLine  map[int32]int
@@ -25,6 +29,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	c := &chain{
 		ld: ld, order: order, in: make(map[int32]bool, len(order)), members: map[int32][]int32{}, results: map[string][]int32{},
 		onPath: map[int32]bool{}, emitted: map[int32]bool{}, byLine: map[int32]int{},
+		home: map[int32]int32{}, caller: map[string]int32{}, called: map[string]bool{}, replied: map[string]bool{},
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	for _, i := range order {
@@ -44,6 +49,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		}
 	}
 	c.walk(leaf)
+	c.unite()
 	c.emit()
 	c.finish()
 	return c.conv
@@ -66,9 +72,11 @@ func (c *chain) emit() {
 		case nodeMicro:
 			c.microcompaction(i)
 		case nodeAssistant:
-			c.assistant(n.group)
+			c.assistant(c.homeOf(n.group))
 		case nodeUser, nodeAttachment:
-			c.user(i)
+			if !c.answersLater(i) {
+				c.user(i)
+			}
 		}
 	}
 	for _, i := range micro {
@@ -117,6 +125,10 @@ func (c *chain) assistant(group int32) {
 		if n.apiError {
 			continue
 		}
+		blocks := c.fresh(i)
+		if len(blocks) == 0 && len(n.blocks) > 0 {
+			continue
+		}
 		c.emitted[i], c.ld.used[i] = true, true
 		c.byLine[i] = len(c.conv.Messages)
 		if first {
@@ -124,7 +136,7 @@ func (c *chain) assistant(group int32) {
 			m = Message{UUID: n.uuid, ID: n.msgID, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.model, Version: n.version, Line: n.line}
 		}
 		m.UUIDs = append(m.UUIDs, n.uuid)
-		m.Blocks = append(m.Blocks, n.blocks...)
+		m.Blocks = append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
 		if n.stop != "" {
 			m.StopReason = n.stop
@@ -155,10 +167,14 @@ func (c *chain) user(i int32) {
 	if c.emitted[i] {
 		return
 	}
-	c.emitted[i], c.ld.used[i] = true, true
 	n := &c.ld.nodes[i]
+	blocks := c.fresh(i)
+	if len(blocks) == 0 && len(n.blocks) > 0 {
+		return
+	}
+	c.emitted[i], c.ld.used[i] = true, true
 	m := Message{
-		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Time: n.time, Blocks: n.blocks,
+		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Time: n.time, Blocks: blocks,
 		Version: n.version, Attachment: n.attach, Line: n.line, LastLine: n.line,
 	}
 	at := len(c.conv.Messages)

@@ -243,3 +243,34 @@ func TestLateLines(t *testing.T) {
 		},
 	})
 }
+
+// TestCopies: nothing stands twice, on one branch either.
+func TestCopies(t *testing.T) {
+	runShapes(t, []shapeCase{
+		{
+			name: "a message copied onto its own branch",
+			lines: []any{
+				user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), called("a2", "a1", "m1", "t1"), result("r1", "a2", "t1"),
+				user("v1", "r1", "hello"), assistant("b1", "v1", "m1", thinking()), called("b2", "b1", "m1", "t1"), result("s1", "b2", "t1"), said("b3", "s1", "m2"),
+			},
+			want:      "u1 a1+a2 r1 v1~ b3",
+			abandoned: 3,
+		},
+		{
+			name: "one call on two lines",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "u1", "m1", "t1"), result("r1", "a2", "t1"), said("a3", "r1", "m2"),
+			},
+			want:      "u1 a2 r1 a3",
+			abandoned: 1,
+		},
+		{
+			name: "a result twice",
+			lines: []any{
+				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), result("r2", "r1", "t1"), said("a2", "r2", "m2"),
+			},
+			want:      "u1 a1 r1 a2",
+			abandoned: 1,
+		},
+	})
+}

@@ -1,5 +1,11 @@
 package session
 
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
 // link resolves parents, children and the lines of each message. Parents may
 // stand later in the file, so it runs when every line is read.
 func (ld *loader) link() {
@@ -18,10 +24,11 @@ func (ld *loader) link() {
 
 // groupLines finds, for each assistant line, the first line of its message:
 // the topmost line with the same message.id that is reached through the
-// parents without meeting another message's line. Copies of a message on
-// another branch are another group.
+// parents without meeting another message's line or a prompt. Copies of a
+// message are another group.
 func (ld *loader) groupLines() {
-	above := make([]int32, len(ld.nodes)) // nearest assistant line at or above; -2: not known yet, -1: none
+	above := make([]int32, len(ld.nodes)) // nearest assistant line at or above, no prompt between; -2: not known yet, -1: none
+	ld.above = above
 	for i := range above {
 		above[i] = -2
 	}
@@ -32,6 +39,10 @@ func (ld *loader) groupLines() {
 		for at >= 0 && above[at] == -2 && ld.nodes[at].kind != nodeAssistant {
 			above[at] = -1 // breaks cycles
 			path = append(path, at)
+			if n := &ld.nodes[at]; n.kind == nodeUser && n.class == ClassPrompt {
+				at = -1
+				break
+			}
 			at = ld.nodes[at].parent
 		}
 		found := int32(-1)
@@ -79,4 +90,66 @@ func (ld *loader) groupLines() {
 			groupOf(int32(i))
 		}
 	}
+}
+
+// unite makes one message of the groups on the path that share a message.id,
+// without copies of lines, and finds the line each tool call counts on.
+func (c *chain) unite() {
+	first := map[string]int32{}
+	var groups []int32
+	for _, i := range c.path {
+		n := &c.ld.nodes[i]
+		if n.kind != nodeAssistant || n.apiError {
+			continue
+		}
+		home, ok := first[n.msgID]
+		switch {
+		case !ok || n.msgID == "":
+			first[n.msgID] = n.group
+			groups = append(groups, n.group)
+		case home != n.group && c.home[n.group] != home:
+			c.home[n.group] = home
+			for _, k := range c.members[n.group] {
+				if !c.copied(k, c.members[home]) {
+					c.members[home] = append(c.members[home], k)
+				}
+			}
+		}
+	}
+	for _, g := range groups {
+		for _, k := range c.members[g] {
+			if c.ld.nodes[k].apiError {
+				continue
+			}
+			for b := range c.ld.nodes[k].blocks {
+				bl := &c.ld.nodes[k].blocks[b]
+				if bl.Kind != jsonl.KindToolUse || bl.ID == "" {
+					continue
+				}
+				if was, ok := c.caller[bl.ID]; !ok || c.onPath[k] && !c.onPath[was] {
+					c.caller[bl.ID] = k
+				}
+			}
+		}
+	}
+}
+
+// homeOf is the group a group's lines are emitted with.
+func (c *chain) homeOf(group int32) int32 {
+	if home, ok := c.home[group]; ok {
+		return home
+	}
+	return group
+}
+
+// copied reports whether line i holds the same as one of the lines.
+func (c *chain) copied(i int32, lines []int32) bool {
+	for _, k := range lines {
+		if slices.EqualFunc(c.ld.nodes[i].blocks, c.ld.nodes[k].blocks, func(a, b Block) bool {
+			return a.Kind == b.Kind && a.Type == b.Type && a.ID == b.ID && a.Name == b.Name && a.Text == b.Text && a.JSON == b.JSON && a.Signature == b.Signature
+		}) {
+			return true
+		}
+	}
+	return false
 }

@@ -146,6 +146,7 @@ type loader struct {
 	title    string
 	summary  string
 	used     map[int32]bool
+	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
 // Reasons for which lines are set aside.

@@ -79,8 +79,9 @@ func (c *chain) deadEnd(i int32) []int32 {
 	return found
 }
 
-// answer is the line that answers a tool call of a message: on the path if one
-// is, else one that hangs under the message, else the newest.
+// answer is the line that answers a tool call of a message: best one on the
+// path that hangs under the message, then one on the path, then one that hangs
+// under the message; of several the first on the path, or the newest beside it.
 func (c *chain) answer(id string, group int32) int32 {
 	best := int32(-1)
 	rank := -1
@@ -90,29 +91,77 @@ func (c *chain) answer(id string, group int32) int32 {
 		}
 		n := &c.ld.nodes[r]
 		k := 0
-		switch {
-		case c.onPath[r]:
+		if c.onPath[r] {
 			k = 2
-		case n.parent >= 0 && c.ld.nodes[n.parent].kind == nodeAssistant && c.ld.nodes[n.parent].group == group:
-			k = 1
-		case n.parent >= 0 && c.underOther(n.parent, group):
+		}
+		switch under := c.calledAbove(n.parent); {
+		case under < 0:
+		case c.homeOf(c.ld.nodes[under].group) == group:
+			if under == n.parent {
+				k++
+			}
+		case k == 0:
 			continue // another branch's
 		}
-		if k >= rank {
+		if k > rank || k == rank && k < 2 {
 			best, rank = r, k
 		}
 	}
 	return best
 }
 
-// underOther reports whether the nearest message above i is not of the group.
-func (c *chain) underOther(i, group int32) bool {
-	for steps := 0; i >= 0 && steps < 10000; steps++ {
-		n := &c.ld.nodes[i]
-		if n.kind == nodeAssistant {
-			return n.group != group
+// calledAbove is the assistant line at or above line i, or -1.
+func (c *chain) calledAbove(i int32) int32 {
+	if i < 0 || c.ld.nodes[i].kind == nodeAssistant {
+		return i
+	}
+	return c.ld.above[i]
+}
+
+// answersLater reports whether a line answers a call that stands later on the
+// path: it follows the call.
+func (c *chain) answersLater(i int32) bool {
+	for b := range c.ld.nodes[i].blocks {
+		if bl := &c.ld.nodes[i].blocks[b]; bl.Kind == jsonl.KindToolResult && !c.due(bl.ID) {
+			return true
 		}
-		i = n.parent
 	}
 	return false
+}
+
+// due reports whether the result of a call may stand here: the call was made,
+// or is not on the chain at all.
+func (c *chain) due(id string) bool {
+	_, made := c.caller[id]
+	return !made || c.called[id]
+}
+
+// fresh is the blocks of a line that do not stand on the chain already, and
+// notes their calls and results.
+func (c *chain) fresh(i int32) []Block {
+	blocks := c.ld.nodes[i].blocks
+	var kept []Block
+	for b := range blocks {
+		bl := &blocks[b]
+		keep := true
+		switch {
+		case bl.ID == "":
+		case bl.Kind == jsonl.KindToolUse:
+			keep = c.caller[bl.ID] == i && !c.called[bl.ID]
+			c.called[bl.ID] = c.called[bl.ID] || keep
+		case bl.Kind == jsonl.KindToolResult:
+			keep = c.due(bl.ID) && !c.replied[bl.ID]
+			c.replied[bl.ID] = c.replied[bl.ID] || keep
+		}
+		switch {
+		case !keep && kept == nil:
+			kept = append(make([]Block, 0, len(blocks)), blocks[:b]...)
+		case keep && kept != nil:
+			kept = append(kept, *bl)
+		}
+	}
+	if kept == nil {
+		return blocks
+	}
+	return kept
 }
