@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -173,6 +174,14 @@ func (c *chain) user(i int32) {
 		return
 	}
 	c.emitted[i], c.ld.used[i] = true, true
+	if c.goesWithPrompt(n) {
+		c.byLine[i] = len(c.conv.Messages) - 1
+		m := &c.conv.Messages[len(c.conv.Messages)-1]
+		m.UUIDs = append(m.UUIDs, n.uuid)
+		m.Blocks = slices.Concat(m.Blocks, blocks)
+		m.LastLine = max(m.LastLine, n.line)
+		return
+	}
 	m := Message{
 		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Time: n.time, Blocks: blocks,
 		Version: n.version, Attachment: n.attach, Line: n.line, LastLine: n.line,
@@ -196,6 +205,18 @@ func (c *chain) user(i int32) {
 	}
 	c.byLine[i] = at
 	c.conv.Messages = append(c.conv.Messages, m)
+}
+
+// goesWithPrompt reports whether a line is the next piece of the prompt that
+// was emitted last: a client that resumes writes one prompt as a line a block,
+// all of one moment.
+func (c *chain) goesWithPrompt(n *node) bool {
+	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || len(c.conv.Messages) == 0 {
+		return false
+	}
+	m := &c.conv.Messages[len(c.conv.Messages)-1]
+	p := &c.ld.nodes[n.parent]
+	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && len(m.UUIDs) > 0 && m.UUIDs[len(m.UUIDs)-1] == p.uuid
 }
 
 // midRun reports whether the agent is at work: the last thing said was a tool

@@ -274,3 +274,17 @@ func TestCopies(t *testing.T) {
 		},
 	})
 }
+
+// TestPromptInPieces: some clients write one prompt as a line a block.
+func TestPromptInPieces(t *testing.T) {
+	runShapes(t, []shapeCase{
+		{
+			name: "one prompt written as a line a block",
+			lines: []any{
+				user("u1", "", []any{text("<ide_opened_file>x</ide_opened_file>")}), user("u2", "u1", []any{line{"type": "image", "source": line{}}}),
+				user("u3", "u2", []any{text("hello")}), said("a1", "u3", "m1"),
+			},
+			want: "u1+u2+u3 a1",
+		},
+	})
+}
