@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -276,14 +277,12 @@ func (c *chain) finish() {
 		if n := &c.ld.nodes[i]; (n.kind == nodeUser || n.kind == nodeAssistant) && !n.apiError && !c.emitted[i] {
 			conv.Abandoned++
 		}
-		if conv.SessionID == "" {
-			conv.SessionID = c.ld.nodes[i].sessionID
-		}
+		conv.SessionID = cmp.Or(conv.SessionID, c.ld.nodes[i].sessionID)
+		conv.CWD = cmp.Or(conv.CWD, c.ld.nodes[i].cwd)
 	}
 	if len(c.path) > 0 {
-		if id := c.ld.nodes[c.path[len(c.path)-1]].sessionID; id != "" {
-			conv.SessionID = id
-		}
+		conv.SessionID = cmp.Or(c.ld.nodes[c.path[len(c.path)-1]].sessionID, conv.SessionID)
+		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].cwd, conv.CWD)
 	}
 	conv.IndexTools()
 }

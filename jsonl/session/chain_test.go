@@ -288,3 +288,25 @@ func TestPromptInPieces(t *testing.T) {
 		},
 	})
 }
+
+// TestFields: what a conversation says of itself.
+func TestFields(t *testing.T) {
+	conv := load(t,
+		line{"type": "summary", "summary": "An old title", "leafUuid": "elsewhere"},
+		line{"type": "ai-title", "aiTitle": "A first title"},
+		user("u1", "", "hello").with("cwd", "/home/u/one").with("version", "2.1.29"),
+		said("a1", "u1", "m1").with("cwd", "/home/u/one").with("version", "2.1.31"),
+		line{"type": "ai-title", "aiTitle": "A later title"},
+		user("u2", "a1", "more").with("cwd", "/home/u/two").with("version", "2.1.31"),
+	)
+	if conv.SessionID != "s1" || conv.CWD != "/home/u/one" || conv.Version != "2.1.31" || conv.Model != "claude-opus-4-6" || conv.Title != "A later title" {
+		t.Errorf("session %q, folder %q, version %q, model %q, title %q", conv.SessionID, conv.CWD, conv.Version, conv.Model, conv.Title)
+	}
+	if len(conv.Versions) != 2 {
+		t.Errorf("versions %v", conv.Versions)
+	}
+	conv = load(t, line{"type": "custom-title", "customTitle": "Mine"}, line{"type": "ai-title", "aiTitle": "Its"}, user("u1", "", "hello"))
+	if conv.Title != "Mine" {
+		t.Errorf("title %q, want the one a person gave", conv.Title)
+	}
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -66,6 +67,7 @@ type node struct {
 	time      time.Time
 	agent     string
 	sessionID string
+	cwd       string
 	sidechain bool
 	apiError  bool
 	source    string // sourceToolAssistantUUID
@@ -142,8 +144,8 @@ type loader struct {
 	warnings []Warning
 	leaf     string // last-prompt.leafUuid, the last one
 	leafAt   int32  // len(nodes) when it stood
-	titles   map[string]string
-	title    string
+	title    string // a person's
+	aiTitle  string
 	summary  string
 	used     map[int32]bool
 	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
@@ -246,8 +248,8 @@ func (ld *loader) noteTitle(e *jsonl.Entry) {
 	switch {
 	case t.CustomTitle != "":
 		ld.title = t.CustomTitle
-	case t.AITitle != "" && ld.title == "":
-		ld.title = t.AITitle
+	case t.AITitle != "":
+		ld.aiTitle = t.AITitle // appended again and again: the last one holds
 	case t.Summary != "" && ld.summary == "":
 		ld.summary = t.Summary
 	}
@@ -256,7 +258,7 @@ func (ld *loader) noteTitle(e *jsonl.Entry) {
 func (ld *loader) add(e *jsonl.Entry) {
 	n := node{
 		uuid: e.UUID, parent: -1, parentID: e.ParentUUID, logicalID: e.LogicalParentUUID,
-		line: int32(e.Line), version: e.Version, time: e.Time, agent: e.AgentID, sessionID: e.SessionID,
+		line: int32(e.Line), version: e.Version, time: e.Time, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD,
 		sidechain: e.IsSidechain, source: e.SourceToolAssistantUUID, group: -1,
 	}
 	if n.uuid == "" {
@@ -363,9 +365,7 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.account()
 	f.Main.Lines = ld.lines
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
-	if f.Main.Title = ld.title; f.Main.Title == "" {
-		f.Main.Title = ld.summary
-	}
+	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)
 }
 
 // account counts each chained line as used or set aside.
