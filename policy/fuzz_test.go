@@ -48,3 +48,31 @@ func checkErrors(t *testing.T, data []byte, err error) {
 		}
 	}
 }
+
+// FuzzSet changes parameters at random: it never panics, a refused value
+// leaves the policy as it was, an accepted one survives being written out.
+func FuzzSet(f *testing.F) {
+	for _, kv := range [][2]string{
+		{"kinds.count", "5"}, {"kinds.tools", "[a, b]"}, {"kinds.per_tool", "{Read: none}"}, {"kinds.limit", ""}, {"kinds.note", "a: b"},
+		{"kinds.gap", "1h"}, {"kinds.summary", "[outline, fixed: 9]"}, {"kinds.when", "tool_uses: 3"}, {"window.pct_override", "80x"},
+		{"picky.low", "9"}, {"kinds", "1"}, {"", ""}, {".", "~"}, {"kinds.note", "\"\\0\""}, {"kinds.share", "1e-3"},
+	} {
+		f.Add(kv[0], kv[1])
+	}
+	reg := testRegistry(f)
+	base := mustDecode(f, "p.yaml", "stages: [kinds, picky, bare]\n", nil)
+	before := string(Marshal(base))
+	f.Fuzz(func(t *testing.T, key, value string) {
+		p := base.Clone()
+		if err := p.Set(key, value); err != nil {
+			if err.Error() == "" || string(Marshal(p)) != before {
+				t.Fatalf("refused with %q, and changed", err)
+			}
+			return
+		}
+		checkRoundTrip(t, reg, p)
+		if string(Marshal(base)) != before {
+			t.Fatal("a copy's change reached the policy")
+		}
+	})
+}

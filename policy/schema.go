@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of a policy file, made from the
@@ -109,11 +107,8 @@ func (f field) schema() map[string]any {
 	if f.Unit != "" {
 		s["description"] = f.Doc + " (" + f.Unit + ")"
 	}
-	var n yaml.Node
-	if err := yaml.Load([]byte(f.value()), &n); err == nil && len(n.Content) == 1 {
-		if x, err := plain(n.Content[0]); err == nil {
-			s["default"] = x
-		}
+	if x, err := plain(encode(f.v, &f.Param)); err == nil {
+		s["default"] = x
 	}
 	return s
 }

@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// This file and decode.go are the only places that know the YAML library: a
-// document comes out of here as nodes with positions, free of anchors,
-// aliases, tags and duplicate keys, or as errors.
+// Only this file reads and writes YAML text. A document comes out of it as
+// nodes with positions, free of anchors, aliases and tags, or as errors; the
+// library's own messages are put in this project's form here.
 
 const (
 	maxBytes = 256 << 10 // a policy is a few kilobytes
