@@ -143,21 +143,24 @@ func (v *View) remove(e *Edit) error {
 		return fmt.Errorf("a collapse inserts one placeholder, not %d", len(e.Insert))
 	}
 	first := -1
-	for _, id := range e.Items {
-		if !v.Has(id) {
+	for i, id := range e.Items {
+		if !v.Has(id) { // or named twice
+			for _, back := range e.Items[:i] {
+				v.items[v.posOf(back)].removed = false
+			}
 			return fmt.Errorf("no item %d in view", id)
 		}
 		p := v.posOf(id)
 		if first < 0 || p < first {
 			first = p
 		}
+		v.items[p].removed = true
 	}
 	for _, id := range e.Items {
 		w := v.weight(id)
 		e.Before += w[0]
 		v.sum(&v.tokens, w, -1)
 		v.sum(&v.payload, v.payloadWeight(id), -1)
-		v.items[v.posOf(id)].removed = true
 		v.live--
 		for b := range v.Blocks(id) {
 			if v.Kind(Target{id, b}) == jsonl.KindToolResult {
@@ -169,6 +172,7 @@ func (v *View) remove(e *Edit) error {
 		// The item that stood there keeps its position, so that results stay
 		// sorted by it; Has knows it by its id.
 		id := v.newSynthetic(&e.Insert[0])
+		v.hidden = append(v.hidden, v.items[first].id)
 		v.items[first] = item{id: id}
 		v.setPos(id, first)
 		v.arrived = append(v.arrived, id)
@@ -197,11 +201,21 @@ func (v *View) add(s *Synthetic) int {
 // were not in view join now (a recorded summary, or a message a boundary
 // brought back).
 func (v *View) rebuild(e *Edit) error {
+	kept := make(map[ItemID]bool, len(e.Keep))
+	for _, id := range e.Keep {
+		if kept[id] || int(id) >= len(v.pos) || int(-id) > len(v.synth) {
+			return fmt.Errorf("keeping item %d: twice, or not known", id)
+		}
+		kept[id] = true
+	}
 	e.Before = v.tokens[0]
-	old := v.items
-	for _, it := range old {
+	for _, it := range v.items {
 		v.setPos(it.id, -1)
 	}
+	for _, id := range v.hidden {
+		v.setPos(id, -1)
+	}
+	v.hidden = nil
 	v.items = make([]item, 0, len(e.Insert)+len(e.Keep)+len(e.Tail)+16)
 	v.results = nil
 	v.live, v.tokens, v.payload = 0, [2]int{}, [2]int{}
@@ -210,9 +224,6 @@ func (v *View) rebuild(e *Edit) error {
 		v.add(&e.Insert[i])
 	}
 	for _, id := range e.Keep {
-		if v.posOf(id) >= 0 || int(id) >= len(v.pos) || int(-id) > len(v.synth) {
-			return fmt.Errorf("keeping item %d: twice, or not known", id)
-		}
 		v.setPos(id, len(v.items))
 		v.items = append(v.items, item{id: id})
 		if int(id) >= v.joined {

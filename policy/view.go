@@ -24,8 +24,9 @@ type View struct {
 	edits   []Edit
 	joined  int // conv.Messages[:joined] have been offered
 	tokens  [2]int
-	payload [2]int // what payload-only edits take off, in tokens (negative or zero)
-	live    int    // items not removed
+	payload [2]int   // what payload-only edits take off, in tokens (negative or zero)
+	live    int      // items not removed
+	hidden  []ItemID // whose place a collapse gave to its placeholder
 	epoch   int
 }
 
