@@ -60,6 +60,7 @@ type node struct {
 	parent    int32 // index into nodes, -1: none
 	parentID  string
 	logicalID string
+	rootless  bool // the line has no parentUuid at all, not even null
 	kind      nodeKind
 	class     Class
 	line      int32
@@ -257,7 +258,7 @@ func (ld *loader) noteTitle(e *jsonl.Entry) {
 
 func (ld *loader) add(e *jsonl.Entry) {
 	n := node{
-		uuid: e.UUID, parent: -1, parentID: e.ParentUUID, logicalID: e.LogicalParentUUID,
+		uuid: e.UUID, parent: -1, parentID: e.ParentUUID, logicalID: e.LogicalParentUUID, rootless: !e.HasParent,
 		line: int32(e.Line), version: e.Version, time: e.Time, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD,
 		sidechain: e.IsSidechain, source: e.SourceToolAssistantUUID, group: -1,
 	}

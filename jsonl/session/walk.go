@@ -17,11 +17,32 @@ func (c *chain) walk(want string) {
 			break
 		}
 	}
-	for i := leaf; i >= 0 && !c.onPath[i]; i = c.up(i, linear) {
+	for i := leaf; i >= 0; i = c.next(i, linear) {
 		c.onPath[i] = true
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
+}
+
+// next is the line before i on the chain that is not on the path yet, or -1.
+func (c *chain) next(i int32, linear bool) int32 {
+	p := c.up(i, linear)
+	if p < 0 || !c.onPath[p] {
+		return p
+	}
+	for p = c.before(i); p >= 0 && c.onPath[p]; {
+		p = c.before(p)
+	}
+	c.circle(i, p)
+	return p
+}
+
+func (c *chain) circle(i, before int32) {
+	if before < 0 {
+		c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to be the first line")
+		return
+	}
+	c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to follow line %d", c.ld.nodes[before].line)
 }
 
 // leaf is the live leaf: the one asked for; else the one last-prompt names,
@@ -104,19 +125,25 @@ func (c *chain) goesOn() map[int32]bool {
 	return on
 }
 
-// descend follows the newest message lines below i.
+// descend follows the newest message lines below i, what was said rather than
+// what was attached.
 func (c *chain) descend(i int32) int32 {
-	for range c.order {
-		next := int32(-1)
+	seen := map[int32]bool{}
+	for !seen[i] {
+		seen[i] = true
+		next, attached := int32(-1), true
 		for _, k := range c.ld.nodes[i].children {
-			if n := &c.ld.nodes[k]; c.in[k] && n.kind.message() && !n.apiError && k > next {
-				next = k
+			n := &c.ld.nodes[k]
+			if !c.in[k] || !n.kind.message() || n.apiError {
+				continue
+			}
+			if a := n.kind == nodeAttachment; next < 0 || attached && !a || attached == a && k > next {
+				next, attached = k, a
 			}
 		}
-		if next < 0 {
-			break
+		if next >= 0 {
+			i = next
 		}
-		i = next
 	}
 	return i
 }
@@ -144,19 +171,20 @@ func (c *chain) up(i int32, linear bool) int32 {
 	if n.parent >= 0 && c.in[n.parent] {
 		return n.parent
 	}
+	p := c.before(i)
 	switch {
-	case n.class == ClassSummary && n.kind == nodeUser:
-		return c.before(i) // the 1.0.x form: a summary without a boundary
+	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
+	case n.parentID == n.uuid:
+		c.circle(i, p)
 	case n.parentID != "":
-		p := c.before(i)
-		if p >= 0 && n.kind.message() {
+		if p >= 0 {
 			c.ld.warn(int(n.line), "the parent %s is not in the file: taken to follow line %d", n.parentID, c.ld.nodes[p].line)
 		}
-		return p
-	case !n.kind.message():
-		return c.before(i) // hook progress after a resume starts no conversation
+	case n.rootless: // a line that knows of no parents
+	case n.kind == nodeUser || n.kind == nodeAssistant:
+		return -1 // a root; what a hook wrote after a resume is none
 	}
-	return -1
+	return p
 }
 
 // before is the last message line before i in the file, of the same session.
