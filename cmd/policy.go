@@ -18,7 +18,7 @@ func newPolicy(sys *system) *cobra.Command {
 		Short: "The catalogue of policies",
 	}
 	group(cmd)
-	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys))
+	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyDiff(sys))
 	return cmd
 }
 

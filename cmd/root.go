@@ -42,6 +42,7 @@ func newRoot(sys *system) *cobra.Command {
 		newSessions(sys),
 		newPolicy(sys),
 		newSynth(sys),
+		newThresholds(sys),
 		newVersion(sys),
 	)
 	return root

@@ -10,7 +10,7 @@ import (
 // are tokens. The zero value of a pointer field means "the default of the
 // source the policy reproduces".
 type Window struct {
-	Context        int    `yaml:"context" doc:"context window; 0: by client version and model (1-model.md, decision 14)" unit:"tokens" min:"0"`
+	Context        int    `yaml:"context" doc:"context window; auto: 200,000 for clients before 2.1.78, else the model's" unit:"tokens" min:"0" zero:"auto"`
 	OutputReserve  int    `yaml:"output_reserve" doc:"kept free for the model's answer" unit:"tokens" min:"0"`
 	ReserveCap     int    `yaml:"reserve_cap" doc:"when over 0 the reserve is min(model's max output, this)" unit:"tokens" min:"0"`
 	Buffer         int    `yaml:"buffer" doc:"auto-compact threshold = effective window - this" unit:"tokens" min:"0"`
@@ -19,7 +19,7 @@ type Window struct {
 	PctOverride    string `yaml:"pct_override" doc:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent of the effective window, parsed as JavaScript's parseFloat; empty: none"`
 	BlockingLimit  int    `yaml:"blocking_limit" doc:"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE; 0: none" unit:"tokens" min:"0"`
 	AutoCompact    bool   `yaml:"auto_compact" doc:"whether automatic compaction is on: thresholds are counted from it"`
-	Overhead       int    `yaml:"overhead" doc:"system prompt and tools; 0: auto (from the first request's usage, else 18800)" unit:"tokens" min:"0"`
+	Overhead       int    `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens" min:"0" zero:"auto"`
 	Tail           string `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
 }
 

@@ -28,7 +28,7 @@ func defineAutocompact() policy.Definition {
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &Autocompact{
-			Enabled: true, Summary: policy.SummaryChoices{{Kind: "recorded"}, {Kind: "fixed", Tokens: 5000}},
+			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
 			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Manual: "replay",
 		},
 		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages
@@ -160,22 +160,19 @@ func roundWeights(v *policy.View) []int {
 func summarise(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
 	for _, ch := range choices {
 		switch ch.Kind {
-		case "recorded":
+		case policy.SummaryRecorded:
 			if s, b, ok := c.Record.Summary(c.Request); ok {
 				return s, b, fmt.Sprintf("recorded, line %d", c.Conv.Boundaries[b].Line), nil
 			}
-		case "outline":
+		case policy.SummaryOutline:
 			text, err := outlineSummary(c)
 			if err != nil {
 				return policy.Content{}, -1, "", fmt.Errorf("outlining the view: %w", err)
 			}
 			return policy.NewContent(jsonl.KindText, wrap(text)), -1, "an outline of the view", nil
-		case "fixed":
+		case policy.SummaryFixed:
 			return policy.Content{Kind: jsonl.KindText, Tokens: ch.Tokens}, -1, fmt.Sprintf("a stand-in of %d tokens", ch.Tokens), nil
 		}
 	}
-	return policy.Content{Kind: jsonl.KindText, Tokens: defaultSummary}, -1, fmt.Sprintf("a stand-in of %d tokens", defaultSummary), nil
+	return policy.Content{Kind: jsonl.KindText, Tokens: policy.DefaultSummaryTokens}, -1, fmt.Sprintf("a stand-in of %d tokens", policy.DefaultSummaryTokens), nil
 }
-
-// defaultSummary is the size of a stand-in where no choice yields a summary.
-const defaultSummary = 5000

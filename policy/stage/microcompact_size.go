@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -19,6 +20,7 @@ type MicrocompactSize struct {
 	Persist    bool     `yaml:"persist" doc:"save the result to a file and leave a stub that names it; false: leave the cleared text"`
 	Gate       string   `yaml:"gate" doc:"what the warning test reads: the last response's usage, or that plus the estimate of what came after" enum:"last_usage,usage_plus_tail"`
 	Until      string   `yaml:"until_version" doc:"requests made by clients of this version and later are left alone; empty: none are"`
+	State      string   `yaml:"state" doc:"own: decide alone; recorded: where the record has a microcompaction, clear just what it names and decide nothing else there" enum:"own,recorded"`
 	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
 }
 
@@ -46,7 +48,7 @@ after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40
 
 // DefaultMicrocompactSize is the client's own figures.
 func DefaultMicrocompactSize() *MicrocompactSize {
-	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage"}
+	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
 }
 
 // NewMicrocompactSize makes the stage.
@@ -74,12 +76,17 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	s.follow(c.View)
+	if s.p.State == "recorded" {
+		if edits, here, err := s.recorded(c); here {
+			return edits, err
+		}
+	}
 	total := 0
 	for _, r := range s.ids {
 		total += r.tokens
 	}
 	free := len(s.ids) - s.p.KeepRecent
-	saved, marked := 0, 0
+	saved := 0
 	var marks []sized
 	for _, r := range s.ids[:max(free, 0)] {
 		if total-saved <= s.p.Target {
@@ -87,9 +94,8 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		marks = append(marks, r)
 		saved += r.tokens
-		marked++
 	}
-	if marked == 0 {
+	if len(marks) == 0 {
 		return nil, nil
 	}
 	gate := c.Used - c.UsedTail
@@ -99,15 +105,41 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Manual && (gate < c.Limits.Warning || saved < s.p.MinSavings) {
 		return nil, nil
 	}
-	return s.clear(c, marks, total, saved, gate)
+	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, c.Limits.Warning, saved, total)
+	return s.clear(c, marks, reason, total, saved)
+}
+
+// recorded clears what a microcompaction recorded before this request names.
+func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, here bool, err error) {
+	for i := range c.Conv.Micro {
+		m := &c.Conv.Micro[i]
+		if m.Request != c.Request {
+			continue
+		}
+		here = true
+		var marks []sized
+		total, saved := 0, 0
+		for _, r := range s.ids {
+			total += r.tokens
+			if slices.Contains(m.ToolIDs, r.ID) {
+				marks = append(marks, r)
+				saved += r.tokens
+			}
+		}
+		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line), total, saved)
+		if err != nil {
+			return nil, true, err
+		}
+		edits = append(edits, more...)
+	}
+	return edits, here, nil
 }
 
 // clear makes the edits for the marked results.
-func (s *microcompactSize) clear(c *policy.Context, marks []sized, total, saved, gate int) ([]policy.Edit, error) {
+func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string, total, saved int) ([]policy.Edit, error) {
 	if s.done == nil {
 		s.done = map[string]bool{}
 	}
-	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, c.Limits.Warning, saved, total)
 	detail := map[string]int{"pre_tokens": total, "tokens_saved": saved, "compacted_ids": len(marks)}
 	var edits []policy.Edit
 	for _, r := range marks {
@@ -132,6 +164,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, total, saved,
 			continue
 		}
 		s.done[m.UUID] = true
+		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}
 	return edits, nil

@@ -28,7 +28,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{
 			Auto: true, Count: "1.1.36", Reserved: -1, TailTurns: -1, PreserveRecent: -1,
-			Summary: policy.SummaryChoices{{Kind: "recorded"}, {Kind: "fixed", Tokens: 5000}}, Prompt: 225,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,
 		},
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
 after:  "What did we do so far?", the summary, "Continue if you have next steps"`,

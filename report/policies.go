@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Versions of the JSON forms of what is said of policies.
+const (
+	PolicyFindingsSchema = "ctxkit.policy-lint/v1"
+	PolicyChangesSchema  = "ctxkit.policy-diff/v1"
+)
+
+// PolicyFinding is something in a policy that is allowed but hardly meant.
+type PolicyFinding struct {
+	Policy  string `json:"policy"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Key     string `json:"key"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// PolicyFindings prints what a lint of policies found.
+func PolicyFindings(w io.Writer, list []PolicyFinding, opt Options) error {
+	l := &listing{
+		table: &Table{Columns: []Column{
+			{Title: "policy", Max: 28}, {Title: "where", Max: 30}, {Title: "rule"}, {Title: "what is odd, and what to do", Flex: true},
+		}},
+		columns: []string{"policy", "file", "line", "column", "key", "rule", "message", "hint"},
+		json: struct {
+			Schema   string          `json:"schema"`
+			Findings []PolicyFinding `json:"findings"`
+		}{PolicyFindingsSchema, append([]PolicyFinding{}, list...)},
+	}
+	for _, f := range list {
+		where := f.Key
+		if f.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+		}
+		text := f.Message
+		if f.Hint != "" {
+			text += ": " + f.Hint
+		}
+		l.table.Row(f.Policy, where, f.Rule, text)
+		l.rows = append(l.rows, []string{f.Policy, f.File, strconv.Itoa(f.Line), strconv.Itoa(f.Column), f.Key, f.Rule, f.Message, f.Hint})
+	}
+	l.notes = []string{count(len(list), "finding")}
+	return l.print(w, opt)
+}
+
+// PolicyChange is one key in which two policies differ.
+type PolicyChange struct {
+	Key  string `json:"key"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// PolicyChanges prints how policy b differs from policy a.
+func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Options) error {
+	l := &listing{
+		table: &Table{Columns: []Column{
+			{Title: "key"}, {Title: a, Max: 32}, {Title: b, Flex: true},
+		}},
+		columns: []string{"key", a, b},
+		json: struct {
+			Schema  string         `json:"schema"`
+			From    string         `json:"from"`
+			To      string         `json:"to"`
+			Changes []PolicyChange `json:"changes"`
+		}{PolicyChangesSchema, a, b, append([]PolicyChange{}, list...)},
+	}
+	for _, c := range list {
+		l.table.Row(c.Key, dash(c.From), dash(c.To))
+		l.rows = append(l.rows, []string{c.Key, c.From, c.To})
+	}
+	l.notes = []string{count(len(list), "difference")}
+	return l.print(w, opt)
+}
+
+// dash stands for what a policy has not.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
