@@ -1,0 +1,190 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+func clearing(change func(*ClearToolUses)) *ClearToolUses {
+	p := *defineClearToolUses().Params.(*ClearToolUses)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// uses is a conversation of n rounds of 400 characters, 100 tokens a result.
+func uses(n int) *convo {
+	c := newConvo()
+	c.prompt("go")
+	for i := range n {
+		c.call(fmt.Sprintf("t%d", i), "Read", 400)
+	}
+	c.assistant(say("done"))
+	return c
+}
+
+func TestClearToolUsesTrigger(t *testing.T) {
+	last := func(c *convo) int { // tokens of the last request's prompt
+		r := newRun(t, c).all()
+		return r.payload[len(r.payload)-1]
+	}(uses(5))
+	tests := []struct {
+		name     string
+		overhead int
+		change   func(*ClearToolUses)
+		want     int
+	}{
+		{"100,000 is not over", 100000 - last, nil, 0},
+		{"100,001", 100001 - last, nil, 2},
+		{"keep 0", 100001 - last, func(p *ClearToolUses) { p.Keep = 0 }, 5},
+		{"keep more than there are", 100001 - last, func(p *ClearToolUses) { p.Keep = 6 }, 0},
+		{"five uses are not over 5", 0, func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 5} }, 0},
+		{"five uses over 4", 0, func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4} }, 2},
+		// Each of the two saves 100 tokens less the placeholder's 8.
+		{"184 at least", 100001 - last, func(p *ClearToolUses) { p.ClearAtLeast = 184 }, 2},
+		{"185 at least: none at all", 100001 - last, func(p *ClearToolUses) { p.ClearAtLeast = 185 }, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRun(t, uses(5), start(t, defineClearToolUses(), clearing(tt.change)))
+			r.overhead = tt.overhead
+			r.all()
+			cleared := 0
+			for _, res := range r.view.Results() {
+				if c, ok := r.view.PayloadReplacement(res.Target); ok {
+					cleared++
+					if c.Text != ClearedText {
+						t.Errorf("%s: %q", res.ID, c.Text)
+					}
+				}
+				if r.view.Replacement(res.Target) != nil {
+					t.Errorf("%s changed in the model view", res.ID)
+				}
+			}
+			if cleared != tt.want {
+				t.Errorf("%d cleared, want %d", cleared, tt.want)
+			}
+			if want := r.view.Tokens() - tt.want*92; r.view.PayloadTokens() != want {
+				t.Errorf("payload of %d tokens, want %d", r.view.PayloadTokens(), want)
+			}
+			if tt.want > 0 {
+				d := r.view.Edits()[len(r.view.Edits())-1].Detail
+				if d["cleared_tool_uses"] != tt.want || d["cleared_input_tokens"] != tt.want*92 {
+					t.Errorf("detail %v", d)
+				}
+			}
+		})
+	}
+}
+
+// Once over the trigger the cleared set moves with every new use, and only the
+// change is told.
+func TestClearToolUsesMoves(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4}; p.Keep = 2 })
+	r := newRun(t, uses(7), start(t, defineClearToolUses(), p)).all()
+	want := []string{
+		"server_clear@6 m2", "server_clear@6 m4", "server_clear@6 m6",
+		"server_clear@7 m8", "server_clear@8 m10",
+	}
+	if diff := cmp.Diff(want, r.edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// The server has no memory: where the client's history falls under the
+// trigger, everything comes back.
+func TestClearToolUsesStateless(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger.Value = 400; p.Keep = 1 })
+	c := uses(6)
+	r := newRun(t, c, start(t, defineClearToolUses(), p))
+	r.each = func(k int) {
+		if k == 5 {
+			short := policy.NewContent(0, "short")
+			for _, m := range []int{2, 4, 6, 8} {
+				if _, err := r.view.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &short}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	r.all()
+	edits := r.edits()
+	want := []string{"server_keep@7 m2", "server_keep@7 m4", "server_keep@7 m6", "server_keep@7 m8"}
+	if diff := cmp.Diff(want, edits[len(edits)-4:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if r.view.PayloadTokens() != r.view.Tokens() {
+		t.Errorf("payload %d, view %d", r.view.PayloadTokens(), r.view.Tokens())
+	}
+}
+
+func TestClearToolUsesTools(t *testing.T) {
+	c := newConvo()
+	c.prompt("go")
+	c.assistant(use("a", "Bash"), use("b", "Memory"), use("c", "Read"))
+	c.answers(result("a", strings.Repeat("x", 400)), result("b", strings.Repeat("x", 400)), result("c", strings.Repeat("x", 400)))
+	c.call("d", "Memory", 400)
+	c.assistant(say("done"))
+	always := func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 1 }
+	tests := []struct {
+		name   string
+		change func(*ClearToolUses)
+		want   []string
+	}{
+		{"all tools", always, []string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@3 m2.2"}},
+		{"excluded ones take no place among the kept", func(p *ClearToolUses) { always(p); p.ExcludeTools = []string{"Memory"} }, []string{"server_clear@2 m2"}},
+		{"inputs too", func(p *ClearToolUses) {
+			always(p)
+			p.ExcludeTools = []string{"Memory"}
+			p.ClearToolInputs.All = true
+		}, []string{"server_clear@2 m2", "server_clear@2 m1"}},
+		{"inputs of some", func(p *ClearToolUses) { always(p); p.ClearToolInputs.Tools = []string{"Memory"} },
+			[]string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@2 m1.1", "server_clear@3 m2.2"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRun(t, c, start(t, defineClearToolUses(), clearing(tt.change))).all()
+			if diff := cmp.Diff(tt.want, r.edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestToolInputs(t *testing.T) {
+	tests := []struct {
+		plain any
+		want  ToolInputs
+		back  any
+	}{
+		{true, ToolInputs{All: true}, true},
+		{false, ToolInputs{}, false},
+		{"Bash", ToolInputs{Tools: []string{"Bash"}}, []any{"Bash"}},
+		{[]any{"Bash", "mcp__*"}, ToolInputs{Tools: []string{"Bash", "mcp__*"}}, []any{"Bash", "mcp__*"}},
+		{[]any{}, ToolInputs{}, false},
+	}
+	for _, tt := range tests {
+		var got ToolInputs
+		if err := got.DecodeParam(tt.plain); err != nil {
+			t.Errorf("%v: %v", tt.plain, err)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v: -want +got\n%s", tt.plain, diff)
+		}
+		if diff := cmp.Diff(tt.back, got.EncodeParam()); diff != "" {
+			t.Errorf("%v back: -want +got\n%s", tt.plain, diff)
+		}
+	}
+	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
+		if err := new(ToolInputs).DecodeParam(wrong); err == nil {
+			t.Errorf("%v: no error", wrong)
+		}
+	}
+}
