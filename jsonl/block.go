@@ -35,6 +35,7 @@ type cutter struct {
 	whole   bool  // fill a block before it is given away
 	off     int64 // in the stream, of rest[0]
 	rest    []byte
+	begun   bool
 	eof     bool
 	err     error // of r, other than io.EOF
 }
@@ -56,6 +57,16 @@ func (c *cutter) next(mem []byte) (block, bool) {
 	}
 	n := copy(mem, c.rest)
 	c.rest = nil
+	if !c.begun {
+		c.begun = true
+		for n < len(byteOrderMark) && !c.eof {
+			n += c.read(mem[n:])
+		}
+		if bytes.HasPrefix(mem[:n], []byte(byteOrderMark)) {
+			c.off = int64(len(byteOrderMark))
+			n = copy(mem, mem[c.off:n])
+		}
+	}
 	searched := 0 // mem[:searched] holds no newline
 	for {
 		nl := bytes.LastIndexByte(mem[searched:n], '\n')
@@ -79,10 +90,6 @@ func (c *cutter) next(mem []byte) (block, bool) {
 			}
 		}
 		n += c.read(mem[n:])
-		if c.off == 0 && n >= 3 && string(mem[:3]) == byteOrderMark {
-			n = copy(mem, mem[3:n])
-			c.off, searched = 3, 0
-		}
 	}
 }
 

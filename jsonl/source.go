@@ -27,8 +27,9 @@ type Source struct {
 
 	// A plain regular file is read again from disk. Of anything else the store
 	// keeps what was read, compressed, in memory.
-	plain bool
-	store *store
+	plain   bool
+	packing packed
+	store   *store
 
 	mu    sync.Mutex // guards lines
 	lines Lines
@@ -95,7 +96,8 @@ func (s *Source) stream(r io.Reader) error {
 	}
 	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
 	closeStream := func() {}
-	switch packing(magic[:n]) {
+	s.packing = packing(magic[:n])
+	switch s.packing {
 	case packedGzip:
 		z, err := gzip.NewReader(r)
 		if err != nil {

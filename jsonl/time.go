@@ -19,7 +19,7 @@ func (d *decoder) time(m *scan.Members) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return t
+	return t.UTC() // not the zone this machine is in
 }
 
 // utc reads the form that clients write, 2006-01-02T15:04:05.999Z. It refuses

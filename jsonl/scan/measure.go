@@ -27,20 +27,26 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Code) {
 	// bytes as they stand; lone counts surrogates without a partner.
 	var units, size, canon, lone int
 	for {
-		for i+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[i:])
+		for i+16 <= len(b) {
+			w := b[i : i+16 : i+16]
+			x := binary.LittleEndian.Uint64(w)
 			m := special(x) | (x & highs)
 			if m != 0 {
 				i += bits.TrailingZeros64(m) >> 3
-				break
+				goto found
 			}
-			i += 8
+			x = binary.LittleEndian.Uint64(w[8:])
+			if m = special(x) | (x & highs); m != 0 {
+				i += 8 + bits.TrailingZeros64(m)>>3
+				goto found
+			}
+			i += 16
 		}
 		if i >= len(b) {
 			return len(b), End
 		}
-		c := b[i]
-		switch {
+	found:
+		switch c := b[i]; {
 		case c == '"':
 			n := i - start
 			l.UTF16 += n + units
@@ -54,17 +60,15 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Code) {
 			if i+1 >= len(b) {
 				return len(b), End
 			}
-			switch b[i+1] {
-			case '"', '\\', 'b', 'f', 'n', 'r', 't':
+			switch escapes[b[i+1]] {
+			case oneLetter:
 				units--
 				size--
+				if b[i+1] == '/' { // written without a backslash
+					canon--
+				}
 				i += 2
-			case '/':
-				units--
-				size--
-				canon--
-				i += 2
-			case 'u':
+			case fourDigits:
 				if hex4(b, i+2) < 0 {
 					return badHex(b, i+2)
 				}

@@ -52,17 +52,23 @@ func String(b []byte, i int) (end int, plain bool, code Code) {
 // stringBody skips the rest of a string from b[i], inside the quotes.
 func stringBody(b []byte, i int) (int, Code) {
 	for {
-		for i+8 <= len(b) {
-			m := special(binary.LittleEndian.Uint64(b[i:]))
+		for i+16 <= len(b) {
+			w := b[i : i+16 : i+16]
+			m := special(binary.LittleEndian.Uint64(w))
 			if m != 0 {
 				i += bits.TrailingZeros64(m) >> 3
-				break
+				goto found
 			}
-			i += 8
+			if m = special(binary.LittleEndian.Uint64(w[8:])); m != 0 {
+				i += 8 + bits.TrailingZeros64(m)>>3
+				goto found
+			}
+			i += 16
 		}
 		if i >= len(b) {
 			return len(b), End
 		}
+	found:
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1, OK
@@ -70,10 +76,10 @@ func stringBody(b []byte, i int) (int, Code) {
 			if i+1 >= len(b) {
 				return len(b), End
 			}
-			switch b[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			switch escapes[b[i+1]] {
+			case oneLetter:
 				i += 2
-			case 'u':
+			case fourDigits:
 				if hex4(b, i+2) < 0 {
 					return badHex(b, i+2)
 				}
@@ -88,6 +94,17 @@ func stringBody(b []byte, i int) (int, Code) {
 		}
 	}
 }
+
+// escapes says which bytes complete an escape behind its backslash.
+var escapes = [256]uint8{
+	'"': oneLetter, '\\': oneLetter, '/': oneLetter, 'b': oneLetter, 'f': oneLetter,
+	'n': oneLetter, 'r': oneLetter, 't': oneLetter, 'u': fourDigits,
+}
+
+const (
+	oneLetter  = 1
+	fourDigits = 2
+)
 
 // hex4 is the value of the four hexadecimal digits at b[i], -1 if they are not
 // all there.

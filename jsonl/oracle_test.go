@@ -1,0 +1,238 @@
+package jsonl
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// members decodes an object with encoding/json; nil for anything else. The last
+// of equal keys counts.
+func members(raw []byte) map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func oracleString(raw []byte) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func oracleCount(raw []byte) int {
+	if len(raw) == 0 || strings.Trim(string(raw), "0123456789") != "" {
+		return 0
+	}
+	n, err := json.Number(raw).Int64()
+	if err != nil || n > maxTokens {
+		return maxTokens
+	}
+	return int(n)
+}
+
+func oracleText(raw []byte) Metrics {
+	if len(raw) == 0 || raw[0] != '"' {
+		return Metrics{}
+	}
+	var l scan.Lengths
+	scan.MeasureString(raw, 0, &l)
+	return Metrics{l.UTF16, l.Bytes, l.JSON}
+}
+
+func oracleJSON(raw []byte) Metrics {
+	if len(raw) == 0 {
+		return Metrics{}
+	}
+	var l scan.Lengths
+	scan.MeasureValue(raw, 0, 0, &l)
+	return Metrics{UTF16: l.UTF16, Bytes: l.Bytes}
+}
+
+// oracleBlock is a Block without spans and the bytes the spans must hold.
+type oracleBlock struct {
+	Block
+	raw, value []byte
+	parts      [][]byte
+}
+
+func oracleBlockOf(raw []byte) oracleBlock {
+	m := members(raw)
+	typ := oracleString(m["type"])
+	b := oracleBlock{Block: Block{Type: typ, Kind: kinds[typ]}, raw: raw}
+	quoted := func(key string) {
+		if v := m[key]; len(v) > 0 && v[0] == '"' {
+			b.value, b.Text = v, oracleText(v)
+		}
+	}
+	switch b.Kind {
+	case KindText:
+		quoted("text")
+	case KindThinking:
+		quoted("thinking")
+		b.Signature = len(oracleString(m["signature"]))
+	case KindRedactedThinking:
+		quoted("data")
+	case KindToolUse, KindServerToolUse:
+		b.ID, b.Name = oracleString(m["id"]), oracleString(m["name"])
+		b.value, b.JSON = m["input"], oracleJSON(m["input"])
+	case KindToolResult:
+		b.ID, b.IsError = oracleString(m["tool_use_id"]), string(m["is_error"]) == "true"
+		c := m["content"]
+		b.value, b.Text, b.JSON = c, oracleText(c), oracleJSON(c)
+		b.IsString = len(c) > 0 && c[0] == '"'
+		b.Persisted = strings.Contains(oracleString(c), persistedMark)
+		var parts []json.RawMessage
+		if len(c) > 0 && c[0] == '[' && json.Unmarshal(c, &parts) == nil {
+			for _, raw := range parts {
+				pm := members(raw)
+				p := Part{Type: oracleString(pm["type"])}
+				if p.Kind = kinds[p.Type]; p.Kind == KindText {
+					p.Text = oracleText(pm["text"])
+					b.Text = b.Text.Add(p.Text)
+					b.Persisted = b.Persisted || strings.Contains(oracleString(pm["text"]), persistedMark)
+				}
+				b.Parts = append(b.Parts, p)
+				b.parts = append(b.parts, raw)
+			}
+		}
+	default:
+		b.ID, b.Name, b.IsError = oracleString(m["id"]), oracleString(m["name"]), string(m["is_error"]) == "true"
+		if b.ID == "" {
+			b.ID = oracleString(m["tool_use_id"])
+		}
+		b.value, b.JSON = raw, oracleJSON(raw)
+	}
+	return b
+}
+
+// oracleEntry decodes an object with encoding/json.
+func oracleEntry(raw []byte) (Entry, []oracleBlock) {
+	m := members(raw)
+	str := func(key string) string { return oracleString(m[key]) }
+	is := func(key string) bool { return string(m[key]) == "true" }
+	e := Entry{
+		Raw: raw, Type: str("type"), Subtype: str("subtype"), UUID: str("uuid"), ParentUUID: str("parentUuid"),
+		LogicalParentUUID: str("logicalParentUuid"), SessionID: str("sessionId"), AgentID: str("agentId"), Version: str("version"),
+		CWD: str("cwd"), RequestID: str("requestId"), SourceToolAssistantUUID: str("sourceToolAssistantUUID"), LeafUUID: str("leafUuid"),
+		Operation: str("operation"), IsSidechain: is("isSidechain"), IsMeta: is("isMeta"), IsCompactSummary: is("isCompactSummary"),
+		IsTranscriptOnly: is("isVisibleInTranscriptOnly"), IsAPIError: is("isApiErrorMessage"),
+		Attachment: m["attachment"], CompactMetadata: m["compactMetadata"], MicrocompactMetadata: m["microcompactMetadata"],
+		Content: m["content"], ToolUseResult: m["toolUseResult"],
+	}
+	_, e.HasParent = m["parentUuid"]
+	if t, err := time.Parse(time.RFC3339, str("timestamp")); err == nil {
+		e.Time = t.UTC()
+	}
+	msg := members(m["message"])
+	if msg == nil || e.Type != "user" && e.Type != "assistant" {
+		return e, nil
+	}
+	e.HasMessage = true
+	e.Message = Message{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"])}
+	if u := members(msg["usage"]); u != nil {
+		e.Message.HasUsage = true
+		split, details := members(u["cache_creation"]), members(u["output_tokens_details"])
+		e.Message.Usage = Usage{
+			Input: oracleCount(u["input_tokens"]), CacheWrite: oracleCount(u["cache_creation_input_tokens"]), CacheRead: oracleCount(u["cache_read_input_tokens"]),
+			Output: oracleCount(u["output_tokens"]), Thinking: oracleCount(details["thinking_tokens"]),
+			Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
+		}
+	}
+	var blocks []oracleBlock
+	var elements []json.RawMessage
+	if c := msg["content"]; len(c) > 0 && c[0] == '"' {
+		e.Message.IsString = true
+		e.Message.Head = head(oracleString(c))
+		blocks = append(blocks, oracleBlock{Block: Block{Kind: KindText, Type: "text", IsString: true, Text: oracleText(c)}, raw: c, value: c})
+	} else if len(c) > 0 && c[0] == '[' && json.Unmarshal(c, &elements) == nil {
+		hasHead := false
+		for _, raw := range elements {
+			b := oracleBlockOf(raw)
+			if b.Kind == KindText && b.value != nil && !hasHead {
+				hasHead = true
+				e.Message.Head = head(oracleString(b.value))
+			}
+			blocks = append(blocks, b)
+		}
+	}
+	return e, blocks
+}
+
+func head(s string) string {
+	if len(s) <= headBytes {
+		return s
+	}
+	n := headBytes
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// checkEntry holds an entry against what encoding/json makes of its bytes; text
+// is the file.
+func checkEntry(t testing.TB, e *Entry, text []byte) {
+	t.Helper()
+	at := func(s Span) []byte {
+		if s.Len == 0 {
+			return nil
+		}
+		return text[s.Off : int(s.Off)+s.Len]
+	}
+	if !bytes.Equal(e.Raw, at(Span{e.Offset, len(e.Raw)})) {
+		t.Errorf("%s:%d: Raw is not what stands at Offset %d", e.File, e.Line, e.Offset)
+	}
+	want, blocks := oracleEntry(e.Raw)
+	want.File, want.Line, want.Part, want.Offset = e.File, e.Line, e.Part, e.Offset
+	got := e.Clone()
+	content := got.Message.Content
+	got.Message.Content = nil
+	diff(t, e, "entry", *got, want)
+	if len(content) != len(blocks) {
+		t.Fatalf("%s:%d: %d blocks, want %d", e.File, e.Line, len(content), len(blocks))
+	}
+	for i, w := range blocks {
+		b := content[i]
+		if !bytes.Equal(at(b.Span), w.raw) || !bytes.Equal(at(b.Value), w.value) {
+			t.Errorf("%s:%d: block %d: spans hold %q and %q; want %q and %q", e.File, e.Line, i, at(b.Span), at(b.Value), w.raw, w.value)
+		}
+		b.Span, b.Value = Span{}, Span{}
+		for k := range b.Parts {
+			p := &b.Parts[k]
+			if k < len(w.parts) && !bytes.Equal(at(p.Span), w.parts[k]) {
+				t.Errorf("%s:%d: block %d: part %d: span holds %q, want %q", e.File, e.Line, i, k, at(p.Span), w.parts[k])
+			}
+			p.Span = Span{}
+		}
+		diff(t, e, "block", b, w.Block)
+	}
+	for _, raw := range [][]byte{e.Attachment, e.Content, e.ToolUseResult} {
+		if s, ok := e.SpanOf(raw); ok != (raw != nil) || !bytes.Equal(at(s), raw) {
+			t.Errorf("%s:%d: SpanOf(%q) = %v, %v", e.File, e.Line, raw, s, ok)
+		}
+	}
+}
+
+// diff compares without regard to nil and empty slices.
+func diff(t testing.TB, e *Entry, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("%s:%d: %s (-want +got):\n%s", e.File, e.Line, what, d)
+	}
+}

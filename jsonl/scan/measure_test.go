@@ -1,0 +1,204 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+func TestMeasureString(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Lengths
+	}{
+		{`""`, Lengths{0, 0, 2, 2}},
+		{`"abc"`, Lengths{3, 3, 5, 5}},
+		{`"a\nb"`, Lengths{3, 3, 6, 6}},
+		{`"\/"`, Lengths{1, 1, 3, 3}},
+		{`"\u0022\u005c\u0008\u000a"`, Lengths{4, 4, 10, 10}},
+		{`"\u0000"`, Lengths{1, 1, 8, 8}},
+		{`"\u0041"`, Lengths{1, 1, 3, 3}},
+		{"\"\x7f\"", Lengths{1, 1, 3, 3}},
+		{`"é"`, Lengths{1, 2, 3, 4}},
+		{`"\u00e9"`, Lengths{1, 2, 3, 4}},
+		{"\"\u2028\"", Lengths{1, 3, 3, 5}},
+		{`"→"`, Lengths{1, 3, 3, 5}},
+		{`"😀"`, Lengths{2, 4, 4, 6}},
+		{`"\ud83d\ude00"`, Lengths{2, 4, 4, 6}},
+		{`"\ud83d"`, Lengths{1, 3, 8, 8}},
+		{`"\ude00\ud83d"`, Lengths{2, 6, 14, 14}},
+		{`"\ud83dA"`, Lengths{2, 4, 9, 9}},
+		{"\"\xff\"", Lengths{1, 3, 3, 5}},
+		{"\"\xe2\x82\"", Lengths{2, 6, 4, 8}},
+		{"\"\xed\xa0\x80\"", Lengths{3, 9, 5, 11}},
+	} {
+		var l Lengths
+		end, code := MeasureString([]byte(c.text), 0, &l)
+		if code != OK || end != len(c.text) || l != c.want {
+			t.Errorf("MeasureString(%s) = %d, %v, %+v; want %+v", c.text, end, code, l, c.want)
+		}
+	}
+}
+
+func TestMeasureValue(t *testing.T) {
+	for _, c := range []struct {
+		text        string
+		utf16, size int
+	}{
+		{`{}`, 2, 2},
+		{` [ ] `, 2, 2},
+		{`[ 1 , 2.50 , -3e7 ]`, len(`[1,2.50,-3e7]`), len(`[1,2.50,-3e7]`)},
+		{`{ "a" : true , "b" : [ null , { } ] }`, len(`{"a":true,"b":[null,{}]}`), len(`{"a":true,"b":[null,{}]}`)},
+		{`{"a":1,"a":2}`, 13, 13},
+		{`{"\u0061":"\u00e9\/"}`, 10, 11},
+		{`"\ud800"`, 8, 8},
+	} {
+		var l Lengths
+		i := Space([]byte(c.text), 0)
+		if _, code := MeasureValue([]byte(c.text), i, 0, &l); code != OK || l != (Lengths{UTF16: c.utf16, Bytes: c.size}) {
+			t.Errorf("MeasureValue(%s) = %v, %+v; want %d units, %d bytes", c.text, code, l, c.utf16, c.size)
+		}
+	}
+}
+
+func FuzzMetrics(f *testing.F) {
+	for _, s := range texts() {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		checkMetrics(t, b)
+		quoted := append(append([]byte{'"'}, b...), '"') // most input is no JSON by itself
+		checkMetrics(t, quoted)
+	})
+}
+
+// checkMetrics holds the lengths of b, if it is JSON, against what comes from
+// decoding and encoding it.
+func checkMetrics(t *testing.T, b []byte) {
+	t.Helper()
+	b = bytes.Trim(b, " \t\r\n")
+	if !json.Valid(b) {
+		return
+	}
+	if b[0] == '"' {
+		var l Lengths
+		if end, code := MeasureString(b, 0, &l); code != OK || end != len(b) {
+			t.Fatalf("MeasureString(%q) = %d, %v", b, end, code)
+		}
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			t.Fatal(err)
+		}
+		units := decodeUnits(b)
+		canon := stringify(units)
+		want := Lengths{len(units), len(s), len(utf16.Encode([]rune(canon))), len(canon)}
+		if l != want {
+			t.Errorf("lengths of %q: %+v, want %+v", b, l, want)
+		}
+		if got := AppendUnquoted(nil, b[1:len(b)-1], -1); string(got) != s {
+			t.Errorf("AppendUnquoted(%q) = %q, want %q", b, got, s)
+		}
+		for _, limit := range []int{0, 1, 5, len(s) - 1} {
+			got := string(AppendUnquoted(nil, b[1:len(b)-1], limit))
+			if limit = max(limit, 0); len(got) > limit || s[:len(got)] != got || len(got) < min(limit-3, len(s)) {
+				t.Errorf("AppendUnquoted(%q, %d) = %q of %q", b, limit, got, s)
+			} else if rest := s[len(got):]; rest != "" {
+				if _, n := utf8.DecodeRuneInString(rest); len(got)+n <= limit && limit < len(s) {
+					t.Errorf("AppendUnquoted(%q, %d) = %q stops early", b, limit, got)
+				}
+			}
+		}
+	}
+	var l Lengths
+	if end, code := MeasureValue(b, 0, 0, &l); code != OK || end != len(b) {
+		t.Fatalf("MeasureValue(%q) = %d, %v", b, end, code)
+	}
+	canon := compact(b)
+	if want := (Lengths{UTF16: len(utf16.Encode([]rune(canon))), Bytes: len(canon)}); l != want {
+		t.Errorf("compact lengths of %q: %+v, want %+v (%q)", b, l, want, canon)
+	}
+}
+
+// compact writes a value without white space, its strings canonically.
+func compact(b []byte) string {
+	var out bytes.Buffer
+	for i := 0; i < len(b); {
+		switch c := b[i]; c {
+		case ' ', '\t', '\r', '\n':
+			i++
+		case '"':
+			end := i + 1
+			for b[end] != '"' {
+				if b[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			out.WriteString(stringify(decodeUnits(b[i : end+1])))
+			i = end + 1
+		default:
+			out.WriteByte(c)
+			i++
+		}
+	}
+	return out.String()
+}
+
+// decodeUnits is a string literal's value as JavaScript has it, one unit at a
+// time.
+func decodeUnits(b []byte) []uint16 {
+	var units []uint16
+	for s := string(b[1 : len(b)-1]); s != ""; {
+		if s[0] != '\\' {
+			r, n := utf8.DecodeRuneInString(s)
+			units = utf16.AppendRune(units, r)
+			s = s[n:]
+			continue
+		}
+		if s[1] == 'u' {
+			n, err := strconv.ParseUint(s[2:6], 16, 16)
+			if err != nil {
+				panic(err)
+			}
+			units = append(units, uint16(n))
+			s = s[6:]
+			continue
+		}
+		const from, to = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+		units = append(units, uint16(to[bytes.IndexByte([]byte(from), s[1])]))
+		s = s[2:]
+	}
+	return units
+}
+
+// stringify is JavaScript's JSON.stringify of a string.
+func stringify(units []uint16) string {
+	const hex = "0123456789abcdef"
+	out := []byte{'"'}
+	for i := 0; i < len(units); i++ {
+		u := rune(units[i])
+		switch {
+		case u == '"' || u == '\\':
+			out = append(out, '\\', byte(u))
+		case u < 0x20 && bytes.IndexByte([]byte("\b\f\n\r\t"), byte(u)) >= 0:
+			out = append(out, '\\', "bfnrt"[bytes.IndexByte([]byte("\b\f\n\r\t"), byte(u))])
+		case u < 0x20:
+			out = append(out, '\\', 'u', '0', '0', hex[u>>4], hex[u&15])
+		case utf16.IsSurrogate(u):
+			if i+1 < len(units) {
+				if r := utf16.DecodeRune(u, rune(units[i+1])); r != utf8.RuneError {
+					out = utf8.AppendRune(out, r)
+					i++
+					continue
+				}
+			}
+			out = append(out, '\\', 'u', hex[u>>12], hex[u>>8&15], hex[u>>4&15], hex[u&15])
+		default:
+			out = utf8.AppendRune(out, u)
+		}
+	}
+	return string(append(out, '"'))
+}
