@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -255,7 +256,7 @@ func (c *chain) finish() {
 		}
 		if m.Lost {
 			conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(m.Line),
-				Message: fmt.Sprintf("the result of %s is not in the file: a lost one stands in", m.Blocks[0].ID)})
+				Message: fmt.Sprintf("the result of %s is not in the file: a lost one stands in", lostIDs(m))})
 		}
 		if m.Role == Assistant && !m.Synthetic {
 			conv.Requests = append(conv.Requests, Request{N: len(conv.Requests) + 1, Message: k})
@@ -285,6 +286,14 @@ func (c *chain) finish() {
 		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].cwd, conv.CWD)
 	}
 	conv.IndexTools()
+}
+
+func lostIDs(m *Message) string {
+	var ids []string
+	for b := range m.Blocks {
+		ids = append(ids, m.Blocks[b].ID)
+	}
+	return strings.Join(ids, ", ")
 }
 
 func (c *chain) boundaryAt(before int) bool {

@@ -158,21 +158,19 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1
 	}
 	if n.kind == nodeBoundary {
-		if n.logicalID != "" {
-			if p, ok := c.ld.byUUID[n.logicalID]; ok && c.in[p] && p != i {
-				return p
-			}
+		if p, ok := c.ld.byUUID[n.logicalID]; ok && c.in[p] && p != i {
+			return p
 		}
-		if n.parent >= 0 && c.in[n.parent] {
-			return n.parent
-		}
-		return c.before(i)
 	}
 	if n.parent >= 0 && c.in[n.parent] {
 		return n.parent
 	}
 	p := c.before(i)
 	switch {
+	case n.kind == nodeBoundary:
+		if p >= 0 && n.logicalID != "" {
+			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file, it may be lost: taken to follow line %d", n.logicalID, c.ld.nodes[p].line)
+		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
 	case n.parentID == n.uuid:
 		c.circle(i, p)

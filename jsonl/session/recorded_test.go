@@ -1,0 +1,174 @@
+package session_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// one is the only boundary of a conversation.
+func one(t *testing.T, conv *session.Conversation) session.Boundary {
+	t.Helper()
+	if len(conv.Boundaries) != 1 {
+		t.Fatalf("%d boundaries, want 1: %+v", len(conv.Boundaries), conv.Boundaries)
+	}
+	return conv.Boundaries[0]
+}
+
+// TestBoundary: the form of 2.0.76 and later, automatic, with what the client
+// re-injected.
+func TestBoundary(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), system("y1", "r1", "informational"),
+		boundary("b1", "y1", "auto", 155782).with("version", "2.1.119").with("timestamp", "2026-02-01T10:07:00.000Z").
+			with("compactMetadata", line{"trigger": "auto", "preTokens": 155782, "postTokens": 9400, "durationMs": 70000}),
+		summary("s1", "b1"), progress("p1", "s1"), attachment("x1", "p1", "compact_file_reference"), attachment("x2", "x1", "file"),
+		snapshot(), attachment("x3", "x2", "skill_listing"), said("a2", "x3", "m2"), attachment("x4", "a2", "task_reminder"), user("u2", "x4", "more"),
+	)
+	wantShape(t, conv, "u1 a1 r1 [s1] [x1] [x2] [x3] a2 x4 u2")
+	wantNoWarning(t, conv)
+	b := one(t, conv)
+	if b.UUID != "b1" || b.Line != 5 || b.Trigger != "auto" || b.PreTokens != 155782 || b.PostTokens != 9400 || b.Version != "2.1.119" || b.Time.Minute() != 7 {
+		t.Errorf("boundary %+v", b)
+	}
+	if b.Before != 3 || b.Summary != 3 || b.Request != 2 || !slices.Equal(b.Attached, []int{4, 5, 6}) || b.Preserved != nil {
+		t.Errorf("boundary %+v", b)
+	}
+}
+
+// TestBoundaryPlaces: a boundary belongs to the first request after it.
+func TestBoundaryPlaces(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"), said("a1", "u1", "m1"),
+		boundary("b1", "a1", "auto", 1000), summary("s1", "b1"), said("a2", "s1", "m2"), user("u2", "a2", "more"), said("a3", "u2", "m3"),
+		boundary("b2", "a3", "auto", 2000), summary("s2", "b2"),
+	)
+	wantShape(t, conv, "u1 a1 [s1] a2 u2 a3 [s2]")
+	var got [][3]int
+	for _, b := range conv.Boundaries {
+		got = append(got, [3]int{b.Before, b.Summary, b.Request})
+	}
+	if want := [][3]int{{2, 2, 2}, {6, 6, 4}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("before, summary, request: %v, want %v", got, want)
+	}
+}
+
+// TestSummaryOnly: the form of 1.0.x has no boundary line.
+func TestSummaryOnly(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "more"), said("a2", "u2", "m2"),
+		summary("s1", ""), said("a3", "s1", "m3"), user("u3", "a3", "on"),
+	)
+	wantShape(t, conv, "u1 a1 u2 a2 [s1] a3 u3")
+	if b := one(t, conv); b.UUID != "s1" || b.Line != 5 || b.Trigger != "auto" || b.PreTokens != 0 || b.Before != 4 || b.Summary != 4 || b.Request != 3 {
+		t.Errorf("boundary %+v", b)
+	}
+}
+
+// TestLostAtBoundary: what the client lost when it compacted.
+func TestLostAtBoundary(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"), called("a3", "a2", "m1", "t3"), result("r1", "a1", "t1"),
+		boundary("b1", "lost", "auto", 155000), summary("s1", "b1"), said("a4", "s1", "m2"),
+	)
+	wantShape(t, conv, "u1 a1+a2+a3 r1 lost-t2 [s1] a4")
+	m := conv.Messages[3]
+	if !m.Lost || m.Class != session.ClassToolResult || len(m.Blocks) != 2 || m.Blocks[0].ID != "t2" || m.Blocks[1].ID != "t3" {
+		t.Errorf("the stand-in is %+v", m)
+	}
+	if got, err := conv.Text(3, 0); err != nil || got != "" {
+		t.Errorf("its text is %q, %v", got, err)
+	}
+	wantWarning(t, conv, 2, "t2", "t3", "lost")
+	if b := one(t, conv); b.Before != 4 {
+		t.Errorf("boundary %+v", b)
+	}
+
+	// The pending prompt was lost: nothing stands in for it, but it is told.
+	conv = load(t,
+		user("u1", "", "hello"), said("a1", "u1", "m1"),
+		boundary("b1", "lost", "auto", 155000), summary("s1", "b1"), said("a2", "s1", "m2"),
+	)
+	wantShape(t, conv, "u1 a1 [s1] a2")
+	wantWarning(t, conv, 3, "lost")
+}
+
+// TestUnanswered: a call that is not answered yet is no lost one.
+func TestUnanswered(t *testing.T) {
+	conv := load(t, user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"), result("r1", "a1", "t1"))
+	wantShape(t, conv, "u1 a1+a2 r1")
+	wantNoWarning(t, conv)
+
+	// One that was never answered, although the conversation went on, is.
+	conv = load(t, user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), user("u2", "a1", "more"), said("a2", "u2", "m2"))
+	wantShape(t, conv, "u1 a1 lost-t1 u2 a2")
+	wantWarning(t, conv, 2, "t1", "lost")
+}
+
+// TestPreserved: what a compaction kept verbatim.
+func TestPreserved(t *testing.T) {
+	lines := func(meta line) []any {
+		meta["trigger"], meta["preTokens"] = "auto", 1000
+		return []any{
+			user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"),
+			assistant("a2", "r1", "m2", thinking()), said("a3", "a2", "m2"),
+			boundary("b1", "a3", "auto", 1000).with("compactMetadata", meta), summary("s1", "b1"), user("u2", "s1", "more"), said("a4", "u2", "m3"),
+		}
+	}
+	for name, meta := range map[string]line{
+		"segment":  {"preservedSegment": line{"headUuid": "r1", "anchorUuid": "s1", "tailUuid": "a3"}},
+		"messages": {"preservedMessages": line{"anchorUuid": "s1", "uuids": []string{"r1", "a2", "a3"}, "allUuids": []string{"r1", "a2", "a3"}}},
+	} {
+		conv := load(t, lines(meta)...)
+		wantShape(t, conv, "u1 a1 r1 a2+a3 [s1] u2 a4")
+		if b := one(t, conv); !slices.Equal(b.Preserved, []int{2, 3}) {
+			t.Errorf("%s: kept %v, want [2 3]", name, b.Preserved)
+		}
+	}
+	for name, meta := range map[string]line{
+		"nowhere":  {"preservedSegment": line{"headUuid": "zz", "anchorUuid": "s1", "tailUuid": "a3"}},
+		"reversed": {"preservedSegment": line{"headUuid": "a3", "anchorUuid": "s1", "tailUuid": "u1"}},
+		"later":    {"preservedMessages": line{"anchorUuid": "s1", "uuids": []string{"u2", "zz"}}},
+	} {
+		if b := one(t, load(t, lines(meta)...)); len(b.Preserved) != 0 {
+			t.Errorf("%s: kept %v", name, b.Preserved)
+		}
+	}
+}
+
+// TestMicrocompact: a microcompact stands in the chain, or beside it where a
+// compaction followed at the same request.
+func TestMicrocompact(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), micro("c1", "r1", 20801, "t1"), said("a2", "c1", "m2"),
+		called("a3", "a2", "m2", "t2"), result("r2", "a3", "t2"), micro("c2", "r2", 3000, "t2"),
+		boundary("b1", "r2", "auto", 155000), summary("s1", "b1"), said("a4", "s1", "m3"),
+	)
+	wantShape(t, conv, "u1 a1 r1 a2+a3 r2 [s1] a4")
+	if len(conv.Micro) != 2 {
+		t.Fatalf("%d microcompactions", len(conv.Micro))
+	}
+	m := conv.Micro[0]
+	if m.UUID != "c1" || m.Line != 4 || m.Trigger != "auto" || m.PreTokens != 58573 || m.TokensSaved != 20801 || !slices.Equal(m.ToolIDs, []string{"t1"}) || m.Before != 3 || m.Request != 2 {
+		t.Errorf("in the chain: %+v", m)
+	}
+	if m = conv.Micro[1]; m.UUID != "c2" || m.Before != 5 || m.Request != 3 {
+		t.Errorf("beside the chain: %+v", m)
+	}
+}
+
+// TestBrokenMetadata: a boundary is one, whatever its metadata says.
+func TestBrokenMetadata(t *testing.T) {
+	for _, meta := range []any{nil, "x", line{"trigger": "auto", "preTokens": "many"}, line{"trigger": 7}} {
+		l := boundary("b1", "a1", "auto", 1000).with("compactMetadata", meta)
+		if meta == nil {
+			delete(l, "compactMetadata")
+		}
+		conv := load(t, user("u1", "", "hello"), said("a1", "u1", "m1"), l, summary("s1", "b1"), said("a2", "s1", "m2"))
+		wantShape(t, conv, "u1 a1 [s1] a2")
+		one(t, conv)
+		wantWarning(t, conv, 3, "compactMetadata")
+	}
+}
