@@ -196,7 +196,7 @@ func (c *chain) user(i int32) {
 	case c.after != nil && n.kind == nodeAttachment && n.class == ClassAttachment:
 		m.RecordOnly = true
 		c.after.Attached = append(c.after.Attached, at)
-	case c.after != nil && isCompactCommand(n):
+	case c.after != nil && c.ofCompact(i):
 		m.RecordOnly = true
 		c.after.Attached = append(c.after.Attached, at)
 	default:

@@ -4,6 +4,7 @@ package session
 func (c *chain) boundary(i int32) {
 	n := &c.ld.nodes[i]
 	c.ld.used[i] = true
+	c.typed()
 	b := Boundary{
 		UUID: n.uuid, Line: int(n.line), Trigger: n.compact.Trigger, PreTokens: n.compact.PreTokens, PostTokens: n.compact.PostTokens,
 		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1,
@@ -21,6 +22,7 @@ func (c *chain) summary(i int32, at int) {
 		c.after.Summary = at
 		return
 	}
+	c.typed()
 	trigger := "auto"
 	if c.manualFollows(i) {
 		trigger = "manual"
@@ -31,24 +33,43 @@ func (c *chain) summary(i int32, at int) {
 	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
 }
 
-// manualFollows reports whether /compact's own lines stand under a summary.
+// manualFollows reports whether the /compact command stands under a summary.
 func (c *chain) manualFollows(i int32) bool {
-	for depth := 0; depth < 4; depth++ {
-		next := int32(-1)
-		for _, k := range c.ld.nodes[i].children {
-			if n := &c.ld.nodes[k]; n.kind == nodeUser && isCompactCommand(n) {
-				if n.class == ClassCommand {
-					return true
-				}
-				next = k
-			}
+	for _, k := range c.ld.nodes[i].children {
+		n := &c.ld.nodes[k]
+		if isCompactCommand(n) || isCaveat(n) && c.ofCompact(k) {
+			return true
 		}
-		if next < 0 {
-			return false
-		}
-		i = next
 	}
 	return false
+}
+
+// ofCompact reports whether a line is /compact's own: its caveat, its command
+// line or its output.
+func (c *chain) ofCompact(i int32) bool {
+	n := &c.ld.nodes[i]
+	switch {
+	case isCaveat(n):
+		for _, k := range n.children {
+			if isCompactCommand(&c.ld.nodes[k]) {
+				return true
+			}
+		}
+	case isCommandOutput(n):
+		return n.parent >= 0 && isCompactCommand(&c.ld.nodes[n.parent])
+	}
+	return isCompactCommand(n)
+}
+
+// typed marks the /compact command where it stands right before its boundary.
+func (c *chain) typed() {
+	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
+		m := &c.conv.Messages[k]
+		if i, ok := c.ld.byUUID[m.UUID]; !ok || !c.ofCompact(i) {
+			return
+		}
+		m.RecordOnly = true
+	}
 }
 
 // preserved resolves the messages a boundary kept verbatim, in order.
