@@ -8,12 +8,17 @@ import (
 // that NewRecord worked out are applied where they were made.
 type replayedRecord struct {
 	*engine
-	at     int
-	raised []int // boundaries whose event is made
+	at     int // the next of the record's edits
+	before int // used as it was before a compaction the client made here, 0: none
 }
 
-func (t *replayedRecord) micro(i int)     { t.due(recordedAct{boundary: -1, micro: i}, false) }
-func (t *replayedRecord) boundary(i int)  { t.due(recordedAct{boundary: i, micro: -1}, false) }
+func (t *replayedRecord) micro(i int) { t.due(recordedAct{boundary: -1, micro: i}, false) }
+func (t *replayedRecord) boundary(i int) {
+	if t.before == 0 {
+		t.before, _ = t.used(len(t.weight))
+	}
+	t.due(recordedAct{boundary: i, micro: -1}, false)
+}
 func (t *replayedRecord) manual(int, int) {}
 func (t *replayedRecord) respond(int)     {}
 func (t *replayedRecord) turnEnd(int, bool) {
@@ -32,6 +37,9 @@ func (t *replayedRecord) join(m int) {
 func (t *replayedRecord) request(k int) {
 	t.weigh()
 	used, _ := t.used(k)
+	if t.before > 0 {
+		used, t.before = t.before, 0
+	}
 	t.account(k, used)
 }
 

@@ -29,12 +29,12 @@ const (
 )
 
 // Message wraps a summary as the client does (2-policies.md 2.6 and 2.11; the
-// wording by version as recorded: until 2.1.11 the first sentence ends in
+// wording by version as recorded: until 2.1.6 the first sentence ends in
 // "summarized below:" and the summary in a full stop).
 func (t SummaryText) Message(response string) string {
 	body := t.body(response)
 	var b strings.Builder
-	if t.Version != "" && session.CompareVersions(t.Version, "2.1.12") < 0 {
+	if t.Version != "" && session.CompareVersions(t.Version, "2.1.7") < 0 {
 		b.WriteString(summarized + "\n" + body + ".")
 	} else {
 		b.WriteString(covers + "\n\n" + body)
