@@ -393,3 +393,8 @@ func (r *run) edits() []string {
 	}
 	return list
 }
+
+// boundaryAt is a recorded compaction on a line.
+func boundaryAt(line int) session.Boundary {
+	return session.Boundary{Line: line, Summary: -1, Trigger: "auto"}
+}

@@ -1,0 +1,128 @@
+package stage
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// thoughts is three answered prompts, each with thinking; the second has a
+// tool loop in which it thinks twice.
+func thoughts(model string) *convo {
+	c := newConvo()
+	c.Model = model
+	c.prompt("one")
+	c.assistant(think("hm"), say("1")) // m1
+	c.prompt("two")
+	c.assistant(think("let me see"), use("a", "Read")) // m3
+	c.answers(result("a", "x"))
+	c.assistant(block(jsonl.KindRedactedThinking, "redacted_thinking", "enc"), say("2")) // m5
+	c.prompt("three")
+	c.assistant(say("3, without")) // m7
+	c.prompt("four")
+	c.assistant(think("well"), say("4")) // m9
+	c.prompt("five")
+	c.assistant(say("5"))
+	return c
+}
+
+func TestClearThinking(t *testing.T) {
+	one, two, three := 1, 2, 3
+	tests := []struct {
+		name  string
+		keep  *int
+		model string
+		want  []string
+	}{
+		{"all", nil, "claude-sonnet-4-5", nil},
+		{"keep 3", &three, "claude-opus-4-5", nil},
+		{"keep 2", &two, "claude-opus-4-5", []string{"server_clear@6 m1"}},
+		{"keep 1: a tool loop goes together, a turn without thinking does not count", &one, "claude-opus-4-5",
+			[]string{"server_clear@3 m1", "server_clear@6 m3", "server_clear@6 m5"}},
+		{"by model: the last", new(int), "claude-sonnet-4-5-20250929", []string{"server_clear@3 m1", "server_clear@6 m3", "server_clear@6 m5"}},
+		{"by model: all", new(int), "claude-sonnet-4-6", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRun(t, thoughts(tt.model), start(t, defineClearThinking(), &ClearThinking{Keep: tt.keep}))
+			r.each = func(k int) {
+				if v := policy.CheckAPI(r.view); v != nil {
+					t.Errorf("request %d: %v", k+1, v)
+				}
+			}
+			r.all()
+			if diff := cmp.Diff(tt.want, r.edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			for _, e := range r.view.Edits() {
+				if e.New != nil || e.After >= e.Before {
+					t.Errorf("%d tokens became %d, %v stands in", e.Before, e.After, e.New)
+				}
+			}
+		})
+	}
+}
+
+// A prompt that was queued while the agent ran opens no turn.
+func TestClearThinkingQueued(t *testing.T) {
+	one := 1
+	c := newConvo()
+	c.prompt("go")
+	c.assistant(think("a"), use("a", "Read"))
+	c.answers(result("a", "x"))
+	c.Messages[c.prompt("also this")].Queued = true
+	c.assistant(think("b"), say("done"))
+	c.user(session.ClassMeta, say("a reminder"))
+	c.assistant(think("c"), say("done"))
+	c.prompt("next")
+	c.assistant(think("d"), say("done"))
+	c.prompt("last")
+	c.assistant(say("done"))
+	r := newRun(t, c, start(t, defineClearThinking(), &ClearThinking{Keep: &one})).all()
+	if diff := cmp.Diff([]string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// What a compaction takes out of view does not count, and what it keeps may
+// come back.
+func TestClearThinkingAfterRebuild(t *testing.T) {
+	one := 1
+	c := thoughts("claude-opus-4-5")
+	r := newRun(t, c, start(t, defineClearThinking(), &ClearThinking{Keep: &one}))
+	r.each = func(k int) {
+		if k != 5 {
+			return
+		}
+		// The newest turns leave; that of message 5 is now the last.
+		if _, err := r.view.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 1, 2, 5, 6, 7}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.all()
+	n := len(r.view.Edits())
+	r.fire(policy.Project, 6, policy.Context{})
+	if diff := cmp.Diff([]string{"server_keep@7 m5"}, r.edits()[n:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestDefaultThinking(t *testing.T) {
+	for model, want := range map[string]int{
+		"claude-opus-4-5-20251101": unlimited, "claude-opus-4-6": unlimited, "claude-opus-5": unlimited, "claude-opus-5-5": unlimited,
+		"claude-opus-4-1-20250805": 1, "claude-opus-4-20250514": 1, "claude-3-opus-20240229": 1,
+		"claude-sonnet-4-6": unlimited, "claude-sonnet-5": unlimited, "claude-sonnet-5-5": unlimited,
+		"claude-sonnet-4-5-20250929": 1, "claude-sonnet-4-20250514": 1, "claude-3-7-sonnet-20250219": 1,
+		"claude-haiku-4-5-20251001": 1, "claude-3-5-haiku-20241022": 1, "claude-haiku-5-5": unlimited,
+		"claude-fable-5": unlimited, "claude-mythos-5-1": unlimited, "": unlimited, "gpt-5": unlimited,
+		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": 1, "anthropic/claude-opus-4.5": unlimited, "claude-sonnet-4-5[1m]": 1,
+	} {
+		if got := defaultThinking(model); got != want {
+			t.Errorf("%s: %d, want %d", model, got, want)
+		}
+	}
+}

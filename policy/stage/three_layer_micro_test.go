@@ -1,0 +1,63 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestThreeLayerMicro(t *testing.T) {
+	tests := []struct {
+		name  string
+		p     ThreeLayerMicro
+		sizes []int
+		want  []string
+	}{
+		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, nil},
+		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, []string{"clear@5 m2"}},
+		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, nil},
+		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, []string{"clear@5 m2"}},
+		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, []string{"clear@5 m2"}},
+		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, []string{"clear@2 m2", "clear@3 m4"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newConvo()
+			c.prompt("go")
+			for i, n := range tt.sizes {
+				c.call(fmt.Sprint(i), "Read", n)
+			}
+			c.assistant(say("done"))
+			r := newRun(t, c, start(t, defineThreeLayerMicro(), &tt.p)).all()
+			if diff := cmp.Diff(tt.want, r.edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			for _, e := range r.view.Edits() {
+				if e.New.Text != "[Previous tool result compacted]" {
+					t.Errorf("%q", e.New.Text)
+				}
+			}
+		})
+	}
+}
+
+// Arrays and images count among the newest but are never replaced, whatever
+// their size; every tool counts.
+func TestThreeLayerMicroArrays(t *testing.T) {
+	c := newConvo()
+	c.prompt("go")
+	c.assistant(use("a", "Task"), use("b", "Read"))
+	old := c.answers(results("a", strings.Repeat("x", 900), image), result("b", strings.Repeat("x", 900)))
+	for i := range 2 {
+		c.assistant(use(fmt.Sprint(i), "Read"))
+		c.answers(results(fmt.Sprint(i), image))
+	}
+	c.call("c", "Other", 10)
+	c.assistant(say("done"))
+	r := newRun(t, c, start(t, defineThreeLayerMicro(), nil)).all()
+	if diff := cmp.Diff([]string{fmt.Sprintf("clear@5 m%d.1", old)}, r.edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
