@@ -1,0 +1,75 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+func side(l line) line { return l.with("isSidechain", true) }
+
+func agent(id string, l line) line { return side(l).with("agentId", id) }
+
+// TestSidechainsInMainFile: before there were agent files (1.0.53), a
+// subagent's lines stood in the main file.
+func TestSidechainsInMainFile(t *testing.T) {
+	f := loadText(t, file(
+		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
+		side(user("v1", "", "look")), side(user("w1", "", "look there")), side(called("b1", "v1", "n1", "s1")), side(said("c1", "w1", "n2")),
+		side(result("v2", "b1", "s1")), side(said("b2", "v2", "n3")),
+		result("r1", "a1", "t1"), result("r2", "a2", "t2"), said("a3", "r2", "m2"),
+	), session.LoadOptions{})
+	wantShape(t, f.Main, "u1 a1+a2 r1 r2 a3")
+	if f.Main.Abandoned != 0 {
+		t.Errorf("%d messages abandoned", f.Main.Abandoned)
+	}
+	if len(f.Sidechains) != 2 {
+		t.Fatalf("%d sidechains, want 2", len(f.Sidechains))
+	}
+	wantShape(t, f.Sidechains[0], "v1 b1 v2 b2")
+	wantShape(t, f.Sidechains[1], "w1 c1")
+	if a := f.Sidechains[0].Agent; a != "v1" {
+		t.Errorf("agent %q", a)
+	}
+	if len(f.Conversations()) != 3 {
+		t.Errorf("%d conversations", len(f.Conversations()))
+	}
+}
+
+// TestSidechainsByAgent: lines of one agent id are one sidechain.
+func TestSidechainsByAgent(t *testing.T) {
+	f := loadText(t, file(
+		user("u1", "", "hello"), agent("x", user("v1", "", "look")), agent("y", user("w1", "", "look")), said("a1", "u1", "m1"),
+		agent("x", said("b1", "v1", "n1")), agent("y", said("c1", "w1", "n2")), agent("x", user("v2", "b1", "further")),
+	), session.LoadOptions{})
+	wantShape(t, f.Main, "u1 a1")
+	if len(f.Sidechains) != 2 || f.Sidechains[0].Agent != "x" || f.Sidechains[1].Agent != "y" {
+		t.Fatalf("sidechains %v", f.Sidechains)
+	}
+	wantShape(t, f.Sidechains[0], "v1 b1 v2")
+	wantShape(t, f.Sidechains[1], "w1 c1")
+}
+
+// TestForks: the request of a compaction, a guess at the next prompt and an
+// aside begin in the middle of the main conversation, in a file of their own.
+func TestForks(t *testing.T) {
+	for _, id := range []string{"acompact-1f", "aside_question-1f", "aprompt_suggestion-1f"} {
+		conv := load(t, agent(id, user("v1", "in-the-main-file", "summarise")), agent(id, said("b1", "v1", "n1").used(3, 900)))
+		if conv.Agent != id || len(conv.Messages) != 3 || !conv.Messages[0].Earlier || len(conv.Requests) != 1 {
+			t.Errorf("%s: %q: %s", id, conv.Agent, shape(conv))
+		}
+		wantWarning(t, conv, 1, "began before this file")
+	}
+}
+
+// TestAgentFile: in a file of an agent every line is a sidechain's: there it is
+// the main conversation.
+func TestAgentFile(t *testing.T) {
+	f := loadText(t, file(
+		agent("x", user("v1", "", "look")), agent("x", called("b1", "v1", "n1", "s1")), agent("x", progress("p1", "b1")), agent("x", result("v2", "b1", "s1")), agent("x", said("b2", "v2", "n2")),
+	), session.LoadOptions{})
+	wantShape(t, f.Main, "v1 b1 v2 b2")
+	if f.Main.Agent != "x" || f.Main.SessionID != "s1" || len(f.Sidechains) != 0 {
+		t.Errorf("agent %q, session %q, %d sidechains", f.Main.Agent, f.Main.SessionID, len(f.Sidechains))
+	}
+}
