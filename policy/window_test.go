@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// later is the window of the clients from 2.1.21 on.
+func later() Window {
+	w := DefaultWindow()
+	w.ReserveCap = 20000
+	return w
+}
+
+func with(w Window, change func(*Window)) Window {
+	change(&w)
+	return w
+}
+
+func TestResolve(t *testing.T) {
+	off := func(w *Window) { w.AutoCompact = false }
+	tests := []struct {
+		name               string
+		w                  Window
+		context, maxOutput int
+		want               Thresholds
+	}{
+		// [A] prints an available window of 178,000; 155,000 follows from 168,000.
+		{"2.1.19", DefaultWindow(), 200000, 64000, Thresholds{
+			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 197000, On: true}},
+		{"2.1.19, auto-compact off", with(DefaultWindow(), off), 200000, 0, Thresholds{
+			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 168000, Warning: 148000, Error: 148000, Blocking: 197000}},
+		{"2.1.19, 1M", DefaultWindow(), 1000000, 0, Thresholds{
+			Window: 1000000, Reserve: 32000, Effective: 968000, Auto: 955000, Base: 955000, Warning: 935000, Error: 935000, Blocking: 997000, On: true}},
+		// [C]'s table prints 160,000 and 960,000 as the warning with auto-compact
+		// on; its code counts from the auto-compact threshold, and the code wins.
+		{"2.1.x", later(), 200000, 0, Thresholds{
+			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
+		{"2.1.x, auto-compact off", with(later(), off), 200000, 0, Thresholds{
+			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 180000, Warning: 160000, Error: 160000, Blocking: 197000}},
+		{"2.1.x, 1M", later(), 1000000, 64000, Thresholds{
+			Window: 1000000, Reserve: 20000, Effective: 980000, Auto: 967000, Base: 967000, Warning: 947000, Error: 947000, Blocking: 997000, On: true}},
+		{"2.1.x, 1M, auto-compact off", with(later(), off), 1000000, 0, Thresholds{
+			Window: 1000000, Reserve: 20000, Effective: 980000, Auto: 967000, Base: 980000, Warning: 960000, Error: 960000, Blocking: 997000}},
+		{"2.1.x, a model of 8,192", later(), 200000, 8192, Thresholds{
+			Window: 200000, Reserve: 8192, Effective: 191808, Auto: 178808, Base: 178808, Warning: 158808, Error: 158808, Blocking: 197000, On: true}},
+		{"2.1.x, a model of exactly the cap", later(), 200000, 20000, Thresholds{
+			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
+		{"the policy's own context", with(later(), func(w *Window) { w.Context = 500000 }), 200000, 0, Thresholds{
+			Window: 500000, Reserve: 20000, Effective: 480000, Auto: 467000, Base: 467000, Warning: 447000, Error: 447000, Blocking: 497000, On: true}},
+		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", with(DefaultWindow(), func(w *Window) { w.BlockingLimit = 150000 }), 200000, 0, Thresholds{
+			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 150000, On: true}},
+		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too", with(DefaultWindow(), func(w *Window) { w.PctOverride = "50" }), 200000, 0, Thresholds{
+			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 84000, Base: 84000, Warning: 64000, Error: 64000, Blocking: 197000, Percent: 50, On: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.w.Resolve(tt.context, tt.maxOutput)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// The override divides by 100 first: 35, 57, 69 and 70 come out one lower than
+// exact arithmetic.
+func TestPercentOverride(t *testing.T) {
+	tests := []struct {
+		pct         string
+		first, late int // auto-compact threshold of 2.1.19 (of 168,000) and later (of 180,000)
+	}{
+		{"1", 1680, 1800}, {"35", 58799, 62999}, {"57", 95759, 102599}, {"69", 115919, 124199}, {"70", 117599, 125999},
+		{"92", 154560, 165600}, {"93", 155000, 167000}, {"100", 155000, 167000}, {"80x", 134400, 144000}, {" 80", 134400, 144000},
+		{"50.5", 84840, 90900}, {".5", 840, 900}, {"5e1", 84000, 90000}, {"+50", 84000, 90000}, {"50.", 84000, 90000}, {"80 %", 134400, 144000}, {"5e", 8400, 9000},
+		// None of these is a percentage.
+		{"0", 155000, 167000}, {"101", 155000, 167000}, {"100.1", 155000, 167000}, {"-5", 155000, 167000}, {"x80", 155000, 167000},
+		{"", 155000, 167000}, {"NaN", 155000, 167000}, {"Infinity", 155000, 167000}, {"0x50", 155000, 167000}, {".", 155000, 167000}, {"%", 155000, 167000},
+	}
+	for _, tt := range tests {
+		first, late := DefaultWindow(), later()
+		first.PctOverride, late.PctOverride = tt.pct, tt.pct
+		if got := first.Resolve(200000, 0).Auto; got != tt.first {
+			t.Errorf("%q of 168,000: %d, want %d", tt.pct, got, tt.first)
+		}
+		if got := late.Resolve(200000, 0).Auto; got != tt.late {
+			t.Errorf("%q of 180,000: %d, want %d", tt.pct, got, tt.late)
+		}
+	}
+}
+
+func TestPercentLeft(t *testing.T) {
+	first, late := DefaultWindow().Resolve(200000, 0), later().Resolve(200000, 0)
+	tests := []struct {
+		of   Thresholds
+		used int
+		want int
+	}{
+		{first, 0, 100}, {first, 155000, 0}, {first, 200000, 0}, {first, 77500, 50},
+		{first, 135000, 13},                    // 12.9
+		{first, 154225, 1}, {first, 154226, 0}, // 0.5 goes up, 0.4994 does not
+		{late, 0, 100}, {late, 147000, 12}, {late, 167000, 0}, {late, 166165, 1}, {late, 166166, 0},
+		{Thresholds{}, 10, 0}, {Thresholds{Base: -5}, 10, 0},
+	}
+	for _, tt := range tests {
+		if got := tt.of.PercentLeft(tt.used); got != tt.want {
+			t.Errorf("%d of %d: %d %% left, want %d", tt.used, tt.of.Base, got, tt.want)
+		}
+	}
+}
+
+func TestRoundQuarter(t *testing.T) {
+	for n, want := range map[int]int{-4: 0, 0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 1, 6: 2, 7: 2, 8: 2, 80002: 20001} {
+		if got := RoundQuarter(n); got != want {
+			t.Errorf("RoundQuarter(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
