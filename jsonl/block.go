@@ -8,7 +8,7 @@ import (
 // How much is read and decoded at a time, in bytes.
 const (
 	readerBlock  = 256 << 10 // one goroutine: small enough to stay in its cache
-	workerBlock  = 1 << 20   // several
+	workerBlock  = 512 << 10 // several
 	keepCapacity = 8 << 20   // a buffer that a long line made larger is not kept
 )
 

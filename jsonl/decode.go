@@ -24,9 +24,22 @@ type entry struct {
 	parts []Part
 }
 
-// reset clears the entry and keeps its memory.
+// Bounds against hostile lines, where three bytes are a block of hundreds.
+const (
+	maxBlocks  = 1 << 14 // of a message; also parts of an entry
+	keepBlocks = 1 << 10 // memory for more is not kept from entry to entry
+	keepText   = 1 << 20 // nor is that for a longer string, in bytes
+)
+
+// reset clears the entry and keeps its memory, if it is not too much.
 func (e *entry) reset() {
 	content, parts := e.Message.Content[:0], e.parts[:0]
+	if cap(content) > keepBlocks {
+		content = nil
+	}
+	if cap(parts) > keepBlocks {
+		parts = nil
+	}
 	e.Entry = Entry{}
 	e.Message.Content, e.parts = content, parts
 }
@@ -46,6 +59,9 @@ const (
 // locate is called.
 func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 	e.reset()
+	if cap(d.textual) > keepText || cap(d.keyText) > keepText {
+		d.textual, d.keyText = nil, nil
+	}
 	m := scan.Object(b, i, depthEntry)
 	typed, decoded, message := false, false, -1
 	for m.Next() {

@@ -11,7 +11,7 @@ const (
 
 // Each reads the content from its beginning and calls fn with every record, in
 // file order and on the calling goroutine: the records a Reader gives. With
-// jobs over 1, that many goroutines decode, about 1 MiB of lines at a time.
+// jobs over 1, that many goroutines decode, about 512 KiB of lines at a time.
 //
 // The record and all it points to are valid until fn returns, strings for ever.
 // An error of fn ends Each and is returned as it is; an error of reading is
@@ -26,7 +26,7 @@ func (s *Source) Each(jobs int, opt Options, fn func(rec *Record) error) error {
 		s.lines = t.Lines
 		s.mu.Unlock()
 	}()
-	if jobs <= 1 {
+	if jobs <= 1 || s.plain && s.size < workerBlock {
 		r := NewReader(s.reader(), s.name, opt)
 		for r.Scan() {
 			t.add(r.Record())
@@ -69,7 +69,7 @@ func eachParallel(cut *cutter, name string, jobs int, opt Options, fn func(*Reco
 	quit := make(chan struct{})
 	todo := make(chan *job)        // to the workers
 	order := make(chan *job, jobs) // to the consumer, in file order
-	memory := make(chan []byte, 2*jobs+2)
+	memory := make(chan []byte, jobs+2)
 	for range cap(memory) {
 		memory <- nil
 	}

@@ -71,11 +71,11 @@ type Block struct {
 	IsString  bool    // text given as a bare string; tool_result with string content
 	Persisted bool    // tool_result: its text contains "<persisted-output>"
 	Text      Metrics // text, thinking or string content; for an array content the sum over its text parts
-	JSON      Metrics // UTF16/Bytes of the compact JSON of: a tool_use's input, a tool_result's content, an unknown block; JSON field unused
-	Parts     []Part  // tool_result with array content
+	JSON      Metrics // UTF16/Bytes of the compact JSON of: a tool_use's input, a tool_result's content, the whole block of any kind but text and thinking; JSON field unused
+	Parts     []Part  // tool_result with array content; at most 16,384 in an entry
 	Signature int     // thinking: length of the signature, bytes
 	Span      Span    // the block's own JSON value in the file
-	Value     Span    // the JSON value Text or JSON measures: text, thinking, data, content or input
+	Value     Span    // the JSON value Text or JSON measures: text, thinking, data, content, input, or the block itself
 }
 
 // Usage is what the API reported for one response, in tokens.
@@ -104,7 +104,8 @@ type Message struct {
 	Usage      Usage
 	HasUsage   bool
 	IsString   bool    // content was a bare string
-	Content    []Block // reused by the reader
+	Content    []Block // reused by the reader; at most 16,384
+	Omitted    int     // blocks behind those, validated and passed over
 	Head       string  // the first (at most 256) bytes of the first text, decoded; cut at a rune
 }
 
@@ -157,7 +158,7 @@ type Entry struct {
 type SyntaxError struct {
 	File   string
 	Line   int
-	Col    int   // 1-based byte column
+	Col    int   // 1-based byte column of the fault, in the stretch or right behind it
 	Offset int64 // of the stretch
 	Len    int   // bytes set aside
 	Msg    string
@@ -169,7 +170,7 @@ type RecordKind uint8
 // What Scan can stand on.
 const (
 	RecordEntry   RecordKind = iota // Entry() is valid
-	RecordError                     // Err is a *SyntaxError, see SyntaxErr()
+	RecordError                     // Err is a *SyntaxError, see SyntaxError()
 	RecordComment                   // a // comment line
 	RecordBlank                     // an empty or white-space line
 )

@@ -59,7 +59,7 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Code) {
 // content decodes the value of message.content.
 func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Code) {
 	msg := &e.Message
-	msg.Content, msg.IsString, msg.Head, e.parts = msg.Content[:0], false, "", e.parts[:0]
+	msg.Content, msg.Omitted, msg.IsString, msg.Head, e.parts = msg.Content[:0], 0, false, "", e.parts[:0]
 	switch b[i] {
 	case '"':
 		var l scan.Lengths
@@ -80,6 +80,11 @@ func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Code) {
 	m := scan.Array(b, i, depthMessage)
 	for m.Next() {
 		at := m.At
+		if len(msg.Content) == maxBlocks {
+			msg.Omitted++
+			m.At, m.Code = scan.Value(b, at, depthBlock)
+			continue
+		}
 		msg.Content = append(msg.Content, Block{})
 		bl := &msg.Content[len(msg.Content)-1]
 		if m.At, m.Code = d.block(e, bl, b, at); m.Code != scan.OK {
@@ -240,7 +245,9 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 		var own scan.Lengths
 		a.At, a.Code = d.part(&p, &own, b, a.At)
 		p.Span.Len = a.At - int(p.Span.Off)
-		e.parts = append(e.parts, p)
+		if len(e.parts) < maxBlocks {
+			e.parts = append(e.parts, p)
+		}
 		content.text = content.text.Add(p.Text)
 		all.UTF16 += own.UTF16
 		all.Bytes += own.Bytes

@@ -112,8 +112,8 @@ func (s *Source) stream(r io.Reader) error {
 		closeStream = z.Close
 		r = &unpacker{r: z, format: "zstd"}
 	}
-	s.store, err = newStore(r, closeStream)
-	return err
+	s.store = newStore(r, closeStream)
+	return nil
 }
 
 type packed uint8

@@ -22,9 +22,9 @@ type store struct {
 	closed bool
 	err    error // that ended live, io.EOF at its end
 	frames [][]byte
-	open   []byte // content behind the last frame
-	enc    *zstd.Encoder
-	dec    *zstd.Decoder
+	open   []byte        // content behind the last frame
+	enc    *zstd.Encoder // nil until a frame is full
+	dec    *zstd.Decoder // nil until one is wanted again
 	cache  [storeCache]decodedFrame
 	clock  int
 }
@@ -35,17 +35,15 @@ type decodedFrame struct {
 	b    []byte
 }
 
-func newStore(r io.Reader, stop func()) (*store, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+func newStore(r io.Reader, stop func()) *store { return &store{live: r, stop: stop} }
+
+func storeEncoder() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(storeFrame), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return nil, err
-	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	if err != nil {
-		return nil, err
-	}
-	return &store{live: r, stop: stop, enc: enc, dec: dec}, nil
+}
+
+func storeDecoder() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 }
 
 // size is how much content there is.
@@ -72,13 +70,15 @@ func (s *store) readAt(p []byte, off int64) (int, error) {
 	n, err := s.live.Read(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.append(p[:n])
+	if fault := s.append(p[:n]); fault != nil {
+		err = fault
+	}
 	s.err = err
 	return n, err
 }
 
 // append adds to the content.
-func (s *store) append(p []byte) {
+func (s *store) append(p []byte) (err error) {
 	for len(p) > 0 {
 		if s.open == nil {
 			s.open = make([]byte, 0, storeFrame)
@@ -87,10 +87,16 @@ func (s *store) append(p []byte) {
 		s.open = s.open[:len(s.open)+n]
 		p = p[n:]
 		if len(s.open) == storeFrame {
+			if s.enc == nil {
+				if s.enc, err = storeEncoder(); err != nil {
+					return err
+				}
+			}
 			s.frames = append(s.frames, s.enc.EncodeAll(s.open, nil))
 			s.open = s.open[:0]
 		}
 	}
+	return nil
 }
 
 // from returns content that is there, from off to the end of its frame.
@@ -117,6 +123,12 @@ func (s *store) decoded(n int) ([]byte, error) {
 		}
 		if c.used < oldest.used {
 			oldest = c
+		}
+	}
+	var err error
+	if s.dec == nil {
+		if s.dec, err = storeDecoder(); err != nil {
+			return nil, err
 		}
 	}
 	b, err := s.dec.DecodeAll(s.frames[n], oldest.b[:0])
@@ -159,8 +171,9 @@ func (s *store) close() {
 	}
 	s.closed = true
 	s.stop()
-	s.dec.Close()
-	s.enc.Close()
+	if s.dec != nil {
+		s.dec.Close()
+	}
 	s.frames, s.open, s.cache = nil, nil, [storeCache]decodedFrame{}
 }
 

@@ -143,3 +143,48 @@ func TestCode(t *testing.T) {
 		}
 	}
 }
+
+// TestValidMutations breaks lines as files do get broken: bytes changed, lost,
+// doubled or put in, the rest cut off.
+func TestValidMutations(t *testing.T) {
+	lines := []string{
+		`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_01","type":"tool_result","content":"  1→package main\n  2→\t\"x\"\n","is_error":false}]},"uuid":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-15T09:00:00.000Z","toolUseResult":{"file":{"numLines":-2,"ratio":1.5e-3},"lines":[" a","+b\u001b[0m"]}}`,
+		` { "a" : [ 1 , -0.5E+7 , true , false , null , "\ud83d\ude00 é \\ \/ \b" , { } , [ ] ] , "\u0074ype" : { "b" : { "c" : "" } } } `,
+	}
+	const put = "\"\\{}[]:,0123456789.eE+-truefalsnb/ \t\n\r\x00\x1f\x7f\x80\xc3\xe2\xf0\xff"
+	random := uint64(1)
+	next := func(n int) int {
+		random ^= random << 13
+		random ^= random >> 7
+		random ^= random << 17
+		return int(random % uint64(n))
+	}
+	for round := range 60_000 {
+		b := []byte(lines[round%len(lines)])
+		for range 1 + next(3) {
+			i := next(len(b))
+			switch next(5) {
+			case 0:
+				b[i] = put[next(len(put))]
+			case 1:
+				b = append(b[:i], b[i+1:]...)
+			case 2:
+				b = append(b[:i+1], b[i:]...)
+			case 3:
+				b = append(b[:i], append([]byte{put[next(len(put))]}, b[i:]...)...)
+			case 4:
+				if next(4) == 0 {
+					b = b[:i+1]
+				}
+			}
+			if len(b) == 0 {
+				b = []byte{' '}
+			}
+		}
+		checkValid(t, b)
+		checkMetrics(t, b)
+		if t.Failed() {
+			return
+		}
+	}
+}
