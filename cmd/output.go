@@ -59,10 +59,11 @@ func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 	return &output{Writer: w, buf: w, beside: f}, nil
 }
 
-// close ends the output: whole where err is nil, and not at all otherwise.
+// close ends the output. A file gets its name where the work was done, if
+// only in part or with a check that did not hold, and is gone otherwise.
 func (o *output) close(err error) error {
 	switch {
-	case o.beside != nil && err != nil:
+	case o.beside != nil && !done(err):
 		o.beside.discard()
 		return err
 	case o.beside != nil:
@@ -73,11 +74,17 @@ func (o *output) close(err error) error {
 		if err := o.beside.commit(); err != nil {
 			return writeError(o.beside.path, err)
 		}
-		return nil
+		return err
 	case o.plain != nil:
 		return errors.Join(err, o.buf.Flush(), o.plain.Close())
 	}
 	return err
+}
+
+// done reports whether there is a result in spite of err.
+func done(err error) bool {
+	var part *partError
+	return err == nil || errors.Is(err, errCheckFailed) || errors.As(err, &part) && part.failed < part.of
 }
 
 func writeError(path string, err error) error {

@@ -91,7 +91,7 @@ func csvEvents(tl *replay.Timeline, events []int) []string {
 // csvText cleans a text and keeps spreadsheets from taking it for a formula.
 func csvText(s string) string {
 	s = Clean(s)
-	if s != "" && strings.IndexByte("=+-@", s[0]) >= 0 {
+	if len(s) > 1 && strings.IndexByte("=+-@", s[0]) >= 0 {
 		return "'" + s
 	}
 	return s

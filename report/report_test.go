@@ -74,7 +74,7 @@ func TestGoldenEnvironment(t *testing.T) {
 				c := exec.Command(exe, "-test.run=^TestGolden$")
 				c.Env = append(os.Environ(), "CTXKIT_TEST_CHILD=1", "LANG="+lang, "LC_ALL="+lang, "LC_CTYPE="+lang, "TERM="+term, more)
 				if out, err := c.CombinedOutput(); err != nil {
-					t.Errorf("LANG=%s TERM=%s %s: %v\n%s", lang, term, more, err, out)
+					t.Fatalf("LANG=%s TERM=%s %s: %v\n%s", lang, term, more, err, out)
 				}
 			}
 		}

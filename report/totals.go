@@ -100,7 +100,7 @@ func printOverview(p page, tls []*replay.Timeline) {
 	p.heading("all sessions")
 	t := &Table{Columns: []Column{
 		{Title: "session", Flex: true}, {Title: "requests", Right: true}, {Title: "raw peak", Right: true},
-		{Title: "model peak", Right: true}, {Title: "saved", Right: true}, {Title: "compactions", Right: true}, {Title: "cleared", Right: true},
+		{Title: "model peak", Right: true}, {Title: "saved", Right: true}, {Title: "compacted", Right: true}, {Title: "cleared", Right: true},
 	}}
 	var sum replay.Totals
 	row := func(st style, name string, x replay.Totals) {

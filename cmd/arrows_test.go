@@ -1,0 +1,241 @@
+package cmd
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ctxkit/ctxkit"
+
+// arrows says what a package of this module may import of it: a package may
+// import those below it and its own folder's. docs/architecture.md draws them.
+var arrows = map[string][]string{
+	"jsonl/scan":      {},
+	"jsonl":           {"jsonl/scan"},
+	"jsonl/session":   {"jsonl"},
+	"jsonl/synth":     {"jsonl"},
+	"policy":          {"jsonl", "jsonl/session"},
+	"policy/stage":    {"jsonl", "jsonl/session", "policy", "policy/opencode"},
+	"policy/preset":   {"policy"},
+	"policy/opencode": {"jsonl", "jsonl/session", "policy"},
+	"replay":          {"jsonl", "jsonl/session", "policy", "policy/...", "replay/..."},
+	"replay/...":      {"jsonl", "jsonl/session", "policy", "replay/..."},
+	"report":          {"jsonl", "jsonl/session", "policy", "replay", "replay/..."},
+	"report/golden":   {},
+	"cmd":             {"..."},
+	".":               {"cmd"},
+	"scripts/...":     {"..."},
+}
+
+// sources parses the Go files of the repository that are no tests, by folder.
+func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
+	t.Helper()
+	fset, byDir := token.NewFileSet(), map[string][]*ast.File{}
+	root := ".."
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if n := e.Name(); path != root && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(rel)
+		byDir[dir] = append(byDir[dir], f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(byDir) < 8 {
+		t.Fatalf("only %d packages found", len(byDir))
+	}
+	return fset, byDir
+}
+
+func matches(pattern, pkg string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "..."); ok {
+		return strings.HasPrefix(pkg, prefix)
+	}
+	return pattern == pkg
+}
+
+// allowed is what a package may import; ok is false where no rule is for it.
+func allowed(pkg string) (list []string, ok bool) {
+	if list, ok := arrows[pkg]; ok {
+		return list, true
+	}
+	for pattern, list := range arrows {
+		if strings.HasSuffix(pattern, "...") && matches(pattern, pkg) {
+			return list, true
+		}
+	}
+	return nil, false
+}
+
+// TestArrows holds that imports point down only.
+func TestArrows(t *testing.T) {
+	fset, byDir := sources(t)
+	for pkg, files := range byDir {
+		list, ok := allowed(pkg)
+		if !ok {
+			t.Errorf("package %s has no place in the arrows: give it one here and in docs/architecture.md", pkg)
+			continue
+		}
+		for _, f := range files {
+			for _, imp := range f.Imports {
+				path, _ := strconv.Unquote(imp.Path.Value)
+				to, own := strings.CutPrefix(path, module+"/")
+				if own && !slices.ContainsFunc(list, func(p string) bool { return matches(p, to) }) {
+					t.Errorf("%s: %s may not import %s", fset.Position(imp.Pos()), pkg, to)
+				}
+			}
+		}
+	}
+}
+
+// pure are the folders below cmd: nothing in them prints, exits, reads the
+// clock, the environment or an argument, or draws lots.
+var pure = []string{"jsonl", "policy", "replay", "report"}
+
+// impure are the names that do so, by package.
+var impure = map[string][]string{
+	"time": {"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc", "Local"},
+	"os": {"Exit", "Getenv", "LookupEnv", "Environ", "ExpandEnv", "Stdin", "Stdout", "Stderr", "Args", "Getwd", "Hostname", "UserHomeDir", "UserCacheDir", "UserConfigDir",
+		"Create", "CreateTemp", "MkdirTemp", "WriteFile", "Remove", "RemoveAll", "Rename", "Mkdir", "MkdirAll", "Chdir", "Setenv", "Getpid"},
+	"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+}
+
+// impurePackages may not be imported at all.
+var impurePackages = []string{"log", "log/slog", "flag", "os/exec", "os/signal", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "unsafe", "syscall"}
+
+// exceptions are uses that are meant, each with its reason.
+var exceptions = map[string]string{
+	"jsonl/synth math/rand/v2":   "seeded: the same options give the same bytes",
+	"report/golden flag":         "test helper: the -update flag",
+	"report/golden os.WriteFile": "test helper: rewrites goldens",
+	"report/golden os.MkdirAll":  "test helper: rewrites goldens",
+}
+
+func TestNothingBelowCmdActs(t *testing.T) {
+	fset, byDir := sources(t)
+	used := map[string]bool{}
+	report := func(pos token.Pos, pkg, what string) {
+		key := pkg + " " + what
+		if _, ok := exceptions[key]; ok {
+			used[key] = true
+			return
+		}
+		t.Errorf("%s: %s uses %s: only cmd may", fset.Position(pos), pkg, what)
+	}
+	for pkg, files := range byDir {
+		if first, _, _ := strings.Cut(pkg, "/"); !slices.Contains(pure, first) {
+			continue
+		}
+		for _, f := range files {
+			names := map[string]string{} // local name -> package
+			for _, imp := range f.Imports {
+				path, _ := strconv.Unquote(imp.Path.Value)
+				if slices.Contains(impurePackages, path) {
+					report(imp.Pos(), pkg, path)
+				}
+				local := path[strings.LastIndexByte(path, '/')+1:]
+				if imp.Name != nil {
+					local = imp.Name.Name
+				}
+				names[local] = path
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && slices.Contains(impure[names[x.Name]], n.Sel.Name) {
+						report(n.Pos(), pkg, x.Name+"."+n.Sel.Name)
+					}
+				case *ast.CallExpr:
+					if x, ok := n.Fun.(*ast.Ident); ok && (x.Name == "print" || x.Name == "println") {
+						report(n.Pos(), pkg, x.Name)
+					}
+				case *ast.FuncDecl:
+					if n.Name.Name == "init" && n.Recv == nil {
+						report(n.Pos(), pkg, "init")
+					}
+				}
+				return true
+			})
+		}
+	}
+	for key := range exceptions {
+		if !used[key] {
+			t.Errorf("the exception %q is not needed any more", key)
+		}
+	}
+}
+
+// network are the packages of the standard library that can open a
+// connection, or hold what such packages share.
+var network = []string{"net", "net/http", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net", "vendor/golang.org/x/net/http/httpguts"}
+
+// networkThrough are the packages outside of this module that pull one in and
+// cannot be had without: what of it they use is named.
+var networkThrough = map[string]string{
+	"github.com/spf13/pflag": "net: flags whose values are IP addresses; nothing dials",
+	"github.com/spf13/cobra": "net, through pflag",
+}
+
+// TestNoNetwork holds that no package of this module, and no dependency that
+// could be left out, brings code that opens connections.
+func TestNoNetwork(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "..").Output()
+	if err != nil {
+		t.Skipf("go list: %v", err)
+	}
+	imports := map[string][]string{}
+	standard := func(pkg string) bool { first, _, _ := strings.Cut(pkg, "/"); return !strings.Contains(first, ".") }
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		imports[fields[0]] = fields[1:]
+	}
+	if len(imports) < 50 {
+		t.Fatalf("go list names %d packages", len(imports))
+	}
+	var bad []string
+	for pkg, list := range imports {
+		if standard(pkg) {
+			continue
+		}
+		for _, to := range list {
+			if slices.Contains(network, to) && networkThrough[pkg] == "" {
+				bad = append(bad, pkg+" imports "+to)
+			}
+		}
+	}
+	sort.Strings(bad)
+	for _, b := range bad {
+		t.Error(b)
+	}
+	if _, ok := imports["net/http"]; ok {
+		t.Error("net/http is part of the program")
+	}
+}

@@ -1,0 +1,187 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+func TestExitCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		says string
+	}{
+		{nil, 0, ""},
+		{fmt.Errorf("writing: %w", syscall.EPIPE), 0, ""},
+		{io.ErrClosedPipe, 0, ""},
+		{errors.New("FILE:3: wrong: mend it"), 2, "ctxkit: FILE:3: wrong: mend it\n"},
+		{errors.New("two\nlines\x1b[31m"), 2, "ctxkit: two lines[31m\n"},
+		{fmt.Errorf("%w: 3 rules", errCheckFailed), 1, "ctxkit: a check did not hold: 3 rules\n"},
+		{&partError{1, 2}, 2, ""},
+	} {
+		var b bytes.Buffer
+		if code := exitCode(&b, c.err); code != c.code || b.String() != c.says {
+			t.Errorf("%v: exit %d, said %q; want %d, %q", c.err, code, b.String(), c.code, c.says)
+		}
+	}
+}
+
+func TestInOrder(t *testing.T) {
+	for _, jobs := range []int{1, 2, 7, 100} {
+		var running, most atomic.Int32
+		var got []int
+		err := inOrder(50, jobs, func(i int) (int, error) {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			if i%10 == 3 {
+				return 0, errors.New("three")
+			}
+			return i * i, nil
+		}, func(i, v int, err error) error {
+			if (err != nil) != (i%10 == 3) || err == nil && v != i*i {
+				t.Errorf("result %d: %d, %v", i, v, err)
+			}
+			got = append(got, i)
+			return nil
+		})
+		if err != nil || len(got) != 50 {
+			t.Errorf("%d jobs: %d results, %v", jobs, len(got), err)
+		}
+		for i := range got {
+			if got[i] != i {
+				t.Fatalf("%d jobs: result %d came at place %d", jobs, got[i], i)
+			}
+		}
+		if int(most.Load()) > jobs {
+			t.Errorf("%d ran at once, want at most %d", most.Load(), jobs)
+		}
+	}
+	stop := errors.New("stop")
+	if err := inOrder(50, 4, func(i int) (int, error) { return i, nil }, func(i, _ int, _ error) error {
+		if i == 3 {
+			return stop
+		}
+		return nil
+	}); err != stop {
+		t.Errorf("got %v, want %v", err, stop)
+	}
+	if err := inOrder(0, 4, func(i int) (int, error) { return i, nil }, func(int, int, error) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLineWriterWholeLines(t *testing.T) {
+	var b bytes.Buffer
+	w := &lineWriter{w: &b}
+	for range 3000 {
+		fmt.Fprintf(w, "a line of some length\n")
+	}
+	fmt.Fprint(w, "half a li")
+	if b.Len() == 0 {
+		t.Error("nothing was handed on before the end")
+	}
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "half") || strings.Count(b.String(), "\n") != 3000 {
+		t.Errorf("%d lines, the end is %q", strings.Count(b.String(), "\n"), b.String()[b.Len()-20:])
+	}
+	if _, err := fmt.Fprint(w, "more"); err == nil {
+		t.Error("it takes more after its end")
+	}
+}
+
+func TestUseColor(t *testing.T) {
+	for _, c := range []struct {
+		when     string
+		terminal bool
+		env      map[string]string
+		file     string
+		want     bool
+	}{
+		{"auto", true, nil, "", true},
+		{"auto", false, nil, "", false},
+		{"auto", true, map[string]string{"NO_COLOR": "1"}, "", false},
+		{"auto", true, map[string]string{"TERM": "dumb"}, "", false},
+		{"auto", true, nil, "out.txt", false},
+		{"always", false, map[string]string{"NO_COLOR": "1"}, "", true},
+		{"never", true, nil, "", false},
+	} {
+		sys := &system{terminal: c.terminal, env: func(name string) string { return c.env[name] }}
+		if got := (&OutputOptions{Color: c.when, File: c.file}).useColor(sys); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestTokensAndSizes(t *testing.T) {
+	for in, want := range map[string]int{"auto": 0, "200000": 200000, "200k": 200_000, "1M": 1_000_000} {
+		var n Tokens
+		if err := n.Set(in); err != nil || int(n) != want {
+			t.Errorf("%s: %d, %v", in, n, err)
+		}
+	}
+	for _, in := range []string{"", "0", "-1", "k", "1.5M", "9999999999", "wide", "99999999999999999999G"} {
+		var n Tokens
+		if n.Set(in) == nil {
+			t.Errorf("%q is taken for %d tokens", in, n)
+		}
+	}
+	for in, want := range map[string]int64{"500": 500, "500k": 500_000, "200MB": 200_000_000, "2GB": 2_000_000_000} {
+		var n Size
+		if err := n.Set(in); err != nil || int64(n) != want {
+			t.Errorf("%s: %d, %v", in, n, err)
+		}
+	}
+}
+
+func TestApplyEnvironment(t *testing.T) {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{
+		"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "80", "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE": "190000",
+		"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "16000", "DISABLE_COMPACT": "1", "DISABLE_MICROCOMPACT": "yes",
+	}
+	for _, name := range preset.Names() {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := applyEnvironment(p, func(string) string { return "" }); err != nil {
+			t.Errorf("%s, nothing set: %v", name, err)
+		}
+		if err := applyEnvironment(p, func(n string) string { return env[n] }); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		w := p.Window
+		if w.PctOverride != "80" || w.BlockingLimit != 190000 || w.OutputReserve != 16000 || w.AutoCompact {
+			t.Errorf("%s: window %+v", name, w)
+		}
+		for _, s := range p.Stages {
+			if strings.HasPrefix(s.Definition.Name, "microcompact") {
+				t.Errorf("%s still has %s", name, s.Definition.Name)
+			}
+		}
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	names := []string{"replay", "sessions", "policy", "version"}
+	for word, want := range map[string]string{"repaly": "did you mean replay?", "xyzzy": "look", "": "look"} {
+		if got := suggestion(word, names, "look"); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+//go:build testscript
+
+package cmd
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"ctxkit": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScript runs testdata/script: one topic a file. `go test ./cmd -update`
+// rewrites the wanted output in them.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       golden.Update(),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setupScript,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":  exits,
+			"touch":  touch,
+			"same":   same,
+			"holds":  holds,
+			"closed": closed,
+		},
+	})
+}
+
+// setupScript gives every script the sample sessions and a home of its own.
+func setupScript(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("USERPROFILE", home)
+	env.Setenv("CLAUDE_CONFIG_DIR", "")
+	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL"} {
+		env.Setenv(name, "")
+	}
+	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))
+}
+
+// exits N CMD...: the command ends with this code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// touch TIME FILE...: the files' time of change.
+func touch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: touch TIME file...")
+	}
+	at, err := time.Parse(time.RFC3339, args[0])
+	ts.Check(err)
+	for _, name := range args[1:] {
+		ts.Check(os.Chtimes(ts.MkAbs(name), at, at))
+	}
+}
+
+// same FILE FILE...: all hold the same bytes.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: same file file...")
+	}
+	for _, name := range args[1:] {
+		if ts.ReadFile(name) != ts.ReadFile(args[0]) {
+			ts.Fatalf("%s and %s differ", args[0], name)
+		}
+	}
+}
+
+// holds DIR NAME...: the folder holds these and nothing else.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: holds dir name...")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, args[1:]) {
+		ts.Fatalf("%s holds %q", args[0], names)
+	}
+}
+
+// closed CMD...: the command's output is a pipe that nobody reads; it ends
+// with 0 and says nothing.
+func closed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: closed command...")
+	}
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	ts.Check(r.Close())
+	c := exec.Command(args[0], args[1:]...)
+	if path := lookIn(ts.Getenv("PATH"), args[0]); path != "" {
+		c = exec.Command(path, args[1:]...)
+	}
+	c.Dir = ts.MkAbs(".")
+	c.Stdout = w
+	stderr, err := c.StderrPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	ts.Check(w.Close())
+	said, err := io.ReadAll(stderr)
+	ts.Check(err)
+	if err := c.Wait(); err != nil || len(said) > 0 {
+		ts.Fatalf("%v, and said %q", err, said)
+	}
+}
+
+func lookIn(path, name string) string {
+	for _, dir := range filepath.SplitList(path) {
+		for _, ext := range []string{"", ".exe"} {
+			if st, err := os.Stat(filepath.Join(dir, name+ext)); err == nil && !st.IsDir() {
+				return filepath.Join(dir, name+ext)
+			}
+		}
+	}
+	return ""
+}
