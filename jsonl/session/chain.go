@@ -179,8 +179,11 @@ func (c *chain) user(i int32) {
 	if c.goesWithPrompt(n) {
 		c.byLine[i] = len(c.conv.Messages) - 1
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
+		if len(m.UUIDs) == 1 {
+			m.Blocks = slices.Clip(m.Blocks) // the node's own
+		}
 		m.UUIDs = append(m.UUIDs, n.uuid)
-		m.Blocks = slices.Concat(m.Blocks, blocks)
+		m.Blocks = append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
 		return
 	}

@@ -420,6 +420,7 @@ func (ld *loader) split() (main []int32, sides []side) {
 		}
 	}
 	at := map[string]int{}
+	var roots []int32
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
 		if all || !n.sidechain {
@@ -428,7 +429,10 @@ func (ld *loader) split() (main []int32, sides []side) {
 		}
 		key := n.agent
 		if key == "" {
-			key = ld.nodes[ld.rootOf(int32(i))].uuid
+			if roots == nil {
+				roots = ld.sideRoots()
+			}
+			key = ld.nodes[roots[i]].uuid
 		}
 		j, ok := at[key]
 		if !ok {
@@ -441,16 +445,28 @@ func (ld *loader) split() (main []int32, sides []side) {
 	return main, sides
 }
 
-// rootOf walks to the topmost sidechain line above i.
-func (ld *loader) rootOf(i int32) int32 {
-	for steps := 0; steps <= len(ld.nodes); steps++ {
-		p := ld.nodes[i].parent
-		if p < 0 || !ld.nodes[p].sidechain {
-			break
-		}
-		i = p
+// sideRoots finds the topmost sidechain line above each sidechain line.
+func (ld *loader) sideRoots() []int32 {
+	roots := make([]int32, len(ld.nodes))
+	for i := range roots {
+		roots[i] = -1
 	}
-	return i
+	var path []int32
+	for i := range ld.nodes {
+		path = path[:0]
+		at := int32(i)
+		for roots[at] < 0 {
+			roots[at] = at // breaks cycles
+			path = append(path, at)
+			if p := ld.nodes[at].parent; p >= 0 && ld.nodes[p].sidechain {
+				at = p
+			}
+		}
+		for _, k := range path {
+			roots[k] = roots[at]
+		}
+	}
+	return roots
 }
 
 // SortedReasons lists the reasons of an accounting, most frequent first.
