@@ -23,8 +23,9 @@ type Violation struct {
 //   - no message and no text is empty;
 //   - the thinking of the last tool loop is as it was.
 //
-// What is not sent (an attachment that the client keeps to itself) is passed
-// over. It looks at every message: it is for tests and for --strict.
+// What the server does to the payload is its own affair. What is not sent (an
+// attachment that the client keeps to itself) is passed over. It looks at every
+// message: it is for tests and for --strict.
 func CheckAPI(v *View) []Violation {
 	c := apiCheck{v: v}
 	for id := range v.Items {
@@ -146,8 +147,7 @@ func (c *apiCheck) block(t Target, role session.Role) {
 		c.loop = true
 		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		_, gone := c.v.PayloadReplacement(t)
-		c.thinking = append(c.thinking, thought{t.Item, gone || c.v.Replacement(t) != nil})
+		c.thinking = append(c.thinking, thought{t.Item, c.v.Replacement(t) != nil})
 	}
 }
 

@@ -77,8 +77,9 @@ func TestCheckAPI(t *testing.T) {
 		{"a summary without text", nil, []Edit{{Kind: KindSummarize, Insert: []Synthetic{{Role: "user", Contents: []Content{{Kind: jsonl.KindText, Tokens: 5}}}}}}, nil},
 		{"an empty summary", nil, []Edit{{Kind: KindSummarize, Insert: []Synthetic{{Role: "user", Contents: []Content{{Kind: jsonl.KindText}}}}}}, []Violation{{-1, "an empty text"}}},
 		{"a call removed", []session.Message{user(hi), asst(use("a")), user(res("a"))}, []Edit{{Kind: KindRemove, Items: []ItemID{1}}}, []Violation{{2, "the tool_result of a has no tool_use in the message before it"}}},
-		{"thinking of the last loop cleared", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []Edit{{Kind: KindServerClear, Target: Target{1, 0}}}, []Violation{{1, "thinking of the last tool loop was changed"}}},
-		{"older thinking cleared", []session.Message{user(hi), asst(thinking, use("a")), user(res("a")), asst(ok), user(hi)}, []Edit{{Kind: KindServerClear, Target: Target{1, 0}}}, nil},
+		{"thinking of the last loop changed", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []Edit{{Kind: KindClear, Target: Target{1, 0}, New: &new}}, []Violation{{1, "thinking of the last tool loop was changed"}}},
+		{"cleared by the server", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []Edit{{Kind: KindServerClear, Target: Target{1, 0}}}, nil},
+		{"older thinking changed", []session.Message{user(hi), asst(thinking, use("a")), user(res("a")), asst(ok), user(hi)}, []Edit{{Kind: KindClear, Target: Target{1, 0}, New: &new}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -173,13 +173,18 @@ func (s *texts) Text(t policy.Target) (string, error) {
 	return text, nil
 }
 
-// noRecord is a record without compactions, or with one summary for all.
+// record is what the transcript holds: nothing, one summary for all, or what
+// find finds.
 type record struct {
 	summary *policy.Content
+	find    func(n int) (policy.Content, int, bool)
 	tail    []policy.Synthetic
 }
 
-func (r record) Summary(int) (policy.Content, int, bool) {
+func (r record) Summary(n int) (policy.Content, int, bool) {
+	if r.find != nil {
+		return r.find(n)
+	}
 	if r.summary == nil {
 		return policy.Content{}, -1, false
 	}
