@@ -80,14 +80,6 @@ func (l *lineWriter) flushLines() {
 	l.buf = append(l.buf[:0], l.buf[end:]...)
 }
 
-// flush hands on every whole line written so far.
-func (l *lineWriter) flush() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.flushLines()
-	return l.err
-}
-
 // close flushes the whole lines and drops what is left of a broken one.
 func (l *lineWriter) close() error {
 	l.mu.Lock()
