@@ -59,8 +59,9 @@ func (c Class) String() string { return classNames[c] }
 // is fetched from the file when somebody asks (Conversation.Text).
 type Block struct {
 	jsonl.Block
-	File int32 // index into Conversation.Sources
-	Line int32 // 1-based line the block stands on
+	File    int32    // index into Conversation.Sources
+	Line    int32    // 1-based line the block stands on
+	Offload *Offload // tool_result: the file that holds it whole, where it was offloaded and the file is there
 }
 
 // Message is one API-level message. Messages that only the recorded track
@@ -164,9 +165,11 @@ type Conversation struct {
 	Micro      []Microcompaction
 	Lines      Accounting
 	Warnings   []Warning
+	Offloads   OffloadCount
 	Abandoned  int // messages on branches that were rewound or forked away
 	Title      string
 
-	Sources []*jsonl.Source
-	tools   map[string]toolUse // tool_use id -> where it stands
+	Sources  []*jsonl.Source
+	tools    map[string]toolUse // tool_use id -> where it stands
+	offloads offloads
 }

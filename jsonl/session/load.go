@@ -16,6 +16,7 @@ import (
 type LoadOptions struct {
 	Jobs    int    // workers that decode lines; 0: 1
 	MaxLine int    // longest line, bytes; 0: jsonl's default
+	Offload string // folder of offloaded tool results; "": the session's own, beside the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 }
 
@@ -42,7 +43,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(src, path, opt)
+	return load(src, path, path, opt)
 }
 
 // LoadReader reads a session from a stream; name is for messages only.
@@ -51,7 +52,7 @@ func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(src, name, opt)
+	return load(src, name, "", opt)
 }
 
 // node is what is kept of one chained line.
@@ -163,7 +164,8 @@ const (
 	AsideNoMessage Reason = "message line without a message"
 )
 
-func load(src *jsonl.Source, path string, opt LoadOptions) (*File, error) {
+// load reads a source; file is the path it was opened by, "" for a stream.
+func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	ld := &loader{src: src, path: path, byUUID: map[string]int32{}, lines: Accounting{SetAside: map[Reason]int{}}}
 	jobs := max(opt.Jobs, 1)
 	err := src.Each(jobs, jsonl.Options{MaxLine: opt.MaxLine}, ld.record)
@@ -176,6 +178,9 @@ func load(src *jsonl.Source, path string, opt LoadOptions) (*File, error) {
 	}
 	f := &File{Path: path, source: src}
 	ld.build(f, opt)
+	for _, conv := range f.Conversations() {
+		conv.readOffloads(offloadsOf(file, opt.Offload))
+	}
 	return f, nil
 }
 

@@ -1,0 +1,61 @@
+//go:build unix
+
+package session_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// TestOffloadLinks: links that lead out of the folder, folders and pipes are
+// refused.
+func TestOffloadLinks(t *testing.T) {
+	outside := inFolder(t, map[string]string{"secret.txt": "a secret", "t1.txt": "a secret"})
+	for name, tt := range map[string]struct {
+		make func(folder string) error
+		want session.OffloadCount
+	}{
+		"an absolute link": {func(f string) error {
+			return os.Symlink(filepath.Join(outside, "secret.txt"), filepath.Join(f, "t1.txt"))
+		}, session.OffloadCount{Refused: 1}},
+		"a relative link":  {func(f string) error { return os.Symlink("../../s.jsonl", filepath.Join(f, "t1.txt")) }, session.OffloadCount{Refused: 1}},
+		"a link inside":    {func(f string) error { return os.Symlink("other.txt", filepath.Join(f, "t1.txt")) }, session.OffloadCount{Read: 1}},
+		"a broken link":    {func(f string) error { return os.Symlink("gone.txt", filepath.Join(f, "t1.txt")) }, session.OffloadCount{Missing: 1}},
+		"a link to itself": {func(f string) error { return os.Symlink("t1.txt", filepath.Join(f, "t1.txt")) }, session.OffloadCount{Refused: 1}},
+		"a folder":         {func(f string) error { return os.Mkdir(filepath.Join(f, "t1.txt"), 0o755) }, session.OffloadCount{Refused: 1}},
+		"a pipe":           {func(f string) error { return syscall.Mkfifo(filepath.Join(f, "t1.txt"), 0o644) }, session.OffloadCount{Refused: 1}},
+		"a device":         {func(f string) error { return os.Symlink("/dev/zero", filepath.Join(f, "t1.txt")) }, session.OffloadCount{Refused: 1}},
+		"the folder itself a link": {func(f string) error {
+			if err := os.RemoveAll(f); err != nil {
+				return err
+			}
+			return os.Symlink(outside, f)
+		}, session.OffloadCount{Refused: 1}},
+	} {
+		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/tool-results/other.txt": "inside"})
+		if err := tt.make(filepath.Join(dir, "s", "tool-results")); err != nil {
+			t.Fatal(err)
+		}
+		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
+		if conv.Offloads != tt.want {
+			t.Errorf("%s: %+v, want %+v; %v", name, conv.Offloads, tt.want, conv.Warnings)
+		}
+	}
+	// A link put in place between loading and reading back leads nowhere.
+	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/tool-results/t1.txt": "inside"})
+	conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
+	path := filepath.Join(dir, "s", "tool-results", "t1.txt")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "t1.txt"), path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := conv.OffloadText(2, 0); err == nil {
+		t.Errorf("read %q through the link", got)
+	}
+}
