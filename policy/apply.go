@@ -66,9 +66,7 @@ func (v *View) replace(e *Edit) error {
 	v.sum(&v.payload, v.payloadWeight(t.Item), 1)
 	v.sum(&v.payload, payload, -1)
 	e.Before, e.After = before[0], after[0]
-	if e.New.replaces() {
-		v.setResult(t, ResultChanged)
-	}
+	v.setResult(t, e.New.resultState())
 	return nil
 }
 

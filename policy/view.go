@@ -113,8 +113,8 @@ func (v *View) index(id ItemID) {
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolResult {
 			st := ResultLive
-			if c := v.replaced(id, b); c != nil && c.Kind == jsonl.KindToolResult && c.replaces() {
-				st = ResultChanged
+			if c := v.replaced(id, b); c != nil {
+				st = c.resultState()
 			}
 			v.results = append(v.results, Result{
 				Target: Target{id, b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID, State: st,
@@ -304,9 +304,14 @@ func (v *View) replaced(id ItemID, block int) *Content {
 	return nil
 }
 
-// replaces reports whether the content takes the place of the whole original,
-// as against a truncation of it.
-func (c *Content) replaces() bool { return !c.Partial }
+// resultState is what a result with this content has become: a truncation is
+// still the result, what takes the place of the whole is not.
+func (c *Content) resultState() ResultState {
+	if c.Partial {
+		return ResultLive
+	}
+	return ResultChanged
+}
 
 // BlockTokens is the current weight of a block in the model view.
 func (v *View) BlockTokens(t Target) int { return v.blockTokens(t)[0] }

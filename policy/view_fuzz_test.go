@@ -1,0 +1,332 @@
+package policy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// A view under random edits shows what a naive one shows, which keeps whole
+// lists and copies; an edit it refuses changes nothing.
+
+func FuzzView(f *testing.F) {
+	for i := range uint64(20) {
+		f.Add(i, []byte(nil))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, data []byte) { fuzzView(t, seed, data) })
+}
+
+func TestViewSeeds(t *testing.T) {
+	seeds := uint64(2000)
+	if testing.Short() {
+		seeds = 200
+	}
+	for seed := range seeds {
+		fuzzView(t, seed, nil)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// listView is the naive view.
+type listView struct {
+	conv    *session.Conversation
+	items   []ItemID
+	roles   []string // of synthetic messages
+	made    [][]Content
+	blocks  map[Target]*Content
+	payload map[Target]*Content // nil: nothing stands in
+	tags    map[ItemID]*Content
+	drift   int // inferred edits since the last rebuild
+	ever    []ItemID
+}
+
+type byLength struct{ conv *session.Conversation }
+
+func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text.UTF16 }
+func (w byLength) Content(c *Content) int {
+	if c.Tokens > 0 {
+		return c.Tokens
+	}
+	return c.Length.UTF16
+}
+
+func (p *listView) count(id ItemID) int {
+	if id < 0 {
+		return len(p.made[-id-1])
+	}
+	return len(p.conv.Messages[id].Blocks)
+}
+
+// tokens are those of the model view and of the payload.
+func (p *listView) tokens() (model, payload int) {
+	w := byLength{p.conv}
+	for _, id := range p.items {
+		for b := range p.count(id) {
+			t := Target{id, b}
+			n := 0
+			switch c := p.blocks[t]; {
+			case id < 0:
+				n = w.Content(&p.made[-id-1][b])
+			case c != nil:
+				n = w.Content(c)
+			default:
+				n = w.Block(int(id), b)
+			}
+			model += n
+			if c, ok := p.payload[t]; !ok {
+				payload += n
+			} else if c != nil {
+				payload += w.Content(c)
+			}
+		}
+		if c := p.tags[id]; c != nil {
+			model += w.Content(c)
+			payload += w.Content(c)
+		}
+	}
+	return model + p.drift, payload + p.drift
+}
+
+func (p *listView) add(s Synthetic) ItemID {
+	p.made = append(p.made, s.Contents)
+	id := ItemID(-len(p.made))
+	p.ever = append(p.ever, id)
+	return id
+}
+
+// apply does what an edit says, on whole lists.
+func (p *listView) apply(e Edit) {
+	switch e.Kind {
+	case KindClear, KindPersist, KindTruncate:
+		p.blocks[e.Target] = e.New
+	case KindTag:
+		p.tags[e.Target.Item] = e.New
+	case KindCacheEdit, KindServerClear:
+		p.payload[e.Target] = e.New
+	case KindServerKeep:
+		delete(p.payload, e.Target)
+	case KindRemove:
+		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+	case KindCollapse:
+		first := slices.IndexFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+		p.items[first] = p.add(e.Insert[0])
+		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+	case KindAttach:
+		for _, s := range e.Insert {
+			p.items = append(p.items, p.add(s))
+		}
+	case KindSummarize:
+		p.items, p.drift = nil, 0
+		for _, s := range e.Insert {
+			p.items = append(p.items, p.add(s))
+		}
+		p.items = append(p.items, e.Keep...)
+		for _, s := range e.Tail {
+			p.items = append(p.items, p.add(s))
+		}
+	case KindInferred:
+		p.drift += e.Delta
+	}
+}
+
+// shows is what both views are compared by.
+type shows struct {
+	Items           []ItemID
+	Tokens, Payload int
+	Results         []string
+	In              []ItemID // of all that ever were
+}
+
+func (p *listView) shows() shows {
+	s := shows{Items: append([]ItemID(nil), p.items...)}
+	s.Tokens, s.Payload = p.tokens()
+	for _, id := range p.items {
+		for b := range p.count(id) {
+			if id < 0 || p.conv.Messages[id].Blocks[b].Kind != jsonl.KindToolResult {
+				continue
+			}
+			st := ResultLive
+			if c := p.blocks[Target{id, b}]; c != nil && !c.Partial {
+				st = ResultChanged
+			}
+			s.Results = append(s.Results, fmt.Sprint(id, b, st))
+		}
+	}
+	for _, id := range p.ever {
+		if slices.Contains(p.items, id) {
+			s.In = append(s.In, id)
+		}
+	}
+	return s
+}
+
+func viewShows(v *View, ever []ItemID) shows {
+	s := shows{Tokens: v.Tokens(), Payload: v.PayloadTokens()}
+	for id := range v.Items {
+		s.Items = append(s.Items, id)
+	}
+	for _, r := range v.Results() {
+		if r.State != ResultGone {
+			s.Results = append(s.Results, fmt.Sprint(r.Target.Item, r.Target.Block, r.State))
+		}
+	}
+	for _, id := range ever {
+		if v.Has(id) {
+			s.In = append(s.In, id)
+		}
+	}
+	return s
+}
+
+// choice draws numbers from data while there are some, then from a generator.
+type choice struct {
+	data []byte
+	rng  *rand.Rand
+}
+
+func (c *choice) n(limit int) int {
+	if limit <= 1 {
+		return 0
+	}
+	if len(c.data) == 0 {
+		return c.rng.IntN(limit)
+	}
+	b := c.data[0]
+	c.data = c.data[1:]
+	return int(b) % limit
+}
+
+func (c *choice) text() Content {
+	kind := []jsonl.Kind{jsonl.KindText, jsonl.KindToolResult}[c.n(2)]
+	t := NewContent(kind, strings.Repeat("x", c.n(9)))
+	t.Partial = c.n(4) == 0
+	return t
+}
+
+func (c *choice) synthetic() []Synthetic {
+	var list []Synthetic
+	for range c.n(3) {
+		s := Synthetic{Role: []string{"user", "assistant"}[c.n(2)]}
+		for range 1 + c.n(2) {
+			s.Contents = append(s.Contents, c.text())
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (c *choice) conversation() *session.Conversation {
+	conv := &session.Conversation{}
+	for m := range 3 + c.n(14) {
+		msg := session.Message{Role: session.Role(m % 2)}
+		for b := range 1 + c.n(3) {
+			bl := textBlock(strings.Repeat("y", c.n(20)))
+			if c.n(2) == 0 {
+				bl.Kind, bl.ID, bl.IsString = jsonl.KindToolResult, fmt.Sprintf("t%d.%d", m, b), true
+			}
+			msg.Blocks = append(msg.Blocks, bl)
+		}
+		conv.Messages = append(conv.Messages, msg)
+	}
+	conv.IndexTools()
+	return conv
+}
+
+// some is a random part of the ids, in any order where shuffled.
+func (c *choice) some(ids []ItemID, shuffled bool) []ItemID {
+	var list []ItemID
+	for _, id := range ids {
+		if c.n(3) == 0 {
+			list = append(list, id)
+		}
+	}
+	if shuffled {
+		for i := len(list) - 1; i > 0; i-- {
+			j := c.n(i + 1)
+			list[i], list[j] = list[j], list[i]
+		}
+	}
+	return list
+}
+
+// edit is a random edit, now and then one that names what is not there.
+func (c *choice) edit(p *listView) Edit {
+	e := Edit{Kind: []Kind{
+		KindClear, KindPersist, KindTruncate, KindTag, KindCacheEdit, KindServerClear, KindServerKeep,
+		KindRemove, KindCollapse, KindAttach, KindSummarize, KindInferred,
+	}[c.n(12)]}
+	anyone := append(slices.Clone(p.ever), ItemID(c.n(3)+len(p.conv.Messages)))
+	from := p.items
+	if c.n(8) == 0 || len(from) == 0 {
+		from = anyone
+	}
+	e.Target = Target{from[c.n(len(from))], c.n(3)}
+	if c.n(6) > 0 {
+		text := c.text()
+		e.New = &text
+	}
+	switch e.Kind {
+	case KindRemove:
+		e.Items = c.some(from, true)
+	case KindCollapse:
+		e.Items = c.some(from, false)
+		e.Insert = c.synthetic()
+	case KindAttach:
+		e.Insert = c.synthetic()
+	case KindSummarize:
+		e.Insert, e.Tail = c.synthetic(), c.synthetic()
+		e.Keep = c.some([][]ItemID{from, p.ever}[c.n(2)], true)
+		if c.n(9) == 0 && len(e.Keep) > 0 {
+			e.Keep = append(e.Keep, e.Keep[0])
+		}
+	case KindInferred:
+		e.Delta = c.n(50) - 25
+	}
+	return e
+}
+
+func fuzzView(t *testing.T, seed uint64, data []byte) {
+	c := &choice{data, rand.New(rand.NewPCG(seed, 3))}
+	conv := c.conversation()
+	p := &listView{conv: conv, blocks: map[Target]*Content{}, payload: map[Target]*Content{}, tags: map[ItemID]*Content{}}
+	w := byLength{conv}
+	v := NewView(conv, w, w)
+	var done []string
+	for range 60 {
+		if m := v.Joined(); m < len(conv.Messages) && c.n(3) == 0 {
+			if c.n(8) == 0 {
+				v.Skip(m)
+			} else {
+				v.Join(m)
+				p.items, p.ever = append(p.items, ItemID(m)), append(p.ever, ItemID(m))
+			}
+			done = append(done, fmt.Sprintf("join %d", m))
+		} else {
+			e := c.edit(p)
+			before := viewShows(v, p.ever)
+			edits := len(v.Edits())
+			own := e
+			own.Insert, own.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
+			_, err := v.Apply(own)
+			done = append(done, fmt.Sprintf("%s %v %v keep %v +%d +%d: %v", e.Kind, e.Target, e.Items, e.Keep, len(e.Insert), len(e.Tail), err))
+			if err == nil {
+				p.apply(e)
+			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || len(v.Edits()) != edits {
+				t.Fatalf("%s\na refused edit: -before +after\n%s", strings.Join(done, "\n"), cmp.Diff(before, after))
+			}
+		}
+		if naive, view := p.shows(), viewShows(v, p.ever); !reflect.DeepEqual(naive, view) {
+			t.Fatalf("%s\n-naive +view\n%s", strings.Join(done, "\n"), cmp.Diff(naive, view))
+		}
+	}
+}
