@@ -345,7 +345,7 @@ func (v *View) Length(t Target) jsonl.Metrics {
 	if c := v.Replacement(t); c != nil {
 		return c.Length
 	}
-	return v.conv.Messages[t.Item].Blocks[t.Block].Text
+	return v.conv.Messages[t.Item].Blocks[t.Block].Whole()
 }
 
 // Weight is the current weight of an item in the model view, in tokens.

@@ -32,8 +32,12 @@ type Record struct {
 // recordedAct ties an edit of the record to its line.
 type recordedAct struct {
 	boundary int // index, -1: none
-	micro    int
+	micro    int // index, -1: none
+	message  int // that joined, -1: none
 }
+
+// noAct is an edit no line stands for: what was found as a request was weighed.
+func noAct() recordedAct { return recordedAct{-1, -1, -1} }
 
 // NewRecord works out the record of a conversation.
 func NewRecord(conv *session.Conversation) (*Record, error) {
@@ -85,7 +89,24 @@ func (t *recordTrack) fail(err error) {
 	}
 }
 
-func (t *recordTrack) join(m int)                    { t.view.Join(m) }
+// join adds a message. What the client had offloaded it sent as the stub.
+func (t *recordTrack) join(m int) {
+	t.view.Join(m)
+	msg := &t.r.Conv.Messages[m]
+	for b := range msg.Blocks {
+		bl := &msg.Blocks[b]
+		if !bl.ReadBack() {
+			continue
+		}
+		target := policy.Target{Item: policy.ItemID(m), Block: b}
+		t.apply(policy.Edit{
+			Request: requestNumber(t.r.Conv, len(t.r.context)+1), Kind: policy.KindPersist, Trigger: "auto", Target: target,
+			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &target, Stub: true},
+			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
+		}, recordedAct{boundary: -1, micro: -1, message: m})
+	}
+}
+
 func (t *recordTrack) respond(int)                   {}
 func (t *recordTrack) turnEnd(int, bool)             {}
 func (t *recordTrack) manual(boundary int, next int) {}
@@ -118,7 +139,7 @@ func (t *recordTrack) boundary(i int) {
 	for _, a := range b.Attached {
 		e.Keep = append(e.Keep, policy.ItemID(a))
 	}
-	t.apply(e, recordedAct{boundary: i, micro: -1})
+	t.apply(e, recordedAct{boundary: i, micro: -1, message: -1})
 	if b.Summary >= 0 {
 		t.r.summary[i] = t.r.Cal.Message(b.Summary)
 	}
@@ -143,13 +164,13 @@ func (t *recordTrack) micro(i int) {
 			Request: requestNumber(t.r.Conv, m.Request), Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: "the client microcompacted (" + m.Trigger + ")",
 			Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
-		}, recordedAct{boundary: -1, micro: i})
+		}, recordedAct{boundary: -1, micro: i, message: -1})
 	}
 	if found == 0 {
 		// All of its results lie before the start of the file: the act is
 		// told all the same. What it took off is taken off what stands in for
 		// the earlier history, on every track alike.
-		t.apply(t.r.hiddenMicro(i, t.view), recordedAct{boundary: -1, micro: i})
+		t.apply(t.r.hiddenMicro(i, t.view), recordedAct{boundary: -1, micro: i, message: -1})
 	}
 }
 
@@ -215,7 +236,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 			t.apply(policy.Edit{
 				Request: k + 1, Kind: policy.KindAttach, Reason: "sent after the compaction, on no line of the file",
 				Insert: []policy.Synthetic{reinjection(rest - over)},
-			}, recordedAct{boundary: t.pending, micro: -1})
+			}, recordedAct{boundary: t.pending, micro: -1, message: -1})
 			return over
 		}
 	case len(t.drops) > 0 && t.drops[0].Request == k+1:
@@ -223,7 +244,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		t.apply(policy.Edit{
 			Request: k + 1, Kind: policy.KindInferred, Trigger: "inferred", Detail: map[string]int{"fell": d.Tokens},
 			Reason: fmt.Sprintf("the recorded context fell by %d tokens: %s", d.Tokens, d.Cause),
-		}, recordedAct{boundary: -1, micro: -1})
+		}, noAct())
 		if !d.Shared {
 			t.inferMicro(k)
 			return ctx - t.view.Tokens()
@@ -247,7 +268,7 @@ func (t *recordTrack) inferMicro(k int) {
 	for _, e := range edits {
 		e.Request, e.Kind, e.Trigger = k+1, policy.KindClear, "inferred"
 		e.Reason = "what the client's rule clears here"
-		t.apply(e, recordedAct{boundary: -1, micro: -1})
+		t.apply(e, noAct())
 	}
 }
 

@@ -12,12 +12,12 @@ type replayedRecord struct {
 	before int // used as it was before a compaction the client made here, 0: none
 }
 
-func (t *replayedRecord) micro(i int) { t.due(recordedAct{boundary: -1, micro: i}, false) }
+func (t *replayedRecord) micro(i int) { t.due(recordedAct{boundary: -1, micro: i, message: -1}, false) }
 func (t *replayedRecord) boundary(i int) {
 	if t.before == 0 {
 		t.before, _ = t.used(len(t.weight))
 	}
-	t.due(recordedAct{boundary: i, micro: -1}, false)
+	t.due(recordedAct{boundary: i, micro: -1, message: -1}, false)
 }
 func (t *replayedRecord) manual(int, int) {}
 func (t *replayedRecord) respond(int)     {}
@@ -32,6 +32,7 @@ func (t *replayedRecord) join(m int) {
 		}
 	}
 	t.view.Join(m)
+	t.due(recordedAct{boundary: -1, micro: -1, message: m}, false)
 }
 
 func (t *replayedRecord) request(k int) {
@@ -72,7 +73,7 @@ func (t *replayedRecord) due(act recordedAct, weighing bool) {
 // atRequest tells edits made as a request is weighed from those made where a
 // line stands.
 func atRequest(e *policy.Edit, act recordedAct) bool {
-	return e.Kind == policy.KindAttach || act.micro < 0 && act.boundary < 0
+	return e.Kind == policy.KindAttach || act == noAct()
 }
 
 // raise applies edits of one recorded act and makes its event.

@@ -14,10 +14,13 @@ type viewTexts struct {
 // Text is what an edit put there, else the recorded text.
 func (v viewTexts) Text(t policy.Target) (string, error) {
 	if c := v.view.Replacement(t); c != nil {
-		if c.Ref != nil {
+		switch {
+		case c.Ref != nil && c.Stub:
 			return v.conv.Text(int(c.Ref.Item), c.Ref.Block)
+		case c.Ref != nil:
+			return v.conv.WholeText(int(c.Ref.Item), c.Ref.Block)
 		}
 		return c.Text, nil
 	}
-	return v.conv.Text(int(t.Item), t.Block)
+	return v.conv.WholeText(int(t.Item), t.Block)
 }

@@ -64,6 +64,20 @@ type Block struct {
 	Offload *Offload // tool_result: the file that holds it whole, where it was offloaded and the file is there
 }
 
+// Whole is the length of the block's text as raw history has it: of a
+// tool_result that was offloaded and is read back, that of the file; else as
+// recorded.
+func (b *Block) Whole() jsonl.Metrics {
+	if b.Offload != nil {
+		return b.Offload.Text
+	}
+	return b.Text
+}
+
+// ReadBack reports whether the block is an offloaded tool_result whose file is
+// there.
+func (b *Block) ReadBack() bool { return b.Offload != nil }
+
 // Message is one API-level message. Messages that only the recorded track
 // holds (summaries, what a compaction re-injected) have RecordOnly set and are
 // no part of the raw history.

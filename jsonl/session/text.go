@@ -54,7 +54,16 @@ func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	return raw, nil
 }
 
-// Text fetches the text of a block: of a text or thinking block, of a
+// WholeText is the text of a block as raw history has it: of a tool_result
+// that was offloaded and is read back, that of the file; else Text.
+func (conv *Conversation) WholeText(message, block int) (string, error) {
+	if conv.Messages[message].Blocks[block].Offload != nil {
+		return conv.OffloadText(message, block)
+	}
+	return conv.Text(message, block)
+}
+
+// Text fetches the recorded text of a block: of a text or thinking block, of a
 // tool_result (texts of an array joined by a blank line), the compact JSON of
 // a tool_use's input or of anything else.
 func (conv *Conversation) Text(message, block int) (string, error) {

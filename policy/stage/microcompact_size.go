@@ -189,7 +189,7 @@ func (s *microcompactSize) leave(c *policy.Context, t policy.Target) (bool, erro
 	if !raw.IsString {
 		return len(raw.Parts) == 0 && raw.Text.UTF16 == 0, nil
 	}
-	if raw.Text.UTF16 == 0 || raw.Persisted {
+	if raw.Text.UTF16 == 0 || raw.Persisted && !raw.ReadBack() {
 		return true, nil
 	}
 	if raw.Text.UTF16 != len(ClearedText) {

@@ -96,7 +96,7 @@ func (s *toolResultBudget) measure(v *policy.View, t policy.Target) (limit, char
 		return 0, 0, false
 	}
 	raw := v.Raw(t)
-	if raw.Persisted {
+	if raw.Persisted && !raw.ReadBack() {
 		return 0, 0, false
 	}
 	tool := v.Conversation().ToolName(raw.ID)
@@ -110,8 +110,9 @@ func (s *toolResultBudget) measure(v *policy.View, t policy.Target) (limit, char
 	if c := v.Replacement(t); c != nil { // truncated where it came in: a string by now
 		return limit, c.Length.UTF16, c.Partial && c.Length.UTF16 > 0
 	}
-	if raw.IsString {
-		return limit, raw.Text.UTF16, raw.Text.UTF16 > 0
+	if raw.IsString || raw.ReadBack() {
+		chars := raw.Whole().UTF16
+		return limit, chars, chars > 0
 	}
 	for _, p := range raw.Parts {
 		if p.Kind == jsonl.KindImage {

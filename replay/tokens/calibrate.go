@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // Density is how many characters of a kind of text make a token, before
@@ -81,6 +82,8 @@ func Calibrate(conv *session.Conversation, d Density) *Calibration {
 	for i := range est {
 		c.weight[i] = int32(math.Round(est[i] * c.Ratio))
 	}
+	c.stubs = map[policy.Target]int{}
+	c.readBack(0, len(conv.Messages), c.Ratio, d)
 	for _, s := range spans {
 		if !s.learn || s.est <= 0 {
 			continue
@@ -89,9 +92,25 @@ func Calibrate(conv *session.Conversation, d Density) *Calibration {
 		for i := c.start[s.from]; i < c.start[s.to]; i++ {
 			c.weight[i] = int32(math.Round(est[i] * scale))
 		}
+		c.readBack(s.from, s.to, scale, d)
 	}
 	c.placeholders()
 	return c
+}
+
+// readBack gives offloaded results that are read back the weight of their
+// files, and keeps that of their stubs, which is what was sent.
+func (c *Calibration) readBack(from, to int, scale float64, d Density) {
+	for m := from; m < to; m++ {
+		for b := range c.conv.Messages[m].Blocks {
+			if bl := &c.conv.Messages[m].Blocks[b]; bl.ReadBack() {
+				t := policy.Target{Item: policy.ItemID(m), Block: b}
+				stub := d.Tokens(bl.Kind, bl.Text) + 8
+				c.stubs[t] = int(math.Round(stub * scale))
+				c.set(m, b, int(math.Round((d.Tokens(bl.Kind, bl.Whole())+8)*scale)))
+			}
+		}
+	}
 }
 
 // estimate fills in the density estimates of one message's blocks.

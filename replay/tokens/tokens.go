@@ -30,6 +30,7 @@ type Table struct {
 	start  []int32 // start[m] is the index of message m's first block in weight
 	weight []int32
 	scale  func(k jsonl.Kind, n jsonl.Metrics) int // for texts that are not the conversation's
+	stubs  map[policy.Target]int                   // weight of the recorded stub of a result that is read back
 }
 
 func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) int) *Table {
@@ -63,6 +64,10 @@ func (t *Table) Content(c *policy.Content) int {
 	switch {
 	case c.Tokens > 0:
 		return c.Tokens
+	case c.Ref != nil && c.Stub:
+		if w, ok := t.stubs[*c.Ref]; ok {
+			return w
+		}
 	case c.Ref != nil:
 		return t.Block(int(c.Ref.Item), c.Ref.Block)
 	}
@@ -83,7 +88,7 @@ func Estimate(b *session.Block) int {
 	case jsonl.KindImage, jsonl.KindDocument:
 		return ImageTokens
 	case jsonl.KindToolResult:
-		if !b.IsString && len(b.Parts) > 0 {
+		if !b.IsString && !b.ReadBack() && len(b.Parts) > 0 {
 			n := 0
 			for _, p := range b.Parts {
 				switch p.Kind {
@@ -95,7 +100,7 @@ func Estimate(b *session.Block) int {
 			}
 			return n
 		}
-		return policy.RoundQuarter(b.Text.UTF16)
+		return policy.RoundQuarter(b.Whole().UTF16)
 	case jsonl.KindUnknown, jsonl.KindToolReference, jsonl.KindRedactedThinking:
 		return policy.RoundQuarter(b.JSON.UTF16)
 	}
