@@ -18,7 +18,7 @@ lint:
 	golangci-lint run
 
 race:
-	go test -race ./jsonl ./jsonl/session ./replay ./cmd
+	go test -race -short ./jsonl ./jsonl/session ./replay ./cmd
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
