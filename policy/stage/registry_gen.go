@@ -15,6 +15,7 @@ func All() []policy.Definition {
 		defineMicrocompactTime(),
 		defineOpencodeCompaction(),
 		defineOpencodePrune(),
+		defineOpencodeTruncate(),
 		defineThreeLayerAuto(),
 		defineThreeLayerMicro(),
 		defineToolResultBudget(),
