@@ -99,7 +99,7 @@ func (c *chain) unite() {
 	var groups []int32
 	for _, i := range c.path {
 		n := &c.ld.nodes[i]
-		if n.kind != nodeAssistant || n.apiError {
+		if n.kind != nodeAssistant {
 			continue
 		}
 		home, ok := first[n.msgID]
@@ -107,7 +107,7 @@ func (c *chain) unite() {
 		case !ok || n.msgID == "":
 			first[n.msgID] = n.group
 			groups = append(groups, n.group)
-		case home != n.group && c.home[n.group] != home:
+		case c.homeOf(n.group) != home:
 			c.home[n.group] = home
 			for _, k := range c.members[n.group] {
 				if !c.copied(k, c.members[home]) {
