@@ -20,6 +20,7 @@ type chart struct {
 	raw, model []int
 	marks      []byte // one a request, 0: none
 	lines      []chartLine
+	clipped    bool // set by draw: raw leaves the picture
 }
 
 // chartLine is a named horizontal line. Of two that fall on one row the
@@ -61,6 +62,7 @@ func (c *chart) draw(g glyphs, color bool) []string {
 		return nil
 	}
 	top := c.top()
+	c.clipped = c.rawPeak() > top
 	grid := make([][chartPlot]cell, chartRows) // grid[0] is the lowest row
 	for y := range grid {
 		for x := range grid[y] {
@@ -100,17 +102,30 @@ func (c *chart) draw(g glyphs, color bool) []string {
 	return append(out, strings.Repeat(" ", chartLabel)+requestAxis(n))
 }
 
+func (c *chart) rawPeak() int {
+	most := 0
+	for _, n := range c.raw {
+		most = max(most, n)
+	}
+	return most
+}
+
 // top is the chart's highest value: round, and above a threshold where that
-// is not far.
+// is not far. Where raw would make the model view unreadably low, raw leaves
+// the picture.
 func (c *chart) top() int {
 	most := 1
-	for i := range c.raw {
-		most = max(most, c.raw[i], c.model[i])
+	for _, n := range c.model {
+		most = max(most, n)
 	}
 	for _, l := range c.lines {
-		if l.value > most && l.value <= most+most/2 {
-			most = l.value
-		}
+		most = max(most, l.value)
+	}
+	const readable = 4
+	if raw := c.rawPeak(); raw > readable*most {
+		most *= 2
+	} else {
+		most = c.fitting(raw)
 	}
 	size := int(math.Pow10(int(math.Log10(float64(most)))))
 	for _, m := range []int{10, 12, 16, 20, 24, 32, 40, 48, 60, 80, 100} {
@@ -119,6 +134,20 @@ func (c *chart) top() int {
 		}
 	}
 	return max(most, chartRows)
+}
+
+// fitting is the highest value to show where raw fits in.
+func (c *chart) fitting(raw int) int {
+	most := max(raw, 1)
+	for _, n := range c.model {
+		most = max(most, n)
+	}
+	for _, l := range c.lines {
+		if l.value > most && l.value <= most+most/2 {
+			most = l.value
+		}
+	}
+	return most
 }
 
 // bucket is the range of requests that column x stands for.

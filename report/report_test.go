@@ -81,6 +81,29 @@ func TestGoldenEnvironment(t *testing.T) {
 	}
 }
 
+// TestClippedChart holds that a raw history far above the model view does not
+// press it flat.
+func TestClippedChart(t *testing.T) {
+	c := &chart{marks: make([]byte, 100), lines: []chartLine{{"auto", 155_000}}}
+	for i := range 100 {
+		c.raw = append(c.raw, 100_000*(i+1))
+		c.model = append(c.model, 100_000+i%10*5000)
+	}
+	full := 0
+	for _, line := range c.draw(unicodeGlyphs, false) {
+		if strings.Count(line, "█") > 70 {
+			full++
+		}
+	}
+	if !c.clipped || full < chartRows/4 {
+		t.Errorf("clipped %v, %d rows of the model view", c.clipped, full)
+	}
+	c.raw = c.model
+	if c.draw(unicodeGlyphs, false); c.clipped {
+		t.Error("clipped although raw fits")
+	}
+}
+
 func TestTableFits(t *testing.T) {
 	for _, tl := range []*replay.Timeline{sample(0), sample(1), sample(2), sample(79), sample(81), sample(5000), hostile()} {
 		for _, opt := range []Options{{}, {All: true}, {ASCII: true}} {
@@ -185,18 +208,46 @@ func TestNDJSONHoldsEveryEvent(t *testing.T) {
 }
 
 func TestHiddenRequestsAreCounted(t *testing.T) {
-	tl := sample(240)
+	hiddenRequests(t, sample(240), 240)
+}
+
+func TestLongTimelinesAreShortened(t *testing.T) {
+	tl := sample(900)
+	for i := 5; i < 850; i += 5 {
+		r := &tl.Requests[i]
+		n := r.N
+		r.Events = append(r.Events, len(tl.Events))
+		tl.Events = append(tl.Events, replay.Event{N: len(tl.Events), Request: &n, Stage: "opencode_prune", Kind: "clear"})
+	}
+	out := hiddenRequests(t, tl, 900)
+	if lines := strings.Count(out, "\n"); lines > 250 {
+		t.Errorf("%d lines", lines)
+	}
+	for _, want := range []string{"(The list is shortened: ", "peak of the model view", "more events hidden: --all"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+}
+
+// hiddenRequests holds that every one of n requests is shown or counted.
+func hiddenRequests(t *testing.T, tl *replay.Timeline, n int) string {
+	t.Helper()
 	out := string(render(t, Options{}, tl))
 	shown, hidden := 0, 0
 	for line := range strings.Lines(out) {
-		var n int
-		if _, err := fmt.Sscanf(strings.TrimSpace(line), "(%d requests without an event)", &n); err == nil {
+		var n, m int
+		text := strings.Replace(strings.TrimSpace(line), "(1 request ", "(1 requests ", 1)
+		if _, err := fmt.Sscanf(text, "(%d requests without an event)", &n); err == nil {
 			hidden += n
+		} else if _, err := fmt.Sscanf(text, "(%d requests with and %d without", &n, &m); err == nil {
+			hidden += n + m
 		} else if strings.Contains(line, " 01-15 ") && !strings.Contains(line, "compaction call") {
 			shown++
 		}
 	}
-	if shown+hidden != 240 || hidden == 0 {
-		t.Errorf("%d shown and %d hidden of 240", shown, hidden)
+	if shown+hidden != n || hidden == 0 {
+		t.Errorf("%d shown and %d hidden of %d", shown, hidden, n)
 	}
+	return out
 }

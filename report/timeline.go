@@ -20,6 +20,8 @@ const (
 
 // How much of a long list a table shows.
 const (
+	mostRequests = 60 // rows; beyond that the first and the last ones
+	lastRequests = 15
 	mostEvents   = 40
 	mostWarnings = 10
 )
@@ -40,6 +42,9 @@ func printTimeline(p page, tl *replay.Timeline, opt Options) {
 		p.heading("tokens sent with each request")
 		p.note(faint, fmt.Sprintf("%s model view under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, r, l, markCompaction, markChange))
 		p.picture(c.draw(g, opt.Color))
+		if c.clipped {
+			p.note(faint, "(Raw goes on to "+thousands(c.rawPeak())+", above the picture.)")
+		}
 	}
 	printRequests(p, tl, opt)
 	printEvents(p, tl, opt)
@@ -131,134 +136,6 @@ func timelineChart(tl *replay.Timeline) *chart {
 	}
 	c.lines = append(c.lines, chartLine{"warn", tl.Thresholds.Warning}, chartLine{"window", tl.Window})
 	return c
-}
-
-// Kinds of requests.
-const kindMain = "main"
-
-// printRequests prints the requests where something happened, the first, the
-// last and the peaks, and says how many stand between them.
-func printRequests(p page, tl *replay.Timeline, opt Options) {
-	if len(tl.Requests) == 0 {
-		p.heading("requests")
-		p.note(none, "The session holds no request: nothing was sent.")
-		return
-	}
-	p.heading("requests")
-	t := &Table{Columns: []Column{
-		{Title: "request", Right: true}, {Title: "time (UTC)", Max: 14}, {Title: "raw", Right: true},
-		{Title: "model", Right: true}, {Title: "saved", Right: true}, {Title: "used", Right: true},
-		{Title: "what happened", Flex: true},
-	}}
-	notes := requestNotes(tl)
-	own, _ := ownEvents(tl)
-	hidden := 0
-	flush := func() {
-		if hidden > 0 {
-			t.styled(faint, "", "", "", "", "", "", "("+count(hidden, "request")+" without an event)")
-			hidden = 0
-		}
-	}
-	payload := false
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
-		payload = payload || r.Payload != r.Tokens
-		if !opt.All && len(r.Events) == 0 && notes[i] == "" && r.Kind == kindMain {
-			hidden++
-			continue
-		}
-		flush()
-		at := ""
-		if !r.Time.IsZero() {
-			at = r.Time.UTC().Format("01-02 15:04:05")
-		}
-		what := requestWhat(tl, r, own[i])
-		if notes[i] != "" {
-			what = append(what, notes[i])
-		}
-		raw, saved, used := thousands(r.Raw), thousands(r.Raw-r.Tokens), thousands(r.Used)
-		st := none
-		if r.Kind != kindMain {
-			raw, saved, used, st = "", "", "", yellow
-		}
-		t.styled(st, thousands(r.N), at, raw, thousands(r.Tokens), saved, used, strings.Join(what, "; "))
-	}
-	flush()
-	p.table(t)
-	if payload {
-		p.note(faint, "Some payloads differ from the model view (API-level edits); json and csv hold payload_tokens.")
-	}
-}
-
-// requestNotes names the first, the last and the peaks, by index.
-func requestNotes(tl *replay.Timeline) map[int]string {
-	notes := map[int]string{}
-	first, last, peak, rawPeak := -1, -1, -1, -1
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
-		if r.Kind != kindMain {
-			continue
-		}
-		if first < 0 {
-			first, peak, rawPeak = i, i, i
-		}
-		last = i
-		if r.Tokens > tl.Requests[peak].Tokens {
-			peak = i
-		}
-		if r.Raw > tl.Requests[rawPeak].Raw {
-			rawPeak = i
-		}
-	}
-	if first < 0 {
-		return notes
-	}
-	add := func(i int, s string) {
-		if notes[i] != "" {
-			s = notes[i] + ", " + s
-		}
-		notes[i] = s
-	}
-	add(first, "first")
-	switch {
-	case peak == rawPeak:
-		add(peak, "peak")
-	default:
-		add(peak, "peak of the model view")
-		add(rawPeak, "peak of raw")
-	}
-	add(last, "last")
-	return notes
-}
-
-// requestWhat tells the events of a request, in few words.
-func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string {
-	var what []string
-	if r.Kind != kindMain {
-		what = append(what, fmt.Sprintf("%s call, %s tokens out", r.Kind, thousands(r.Output)))
-	}
-	const most = 3
-	for i, n := range events {
-		if i == most && len(events) > most+1 {
-			what = append(what, "and "+count(len(events)-most, "more event"))
-			break
-		}
-		e := &tl.Events[n]
-		what = append(what, fmt.Sprintf("#%d %s: %s", e.N, e.Stage, eventWhat(e)))
-	}
-	return what
-}
-
-// eventWhat is what an event did, in two or three words.
-func eventWhat(e *replay.Event) string {
-	s := strings.ReplaceAll(string(e.Kind), "_", " ")
-	switch {
-	case e.Results > 0:
-		s += " " + count(e.Results, "result")
-	case e.Messages > 0:
-		s += " " + count(e.Messages, "message")
-	}
-	return s
 }
 
 // printEvents prints the events.
