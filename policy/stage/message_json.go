@@ -93,7 +93,7 @@ func blockJSON(v *policy.View, t policy.Target) int {
 	if raw == nil {
 		return len(`{"type":"text","text":}`) + contentJSON(c)
 	}
-	text := raw.Text.JSON
+	text := raw.Whole().JSON
 	if c != nil {
 		text = contentJSON(c)
 	}
@@ -103,7 +103,7 @@ func blockJSON(v *policy.View, t policy.Target) int {
 		if raw.IsError {
 			n += len(`,"is_error":true`)
 		}
-		if c == nil && !raw.IsString {
+		if c == nil && !raw.IsString && !raw.ReadBack() {
 			return n + raw.JSON.UTF16
 		}
 		return n + text

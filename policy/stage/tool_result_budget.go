@@ -218,7 +218,7 @@ func (s *toolResultBudget) persist(c *policy.Context, t policy.Target, reason st
 // indented by two.
 func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
 	raw := c.View.Raw(t)
-	if raw.IsString || c.View.Replacement(t) != nil {
+	if raw.IsString || raw.ReadBack() || c.View.Replacement(t) != nil {
 		text, err = c.Texts.Text(t)
 		return text, "txt", err
 	}
