@@ -242,7 +242,7 @@ func hiddenRequests(t *testing.T, tl *replay.Timeline, n int) string {
 			hidden += n
 		} else if _, err := fmt.Sscanf(text, "(%d requests with and %d without", &n, &m); err == nil {
 			hidden += n + m
-		} else if strings.Contains(line, " 01-15 ") && !strings.Contains(line, "compaction call") {
+		} else if (strings.Contains(line, " 01-15 ") || strings.Contains(line, " 01-16 ")) && !strings.Contains(line, "compaction call") {
 			shown++
 		}
 	}
