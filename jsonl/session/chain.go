@@ -11,21 +11,22 @@ import (
 
 // chain is the work of finding one conversation's messages.
 type chain struct {
-	ld      *loader
-	in      map[int32]bool // lines of this conversation; nil: all
-	order   []int32        // the same, in file order
-	members map[int32][]int32
-	results map[string][]int32 // tool_use id -> lines that answer it
-	path    []int32            // root to leaf
-	onPath  map[int32]bool
-	emitted map[int32]bool
-	home    map[int32]int32  // group -> the group of the same message that stands before it on the path
-	caller  map[string]int32 // tool_use id -> the line it counts on
-	called  map[string]bool  // tool_use ids emitted
-	replied map[string]bool  // tool_use ids whose result is emitted
-	conv    *Conversation
-	after   *Boundary // set while lines that only a compaction produced may follow
-	byLine  map[int32]int
+	ld       *loader
+	in       map[int32]bool // lines of this conversation; nil: all
+	order    []int32        // the same, in file order
+	members  map[int32][]int32
+	results  map[string][]int32 // tool_use id -> lines that answer it
+	path     []int32            // root to leaf
+	onPath   map[int32]bool
+	emitted  map[int32]bool
+	home     map[int32]int32  // group -> the group of the same message that stands before it on the path
+	caller   map[string]int32 // tool_use id -> the line it counts on
+	called   map[string]bool  // tool_use ids emitted
+	replied  map[string]bool  // tool_use ids whose result is emitted
+	turnOver bool             // a line since the last message says so
+	conv     *Conversation
+	after    *Boundary // set while lines that only a compaction produced may follow
+	byLine   map[int32]int
 }
 
 func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation {
@@ -74,6 +75,8 @@ func (c *chain) emit() {
 			c.boundary(i)
 		case nodeMicro:
 			c.microcompaction(i)
+		case nodeSystem:
+			c.turnOver = c.turnOver || n.head == "turn_duration" || n.head == "stop_hook_summary" || n.head == "away_summary"
 		case nodeAssistant:
 			c.assistant(c.homeOf(n.group))
 		case nodeUser, nodeAttachment:
@@ -158,6 +161,7 @@ func (c *chain) assistant(group int32) {
 	if first {
 		return
 	}
+	c.turnOver = false
 	m.Synthetic = m.Model == "<synthetic>"
 	if m.Synthetic || m.Usage.Context() == 0 {
 		m.HasUsage = false
@@ -206,8 +210,9 @@ func (c *chain) user(i int32) {
 		c.after = nil
 	}
 	if m.Class == ClassPrompt {
-		m.Queued = n.kind == nodeAttachment || c.midRun()
+		m.Queued = n.kind == nodeAttachment || !c.turnOver && !n.submitted && (n.parent >= 0 || n.parentID == "") && c.midRun()
 	}
+	c.turnOver = false
 	c.byLine[i] = at
 	c.conv.Messages = append(c.conv.Messages, m)
 }
@@ -225,7 +230,10 @@ func (c *chain) goesWithPrompt(n *node) bool {
 }
 
 // midRun reports whether the agent is at work: the last thing said was a tool
-// result, so a prompt that stands here was queued and ends no turn.
+// result, so a prompt that stands here was queued and ends no turn. That is not
+// so where the response after the result was empty or is lost; then a line that
+// closes the turn stands between, a snapshot made for the prompt, or nothing the
+// prompt hangs under.
 func (c *chain) midRun() bool {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]

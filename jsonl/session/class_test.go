@@ -82,3 +82,21 @@ func TestQueued(t *testing.T) {
 		},
 	})
 }
+
+// TestTurnOver: a prompt after a tool result was not queued where the turn is
+// known to be over: the last response was empty, or is lost.
+func TestTurnOver(t *testing.T) {
+	run := []any{user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1")}
+	for _, subtype := range []string{"turn_duration", "stop_hook_summary", "away_summary"} {
+		conv := load(t, append(run[:3:3], system("y1", "r1", subtype), user("u2", "y1", "more"), said("a2", "u2", "m2"))...)
+		wantShape(t, conv, "u1 a1 r1 u2 a2")
+	}
+	conv := load(t, append(run[:3:3], snapshot(), user("u2", "r1", "more"), said("a2", "u2", "m2"))...)
+	wantShape(t, conv, "u1 a1 r1 u2 a2")
+	conv = load(t, append(run[:3:3], user("u2", "gone", "more"), said("a2", "u2", "m2"))...)
+	wantShape(t, conv, "u1 a1 r1 u2 a2")
+
+	// A snapshot of an earlier prompt says nothing of this one.
+	conv = load(t, append(run[:3:3], snapshot(), attachment("x1", "r1", "task_reminder"), user("u2", "x1", "more"), said("a2", "u2", "m2"))...)
+	wantShape(t, conv, "u1 a1 r1 x1 u2~ a2")
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -61,6 +62,7 @@ type node struct {
 	parent    int32 // index into nodes, -1: none
 	parentID  string
 	logicalID string
+	submitted bool // a file-history-snapshot stands right before the line: somebody pressed enter
 	rootless  bool // the line has no parentUuid at all, not even null
 	kind      nodeKind
 	class     Class
@@ -146,6 +148,7 @@ type loader struct {
 	warnings []Warning
 	leaf     string // last-prompt.leafUuid, the last one
 	leafAt   int32  // len(nodes) when it stood
+	snapshot bool   // the last line that counts was a file-history-snapshot
 	title    string // a person's
 	aiTitle  string
 	summary  string
@@ -220,6 +223,8 @@ func (ld *loader) entry(e *jsonl.Entry) {
 			ld.warn(e.Line, "a %s line without a message: line set aside", e.Type)
 			return
 		}
+	case "file-history-snapshot":
+		ld.snapshot = !bytes.Contains(e.Raw, []byte(`"isSnapshotUpdate":true`))
 	case "last-prompt":
 		if e.LeafUUID != "" {
 			ld.leaf, ld.leafAt = e.LeafUUID, int32(len(ld.nodes))
@@ -263,10 +268,12 @@ func (ld *loader) noteTitle(e *jsonl.Entry) {
 
 func (ld *loader) add(e *jsonl.Entry) {
 	n := node{
-		uuid: e.UUID, parent: -1, parentID: e.ParentUUID, logicalID: e.LogicalParentUUID, rootless: !e.HasParent,
+		submitted: ld.snapshot,
+		uuid:      e.UUID, parent: -1, parentID: e.ParentUUID, logicalID: e.LogicalParentUUID, rootless: !e.HasParent,
 		line: int32(e.Line), version: e.Version, time: e.Time, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD,
 		sidechain: e.IsSidechain, source: e.SourceToolAssistantUUID, group: -1,
 	}
+	ld.snapshot = false
 	if n.uuid == "" {
 		n.uuid = fmt.Sprintf("line-%d.%d", e.Line, e.Part)
 	}
