@@ -140,6 +140,14 @@ func TestBridges(t *testing.T) {
 	wantShape(t, conv, "u1 a1 u2 a2")
 	wantWarning(t, conv, 4, "gone", "line 2")
 
+	// Warnings come in the order of the lines.
+	conv = load(t,
+		user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "gone", "more"), said("a2", "u2", "m2"), user("u3", "lost", "more"), said("a3", "u3", "m3"),
+	)
+	if len(conv.Warnings) != 2 || conv.Warnings[0].Line != 3 || conv.Warnings[1].Line != 5 {
+		t.Errorf("warnings %v", conv.Warnings)
+	}
+
 	// Two sessions in one file, line by line: each line follows its own.
 	other := func(l line) line { return l.with("sessionId", "s2") }
 	conv = load(t,

@@ -6,9 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -56,88 +55,6 @@ func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	return load(src, name, "", opt)
 }
 
-// node is what is kept of one chained line.
-type node struct {
-	uuid      string
-	parent    int32 // index into nodes, -1: none
-	parentID  string
-	logicalID string
-	submitted bool // a file-history-snapshot stands right before the line: somebody pressed enter
-	rootless  bool // the line has no parentUuid at all, not even null
-	kind      nodeKind
-	class     Class
-	line      int32
-	version   string
-	time      time.Time
-	agent     string
-	sessionID string
-	cwd       string
-	sidechain bool
-	apiError  bool
-	source    string // sourceToolAssistantUUID
-	msgID     string
-	model     string
-	stop      string
-	head      string
-	usage     jsonl.Usage
-	hasUsage  bool
-	blocks    []Block
-	attach    string // attachment type
-	compact   *compactMeta
-	micro     *microMeta
-	group     int32 // assistant: index of the first line of its message
-	children  []int32
-}
-
-func (n *node) headIs(prefixes ...string) bool {
-	h := strings.TrimLeft(n.head, " \t\r\n")
-	for _, p := range prefixes {
-		if strings.HasPrefix(h, p) {
-			return true
-		}
-	}
-	return false
-}
-
-type nodeKind uint8
-
-const (
-	nodeUser nodeKind = iota
-	nodeAssistant
-	nodeAttachment
-	nodeBoundary // compact_boundary
-	nodeMicro    // microcompact_boundary
-	nodeSystem   // any other system line
-	nodeProgress
-	nodeOther // an unknown type that is part of the chain
-)
-
-func (k nodeKind) message() bool { return k == nodeUser || k == nodeAssistant || k == nodeAttachment }
-
-type compactMeta struct {
-	Trigger          string `json:"trigger"`
-	PreTokens        int    `json:"preTokens"`
-	PostTokens       int    `json:"postTokens"`
-	PreservedSegment *struct {
-		HeadUUID   string `json:"headUuid"`
-		AnchorUUID string `json:"anchorUuid"`
-		TailUUID   string `json:"tailUuid"`
-	} `json:"preservedSegment"`
-	PreservedMessages *struct {
-		AnchorUUID string   `json:"anchorUuid"`
-		UUIDs      []string `json:"uuids"`
-		AllUUIDs   []string `json:"allUuids"`
-	} `json:"preservedMessages"`
-}
-
-type microMeta struct {
-	Trigger     string   `json:"trigger"`
-	PreTokens   int      `json:"preTokens"`
-	TokensSaved int      `json:"tokensSaved"`
-	ToolIDs     []string `json:"compactedToolIds"`
-	Attachments []string `json:"clearedAttachmentUUIDs"`
-}
-
 // loader gathers the entries of one file.
 type loader struct {
 	src      *jsonl.Source
@@ -156,17 +73,6 @@ type loader struct {
 	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
-// Reasons for which lines are set aside.
-const (
-	AsideMalformed Reason = "malformed"
-	AsideComment   Reason = "comment"
-	AsideBlank     Reason = "blank"
-	AsideBranch    Reason = "abandoned branch"
-	AsideAPIError  Reason = "API error written by the client"
-	AsideDuplicate Reason = "duplicate uuid"
-	AsideNoMessage Reason = "message line without a message"
-)
-
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	ld := &loader{src: src, path: path, byUUID: map[string]int32{}, lines: Accounting{SetAside: map[Reason]int{}}}
@@ -183,6 +89,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ld.build(f, opt)
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload))
+		slices.SortStableFunc(conv.Warnings, func(a, b Warning) int { return a.Line - b.Line })
 	}
 	return f, nil
 }
@@ -379,128 +286,4 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	f.Main.Lines = ld.lines
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
 	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)
-}
-
-// account counts each chained line as used or set aside.
-func (ld *loader) account() {
-	for i := range ld.nodes {
-		n := &ld.nodes[i]
-		switch {
-		case ld.used[int32(i)]:
-			ld.lines.Used++
-		case n.apiError:
-			ld.aside(AsideAPIError)
-		case n.kind == nodeProgress:
-			ld.aside("progress")
-		case n.kind == nodeSystem:
-			ld.aside(Reason("system: " + n.head))
-		case n.kind == nodeOther:
-			ld.aside(Reason("unknown type: " + n.head))
-		default:
-			ld.aside(AsideBranch)
-		}
-	}
-}
-
-// ownAgent is the agent id where the main conversation is a subagent's own
-// file, else "".
-func (ld *loader) ownAgent(main []int32) string {
-	for _, i := range main {
-		if n := &ld.nodes[i]; n.kind.message() {
-			if n.sidechain {
-				return n.agent
-			}
-			return ""
-		}
-	}
-	return ""
-}
-
-type side struct {
-	agent string
-	nodes []int32
-}
-
-// split tells the main conversation's lines from sidechains'. A file in which
-// every message is a sidechain's is a subagent's own: there it is the main one.
-func (ld *loader) split() (main []int32, sides []side) {
-	all := true
-	for i := range ld.nodes {
-		if ld.nodes[i].kind.message() && !ld.nodes[i].sidechain {
-			all = false
-			break
-		}
-	}
-	at := map[string]int{}
-	var roots []int32
-	for i := range ld.nodes {
-		n := &ld.nodes[i]
-		if all || !n.sidechain {
-			main = append(main, int32(i))
-			continue
-		}
-		key := n.agent
-		if key == "" {
-			if roots == nil {
-				roots = ld.sideRoots()
-			}
-			key = ld.nodes[roots[i]].uuid
-		}
-		j, ok := at[key]
-		if !ok {
-			j = len(sides)
-			at[key] = j
-			sides = append(sides, side{agent: key})
-		}
-		sides[j].nodes = append(sides[j].nodes, int32(i))
-	}
-	return main, sides
-}
-
-// sideRoots finds the topmost sidechain line above each sidechain line.
-func (ld *loader) sideRoots() []int32 {
-	roots := make([]int32, len(ld.nodes))
-	for i := range roots {
-		roots[i] = -1
-	}
-	var path []int32
-	for i := range ld.nodes {
-		path = path[:0]
-		at := int32(i)
-		for roots[at] < 0 {
-			roots[at] = at // breaks cycles
-			path = append(path, at)
-			if p := ld.nodes[at].parent; p >= 0 && ld.nodes[p].sidechain {
-				at = p
-			}
-		}
-		for _, k := range path {
-			roots[k] = roots[at]
-		}
-	}
-	return roots
-}
-
-// SortedReasons lists the reasons of an accounting, most frequent first.
-func (a Accounting) SortedReasons() []Reason {
-	rs := make([]Reason, 0, len(a.SetAside))
-	for r := range a.SetAside {
-		rs = append(rs, r)
-	}
-	sort.Slice(rs, func(i, j int) bool {
-		if a.SetAside[rs[i]] != a.SetAside[rs[j]] {
-			return a.SetAside[rs[i]] > a.SetAside[rs[j]]
-		}
-		return rs[i] < rs[j]
-	})
-	return rs
-}
-
-// Balanced reports whether Read = Used + sum(SetAside).
-func (a Accounting) Balanced() bool {
-	n := a.Used
-	for _, c := range a.SetAside {
-		n += c
-	}
-	return n == a.Read
 }

@@ -1,0 +1,59 @@
+package session
+
+import "sort"
+
+// Reasons for which lines are set aside.
+const (
+	AsideMalformed Reason = "malformed"
+	AsideComment   Reason = "comment"
+	AsideBlank     Reason = "blank"
+	AsideBranch    Reason = "abandoned branch"
+	AsideAPIError  Reason = "API error written by the client"
+	AsideDuplicate Reason = "duplicate uuid"
+	AsideNoMessage Reason = "message line without a message"
+)
+
+// account counts each chained line as used or set aside.
+func (ld *loader) account() {
+	for i := range ld.nodes {
+		n := &ld.nodes[i]
+		switch {
+		case ld.used[int32(i)]:
+			ld.lines.Used++
+		case n.apiError:
+			ld.aside(AsideAPIError)
+		case n.kind == nodeProgress:
+			ld.aside("progress")
+		case n.kind == nodeSystem:
+			ld.aside(Reason("system: " + n.head))
+		case n.kind == nodeOther:
+			ld.aside(Reason("unknown type: " + n.head))
+		default:
+			ld.aside(AsideBranch)
+		}
+	}
+}
+
+// SortedReasons lists the reasons of an accounting, most frequent first.
+func (a Accounting) SortedReasons() []Reason {
+	rs := make([]Reason, 0, len(a.SetAside))
+	for r := range a.SetAside {
+		rs = append(rs, r)
+	}
+	sort.Slice(rs, func(i, j int) bool {
+		if a.SetAside[rs[i]] != a.SetAside[rs[j]] {
+			return a.SetAside[rs[i]] > a.SetAside[rs[j]]
+		}
+		return rs[i] < rs[j]
+	})
+	return rs
+}
+
+// Balanced reports whether Read = Used + sum(SetAside).
+func (a Accounting) Balanced() bool {
+	n := a.Used
+	for _, c := range a.SetAside {
+		n += c
+	}
+	return n == a.Read
+}
