@@ -112,7 +112,7 @@ func checkTexts(t *testing.T, conv *session.Conversation) {
 					want.UTF16 += 2 * (n - 1)
 					want.Bytes += 2 * (n - 1)
 				}
-			case bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindThinking || bl.Kind == jsonl.KindToolResult:
+			case bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindThinking || bl.Kind == jsonl.KindRedactedThinking || bl.Kind == jsonl.KindToolResult:
 			default:
 				want = bl.JSON
 			}

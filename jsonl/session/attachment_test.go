@@ -1,0 +1,106 @@
+package session_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// TestAttachments: what of an attachment is sent: its text, and the length of
+// the words around it.
+func TestAttachments(t *testing.T) {
+	for _, tt := range []struct {
+		payload line
+		text    string
+		around  int // units beside the text
+	}{
+		{line{"type": "task_reminder", "content": []any{}, "itemCount": 0}, "", 516},
+		{line{"type": "edited_text_file", "filename": "a.go", "snippet": "1\tpackage a"}, "1\tpackage a", 404},
+		{line{"type": "compact_file_reference", "filename": "a.go", "displayPath": "a.go"}, "", 160},
+		{line{"type": "file", "filename": "a.go", "content": line{"type": "text", "file": line{"filePath": "a.go", "content": "package a"}}}, "package a", 200},
+		{line{"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}, "and the tests", 0},
+		{line{"type": "queued_command", "prompt": []any{text("and"), text("this")}, "commandMode": "prompt"}, "and\nthis", 0},
+		{line{"type": "total_tokens_reminder", "text": "<total_tokens>1</total_tokens>"}, "<total_tokens>1</total_tokens>", 0},
+		{line{"type": "skill_listing", "content": "- one: a skill", "names": []any{"one"}}, "- one: a skill", 0},
+		{line{"type": "deferred_tools_delta", "addedNames": []any{"A", "B"}, "addedLines": []any{}}, "A\nB", 0},
+		{line{"type": "agent_listing_delta", "addedTypes": []any{"a"}, "addedLines": []any{"- a: one", "- b: two"}}, "- a: one\n- b: two", 0},
+		{line{"type": "hook_additional_context", "content": []any{"one", "two"}}, "one\ntwo", 0},
+		{line{"type": "hook_success", "content": "", "stdout": "much of it"}, "", 0},
+		{line{"type": "hook_system_message", "content": "for the screen only"}, "", 0},
+		{line{"type": "command_permissions", "allowedTools": []any{"Read"}}, "", 0},
+		{line{"type": "task_reminder", "content": []any{}, "rendered": []any{line{"content": "as it was sent"}}}, "as it was sent", 0},
+		{line{"type": "novelty", "content": "漢字 🙂"}, "漢字 🙂", 0},
+		{line{"type": 7, "content": "odd"}, "", 0},
+	} {
+		conv := load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", tt.payload), said("a1", "x1", "m1"))
+		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Queued], 1))
+		got, err := conv.Text(1, 0)
+		if err != nil {
+			t.Errorf("%v: %v", tt.payload, err)
+		}
+		kind, _ := tt.payload["type"].(string)
+		if kind == "" {
+			continue // it is enough that it loads
+		}
+		if conv.Messages[1].Attachment != kind {
+			t.Errorf("%v: type %q", tt.payload, conv.Messages[1].Attachment)
+		}
+		sent := conv.Messages[1].Blocks[0].Text.UTF16
+		if kind == "hook_system_message" {
+			if sent != 0 {
+				t.Errorf("%v: %d units sent, want none", tt.payload, sent)
+			}
+			continue
+		}
+		want := len([]rune(tt.text)) + strings.Count(tt.text, "🙂")
+		if got != tt.text || sent != want+tt.around {
+			t.Errorf("%v: text %q, %d units; want %q, %d", tt.payload, got, sent, tt.text, want+tt.around)
+		}
+	}
+}
+
+// TestText: the texts of blocks are fetched as they were written.
+func TestText(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "quotes \" and\n漢字 🙂"),
+		assistant("a1", "u1", "m1", thinking()), assistant("a2", "a1", "m1", line{"type": "redacted_thinking", "data": "xyz"}), called("a3", "a2", "m1", "t1"), called("a4", "a3", "m1", "t2"), called("a5", "a4", "m1", "t3"),
+		user("r1", "a5", []any{
+			line{"type": "tool_result", "tool_use_id": "t1", "content": []any{text("one"), line{"type": "image", "source": line{}}, text("two")}},
+			line{"type": "tool_result", "tool_use_id": "t2"},
+			line{"type": "tool_result", "tool_use_id": "t3", "content": "", "is_error": true},
+		}),
+		assistant("a6", "r1", "m2", line{"type": "novelty", "x": 1}),
+	)
+	checkTexts(t, conv)
+	for _, tt := range []struct {
+		message, block int
+		want           string
+	}{
+		{0, 0, "quotes \" and\n漢字 🙂"}, {1, 0, "hm"}, {1, 2, `{"file_path":"t1.go"}`}, {2, 0, "one\n\ntwo"}, {2, 1, ""}, {2, 2, ""}, {3, 0, `{"type":"novelty","x":1}`},
+	} {
+		if got, err := conv.Text(tt.message, tt.block); got != tt.want || err != nil {
+			t.Errorf("message %d, block %d: %q, %v; want %q", tt.message, tt.block, got, err, tt.want)
+		}
+	}
+	if name := conv.ToolName("t1"); name != "Read" {
+		t.Errorf("tool %q", name)
+	}
+	if m, b, ok := conv.ToolUse("t2"); m != 1 || b != 3 || !ok {
+		t.Errorf("t2 stands in message %d, block %d, %v", m, b, ok)
+	}
+	if !conv.Messages[2].Blocks[2].IsError || conv.Messages[2].Blocks[0].IsError {
+		t.Error("is_error was not read")
+	}
+}
+
+// TestJobs: the number of workers changes nothing.
+func TestJobs(t *testing.T) {
+	text := written(fuzzed())
+	want := loadText(t, text, session.LoadOptions{Jobs: 1})
+	got := loadText(t, text, session.LoadOptions{Jobs: 8})
+	if !reflect.DeepEqual(got.Main.Messages, want.Main.Messages) || !reflect.DeepEqual(got.Main.Warnings, want.Main.Warnings) || !reflect.DeepEqual(got.Main.Lines, want.Main.Lines) {
+		t.Error("8 workers read another conversation than one")
+	}
+}
