@@ -2,14 +2,17 @@ package stage
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -38,8 +41,16 @@ func TestStageSeeds(t *testing.T) {
 	if testing.Short() {
 		seeds = 50
 	}
+	if v := os.Getenv("CTXKIT_SEEDS"); v != "" { // a longer hunt: conversations a stage is tried on
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds = n
+	}
 	for _, def := range All() {
 		t.Run(def.Name, func(t *testing.T) {
+			t.Parallel()
 			acted := 0
 			for seed := range seeds {
 				if fuzzOne(t, def, newDice(seed, nil)) {
@@ -99,7 +110,7 @@ func fuzzSome(t *testing.T, d *dice) {
 type checks struct {
 	*run
 	sticky   bool
-	replaced map[policy.Target]string
+	replaced map[policy.Target]policy.Content
 }
 
 func (c *checks) request(k int) {
@@ -111,17 +122,17 @@ func (c *checks) request(k int) {
 	c.counts(where)
 	c.results(where)
 	if c.replaced == nil {
-		c.replaced = map[policy.Target]string{}
+		c.replaced = map[policy.Target]policy.Content{}
 	}
 	for id := range c.view.Items {
 		for b := range c.view.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			now := describe(c.view.Replacement(t))
-			if was, ok := c.replaced[t]; ok && c.sticky && was != now {
-				c.t.Errorf("%s: block %d of message %d was %q and is now %q", where, b, id, was, now)
+			now := c.view.Replacement(t)
+			if was, ok := c.replaced[t]; ok && c.sticky && (now == nil || !reflect.DeepEqual(was, *now)) {
+				c.t.Errorf("%s: block %d of message %d was %+v and is now %+v", where, b, id, was, now)
 			}
-			if now != "" {
-				c.replaced[t] = now
+			if now != nil {
+				c.replaced[t] = *now
 			}
 		}
 	}
@@ -173,7 +184,11 @@ func (c *checks) counts(where string) {
 
 // results compares the index of results with what is in view.
 func (c *checks) results(where string) {
-	var want, got []string
+	type known struct {
+		policy.Target
+		policy.ResultState
+	}
+	var want, got []known
 	for id := range c.view.Items {
 		for b := range c.view.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
@@ -184,24 +199,17 @@ func (c *checks) results(where string) {
 			if r := c.view.Replacement(t); r != nil && !r.Partial {
 				state = policy.ResultChanged
 			}
-			want = append(want, fmt.Sprint(t, state))
+			want = append(want, known{t, state})
 		}
 	}
 	for _, r := range c.view.Results() {
 		if r.State != policy.ResultGone {
-			got = append(got, fmt.Sprint(r.Target, r.State))
+			got = append(got, known{r.Target, r.State})
 		}
 	}
 	if !slices.Equal(want, got) {
 		c.t.Errorf("%s: results %v, in view are %v", where, got, want)
 	}
-}
-
-func describe(c *policy.Content) string {
-	if c == nil {
-		return ""
-	}
-	return fmt.Sprint(c.Kind, c.Tokens, c.Ref, c.Partial, c.Length, c.Text)
 }
 
 // again makes the view anew from its edits alone.
@@ -226,24 +234,39 @@ func (c *checks) again() {
 		}
 	}
 	join(c.view.Joined())
-	if diff := cmp.Diff(picture(c.view), picture(v)); diff != "" {
+	if was, is := picture(c.view), picture(v); !reflect.DeepEqual(was, is) {
+		diff := cmp.Diff(was, is)
 		c.t.Fatalf("the view made again from its edits: -first +again\n%s\n%s", diff, c.names())
 	}
 }
 
-// picture is everything a view shows.
-func picture(v *policy.View) []string {
-	list := []string{fmt.Sprint(v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), len(v.Edits()))}
+// shown is one block, or one message, as a view shows it.
+type shown struct {
+	ID             policy.ItemID
+	Role           session.Role
+	Weight         int
+	Length         jsonl.Metrics
+	Content        *policy.Content
+	Payload        bool
+	PayloadContent *policy.Content
+}
+
+// shownView is everything a view shows.
+type shownView struct {
+	Sums    [6]int
+	Shown   []shown
+	Results []policy.Result
+}
+
+func picture(v *policy.View) shownView {
+	p := shownView{Sums: [6]int{v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), len(v.Edits())}, Results: v.Results()}
 	for id := range v.Items {
-		list = append(list, fmt.Sprint(id, v.Role(id), v.Weight(id), describe(v.Tag(id))))
+		p.Shown = append(p.Shown, shown{ID: id, Role: v.Role(id), Weight: v.Weight(id), Content: v.Tag(id)})
 		for b := range v.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			p, ok := v.PayloadReplacement(t)
-			list = append(list, fmt.Sprint(v.BlockTokens(t), v.Length(t), describe(v.Replacement(t)), ok, describe(p)))
+			content, ok := v.PayloadReplacement(t)
+			p.Shown = append(p.Shown, shown{ID: id, Weight: v.BlockTokens(t), Length: v.Length(t), Content: v.Replacement(t), Payload: ok, PayloadContent: content})
 		}
 	}
-	for _, r := range v.Results() {
-		list = append(list, fmt.Sprint(r))
-	}
-	return list
+	return p
 }
