@@ -57,8 +57,7 @@ func (ld *loader) groupLines() {
 			above[p] = found
 		}
 	}
-	var groupOf func(i int32) int32
-	groupOf = func(i int32) int32 {
+	groupOf := func(i int32) int32 {
 		chain := []int32{}
 		for {
 			n := &ld.nodes[i]

@@ -2,7 +2,6 @@ package session_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -169,17 +168,6 @@ func wantShape(t *testing.T, conv *session.Conversation, want string) {
 	if got := shape(conv); got != want {
 		t.Errorf("messages\n got %s\nwant %s", got, want)
 	}
-}
-
-// classes writes the classes of the user messages on one line.
-func classes(conv *session.Conversation) string {
-	var out []string
-	for i := range conv.Messages {
-		if m := &conv.Messages[i]; m.Role == session.User {
-			out = append(out, fmt.Sprint(m.UUID, ":", m.Class))
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 // wantWarning wants a warning of the line with all of the words in it.
