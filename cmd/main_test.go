@@ -72,7 +72,7 @@ func TestInOrder(t *testing.T) {
 			return stop
 		}
 		return nil
-	}); err != stop {
+	}); !errors.Is(err, stop) {
 		t.Errorf("got %v, want %v", err, stop)
 	}
 	if err := inOrder(0, 4, func(i int) (int, error) { return i, nil }, func(int, int, error) error { return nil }); err != nil {
