@@ -57,7 +57,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is no map of parameters: write them as NAME: VALUE, one a line"},
 		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  auto_compact: no\nstages: []\n", lines(
 			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
-			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000`,
+			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000, or auto`,
 			`p.yaml:4:9: window.tail: "last" is not one of its values: did you mean after_last? the others are after_first`,
 			`p.yaml:5:17: window.auto_compact: "no" is not true or false: write true or false`,
 		)},

@@ -241,7 +241,7 @@ func TestMarshal(t *testing.T) {
 about: "two\nlines: yes"
 date: 2026-01-25
 window:
-  context: 0
+  context: auto
 `
 	got := string(Marshal(p))
 	if !strings.HasPrefix(got, want) {
