@@ -36,9 +36,13 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		home: map[int32]int32{}, caller: map[string]int32{}, called: map[string]bool{}, replied: map[string]bool{},
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
+	most := 2 // messages there can be: one a message.id, one any other line; and stand-ins
 	for _, i := range order {
 		c.in[i] = true
 		n := &ld.nodes[i]
+		if n.kind == nodeUser || n.kind == nodeAttachment || n.kind == nodeAssistant && n.group == i {
+			most++
+		}
 		switch n.kind {
 		case nodeAssistant:
 			c.members[n.group] = append(c.members[n.group], i)
@@ -52,6 +56,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 			}
 		}
 	}
+	c.conv.Messages = make([]Message, 0, most)
 	c.walk(leaf)
 	c.unite()
 	c.emit()

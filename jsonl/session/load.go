@@ -76,6 +76,9 @@ type loader struct {
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	ld := &loader{src: src, path: path, byUUID: map[string]int32{}, lines: Accounting{SetAside: map[Reason]int{}}}
+	// Growing the list costs more memory than anything that is kept of a long
+	// session: it begins at about its size.
+	ld.nodes = make([]node, 0, min(src.Size()/typicalLine, maxHint)+16)
 	jobs := max(opt.Jobs, 1)
 	err := src.Each(jobs, jsonl.Options{MaxLine: opt.MaxLine}, ld.record)
 	if err != nil {
@@ -93,6 +96,13 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	}
 	return f, nil
 }
+
+// typicalLine is about the bytes of a chained line in a long session, and
+// maxHint bounds what is made room for ahead of reading.
+const (
+	typicalLine = 3000
+	maxHint     = 1 << 19
+)
 
 func (ld *loader) warn(line int, format string, args ...any) {
 	ld.warnings = append(ld.warnings, Warning{File: ld.path, Line: line, Message: fmt.Sprintf(format, args...)})
