@@ -147,7 +147,7 @@ func replayAll(sys *system, o *ReplayOptions, pol *policy.Policy, in inputs, out
 	case failed > 0:
 		return &partError{failed: failed, of: len(in.list)}
 	case violations > 0 && o.Strict:
-		return fmt.Errorf("%w: %d rules of the API are broken: see the events, or leave out --strict", errCheckFailed, violations)
+		return fmt.Errorf("%w: %d messages break a rule of the API: see the warnings, or leave out --strict", errCheckFailed, violations)
 	}
 	return nil
 }

@@ -41,7 +41,6 @@ func TestViewSeeds(t *testing.T) {
 type listView struct {
 	conv    *session.Conversation
 	items   []ItemID
-	roles   []string // of synthetic messages
 	made    [][]Content
 	blocks  map[Target]*Content
 	payload map[Target]*Content // nil: nothing stands in

@@ -60,12 +60,13 @@ type engine struct {
 	compacted bool // a compaction was made since the last main request
 	asked     map[int]bool
 
-	requests []Request
-	events   []Event
-	pending  []int // events since the last main request
-	warnings []session.Warning
-	limits   map[limitsKey]policy.Thresholds
-	above    int // requests above the assumed window
+	requests   []Request
+	events     []Event
+	pending    []int // events since the last main request
+	warnings   []session.Warning
+	limits     map[limitsKey]policy.Thresholds
+	above      int             // requests above the assumed window
+	violations map[string]bool // what breaks a rule of the API, by message and rule
 }
 
 // running is one stage of the policy at work.
@@ -320,6 +321,7 @@ func (e *engine) account(k, used int) {
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
 	}
+	e.check(k)
 	e.pending = nil
 	e.requests = append(e.requests, row)
 	e.weight = append(e.weight, e.view.ClientTokens())

@@ -32,8 +32,12 @@ func (e *engine) timeline() *Timeline {
 	if e.above > 0 {
 		e.warn(0, "%d requests are above the assumed window of %d tokens: say --window if it was another", e.above, t.Window)
 	}
+	if n := len(e.violations); n > maxViolations {
+		e.warn(0, "%d more messages break a rule of the API", n-maxViolations)
+	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.total()
+	t.Totals.Violations = len(e.violations)
 	return t
 }
 
