@@ -49,8 +49,8 @@ func policyNames() []string {
 }
 
 // applyEnvironment changes a policy as the environment variables of Claude
-// Code would (2-policies.md 2.1). Variables that the policy has no use for
-// change nothing.
+// Code would (analyses of Claude Code 2.1.19 and 2.1.x). Variables that the
+// policy has no use for change nothing.
 func applyEnvironment(p *policy.Policy, env func(string) string) error {
 	for _, v := range []struct{ name, key string }{
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "window.pct_override"},

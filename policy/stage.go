@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Moment is when a stage runs (spec: one request after another).
+// Moment is when a stage runs (docs/model.md, "One request after another").
 type Moment uint8
 
 // The moments, in the order they come.
@@ -93,7 +93,7 @@ type Context struct {
 	Model     string
 	MaxOutput int       // the model's largest output, tokens; 0: unknown
 	Version   string    // client version that made the request
-	Overhead  int       // system prompt and tools, tokens by the report\'s counter
+	Overhead  int       // system prompt and tools, tokens by the report's counter
 	Now       time.Time // recorded time of the request or of the message that has just joined; zero if unknown
 	Agent     string    // "" on the main thread
 

@@ -48,7 +48,7 @@ type Thresholds struct {
 
 // Resolve works out the thresholds for a context window of context tokens and
 // a model whose largest output is maxOutput tokens (0: unknown). Claude Code
-// 2.1.19 and 2.1.x: 2-policies.md 2.1 and 2.11.
+// 2.1.19 and 2.1.x: analyses of the bundled clients.
 func (w Window) Resolve(context, maxOutput int) Thresholds {
 	if w.Context > 0 {
 		context = w.Context

@@ -10,9 +10,8 @@
 // (Estimate, Walk, Version.Usable, Version.Count, Version.IsOverflow,
 // Truncate) and its texts.
 //
-// "Section" in a comment is a section of the project's description of
-// OpenCode, opencode.md. testdata/cases holds inputs with the answers of
-// OpenCode's own code in each version.
+// "Section" in a comment is a section of docs/opencode.md. testdata/cases holds
+// inputs with the answers of OpenCode's own code in each version.
 //
 // Not modelled: the text of the compaction request, the request decorations of
 // the plan and build agents, plugins, and results of provider-executed tools

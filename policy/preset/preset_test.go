@@ -99,7 +99,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// The figures of 2-policies.md, section 2.1, for a window of 200,000.
+// The figures of the analyses of Claude Code 2.1.19 and 2.1.x, for a window of
+// 200,000.
 func TestThresholds(t *testing.T) {
 	for name, want := range map[string]policy.Thresholds{
 		"claude-code-2.1.19": {Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 197000, On: true},

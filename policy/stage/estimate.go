@@ -13,7 +13,7 @@ const imageTokens = 2000
 
 // resultEstimate is Claude Code's estimate of a tool_result as it stands in
 // the view: round(length/4) of a string; of an array, each text likewise and
-// 2,000 an image (2-policies.md 2.4).
+// 2,000 an image (analysis of Claude Code 2.1.19).
 func resultEstimate(v *policy.View, t policy.Target) int {
 	if c := v.Replacement(t); c != nil {
 		return policy.RoundQuarter(c.Length.UTF16)

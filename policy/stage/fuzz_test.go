@@ -17,7 +17,7 @@ import (
 )
 
 // Every stage, on random conversations with random parameters, keeps what
-// 1-model.md asks of every request: see checks.
+// docs/model.md asks of every request: see checks.
 
 func FuzzStage(f *testing.F) {
 	defs := All()

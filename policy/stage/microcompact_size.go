@@ -24,7 +24,8 @@ type MicrocompactSize struct {
 	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
 }
 
-// compactable are the tools both analyses name (2-policies.md 2.4).
+// compactable are the tools that both the analysis of Claude Code 2.1.19 and
+// the five-level pipeline analysis name.
 func compactable() []string {
 	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
 }

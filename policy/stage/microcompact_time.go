@@ -31,9 +31,9 @@ after:  the Glob result is "[Old tool result content cleared]"; its tool_use and
 }
 
 // microcompactTime clears old results once the prompt cache has expired
-// anyway (2-policies.md 2.4). It comes before the cached path, which does not
-// run at a request where this has fired: the edits of the view say so by their
-// Stage and Request.
+// anyway (the five-level pipeline analysis). It comes before the cached path,
+// which does not run at a request where this has fired: the edits of the view
+// say so by their Stage and Request.
 type microcompactTime struct {
 	p       MicrocompactTime
 	epoch   int

@@ -28,8 +28,8 @@ const (
 	resume       = "Continue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
 )
 
-// Message wraps a summary as the client does (2-policies.md 2.6 and 2.11; the
-// wording by version as recorded: until 2.1.6 the first sentence ends in
+// Message wraps a summary as the client does (analysis of Claude Code 2.1.19;
+// the wording by version as recorded: until 2.1.6 the first sentence ends in
 // "summarized below:" and the summary in a full stop).
 func (t SummaryText) Message(response string) string {
 	body := t.body(response)

@@ -53,9 +53,9 @@ after:  <persisted-output>
 }
 
 // toolResultBudget decides each result once: replaced, it keeps its
-// replacement; seen and left, it is never touched later (2-policies.md 2.2).
-// The view keeps the first kind; everything up to and including the item
-// decided that is not replaced is the second.
+// replacement; seen and left, it is never touched later (docs/model.md,
+// "Everything is an edit"). The view keeps the first kind; everything up to and
+// including the item decided that is not replaced is the second.
 type toolResultBudget struct {
 	p       ToolResultBudget
 	decided policy.ItemID
@@ -247,7 +247,7 @@ type textPart struct {
 }
 
 // persistedOutput is what stands in the place of a result that was saved
-// whole to path (2-policies.md 2.2).
+// whole to path (analysis of Claude Code 2.1.19).
 func persistedOutput(text, path, sizeStyle string, previewChars int) string {
 	n := jsonl.Measure(text).UTF16
 	size := humanSize(n)

@@ -56,7 +56,7 @@ type Calibration struct {
 }
 
 // DropThreshold is how far the recorded context must fall, in tokens, for the
-// fall to be told as an inferred event (1-model.md, decision 3).
+// fall to be told as an inferred event (docs/model.md, decision 3).
 const DropThreshold = 2000
 
 // Calibrate fits the weights of a conversation's blocks to its recorded usage.

@@ -17,7 +17,7 @@ const (
 )
 
 // ImageTokens is what the agents count for an image in a tool_result
-// (Claude Code 2.1.19; 2-policies.md 2.4).
+// (analysis of Claude Code 2.1.19).
 const ImageTokens = 2000
 
 // DefaultOverhead is the system prompt (2.2k) and tools (16.6k) of
