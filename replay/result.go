@@ -49,6 +49,7 @@ func (t *Timeline) total() {
 		r := &t.Requests[i]
 		tot.Calls++
 		tot.ModelInput += r.Tokens
+		tot.Payload += r.Payload
 		tot.Output += r.Output
 		if r.Kind != "main" {
 			continue
@@ -58,11 +59,12 @@ func (t *Timeline) total() {
 		sum += r.Tokens
 		tot.RawPeak = max(tot.RawPeak, r.Raw)
 		tot.ModelPeak = max(tot.ModelPeak, r.Tokens)
+		tot.PayloadPeak = max(tot.PayloadPeak, r.Payload)
 	}
 	if tot.Requests > 0 {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
 	}
-	tot.Saved = tot.RawInput - tot.ModelInput
+	tot.Saved = tot.RawInput - tot.Payload
 	for i := range t.Events {
 		switch ev := &t.Events[i]; ev.Kind {
 		case policy.KindSummarize:

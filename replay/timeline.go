@@ -110,9 +110,11 @@ type Totals struct {
 	RawPeak     int     `json:"raw_peak"`
 	ModelPeak   int     `json:"model_peak"`
 	ModelMean   int     `json:"model_mean"`
-	RawInput    int     `json:"raw_input"`    // sum of raw_tokens
-	ModelInput  int     `json:"model_input"`  // sum of model_tokens, compaction calls included
-	Saved       int     `json:"tokens_saved"` // RawInput - ModelInput
+	RawInput    int     `json:"raw_input"`     // sum of raw_tokens
+	ModelInput  int     `json:"model_input"`   // sum of model_tokens, compaction calls included
+	Payload     int     `json:"payload_input"` // sum of payload_tokens, compaction calls included: what was sent
+	PayloadPeak int     `json:"payload_peak"`
+	Saved       int     `json:"tokens_saved"` // RawInput - Payload
 	Output      int     `json:"output_tokens"`
 	Compactions int     `json:"compactions"`
 	Cleared     int     `json:"cleared_results"`

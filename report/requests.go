@@ -20,7 +20,7 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 	}
 	t := &Table{Columns: []Column{
 		{Title: "request", Right: true}, {Title: "time (UTC)", Max: 14}, {Title: "raw", Right: true},
-		{Title: "model", Right: true}, {Title: "saved", Right: true}, {Title: "used", Right: true},
+		{Title: sentName(tl), Right: true}, {Title: "saved", Right: true}, {Title: "used", Right: true},
 		{Title: "what happened", Flex: true},
 	}}
 	notes := requestNotes(tl)
@@ -40,12 +40,28 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 	if cut != "" {
 		p.note(faint, cut)
 	}
+	if hasPayloads(tl) {
+		p.note(faint, "The payload is what the server attends to after API-level edits; the client keeps the model view: json and csv hold both.")
+	}
+}
+
+// hasPayloads reports whether what was sent is not the model view itself.
+func hasPayloads(tl *replay.Timeline) bool {
 	for i := range tl.Requests {
 		if tl.Requests[i].Payload != tl.Requests[i].Tokens {
-			p.note(faint, "Some payloads differ from the model view (API-level edits); json and csv hold payload_tokens.")
-			break
+			return true
 		}
 	}
+	return false
+}
+
+// sentName is what the tokens of a request are called: of the model view, or
+// of the payload where an API-level edit makes another of it.
+func sentName(tl *replay.Timeline) string {
+	if hasPayloads(tl) {
+		return "payload"
+	}
+	return "model"
 }
 
 // shownRequests are the indexes of the requests to show.
@@ -100,11 +116,11 @@ func requestRow(t *Table, tl *replay.Timeline, i int, events []int, note string)
 	if note != "" {
 		what = append(what, note)
 	}
-	raw, saved, used, st := thousands(r.Raw), thousands(r.Raw-r.Tokens), thousands(r.Used), none
+	raw, saved, used, st := thousands(r.Raw), thousands(r.Raw-r.Payload), thousands(r.Used), none
 	if r.Kind != kindMain {
 		raw, saved, used, st = "", "", "", yellow
 	}
-	t.styled(st, thousands(r.N), at, raw, thousands(r.Tokens), saved, used, strings.Join(what, "; "))
+	t.styled(st, thousands(r.N), at, raw, thousands(r.Payload), saved, used, strings.Join(what, "; "))
 }
 
 // requestNotes names the first, the last and the peaks, by index.
@@ -120,7 +136,7 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 			first, peak, rawPeak = i, i, i
 		}
 		last = i
-		if r.Tokens > tl.Requests[peak].Tokens {
+		if r.Payload > tl.Requests[peak].Payload {
 			peak = i
 		}
 		if r.Raw > tl.Requests[rawPeak].Raw {

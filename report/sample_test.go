@@ -80,14 +80,16 @@ func total(tl *replay.Timeline) {
 	for _, r := range tl.Requests {
 		t.Calls++
 		t.ModelInput += r.Tokens
+		t.Payload += r.Payload
 		t.Output += r.Output
 		if r.Kind == "main" {
 			t.Requests++
 			t.RawInput += r.Raw
 			t.RawPeak, t.ModelPeak = max(t.RawPeak, r.Raw), max(t.ModelPeak, r.Tokens)
+			t.PayloadPeak = max(t.PayloadPeak, r.Payload)
 		}
 	}
-	t.Saved = t.RawInput - t.ModelInput
+	t.Saved = t.RawInput - t.Payload
 	t.ModelMean = t.ModelInput / max(1, t.Calls)
 	for _, e := range tl.Events {
 		if e.Kind == policy.KindSummarize {

@@ -39,8 +39,12 @@ func printTimeline(p page, tl *replay.Timeline, opt Options) {
 		if opt.ASCII {
 			g, m, r, l = asciiGlyphs, "#", ".", "-"
 		}
+		seen := "model view"
+		if hasPayloads(tl) {
+			seen = "payload"
+		}
 		p.heading("tokens sent with each request")
-		p.note(faint, fmt.Sprintf("%s model view under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, r, l, markCompaction, markChange))
+		p.note(faint, fmt.Sprintf("%s %s under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, seen, r, l, markCompaction, markChange))
 		p.picture(c.draw(g, opt.Color))
 		if c.clipped {
 			p.note(faint, "(Raw goes on to "+thousands(c.rawPeak())+", above the picture.)")
@@ -115,7 +119,7 @@ func timelineChart(tl *replay.Timeline) *chart {
 		}
 		at[r.N] = len(c.model)
 		c.raw = append(c.raw, r.Raw)
-		c.model = append(c.model, r.Tokens)
+		c.model = append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
 	for i := range tl.Events {

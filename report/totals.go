@@ -10,16 +10,16 @@ import (
 )
 
 func totalFields(tl *replay.Timeline) [][2]string {
-	t := tl.Totals
+	t, sent := tl.Totals, sentName(tl)
 	calls := thousands(t.Requests)
 	if t.Calls > t.Requests {
 		calls += ", and " + count(t.Calls-t.Requests, "call") + " of the policy's own"
 	}
 	f := [][2]string{
 		{"requests", calls},
-		{"peak", fmt.Sprintf("raw %s, model %s (%s of raw)", thousands(t.RawPeak), thousands(t.ModelPeak), percent(t.ModelPeak, t.RawPeak))},
+		{"peak", fmt.Sprintf("raw %s, %s %s (%s of raw)", thousands(t.RawPeak), sent, thousands(t.PayloadPeak), percent(t.PayloadPeak, t.RawPeak))},
 		{"mean", fmt.Sprintf("model %s", thousands(t.ModelMean))},
-		{"sent", fmt.Sprintf("raw %s, model %s: saved %s (%s)", thousands(t.RawInput), thousands(t.ModelInput), thousands(t.Saved), percent(t.Saved, t.RawInput))},
+		{"sent", fmt.Sprintf("raw %s, %s %s: saved %s (%s)", thousands(t.RawInput), sent, thousands(t.Payload), thousands(t.Saved), percent(t.Saved, t.RawInput))},
 		{"output", thousands(t.Output)},
 		{"events", fmt.Sprintf("%s, %s, %s cleared", thousands(t.Events), count(t.Compactions, "compaction"), count(t.Cleared, "result"))},
 	}
