@@ -61,24 +61,43 @@ func (t SummaryText) invitation() string {
 	return resume
 }
 
+var (
+	analysisTags = regexp.MustCompile(`(?s)<analysis>(.*?)</analysis>`)
+	summaryTags  = regexp.MustCompile(`(?s)<summary>(.*?)</summary>`)
+	blankLines   = regexp.MustCompile(`\n\n+`)
+)
+
 // body formats the response: <analysis> becomes "Analysis:" or goes, <summary>
-// becomes "Summary:", runs of blank lines are squeezed.
+// becomes "Summary:", runs of blank lines are squeezed. In a response that is
+// one summary from end to end, as an outline is, tags inside are quotations.
 func (t SummaryText) body(response string) string {
-	analysis := regexp.MustCompile(`(?s)<analysis>(.*?)</analysis>`)
-	summary := regexp.MustCompile(`(?s)<summary>(.*?)</summary>`)
-	blank := regexp.MustCompile(`\n\n+`)
 	s := response
-	if m := analysis.FindStringSubmatch(s); m != nil {
+	if inner := bare(s); inner != s {
+		return "Summary:\n" + blankLines.ReplaceAllString(inner, "\n\n")
+	}
+	if m := analysisTags.FindStringSubmatch(s); m != nil {
 		with := ""
 		if t.Analysis {
 			with = "Analysis:\n" + strings.TrimSpace(m[1])
 		}
 		s = strings.Replace(s, m[0], with, 1)
 	}
-	if m := summary.FindStringSubmatch(s); m != nil {
+	if m := summaryTags.FindStringSubmatch(s); m != nil {
 		s = strings.Replace(s, m[0], "Summary:\n"+strings.TrimSpace(m[1]), 1)
 	}
-	return strings.TrimSpace(blank.ReplaceAllString(s, "\n\n"))
+	return strings.TrimSpace(blankLines.ReplaceAllString(s, "\n\n"))
+}
+
+// bare is the text between the tags of an outline, for callers that put no
+// client's words around it. A text that is not one summary from end to end
+// comes back as it is.
+func bare(text string) string {
+	inner, opened := strings.CutPrefix(strings.TrimSpace(text), "<summary>")
+	inner, closed := strings.CutSuffix(inner, "</summary>")
+	if !opened || !closed {
+		return text
+	}
+	return strings.TrimSpace(inner)
 }
 
 // transcriptPath is where the client keeps the session: what its summary
