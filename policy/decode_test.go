@@ -56,7 +56,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", "p.yaml:1:16: bare: it has no parameters: leave them out"},
 		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is no map of parameters: write them as NAME: VALUE, one a line"},
 		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  auto_compact: no\nstages: []\n", lines(
-			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
+			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, max_output, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
 			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000, or auto`,
 			`p.yaml:4:9: window.tail: "last" is not one of its values: did you mean after_last? the others are after_first`,
 			`p.yaml:5:17: window.auto_compact: "no" is not true or false: write true or false`,
@@ -67,14 +67,14 @@ func TestDecodeErrors(t *testing.T) {
 			`p.yaml:2:23: the policy has no stage "kind": did you mean kinds? the others are window`,
 			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, when, least`,
 			"p.yaml:2:61: kinds.count: 10 is out of range: give 1 to 9",
-			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.output_reserve, window.reserve_cap, window.buffer, window.warning_offset, window.blocking_offset, window.pct_override, window.blocking_limit, window.auto_compact, window.overhead, window.tail, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, …`,
+			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.output_reserve, window.reserve_cap, window.max_output, window.buffer, window.warning_offset, window.blocking_offset, window.pct_override, window.blocking_limit, window.auto_compact, window.overhead, window.tail, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, …`,
 		)},
 		{"set a list", "stages: []\nset: [a]\n", "p.yaml:2:6: set: a list is not a map: write {stage.param: value}"},
 		{"refused by the stage", "stages:\n  - picky: {low: 5}\n", "p.yaml:2:5: picky: low 5 is over high 2: swap them"},
 		{"extends nothing", "extends:\n", "p.yaml:1:9: extends: empty is not a policy: name a built-in policy or a file"},
 		{"extends unknown", "extends: other\nset: {kinds.count: 1, window.bufer: 3}\nstage: 1\n", lines(
 			`p.yaml:1:10: extends: unknown policy "other": use a known one`,
-			`p.yaml:2:23: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
+			`p.yaml:2:23: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, max_output, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
 			`p.yaml:3:1: unknown key "stage": did you mean stages? the others are name, about, source, date, truth, extends, recorded, window, set`,
 		)},
 		{"extends a broken one", "extends: bad.yaml\nset: {kinds.count: 10, kinds.x: 1}\nnam: x\n", lines(

@@ -65,3 +65,86 @@ func (t *Trigger) ParamForm() (string, map[string]any) {
 		}, "type", "value"),
 	}}
 }
+
+// InputTokens is a number of prompt tokens, 0 for none: a plain number, or as
+// the API writes it.
+type InputTokens int
+
+// ToolUses is a number of tool uses: a plain number, or as the API writes it.
+type ToolUses int
+
+// DecodeParam reads N, none, {input_tokens: N} or {type: input_tokens, value: N}.
+func (n *InputTokens) DecodeParam(plain any) error {
+	if plain == none {
+		*n = 0
+		return nil
+	}
+	return decodeAmount((*int)(n), plain, TriggerInputTokens)
+}
+
+// EncodeParam is the plain form.
+func (n *InputTokens) EncodeParam() any {
+	if *n == 0 {
+		return none
+	}
+	return int(*n)
+}
+
+// ParamForm describes the notation.
+func (n *InputTokens) ParamForm() (string, map[string]any) {
+	return amountForm(TriggerInputTokens, map[string]any{"const": none})
+}
+
+// DecodeParam reads N, {tool_uses: N} or {type: tool_uses, value: N}.
+func (n *ToolUses) DecodeParam(plain any) error {
+	return decodeAmount((*int)(n), plain, TriggerToolUses)
+}
+
+// EncodeParam is the plain form.
+func (n *ToolUses) EncodeParam() any { return int(*n) }
+
+// ParamForm describes the notation.
+func (n *ToolUses) ParamForm() (string, map[string]any) { return amountForm(TriggerToolUses) }
+
+// decodeAmount reads a plain number, or one that names what it counts.
+func decodeAmount(to *int, plain any, kind TriggerType) error {
+	hint := fmt.Sprintf("write a whole number, or {type: %s, value: N}", kind)
+	value := plain
+	if m, ok := plain.(map[string]any); ok {
+		short, isShort := m[string(kind)]
+		long, isLong := m["value"]
+		switch {
+		case isShort && len(m) == 1:
+			value = short
+		case isLong && len(m) == 2 && m["type"] == string(kind):
+			value = long
+		default:
+			return &Error{Msg: "no number of " + string(kind), Hint: hint}
+		}
+	}
+	n, ok := value.(int)
+	if !ok {
+		return &Error{Msg: quote(fmt.Sprint(value)) + " is not a whole number", Hint: hint}
+	}
+	if n < 0 {
+		return &Error{Msg: fmt.Sprintf("%d is out of range", n), Hint: "give 0 or more"}
+	}
+	*to = n
+	return nil
+}
+
+func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
+	count := map[string]any{"type": "integer", "minimum": 0, "maximum": limitN}
+	forms := []any{
+		count,
+		map[string]any{
+			"type": "object", "properties": map[string]any{string(kind): count},
+			"required": []any{string(kind)}, "additionalProperties": false,
+		},
+		map[string]any{
+			"type": "object", "properties": map[string]any{"type": map[string]any{"const": string(kind)}, "value": count},
+			"required": []any{"type", "value"}, "additionalProperties": false,
+		},
+	}
+	return fmt.Sprintf("a whole number, or {type: %s, value: N}", kind), map[string]any{"oneOf": append(forms, more...)}
+}

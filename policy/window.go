@@ -11,8 +11,9 @@ import (
 // source the policy reproduces".
 type Window struct {
 	Context        int    `yaml:"context" doc:"context window; auto: 200,000 for clients before 2.1.78, else the model's" unit:"tokens" min:"0" zero:"auto"`
-	OutputReserve  int    `yaml:"output_reserve" doc:"kept free for the model's answer" unit:"tokens" min:"0"`
+	OutputReserve  int    `yaml:"output_reserve" doc:"kept free for the model's answer where there is neither a reserve_cap nor a max_output" unit:"tokens" min:"0"`
 	ReserveCap     int    `yaml:"reserve_cap" doc:"when over 0 the reserve is min(model's max output, this)" unit:"tokens" min:"0"`
+	MaxOutput      int    `yaml:"max_output" doc:"CLAUDE_CODE_MAX_OUTPUT_TOKENS: stands for the model's max output, and without a reserve_cap for output_reserve; 0: the model's" unit:"tokens" min:"0"`
 	Buffer         int    `yaml:"buffer" doc:"auto-compact threshold = effective window - this" unit:"tokens" min:"0"`
 	WarningOffset  int    `yaml:"warning_offset" doc:"warning threshold = base - this" unit:"tokens" min:"0"`
 	BlockingOffset int    `yaml:"blocking_offset" doc:"blocking limit = window - this" unit:"tokens" min:"0"`
@@ -54,6 +55,9 @@ func (w Window) Resolve(context, maxOutput int) Thresholds {
 		context = w.Context
 	}
 	reserve := w.OutputReserve
+	if w.MaxOutput > 0 {
+		reserve, maxOutput = w.MaxOutput, w.MaxOutput
+	}
 	if w.ReserveCap > 0 {
 		reserve = w.ReserveCap
 		if maxOutput > 0 && maxOutput < reserve {

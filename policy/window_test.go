@@ -51,6 +51,14 @@ func TestResolve(t *testing.T) {
 			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
 		{"the policy's own context", with(later(), func(w *Window) { w.Context = 500000 }), 200000, 0, Thresholds{
 			Window: 500000, Reserve: 20000, Effective: 480000, Auto: 467000, Base: 467000, Warning: 447000, Error: 447000, Blocking: 497000, On: true}},
+		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
+			Window: 200000, Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Error: 159000, Blocking: 197000, On: true}},
+		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the default, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 64000, Thresholds{
+			Window: 200000, Reserve: 64000, Effective: 136000, Auto: 123000, Base: 123000, Warning: 103000, Error: 103000, Blocking: 197000, On: true}},
+		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
+			Window: 200000, Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Error: 159000, Blocking: 197000, On: true}},
+		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the cap, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 8192, Thresholds{
+			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", with(DefaultWindow(), func(w *Window) { w.BlockingLimit = 150000 }), 200000, 0, Thresholds{
 			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 150000, On: true}},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too", with(DefaultWindow(), func(w *Window) { w.PctOverride = "50" }), 200000, 0, Thresholds{

@@ -10,12 +10,12 @@ import (
 
 // ClearToolUses are the parameters of clear_tool_uses.
 type ClearToolUses struct {
-	Trigger         policy.Trigger `yaml:"trigger" doc:"clearing begins once the prompt exceeds this"`
-	Keep            int            `yaml:"keep" doc:"the newest tool uses whose results stay" unit:"tool uses" min:"0"`
-	ClearAtLeast    int            `yaml:"clear_at_least" doc:"clear nothing at all unless this much goes" unit:"tokens" min:"0" zero:"none"`
-	ExcludeTools    []string       `yaml:"exclude_tools" doc:"tools whose uses are never cleared and do not count as kept; a trailing * matches any rest"`
-	ClearToolInputs ToolInputs     `yaml:"clear_tool_inputs" doc:"clear the calls' inputs as well: of no tool, of every tool, or of those listed"`
-	Placeholder     string         `yaml:"placeholder" doc:"what stands for a cleared result; the server's own words are not documented"`
+	Trigger         policy.Trigger     `yaml:"trigger" doc:"clearing begins once the prompt exceeds this"`
+	Keep            policy.ToolUses    `yaml:"keep" doc:"the newest tool uses whose results stay" unit:"tool uses" min:"0"`
+	ClearAtLeast    policy.InputTokens `yaml:"clear_at_least" doc:"clear nothing at all unless this much goes" unit:"tokens" min:"0"`
+	ExcludeTools    []string           `yaml:"exclude_tools" doc:"tools whose uses are never cleared and do not count as kept; a trailing * matches any rest"`
+	ClearToolInputs ToolInputs         `yaml:"clear_tool_inputs" doc:"clear the calls' inputs as well: of no tool, of every tool, or of those listed"`
+	Placeholder     string             `yaml:"placeholder" doc:"what stands for a cleared result; the server's own words are not documented"`
 }
 
 func defineClearToolUses() policy.Definition {
@@ -114,20 +114,20 @@ type clearToolUses struct {
 
 func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c)
-	prompt, unit := promptTokens(c), "tokens"
+	prompt, unit := promptTokens(c)-s.others(c), "tokens"
 	if s.p.Trigger.Type == policy.TriggerToolUses {
 		prompt, unit = s.uses, "tool uses"
 	}
 	want := 0
 	if prompt > s.p.Trigger.Value {
-		want = max(len(s.server.units)-s.p.Keep, 0)
+		want = max(len(s.server.units)-int(s.p.Keep), 0)
 	}
 	s.weigh(c, want)
 	reason := fmt.Sprintf("%d %s > %d: all but the newest %d", prompt, unit, s.p.Trigger.Value, s.p.Keep)
 	switch {
 	case prompt <= s.p.Trigger.Value:
 		reason = fmt.Sprintf("%d %s <= %d", prompt, unit, s.p.Trigger.Value)
-	case s.gain < s.p.ClearAtLeast:
+	case s.gain < int(s.p.ClearAtLeast):
 		reason = fmt.Sprintf("%d tokens to clear < %d", s.gain, s.p.ClearAtLeast)
 		want = 0
 	}
@@ -136,6 +136,26 @@ func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 		detail["cleared_input_tokens"] = s.gain
 	}
 	return s.server.set(want, policy.Edit{Trigger: "auto", Reason: reason, Detail: detail}), nil
+}
+
+// others is what the payload edits of other stages, such as clear_thinking,
+// take off the prompt. This stage's own do not count: it begins anew from the
+// whole history at each request.
+func (s *clearToolUses) others(c *policy.Context) int {
+	own := 0
+	switch {
+	case s.server.stale:
+		for t := range s.server.on {
+			with := s.placeholder
+			if c.View.Kind(t) == jsonl.KindToolUse {
+				with = s.input
+			}
+			own += s.worth(c, unit{{t, with}})
+		}
+	case s.server.applied > 0:
+		own = s.gain // of the units below edge, which are those cleared
+	}
+	return c.View.Tokens() - c.View.PayloadTokens() - own
 }
 
 // follow lists the pairs that joined since the last request.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
 func clearing(change func(*ClearToolUses)) *ClearToolUses {
@@ -154,6 +155,76 @@ func TestClearToolUsesTools(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// The API's own notation and the plain number are the same.
+func TestClearToolUsesNotation(t *testing.T) {
+	p, err := preset.Load("anthropic-context-editing", registry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ key, value, want string }{
+		{"keep", "4", "4"}, {"keep", "0", "0"}, {"keep", "{tool_uses: 5}", "5"}, {"keep", "{type: tool_uses, value: 0}", "0"},
+		{"keep", "-1", ""}, {"keep", "none", ""}, {"keep", "{input_tokens: 5}", ""}, {"keep", "{type: tool_uses}", ""},
+		{"keep", "{type: input_tokens, value: 5}", ""}, {"keep", "{type: tool_uses, value: 5, more: 1}", ""}, {"keep", "[5]", ""}, {"keep", "", ""},
+		{"clear_at_least", "5000", "5000"}, {"clear_at_least", "{type: input_tokens, value: 6000}", "6000"},
+		{"clear_at_least", "{input_tokens: 7000}", "7000"}, {"clear_at_least", "none", "none"}, {"clear_at_least", "0", "none"},
+		{"clear_at_least", "{type: tool_uses, value: 5}", ""}, {"clear_at_least", "{input_tokens: some}", ""}, {"clear_at_least", "1.5", ""},
+	} {
+		err := p.Set("clear_tool_uses."+tt.key, tt.value)
+		if tt.want == "" {
+			if err == nil {
+				t.Errorf("%s: %s: no error", tt.key, tt.value)
+			}
+			continue
+		}
+		if got, _ := p.Get("clear_tool_uses." + tt.key); err != nil || got != tt.want {
+			t.Errorf("%s: %s: %s, %v", tt.key, tt.value, got, err)
+		}
+	}
+}
+
+// What clear_thinking takes off is not in the prompt the trigger reads; what
+// this stage itself cleared at the request before is.
+func TestClearToolUsesAfterThinking(t *testing.T) {
+	c := newConvo()
+	c.prompt("one")
+	c.assistant(think(strings.Repeat("x", 4000)), say("1")) // 1,000 tokens
+	c.prompt("two")
+	c.assistant(think("hm"), use("a", "Read"))
+	c.answers(result("a", strings.Repeat("x", 400)))
+	c.call("b", "Read", 400)
+	c.call("c", "Read", 400)
+	c.assistant(say("done"))
+	last := newRun(t, c).all()
+	prompt := last.payload[len(last.payload)-1]
+	for _, tt := range []struct {
+		overhead int
+		want     int // results cleared at the last request
+	}{{100000 - prompt + 1, 0}, {100000 - prompt + 1000, 0}, {100000 - prompt + 1001, 2}} {
+		one := 1
+		r := newRun(t, c,
+			start(t, defineClearThinking(), &ClearThinking{Keep: &one}),
+			start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep = 1 })))
+		r.overhead = tt.overhead
+		r.all()
+		cleared := 0
+		for _, res := range r.view.Results() {
+			if _, ok := r.view.PayloadReplacement(res.Target); ok {
+				cleared++
+			}
+		}
+		if cleared != tt.want {
+			t.Errorf("overhead %d: %d cleared, want %d", tt.overhead, cleared, tt.want)
+		}
+	}
+	// Over the trigger for good: the set moves on and never comes back.
+	r := newRun(t, c, start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep, p.Trigger.Value = 0, 1100 }))).all()
+	for _, e := range r.view.Edits() {
+		if e.Kind == policy.KindServerKeep {
+			t.Errorf("request %d gave %v back", e.Request, e.Target)
+		}
 	}
 }
 

@@ -3,15 +3,17 @@ package stage
 import (
 	"fmt"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
 // CompactAPI are the parameters of compact_api.
 type CompactAPI struct {
-	Trigger      int                   `yaml:"trigger" doc:"compact once the prompt exceeds this" unit:"tokens" min:"50000"`
+	Trigger      policy.InputTokens    `yaml:"trigger" doc:"compact once the prompt exceeds this" unit:"tokens" min:"50000"`
 	PauseAfter   bool                  `yaml:"pause_after" doc:"the response stops after the summary and the client asks again: the same tokens, one call more"`
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	PromptTokens int                   `yaml:"prompt_tokens" doc:"the instructions; instructions of one's own replace the default's" unit:"tokens" min:"0"`
+	PromptTokens int                   `yaml:"prompt_tokens" doc:"the default instructions, where there are none of one's own" unit:"tokens" min:"0"`
+	Instructions string                `yaml:"instructions" doc:"instructions of one's own, in place of the default's: their length counts, their effect cannot; empty: the default"`
 	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
@@ -56,7 +58,7 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 			return nil, nil
 		}
 		trigger, reason = "manual", "the user asked for it"
-	case prompt <= s.p.Trigger:
+	case prompt <= int(s.p.Trigger):
 		return nil, nil
 	}
 	if !s.something(c.View) {
@@ -69,12 +71,16 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.p.PauseAfter {
 		reason += "; paused after the summary"
 	}
+	instructions := s.p.PromptTokens
+	if s.p.Instructions != "" {
+		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
+	}
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		// The API's own block stands in an assistant message before everything
 		// else; a user message keeps the list one the API takes.
 		Insert: []policy.Synthetic{{Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{summary}}},
-		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Input: c.Overhead + c.View.PayloadTokens() + s.p.PromptTokens, Prefix: "session"},
+		Call:   &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.PayloadTokens() + instructions, Prefix: "session"},
 		Detail: map[string]int{"pre_tokens": prompt},
 	}}, nil
 }

@@ -63,6 +63,44 @@ func TestCompactAPITrigger(t *testing.T) {
 	}
 }
 
+// Instructions of one's own replace the default's.
+func TestCompactAPIInstructions(t *testing.T) {
+	for text, want := range map[string]int{"": 110, "Keep every file name.": 5, "整理 😀": 1, "x": 0, "xx": 1} {
+		c := uses(3)
+		r := newRun(t, c, start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
+		r.overhead = 200000
+		r.view.Join(0)
+		size := r.overhead + r.view.Tokens()
+		r.fire(policy.Project, 0, policy.Context{})
+		if call := r.view.Edits()[0].Call; call.Prompt != want || call.Input != size+want {
+			t.Errorf("%q: a prompt of %d in an input of %d, want %d in %d", text, call.Prompt, call.Input, want, size+want)
+		}
+	}
+}
+
+// The API's own notation and the plain number are the same.
+func TestCompactAPINotation(t *testing.T) {
+	for _, tt := range []struct{ value, want string }{
+		{"150001", "150001"}, {"{input_tokens: 150002}", "150002"}, {"{type: input_tokens, value: 150003}", "150003"},
+		{"49999", ""}, {"{input_tokens: 49999}", ""}, {"{tool_uses: 60000}", ""}, {"none", ""},
+	} {
+		p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages:\n  - compact_api:\n      trigger: "+tt.value+"\n"), registry(t), nil)
+		if tt.want == "" {
+			if err == nil {
+				t.Errorf("%s: no error", tt.value)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.value, err)
+			continue
+		}
+		if got, _ := p.Get("compact_api.trigger"); got != tt.want {
+			t.Errorf("%s: %s", tt.value, got)
+		}
+	}
+}
+
 func TestCompactAPITriggerTooLow(t *testing.T) {
 	d := defineCompactAPI()
 	if _, err := d.New(compacting(func(p *CompactAPI) { p.Trigger = 49999 })); err == nil {

@@ -252,6 +252,10 @@ func (d *dice) param(v reflect.Value, tag reflect.StructTag) {
 		if d.one(2) {
 			*x = policy.Trigger{Type: policy.TriggerToolUses, Value: 1 + d.n(12)}
 		}
+	case *policy.InputTokens:
+		*x = policy.InputTokens(low + d.size(20000))
+	case *policy.ToolUses:
+		*x = policy.ToolUses(low + d.n(6))
 	case *policy.SummaryChoices:
 		*x = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 1 + d.size(3000)}}
 		for _, k := range []policy.SummaryKind{policy.SummaryOutline, policy.SummaryRecorded} {
