@@ -62,6 +62,7 @@ type Synthetic struct {
 	Contents []Content
 	Turn     bool // counts as a user turn for policies that count turns
 	Summary  bool // a compaction summary
+	Attached bool // re-injected after a compaction
 }
 
 // Call is the model call an edit needed (a compaction, a collapse, upkeep of

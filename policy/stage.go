@@ -104,6 +104,11 @@ type Context struct {
 	Used     int
 	UsedTail int
 
+	// Before is the view's tokens as they were before this request's edits,
+	// by the report's counter: a compaction reads the messages as they were
+	// before the microcompaction of the same request.
+	Before int
+
 	Last   Response          // the previous response, simulated
 	Joined []ItemID          // Ingest: the messages that have just joined
 	Asked  *ManualCompaction // Manual: the user's act

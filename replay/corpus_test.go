@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -340,5 +341,66 @@ func TestCorpusMicrocompact(t *testing.T) {
 	t.Logf("%d of %d recorded microcompactions with the same ids, %d within 1 %% of tokens_saved; %d of %d unrecorded ones", same, recorded, close, confirmed, unrecorded)
 	if recorded != 6 || same != 6 || close < 5 || unrecorded != 5 || confirmed != 5 {
 		t.Errorf("want the same ids on all 6, 5 of them within 1 %%, and all 5 unrecorded ones")
+	}
+}
+
+// TestCorpusNoLateMicrocompact: no client from 2.1.25 on has recorded a
+// microcompaction by size, or left the drop of one, and the policy makes none
+// in their sessions.
+func TestCorpusNoLateMicrocompact(t *testing.T) {
+	sessions := 0
+	for _, path := range corpusFiles(t) {
+		conv := load(t, path).Main
+		if len(conv.Requests) == 0 || session.CompareVersions(conv.Version, "2.1.25") < 0 {
+			continue
+		}
+		sessions++
+		for _, ev := range run(t, conv, "claude-code-2.1").Events {
+			if ev.Stage == "microcompact_size" {
+				t.Errorf("%s (client %s): microcompaction at request %d", filepath.Base(path), conv.Version, *ev.Request)
+			}
+		}
+	}
+	t.Logf("%d sessions of clients from 2.1.25 on", sessions)
+}
+
+// TestCorpusOffloadStubs: where the client wrote a result to a file that is
+// there, the budget leaves the same stub, its path aside.
+func TestCorpusOffloadStubs(t *testing.T) {
+	path := regexp.MustCompile(`saved to: \S+`)
+	same, of := 0, 0
+	for _, file := range corpusFiles(t) {
+		for _, conv := range load(t, file).Conversations() {
+			if conv.Offloads.Read == 0 {
+				continue
+			}
+			var last *policy.View
+			_, err := replay.Run(conv, named(t, "claude-code-2.1"), replay.Options{Observe: func(_ int, v *policy.View) { last = v }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for m := range conv.Messages {
+				for b := range conv.Messages[m].Blocks {
+					if !conv.Messages[m].Blocks[b].ReadBack() {
+						continue
+					}
+					of++
+					want, err := conv.Text(m, b)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c := last.Replacement(policy.Target{Item: policy.ItemID(m), Block: b})
+					if c != nil && path.ReplaceAllString(c.Text, "") == path.ReplaceAllString(want, "") {
+						same++
+						continue
+					}
+					t.Logf("%s line %d: the client's stub is another", filepath.Base(file), conv.Messages[m].Blocks[b].Line)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d stubs come out byte for byte", same, of)
+	if of == 0 || of-same > 3 {
+		t.Errorf("%d of %d stubs are the client's", same, of)
 	}
 }

@@ -159,7 +159,7 @@ func (t *recordTrack) micro(i int) {
 			continue
 		}
 		found++
-		stub := policy.NewContent(jsonl.KindToolResult, stage.PersistedStub(t.r.Conv, res.ID))
+		stub := policy.NewContent(jsonl.KindToolResult, stage.PersistedStub(t.r.Conv, res.ID, stage.ResultExt(t.view, res.Target)))
 		t.apply(policy.Edit{
 			Request: requestNumber(t.r.Conv, m.Request), Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: "the client microcompacted (" + m.Trigger + ")",
@@ -286,7 +286,7 @@ func (t *recordTrack) none(k int) bool {
 // compaction and did not write down.
 func reinjection(n int) policy.Synthetic {
 	return policy.Synthetic{
-		Role: "user", Label: "unrecorded re-injection",
+		Role: "user", Label: "unrecorded re-injection", Attached: true,
 		Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: n}},
 	}
 }

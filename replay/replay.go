@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -57,7 +58,8 @@ type engine struct {
 	weight    []int  // client weight of the view at each request
 	taken     []bool // boundaries whose summary a compaction has used
 	last      policy.Response
-	compacted bool // a compaction was made since the last main request
+	now       time.Time // of the message said last
+	compacted bool      // a compaction was made since the last main request
 	asked     map[int]bool
 
 	requests   []Request
@@ -171,6 +173,9 @@ func (e *engine) micro(i int) {
 
 func (e *engine) join(m int) {
 	msg := &e.conv.Messages[m]
+	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
+		e.now = msg.Time
+	}
 	if msg.RecordOnly {
 		e.view.Skip(m)
 		return
@@ -190,7 +195,12 @@ func (e *engine) request(k int) {
 		e.turnEnd(k, false)
 		e.ask(-1, k)
 	}
-	c := policy.Context{Now: msg.Time}
+	// The client looks before the call: at what was said last, not at when
+	// the answer came.
+	c := policy.Context{Now: e.now}
+	if e.now.IsZero() {
+		c.Now = msg.Time
+	}
 	c.Used, c.UsedTail = e.used(k)
 	e.runStages(policy.Prepare, k, c)
 	e.runStages(policy.Project, k, c)
@@ -216,6 +226,8 @@ func (e *engine) ask(boundary, next int) {
 		c.Used, c.UsedTail = e.used(len(e.conv.Requests))
 	}
 	e.runStages(policy.Manual, next, c)
+	// A compaction by hand is a run of its own: it ends, too.
+	e.turnEnd(next, false)
 }
 
 // used is the client's arithmetic before request k (0-based): the last
@@ -328,7 +340,7 @@ func (e *engine) account(k, used int) {
 	if row.Tokens > e.thresholds(k).Window {
 		e.above++
 	}
-	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.Time, StopReason: msg.StopReason}
+	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
 	if msg.HasUsage {
 		e.last.Known = true
 		e.last.Usage = msg.Usage

@@ -49,6 +49,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	if e.opt.Model != "" {
 		c.Model = e.opt.Model
 	}
+	c.Before = e.view.Tokens()
 	c.Texts, c.Record, c.Weigh = viewTexts{e.view, e.conv}, e, e.report
 }
 
@@ -188,7 +189,7 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic
 	for _, a := range e.conv.Boundaries[i].Attached {
 		m := &e.conv.Messages[a]
-		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + label(m.Attachment, m.Class.String())}
+		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + label(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {
 			ref := policy.Target{Item: policy.ItemID(a), Block: b}
 			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text, Ref: &ref})

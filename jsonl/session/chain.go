@@ -149,6 +149,9 @@ func (c *chain) assistant(group int32) {
 		m.UUIDs = append(m.UUIDs, n.uuid)
 		m.Blocks = append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
+		if n.time.After(m.End) {
+			m.End = n.time
+		}
 		if n.stop != "" {
 			m.StopReason = n.stop
 		}

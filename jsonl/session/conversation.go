@@ -88,6 +88,7 @@ type Message struct {
 	Role       Role
 	Class      Class
 	Time       time.Time
+	End        time.Time // of its last line
 	Blocks     []Block
 	Model      string
 	StopReason string

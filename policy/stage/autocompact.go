@@ -15,7 +15,7 @@ type Autocompact struct {
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the summary prompt" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
-	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis stays before the summary or goes" enum:"keep,drop"`
+	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis stays before the summary or goes; a recorded summary stands as it is and an outline has none" enum:"keep,drop"`
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
@@ -66,7 +66,10 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, err
 	}
 	call := s.call(c)
-	if call.Retries > 0 {
+	switch {
+	case c.Limits.Effective > 0 && call.Input > c.Limits.Effective:
+		from += fmt.Sprintf("; still too long after %d retries", call.Retries)
+	case call.Retries > 0:
 		from += fmt.Sprintf("; too long, %d retries", call.Retries)
 	}
 	e := policy.Edit{
@@ -81,35 +84,73 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	return []policy.Edit{e}, nil
 }
 
-// call is the compaction's own request. Where the view and the prompt are
-// longer than the window leaves, the oldest rounds are dropped until the gap
-// is covered, at most ptl_retries times; a view that would then begin with an
-// assistant message gets a meta user message first.
+// call is the compaction's own request: the messages as they were before this
+// request's microcompaction, less images, documents and what an earlier
+// compaction re-injected, and the prompt. Where that is more than the window
+// leaves, the oldest rounds are dropped until the gap the API reports is
+// covered, at most ptl_retries times; what is left begins with an assistant
+// message then, so a meta user message goes first. (The rule of dropping a
+// fifth of the rounds is for a gap that is not reported, which a simulation
+// never meets.)
 func (s *autocompact) call(c *policy.Context) *policy.Call {
 	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
-	limit := c.Limits.Effective
-	input := c.View.Tokens() + c.Overhead + s.p.PromptTokens
-	if s.p.Prefix == "own" {
-		input -= c.Overhead
+	call.Input = c.Before - stripped(c) + s.p.PromptTokens
+	if s.p.Prefix == "session" {
+		call.Input += c.Overhead
 	}
-	if limit <= 0 || input <= limit {
+	limit := c.Limits.Effective
+	if limit <= 0 {
 		return call
 	}
 	rounds := roundWeights(c.View)
-	for i := 0; input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
-		// The gap the API reports is covered by the oldest whole rounds.
-		for gap := input - limit; gap > 0 && i < len(rounds)-1; i++ {
+	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
+		for gap := call.Input - limit; gap > 0 && i < len(rounds)-1; i++ {
 			gap -= rounds[i]
-			input -= rounds[i]
+			call.Input -= rounds[i]
 		}
 		if call.Retries == 0 {
-			input += policy.RoundQuarter(len(truncatedForRetry))
+			call.Input += policy.RoundQuarter(len(truncatedForRetry))
 		}
 	}
-	if call.Retries > 0 {
-		call.Input = max(input, 1)
-	}
+	call.Input = max(call.Input, 1)
 	return call
+}
+
+// stripped is the weight of what a compaction's request leaves out.
+func stripped(c *policy.Context) int {
+	n := 0
+	for id := range c.View.Items {
+		if sy := c.View.Synthetic(id); sy != nil {
+			if sy.Attached {
+				n += c.View.Weight(id)
+			}
+			continue
+		}
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			switch c.View.Kind(t) {
+			case jsonl.KindImage, jsonl.KindDocument:
+				n += c.View.BlockTokens(t)
+			case jsonl.KindToolResult:
+				n += min(imagesIn(c.View, t)*imageTokens, c.View.BlockTokens(t))
+			}
+		}
+	}
+	return n
+}
+
+// imagesIn counts the images and documents of a tool_result.
+func imagesIn(v *policy.View, t policy.Target) int {
+	if v.Replacement(t) != nil {
+		return 0
+	}
+	n := 0
+	for _, p := range v.Raw(t).Parts {
+		if p.Kind == jsonl.KindImage || p.Kind == jsonl.KindDocument {
+			n++
+		}
+	}
+	return n
 }
 
 // since is what joined after a recorded boundary whose summary is used a little

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"strings"
 	"testing"
 
@@ -160,6 +161,41 @@ func TestAutocompactTooLong(t *testing.T) {
 			}
 			if tt.want > 0 && call.Input > r.limits.Effective {
 				t.Errorf("%d tokens are sent, %d fit", call.Input, r.limits.Effective)
+			}
+		})
+	}
+}
+
+// A compaction's own request holds the messages as they were before this
+// request's microcompaction, without images and what an earlier one
+// re-injected.
+func TestAutocompactRequest(t *testing.T) {
+	picture := block(jsonl.KindImage, "image", strings.Repeat("i", 4000))
+	for _, tt := range []struct {
+		name   string
+		prefix string
+		want   int
+	}{
+		{"its own prefix", "own", 9000 + 1257},
+		{"the session's", "session", 9000 + 1257 + 700},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newConvo()
+			c.user(session.ClassPrompt, say(strings.Repeat("x", 4*9000)), picture)
+			c.assistant(say("ok"))
+			r := newRun(t, c, start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
+			r.overhead = 700
+			r.view.Join(0)
+			if _, err := r.view.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
+				Role: "user", Attached: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}},
+			}}}); err != nil {
+				t.Fatal(err)
+			}
+			r.used = func(int) (int, int) { return 155000, 0 }
+			r.fire(policy.Prepare, 0, policy.Context{})
+			edits := r.view.Edits()
+			if call := edits[len(edits)-1].Call; call == nil || call.Input != tt.want {
+				t.Errorf("the call: %+v, want input %d", call, tt.want)
 			}
 		})
 	}

@@ -27,11 +27,19 @@ func resultEstimate(v *policy.View, t policy.Target) int {
 		switch p.Kind {
 		case jsonl.KindText:
 			n += policy.RoundQuarter(p.Text.UTF16)
-		case jsonl.KindImage, jsonl.KindDocument:
+		case jsonl.KindImage:
 			n += imageTokens
 		}
 	}
 	return n
+}
+
+// ResultExt is the ending of the file a result is saved to.
+func ResultExt(v *policy.View, t policy.Target) string {
+	if raw := v.Raw(t); v.Replacement(t) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts) > 0 {
+		return "json"
+	}
+	return "txt"
 }
 
 // matches reports whether a tool's name is on the list; an entry that ends in
@@ -45,9 +53,10 @@ func matches(tools []string, name string) bool {
 	return false
 }
 
-// PersistedStub is what Claude Code 2.1.19's microcompact leaves of a result.
-func PersistedStub(conv *session.Conversation, id string) string {
-	return "<persisted-output>Tool result saved to: " + resultPath(conv, id, "txt") + "\n\nUse Read to view</persisted-output>"
+// PersistedStub is what Claude Code 2.1.19's microcompact leaves of a result:
+// the name of its file, .txt for a string and .json for an array.
+func PersistedStub(conv *session.Conversation, id, ext string) string {
+	return "<persisted-output>Tool result saved to: " + resultPath(conv, id, ext) + "\n\nUse Read to view</persisted-output>"
 }
 
 // resultPath is where the client would have saved a result: never the real

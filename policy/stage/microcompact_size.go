@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -43,8 +44,16 @@ func defineMicrocompactSize() policy.Definition {
 		Params:  DefaultMicrocompactSize(),
 		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
 after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,
-		New: func(p any) (policy.Stage, error) { return NewMicrocompactSize(p.(*MicrocompactSize)), nil },
+		New: func(p any) (policy.Stage, error) { return checkUntil(p.(*MicrocompactSize)) },
 	}
+}
+
+// checkUntil makes the stage where until_version is a version, or empty.
+func checkUntil(p *MicrocompactSize) (policy.Stage, error) {
+	if p.Until != "" && !regexp.MustCompile(`^\d+(\.\d+)*$`).MatchString(p.Until) {
+		return nil, &policy.Error{Msg: fmt.Sprintf("until_version: %q is not a version", p.Until), Hint: "write one such as 2.1.25"}
+	}
+	return NewMicrocompactSize(p), nil
 }
 
 // DefaultMicrocompactSize is the client's own figures.
@@ -152,7 +161,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string
 			edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, New: unchanged(c.View, r.Target), Reason: reason, Detail: detail})
 			continue
 		}
-		kind, text := policy.KindPersist, PersistedStub(c.Conv, r.ID)
+		kind, text := policy.KindPersist, PersistedStub(c.Conv, r.ID, ResultExt(c.View, r.Target))
 		if !s.p.Persist {
 			kind, text = policy.KindClear, ClearedText
 		}

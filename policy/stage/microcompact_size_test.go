@@ -109,10 +109,10 @@ func TestMicrocompactSize(t *testing.T) {
 func TestPersistedStub(t *testing.T) {
 	conv := &session.Conversation{CWD: "/Users/xxx/a.b", SessionID: "s1"}
 	want := "<persisted-output>Tool result saved to: ~/.claude/projects/-Users-xxx-a-b/s1/tool-results/toolu_01ABC123.txt\n\nUse Read to view</persisted-output>"
-	if got := PersistedStub(conv, "toolu_01ABC123"); got != want {
+	if got := PersistedStub(conv, "toolu_01ABC123", "txt"); got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := PersistedStub(conv, "../../x"); strings.Contains(got, "..") {
+	if got := PersistedStub(conv, "../../x", "txt"); strings.Contains(got, "..") {
 		t.Errorf("an id that leaves the folder: %q", got)
 	}
 }
@@ -238,7 +238,11 @@ func (n *naive) run(ids []string, contents map[string]*content, aboveWarning boo
 		if c.array && len(c.parts)+c.images == 0 || already {
 			continue
 		}
-		c.text, c.array = PersistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id), false
+		ext := "txt"
+		if c.array {
+			ext = "json"
+		}
+		c.text, c.array = PersistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id, ext), false
 	}
 	return marked, sum, saved
 }
@@ -352,5 +356,58 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 	}
 	if k := jsonl.KindToolResult; r.view.Edits()[0].New.Kind != k {
 		t.Errorf("what stands in is a %v, want a tool_result", r.view.Edits()[0].New.Kind)
+	}
+}
+
+// With state: recorded a recorded microcompaction is repeated: just what it
+// names is cleared, and nothing is decided there.
+func TestMicrocompactSizeRecorded(t *testing.T) {
+	for name, ids := range map[string][]string{
+		"all there":       {"a", "b"},
+		"one of them":     {"b", "before-the-file"},
+		"none":            {"before-the-file"},
+		"two at one call": {"a", "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newConvo()
+			c.prompt("go")
+			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+				c.call(id, "Read", 60000)
+			}
+			c.assistant(say("done"))
+			c.IndexTools()
+			var want []string
+			for _, id := range ids {
+				c.Micro = append(c.Micro, session.Microcompaction{Line: 9, ToolIDs: []string{id}, Request: 5})
+				if id != "before-the-file" {
+					want = append(want, id)
+				}
+			}
+			p := DefaultMicrocompactSize()
+			p.State = "recorded"
+			r := newRun(t, c, start(t, defineMicrocompactSize(), p))
+			r.used = func(int) (int, int) { return 0, 0 } // nothing would fire by itself
+			r.all()
+			var got []string
+			for _, e := range r.view.Edits() {
+				if e.Request != 5 {
+					t.Errorf("an edit at request %d", e.Request)
+				}
+				got = append(got, r.view.Raw(e.Target).ID)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("cleared -want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMicrocompactSizeUntil(t *testing.T) {
+	for version, ok := range map[string]bool{"": true, "2.1.25": true, "3": true, "banana": false, "2.1.": false, "v2": false} {
+		p := DefaultMicrocompactSize()
+		p.Until = version
+		if _, err := defineMicrocompactSize().New(p); (err == nil) != ok {
+			t.Errorf("until_version %q: %v", version, err)
+		}
 	}
 }

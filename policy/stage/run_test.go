@@ -70,7 +70,7 @@ func (r *run) fire(moment policy.Moment, k int, c policy.Context) {
 		m := &r.c.Messages[r.c.Requests[at].Message]
 		c.Model, c.Version = m.Model, m.Version
 	}
-	c.Used = r.overhead + r.view.ClientTokens()
+	c.Used, c.Before = r.overhead+r.view.ClientTokens(), r.view.Tokens()
 	if r.used != nil {
 		c.Used, c.UsedTail = r.used(k)
 	}

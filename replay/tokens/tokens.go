@@ -94,7 +94,7 @@ func Estimate(b *session.Block) int {
 				switch p.Kind {
 				case jsonl.KindText:
 					n += policy.RoundQuarter(p.Text.UTF16)
-				case jsonl.KindImage, jsonl.KindDocument:
+				case jsonl.KindImage:
 					n += ImageTokens
 				}
 			}
