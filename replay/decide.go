@@ -62,7 +62,7 @@ func (t *deciding) request(k int) {
 // ask runs the policy's stages on the recorded view and keeps what they would
 // have decided.
 func (t *deciding) ask(k int) {
-	c := policy.Context{Now: t.conv.Messages[t.conv.Requests[k].Message].Time}
+	c := policy.Context{Now: t.now}
 	c.Used, c.UsedTail = t.used(k)
 	t.fill(&c, policy.Prepare, k)
 	d := Decision{Request: k + 1, Used: c.Used}

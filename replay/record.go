@@ -100,7 +100,7 @@ func (t *recordTrack) join(m int) {
 		}
 		target := policy.Target{Item: policy.ItemID(m), Block: b}
 		t.apply(policy.Edit{
-			Request: requestNumber(t.r.Conv, len(t.r.context)+1), Kind: policy.KindPersist, Trigger: "auto", Target: target,
+			Request: len(t.r.context) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
 			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &target, Stub: true},
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, recordedAct{boundary: -1, micro: -1, message: m})
@@ -122,7 +122,7 @@ func requestNumber(conv *session.Conversation, n int) int {
 func (t *recordTrack) boundary(i int) {
 	b := &t.r.Conv.Boundaries[i]
 	e := policy.Edit{
-		Request: requestNumber(t.r.Conv, b.Request), Kind: policy.KindSummarize, Trigger: b.Trigger,
+		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
 		Reason: "the client compacted (" + b.Trigger + ")",
 		Detail: map[string]int{"pre_tokens": b.PreTokens},
 		Call:   &policy.Call{Kind: "compaction", Prefix: "own"},
@@ -159,9 +159,15 @@ func (t *recordTrack) micro(i int) {
 			continue
 		}
 		found++
+		if left, err := stage.LeftByMicrocompact(t.view, viewTexts{t.view, t.r.Conv}, res.Target); err != nil {
+			t.fail(err)
+			return
+		} else if left {
+			continue // it is named, and stays as it is
+		}
 		stub := policy.NewContent(jsonl.KindToolResult, stage.PersistedStub(t.r.Conv, res.ID, stage.ResultExt(t.view, res.Target)))
 		t.apply(policy.Edit{
-			Request: requestNumber(t.r.Conv, m.Request), Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
+			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: "the client microcompacted (" + m.Trigger + ")",
 			Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
 		}, recordedAct{boundary: -1, micro: i, message: -1})
@@ -179,7 +185,7 @@ func (t *recordTrack) micro(i int) {
 func (r *Record) hiddenMicro(i int, view *policy.View) policy.Edit {
 	m := &r.Conv.Micro[i]
 	e := policy.Edit{
-		Request: requestNumber(r.Conv, m.Request), Kind: policy.KindInferred, Trigger: m.Trigger,
+		Request: m.Request, Kind: policy.KindInferred, Trigger: m.Trigger,
 		Reason: "the client microcompacted (" + m.Trigger + "): its results are not in the file",
 		Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -26,6 +27,9 @@ func (t *replayedRecord) turnEnd(int, bool) {
 
 func (t *replayedRecord) join(m int) {
 	msg := &t.conv.Messages[m]
+	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
+		t.now = msg.Time
+	}
 	if !msg.RecordOnly {
 		for b := range msg.Blocks {
 			t.raw += t.report.Block(m, b)
@@ -79,9 +83,6 @@ func atRequest(e *policy.Edit, act recordedAct) bool {
 // raise applies edits of one recorded act and makes its event.
 func (t *replayedRecord) raise(edits []policy.Edit, act recordedAct) {
 	next := edits[0].Request - 1
-	if edits[0].Request == 0 {
-		next = len(t.conv.Requests)
-	}
 	group := make([]policy.Edit, len(edits))
 	for i := range edits {
 		group[i] = edits[i]
@@ -95,7 +96,10 @@ func (t *replayedRecord) raise(edits []policy.Edit, act recordedAct) {
 		}
 	}
 	n := len(t.events)
-	t.applyAll(recordStage, group, next)
+	t.applyAll(recordStage, group, next, false)
+	if act.micro >= 0 && group[0].Kind == policy.KindInferred {
+		t.raw += group[0].Delta // of the stand-in, which every view shares
+	}
 	if t.err != nil || n >= len(t.events) {
 		return
 	}

@@ -60,6 +60,7 @@ type engine struct {
 	last      policy.Response
 	now       time.Time // of the message said last
 	compacted bool      // a compaction was made since the last main request
+	before    int       // used as it was before that compaction
 	asked     map[int]bool
 
 	requests   []Request
@@ -165,9 +166,14 @@ func (e *engine) boundary(int) {}
 func (e *engine) micro(i int) {
 	if e.r.hidden(i) {
 		ed := e.r.hiddenMicro(i, e.view)
-		if ed.Delta != 0 {
-			e.applyAll(recordStage, []policy.Edit{ed}, len(e.weight))
+		if ed.Delta == 0 {
+			return
 		}
+		ed.Stage = recordStage
+		if _, err := e.view.Apply(ed); err != nil {
+			e.fail(err)
+		}
+		e.raw += ed.Delta
 	}
 }
 
@@ -318,6 +324,9 @@ func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
 	msg := &e.conv.Messages[q.Message]
 	over := e.overhead(k)
+	if e.before > 0 {
+		used = e.before
+	}
 	row := Request{
 		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
 		Raw: e.raw + over, Tokens: e.view.Tokens() + over, Payload: e.view.PayloadTokens() + over, Overhead: over,
@@ -337,7 +346,7 @@ func (e *engine) account(k, used int) {
 	e.pending = nil
 	e.requests = append(e.requests, row)
 	e.weight = append(e.weight, e.view.ClientTokens())
-	if row.Tokens > e.thresholds(k).Window {
+	if e.r.context[k] > e.thresholds(k).Window {
 		e.above++
 	}
 	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
@@ -351,5 +360,5 @@ func (e *engine) account(k, used int) {
 		e.last.Usage.CacheWrite = min(msg.Usage.CacheWrite, total-e.last.Usage.CacheRead)
 		e.last.Usage.Input = total - e.last.Usage.CacheRead - e.last.Usage.CacheWrite
 	}
-	e.compacted = false
+	e.compacted, e.before = false, 0
 }

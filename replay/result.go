@@ -19,10 +19,7 @@ func (e *engine) timeline() *Timeline {
 	for r, n := range conv.Lines.SetAside {
 		t.Lines.SetAside[string(r)] = n
 	}
-	if len(conv.Requests) > 0 {
-		t.Thresholds = e.thresholds(0)
-		t.Window = t.Thresholds.Window
-	}
+	e.widest(t)
 	if t.Requests == nil {
 		t.Requests = []Request{}
 	}
@@ -30,7 +27,12 @@ func (e *engine) timeline() *Timeline {
 		t.Events = []Event{}
 	}
 	if e.above > 0 {
-		e.warn(0, "%d requests are above the assumed window of %d tokens: say --window if it was another", e.above, t.Window)
+		e.warn(0, "the recorded context is above the assumed window at %d of %d requests: say --window if it was another", e.above, len(conv.Requests))
+	}
+	if e.opt.Model != "" {
+		if _, known := e.r.models.Find(e.opt.Model); !known {
+			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model)
+		}
 	}
 	if n := len(e.violations); n > maxViolations {
 		e.warn(0, "%d more messages break a rule of the API", n-maxViolations)
@@ -39,6 +41,27 @@ func (e *engine) timeline() *Timeline {
 	t.total()
 	t.Totals.Violations = len(e.violations)
 	return t
+}
+
+// widest puts the largest window a request was made in, and its thresholds, at
+// the head, and warns where it changes on the way: clients and models differ.
+func (e *engine) widest(t *Timeline) {
+	if len(e.conv.Requests) == 0 {
+		t.Thresholds = e.pol.Window.Resolve(e.r.window("", "", e.opt), 0)
+	}
+	last := 0
+	for k := range e.conv.Requests {
+		th := e.thresholds(k)
+		if last != 0 && th.Window != last {
+			m := &e.conv.Messages[e.conv.Requests[k].Message]
+			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (client %s, %s)", k+1, th.Window, last, m.Version, m.Model)
+		}
+		last = th.Window
+		if th.Window > t.Thresholds.Window {
+			t.Thresholds = th
+		}
+	}
+	t.Window = t.Thresholds.Window
 }
 
 func (t *Timeline) total() {
@@ -111,7 +134,7 @@ func (t *Timeline) CheckValid() error {
 		if ev.N != i {
 			return fmt.Errorf("event %d has n %d", i, ev.N)
 		}
-		if ev.Request != nil && (*ev.Request < 1 || *ev.Request > main) {
+		if ev.Request != nil && (*ev.Request < 1 || *ev.Request > main+1) {
 			return fmt.Errorf("event %d belongs to request %d of %d", i, *ev.Request, main)
 		}
 	}

@@ -31,7 +31,7 @@ func (e *engine) runStages(moment policy.Moment, next int, c policy.Context) {
 			e.fail(fmt.Errorf("stage %s: %w", s.Definition.Name, err))
 			return
 		}
-		e.applyAll(s.Definition.Name, edits, next)
+		e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd)
 		c.Last = e.last
 	}
 }
@@ -50,12 +50,22 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 		c.Model = e.opt.Model
 	}
 	c.Before = e.view.Tokens()
+	if c.Now.IsZero() {
+		c.Now = e.now
+	}
 	c.Texts, c.Record, c.Weigh = viewTexts{e.view, e.conv}, e, e.report
 }
 
 // applyAll applies the edits of one run of a stage; edits of one kind that
 // stand together are one event.
-func (e *engine) applyAll(stage string, edits []policy.Edit, next int) {
+//
+// What stands at the end of the session belongs to the request that would have
+// come next; but what a turn end does there belongs to none.
+func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool) {
+	n := next + 1
+	if turnEnd {
+		n = requestNumber(e.conv, n)
+	}
 	for i := 0; i < len(edits); {
 		j := i + 1
 		for j < len(edits) && edits[j].Kind == edits[i].Kind && edits[j].Kind != policy.KindSummarize {
@@ -64,14 +74,14 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int) {
 		group := edits[i:j]
 		i = j
 		ev := Event{N: len(e.events), Stage: stage, Kind: group[0].Kind, Trigger: group[0].Trigger, Reason: group[0].Reason, Detail: group[0].Detail, Targets: []Target{}}
-		if n := requestNumber(e.conv, next+1); n > 0 {
+		if n > 0 {
 			ev.Request = &n
 		}
 		length := e.view.Len()
 		for g := range group {
 			ed := group[g]
 			ed.Stage, ed.Group = stage, ev.N
-			ed.Request = requestNumber(e.conv, next+1)
+			ed.Request = n
 			if ed.Call != nil {
 				e.call(&ed, next)
 			}
@@ -101,7 +111,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 		if raw := e.view.Raw(ed.Target); raw != nil {
 			t.ToolUse = raw.ID
 		}
-		if t.ToolUse != "" {
+		if t.ToolUse != "" && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else it is named and stays
 			ev.Results++
 		}
 		ev.Targets = append(ev.Targets, t)
@@ -150,6 +160,9 @@ func (e *engine) call(ed *policy.Edit, next int) {
 	}
 	e.requests = append(e.requests, row)
 	if ed.Kind == policy.KindSummarize {
+		if !e.compacted {
+			e.before, _ = e.used(min(next, len(e.conv.Requests)))
+		}
 		e.compacted = true
 		e.last.Summary = true
 	}

@@ -154,7 +154,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string
 	var edits []policy.Edit
 	for _, r := range marks {
 		s.done[r.ID] = true
-		if skip, err := s.leave(c, r.Target); err != nil {
+		if skip, err := LeftByMicrocompact(c.View, c.Texts, r.Target); err != nil {
 			return nil, err
 		} else if skip {
 			// It counts and is named, and stays as it is.
@@ -188,24 +188,24 @@ func unchanged(v *policy.View, t policy.Target) *policy.Content {
 	return &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(t), Ref: &t}
 }
 
-// leave reports whether a marked result is left as it stands although it
-// counts: it is empty, a placeholder, or persisted already. Array content is
-// always replaced.
-func (s *microcompactSize) leave(c *policy.Context, t policy.Target) (bool, error) {
-	if r := c.View.Replacement(t); r != nil && r.Text != "" {
-		return r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
+// LeftByMicrocompact reports whether a marked result is left as it stands
+// although it counts: it is empty, a placeholder, or persisted already. Array
+// content is always replaced.
+func LeftByMicrocompact(v *policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
+	if r := v.Replacement(t); r != nil {
+		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
 	}
-	raw := c.View.Raw(t)
-	if !raw.IsString {
+	raw := v.Raw(t)
+	if !raw.IsString && !raw.ReadBack() {
 		return len(raw.Parts) == 0 && raw.Text.UTF16 == 0, nil
 	}
-	if raw.Text.UTF16 == 0 || raw.Persisted && !raw.ReadBack() {
+	if raw.Whole().UTF16 == 0 || raw.Persisted && !raw.ReadBack() {
 		return true, nil
 	}
-	if raw.Text.UTF16 != len(ClearedText) {
+	if raw.Whole().UTF16 != len(ClearedText) {
 		return false, nil
 	}
-	text, err := c.Texts.Text(t)
+	text, err := texts.Text(t)
 	return text == ClearedText, err
 }
 

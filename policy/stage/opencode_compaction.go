@@ -109,11 +109,16 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
-	summary, _, from, err := summarise(c, s.p.Summary, func(s string) string { return s })
+	summary, boundary, from, err := summarise(c, s.p.Summary, bare)
 	if err != nil {
 		return nil, err
 	}
 	head, keep := s.tail(c)
+	if boundary >= 0 {
+		if late := since(c, boundary); len(late) > len(keep) {
+			keep = late // the summary does not cover it
+		}
+	}
 	ask := policy.NewContent(jsonl.KindText, opencode.CompactionPrompt)
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
