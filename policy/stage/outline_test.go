@@ -374,6 +374,17 @@ func TestOutlineBounds(t *testing.T) {
 	}
 }
 
+// TestOutlineLine: where a message spans lines, a block is found on its own.
+func TestOutlineLine(t *testing.T) {
+	c := newConvo()
+	p := say("On a later line.")
+	p.Line = 17
+	c.assistant(p)
+	if diff := cmp.Diff(`[line 17] "On a later line."`, sectionOf(t, outlined(t, c), 8)); diff != "" {
+		t.Errorf("section 8 (-want +got)\n%s", diff)
+	}
+}
+
 func TestOutlineUnreadable(t *testing.T) {
 	c := newConvo()
 	c.prompt("Hello.")
