@@ -14,7 +14,11 @@ func (e *engine) timeline() *Timeline {
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: e.pol.Name,
 		Counter: e.counter, Model: label(e.opt.Model, conv.Model), Version: conv.Version,
 		Requests: e.requests, Events: e.events,
-		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, SetAside: map[string]int{}},
+		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
+	}
+	t.Stages = []string{}
+	for _, sc := range e.pol.Stages {
+		t.Stages = append(t.Stages, sc.Definition.Name)
 	}
 	for r, n := range conv.Lines.SetAside {
 		t.Lines.SetAside[string(r)] = n

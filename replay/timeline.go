@@ -30,6 +30,7 @@ type Timeline struct {
 	Version    string            `json:"client_version,omitempty"`
 	Window     int               `json:"window"`
 	Thresholds policy.Thresholds `json:"thresholds"`
+	Stages     []string          `json:"stages"` // of the policy, in order
 	Lines      Lines             `json:"lines"`
 	Requests   []Request         `json:"requests"`
 	Events     []Event           `json:"events"`
@@ -41,6 +42,7 @@ type Timeline struct {
 type Lines struct {
 	Read     int            `json:"read"`
 	Used     int            `json:"used"`
+	Fused    int            `json:"fused"`     // of Read: further objects on a line that held one already
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
 }
 

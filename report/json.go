@@ -52,6 +52,9 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 	if c.Schema == "" {
 		c.Schema = replay.Schema
 	}
+	if c.Stages == nil {
+		c.Stages = []string{}
+	}
 	if c.Lines.SetAside == nil {
 		c.Lines.SetAside = map[string]int{}
 	}

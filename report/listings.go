@@ -136,7 +136,7 @@ func Sessions(w io.Writer, list []session.Info, opt Options) error {
 	l := &listing{
 		table: &Table{Columns: []Column{
 			{Title: "session", Max: 36}, {Title: "begun (UTC)"}, {Title: "size", Right: true}, {Title: "agents", Right: true},
-			{Title: "index"}, {Title: "title or first prompt", Flex: true},
+			{Title: "index"}, {Title: "title", Flex: true},
 		}},
 		columns: []string{"session", "file", "folder", "project", "branch", "client_version", "title", "first_prompt", "created", "last", "bytes", "index", "why", "subagents", "tool_results"},
 	}

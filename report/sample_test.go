@@ -16,6 +16,7 @@ func sample(n int) *replay.Timeline {
 		Schema: replay.Schema, Session: "0f6d8a52-1c3e-4b7a-9d21-6e5f4c3b2a10", File: "testdata/sessions/sample.jsonl",
 		Title: "Make the ferry timetable read its holidays from a file", Policy: "opencode-1.1.36", Counter: "usage",
 		Model: "claude-opus-4-5-20251101", Version: "2.1.19", Window: 200000,
+		Stages: []string{"opencode_prune", "autocompact"},
 		Thresholds: policy.Thresholds{
 			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000,
 			Warning: 135000, Error: 135000, Blocking: 197000, On: true,

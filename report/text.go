@@ -181,7 +181,11 @@ func percent(part, whole int) string {
 	if whole == 0 {
 		return "0.0 %"
 	}
-	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
+	s := strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64)
+	if s == "-0.0" {
+		s = "0.0"
+	}
+	return s + " %"
 }
 
 // count is "1 result", "2 results".

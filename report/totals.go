@@ -53,6 +53,9 @@ func linesText(l replay.Lines) string {
 		return a < b
 	})
 	s := fmt.Sprintf("read %s = used %s + set aside %s", thousands(l.Read), thousands(l.Used), thousands(aside))
+	if l.Fused > 0 {
+		s = fmt.Sprintf("read %s, %s of them fused with another = used %s + set aside %s", thousands(l.Read), thousands(l.Fused), thousands(l.Used), thousands(aside))
+	}
 	if len(reasons) == 0 {
 		return s
 	}

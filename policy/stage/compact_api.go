@@ -64,7 +64,7 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.something(c.View) {
 		return nil, nil
 	}
-	summary, _, from, err := summarise(c, s.p.Summary, func(text string) string { return text })
+	summary, _, from, err := summarise(c, s.p.Summary, bare)
 	if err != nil {
 		return nil, err
 	}

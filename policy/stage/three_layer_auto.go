@@ -111,7 +111,7 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 // where the model would have had to stop.
 func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, error) {
 	head := policy.NewContent(jsonl.KindText, compressedHead)
-	sum, _, from, err := summarise(c, s.p.Summary, func(text string) string { return text })
+	sum, _, from, err := summarise(c, s.p.Summary, bare)
 	if err != nil {
 		return nil, "", err
 	}
