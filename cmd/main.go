@@ -55,7 +55,9 @@ func exitCode(stderr io.Writer, err error) int {
 	}
 	var part *partError
 	if !errors.As(err, &part) {
-		fmt.Fprintf(stderr, "ctxkit: %s\n", oneLine(err.Error()))
+		for _, line := range errorLines(err) {
+			fmt.Fprintf(stderr, "ctxkit: %s\n", line)
+		}
 	}
 	if errors.Is(err, errCheckFailed) {
 		return exitCheckFailed

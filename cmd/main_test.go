@@ -155,24 +155,38 @@ func TestApplyEnvironment(t *testing.T) {
 		"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "16000", "DISABLE_COMPACT": "1", "DISABLE_MICROCOMPACT": "yes",
 	}
 	for _, name := range preset.Names() {
-		p, err := preset.Load(name, reg)
+		read, err := preset.Load(name, reg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := applyEnvironment(p, func(string) string { return "" }); err != nil {
-			t.Errorf("%s, nothing set: %v", name, err)
+		p := &loadedPolicy{Policy: read, from: map[string]string{}}
+		before := string(policy.Marshal(read))
+		unset := func(string) string { return "" }
+		p.claudeCode(unset)
+		p.openCode(unset)
+		if after := string(policy.Marshal(read)); after != before || len(p.from) > 0 {
+			t.Errorf("%s changed although nothing is set: %v\n%s", name, p.from, after)
 		}
-		if err := applyEnvironment(p, func(n string) string { return env[n] }); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		p.claudeCode(func(n string) string { return env[n] })
 		w := p.Window
-		if w.PctOverride != "80" || w.BlockingLimit != 190000 || w.OutputReserve != 16000 || w.AutoCompact {
-			t.Errorf("%s: window %+v", name, w)
+		if w.PctOverride != "80" || w.BlockingLimit != 190000 || w.MaxOutput != 16000 || w.AutoCompact || len(p.warnings) > 0 {
+			t.Errorf("%s: window %+v, warnings %v", name, w, p.warnings)
 		}
 		for _, s := range p.Stages {
 			if strings.HasPrefix(s.Definition.Name, "microcompact") {
 				t.Errorf("%s still has %s", name, s.Definition.Name)
 			}
+		}
+	}
+}
+
+func TestPositive(t *testing.T) {
+	for in, want := range map[string]string{
+		"8000": "8000", " 8000": "8000", "+8000": "8000", "8000abc": "8000", "8e3": "8", "0x10": "", "0": "", "-5": "", "abc": "", "99999999999999999999": "",
+	} {
+		got, ok := positive(in)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %s, %t", in, got, ok)
 		}
 	}
 }

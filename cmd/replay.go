@@ -81,11 +81,15 @@ func runReplay(sys *system, o *ReplayOptions) error {
 	if err := oneOf("--tokens", o.Counter, []string{tokens.NameUsage, tokens.NameHeuristic}); err != nil {
 		return err
 	}
-	pol, err := loadPolicy(sys, o.PolicyOptions)
+	pol, err := readPolicy(sys, o.PolicyOptions)
 	if err != nil {
 		return err
 	}
+	pol.checkCompactAt(o.CompactAt)
 	msgs := &messages{w: sys.err, quiet: o.Quiet}
+	for _, w := range pol.warnings {
+		msgs.warn(w)
+	}
 	in, err := resolve(sys, o.Inputs, msgs.warn)
 	if err != nil {
 		return err
@@ -94,7 +98,7 @@ func runReplay(sys *system, o *ReplayOptions) error {
 	if err != nil {
 		return err
 	}
-	err = replayAll(sys, o, pol, in, out, msgs)
+	err = replayAll(sys, o, pol.Policy, in, out, msgs)
 	return out.close(err)
 }
 
