@@ -1,0 +1,119 @@
+package price_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// TestFind: a model is found by its longest known prefix, whatever the provider
+// or the client writes around it.
+func TestFind(t *testing.T) {
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ id, want string }{ // want "": unknown
+		{"claude-opus-4-6", "claude-opus-4-6"},
+		{" Claude-Opus-4-6 ", "claude-opus-4-6"},
+
+		// Dates: eight digits are no minor version.
+		{"claude-opus-4-20250514", "claude-opus-4"},
+		{"claude-opus-4-1-20250805", "claude-opus-4-1"},
+		{"claude-opus-4-5-20251101", "claude-opus-4-5"},
+		{"claude-sonnet-4-20250514", "claude-sonnet-4"},
+		{"claude-sonnet-4-5-20250929", "claude-sonnet-4-5"},
+		{"claude-haiku-4-5-20251001", "claude-haiku-4-5"},
+		{"claude-3-5-haiku-20241022", "claude-3-5-haiku"},
+		{"claude-3-haiku-20240307", "claude-3-haiku"},
+		{"claude-opus-4-5@20251101", "claude-opus-4-5"},
+		{"claude-opus-4@20250514", "claude-opus-4"},
+
+		// Providers.
+		{"anthropic/claude-opus-4-6", "claude-opus-4-6"},
+		{"openrouter/anthropic/claude-sonnet-4-6", "claude-sonnet-4-6"},
+		{"anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5"},
+		{"us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"},
+		{"claude-haiku-4-5:thinking", "claude-haiku-4-5"},
+
+		// The mark of the large window.
+		{"claude-opus-4-6[1m]", "claude-opus-4-6"},
+		{"claude-sonnet-4-5-20250929[1m]", "claude-sonnet-4-5"},
+		{"us.anthropic.claude-sonnet-4-5-20250929-v1:0[1m]", "claude-sonnet-4-5"},
+
+		// The longest prefix, not the first.
+		{"claude-fable-5-1-20260901", "claude-fable-5-1"},
+		{"claude-fable-5-20260601", "claude-fable-5"},
+		{"claude-opus-5-5", "claude-opus-5-5"},
+		{"claude-opus-5", "claude-opus-5"},
+
+		// Unknown: a prefix ends where a part of the name does.
+		{"", ""},
+		{"<synthetic>", ""},
+		{"gpt-5", ""},
+		{"claude", ""},
+		{"claude-opus", ""},
+		{"claude-opus-40", ""},
+		{"claude-opus-4x", ""},
+	} {
+		m, ok := table.Find(tt.id)
+		if m.ID != tt.want || ok != (tt.want != "") {
+			t.Errorf("%q is %q (%v), want %q", tt.id, m.ID, ok, tt.want)
+		}
+	}
+}
+
+// TestRead: the order of the rows does not matter.
+func TestRead(t *testing.T) {
+	for _, rows := range []string{
+		`{"id":"m-4","context":1},{"id":"m-4-5","context":2},{"id":"m-4-5-mini","context":3}`,
+		`{"id":"m-4-5-mini","context":3},{"id":"m-4","context":1},{"id":"m-4-5","context":2}`,
+	} {
+		table, err := price.Read([]byte(`{"as_of":"2026-01-01","models":[` + rows + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.AsOf != "2026-01-01" {
+			t.Errorf("as of %q", table.AsOf)
+		}
+		for id, want := range map[string]int{"m-4-20250101": 1, "m-4-5-20250101": 2, "m-4-5-mini-20250101": 3} {
+			if m, _ := table.Find(id); m.Context != want {
+				t.Errorf("%s is %s", id, m.ID)
+			}
+		}
+	}
+	if _, err := price.Read([]byte(`{"models":`)); err == nil {
+		t.Error("half a table was read")
+	}
+}
+
+// TestTable: every row can be found by its own id, and says what a replay
+// needs.
+func TestTable(t *testing.T) {
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, m := range table.Models {
+		if found, ok := table.Find(m.ID); !ok || found.ID != m.ID {
+			t.Errorf("%s is found as %q", m.ID, found.ID)
+		}
+		if seen[m.ID] {
+			t.Errorf("%s stands twice", m.ID)
+		}
+		seen[m.ID] = true
+		if m.Context <= 0 || m.MaxOutput <= 0 || m.MaxOutput >= m.Context {
+			t.Errorf("%s: context %d, largest output %d", m.ID, m.Context, m.MaxOutput)
+		}
+		if m.Tokenizer != "old" && m.Tokenizer != "new" {
+			t.Errorf("%s: tokenizer %q", m.ID, m.Tokenizer)
+		}
+		if m.Source == "" {
+			t.Errorf("%s: no source", m.ID)
+		}
+		if !(m.CacheRead < m.Input && m.Input < m.CacheWrite5m && m.CacheWrite5m < m.CacheWrite1h && m.Input < m.Output) {
+			t.Errorf("%s: prices %v", m.ID, m)
+		}
+	}
+}
