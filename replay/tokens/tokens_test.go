@@ -1,0 +1,101 @@
+package tokens_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// chars is a text of n ASCII characters.
+func chars(n int) jsonl.Metrics { return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n + 2} }
+
+func block(b jsonl.Block) session.Block { return session.Block{Block: b} }
+
+// TestEstimate is the client's own arithmetic, kind by kind.
+func TestEstimate(t *testing.T) {
+	offloaded := block(jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(400), Parts: []jsonl.Part{{Kind: jsonl.KindImage}}})
+	offloaded.Offload = &session.Offload{Text: chars(4000)}
+	image := jsonl.Part{Kind: jsonl.KindImage}
+	text := func(n int) jsonl.Part { return jsonl.Part{Kind: jsonl.KindText, Text: chars(n)} }
+	for _, tt := range []struct {
+		name string
+		b    session.Block
+		want int
+	}{
+		{"no text", block(jsonl.Block{Kind: jsonl.KindText}), 0},
+		{"one character", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(1)}), 0},
+		{"halves up", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(2)}), 1},
+		{"five characters", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(5)}), 1},
+		{"six characters", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(6)}), 2},
+		{"UTF-16 units, not bytes", block(jsonl.Block{Kind: jsonl.KindText, Text: jsonl.Measure(strings.Repeat("語", 8))}), 2},
+		{"a pair of surrogates is two", block(jsonl.Block{Kind: jsonl.KindText, Text: jsonl.Measure("😀😀😀😀")}), 2},
+		{"thinking", block(jsonl.Block{Kind: jsonl.KindThinking, Text: chars(40), Signature: 4000}), 10},
+		{"thinking without text", block(jsonl.Block{Kind: jsonl.KindThinking, Signature: 4000}), 0},
+		{"redacted thinking", block(jsonl.Block{Kind: jsonl.KindRedactedThinking, JSON: chars(80)}), 20},
+		{"tool_use: name and input", block(jsonl.Block{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(38), Text: chars(999)}), 11},
+		{"server_tool_use", block(jsonl.Block{Kind: jsonl.KindServerToolUse, Name: "web_search", JSON: chars(30)}), 10},
+		{"image", block(jsonl.Block{Kind: jsonl.KindImage, JSON: chars(90000)}), 2000},
+		{"document", block(jsonl.Block{Kind: jsonl.KindDocument, JSON: chars(90000)}), 2000},
+		{"result, a string", block(jsonl.Block{Kind: jsonl.KindToolResult, IsString: true, Text: chars(402)}), 101},
+		{"result, an array: each text by itself", block(jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(4), Parts: []jsonl.Part{text(2), text(2)}}), 2},
+		{"result, an array with images", block(jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(40), Parts: []jsonl.Part{text(40), image, image}}), 4010},
+		{"result, an empty array", block(jsonl.Block{Kind: jsonl.KindToolResult}), 0},
+		{"result that is read back: the file", offloaded, 1000},
+		{"unknown: its JSON", block(jsonl.Block{Kind: jsonl.KindUnknown, JSON: chars(120), Text: chars(8)}), 30},
+		{"tool_reference: its JSON", block(jsonl.Block{Kind: jsonl.KindToolReference, JSON: chars(60)}), 15},
+		{"attachment", block(jsonl.Block{Kind: jsonl.KindAttachment, Text: chars(516), JSON: chars(9000)}), 129},
+	} {
+		if got := tokens.Estimate(&tt.b); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestHeuristic: the table is the estimate of every block, and messages are
+// sums of theirs.
+func TestHeuristic(t *testing.T) {
+	conv := &session.Conversation{Messages: []session.Message{
+		{Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindText, Text: chars(400)})}},
+		{Blocks: []session.Block{
+			block(jsonl.Block{Kind: jsonl.KindText, Text: chars(6)}),
+			block(jsonl.Block{Kind: jsonl.KindText, Text: chars(6)}),
+			block(jsonl.Block{Kind: jsonl.KindImage}),
+		}},
+		{},
+		{Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindText, Text: chars(40)})}},
+	}}
+	table := tokens.Heuristic(conv)
+	for m, want := range []int{100, 2004, 0, 10} {
+		if got := table.Message(m); got != want {
+			t.Errorf("message %d: %d, want %d", m, got, want)
+		}
+		sum := 0
+		for b := range conv.Messages[m].Blocks {
+			if got, want := table.Block(m, b), tokens.Estimate(&conv.Messages[m].Blocks[b]); got != want {
+				t.Errorf("block %d of message %d: %d, want %d", b, m, got, want)
+			}
+			sum += table.Block(m, b)
+		}
+		if sum != want {
+			t.Errorf("the blocks of message %d are %d, want %d", m, sum, want)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		c    policy.Content
+		want int
+	}{
+		{"a text", policy.NewContent(jsonl.KindText, "abcdef"), 2},
+		{"a fixed weight", policy.Content{Tokens: 5000, Length: chars(8), Ref: &policy.Target{Item: 1}}, 5000},
+		{"a recorded block", policy.Content{Ref: &policy.Target{Item: 1, Block: 2}, Length: chars(8)}, 2000},
+		{"a recorded stub", policy.Content{Ref: &policy.Target{Item: 0}, Stub: true, Length: chars(80)}, 20},
+	} {
+		if got := table.Content(&tt.c); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
