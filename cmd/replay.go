@@ -124,7 +124,7 @@ func replayAll(sys *system, o *ReplayOptions, pol *policy.Policy, in inputs, out
 			failed++
 			progress.clear()
 			msgs.fail(err)
-			return nil
+			// What was read before a file broke off is replayed all the same.
 		}
 		for _, tl := range tls {
 			violations += tl.Totals.Violations
@@ -173,6 +173,11 @@ func replayInput(sys *system, o *ReplayOptions, pol *policy.Policy, in input, jo
 			tl.Agent = c.agent
 		}
 		tls = append(tls, tl)
+	}
+	for _, f := range convs.files {
+		if f.Stopped != nil {
+			return tls, pathError(f.Path, f.Stopped)
+		}
 	}
 	return tls, nil
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -82,14 +83,13 @@ func TestLeaf(t *testing.T) {
 		user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "one"), said("a2", "u2", "m2"),
 		user("u3", "a1", "other"), said("a3", "u3", "m3"), lastPrompt("a3"),
 	)
-	for leaf, want := range map[string]string{"": "u1 a1 u3 a3", "a2": "u1 a1 u2 a2", "u2": "u1 a1 u2", "a1": "u1 a1", "zz": "u1 a1 u3 a3"} {
+	for leaf, want := range map[string]string{"": "u1 a1 u3 a3", "a2": "u1 a1 u2 a2", "u2": "u1 a1 u2", "a1": "u1 a1"} {
 		conv := loadText(t, text, session.LoadOptions{Leaf: leaf}).Main
 		wantShape(t, conv, want)
-		if leaf == "zz" {
-			wantWarning(t, conv, 0, "zz")
-		} else {
-			wantNoWarning(t, conv)
-		}
+		wantNoWarning(t, conv)
+	}
+	if _, err := session.LoadReader("s.jsonl", strings.NewReader(text), session.LoadOptions{Leaf: "zz"}); err == nil || !strings.Contains(err.Error(), "zz") {
+		t.Errorf("a leaf that is not there: %v", err)
 	}
 }
 

@@ -26,6 +26,7 @@ type File struct {
 	Path       string
 	Main       *Conversation
 	Sidechains []*Conversation // by agent id or first uuid, in order of appearance
+	Stopped    error           // what ended the reading before the end of the file, or nil: a cut archive, a failing disk
 	source     *jsonl.Source
 }
 
@@ -88,7 +89,11 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 			return nil, err
 		}
 	}
-	f := &File{Path: path, source: src}
+	f := &File{Path: path, source: src, Stopped: err}
+	if _, ok := ld.byUUID[opt.Leaf]; opt.Leaf != "" && !ok {
+		src.Close()
+		return nil, fmt.Errorf("%s: no line has the uuid %s: name the leaf of a branch of this session", path, opt.Leaf)
+	}
 	ld.build(f, opt)
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload))

@@ -55,7 +55,10 @@ func offloadsOf(file, folder string) offloads {
 	if filepath.Base(dir) == "subagents" {
 		return offloads{trusted: filepath.Join(dir, ".."), inside: "tool-results"}
 	}
-	name, _, _ := strings.Cut(base, ".jsonl")
+	name, _, cut := strings.Cut(base, ".jsonl")
+	if !cut {
+		return offloads{} // no session's name: it has no folder
+	}
 	return offloads{trusted: filepath.Join(dir, "."), inside: filepath.Join(name, "tool-results")}
 }
 
