@@ -228,6 +228,46 @@ func TestClearToolUsesAfterThinking(t *testing.T) {
 	}
 }
 
+// Its own clearing never counts as another stage's, also where messages left
+// the view or changed in the meantime.
+func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
+	r := newRun(t, uses(12), start(t, defineClearToolUses(), p))
+	short := policy.NewContent(0, "short")
+	prompts := map[int]int{}
+	r.each = func(k int) {
+		prompts[k+1] = r.view.Tokens()
+		var e policy.Edit
+		switch k {
+		case 4:
+			e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{1, 2, 3, 4}}
+		case 6:
+			e = policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: 6}, New: &short}
+		case 8:
+			e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{5, 6}}
+		default:
+			return
+		}
+		if _, err := r.view.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.all()
+	seen := 0
+	for _, e := range r.view.Edits() {
+		if e.Kind != policy.KindServerClear {
+			continue
+		}
+		seen++
+		if want := fmt.Sprintf("%d tokens > 1:", prompts[e.Request]); !strings.HasPrefix(e.Reason, want) {
+			t.Errorf("request %d: %q, want %q", e.Request, e.Reason, want)
+		}
+	}
+	if seen < 12 {
+		t.Errorf("%d results were cleared", seen)
+	}
+}
+
 func TestToolInputs(t *testing.T) {
 	tests := []struct {
 		plain any
