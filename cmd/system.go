@@ -92,12 +92,13 @@ func (l *lineWriter) close() error {
 // createBeside opens a file beside path, to be renamed to path once it is
 // whole.
 func (s *system) createBeside(path string) (*besideFile, error) {
+	// Under the lock: a file that is there is known, so an interrupt removes it.
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.unfinished = append(s.unfinished, f.Name())
 	return &besideFile{File: f, sys: s, path: path}, nil
 }
