@@ -1,0 +1,561 @@
+package replay_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// script writes a small session, each line under the one before.
+type script struct {
+	lines   []map[string]any
+	last    string // uuid of the line written last
+	said    int    // responses
+	version string
+	model   string
+}
+
+func newScript() *script { return &script{version: "2.1.50", model: "claude-opus-4-6"} }
+
+func (s *script) line(kind string, fields map[string]any) map[string]any {
+	l := map[string]any{
+		"type": kind, "uuid": fmt.Sprintf("l%d", len(s.lines)+1), "parentUuid": nil, "sessionId": "s1", "isSidechain": false, "version": s.version,
+		"timestamp": fmt.Sprintf("2026-02-01T10:%02d:%02d.000Z", len(s.lines)/60, len(s.lines)%60),
+	}
+	if s.last != "" {
+		l["parentUuid"] = s.last
+	}
+	for k, v := range fields {
+		l[k] = v
+	}
+	s.last = l["uuid"].(string)
+	s.lines = append(s.lines, l)
+	return l
+}
+
+// user says n characters.
+func (s *script) user(n int) {
+	s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": strings.Repeat("u", n)}})
+}
+
+// answer is a response, a line a block, to a request of that much context.
+func (s *script) answer(u jsonl.Usage, blocks ...map[string]any) {
+	s.said++
+	for _, b := range blocks {
+		s.line("assistant", map[string]any{"message": map[string]any{
+			"id": fmt.Sprintf("m%d", s.said), "role": "assistant", "model": s.model, "content": []any{b},
+			"usage": map[string]any{"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output},
+		}})
+	}
+}
+
+// result is what the call named id came to, n characters.
+func (s *script) result(id string, n int) {
+	s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
+		map[string]any{"type": "tool_result", "tool_use_id": id, "content": strings.Repeat("r", n)},
+	}}})
+}
+
+// boundary is a recorded compaction with a summary of n characters.
+func (s *script) boundary(trigger string, preTokens, n int) {
+	s.line("system", map[string]any{
+		"subtype": "compact_boundary", "parentUuid": nil, "logicalParentUuid": s.last,
+		"compactMetadata": map[string]any{"trigger": trigger, "preTokens": preTokens},
+	})
+	s.line("user", map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": strings.Repeat("s", n)}})
+}
+
+func (s *script) load(t testing.TB) *session.Conversation {
+	t.Helper()
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	for _, l := range s.lines {
+		if err := enc.Encode(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := session.LoadReader("script", strings.NewReader(text.String()), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.Main
+}
+
+// context is a usage of n tokens in and 50 out.
+func context(n int) jsonl.Usage { return jsonl.Usage{Input: 10, CacheRead: n - 10, Output: 50} }
+
+func text(n int) map[string]any {
+	return map[string]any{"type": "text", "text": strings.Repeat("t", n)}
+}
+
+// read calls Read; name and input are 28 characters: 7 tokens by the client's
+// estimate.
+func read(id string) map[string]any {
+	return map[string]any{"type": "tool_use", "id": id, "name": "Read", "input": map[string]any{"file_path": "12345.go"}}
+}
+
+// loop is a tool loop: the contexts of its requests, and after each but the
+// last a Read with a result of 4,000 characters.
+func loop(contexts ...int) *script {
+	s := newScript()
+	s.user(40)
+	for i, n := range contexts {
+		if i == len(contexts)-1 {
+			s.answer(context(n), text(40))
+			continue
+		}
+		id := fmt.Sprintf("t%d", i+1)
+		s.answer(context(n), read(id))
+		s.result(id, 4000)
+	}
+	return s
+}
+
+// acts is a stage that does as told.
+type acts func(c *policy.Context) []policy.Edit
+
+func (a acts) Run(c *policy.Context) ([]policy.Edit, error) { return a(c), nil }
+
+// acting is a policy of one stage that does as told at the moments.
+func acting(moments policy.Moment, a acts) *policy.Policy {
+	return &policy.Policy{Name: "acting", Window: policy.DefaultWindow(), Stages: []policy.StageConfig{{
+		Definition: policy.Definition{Name: "acts", Moments: moments, New: func(any) (policy.Stage, error) { return a, nil }},
+	}}}
+}
+
+func replayed(t testing.TB, conv *session.Conversation, p *policy.Policy, opt replay.Options) *replay.Timeline {
+	t.Helper()
+	tl, err := replay.Run(conv, p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tl.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return tl
+}
+
+// mains is the main rows of a timeline.
+func mains(tl *replay.Timeline) []replay.Request {
+	var out []replay.Request
+	for _, q := range tl.Requests {
+		if q.Kind == "main" {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// clearing is the edit that leaves n characters of the first result.
+func clearing(c *policy.Context, n int) []policy.Edit {
+	content := policy.NewContent(jsonl.KindToolResult, strings.Repeat("c", n))
+	return []policy.Edit{{Kind: policy.KindClear, Target: c.View.Results()[0].Target, New: &content, Reason: "told to"}}
+}
+
+// TestUsed is decision 2: where a policy has changed nothing, used is the last
+// response's total and the client's estimate of what came after.
+func TestUsed(t *testing.T) {
+	s := newScript()
+	s.user(40)
+	s.answer(jsonl.Usage{Input: 7, CacheWrite: 993, CacheRead: 19000, Output: 123}, text(40), read("t1"), read("t2"))
+	s.result("t1", 4002) // 1,001: halves up
+	s.result("t2", 400)
+	s.answer(context(21500), text(40))
+	s.line("user", map[string]any{"isMeta": true, "message": map[string]any{"role": "user", "content": strings.Repeat("m", 80)}})
+	s.user(402)
+	s.answer(context(22000), text(40))
+	conv := s.load(t)
+	for _, tt := range []struct {
+		tail string
+		want []int
+	}{
+		{"after_last", []int{0, 20123 + 1001 + 100, 21550 + 20 + 101}},
+		// The first line of a response is not counted again, the others are.
+		{"after_first", []int{0, 20123 + 1001 + 100 + 7 + 7, 21550 + 20 + 101}},
+	} {
+		p := &policy.Policy{Name: "nothing", Window: policy.DefaultWindow()}
+		p.Window.Tail = tt.tail
+		for i, q := range mains(replayed(t, conv, p, replay.Options{})) {
+			if i > 0 && q.Used != tt.want[i] {
+				t.Errorf("%s: request %d: used %d, want %d", tt.tail, q.N, q.Used, tt.want[i])
+			}
+		}
+	}
+}
+
+// TestUsedAfterEdit is decision 2: an edit moves used by what it took, to the
+// token, from the next response on. Until then the client counts from a
+// response that was made without it.
+func TestUsedAfterEdit(t *testing.T) {
+	conv := loop(20000, 21200, 22400, 23600, 24800).load(t)
+	plain := mains(replayed(t, conv, &policy.Policy{Name: "nothing", Window: policy.DefaultWindow()}, replay.Options{}))
+	for _, at := range []int{2, 3, 4} {
+		tl := replayed(t, conv, acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
+			if c.Request != at {
+				return nil
+			}
+			return clearing(c, 40)
+		}), replay.Options{})
+		if len(tl.Events) != 1 || tl.Events[0].Saved < 900 {
+			t.Fatalf("events %+v", tl.Events)
+		}
+		for i, q := range mains(tl) {
+			want := plain[i].Used
+			if q.N > at {
+				want -= tl.Events[0].Saved
+			}
+			if q.Used != want {
+				t.Errorf("edited at request %d: used %d at request %d, want %d", at, q.Used, q.N, want)
+			}
+		}
+	}
+
+	// What is edited as it joins counts as it stands.
+	tl := replayed(t, conv, acting(policy.Ingest, func(c *policy.Context) []policy.Edit {
+		if len(c.View.Results()) > 1 {
+			return nil
+		}
+		return clearing(c, 40)
+	}), replay.Options{})
+	if got, want := mains(tl)[1].Used, 20050+10; got != want {
+		t.Errorf("edited as it joined: used %d, want %d", got, want)
+	}
+}
+
+// TestUsedAfterCompaction is decision 2: right after a compaction there is no
+// response to count from, and what the stages of the next request read is the
+// estimate of the list times 4/3, rounded up. The row of that request shows
+// used as it was before the compaction.
+func TestUsedAfterCompaction(t *testing.T) {
+	conv := loop(20000, 21200, 22400, 23600).load(t)
+	for summary, want := range map[int]int{3: 4, 4: 6, 5: 7, 3000: 4000, 3001: 4002, 3002: 4003} {
+		read := map[int]int{}
+		tl := replayed(t, conv, acting(policy.Respond|policy.Prepare, func(c *policy.Context) []policy.Edit {
+			if c.Moment == policy.Prepare {
+				read[c.Request] = c.Used
+				return nil
+			}
+			if c.Request != 3 {
+				return nil
+			}
+			return []policy.Edit{{
+				Kind: policy.KindSummarize, Reason: "told to", Call: &policy.Call{Kind: "compaction", Prefix: "own"},
+				Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: summary}}}},
+			}}
+		}), replay.Options{})
+		rows := mains(tl)
+		if read[3] != want {
+			t.Errorf("a summary of %d tokens: used %d, want %d", summary, read[3], want)
+		}
+		if got, want := rows[2].Used, 21250+1000; got != want {
+			t.Errorf("a summary of %d tokens: the row says %d used, want %d", summary, got, want)
+		}
+		// The next request has a response to count from again.
+		if want := 22450 + 1000 + rows[2].Tokens - 22400; read[4] != want || rows[3].Used != want {
+			t.Errorf("a summary of %d tokens: used %d and %d at the next request, want %d", summary, read[4], rows[3].Used, want)
+		}
+	}
+}
+
+// TestSummaryReuse is decision 8: a recorded summary is used once, and by a
+// compaction that comes up to 10 requests after it.
+func TestSummaryReuse(t *testing.T) {
+	one := func() *script { // a boundary before request 3, 16 requests
+		s := newScript()
+		for n := 1; n <= 16; n++ {
+			if n == 3 {
+				s.boundary("auto", 24000, 400)
+			}
+			s.user(40)
+			s.answer(context(20000+100*n), text(40))
+		}
+		return s
+	}
+	two := func() *script { // and one before request 6
+		s := newScript()
+		for n := 1; n <= 16; n++ {
+			if n == 3 || n == 6 {
+				s.boundary("auto", 24000, 400)
+			}
+			s.user(40)
+			s.answer(context(20000+100*n), text(40))
+		}
+		return s
+	}
+	const none = 0
+	for _, tt := range []struct {
+		name   string
+		script *script
+		at     []int
+		want   []int // the boundary each compaction takes its summary from, 1-based
+	}{
+		{"before it", one(), []int{2}, []int{1}},
+		{"at it", one(), []int{3}, []int{1}},
+		{"right after it", one(), []int{4}, []int{1}},
+		{"10 requests after it", one(), []int{13}, []int{1}},
+		{"11 requests after it", one(), []int{14}, []int{none}},
+		{"before and at it", one(), []int{2, 3}, []int{1, none}},
+		{"before and after it", one(), []int{2, 5}, []int{1, none}},
+		{"twice after it", one(), []int{5, 6}, []int{1, none}},
+		{"one each", two(), []int{3, 6}, []int{1, 2}},
+		{"the one that was passed comes first", two(), []int{5, 6}, []int{1, 2}},
+		{"both before the first", two(), []int{1, 2}, []int{1, none}},
+		{"both behind the second", two(), []int{13, 14}, []int{1, 2}},
+		{"10 requests after the second", two(), []int{16}, []int{2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conv := tt.script.load(t)
+			p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
+			for _, d := range stage.All() {
+				if d.Name == "autocompact" {
+					p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
+				}
+			}
+			tl := replayed(t, conv, p, replay.Options{CompactAt: tt.at})
+			if len(tl.Events) != len(tt.want) {
+				t.Fatalf("%d events, want %d", len(tl.Events), len(tt.want))
+			}
+			for i, ev := range tl.Events {
+				want := "summary: a stand-in of 5000 tokens"
+				if n := tt.want[i]; n != none {
+					want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
+				}
+				if *ev.Request != tt.at[i] || !strings.HasSuffix(ev.Reason, want) {
+					t.Errorf("before request %d: %s, want %s", *ev.Request, ev.Reason, want)
+				}
+			}
+		})
+	}
+
+	// With the summary comes what was sent with it; a late one keeps what was
+	// said since, too: a prompt and an answer a request, and the next prompt.
+	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
+	for _, d := range stage.All() {
+		if d.Name == "autocompact" {
+			p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
+		}
+	}
+	for at, want := range map[int]int{3: 2, 4: 2 + 3, 5: 2 + 5} {
+		if q := mains(replayed(t, one().load(t), p, replay.Options{CompactAt: []int{at}}))[at-1]; q.Messages != want {
+			t.Errorf("compacted before request %d: %d messages, want %d", at, q.Messages, want)
+		}
+	}
+}
+
+// TestSummaryLate: the same where the policy compacts by itself, at a threshold
+// it reaches late.
+func TestSummaryLate(t *testing.T) {
+	for late, want := range map[int]string{10: "recorded, line ", 11: "a stand-in of 5000 tokens"} {
+		s := newScript()
+		for n := 1; n <= 16; n++ {
+			if n == 3 {
+				s.boundary("auto", 24000, 400)
+			}
+			s.user(40)
+			size := 20000 + 100*n
+			if n >= 3+late-1 { // seen at the next request
+				size += 40000
+			}
+			s.answer(context(size), text(40))
+		}
+		p := named(t, "claude-code-2.1.19")
+		// The threshold is 45,000 below the window.
+		tl := replayed(t, s.load(t), p, replay.Options{Window: 100000})
+		if len(tl.Events) == 0 {
+			t.Fatalf("%d requests late: no compaction", late)
+		}
+		if ev := tl.Events[0]; *ev.Request != 3+late || !strings.Contains(ev.Reason, want) {
+			t.Errorf("%d requests late: request %d, %s; want %s", late, *ev.Request, ev.Reason, want)
+		}
+	}
+}
+
+// TestLastResponse is decision 11: what a policy knows of the previous response
+// is the recorded split, capped at the counterfactual total.
+func TestLastResponse(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		u       jsonl.Usage // of request 3
+		edit    bool        // 10,000 characters go before it
+		covered bool        // the recorded cache read is within what is left
+	}{
+		{"as recorded", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, false, true},
+		{"read and written from cache", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, true, false},
+		{"little read, much written", jsonl.Usage{Input: 7, CacheWrite: 22293, CacheRead: 100, Output: 50}, true, true},
+		{"nothing cached", jsonl.Usage{Input: 22400, Output: 50}, true, true},
+	} {
+		s := newScript()
+		s.user(40)
+		s.answer(context(20000), read("t1"))
+		s.result("t1", 4000)
+		s.answer(context(21200), read("t2"))
+		s.result("t2", 4000)
+		s.answer(tt.u, read("t3"))
+		s.result("t3", 4000)
+		s.answer(context(23600), text(40))
+		var last policy.Response
+		tl := replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
+			switch {
+			case c.Request == 4:
+				last = c.Last
+			case c.Request == 3 && tt.edit:
+				return clearing(c, 40)
+			}
+			return nil
+		}), replay.Options{})
+		total := 22400
+		if tt.edit {
+			total -= tl.Events[0].Saved
+		}
+		want := jsonl.Usage{CacheRead: min(tt.u.CacheRead, total), Output: 50}
+		want.CacheWrite = min(tt.u.CacheWrite, total-want.CacheRead)
+		want.Input = total - want.CacheRead - want.CacheWrite
+		if got := (jsonl.Usage{Input: last.Usage.Input, CacheWrite: last.Usage.CacheWrite, CacheRead: last.Usage.CacheRead, Output: last.Usage.Output}); got != want || !last.Known {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		}
+		if covered := last.Usage.CacheRead == tt.u.CacheRead; covered != tt.covered {
+			t.Errorf("%s: the cache read is %d of %d", tt.name, last.Usage.CacheRead, tt.u.CacheRead)
+		}
+		if last.Usage.Context() != total {
+			t.Errorf("%s: %d in all, want %d", tt.name, last.Usage.Context(), total)
+		}
+	}
+}
+
+// TestLostAtBoundary is decision 5: a result that was lost at a boundary weighs
+// what preTokens says beyond what is known, and the client's arithmetic comes
+// to preTokens there.
+func TestLostAtBoundary(t *testing.T) {
+	s := newScript()
+	s.user(40)
+	s.answer(context(20000), read("t1"))
+	s.result("t1", 4000)
+	s.answer(context(21200), read("t2"), read("t3"))
+	s.result("t2", 2000) // 500
+	s.boundary("auto", 30000, 400)
+	s.answer(context(20500), text(40))
+	conv := s.load(t)
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := -1
+	for m := range conv.Messages {
+		if conv.Messages[m].Lost {
+			lost = m
+		}
+	}
+	if lost < 0 {
+		t.Fatal("nothing is lost")
+	}
+	if got, want := rec.Cal.Message(lost), 30000-21250-500; got != want {
+		t.Errorf("the lost result weighs %d, want %d", got, want)
+	}
+	tl := replayed(t, conv, named(t, "recorded"), replay.Options{})
+	if got := mains(tl)[2].Used; got != 30000 {
+		t.Errorf("used before the compaction is %d, want 30,000", got)
+	}
+}
+
+// TestFallOfContext is decision 3: a fall of more than 2,000 tokens that no
+// line explains is told, and every view shares it.
+func TestFallOfContext(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		fell   int
+		model  string
+		reason string // "": no event
+	}{
+		{"2,000", 2000, "", ""},
+		{"2,001", 2001, "", "no line says why"},
+		{"a model switch", 5000, "claude-opus-5", "model switch from claude-opus-4-6 to claude-opus-5"},
+		{"a small fall at a model switch", 2000, "claude-opus-5", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := loop(20000, 21200, 22400)
+			if tt.model != "" {
+				s.model = tt.model
+			}
+			s.user(40)
+			s.answer(context(22400-tt.fell), text(40))
+			s.user(40)
+			s.answer(context(22500-tt.fell), text(40))
+			conv := s.load(t)
+			recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
+			switch {
+			case tt.reason == "" && len(recorded.Events) > 0:
+				t.Errorf("events %+v", recorded.Events)
+			case tt.reason == "":
+			case len(recorded.Events) != 1:
+				t.Errorf("events %+v, want one", recorded.Events)
+			default:
+				ev := recorded.Events[0]
+				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != tt.fell || !strings.Contains(ev.Reason, tt.reason) {
+					t.Errorf("event %+v", ev)
+				}
+			}
+			for _, name := range []string{"recorded", "none", "opencode"} {
+				for _, q := range mains(replayed(t, conv, named(t, name), replay.Options{})) {
+					if want := q.Recorded.Input + q.Recorded.CacheWrite + q.Recorded.CacheRead; q.Tokens != want || q.Raw != want {
+						t.Errorf("%s, request %d: %d of raw %d, recorded %d", name, q.N, q.Tokens, q.Raw, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestUnrecordedMicrocompaction is decision 3: what the client's rule clears
+// leaves the record alone, not the views of policies; with clients that made
+// none it is a fall as any other.
+func TestUnrecordedMicrocompaction(t *testing.T) {
+	for _, version := range []string{"2.1.20", "2.1.25"} {
+		s := newScript()
+		s.version = version
+		s.user(40)
+		for i, n := range []int{20000, 55000, 90000, 125000, 139000} {
+			id := fmt.Sprintf("t%d", i+1)
+			s.answer(context(n), read(id))
+			s.result(id, []int{100000, 100000, 100000, 40000, 4000}[i])
+		}
+		s.answer(context(71000), text(40)) // 68,000 less
+		s.user(40)
+		s.answer(context(71100), text(40))
+		conv := s.load(t)
+		inferred := version == "2.1.20"
+		recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
+		saved, cleared := 0, 0
+		for _, ev := range recorded.Events {
+			saved += ev.Saved
+			cleared += ev.Results
+			if *ev.Request != 6 || ev.Recorded != nil {
+				t.Errorf("%s: event %+v", version, ev)
+			}
+		}
+		// Two of three 25,000 leave 36,000 of 86,000: the target is 40,000.
+		if want := map[bool]int{true: 2, false: 0}[inferred]; cleared != want || (saved > 0) != inferred {
+			t.Errorf("%s: %d results cleared, %d tokens, want %d results", version, cleared, saved, want)
+		}
+		none := mains(replayed(t, conv, named(t, "none"), replay.Options{}))
+		for i, q := range mains(recorded) {
+			want := q.Tokens
+			if q.N >= 6 {
+				want += saved
+			}
+			if none[i].Tokens != want {
+				t.Errorf("%s, request %d: %d tokens under none, want %d", version, q.N, none[i].Tokens, want)
+			}
+			if got := q.Recorded.Input + q.Recorded.CacheRead; q.Tokens != got {
+				t.Errorf("%s, request %d: %d tokens, recorded %d", version, q.N, q.Tokens, got)
+			}
+		}
+	}
+}
