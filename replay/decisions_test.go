@@ -228,6 +228,17 @@ func TestUsedAfterEdit(t *testing.T) {
 	if got, want := mains(tl)[1].Used, 20050+10; got != want {
 		t.Errorf("edited as it joined: used %d, want %d", got, want)
 	}
+
+	// And what is taken out does not count at all.
+	tl = replayed(t, conv, acting(policy.Ingest, func(c *policy.Context) []policy.Edit {
+		if len(c.View.Results()) > 1 {
+			return nil
+		}
+		return []policy.Edit{{Kind: policy.KindRemove, Items: c.Joined, Reason: "told to"}}
+	}), replay.Options{})
+	if got, want := mains(tl)[1].Used, 20050; got != want {
+		t.Errorf("taken out as it joined: used %d, want %d", got, want)
+	}
 }
 
 // TestUsedAfterCompaction is decision 2: right after a compaction there is no
@@ -237,10 +248,10 @@ func TestUsedAfterEdit(t *testing.T) {
 func TestUsedAfterCompaction(t *testing.T) {
 	conv := loop(20000, 21200, 22400, 23600).load(t)
 	for summary, want := range map[int]int{3: 4, 4: 6, 5: 7, 3000: 4000, 3001: 4002, 3002: 4003} {
-		read := map[int]int{}
+		saw := map[int]int{}
 		tl := replayed(t, conv, acting(policy.Respond|policy.Prepare, func(c *policy.Context) []policy.Edit {
 			if c.Moment == policy.Prepare {
-				read[c.Request] = c.Used
+				saw[c.Request] = c.Used
 				return nil
 			}
 			if c.Request != 3 {
@@ -252,15 +263,15 @@ func TestUsedAfterCompaction(t *testing.T) {
 			}}
 		}), replay.Options{})
 		rows := mains(tl)
-		if read[3] != want {
-			t.Errorf("a summary of %d tokens: used %d, want %d", summary, read[3], want)
+		if saw[3] != want {
+			t.Errorf("a summary of %d tokens: used %d, want %d", summary, saw[3], want)
 		}
 		if got, want := rows[2].Used, 21250+1000; got != want {
 			t.Errorf("a summary of %d tokens: the row says %d used, want %d", summary, got, want)
 		}
 		// The next request has a response to count from again.
-		if want := 22450 + 1000 + rows[2].Tokens - 22400; read[4] != want || rows[3].Used != want {
-			t.Errorf("a summary of %d tokens: used %d and %d at the next request, want %d", summary, read[4], rows[3].Used, want)
+		if want := 22450 + 1000 + rows[2].Tokens - 22400; saw[4] != want || rows[3].Used != want {
+			t.Errorf("a summary of %d tokens: used %d and %d at the next request, want %d", summary, saw[4], rows[3].Used, want)
 		}
 	}
 }
