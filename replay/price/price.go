@@ -51,16 +51,37 @@ func Read(data []byte) (*Table, error) {
 	return &t, nil
 }
 
-// Find looks a model up by its longest known prefix, provider prefixes and
-// marks removed; ok is false for an unknown model.
+// Find looks a model up by its id, provider prefixes and marks removed; a date,
+// a version or "latest" may follow. ok is false for an unknown model: a newer
+// minor version is not taken for an older one.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
 	for _, m := range t.Models {
-		if id == m.ID || strings.HasPrefix(id, m.ID) && strings.ContainsAny(id[len(m.ID):len(m.ID)+1], "-@:") {
+		if rest, found := strings.CutPrefix(id, m.ID); found && onlyMarks(rest) {
 			return m, true
 		}
 	}
 	return Model{}, false
+}
+
+// onlyMarks reports whether what follows a model's id is a date (six digits or
+// more), a version ("-v1:0", "@…") or "latest".
+func onlyMarks(rest string) bool {
+	if rest == "" || rest[0] == '@' || rest[0] == ':' {
+		return true
+	}
+	for _, part := range strings.Split(rest, "-")[1:] {
+		part, _, _ = strings.Cut(part, "@")
+		part, _, _ = strings.Cut(part, ":")
+		digits := strings.Trim(part, "0123456789") == ""
+		switch {
+		case part == "latest", digits && len(part) >= 6:
+		case strings.HasPrefix(part, "v") && len(part) > 1 && strings.Trim(part[1:], "0123456789") == "":
+		default:
+			return false
+		}
+	}
+	return rest[0] == '-'
 }
 
 // Normalize removes provider prefixes and "[1m]" from a model id.
@@ -75,5 +96,5 @@ func Normalize(id string) string {
 	if i := strings.IndexByte(id, '['); i >= 0 {
 		id = id[:i]
 	}
-	return id
+	return strings.ReplaceAll(id, ".", "-")
 }

@@ -117,3 +117,25 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestFindNoOlder: a model the table does not have is unknown, and not an
+// older one with the same beginning.
+func TestFindNoOlder(t *testing.T) {
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"claude-opus-4-9", "claude-opus-4-10-20270101", "claude-sonnet-4-7", "claude-opus-5-9", "claude-opus-4-turbo", "claude-opus-45", "claude-"} {
+		if m, ok := table.Find(id); ok {
+			t.Errorf("%s was taken for %s", id, m.ID)
+		}
+	}
+	for id, want := range map[string]string{
+		"claude-opus-4-1-20250805-v1:0": "claude-opus-4-1", "anthropic/claude-sonnet-4.5": "claude-sonnet-4-5", "claude-3-5-haiku-latest": "claude-3-5-haiku",
+		"claude-opus-4@20250514": "claude-opus-4",
+	} {
+		if m, ok := table.Find(id); !ok || m.ID != want {
+			t.Errorf("%s was taken for %q, want %s", id, m.ID, want)
+		}
+	}
+}
