@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
@@ -81,13 +83,12 @@ func runReplay(sys *system, o *ReplayOptions) error {
 	if err := oneOf("--tokens", o.Counter, []string{tokens.NameUsage, tokens.NameHeuristic}); err != nil {
 		return err
 	}
-	pol, err := readPolicy(sys, o.PolicyOptions)
+	choose, warnings, err := choosePolicy(sys, o)
 	if err != nil {
 		return err
 	}
-	pol.checkCompactAt(o.CompactAt)
 	msgs := &messages{w: sys.err, quiet: o.Quiet}
-	for _, w := range pol.warnings {
+	for _, w := range warnings {
 		msgs.warn(w)
 	}
 	in, err := resolve(sys, o.Inputs, msgs.warn)
@@ -98,12 +99,40 @@ func runReplay(sys *system, o *ReplayOptions) error {
 	if err != nil {
 		return err
 	}
-	err = replayAll(sys, o, pol.Policy, in, out, msgs)
+	err = replayAll(sys, o, choose, in, out, msgs)
 	return out.close(err)
 }
 
+// policyChoice gives the policy for a session by the version of the client
+// that recorded it.
+type policyChoice func(version string) (*policy.Policy, error)
+
+// choosePolicy reads the policy once; or, where its name leaves the version to
+// the session (claude-code@recorded-version), for each session anew.
+func choosePolicy(sys *system, o *ReplayOptions) (policyChoice, []session.Warning, error) {
+	if preset.ForVersion(o.Policy, "") != o.Policy {
+		return func(version string) (*policy.Policy, error) {
+			by := o.PolicyOptions
+			if by.Policy = preset.ForVersion(o.Policy, version); version == "" {
+				by.Policy = strings.TrimSuffix(by.Policy, "@") // the newest: the session does not say
+			}
+			p, err := readPolicy(sys, by)
+			if err != nil {
+				return nil, err
+			}
+			return p.Policy, nil
+		}, nil, nil
+	}
+	pol, err := readPolicy(sys, o.PolicyOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	pol.checkCompactAt(o.CompactAt)
+	return func(string) (*policy.Policy, error) { return pol.Policy, nil }, pol.warnings, nil
+}
+
 // replayAll prints the replays of all inputs in their order.
-func replayAll(sys *system, o *ReplayOptions, pol *policy.Policy, in inputs, out *output, msgs *messages) error {
+func replayAll(sys *system, o *ReplayOptions, choose policyChoice, in inputs, out *output, msgs *messages) error {
 	r, err := report.NewReplays(out, report.Options{
 		Format: report.Format(o.Format), Several: in.several || o.Agent == "all",
 		All: o.All, Color: o.useColor(sys), ASCII: o.ASCII,
@@ -116,7 +145,7 @@ func replayAll(sys *system, o *ReplayOptions, pol *policy.Policy, in inputs, out
 	violations, failed := 0, 0
 	perFile := max(1, o.Jobs/len(in.list))
 	work := func(i int) ([]*replay.Timeline, error) {
-		return replayInput(sys, o, pol, in.list[i], perFile, msgs)
+		return replayInput(sys, o, choose, in.list[i], perFile, msgs)
 	}
 	err = inOrder(len(in.list), o.Jobs, work, func(_ int, tls []*replay.Timeline, err error) error {
 		progress.step()
@@ -157,7 +186,7 @@ func replayAll(sys *system, o *ReplayOptions, pol *policy.Policy, in inputs, out
 }
 
 // replayInput reads one input and replays what --agent asks for of it.
-func replayInput(sys *system, o *ReplayOptions, pol *policy.Policy, in input, jobs int, msgs *messages) ([]*replay.Timeline, error) {
+func replayInput(sys *system, o *ReplayOptions, choose policyChoice, in input, jobs int, msgs *messages) ([]*replay.Timeline, error) {
 	convs, err := in.load(sys.in, o.InputOptions, jobs, msgs.warn)
 	if err != nil {
 		return nil, err
@@ -165,6 +194,10 @@ func replayInput(sys *system, o *ReplayOptions, pol *policy.Policy, in input, jo
 	defer convs.close()
 	var tls []*replay.Timeline
 	for _, c := range convs.list {
+		pol, err := choose(c.conv.Version)
+		if err != nil {
+			return nil, pathError(in.path, err)
+		}
 		tl, err := replayOne(o, pol, c.conv)
 		if err != nil {
 			return nil, pathError(in.path, err)
