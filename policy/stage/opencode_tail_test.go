@@ -339,13 +339,17 @@ func TestOpencodeTailView(t *testing.T) {
 	pair := []string{"compaction", "summary"}
 	for _, tt := range []struct {
 		name   string
+		turns  int
 		budget int
 		want   []string // after the second
 	}{
-		{"met by the whole history: no tail", exact, pair},
-		{"one less: the end of the oldest turn", exact - 1, append(slices.Clone(pair), "m4", "continue", "m5", "m6")},
-		{"the prompt to go on is a turn", exact - sizeOf(t, v, first), append(slices.Clone(pair), "continue", "m5", "m6")},
-		{"and falls out as one", sizeOf(t, v, rest), append(slices.Clone(pair), "m5", "m6")},
+		{"met by the whole history: no tail", -1, exact, pair},
+		{"one less: the end of the oldest turn", -1, exact - 1, append(slices.Clone(pair), "m4", "continue", "m5", "m6")},
+		{"the prompt to go on is a turn", -1, exact - sizeOf(t, v, first), append(slices.Clone(pair), "continue", "m5", "m6")},
+		{"and falls out as one", -1, sizeOf(t, v, rest), append(slices.Clone(pair), "m5", "m6")},
+		{"one turn", 1, 1000, append(slices.Clone(pair), "m5", "m6")},
+		{"two, the prompt to go on among them", 2, 1000, append(slices.Clone(pair), "continue", "m5", "m6")},
+		{"three are the whole history", 3, 1000, pair},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := build()
@@ -371,7 +375,7 @@ func TestOpencodeTailView(t *testing.T) {
 			r.view.Join(5)
 			r.view.Join(6)
 			before := r.view.Tokens()
-			r.stages = []named{start(t, defineOpencodeCompaction(), keeping("1.18", -1, tt.budget))}
+			r.stages = []named{start(t, defineOpencodeCompaction(), keeping("1.18", tt.turns, tt.budget))}
 			r.fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
 			if diff := cmp.Diff(tt.want, order(r)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
