@@ -120,20 +120,27 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 func stripped(c *policy.Context) int {
 	n := 0
 	for id := range c.View.Items {
-		if sy := c.View.Synthetic(id); sy != nil {
-			if sy.Attached {
-				n += c.View.Weight(id)
-			}
-			continue
+		n += leftOut(c.View, id)
+	}
+	return n
+}
+
+// leftOut is how much of one item a compaction's request leaves out.
+func leftOut(v *policy.View, id policy.ItemID) int {
+	if sy := v.Synthetic(id); sy != nil {
+		if sy.Attached {
+			return v.Weight(id)
 		}
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
-			switch c.View.Kind(t) {
-			case jsonl.KindImage, jsonl.KindDocument:
-				n += c.View.BlockTokens(t)
-			case jsonl.KindToolResult:
-				n += min(imagesIn(c.View, t)*imageTokens, c.View.BlockTokens(t))
-			}
+		return 0
+	}
+	n := 0
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		switch v.Kind(t) {
+		case jsonl.KindImage, jsonl.KindDocument:
+			n += v.BlockTokens(t)
+		case jsonl.KindToolResult:
+			n += min(imagesIn(v, t)*imageTokens, v.BlockTokens(t))
 		}
 	}
 	return n
@@ -178,7 +185,7 @@ func isCompactor(agent string) bool {
 // truncatedForRetry goes before an assistant message that would come first.
 const truncatedForRetry = "[earlier conversation truncated for compaction retry]"
 
-// roundWeights is the weight of each round of a view, oldest first: an
+// roundWeights is what a compaction's request holds of each round, oldest first: an
 // assistant message and what answers it; what stands before the first one
 // belongs to it.
 func roundWeights(v *policy.View) []int {
@@ -191,7 +198,7 @@ func roundWeights(v *policy.View) []int {
 			}
 			seen = true
 		}
-		rounds[len(rounds)-1] += v.Weight(id)
+		rounds[len(rounds)-1] += v.Weight(id) - leftOut(v, id)
 	}
 	return rounds
 }

@@ -200,3 +200,24 @@ func TestAutocompactRequest(t *testing.T) {
 		})
 	}
 }
+
+// What the request leaves out anyway does not count when rounds are dropped.
+func TestAutocompactDropsWhatIsSent(t *testing.T) {
+	c := newConvo()
+	c.user(session.ClassPrompt, say(strings.Repeat("x", 400)), block(jsonl.KindImage, "image", strings.Repeat("i", 40000)))
+	c.assistant(say(strings.Repeat("y", 400)))
+	c.prompt(strings.Repeat("z", 400))
+	c.assistant(say(strings.Repeat("w", 400)))
+	r := newRun(t, c, start(t, defineAutocompact(), auto(func(p *Autocompact) { p.PromptTokens = 1000 })))
+	for m := range 4 {
+		r.view.Join(m)
+	}
+	r.limits.Effective = 1395 // 400 and the prompt are sent: 5 too many
+	r.used = func(int) (int, int) { return 155000, 0 }
+	r.fire(policy.Prepare, 2, policy.Context{})
+	edits := r.view.Edits()
+	// The first round, 300 without its image, goes; the marker's 13 come.
+	if call := edits[len(edits)-1].Call; call.Retries != 1 || call.Input != 1400-300+13 {
+		t.Errorf("the call: %+v, want input %d after one retry", call, 1400-300+13)
+	}
+}
