@@ -68,7 +68,8 @@ func NewView(conv *session.Conversation, report, client Weigher) *View {
 	if client == report {
 		client = nil
 	}
-	v := &View{conv: conv, weigh: [2]Weigher{report, client}, pos: make([]int32, len(conv.Messages)), state: map[ItemID]*state{}}
+	n := len(conv.Messages)
+	v := &View{items: make([]item, 0, n), arrived: make([]ItemID, 0, n), conv: conv, weigh: [2]Weigher{report, client}, pos: make([]int32, len(conv.Messages)), state: map[ItemID]*state{}}
 	for i := range v.pos {
 		v.pos[i] = -1
 	}

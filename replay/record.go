@@ -50,6 +50,8 @@ func NewRecord(conv *session.Conversation) (*Record, error) {
 		Conv: conv, Cal: tokens.Calibrate(conv, tokens.DensityFor(m.Tokenizer)), models: models,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 	}
+	n := len(conv.Requests)
+	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{r: r, view: policy.NewView(conv, r.Cal, nil), pending: -1}
 	t.drops = r.Cal.Drops
 	walk(conv, t)

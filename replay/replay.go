@@ -68,6 +68,7 @@ type engine struct {
 	pending    []int // events since the last main request
 	warnings   []session.Warning
 	limits     map[limitsKey]policy.Thresholds
+	outputs    map[string]int  // largest output by model, tokens
 	above      int             // requests above the assumed window
 	violations map[string]bool // what breaks a rule of the API, by message and rule
 }
@@ -98,7 +99,7 @@ func (r *Record) run(pol *policy.Policy, opt Options) (*engine, error) {
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
-		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{},
+		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{}, outputs: map[string]int{},
 	}
 	var client policy.Weigher = r.Cal
 	switch opt.Counter {
@@ -136,6 +137,8 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		}
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
 	}
+	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
+	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = policy.NewView(r.Conv, e.report, client)
 	return e, nil
 }

@@ -247,8 +247,13 @@ func (e *engine) maxOutput(model string) int {
 	if e.opt.Model != "" {
 		model = e.opt.Model
 	}
-	m, _ := e.r.models.Find(model)
-	return m.MaxOutput
+	n, ok := e.outputs[model]
+	if !ok {
+		m, _ := e.r.models.Find(model)
+		n = m.MaxOutput
+		e.outputs[model] = n
+	}
+	return n
 }
 
 // DefaultWindow is the context window assumed where nothing says otherwise.

@@ -21,7 +21,7 @@ type track interface {
 // made before each response, a turn ends before each typed prompt that was not
 // queued, and at the end.
 func walk(conv *session.Conversation, t track) {
-	w := walker{conv: conv, t: t, responding: -1}
+	w := walker{conv: conv, t: t, responding: -1, open: map[string]bool{}}
 	for m := range conv.Messages {
 		w.recorded(m)
 		w.message(m)
@@ -73,7 +73,7 @@ func (w *walker) message(m int) {
 		w.next++
 		w.t.join(m)
 		w.responding, w.active = k, true
-		w.open = map[string]bool{}
+		clear(w.open)
 		for b := range msg.Blocks {
 			if msg.Blocks[b].Kind == jsonl.KindToolUse {
 				w.open[msg.Blocks[b].ID] = true
