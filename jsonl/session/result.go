@@ -19,6 +19,7 @@ func (c *chain) toolResults(group int32, at int) {
 		r := c.answer(msg.Blocks[b].ID, group)
 		if r < 0 {
 			lost = append(lost, Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: msg.Blocks[b].ID, IsString: true}, Line: msg.Blocks[b].Line})
+			c.replied[msg.Blocks[b].ID] = true // it stands in for good: a result that comes later is not taken
 			continue
 		}
 		if !slices.Contains(answers, r) {
