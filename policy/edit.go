@@ -82,7 +82,8 @@ type Call struct {
 // Which fields count depends on Kind:
 //
 //	clear, persist, truncate, tag    Target, New
-//	cache_edit, server_clear/_keep   Target, New (nil: nothing stands in)
+//	cache_edit                       Target, New (nil: nothing stands in), Carrier
+//	server_clear, server_keep        Target, New (nil: nothing stands in)
 //	remove                           Items
 //	collapse                         Items, Insert[0] at the first item's place
 //	attach                           Insert, after everything
@@ -97,6 +98,7 @@ type Edit struct {
 	Target  Target
 	New     *Content
 	Items   []ItemID
+	Carrier ItemID // the user message in which the payload first carries a cache_edit, and does from then on
 	Keep    []ItemID
 	Insert  []Synthetic
 	Tail    []Synthetic

@@ -146,6 +146,65 @@ type Microcompaction struct {
 	Request     int // N of the first main request after it
 }
 
+// Snip is a removal of whole turns the client recorded.
+type Snip struct {
+	UUID    string
+	File    int32
+	Line    int
+	Removed []string // uuids of the messages that left the view
+	Reason  string
+	Time    time.Time
+	Version string
+	Before  int // Messages[:Before] lie before it
+	Request int // N of the first main request after it
+}
+
+// Collapse is a span of messages the client recorded as replaced by one
+// placeholder.
+type Collapse struct {
+	ID          string
+	File        int32
+	Line        int
+	First, Last string // uuids of the span's first and last message
+	SummaryUUID string
+	Content     string // the placeholder as sent: <collapsed id="…">…</collapsed>
+	Summary     string
+	Time        time.Time
+	Before      int // Messages[:Before] lie before it
+	Request     int // N of the first main request after it
+}
+
+// Staged is a span the client recorded as a candidate for a collapse.
+type Staged struct {
+	Start, End string // uuids
+	Summary    string
+	Risk       float64
+	StagedAt   time.Time
+}
+
+// CollapseSnapshot is the state of the collapse machinery the client recorded
+// last; each replaces the one before.
+type CollapseSnapshot struct {
+	File            int32
+	Line            int
+	Staged          []Staged
+	Armed           bool
+	LastSpawnTokens int
+	Before          int
+	Request         int
+}
+
+// Replacement is a decision on one tool_result the client recorded: its
+// content was replaced by Text.
+type Replacement struct {
+	File    int32
+	Line    int
+	ToolID  string
+	Text    string
+	Before  int
+	Request int
+}
+
 // Reason says why a line or object was set aside.
 type Reason string
 
@@ -178,6 +237,10 @@ type Conversation struct {
 	Requests   []Request
 	Boundaries []Boundary
 	Micro      []Microcompaction
+	Snips      []Snip
+	Collapses  []Collapse
+	Snapshots  []CollapseSnapshot
+	Replaced   []Replacement
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount
