@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -144,7 +145,7 @@ func (v *View) remove(e *Edit) error {
 	for i, id := range e.Items {
 		if !v.Has(id) { // or named twice
 			for _, back := range e.Items[:i] {
-				v.items[v.posOf(back)].removed = false
+				v.items[v.posOf(back)].next = 0
 			}
 			return fmt.Errorf("no item %d in view", id)
 		}
@@ -152,7 +153,7 @@ func (v *View) remove(e *Edit) error {
 		if first < 0 || p < first {
 			first = p
 		}
-		v.items[p].removed = true
+		v.items[p].next = int32(p + 1)
 	}
 	for _, id := range e.Items {
 		w := v.weight(id)
@@ -195,12 +196,13 @@ func (v *View) add(s *Synthetic) int {
 	return v.Weight(id)
 }
 
-// rebuild makes the view anew: Insert, Keep, Tail. Items that are kept and
-// were not in view join now (a recorded summary, or a message a boundary
+// rebuild makes the view anew: Lead, Insert, Keep, Tail. Items that are kept
+// and were not in view join now (a recorded summary, or a message a boundary
 // brought back).
 func (v *View) rebuild(e *Edit) error {
-	kept := make(map[ItemID]bool, len(e.Keep))
-	for _, id := range e.Keep {
+	all := slices.Concat(e.Lead, e.Keep)
+	kept := make(map[ItemID]bool, len(all))
+	for _, id := range all {
 		if kept[id] || int(id) >= len(v.pos) || int(-id) > len(v.synth) {
 			return fmt.Errorf("keeping item %d: twice, or not known", id)
 		}
@@ -214,14 +216,26 @@ func (v *View) rebuild(e *Edit) error {
 		v.setPos(id, -1)
 	}
 	v.hidden = nil
-	v.items = make([]item, 0, len(e.Insert)+len(e.Keep)+len(e.Tail)+16)
+	v.items = make([]item, 0, len(e.Insert)+len(all)+len(e.Tail)+16)
 	v.results = nil
 	v.live, v.tokens, v.payload = 0, [2]int{}, [2]int{}
 	v.epoch++
+	v.keep(e.Lead)
 	for i := range e.Insert {
 		v.add(&e.Insert[i])
 	}
-	for _, id := range e.Keep {
+	v.keep(e.Keep)
+	for i := range e.Tail {
+		v.add(&e.Tail[i])
+	}
+	e.After = v.tokens[0]
+	return nil
+}
+
+// keep appends items to a view that is being made anew, with what edits have
+// changed of them.
+func (v *View) keep(ids []ItemID) {
+	for _, id := range ids {
 		v.setPos(id, len(v.items))
 		v.items = append(v.items, item{id: id})
 		if int(id) >= v.joined {
@@ -232,9 +246,4 @@ func (v *View) rebuild(e *Edit) error {
 		v.sum(&v.payload, v.payloadWeight(id), 1)
 		v.index(id)
 	}
-	for i := range e.Tail {
-		v.add(&e.Tail[i])
-	}
-	e.After = v.tokens[0]
-	return nil
 }

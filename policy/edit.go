@@ -74,6 +74,7 @@ type Call struct {
 	Output  int    // tokens billed as output; 0: the summary's
 	Prefix  string // "own": its own system prompt and tools; "session": the session's warm prefix
 	Retries int    // prompt-too-long retries before it went through
+	Then    *Call  // a further call that the same edit needed, such as one that verifies the summary
 }
 
 // Edit is what one stage did to one thing at one request, and why. Edits are
@@ -87,7 +88,7 @@ type Call struct {
 //	remove                           Items
 //	collapse                         Items, Insert[0] at the first item's place
 //	attach                           Insert, after everything
-//	summarize                        Insert, then Keep in its order, then Tail; all else leaves
+//	summarize                        Lead in its order, Insert, Keep in its order, Tail; all else leaves
 //	inferred                         Delta
 type Edit struct {
 	Request int // n of the request it belongs to (1-based); 0: after the last request
@@ -98,8 +99,9 @@ type Edit struct {
 	Target  Target
 	New     *Content
 	Items   []ItemID
-	Carrier ItemID // the user message in which the payload first carries a cache_edit, and does from then on
-	Keep    []ItemID
+	Carrier ItemID   // the user message in which the payload first carries a cache_edit, and does from then on
+	Lead    []ItemID // kept before what is inserted
+	Keep    []ItemID // kept behind it
 	Insert  []Synthetic
 	Tail    []Synthetic
 	Delta   int            // tokens, inferred edits only

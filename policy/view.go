@@ -30,10 +30,14 @@ type View struct {
 	epoch   int
 }
 
+// item is one place of a view. Where next is not 0 the item is out of view,
+// and so are all from here up to next.
 type item struct {
-	id      ItemID
-	removed bool
+	id   ItemID
+	next int32
 }
+
+func (it item) removed() bool { return it.next != 0 }
 
 // state is what edits did to one item's blocks.
 type state struct {
@@ -148,7 +152,7 @@ func (v *View) posOf(id ItemID) int {
 // Has reports whether the item is in view now.
 func (v *View) Has(id ItemID) bool {
 	p := v.posOf(id)
-	return p >= 0 && !v.items[p].removed && v.items[p].id == id
+	return p >= 0 && !v.items[p].removed() && v.items[p].id == id
 }
 
 // Conversation is the conversation seen.
@@ -156,17 +160,37 @@ func (v *View) Conversation() *session.Conversation { return v.conv }
 
 // Items calls yield with the id of each item in view, in order.
 func (v *View) Items(yield func(ItemID) bool) {
-	for _, it := range v.items {
-		if !it.removed && !yield(it.id) {
+	for i := 0; i < len(v.items); i++ {
+		if v.items[i].removed() {
+			i = v.skip(i)
+			if i == len(v.items) {
+				return
+			}
+		}
+		if !yield(v.items[i].id) {
 			return
 		}
 	}
 }
 
+// skip is the place of the first item in view behind place i, which is out of
+// view. The way there is made shorter for the next time, so that a window that
+// slides is not walked over from its beginning at each request.
+func (v *View) skip(i int) int {
+	to := i
+	for to < len(v.items) && v.items[to].removed() {
+		to = int(v.items[to].next)
+	}
+	for i < to {
+		i, v.items[i].next = int(v.items[i].next), int32(to)
+	}
+	return to
+}
+
 // Backward is Items from the newest to the oldest.
 func (v *View) Backward(yield func(ItemID) bool) {
 	for i := len(v.items) - 1; i >= 0; i-- {
-		if it := v.items[i]; !it.removed && !yield(it.id) {
+		if it := v.items[i]; !it.removed() && !yield(it.id) {
 			return
 		}
 	}

@@ -125,7 +125,7 @@ func (p *listView) apply(e Edit) {
 			p.items = append(p.items, p.add(s))
 		}
 	case KindSummarize:
-		p.items, p.drift = nil, 0
+		p.items, p.drift = slices.Clone(e.Lead), 0
 		for _, s := range e.Insert {
 			p.items = append(p.items, p.add(s))
 		}
@@ -285,8 +285,15 @@ func (c *choice) edit(p *listView) Edit {
 	case KindSummarize:
 		e.Insert, e.Tail = c.synthetic(), c.synthetic()
 		e.Keep = c.some([][]ItemID{from, p.ever}[c.n(2)], true)
+		if c.n(2) == 0 {
+			at := c.n(len(e.Keep) + 1)
+			e.Lead, e.Keep = e.Keep[:at:at], e.Keep[at:]
+		}
 		if c.n(9) == 0 && len(e.Keep) > 0 {
 			e.Keep = append(e.Keep, e.Keep[0])
+		}
+		if c.n(9) == 0 && len(e.Lead) > 0 {
+			e.Keep = append(e.Keep, e.Lead[0])
 		}
 	case KindInferred:
 		e.Delta = c.n(50) - 25
@@ -317,7 +324,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 			own := e
 			own.Insert, own.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
 			_, err := v.Apply(own)
-			done = append(done, fmt.Sprintf("%s %v %v keep %v +%d +%d: %v", e.Kind, e.Target, e.Items, e.Keep, len(e.Insert), len(e.Tail), err))
+			done = append(done, fmt.Sprintf("%s %v %v lead %v keep %v +%d +%d: %v", e.Kind, e.Target, e.Items, e.Lead, e.Keep, len(e.Insert), len(e.Tail), err))
 			if err == nil {
 				p.apply(e)
 			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || len(v.Edits()) != edits {

@@ -67,12 +67,61 @@ func TestRemoveTwiceInOneEdit(t *testing.T) {
 	}
 }
 
+// What leads stands before what is inserted, what is kept behind it.
+func TestRebuildOrder(t *testing.T) {
+	v := talk(5)
+	e := Edit{Kind: KindSummarize, Lead: []ItemID{3, 0}, Insert: stub(), Keep: []ItemID{4}, Tail: stub()}
+	if _, err := v.Apply(e); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]ItemID{3, 0, -1, 4, -2}, v.IDs()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A window that slides over a long conversation is not walked over from its
+// beginning each time: what left is passed over in one step.
+func TestItemsPassOverWhatLeft(t *testing.T) {
+	const n, window = 20000, 10
+	v := talk(n)
+	steps := 0
+	for m := 1; m < n-window; m++ {
+		if _, err := v.Apply(Edit{Kind: KindRemove, Items: []ItemID{ItemID(m)}}); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(v.items); i++ { // as Items does, up to the third in view
+			if v.items[i].removed() {
+				for at := i; v.items[at].removed(); at = int(v.items[at].next) {
+					steps++
+				}
+				i = v.skip(i)
+			}
+			if i > m+1 {
+				break
+			}
+		}
+	}
+	if steps > 4*n {
+		t.Errorf("%d steps over what left in %d walks: they grow with the conversation", steps, n)
+	}
+	want := []ItemID{0}
+	for m := n - window; m < n; m++ {
+		want = append(want, ItemID(m))
+	}
+	if diff := cmp.Diff(want, v.IDs()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // A rebuild that is refused leaves the view as it was.
 func TestRebuildRefused(t *testing.T) {
 	for _, keep := range [][]ItemID{{1, 1}, {7}, {-1}} {
 		v := talk(3)
 		if _, err := v.Apply(Edit{Kind: KindSummarize, Keep: keep}); err == nil {
 			t.Errorf("keeping %v: no error", keep)
+		}
+		if _, err := v.Apply(Edit{Kind: KindSummarize, Lead: keep[:1], Keep: keep}); err == nil {
+			t.Errorf("keeping %v on both sides: no error", keep)
 		}
 		if diff := cmp.Diff([]ItemID{0, 1, 2}, v.IDs()); diff != "" {
 			t.Errorf("keeping %v: -want +got\n%s", keep, diff)

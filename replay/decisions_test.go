@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -273,6 +275,35 @@ func TestUsedAfterCompaction(t *testing.T) {
 		if want := 22450 + 1000 + rows[2].Tokens - 22400; saw[4] != want || rows[3].Used != want {
 			t.Errorf("a summary of %d tokens: used %d and %d at the next request, want %d", summary, saw[4], rows[3].Used, want)
 		}
+	}
+}
+
+// TestFurtherCall: each call an edit needs is a row of its own, in order, and
+// one that says nothing of its output writes the summary again.
+func TestFurtherCall(t *testing.T) {
+	conv := loop(20000, 21200, 22400).load(t)
+	tl := replayed(t, conv, acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
+		if c.Request != 2 {
+			return nil
+		}
+		return []policy.Edit{{
+			Kind: policy.KindSummarize, Reason: "told to",
+			Call: &policy.Call{Kind: "compaction", Input: 700, Prefix: "own", Then: &policy.Call{Kind: "compaction", Input: 900, Output: 40, Prefix: "own",
+				Then: &policy.Call{Kind: "compaction", Input: 950, Prefix: "own"}}},
+			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 30}}}},
+		}}
+	}), replay.Options{})
+	var got [][3]int
+	for _, r := range tl.Requests {
+		if r.Kind == "compaction" {
+			got = append(got, [3]int{r.N, r.Tokens, r.Output})
+		}
+	}
+	if diff := cmp.Diff([][3]int{{2, 700, 30}, {2, 900, 40}, {2, 950, 30}}, got); diff != "" {
+		t.Errorf("calls: -want +got\n%s", diff)
+	}
+	if tl.Totals.Compactions != 1 || tl.Totals.Calls != 6 {
+		t.Errorf("%d compactions and %d calls, want 1 and 6", tl.Totals.Compactions, tl.Totals.Calls)
 	}
 }
 

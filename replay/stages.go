@@ -82,9 +82,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ed := group[g]
 			ed.Stage, ed.Group = stage, ev.N
 			ed.Request = n
-			if ed.Call != nil {
-				e.call(&ed, next)
-			}
+			e.calls(&ed, next)
 			ed, err := e.view.Apply(ed)
 			if err != nil {
 				e.fail(err)
@@ -131,9 +129,24 @@ func (e *engine) uuid(id policy.ItemID) string {
 	return "synthetic-" + strconv.Itoa(int(-id))
 }
 
-// call makes the request that a compaction's own model call is.
-func (e *engine) call(ed *policy.Edit, next int) {
-	c := ed.Call
+// calls makes the requests that an edit's own model calls are.
+func (e *engine) calls(ed *policy.Edit, next int) {
+	if ed.Call == nil {
+		return
+	}
+	for c := ed.Call; c != nil; c = c.Then {
+		e.call(c, ed.Insert, next)
+	}
+	if ed.Kind == policy.KindSummarize {
+		if !e.compacted {
+			e.before, _ = e.used(min(next, len(e.conv.Requests)))
+		}
+		e.compacted = true
+		e.last.Summary = true
+	}
+}
+
+func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	k := min(next, len(e.conv.Requests)-1)
 	if c.Input == 0 {
 		c.Input = e.view.Tokens() + c.Prompt
@@ -142,10 +155,10 @@ func (e *engine) call(ed *policy.Edit, next int) {
 		}
 	}
 	if c.Output == 0 {
-		for i := range ed.Insert {
-			if ed.Insert[i].Summary {
-				for b := range ed.Insert[i].Contents {
-					c.Output += e.report.Content(&ed.Insert[i].Contents[b])
+		for i := range inserted {
+			if inserted[i].Summary {
+				for b := range inserted[i].Contents {
+					c.Output += e.report.Content(&inserted[i].Contents[b])
 				}
 			}
 		}
@@ -159,13 +172,6 @@ func (e *engine) call(ed *policy.Edit, next int) {
 		}
 	}
 	e.requests = append(e.requests, row)
-	if ed.Kind == policy.KindSummarize {
-		if !e.compacted {
-			e.before, _ = e.used(min(next, len(e.conv.Requests)))
-		}
-		e.compacted = true
-		e.last.Summary = true
-	}
 }
 
 // Summary answers what recorded summary a compaction at request n may reuse.
