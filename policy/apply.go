@@ -28,6 +28,8 @@ func (v *View) Apply(e Edit) (Edit, error) {
 		}
 	case KindSummarize:
 		err = v.rebuild(&e)
+	case KindCall:
+		err = v.known(e.Items)
 	case KindInferred:
 		e.Before = v.tokens[0]
 		v.sum(&v.tokens, [2]int{e.Delta, e.Delta}, 1)
@@ -42,10 +44,20 @@ func (v *View) Apply(e Edit) (Edit, error) {
 	return e, nil
 }
 
+// known reports an item that never was in view.
+func (v *View) known(ids []ItemID) error {
+	for _, id := range ids {
+		if int(id) >= len(v.pos) || int(-id) > len(v.synth) {
+			return fmt.Errorf("no item %d", id)
+		}
+	}
+	return nil
+}
+
 func (v *View) ensure(id ItemID) *state {
 	s := v.state[id]
 	if s == nil {
-		s = &state{blocks: map[int]*Content{}, payload: map[int]*Content{}}
+		s = &state{blocks: map[int]*Content{}, payload: map[int][]layer{}}
 		v.state[id] = s
 	}
 	return s
@@ -111,26 +123,6 @@ func (v *View) tag(e *Edit) error {
 	v.sum(&v.tokens, after, 1)
 	v.sum(&v.tokens, before, -1)
 	e.Before, e.After = before[0], after[0]
-	return nil
-}
-
-func (v *View) applyPayload(e *Edit) error {
-	t := e.Target
-	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
-		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
-	}
-	was := v.payloadWeight(t.Item)
-	s := v.ensure(t.Item)
-	if e.Kind == KindServerKeep {
-		delete(s.payload, t.Block)
-	} else {
-		s.payload[t.Block] = e.New
-	}
-	now := v.payloadWeight(t.Item)
-	v.sum(&v.payload, now, 1)
-	v.sum(&v.payload, was, -1)
-	e.Before = v.BlockTokens(t)
-	e.After = e.Before + now[0] - was[0]
 	return nil
 }
 
@@ -201,10 +193,13 @@ func (v *View) add(s *Synthetic) int {
 // brought back).
 func (v *View) rebuild(e *Edit) error {
 	all := slices.Concat(e.Lead, e.Keep)
+	if err := v.known(all); err != nil {
+		return err
+	}
 	kept := make(map[ItemID]bool, len(all))
 	for _, id := range all {
-		if kept[id] || int(id) >= len(v.pos) || int(-id) > len(v.synth) {
-			return fmt.Errorf("keeping item %d: twice, or not known", id)
+		if kept[id] {
+			return fmt.Errorf("keeping item %d twice", id)
 		}
 		kept[id] = true
 	}

@@ -27,15 +27,20 @@ const (
 	KindAttach      Kind = "attach"       // messages are added
 	KindCacheEdit   Kind = "cache_edit"   // payload only: the server drops a block from its cached view
 	KindServerClear Kind = "server_clear" // payload only: server-side context editing
-	KindServerKeep  Kind = "server_keep"  // payload only: a block the server cleared at the last request, and does not now
+	KindServerKeep  Kind = "server_keep"  // payload only: a block the stage cleared or deleted on the server at the last request, and does not now
 	KindTag         Kind = "tag"          // text is appended to the copy sent, raw stays
+	KindCall        Kind = "call"         // a model call of the policy's own, such as the summary of a staged span; the view stays
 	KindInferred    Kind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
 )
 
-// PayloadOnly reports whether edits of this kind leave the model view alone.
+// PayloadOnly reports whether edits of this kind change what is sent and not
+// the model view.
 func (k Kind) PayloadOnly() bool {
 	return k == KindCacheEdit || k == KindServerClear || k == KindServerKeep
 }
+
+// KeepsView reports whether edits of this kind leave the model view alone.
+func (k Kind) KeepsView() bool { return k.PayloadOnly() || k == KindCall }
 
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
@@ -84,11 +89,13 @@ type Call struct {
 //
 //	clear, persist, truncate, tag    Target, New
 //	cache_edit                       Target, New (nil: nothing stands in), Carrier
-//	server_clear, server_keep        Target, New (nil: nothing stands in)
+//	server_clear                     Target, New (nil: nothing stands in)
+//	server_keep                      Target: lifts what the same stage's payload-only edit left there
 //	remove                           Items
 //	collapse                         Items, Insert[0] at the first item's place
 //	attach                           Insert, after everything
 //	summarize                        Lead in its order, Insert, Keep in its order, Tail; all else leaves
+//	call                             Call, Items (what it is about)
 //	inferred                         Delta
 type Edit struct {
 	Request int // n of the request it belongs to (1-based); 0: after the last request
@@ -105,7 +112,7 @@ type Edit struct {
 	Insert  []Synthetic
 	Tail    []Synthetic
 	Delta   int            // tokens, inferred edits only
-	Call    *Call          // summarize and collapse: the model call behind it
+	Call    *Call          // summarize, collapse and call: the model call behind it
 	Group   int            // edits of one firing share a group; set by the engine
 	Detail  map[string]int // figures the client records of the event: "pre_tokens", "tokens_saved"
 

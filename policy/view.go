@@ -24,9 +24,10 @@ type View struct {
 	edits   []Edit
 	joined  int // conv.Messages[:joined] have been offered
 	tokens  [2]int
-	payload [2]int   // what payload-only edits take off, in tokens (negative or zero)
-	live    int      // items not removed
-	hidden  []ItemID // whose place a collapse gave to its placeholder
+	payload [2]int      // what payload-only edits take off, in tokens (negative or zero)
+	cached  []CacheEdit // every cache edit ever made, lifted ones too
+	live    int         // items not removed
+	hidden  []ItemID    // whose place a collapse gave to its placeholder
 	epoch   int
 }
 
@@ -42,7 +43,7 @@ func (it item) removed() bool { return it.next != 0 }
 // state is what edits did to one item's blocks.
 type state struct {
 	blocks  map[int]*Content // model view replacements
-	payload map[int]*Content // payload replacements; nil content: nothing stands in
+	payload map[int][]layer  // what payload-only edits left of a block, one layer a stage
 	tag     *Content
 }
 
@@ -242,9 +243,6 @@ func (v *View) ClientTokens() int {
 	return v.tokens[1]
 }
 
-// PayloadTokens is Tokens less what payload-only edits take off.
-func (v *View) PayloadTokens() int { return v.tokens[0] + v.payload[0] }
-
 // Message is the recorded message behind an item, or nil for a synthetic one.
 func (v *View) Message(id ItemID) *session.Message {
 	if id < 0 {
@@ -302,16 +300,6 @@ func (v *View) Replacement(t Target) *Content {
 		return &s.Contents[t.Block]
 	}
 	return v.replaced(t.Item, t.Block)
-}
-
-// PayloadReplacement reports whether a payload-only edit stands on the block,
-// and what it left there (nil: nothing).
-func (v *View) PayloadReplacement(t Target) (*Content, bool) {
-	if s := v.state[t.Item]; s != nil {
-		c, ok := s.payload[t.Block]
-		return c, ok
-	}
-	return nil, false
 }
 
 // Tag is the text an edit appended to a message, or nil.
@@ -382,21 +370,6 @@ func (v *View) weight(id ItemID) (w [2]int) {
 	}
 	if t := v.Tag(id); t != nil {
 		v.sum(&w, v.content(t), 1)
-	}
-	return w
-}
-
-// payloadWeight is what an item's payload-only edits take off (zero or less).
-func (v *View) payloadWeight(id ItemID) (w [2]int) {
-	s := v.state[id]
-	if s == nil || len(s.payload) == 0 {
-		return w
-	}
-	for b, c := range s.payload { // a sum: order does not matter
-		if c != nil {
-			v.sum(&w, v.content(c), 1)
-		}
-		v.sum(&w, v.blockTokens(Target{id, b}), -1)
 	}
 	return w
 }

@@ -43,7 +43,8 @@ type listView struct {
 	items   []ItemID
 	made    [][]Content
 	blocks  map[Target]*Content
-	payload map[Target]*Content // nil: nothing stands in
+	payload map[Target][]Edit // payload-only edits that stand, one a stage
+	cached  []Edit            // those that are cache edits, in order
 	tags    map[ItemID]*Content
 	drift   int // inferred edits since the last rebuild
 	ever    []ItemID
@@ -82,10 +83,10 @@ func (p *listView) tokens() (model, payload int) {
 				n = w.Block(int(id), b)
 			}
 			model += n
-			if c, ok := p.payload[t]; !ok {
+			if e := p.effective(t); e == nil {
 				payload += n
-			} else if c != nil {
-				payload += w.Content(c)
+			} else if e.New != nil {
+				payload += w.Content(e.New)
 			}
 		}
 		if c := p.tags[id]; c != nil {
@@ -94,6 +95,20 @@ func (p *listView) tokens() (model, payload int) {
 		}
 	}
 	return model + p.drift, payload + p.drift
+}
+
+// effective is the edit that shows in the payload.
+func (p *listView) effective(t Target) *Edit {
+	standing := p.payload[t]
+	for i := range standing {
+		if standing[i].Kind == KindCacheEdit {
+			return &standing[i]
+		}
+	}
+	if n := len(standing); n > 0 {
+		return &standing[n-1]
+	}
+	return nil
 }
 
 func (p *listView) add(s Synthetic) ItemID {
@@ -110,10 +125,16 @@ func (p *listView) apply(e Edit) {
 		p.blocks[e.Target] = e.New
 	case KindTag:
 		p.tags[e.Target.Item] = e.New
-	case KindCacheEdit, KindServerClear:
-		p.payload[e.Target] = e.New
-	case KindServerKeep:
-		delete(p.payload, e.Target)
+	case KindCacheEdit, KindServerClear, KindServerKeep:
+		same := func(o Edit) bool { return o.Target == e.Target && o.Stage == e.Stage }
+		p.payload[e.Target] = slices.DeleteFunc(p.payload[e.Target], same)
+		p.cached = slices.DeleteFunc(p.cached, same)
+		if e.Kind != KindServerKeep {
+			p.payload[e.Target] = append(p.payload[e.Target], e)
+		}
+		if e.Kind == KindCacheEdit {
+			p.cached = append(p.cached, e)
+		}
 	case KindRemove:
 		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
 	case KindCollapse:
@@ -143,6 +164,7 @@ type shows struct {
 	Items           []ItemID
 	Tokens, Payload int
 	Results         []string
+	Cached          []CacheEdit
 	In              []ItemID // of all that ever were
 }
 
@@ -161,6 +183,11 @@ func (p *listView) shows() shows {
 			s.Results = append(s.Results, fmt.Sprint(id, b, st))
 		}
 	}
+	for _, e := range p.cached {
+		if slices.Contains(p.items, e.Target.Item) {
+			s.Cached = append(s.Cached, CacheEdit{e.Target, e.Carrier})
+		}
+	}
 	for _, id := range p.ever {
 		if slices.Contains(p.items, id) {
 			s.In = append(s.In, id)
@@ -170,7 +197,7 @@ func (p *listView) shows() shows {
 }
 
 func viewShows(v *View, ever []ItemID) shows {
-	s := shows{Tokens: v.Tokens(), Payload: v.PayloadTokens()}
+	s := shows{Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
 	for id := range v.Items {
 		s.Items = append(s.Items, id)
 	}
@@ -262,8 +289,8 @@ func (c *choice) some(ids []ItemID, shuffled bool) []ItemID {
 func (c *choice) edit(p *listView) Edit {
 	e := Edit{Kind: []Kind{
 		KindClear, KindPersist, KindTruncate, KindTag, KindCacheEdit, KindServerClear, KindServerKeep,
-		KindRemove, KindCollapse, KindAttach, KindSummarize, KindInferred,
-	}[c.n(12)]}
+		KindRemove, KindCollapse, KindAttach, KindSummarize, KindInferred, KindCall,
+	}[c.n(13)], Stage: []string{"a", "b"}[c.n(2)]}
 	anyone := append(slices.Clone(p.ever), ItemID(c.n(3)+len(p.conv.Messages)))
 	from := p.items
 	if c.n(8) == 0 || len(from) == 0 {
@@ -275,7 +302,9 @@ func (c *choice) edit(p *listView) Edit {
 		e.New = &text
 	}
 	switch e.Kind {
-	case KindRemove:
+	case KindCacheEdit:
+		e.Carrier = from[c.n(len(from))]
+	case KindRemove, KindCall:
 		e.Items = c.some(from, true)
 	case KindCollapse:
 		e.Items = c.some(from, false)
@@ -304,7 +333,7 @@ func (c *choice) edit(p *listView) Edit {
 func fuzzView(t *testing.T, seed uint64, data []byte) {
 	c := &choice{data, rand.New(rand.NewPCG(seed, 3))}
 	conv := c.conversation()
-	p := &listView{conv: conv, blocks: map[Target]*Content{}, payload: map[Target]*Content{}, tags: map[ItemID]*Content{}}
+	p := &listView{conv: conv, blocks: map[Target]*Content{}, payload: map[Target][]Edit{}, tags: map[ItemID]*Content{}}
 	w := byLength{conv}
 	v := NewView(conv, w, w)
 	var done []string

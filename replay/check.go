@@ -16,7 +16,7 @@ func (e *engine) check(k int) {
 	changed := k == len(e.conv.Requests)-1
 	var stages string
 	for _, n := range e.pending {
-		if ev := &e.events[n]; !ev.Kind.PayloadOnly() {
+		if ev := &e.events[n]; !ev.Kind.KeepsView() {
 			changed = true
 			stages = ev.Stage
 		}

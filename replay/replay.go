@@ -55,7 +55,7 @@ type engine struct {
 	counter   string
 	fixed     int    // overhead when it does not follow the record, -1: it does
 	raw       int    // report weight of the raw history so far
-	weight    []int  // client weight of the view at each request
+	weight    []int  // client weight of the payload at each request
 	taken     []bool // boundaries whose summary a compaction has used
 	last      policy.Response
 	now       time.Time // of the message said last
@@ -240,8 +240,8 @@ func (e *engine) ask(boundary, next int) {
 }
 
 // used is the client's arithmetic before request k (0-based): the last
-// response's total, moved by what the policy's edits had taken out when it was
-// made, plus the estimate of what came after it (docs/model.md, decision 2).
+// response's total, moved by what the policy's edits had taken out of the
+// payload when it was made, plus the estimate of what came after it (docs/model.md, decision 2).
 //
 // Right after a compaction there is no response to count from: then it is the
 // estimate of the whole list times 4/3, rounded up.
@@ -268,7 +268,7 @@ func (e *engine) used(k int) (used, tail int) {
 	if e.fixed >= 0 {
 		over = e.fixed
 	}
-	return over + e.view.ClientTokens(), 0
+	return over + e.view.ClientPayloadTokens(), 0
 }
 
 // tail is the client's estimate of what joined after the response at message
@@ -348,7 +348,7 @@ func (e *engine) account(k, used int) {
 	e.check(k)
 	e.pending = nil
 	e.requests = append(e.requests, row)
-	e.weight = append(e.weight, e.view.ClientTokens())
+	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if e.r.context[k] > e.thresholds(k).Window {
 		e.above++
 	}

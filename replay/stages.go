@@ -57,7 +57,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 }
 
 // applyAll applies the edits of one run of a stage; edits of one kind that
-// stand together are one event.
+// stand together are one event, but for those with a summary of their own.
 //
 // What stands at the end of the session belongs to the request that would have
 // come next; but what a turn end does there belongs to none.
@@ -68,7 +68,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 	}
 	for i := 0; i < len(edits); {
 		j := i + 1
-		for j < len(edits) && edits[j].Kind == edits[i].Kind && edits[j].Kind != policy.KindSummarize {
+		for j < len(edits) && edits[j].Kind == edits[i].Kind && edits[j].Call == nil && edits[j].Kind != policy.KindSummarize && edits[j].Kind != policy.KindCollapse {
 			j++
 		}
 		group := edits[i:j]
@@ -113,7 +113,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Results++
 		}
 		ev.Targets = append(ev.Targets, t)
-	case policy.KindRemove, policy.KindCollapse:
+	case policy.KindRemove, policy.KindCollapse, policy.KindCall:
 		for _, id := range ed.Items {
 			ev.Targets = append(ev.Targets, Target{Message: e.uuid(id)})
 		}

@@ -48,10 +48,10 @@ type Lines struct {
 
 // Request is one API call as the policy would have made it.
 type Request struct {
-	N        int       `json:"n"` // of the main request; a compaction call carries the n of the request it comes before
+	N        int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
 	UUID     string    `json:"uuid,omitempty"`
 	Time     time.Time `json:"time,omitzero"`
-	Kind     string    `json:"kind"` // main, compaction
+	Kind     string    `json:"kind"` // main, compaction, collapse, session_memory
 	Model    string    `json:"model,omitempty"`
 	Raw      int       `json:"raw_tokens"`      // raw history, overhead included
 	Tokens   int       `json:"model_tokens"`    // model view, overhead included
@@ -108,13 +108,13 @@ type RecordedEvent struct {
 // Totals sums a timeline up. Peaks and means are over main requests, in tokens.
 type Totals struct {
 	Requests    int     `json:"requests"` // main requests
-	Calls       int     `json:"calls"`    // main requests and compaction calls
+	Calls       int     `json:"calls"`    // main requests and the policy's own calls
 	RawPeak     int     `json:"raw_peak"`
 	ModelPeak   int     `json:"model_peak"`
 	ModelMean   int     `json:"model_mean"`
 	RawInput    int     `json:"raw_input"`     // sum of raw_tokens
-	ModelInput  int     `json:"model_input"`   // sum of model_tokens, compaction calls included
-	Payload     int     `json:"payload_input"` // sum of payload_tokens, compaction calls included: what was sent
+	ModelInput  int     `json:"model_input"`   // sum of model_tokens, the policy's own calls included
+	Payload     int     `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
 	PayloadPeak int     `json:"payload_peak"`
 	Saved       int     `json:"tokens_saved"` // RawInput - Payload
 	Output      int     `json:"output_tokens"`

@@ -129,7 +129,7 @@ func timelineChart(tl *replay.Timeline) *chart {
 	c.marks = make([]byte, len(c.model))
 	for i := range tl.Events {
 		e := &tl.Events[i]
-		if e.Request == nil {
+		if e.Request == nil || e.Kind == policy.KindCall {
 			continue
 		}
 		if x, ok := at[*e.Request]; ok {
