@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"policy/preset":   {"policy"},
 	"policy/opencode": {"jsonl", "jsonl/session", "policy"},
 	"replay":          {"jsonl", "jsonl/session", "policy", "policy/...", "replay/..."},
+	"replay/wire":     {"jsonl", "jsonl/session", "policy", "policy/opencode"},
 	"replay/...":      {"jsonl", "jsonl/session", "policy", "replay/..."},
 	"report":          {"jsonl", "jsonl/session", "policy", "replay", "replay/..."},
 	"report/golden":   {},

@@ -148,3 +148,10 @@ func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
 	}
 	return fmt.Sprintf("a whole number, or {type: %s, value: N}", kind), map[string]any{"oneOf": append(forms, more...)}
 }
+
+// ServerEdit is what the parameters of a stage that the server carries out
+// also are: an element of a request's context_management.edits.
+type ServerEdit interface {
+	// ServerEdit is a value whose JSON is the element.
+	ServerEdit() any
+}

@@ -109,6 +109,7 @@ func (t *recordTrack) join(m int) {
 	}
 }
 
+func (t *recordTrack) done() bool                    { return t.err != nil }
 func (t *recordTrack) respond(int)                   {}
 func (t *recordTrack) turnEnd(int, bool)             {}
 func (t *recordTrack) manual(boundary int, next int) {}
@@ -161,7 +162,7 @@ func (t *recordTrack) micro(i int) {
 			continue
 		}
 		found++
-		if left, err := stage.LeftByMicrocompact(t.view, viewTexts{t.view, t.r.Conv}, res.Target); err != nil {
+		if left, err := stage.LeftByMicrocompact(t.view, t.view, res.Target); err != nil {
 			t.fail(err)
 			return
 		} else if left {
@@ -267,7 +268,7 @@ func (t *recordTrack) inferMicro(k int) {
 	p := stage.DefaultMicrocompactSize()
 	p.Manual = true // that it fired is known
 	edits, err := stage.NewMicrocompactSize(p).Run(&policy.Context{
-		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: viewTexts{t.view, t.r.Conv},
+		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
 	})
 	if err != nil {
 		t.fail(err)

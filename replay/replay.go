@@ -51,6 +51,8 @@ type engine struct {
 	report policy.Weigher
 	stages []running
 	err    error
+	each   func(n int, v *policy.View) bool // where it is set: called with each view, false ends the replay
+	ended  bool                             // it was
 
 	counter   string
 	fixed     int    // overhead when it does not follow the record, -1: it does
@@ -84,16 +86,23 @@ func (r *Record) run(pol *policy.Policy, opt Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pol.Recorded {
-		walk(r.Conv, &replayedRecord{engine: e})
+	return e, e.run()
+}
+
+func (e *engine) run() error {
+	if e.pol.Recorded {
+		walk(e.conv, &replayedRecord{engine: e})
 	} else {
-		walk(r.Conv, e)
+		walk(e.conv, e)
 	}
 	if e.err != nil {
-		return nil, fmt.Errorf("%s: policy %s: %w", r.Conv.Path, pol.Name, e.err)
+		return fmt.Errorf("%s: policy %s: %w", e.conv.Path, e.pol.Name, e.err)
 	}
-	return e, nil
+	return nil
 }
+
+// done ends the way through the conversation early.
+func (e *engine) done() bool { return e.ended || e.err != nil }
 
 // prepare makes an engine that has not set out yet.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
@@ -344,6 +353,10 @@ func (e *engine) account(k, used int) {
 	}
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
+	}
+	if e.each != nil && !e.each(k+1, e.view) {
+		e.ended = true
+		return
 	}
 	e.check(k)
 	e.pending = nil

@@ -53,7 +53,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	if c.Now.IsZero() {
 		c.Now = e.now
 	}
-	c.Texts, c.Record, c.Weigh = viewTexts{e.view, e.conv}, e, e.report
+	c.Texts, c.Record, c.Weigh = e.view, e, e.report
 }
 
 // applyAll applies the edits of one run of a stage; edits of one kind that

@@ -15,6 +15,7 @@ type track interface {
 	respond(k int)                 // response k and all its tool results have joined
 	turnEnd(next int, final bool)  // the agent has stopped; next is the 0-based request to come
 	manual(boundary int, next int) // the user asked for a compaction
+	done() bool                    // nothing more is wanted
 }
 
 // walk goes through a conversation: messages join one by one, a request is
@@ -25,6 +26,9 @@ func walk(conv *session.Conversation, t track) {
 	for m := range conv.Messages {
 		w.recorded(m)
 		w.message(m)
+		if t.done() {
+			return
+		}
 	}
 	w.recorded(len(conv.Messages))
 	w.settle()
@@ -70,6 +74,9 @@ func (w *walker) message(m int) {
 		w.settle()
 		k := w.next
 		w.t.request(k)
+		if w.t.done() {
+			return
+		}
 		w.next++
 		w.t.join(m)
 		w.responding, w.active = k, true

@@ -54,6 +54,20 @@ func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	return raw, nil
 }
 
+// BlockJSON fetches a block as it was recorded: its own JSON value, every
+// member of it. A block that stands on no line has none.
+func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
+	bl := &conv.Messages[message].Blocks[block]
+	if bl.Span.Len == 0 {
+		return nil, nil
+	}
+	raw, err := conv.Sources[bl.File].ReadSpan(bl.Span)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d: reading a %s block again: %w", conv.Path, bl.Line, bl.Type, err)
+	}
+	return raw, nil
+}
+
 // WholeText is the text of a block as raw history has it: of a tool_result
 // that was offloaded and is read back, that of the file; else Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {

@@ -1,0 +1,17 @@
+package policy
+
+// Text is the current text of a block in the model view: what an edit put
+// there, else the recorded text, an offloaded result read back. Of a stand-in
+// that is only a number of tokens it is empty.
+func (v *View) Text(t Target) (string, error) {
+	c := v.Replacement(t)
+	switch {
+	case c == nil:
+		return v.conv.WholeText(int(t.Item), t.Block)
+	case c.Ref != nil && c.Stub:
+		return v.conv.Text(int(c.Ref.Item), c.Ref.Block)
+	case c.Ref != nil:
+		return v.conv.WholeText(int(c.Ref.Item), c.Ref.Block)
+	}
+	return c.Text, nil
+}

@@ -1,0 +1,117 @@
+// Package wire turns what a policy leaves of a conversation at one request
+// into the body of a call to the Messages API: the model view as messages, and
+// the payload, which is the same with the marks and edits that only the API
+// reads.
+//
+// Blocks stand as they were recorded, byte for byte, but for what an edit put
+// in their place. System prompt and tool definitions are in no transcript, so
+// they are in no body.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Body is a request body. What a transcript does not tell (system, tools) is
+// not in it.
+type Body struct {
+	Model     string // "" leaves it out
+	MaxTokens int    // 0 leaves it out
+	Edits     []any  // context_management.edits, as the API takes them
+	Messages  []Message
+}
+
+// Message is one message of the API: adjacent messages of one role are one.
+type Message struct {
+	Role   session.Role
+	Blocks []Block
+}
+
+// Whole is the Block of a Source that is no block of its item.
+const Whole = -1
+
+// Block is one content block.
+type Block struct {
+	Source         policy.Target // the item and the block it shows; Block is Whole for what the payload or an edit added
+	Type           string        // as the API names it: "text", "tool_result" …
+	ToolUse        string        // tool_use and tool_result: the id of the call
+	JSON           []byte        // as sent, but for the two marks below
+	CacheControl   bool          // the prefix up to and with this block is cached
+	CacheReference bool          // the block can be named by a cache edit
+}
+
+// Append appends the block's JSON, marks included.
+func (b *Block) Append(dst []byte) []byte {
+	if !b.CacheControl && !b.CacheReference {
+		return append(dst, b.JSON...)
+	}
+	dst = append(dst, bytes.TrimRight(b.JSON[:len(b.JSON)-1], " \t\r\n")...)
+	if b.CacheReference {
+		dst = append(dst, `,"cache_reference":`...)
+		dst = appendString(dst, b.ToolUse)
+	}
+	if b.CacheControl {
+		dst = append(dst, `,"cache_control":{"type":"ephemeral"}`...)
+	}
+	return append(dst, '}')
+}
+
+// Append appends the message's JSON.
+func (m *Message) Append(dst []byte) []byte {
+	dst = append(dst, `{"role":"`+m.Role.String()+`","content":[`...)
+	for i := range m.Blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = m.Blocks[i].Append(dst)
+	}
+	return append(dst, `]}`...)
+}
+
+// Append appends the body's JSON, one message a line.
+func (b *Body) Append(dst []byte) ([]byte, error) {
+	dst = append(dst, "{\n"...)
+	if b.Model != "" {
+		dst = append(dst, `"model":`...)
+		dst = append(appendString(dst, b.Model), ",\n"...)
+	}
+	if b.MaxTokens > 0 {
+		dst = append(dst, `"max_tokens":`...)
+		dst = append(appendValue(dst, b.MaxTokens), ",\n"...)
+	}
+	if len(b.Edits) > 0 {
+		edits, err := json.Marshal(b.Edits)
+		if err != nil {
+			return nil, err
+		}
+		dst = append(dst, `"context_management":{"edits":`...)
+		dst = append(append(dst, edits...), "},\n"...)
+	}
+	dst = append(dst, `"messages":[`...)
+	for i := range b.Messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '\n')
+		dst = b.Messages[i].Append(dst)
+	}
+	return append(dst, "\n]}\n"...), nil
+}
+
+// appendString appends s as a JSON string.
+func appendString(dst []byte, s string) []byte { return appendValue(dst, s) }
+
+// appendValue appends the JSON of a string, a number or a struct of such.
+func appendValue(dst []byte, v any) []byte {
+	buf := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // no value here has a form that JSON lacks
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}

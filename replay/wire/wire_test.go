@@ -1,0 +1,328 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/wire"
+)
+
+const shipped = "../../testdata/sessions"
+
+// chainOf is a session of these messages, each under the one before.
+func chainOf(t *testing.T, messages ...string) *session.Conversation {
+	t.Helper()
+	var b strings.Builder
+	for i, m := range messages {
+		kind, id := "user", ""
+		if strings.Contains(m, `"assistant"`) {
+			kind = "assistant"
+			id = fmt.Sprintf(`"id":"msg_%d","model":"claude-opus-4-5","usage":{"input_tokens":10},`, i)
+		}
+		parent := "null"
+		if i > 0 {
+			parent = fmt.Sprintf(`"u%d"`, i-1)
+		}
+		fmt.Fprintf(&b, `{"type":%q,"uuid":"u%d","parentUuid":%s,"sessionId":"s","version":"2.1.19","message":{%s%s}`+"\n", kind, i, parent, id, m[1:])
+	}
+	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.Main
+}
+
+func viewOf(t *testing.T, conv *session.Conversation, edits ...policy.Edit) *policy.View {
+	t.Helper()
+	v := policy.NewView(conv, nil, nil)
+	for m := range conv.Messages {
+		v.Join(m)
+	}
+	for _, e := range edits {
+		if _, err := v.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+func text(kind jsonl.Kind, s string) *policy.Content {
+	c := policy.NewContent(kind, s)
+	return &c
+}
+
+// lines is a body as its messages, one a line.
+func lines(t *testing.T, b *wire.Body) []string {
+	t.Helper()
+	js, err := b.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(js) {
+		t.Fatalf("not JSON: %s", js)
+	}
+	var out []string
+	for _, l := range strings.Split(string(js), "\n") {
+		if l = strings.TrimSuffix(l, ","); strings.HasPrefix(l, `{"`) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// A loop with two parallel calls, and what follows.
+var loop = []string{
+	`{"role":"user","content":"Fix \u0069t"}`,
+	`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{"b": 1,"a":2},"caller":{"type":"direct"}},{"type":"tool_use","id":"t2","name":"Bash","input":{}}]}`,
+	`{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one"}]}`,
+	`{"role":"user","content":[{"tool_use_id":"t2","type":"tool_result","is_error":true}]}`,
+	`{"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done."}]}`,
+	`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?"}]}`,
+}
+
+func TestModel(t *testing.T) {
+	plain := []string{
+		`{"role":"user","content":[{"type":"text","text":"Fix \u0069t"}]}`,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{"b": 1,"a":2},"caller":{"type":"direct"}},{"type":"tool_use","id":"t2","name":"Bash","input":{}}]}`,
+		`{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one"},{"tool_use_id":"t2","type":"tool_result","is_error":true}]}`,
+		`{"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done."}]}`,
+		`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?"}]}`,
+	}
+	change := func(at int, line string) []string {
+		out := append([]string(nil), plain...)
+		out[at] = line
+		return out
+	}
+	for _, tt := range []struct {
+		name  string
+		edits []policy.Edit
+		want  []string
+	}{
+		{"as recorded, one role one message", nil, plain},
+		{"a result replaced: all else of its block stays", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "[\"gone\"]")}},
+			change(2, `{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"[\"gone\"]"},{"tool_use_id":"t2","type":"tool_result","is_error":true}]}`)},
+		{"a result without content replaced", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 3}, New: text(jsonl.KindToolResult, "gone")}},
+			change(2, `{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"content":"gone"}]}`)},
+		{"a result named and left", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: &policy.Content{Kind: jsonl.KindToolResult, Ref: &policy.Target{Item: 2}}}}, plain},
+		{"an input cleared", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 1, Block: 1}, New: text(jsonl.KindToolUse, "{}")}},
+			change(1, strings.Replace(plain[1], `{"b": 1,"a":2}`, `{}`, 1))},
+		{"an image replaced is a text", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 5}, New: text(jsonl.KindText, "[image]")}},
+			change(4, `{"role":"user","content":[{"type":"text","text":"[image]"},{"type":"text","text":"And this?"}]}`)},
+		{"a tag ends the last text", []policy.Edit{{Kind: policy.KindTag, Target: policy.Target{Item: 5, Block: -1}, New: text(jsonl.KindText, "\n[id:abc]")}},
+			change(4, `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?\n[id:abc]"}]}`)},
+		{"a summary before what is kept", []policy.Edit{{
+			Kind: policy.KindSummarize, Keep: []policy.ItemID{4, 5},
+			Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}}}},
+			Tail:   []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{*text(jsonl.KindText, "Go on.")}}},
+		}}, []string{
+			`{"role":"user","content":[{"type":"text","text":"[summary: a stand-in of 5000 tokens]"}]}`,
+			plain[3],
+			strings.Replace(plain[4], `"And this?"}`, `"And this?"},{"type":"text","text":"Go on."}`, 1),
+		}},
+		{"a summary that is a recorded text", []policy.Edit{{
+			Kind:   policy.KindSummarize,
+			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Ref: &policy.Target{Item: 0}}}}},
+		}}, []string{`{"role":"user","content":[{"type":"text","text":"Fix it"}]}`}},
+		{"what only the server clears stays", []policy.Edit{{Kind: policy.KindServerClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "x")}}, plain},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, err := wire.Model(viewOf(t, chainOf(t, loop...), tt.edits...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, lines(t, b)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestModelOddContent(t *testing.T) {
+	conv := chainOf(t, `{"role":"user","content":["bare",7,{"type":"text","text":"x"}]}`, `{"role":"assistant","content":[]}`, `{"role":"user","content":""}`)
+	b, err := wire.Model(viewOf(t, conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"role":"user","content":[{"type":"text","text":"bare"},{"type":"text","text":"7"},{"type":"text","text":"x"},{"type":"text","text":""}]}`}
+	if diff := cmp.Diff(want, lines(t, b)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestPayload(t *testing.T) {
+	claude := &policy.Policy{}
+	cached := &policy.Policy{Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached"}}}}
+	open := &policy.Policy{Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "opencode_prune"}}}}
+	mark := func(s string) string { return strings.TrimSuffix(s, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}` }
+	conv := chainOf(t, loop...)
+	model, err := wire.Model(viewOf(t, conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := lines(t, model)
+	change := func(with map[int]string) []string {
+		out := append([]string(nil), plain...)
+		for at, l := range with {
+			out[at] = l
+		}
+		return out
+	}
+	named := `{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one","cache_reference":"t1"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"cache_reference":"t2"}]}`
+	drop := policy.Edit{Kind: policy.KindCacheEdit, Target: policy.Target{Item: 2}, Carrier: 5}
+	for _, tt := range []struct {
+		name  string
+		pol   *policy.Policy
+		edits []policy.Edit
+		want  []string
+	}{
+		{"the last message is marked", claude, nil, change(map[int]string{4: mark(plain[4])})},
+		{"OpenCode marks the last two", open, nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
+		{"results can be named from the start", cached, nil, change(map[int]string{2: named, 4: mark(plain[4])})},
+		{"an edit stands first in its carrier", cached, []policy.Edit{drop}, change(map[int]string{2: named,
+			4: mark(strings.Replace(plain[4], `[{"type":"image"`, `[{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]},{"type":"image"`, 1))})},
+		{"an edit goes with its target", cached, []policy.Edit{drop, {Kind: policy.KindSummarize, Keep: []policy.ItemID{5}}}, []string{mark(plain[4])}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, err := wire.Payload(viewOf(t, conv, tt.edits...), tt.pol)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, lines(t, b)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMarkPassesThinking holds that thinking never carries a breakpoint.
+func TestMarkPassesThinking(t *testing.T) {
+	conv := chainOf(t, loop[0], `{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}`)
+	b, err := wire.Payload(viewOf(t, conv), &policy.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"role":"assistant","content":[{"type":"text","text":"So.","cache_control":{"type":"ephemeral"}},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}`
+	if got := lines(t, b)[1]; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestContextManagement(t *testing.T) {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"none":                      "",
+		"anthropic-context-editing": `"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":100000},"keep":{"type":"tool_uses","value":3}}]},`,
+	} {
+		pol, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := wire.Payload(viewOf(t, chainOf(t, loop...)), pol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := b.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range strings.Split(string(js), "\n") {
+			if strings.HasPrefix(l, `"context_management"`) {
+				got = l
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestSessions holds of every sample session, policy and request: the body is
+// JSON, roles alternate, and without a policy it is the raw history.
+func TestSessions(t *testing.T) {
+	files, err := filepath.Glob(shipped + "/*.jsonl")
+	more, _ := filepath.Glob(shipped + "/*/*.jsonl")
+	files = append(files, more...)
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d sessions: %v", len(files), err)
+	}
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		f, err := session.Load(file, session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		rec, err := replay.NewRecord(f.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := 1 + len(f.Main.Requests)/8
+		for _, name := range preset.Names() {
+			pol, err := preset.Load(name, reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = rec.EachView(pol, replay.Options{}, func(n int, v *policy.View) bool {
+				if n%step != 0 && n <= len(f.Main.Requests) {
+					return true
+				}
+				body, err := wire.Payload(v, pol)
+				if err != nil {
+					t.Fatal(err)
+				}
+				js, err := body.Append(nil)
+				if err != nil || !json.Valid(js) {
+					t.Fatalf("%s %s request %d: %v: %.200s", file, name, n, err, js)
+				}
+				for i := 1; i < len(body.Messages); i++ {
+					if body.Messages[i].Role == body.Messages[i-1].Role {
+						t.Errorf("%s %s request %d: message %d has the role of the one before", file, name, n, i)
+					}
+				}
+				if name != "none" {
+					return true
+				}
+				if got, want := modelJSON(t, v), modelJSON(t, rec.RawAt(n)); !bytes.Equal(got, want) {
+					t.Errorf("%s request %d: nothing is edited, but the view is not raw:\n%s", file, n, cmp.Diff(string(want), string(got)))
+				}
+				return true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func modelJSON(t *testing.T, v *policy.View) []byte {
+	t.Helper()
+	b, err := wire.Model(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := b.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
