@@ -166,7 +166,9 @@ func TestPayload(t *testing.T) {
 	claude := &policy.Policy{}
 	cached := &policy.Policy{Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached"}}}}
 	open := &policy.Policy{Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "opencode_prune"}}}}
-	mark := func(s string) string { return strings.TrimSuffix(s, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}` }
+	mark := func(s string) string {
+		return strings.TrimSuffix(s, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}`
+	}
 	conv := chainOf(t, loop...)
 	model, err := wire.Model(viewOf(t, conv))
 	if err != nil {
