@@ -1,0 +1,156 @@
+// Package bpe counts the tokens of a text in OpenAI's encodings o200k_base and
+// cl100k_base: exactly as many as tiktoken-go's EncodeOrdinary makes, and
+// without making them.
+//
+// Special tokens are not known here: "<|endoftext|>" in a transcript is text,
+// as EncodeOrdinary takes it. A byte that is no part of valid UTF-8 counts as
+// U+FFFD, as ranging over a string gives it.
+//
+// The vocabularies are part of the program (see ranks.go); nothing is fetched.
+package bpe
+
+//go:generate go run ../../../scripts/genranks
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Names of the encodings.
+const (
+	O200K  = "o200k_base"
+	CL100K = "cl100k_base"
+)
+
+// Names lists the encodings there are.
+func Names() []string { return []string{O200K, CL100K} }
+
+// Encoding is one encoding, ready for use: its vocabulary and its rule for
+// cutting text. It does not change and may be used by several goroutines.
+type Encoding struct {
+	name  string
+	split func(c *classes, text string, at int) (end, seen int)
+	classes
+	vocabulary
+}
+
+// Load makes an encoding from the vocabulary in the program: some
+// milliseconds and about 8 MB, so keep what it returns.
+func Load(name string) (*Encoding, error) {
+	e := &Encoding{name: name}
+	data := ""
+	switch name {
+	case O200K:
+		data, e.split = o200kRanks, splitO200K
+	case CL100K:
+		data, e.split = cl100kRanks, splitCL100K
+	default:
+		return nil, fmt.Errorf("unknown encoding %q: use %s", name, strings.Join(Names(), " or "))
+	}
+	if err := e.vocabulary.fill(data); err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", name, err)
+	}
+	e.classes.fill()
+	return e, nil
+}
+
+// Name is the encoding's name.
+func (e *Encoding) Name() string { return e.name }
+
+// Counter counts texts in one encoding. It remembers pieces it has counted, in
+// a cache of fixed size, and is not for use by several goroutines at once.
+type Counter struct {
+	e     *Encoding
+	cache []cached
+	merge merger
+	steps int // positions looked at and heap levels climbed: what the work grows with
+}
+
+// NewCounter makes a counter; it takes about half a megabyte.
+func (e *Encoding) NewCounter() *Counter {
+	return &Counter{e: e, cache: make([]cached, 1<<cacheBits)}
+}
+
+// Count is how many tokens a text is.
+func (c *Counter) Count(text string) int {
+	if !utf8.ValidString(text) {
+		text = valid(text)
+	}
+	n := 0
+	for at := 0; at < len(text); {
+		end, seen := c.e.split(&c.e.classes, text, at)
+		c.steps += seen - at
+		n += c.piece(text, at, end)
+		at = end
+	}
+	return n
+}
+
+// valid replaces each byte that is not part of valid UTF-8 by U+FFFD.
+func valid(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/8)
+	for _, r := range text {
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// The cache holds counts of pieces of up to maxCached bytes, each in the one
+// place its hash gives.
+const (
+	cacheBits = 15
+	maxCached = 15
+)
+
+// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 and,
+// on top, the length in the upper and the count in the lower half of a byte.
+// A piece has at least one token and at most as many as it has bytes.
+type cached struct{ low, high uint64 }
+
+const countMask = uint64(15) << 56
+
+// piece counts text[at:end].
+func (c *Counter) piece(text string, at, end int) int {
+	n := end - at
+	if n == 1 {
+		return 1
+	}
+	if n > maxCached {
+		return c.count(text[at:end])
+	}
+	var low, high uint64
+	if at+16 <= len(text) {
+		low, high = load(text[at:]), load(text[at+8:])
+	} else {
+		var b [16]byte
+		copy(b[:], text[at:end])
+		low, high = loadBytes(b[:]), loadBytes(b[8:])
+	}
+	low &= 1<<(8*n) - 1
+	high = high&(1<<(8*max(n-8, 0))-1) | uint64(n)<<60
+	slot := &c.cache[mix(low, high)>>(64-cacheBits)]
+	if slot.low == low && slot.high&^countMask == high {
+		return int(slot.high >> 56 & 15)
+	}
+	count := c.count(text[at:end])
+	*slot = cached{low, high | uint64(count)<<56}
+	return count
+}
+
+// count counts a piece of at least two bytes afresh.
+func (c *Counter) count(piece string) int {
+	buf := c.merge.padded(piece)
+	if c.e.lookup(buf, 0, len(piece)) != 0 {
+		return 1
+	}
+	count := 0
+	if len(piece) <= maxScan {
+		count = c.merge.scan(&c.e.vocabulary, len(piece))
+	} else {
+		count = c.merge.heap(&c.e.vocabulary, len(piece))
+	}
+	c.steps += c.merge.steps
+	return count
+}

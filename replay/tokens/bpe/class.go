@@ -1,0 +1,109 @@
+package bpe
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// class is what the encodings' patterns ask of a character. Each has exactly
+// one: categories and white space are Go's, as in the patterns' own engine.
+type class uint8
+
+const (
+	upper   class = 1 << iota // \p{Lu} \p{Lt}
+	lower                     // \p{Ll}
+	uncased                   // \p{Lm} \p{Lo}
+	mark                      // \p{M}
+	number                    // \p{N}
+	space                     // \s but for \r and \n
+	newline                   // \r \n
+	other                     // the rest
+
+	letter   = upper | lower | uncased
+	capital  = upper | uncased | mark // what a word may start with in o200k_base
+	small    = lower | uncased | mark // what it may go on with
+	prefix   = mark | space | other   // [^\r\n\p{L}\p{N}]
+	symbol   = mark | other           // [^\s\p{L}\p{N}]
+	anySpace = space | newline        // \s
+)
+
+// tabled is the first character whose class is not in the table.
+const tabled = 0x20000
+
+// classes gives the class of each character.
+type classes struct {
+	table []class
+}
+
+func (c *classes) fill() {
+	c.table = make([]class, tabled)
+	for i := range c.table {
+		c.table[i] = other
+	}
+	for _, kind := range kinds() {
+		for _, r := range kind.table.R16 {
+			c.set(rune(r.Lo), rune(r.Hi), int(r.Stride), kind.class)
+		}
+		for _, r := range kind.table.R32 {
+			c.set(rune(r.Lo), rune(r.Hi), int(r.Stride), kind.class)
+		}
+	}
+	c.table['\r'], c.table['\n'] = newline, newline
+}
+
+type kind struct {
+	table *unicode.RangeTable
+	class class
+}
+
+func kinds() []kind {
+	return []kind{
+		{unicode.Lu, upper}, {unicode.Lt, upper}, {unicode.Ll, lower},
+		{unicode.Lm, uncased}, {unicode.Lo, uncased}, {unicode.M, mark},
+		{unicode.N, number}, {unicode.White_Space, space},
+	}
+}
+
+func (c *classes) set(lo, hi rune, stride int, k class) {
+	for r := lo; r <= hi && r < tabled; r += rune(stride) {
+		c.table[r] = k
+	}
+}
+
+// at is the class of the character at text[i:] and its length in bytes; after
+// the end it is no class, of no length.
+func (c *classes) at(text string, i int) (class, int) {
+	if i >= len(text) {
+		return 0, 0
+	}
+	if b := text[i]; b < utf8.RuneSelf {
+		return c.table[b], 1
+	}
+	return c.wide(text, i)
+}
+
+// wide is at for what is not ASCII.
+func (c *classes) wide(text string, i int) (class, int) {
+	r, n := utf8.DecodeRuneInString(text[i:])
+	if r < tabled {
+		return c.table[r], n
+	}
+	for _, k := range kinds() {
+		if unicode.Is(k.table, r) {
+			return k.class, n
+		}
+	}
+	return other, n
+}
+
+// run is the end of the run of characters of some classes that starts at i.
+func (c *classes) run(text string, i int, of class) int {
+	for i < len(text) {
+		k, n := c.at(text, i)
+		if k&of == 0 {
+			break
+		}
+		i += n
+	}
+	return i
+}

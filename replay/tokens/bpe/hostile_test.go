@@ -1,0 +1,81 @@
+package bpe
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// shape is a text of any length that is hard on an encoder.
+type shape struct {
+	name string
+	text func(size int) string
+}
+
+// hostile are shapes of texts: mostly such that are one piece, or few.
+func hostile(g *rand.Rand) []shape {
+	same := func(s string) func(int) string {
+		return func(size int) string { return strings.Repeat(s, size/len(s)) }
+	}
+	from := func(alphabet string) func(int) string {
+		runes := []rune(alphabet)
+		return func(size int) string {
+			var b strings.Builder
+			for b.Len() < size {
+				b.WriteRune(runes[g.IntN(len(runes))])
+			}
+			return b.String()
+		}
+	}
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return []shape{
+		{"letter", same("a")}, {"capital", same("A")}, {"space", same(" ")}, {"newline", same("\n")}, {"cjk", same("中")}, {"emoji", same("😀")},
+		{"mark", same("\u0301")}, {"digit", same("7")}, {"sign", same("=")}, {"delete", same("\x7f")}, {"invalid", same("\xff")},
+		{"letters", from(letters)}, {"lines", same(" \n")}, {"blank", same(" \t")}, {"capitals after one", same("中" + strings.Repeat("A", 1000))},
+		{"ideographs", from("的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生")},
+		{"base64", from(letters + strings.ToUpper(letters) + "0123456789+/")},
+		{"signs", from("!#$%&()*+,-.:;<=>?@[]^_`{|}~")},
+	}
+}
+
+// TestHostileWork holds that the work grows with the text, not with its square:
+// by counting positions looked at and heap levels, not by the clock.
+func TestHostileWork(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 4))
+	for _, name := range Names() {
+		e := encoding(t, name)
+		for _, kind := range hostile(g) {
+			counter := e.NewCounter()
+			counter.Count(kind.text(1 << 17))
+			one := counter.steps
+			counter = e.NewCounter()
+			counter.Count(kind.text(1 << 18))
+			if two := counter.steps; two*10 > one*23 {
+				t.Errorf("%s: %s: %d steps for 128 KiB, %d for 256 KiB: more than 2.3 times", name, kind.name, one, two)
+			}
+			if most := (1 << 17) * 60; one > most {
+				t.Errorf("%s: %s: %d steps for 128 KiB, more than %d", name, kind.name, one, most)
+			}
+		}
+	}
+}
+
+// TestHeapAsScan holds the two ways of merging against each other.
+func TestHeapAsScan(t *testing.T) {
+	g := newTexts(11)
+	for _, name := range Names() {
+		e := encoding(t, name)
+		c := e.NewCounter()
+		for range 4000 {
+			text := valid(g.next())
+			if len(text) < 2 || len(text) > maxScan {
+				continue
+			}
+			c.merge.padded(text)
+			scan := c.merge.scan(&e.vocabulary, len(text))
+			if heap := c.merge.heap(&e.vocabulary, len(text)); heap != scan {
+				t.Fatalf("%s: %q: %d tokens by the heap, %d by scanning", name, text, heap, scan)
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package bpe
+
+import "math"
+
+// maxScan is the longest piece, in bytes, whose merges are found by scanning:
+// up to there that is faster than a heap.
+const maxScan = 128
+
+// keepBuffer is how much of the room a long piece needs is kept for the next
+// one, in bytes.
+const keepBuffer = 1 << 20
+
+// none is the rank of a pair that is no token: rank+1 of none, less one.
+const none = math.MaxUint32
+
+// merger does the merges of one piece: of all neighbours that together are a
+// token, those whose token has the lowest rank, the leftmost of equals, become
+// one, until none are. It is how tiktoken merges, byte for byte.
+type merger struct {
+	buf   []byte           // the piece and pad bytes after it
+	start [maxScan + 1]int // scan: where the parts start
+	rank  [maxScan]uint32  // scan: of each part with the next
+
+	size  []uint8  // heap: of a part, at its first and its last byte
+	ranks []uint32 // heap: of the part that starts here with the next
+	queue []uint64 // heap: rank and start of what may be merged, a heap of four branches
+	steps int      // what the last piece took
+}
+
+// padded copies a piece to the buffer.
+func (m *merger) padded(piece string) []byte {
+	if cap(m.buf) > keepBuffer && len(piece) < keepBuffer/2 {
+		m.buf = nil
+	}
+	m.buf = append(m.buf[:0], piece...)
+	m.buf = append(m.buf, make([]byte, pad)...)
+	return m.buf
+}
+
+// scan counts the tokens of the buffer's first n bytes, 2 <= n <= maxScan.
+func (m *merger) scan(v *vocabulary, n int) int {
+	for i := range n - 1 {
+		m.start[i] = i
+		m.rank[i] = v.pairs[pair(m.buf[i], m.buf[i+1])] - 1
+	}
+	m.start[n-1], m.start[n] = n-1, n
+	m.steps = n
+	for parts := n; ; parts-- {
+		low, at := uint32(none), 0
+		for i, r := range m.rank[:parts-1] {
+			if r < low {
+				low, at = r, i
+			}
+		}
+		m.steps += parts
+		if low == none {
+			return parts
+		}
+		copy(m.start[at+1:parts], m.start[at+2:parts+1])
+		copy(m.rank[at:parts-2], m.rank[at+1:parts-1])
+		if at+2 < parts {
+			m.rank[at] = v.lookup(m.buf, m.start[at], m.start[at+2]) - 1
+		}
+		if at > 0 {
+			m.rank[at-1] = v.lookup(m.buf, m.start[at-1], m.start[at+1]) - 1
+		}
+	}
+}
+
+// heap counts the tokens of the buffer's first n bytes in n log n steps.
+func (m *merger) heap(v *vocabulary, n int) int {
+	m.room(n)
+	m.steps = n
+	for i := range n {
+		m.size[i], m.ranks[i] = 1, none
+	}
+	for i := range n - 1 {
+		if r := v.pairs[pair(m.buf[i], m.buf[i+1])] - 1; r != none {
+			m.ranks[i] = r
+			m.queue = append(m.queue, key(r, i))
+		}
+	}
+	for i := (len(m.queue) - 2) / 4; i >= 0; i-- {
+		m.down(i)
+	}
+	parts := n
+	for len(m.queue) > 0 {
+		top := m.queue[0]
+		rank, at := uint32(top>>32), int(uint32(top))
+		if m.ranks[at] != rank { // the pair is gone
+			m.pop()
+			continue
+		}
+		next := at + int(m.size[at])
+		end := next + int(m.size[next])
+		m.ranks[next] = none
+		m.size[at], m.size[end-1] = uint8(end-at), uint8(end-at)
+		parts--
+		// The pair with the next part takes the place of this one in the heap.
+		m.ranks[at] = none
+		if end < n {
+			m.ranks[at] = v.lookup(m.buf, at, end+int(m.size[end])) - 1
+		}
+		if m.ranks[at] != none {
+			m.queue[0] = key(m.ranks[at], at)
+			m.down(0)
+		} else {
+			m.pop()
+		}
+		if at > 0 {
+			before := at - int(m.size[at-1])
+			m.ranks[before] = v.lookup(m.buf, before, end) - 1
+			if m.ranks[before] != none {
+				m.push(key(m.ranks[before], before))
+			}
+		}
+	}
+	if n > keepBuffer {
+		m.size, m.ranks, m.queue = nil, nil, nil
+	}
+	return parts
+}
+
+// room makes room for a piece of n bytes.
+func (m *merger) room(n int) {
+	if cap(m.size) < n {
+		m.size, m.ranks = make([]uint8, n), make([]uint32, n)
+		m.queue = make([]uint64, 0, n)
+	}
+	m.size, m.ranks, m.queue = m.size[:n], m.ranks[:n], m.queue[:0]
+}
+
+// key orders pairs by rank, then from left to right.
+func key(rank uint32, at int) uint64 { return uint64(rank)<<32 | uint64(at) }
+
+func (m *merger) pop() {
+	last := len(m.queue) - 1
+	m.queue[0] = m.queue[last]
+	m.queue = m.queue[:last]
+	m.down(0)
+}
+
+func (m *merger) down(i int) {
+	q := m.queue
+	if i >= len(q) {
+		return
+	}
+	k := q[i]
+	for {
+		m.steps++
+		first := 4*i + 1
+		if first >= len(q) {
+			break
+		}
+		low := first
+		for j := first + 1; j < min(first+4, len(q)); j++ {
+			if q[j] < q[low] {
+				low = j
+			}
+		}
+		if q[low] >= k {
+			break
+		}
+		q[i], i = q[low], low
+	}
+	q[i] = k
+}
+
+func (m *merger) push(k uint64) {
+	m.queue = append(m.queue, k)
+	q := m.queue
+	i := len(q) - 1
+	for i > 0 {
+		m.steps++
+		up := (i - 1) / 4
+		if q[up] <= k {
+			break
+		}
+		q[i], i = q[up], up
+	}
+	q[i] = k
+}

@@ -1,0 +1,177 @@
+package bpe
+
+import (
+	_ "embed"
+	"errors"
+	"math/bits"
+)
+
+// The vocabularies, as scripts/genranks writes them from the ranks of
+// github.com/pkoukk/tiktoken-go-loader: the number of tokens (32 bits, little
+// endian), the length of each in bytes, then their bytes; all by rank.
+
+//go:embed o200k_base.ranks
+var o200kRanks string
+
+//go:embed cl100k_base.ranks
+var cl100kRanks string
+
+// vocabulary finds the rank of a token by its bytes. Ranks are given as rank+1,
+// so that 0 says that there is no such token.
+type vocabulary struct {
+	pairs   []uint32 // tokens of two bytes, by both
+	short   []uint64 // of 3 to maxShort bytes: rank+1, length and bytes in one word
+	long    []uint64 // longer ones: rank+1 above, the lower half of the hash below
+	offset  []uint32 // token of rank r: bytes[offset[r]:offset[r+1]]
+	bytes   string
+	longest int
+}
+
+const (
+	maxShort   = 5
+	shortBits  = 17
+	longBits   = 18
+	shortBytes = uint64(1)<<43 - 1 // the length in the upper three bits
+	pad        = 8                 // bytes after a piece that may be read
+)
+
+var errRanks = errors.New("the vocabulary in the program is damaged: build it again")
+
+// fill reads a vocabulary and indexes it.
+func (v *vocabulary) fill(data string) error {
+	if len(data) < 4 {
+		return errRanks
+	}
+	n := int(load32(data))
+	if len(data) < 4+n || n > 1<<longBits {
+		return errRanks
+	}
+	lengths := data[4 : 4+n]
+	v.bytes = data[4+n:]
+	v.offset = make([]uint32, n+1)
+	v.pairs = make([]uint32, 1<<16)
+	v.short = make([]uint64, 1<<shortBits)
+	v.long = make([]uint64, 1<<longBits)
+	at := 0
+	var buf [256 + pad]byte
+	for r := range n {
+		l := int(lengths[r])
+		if l == 0 || at+l > len(v.bytes) {
+			return errRanks
+		}
+		v.longest = max(v.longest, l)
+		copy(buf[:], v.bytes[at:at+l])
+		v.add(buf[:], l, uint32(r)+1)
+		at += l
+		v.offset[r+1] = uint32(at)
+	}
+	if at != len(v.bytes) {
+		return errRanks
+	}
+	return nil
+}
+
+func (v *vocabulary) add(buf []byte, n int, rank uint32) {
+	switch {
+	case n == 1: // every byte is a token
+	case n == 2:
+		v.pairs[pair(buf[0], buf[1])] = rank
+	case n <= maxShort:
+		key := shortKey(buf, 0, n)
+		i := shortHash(key)
+		for v.short[i] != 0 {
+			i = (i + 1) & (1<<shortBits - 1)
+		}
+		v.short[i] = uint64(rank)<<43 | key
+	default:
+		h := hash(buf, 0, n)
+		i := h >> (64 - longBits)
+		for v.long[i] != 0 {
+			i = (i + 1) & (1<<longBits - 1)
+		}
+		v.long[i] = uint64(rank)<<32 | h&(1<<32-1)
+	}
+}
+
+// lookup is the rank+1 of the token buf[from:to], of at least two bytes; 0:
+// there is none. buf goes on for at least pad bytes.
+func (v *vocabulary) lookup(buf []byte, from, to int) uint32 {
+	n := to - from
+	switch {
+	case n == 2:
+		return v.pairs[pair(buf[from], buf[from+1])]
+	case n <= maxShort:
+		key := shortKey(buf, from, n)
+		for i := shortHash(key); ; i = (i + 1) & (1<<shortBits - 1) {
+			switch slot := v.short[i]; {
+			case slot&shortBytes == key:
+				return uint32(slot >> 43)
+			case slot == 0:
+				return 0
+			}
+		}
+	case n > v.longest:
+		return 0
+	}
+	h := hash(buf, from, n)
+	for i := h >> (64 - longBits); ; i = (i + 1) & (1<<longBits - 1) {
+		slot := v.long[i]
+		if slot == 0 {
+			return 0
+		}
+		if uint32(slot) == uint32(h) {
+			rank := uint32(slot >> 32)
+			if v.bytes[v.offset[rank-1]:v.offset[rank]] == string(buf[from:to]) {
+				return rank
+			}
+		}
+	}
+}
+
+func pair(a, b byte) int { return int(a)<<8 | int(b) }
+
+// shortKey is a token of up to maxShort bytes with its length as one number.
+func shortKey(buf []byte, at, n int) uint64 {
+	return loadBytes(buf[at:])&(1<<(8*n)-1) | uint64(n)<<40
+}
+
+func shortHash(key uint64) uint64 { return key * golden >> (64 - shortBits) }
+
+// golden is 2^64 divided by the golden ratio, odd: it spreads neighbours.
+const golden = 0x9E3779B97F4A7C15
+
+// hash is a hash of n bytes, n > maxShort.
+func hash(buf []byte, at, n int) uint64 {
+	if n < 8 {
+		return mix(loadBytes(buf[at:])&(1<<(8*n)-1), uint64(n))
+	}
+	h := mix(loadBytes(buf[at:]), loadBytes(buf[at+n-8:])+uint64(n))
+	for i := 8; i < n-8; i += 8 {
+		h = mix(h, loadBytes(buf[at+i:]))
+	}
+	return h
+}
+
+// mix folds the product of two words.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^golden, b^0xD6E8FEB86659FD93)
+	return hi ^ lo
+}
+
+// load is the first 8 bytes of s, the first lowest.
+func load(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+func loadBytes(b []byte) uint64 {
+	_ = b[7]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+func load32(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}

@@ -1,0 +1,173 @@
+package bpe
+
+// The patterns cut a text into pieces; tokens do not cross from one piece to
+// the next. What follows is written by hand after the patterns, with the
+// choices a backtracking engine makes: alternatives in order, repetition as
+// long as it can be. Sources: tiktoken's openai_public.py, and tiktoken-go's
+// encoding.go, which has the same two.
+//
+// cl100k_base:
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)
+//	[^\r\n\p{L}\p{N}]?\p{L}+
+//	\p{N}{1,3}
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*
+//	\s*[\r\n]+
+//	\s+(?!\S)
+//	\s+
+//
+// o200k_base has for the first two, with U for [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
+// and L for [\p{Ll}\p{Lm}\p{Lo}\p{M}],
+//
+//	[^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//	[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//
+// and [\r\n/]* after symbols.
+//
+// A split function gives the end of the piece that starts at a place, and how
+// far it had to look for it: never further than a few times the piece and what
+// the next pieces take.
+
+// splitCL100K cuts as cl100k_base does.
+func splitCL100K(c *classes, text string, i int) (end, seen int) {
+	k, n := c.at(text, i)
+	if text[i] == '\'' {
+		if end = contraction(text, i); end > i {
+			return end, end
+		}
+	}
+	switch {
+	case k&letter != 0:
+		end = c.run(text, i+n, letter)
+		return end, end
+	case k&prefix != 0:
+		if first, size := c.at(text, i+n); first&letter != 0 {
+			end = c.run(text, i+n+size, letter)
+			return end, end
+		}
+	}
+	return c.rest(text, i, k, n, false)
+}
+
+// splitO200K cuts as o200k_base does.
+func splitO200K(c *classes, text string, i int) (end, seen int) {
+	k, n := c.at(text, i)
+	switch {
+	case k&letter != 0:
+		end, seen, _ = c.word(text, i)
+	case k&prefix != 0:
+		var small bool
+		if end, seen, small = c.word(text, i+n); k == mark && !small {
+			// The mark starts a word itself before it stands before one.
+			end, seen, _ = c.word(text, i)
+		}
+		if end == i+n && k != mark {
+			end = i
+		}
+	default:
+		end = i
+	}
+	if end > i {
+		end = contraction(text, end)
+		return end, max(seen, end)
+	}
+	return c.rest(text, i, k, n, true)
+}
+
+// word is the end of U*L+, small, or else of U+L*, at i; i where neither is.
+func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
+	start := i
+	both := -1 // end of the last character that is in U and in L
+	for {
+		k, n := c.at(text, i)
+		if k&capital == 0 {
+			if k == lower {
+				end = c.run(text, i+n, small)
+				return end, end, true
+			}
+			break
+		}
+		i += n
+		if k&small != 0 {
+			both = i
+		}
+	}
+	if both > start {
+		return both, i, true
+	}
+	return i, i, false
+}
+
+// rest is the end of what starts with no letter: numbers, symbols and space.
+func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, seen int) {
+	if k == number {
+		end = i + n
+		for range 2 {
+			k, n = c.at(text, end)
+			if k != number {
+				break
+			}
+			end += n
+		}
+		return end, end
+	}
+	symbols := i
+	if text[i] == ' ' {
+		k, _ = c.at(text, i+1)
+		symbols++
+	}
+	if k&symbol != 0 {
+		end = c.run(text, symbols, symbol)
+		for end < len(text) && (text[end] == '\r' || text[end] == '\n' || slash && text[end] == '/') {
+			end++
+		}
+		return end, end
+	}
+	return c.blank(text, i)
+}
+
+// blank is the end of a piece of white space: up to the last line end; without
+// one all but the last character, which may belong to what comes; or that.
+func (c *classes) blank(text string, i int) (end, seen int) {
+	line, last := -1, i
+	j := i
+	for {
+		k, n := c.at(text, j)
+		if k&anySpace == 0 {
+			break
+		}
+		last = j
+		j += n
+		if k == newline {
+			line = j
+		}
+	}
+	switch {
+	case line > i:
+		return line, j
+	case j == len(text) || last == i:
+		return j, j
+	}
+	return last, j
+}
+
+// contraction is the end of 's, 't, 're, 've, 'm, 'll or 'd in either case at
+// i; i where there is none.
+func contraction(text string, i int) int {
+	if i+1 >= len(text) || text[i] != '\'' {
+		return i
+	}
+	switch text[i+1] | 0x20 {
+	case 's', 't', 'm', 'd':
+		return i + 2
+	case 'r', 'v':
+		if i+2 < len(text) && text[i+2]|0x20 == 'e' {
+			return i + 3
+		}
+	case 'l':
+		if i+2 < len(text) && text[i+2]|0x20 == 'l' {
+			return i + 3
+		}
+	}
+	return i
+}
