@@ -33,6 +33,9 @@ func (v *View) Apply(e Edit) (Edit, error) {
 	case KindInferred:
 		e.Before = v.tokens[0]
 		v.sum(&v.tokens, [2]int{e.Delta, e.Delta}, 1)
+		if e.Delta != 0 && v.sent.items > 0 {
+			v.changedAt(0, v.items[0].id)
+		}
 		e.After = v.tokens[0]
 	default:
 		err = fmt.Errorf("unknown kind of edit %q", e.Kind)
@@ -73,6 +76,7 @@ func (v *View) replace(e *Edit) error {
 	}
 	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
 	v.ensure(t.Item).blocks[t.Block] = e.New
+	v.touch(t)
 	after := v.blockTokens(t)
 	v.sum(&v.tokens, after, 1)
 	v.sum(&v.tokens, before, -1)
@@ -119,6 +123,7 @@ func (v *View) tag(e *Edit) error {
 	s := v.ensure(e.Target.Item)
 	before := v.weight(e.Target.Item)
 	s.tag = e.New
+	v.touch(Target{e.Target.Item, max(v.Blocks(e.Target.Item)-1, 0)})
 	after := v.weight(e.Target.Item)
 	v.sum(&v.tokens, after, 1)
 	v.sum(&v.tokens, before, -1)
@@ -164,7 +169,7 @@ func (v *View) remove(e *Edit) error {
 		// sorted by it; Has knows it by its id.
 		id := v.newSynthetic(&e.Insert[0])
 		v.hidden = append(v.hidden, v.items[first].id)
-		v.items[first] = item{id: id}
+		v.items[first] = item{id: id, place: v.items[first].place}
 		v.setPos(id, first)
 		v.arrived = append(v.arrived, id)
 		v.live++
@@ -172,6 +177,7 @@ func (v *View) remove(e *Edit) error {
 		e.After = w[0]
 		v.sum(&v.tokens, w, 1)
 	}
+	v.left(first)
 	return nil
 }
 
@@ -211,6 +217,7 @@ func (v *View) rebuild(e *Edit) error {
 		v.setPos(id, -1)
 	}
 	v.hidden = nil
+	before := v.items
 	v.items = make([]item, 0, len(e.Insert)+len(all)+len(e.Tail)+16)
 	v.results = nil
 	v.live, v.tokens, v.payload = 0, [2]int{}, [2]int{}
@@ -223,6 +230,7 @@ func (v *View) rebuild(e *Edit) error {
 	for i := range e.Tail {
 		v.add(&e.Tail[i])
 	}
+	v.rebuilt(before)
 	e.After = v.tokens[0]
 	return nil
 }

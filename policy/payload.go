@@ -111,6 +111,7 @@ func (v *View) applyPayload(e *Edit) error {
 		return fmt.Errorf("no item %d in view to carry the edit", e.Carrier)
 	}
 	was := v.payloadWeight(t.Item)
+	old, had := v.PayloadReplacement(t)
 	s := v.ensure(t.Item)
 	layers := slices.DeleteFunc(s.payload[t.Block], func(l layer) bool { return l.stage == e.Stage })
 	if e.Kind != KindServerKeep {
@@ -127,5 +128,6 @@ func (v *View) applyPayload(e *Edit) error {
 	v.sum(&v.payload, was, -1)
 	e.Before = v.BlockTokens(t)
 	e.After = e.Before + now[0] - was[0]
+	v.touchPayload(e, old, had, was[0]-now[0])
 	return nil
 }

@@ -29,13 +29,16 @@ type View struct {
 	live    int         // items not removed
 	hidden  []ItemID    // whose place a collapse gave to its placeholder
 	epoch   int
+	places  int // of the block that joins next
+	sent    sending
 }
 
 // item is one place of a view. Where next is not 0 the item is out of view,
 // and so are all from here up to next.
 type item struct {
-	id   ItemID
-	next int32
+	id    ItemID
+	next  int32
+	place int32 // of its first block in the payload
 }
 
 func (it item) removed() bool { return it.next != 0 }
@@ -99,7 +102,8 @@ func (v *View) Joined() int { return v.joined }
 
 func (v *View) push(id ItemID) {
 	v.setPos(id, len(v.items))
-	v.items = append(v.items, item{id: id})
+	v.items = append(v.items, item{id: id, place: int32(v.places)})
+	v.places += v.SentBlocks(id)
 	v.arrived = append(v.arrived, id)
 	v.live++
 	v.sum(&v.tokens, v.weight(id), 1)

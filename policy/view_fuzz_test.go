@@ -337,7 +337,11 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 	w := byLength{conv}
 	v := NewView(conv, w, w)
 	var done []string
+	sent := &sentList{version: map[Target]int{}}
 	for range 60 {
+		if c.n(5) == 0 {
+			sent.send(v, p)
+		}
 		if m := v.Joined(); m < len(conv.Messages) && c.n(3) == 0 {
 			if c.n(8) == 0 {
 				v.Skip(m)
@@ -355,7 +359,9 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 			_, err := v.Apply(own)
 			done = append(done, fmt.Sprintf("%s %v %v lead %v keep %v +%d +%d: %v", e.Kind, e.Target, e.Items, e.Lead, e.Keep, len(e.Insert), len(e.Tail), err))
 			if err == nil {
+				was, had := p.payload[e.Target]
 				p.apply(e)
+				sent.apply(p, &e, was, had)
 			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || len(v.Edits()) != edits {
 				t.Fatalf("%s\na refused edit: -before +after\n%s", strings.Join(done, "\n"), cmp.Diff(before, after))
 			}
@@ -363,5 +369,6 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 		if naive, view := p.shows(), viewShows(v, p.ever); !reflect.DeepEqual(naive, view) {
 			t.Fatalf("%s\n-naive +view\n%s", strings.Join(done, "\n"), cmp.Diff(naive, view))
 		}
+		sent.check(t, v, p)
 	}
 }
