@@ -14,11 +14,12 @@ import (
 
 const (
 	windowKey  = "window"
+	cacheKey   = "cache"
 	maxExtends = 16 // policies that extend one another
 )
 
 func keys() []string {
-	return []string{"name", "about", "source", "date", "truth", "extends", "recorded", windowKey, "stages", "set"}
+	return []string{"name", "about", "source", "date", "truth", "extends", "recorded", windowKey, cacheKey, "stages", "set"}
 }
 
 func truths() []Truth {
@@ -91,7 +92,7 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		value[kv.key] = kv.value
 	}
 
-	p := &Policy{Window: DefaultWindow(), at: map[string]Position{}}
+	p := defaults()
 	whole := true // false: what it extends could not be read
 	if n := value["extends"]; n != nil {
 		if base := d.extends(n); base != nil {
@@ -116,8 +117,10 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		}
 		p.Recorded = strings.EqualFold(n.Value, "true")
 	}
-	if n := value[windowKey]; n != nil {
-		d.params(n, &p.Window, windowKey, p)
+	for _, s := range p.sections() {
+		if n := value[s.key]; n != nil {
+			d.params(n, s.params, s.key, p)
+		}
 	}
 	if n := value["stages"]; n != nil {
 		p.at["stages"] = position(d.file, n)
@@ -309,7 +312,7 @@ func (d *decoder) set(n *yaml.Node, p *Policy, whole bool) {
 	for _, kv := range pairs(n) {
 		f, err := p.field(kv.key)
 		if err != nil {
-			if owner, _, ok := strings.Cut(kv.key, "."); ok && p.stage(owner) == nil && owner != windowKey && !whole {
+			if owner, _, ok := strings.Cut(kv.key, "."); ok && p.stage(owner) == nil && !isSection(owner) && !whole {
 				continue // it may be a stage of the policy that could not be read
 			}
 			d.report(kv.at, err.Msg, err.Hint)

@@ -25,8 +25,10 @@ func Marshal(p *Policy) []byte {
 		put(root, "recorded", scalar("!!bool", "true"))
 	}
 	c := p.Clone()
-	window, _ := fieldsOf(&c.Window)
-	put(root, windowKey, block(window))
+	for _, s := range c.sections() {
+		fields, _ := fieldsOf(s.params)
+		put(root, s.key, block(fields))
+	}
 	stages := sequence(0)
 	for _, s := range c.Stages {
 		name := s.Definition.Name
@@ -74,7 +76,7 @@ type Change struct {
 }
 
 // Diff lists what differs between two policies, key by key, every default
-// spelled out: where they come from, the window, the list of stages, then the
+// spelled out: where they come from, the window, the cache, the list of stages, then the
 // parameters of each stage. Policies without a difference do the same.
 func Diff(a, b *Policy) []Change {
 	var list []Change
@@ -113,5 +115,5 @@ func Diff(a, b *Policy) []Change {
 }
 
 func (p *Policy) stageList() string {
-	return "[" + strings.Join(p.owners()[1:], ", ") + "]"
+	return "[" + strings.Join(p.owners()[len(p.sections()):], ", ") + "]"
 }

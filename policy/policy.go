@@ -14,6 +14,7 @@ type Policy struct {
 	Truth    Truth
 	Recorded bool // the engine's own track: what the client really did
 	Window   Window
+	Cache    Caching
 	Stages   []StageConfig
 	File     string // where it was read from; "" for a built-in one
 

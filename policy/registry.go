@@ -18,7 +18,7 @@ func NewRegistry(definitions []Definition) (Registry, error) {
 	slices.SortFunc(r.definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	for i, d := range r.definitions {
 		switch {
-		case !nameForm.MatchString(d.Name) || d.Name == windowKey:
+		case !nameForm.MatchString(d.Name) || isSection(d.Name):
 			return Registry{}, fmt.Errorf("stage %q: no name for a stage: use snake_case", d.Name)
 		case i > 0 && r.definitions[i-1].Name == d.Name:
 			return Registry{}, fmt.Errorf("stage %s: defined twice: rename one", d.Name)

@@ -41,7 +41,10 @@ func (p *Policy) stage(name string) *StageConfig {
 }
 
 func (p *Policy) owners() []string {
-	list := []string{windowKey}
+	var list []string
+	for _, s := range p.sections() {
+		list = append(list, s.key)
+	}
 	for _, s := range p.Stages {
 		list = append(list, s.Definition.Name)
 	}
@@ -50,9 +53,11 @@ func (p *Policy) owners() []string {
 
 func (p *Policy) fields(owner string) ([]field, bool) {
 	var fields []field
-	if owner == windowKey {
-		fields, _ = fieldsOf(&p.Window)
-		return fields, true
+	for _, s := range p.sections() {
+		if s.key == owner {
+			fields, _ = fieldsOf(s.params)
+			return fields, true
+		}
 	}
 	s := p.stage(owner)
 	if s == nil {
@@ -82,7 +87,7 @@ func (p *Policy) field(key string) (field, *Error) {
 	return f, nil
 }
 
-// Keys lists what Set can change, in order: the window's parameters, then
+// Keys lists what Set can change, in order: the window's and the cache's parameters, then
 // those of each stage.
 func (p *Policy) Keys() []string {
 	var list []string

@@ -155,8 +155,8 @@ func TestSet(t *testing.T) {
 		{"count", "5", `"count" names no parameter: did you mean kinds.count? the others are `},
 		{"kinds", "5", `"kinds" names no parameter: write kinds.NAME: use one of switch, count, `},
 		{"bare", "5", `"bare" names no parameter: write bare.NAME: leave it out`},
-		{"kind.count", "5", `the policy has no stage "kind": did you mean kinds? the others are window, picky, bare`},
-		{"autocompact.enabled", "false", `the policy has no stage "autocompact": use one of window, kinds, picky, bare`},
+		{"kind.count", "5", `the policy has no stage "kind": did you mean kinds? the others are window, cache, picky, bare`},
+		{"autocompact.enabled", "false", `the policy has no stage "autocompact": use one of window, cache, kinds, picky, bare`},
 		{"kinds.cont", "5", `kinds: unknown parameter "cont": did you mean count? the others are switch, free, `},
 		{"window.contxt", "5", `window: unknown parameter "contxt": did you mean context? the others are output_reserve, `},
 		{"kinds.count", "5000", "kinds.count: 5000 is out of range: give 1 to 9"},
@@ -183,7 +183,7 @@ func TestSet(t *testing.T) {
 func TestKeys(t *testing.T) {
 	p := mustDecode(t, "p.yaml", "stages: [bare, picky]\n", nil)
 	keys := p.Keys()
-	if want := []string{"picky.low", "picky.high"}; !cmp.Equal(want, keys[len(WindowParameters()):]) || keys[0] != "window.context" {
+	if want := []string{"picky.low", "picky.high"}; !cmp.Equal(want, keys[len(WindowParameters())+len(CachingParameters()):]) || keys[0] != "window.context" {
 		t.Errorf("got %q", keys)
 	}
 }

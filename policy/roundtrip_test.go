@@ -26,7 +26,7 @@ func checkRoundTrip(t *testing.T, reg Registry, p *Policy) {
 	if changes := Diff(p, q); len(changes) > 0 {
 		t.Fatalf("reads back with changes %v\n%s", changes, text)
 	}
-	if p.File != q.File || p.Window != q.Window || p.Recorded != q.Recorded {
+	if p.File != q.File || p.Window != q.Window || p.Cache != q.Cache || p.Recorded != q.Recorded {
 		t.Fatalf("reads back as %+v, was %+v", q, p)
 	}
 	if again := Marshal(q); string(again) != string(text) {
@@ -43,11 +43,12 @@ func TestRoundTripRandom(t *testing.T) {
 }
 
 func randomPolicy(r *rand.Rand, reg Registry) *Policy {
-	p := &Policy{Name: "p", File: "p.yaml", Window: DefaultWindow(), About: graphic(randomText(r)), Source: graphic(randomText(r))}
+	p := &Policy{Name: "p", File: "p.yaml", Window: DefaultWindow(), Cache: DefaultCaching(), About: graphic(randomText(r)), Source: graphic(randomText(r))}
 	if r.IntN(2) == 0 {
 		p.Date = "2026-11-21"
 	}
 	p.Window.Context, p.Window.AutoCompact = r.IntN(1e6), r.IntN(2) == 0
+	p.Cache.System, p.Cache.TTL = r.IntN(3)*1000, []string{"auto", "5m", "1h"}[r.IntN(3)]
 	if r.IntN(8) == 0 {
 		p.Recorded = true
 		return p

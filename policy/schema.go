@@ -25,9 +25,10 @@ func Schema(reg Registry) []byte {
 			"properties": properties, "additionalProperties": false,
 		}
 	}
-	w := DefaultWindow()
-	fields, _ := fieldsOf(&w)
-	add(windowKey, "the policy's limits, in tokens", fields)
+	for _, s := range defaults().sections() {
+		fields, _ := fieldsOf(s.params)
+		add(s.key, s.about, fields)
+	}
 	for _, d := range reg.Definitions() {
 		fields, _ := fieldsOf(d.Params)
 		add(d.Name, d.Summary, fields)
@@ -58,7 +59,8 @@ func Schema(reg Registry) []byte {
 			"truth":    map[string]any{"enum": truth, "description": "what stands behind the policy"},
 			"extends":  line("a built-in policy or a file, relative to this one, whose values hold where this one gives none"),
 			"recorded": map[string]any{"type": "boolean", "description": "what the client really did, instead of stages"},
-			"window":   anyOf(ref(windowKey), map[string]any{"type": "null"}),
+			windowKey:  anyOf(ref(windowKey), map[string]any{"type": "null"}),
+			cacheKey:   anyOf(ref(cacheKey), map[string]any{"type": "null"}),
 			"stages": map[string]any{
 				"type":        "array",
 				"description": "the stages in the order they run; with extends they replace the other policy's",

@@ -37,6 +37,7 @@ set:                          # single parameters, applied last
 | ` + "`about`, `source`, `date`, `truth`" + ` | one sentence; product and version it reproduces, and where that is written down; the date of that; what stands behind it |
 | ` + "`extends`" + ` | the policy whose values hold where this file gives none |
 | ` + "`window`" + ` | the limits, see below; with ` + "`extends`" + ` they are merged key by key |
+| ` + "`cache`" + ` | how the client uses the prompt cache, see below; merged likewise |
 | ` + "`stages`" + ` | the stages in the order they run, each a name, or a name with parameters below it; with ` + "`extends`" + ` the list replaces the other policy's |
 | ` + "`set`" + ` | ` + "`stage.param: value`" + `, changes single parameters and leaves the list alone |
 | ` + "`recorded`" + ` | true: what the client really did, instead of stages |
@@ -61,6 +62,9 @@ func page(reg policy.Registry) ([]byte, error) {
 
 	b.WriteString("\n### window\n\nThe policy's limits. All thresholds are counted from them.\n\n")
 	parameters(&b, policy.WindowParameters())
+
+	b.WriteString("\n### cache\n\nHow the client uses the provider's prompt cache. The cache simulation and the cost go by it.\n\n")
+	parameters(&b, policy.CachingParameters())
 
 	b.WriteString("\n### What `ctxkit policy lint` finds\n\nA policy may be sound YAML and still not be what was meant.\n\n| rule | finds |\n|---|---|\n")
 	for _, r := range policy.Rules() {
