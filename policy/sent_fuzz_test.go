@@ -31,6 +31,14 @@ func (s *sentList) blocks(p *listView) []sentBlock {
 	return list
 }
 
+// left is what payload-only edits left of a block.
+func (p *listView) left(t Target) (*Content, bool) {
+	if e := p.effective(t); e != nil {
+		return e.New, true
+	}
+	return nil, false
+}
+
 // apply notes which block an edit that was made changes.
 func (s *sentList) apply(p *listView, e *Edit, was *Content, had bool) {
 	s.since++
@@ -41,7 +49,7 @@ func (s *sentList) apply(p *listView, e *Edit, was *Content, had bool) {
 		t.Block = max(p.count(t.Item)-1, 0)
 	case KindClear, KindPersist, KindTruncate:
 	case KindServerClear, KindServerKeep:
-		if now, has := p.payload[t]; had == has && sameContent(was, now) {
+		if now, has := p.left(t); had == has && sameContent(was, now) {
 			return
 		}
 	default:
@@ -100,7 +108,7 @@ func TestServerDrops(t *testing.T) {
 	v.Sent()
 	v.Join(2)
 	for _, item := range []ItemID{1, 2} {
-		if _, err := v.Apply(Edit{Kind: KindCacheEdit, Target: Target{item, 0}}); err != nil {
+		if _, err := v.Apply(Edit{Kind: KindCacheEdit, Target: Target{item, 0}, Carrier: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -359,7 +359,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 			_, err := v.Apply(own)
 			done = append(done, fmt.Sprintf("%s %v %v lead %v keep %v +%d +%d: %v", e.Kind, e.Target, e.Items, e.Lead, e.Keep, len(e.Insert), len(e.Tail), err))
 			if err == nil {
-				was, had := p.payload[e.Target]
+				was, had := p.left(e.Target)
 				p.apply(e)
 				sent.apply(p, &e, was, had)
 			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || len(v.Edits()) != edits {
