@@ -1,0 +1,122 @@
+package regret
+
+import (
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Judge finds the misses of a policy by the edits it made. record says that
+// they are the record's own. Tokens are by w.
+func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Result, error) {
+	j := &judge{
+		sight: newSight(x, record), edits: edits,
+		took: map[int32]int{}, missed: map[int32]bool{}, removed: map[int32]bool{},
+	}
+	j.onEdit = j.note
+	if err := j.walk(edits, j.visit); err != nil {
+		return nil, err
+	}
+	r := &Result{Misses: j.misses, Removed: len(j.removed), Used: x.used()}
+	if r.Misses == nil {
+		r.Misses = []Miss{}
+	}
+	for i := range r.Misses {
+		m := &r.Misses[i]
+		at, b := x.at(m.block)
+		m.Tokens = w.Block(at, b)
+		r.Tokens += m.Tokens
+	}
+	r.MedianDistance = median(r.Misses)
+	d, err := x.demand(edits, w, record, j.missed)
+	if err != nil {
+		return nil, err
+	}
+	r.BoundMisses, r.BoundTokens = d.bound()
+	return r, nil
+}
+
+// used is how many blocks have a use.
+func (x *Index) used() int {
+	seen := map[int32]bool{}
+	for i := range x.uses {
+		seen[x.uses[i].source] = true
+	}
+	return len(seen)
+}
+
+// judge looks at each use with the view as it was sent.
+type judge struct {
+	*sight
+	edits   []policy.Edit
+	took    map[int32]int // by block: the edit that took it away
+	missed  map[int32]bool
+	removed map[int32]bool
+	misses  []Miss
+}
+
+// note remembers by which edit a block went.
+func (j *judge) note(i int, e *policy.Edit) {
+	switch e.Kind {
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
+		j.gone(j.target(e.Target), i)
+	case policy.KindServerKeep:
+		delete(j.took, j.target(e.Target))
+	case policy.KindRemove, policy.KindCollapse:
+		for _, id := range e.Items {
+			if id >= 0 {
+				j.goneMessage(int(id), i)
+			}
+		}
+	case policy.KindSummarize:
+		for m := range j.joined {
+			if b := j.x.base[m]; b < j.x.base[m+1] && !j.present[b] {
+				j.goneMessage(m, i)
+			}
+		}
+	}
+}
+
+func (j *judge) goneMessage(m, edit int) {
+	if j.x.conv.Messages[m].RecordOnly {
+		return
+	}
+	for b := j.x.base[m]; b < j.x.base[m+1]; b++ {
+		j.gone(b, edit)
+	}
+}
+
+// gone notes the edit that took a block away: the first, until the block is
+// back.
+func (j *judge) gone(b int32, edit int) {
+	m, i := j.x.at(b)
+	if !evictable(j.x.conv.Messages[m].Blocks[i].Kind) {
+		return
+	}
+	j.removed[b] = true
+	if _, ok := j.took[b]; !ok {
+		j.took[b] = edit
+	}
+}
+
+func (j *judge) visit(u *use) {
+	if j.missed[u.source] || !j.missing(u) {
+		return
+	}
+	edit, ok := j.took[u.source]
+	if !ok {
+		return // it was never in this view: a loss of the record's own
+	}
+	j.missed[u.source] = true
+	at, i := j.x.at(u.source)
+	msg := &j.x.conv.Messages[at]
+	bl := &msg.Blocks[i]
+	e := &j.edits[edit]
+	m := Miss{
+		Message: msg.UUID, Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
+		Needed: u.request, Evidence: u.evidence, Quote: u.quote, UsedBy: j.x.conv.Messages[u.message].UUID, UsedLine: int(u.line),
+		block: u.source,
+	}
+	if bl.ID != "" {
+		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
+	}
+	j.misses = append(j.misses, m)
+}
