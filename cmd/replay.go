@@ -23,6 +23,7 @@ type ReplayOptions struct {
 	OutputOptions
 	CompactAt []int
 	Strict    bool
+	Regret    bool
 	All       bool
 	ASCII     bool
 }
@@ -66,6 +67,7 @@ func newReplay(sys *system) *cobra.Command {
 	f := cmd.Flags()
 	f.IntSliceVar(&o.CompactAt, "compact-at", nil, "have the user ask for a compaction before request `N` (repeatable)")
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a payload breaks a rule of the API")
+	f.BoolVar(&o.Regret, "regret", false, "count what the policy threw away too early (reads every text)")
 	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
 	return cmd
@@ -79,28 +81,47 @@ func formatNames(formats []report.Format) []string {
 	return names
 }
 
-func runReplay(sys *system, o *ReplayOptions) error {
+// replaying is a command under way that replays its inputs.
+type replaying struct {
+	sys    *system
+	o      *ReplayOptions
+	choose policyChoice
+	in     inputs
+	out    *output
+	msgs   *messages
+}
+
+// begin reads the policy, finds the inputs and opens the output. The caller
+// closes it.
+func (o *ReplayOptions) begin(sys *system) (*replaying, error) {
 	if err := oneOf("--tokens", o.Counter, []string{tokens.NameUsage, tokens.NameHeuristic}); err != nil {
-		return err
+		return nil, err
 	}
 	choose, warnings, err := choosePolicy(sys, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	msgs := &messages{w: sys.err, quiet: o.Quiet}
+	r := &replaying{sys: sys, o: o, choose: choose, msgs: &messages{w: sys.err, quiet: o.Quiet}}
 	for _, w := range warnings {
-		msgs.warn(w)
+		r.msgs.warn(w)
 	}
-	in, err := resolve(sys, o.Inputs, msgs.warn)
+	if r.in, err = resolve(sys, o.Inputs, r.msgs.warn); err != nil {
+		return nil, err
+	}
+	r.out, err = o.create(sys, r.in.list)
+	return r, err
+}
+
+func (r *replaying) loop(verb string) *conversationLoop {
+	return &conversationLoop{sys: r.sys, in: r.in, opt: r.o.InputOptions, verb: verb, msgs: r.msgs}
+}
+
+func runReplay(sys *system, o *ReplayOptions) error {
+	r, err := o.begin(sys)
 	if err != nil {
 		return err
 	}
-	out, err := o.create(sys, in.list)
-	if err != nil {
-		return err
-	}
-	err = replayAll(sys, o, choose, in, out, msgs)
-	return out.close(err)
+	return r.out.close(r.replayAll())
 }
 
 // policyChoice gives the policy for a session by the version of the client
@@ -132,95 +153,57 @@ func choosePolicy(sys *system, o *ReplayOptions) (policyChoice, []session.Warnin
 }
 
 // replayAll prints the replays of all inputs in their order.
-func replayAll(sys *system, o *ReplayOptions, choose policyChoice, in inputs, out *output, msgs *messages) error {
-	r, err := report.NewReplays(out, report.Options{
-		Format: report.Format(o.Format), Several: in.several || o.Agent == "all",
-		All: o.All, Color: o.useColor(sys), ASCII: o.ASCII,
+func (r *replaying) replayAll() error {
+	o := r.o
+	printer, err := report.NewReplays(r.out, report.Options{
+		Format: report.Format(o.Format), Several: r.in.several || o.Agent == "all",
+		All: o.All, Color: o.useColor(r.sys), ASCII: o.ASCII,
 	})
 	if err != nil {
 		return err
 	}
-	progress := newProgress(sys, o.Quiet, "replayed", len(in.list))
-	defer progress.end()
-	violations, failed := 0, 0
-	perFile := max(1, o.Jobs/len(in.list))
-	work := func(i int) ([]*replay.Timeline, error) {
-		return replayInput(sys, o, choose, in.list[i], perFile, msgs)
-	}
-	err = inOrder(len(in.list), o.Jobs, work, func(_ int, tls []*replay.Timeline, err error) error {
-		progress.step()
-		if err != nil {
-			failed++
-			progress.clear()
-			msgs.fail(err)
-			// What was read before a file broke off is replayed all the same.
-		}
-		for _, tl := range tls {
-			violations += tl.Totals.Violations
-			if o.Format == string(report.FormatNDJSON) || o.Format == string(report.FormatCSV) {
-				// These forms have no place for warnings.
-				progress.clear()
-				for _, w := range tl.Warnings {
-					msgs.warn(w)
-				}
-			}
-			if err := r.Add(tl); err != nil {
-				return err
+	loop := r.loop("replayed")
+	violations := 0
+	failed, err := eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
+		return replayOne(o, r.choose, c)
+	}, func(tl *replay.Timeline) error {
+		violations += tl.Totals.Violations
+		if o.Format == string(report.FormatNDJSON) || o.Format == string(report.FormatCSV) {
+			// These forms have no place for warnings.
+			for _, w := range tl.Warnings {
+				loop.tell(func(m *messages) { m.warn(w) })
 			}
 		}
-		return nil
+		return printer.Add(tl)
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.Close(); err != nil {
+	if err := printer.Close(); err != nil {
 		return err
 	}
 	switch {
-	case failed > 0:
-		return &partError{failed: failed, of: len(in.list)}
+	case failed != nil:
+		return failed
 	case violations > 0 && o.Strict:
 		return fmt.Errorf("%w: %d messages break a rule of the API: see the warnings, or leave out --strict", errCheckFailed, violations)
 	}
 	return nil
 }
 
-// replayInput reads one input and replays what --agent asks for of it.
-func replayInput(sys *system, o *ReplayOptions, choose policyChoice, in input, jobs int, msgs *messages) ([]*replay.Timeline, error) {
-	convs, err := in.load(sys.in, o.InputOptions, jobs, msgs.warn)
+func replayOne(o *ReplayOptions, choose policyChoice, c agentConversation) (*replay.Timeline, error) {
+	pol, err := choose(c.conv.Version)
 	if err != nil {
 		return nil, err
 	}
-	defer convs.close()
-	var tls []*replay.Timeline
-	for _, c := range convs.list {
-		pol, err := choose(c.conv.Version)
-		if err != nil {
-			return nil, pathError(in.path, err)
-		}
-		tl, err := replayOne(o, pol, c.conv)
-		if err != nil {
-			return nil, pathError(in.path, err)
-		}
-		if tl.Agent == "" {
-			tl.Agent = c.agent
-		}
-		tls = append(tls, tl)
-	}
-	for _, f := range convs.files {
-		if f.Stopped != nil {
-			return tls, pathError(f.Path, f.Stopped)
-		}
-	}
-	return tls, nil
-}
-
-func replayOne(o *ReplayOptions, pol *policy.Policy, conv *session.Conversation) (*replay.Timeline, error) {
-	tl, err := replay.Run(conv, pol, replay.Options{
-		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt,
+	tl, err := replay.Run(c.conv, pol, replay.Options{
+		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt, Regret: o.Regret,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if tl.Agent == "" {
+		tl.Agent = c.agent
 	}
 	if err := tl.CheckValid(); err != nil {
 		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)

@@ -39,6 +39,7 @@ func newRoot(sys *system) *cobra.Command {
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(
 		newReplay(sys),
+		newRegret(sys),
 		newSessions(sys),
 		newPolicy(sys),
 		newSynth(sys),

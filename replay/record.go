@@ -2,12 +2,14 @@ package replay
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -27,6 +29,7 @@ type Record struct {
 	summary  []int         // by boundary: weight of everything it rebuilt but kept messages
 	edits    []policy.Edit // the record as edits on raw
 	notes    []recordedAct // by edit: what the client recorded
+	uses     func() (*regret.Index, error)
 }
 
 // recordedAct ties an edit of the record to its line.
@@ -59,6 +62,7 @@ func NewRecord(conv *session.Conversation) (*Record, error) {
 		return nil, t.err
 	}
 	r.edits = t.view.Edits()
+	r.uses = sync.OnceValues(func() (*regret.Index, error) { return regret.NewIndex(conv, r.edits) })
 	return r, nil
 }
 

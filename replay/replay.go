@@ -17,6 +17,10 @@ type Options struct {
 	Overhead  int    // system prompt and tools, tokens; 0: from the first request's usage
 	CompactAt []int  // requests before which the user asks for a compaction
 
+	// Regret has the timeline say what the policy threw away too early. It
+	// reads every text of the conversation, once for all its replays.
+	Regret bool
+
 	// Observe, where it is set, is called at each main request with the view
 	// as it is sent. The view is the replay's own and good during the call.
 	Observe func(n int, v *policy.View)
@@ -38,7 +42,11 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.timeline(), nil
+	t := e.timeline()
+	if opt.Regret {
+		err = e.regret(t)
+	}
+	return t, err
 }
 
 // engine is one replay under way: the policy's own track.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
 // Schema is the version of the JSON form of a Timeline.
@@ -35,6 +36,7 @@ type Timeline struct {
 	Requests   []Request         `json:"requests"`
 	Events     []Event           `json:"events"`
 	Totals     Totals            `json:"totals"`
+	Regret     *regret.Result    `json:"regret,omitempty"` // where it was asked for
 	Warnings   []session.Warning `json:"warnings"`
 }
 
@@ -122,6 +124,6 @@ type Totals struct {
 	Cleared     int     `json:"cleared_results"`
 	Events      int     `json:"events"`
 	CostUSD     float64 `json:"cost_usd,omitempty"`
-	Misses      int     `json:"misses"`
+	Misses      *int    `json:"misses,omitempty"` // with Regret
 	Violations  int     `json:"violations"`
 }

@@ -16,9 +16,14 @@ var schemaPath = filepath.Join("..", "docs", "schemas", "replay.v1.json")
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
+	return compileSchemaAt(t, schemaPath)
+}
+
+func compileSchemaAt(t *testing.T, path string) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	s, err := c.Compile(schemaPath)
+	s, err := c.Compile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

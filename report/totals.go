@@ -26,8 +26,8 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	if t.CostUSD > 0 {
 		f = append(f, [2]string{"cost", "USD " + strconv.FormatFloat(t.CostUSD, 'f', 4, 64)})
 	}
-	if t.Misses > 0 {
-		f = append(f, [2]string{"misses", thousands(t.Misses) + " removed blocks were used again"})
+	if tl.Regret != nil {
+		f = append(f, [2]string{"regret", regretText(tl.Regret)})
 	}
 	if t.Violations > 0 {
 		f = append(f, [2]string{"violations", thousands(t.Violations) + " of the API's rules"})

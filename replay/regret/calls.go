@@ -22,25 +22,43 @@ type input struct {
 	} `json:"edits"`
 }
 
-// readInput reads a tool's input, and gives every text in it, one a line.
+// readInput reads a tool's input, and gives every text in it, one a line; keys
+// are the tool's and not the agent's words.
 func readInput(raw string) (in input, texts string, err error) {
 	// A field of another type than the file tools have is another tool's.
 	_ = json.Unmarshal([]byte(raw), &in)
 	var b strings.Builder
 	d := json.NewDecoder(strings.NewReader(raw))
-	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			return in, b.String(), nil
-		}
-		if err != nil {
-			return in, "", err
-		}
-		if s, ok := tok.(string); ok {
-			b.WriteString(s)
-			b.WriteByte('\n')
-		}
+	if err := values(d, &b); err != nil && err != io.EOF {
+		return in, "", err
 	}
+	return in, b.String(), nil
+}
+
+// values writes down the strings of the next JSON value that are no keys.
+func values(d *json.Decoder, b *strings.Builder) error {
+	tok, err := d.Token()
+	if err != nil {
+		return err
+	}
+	switch tok := tok.(type) {
+	case string:
+		b.WriteString(tok)
+		b.WriteByte('\n')
+	case json.Delim:
+		for d.More() {
+			if tok == '{' {
+				if _, err := d.Token(); err != nil {
+					return err
+				}
+			}
+			if err := values(d, b); err != nil {
+				return err
+			}
+		}
+		_, err = d.Token() // the end of it
+	}
+	return err
 }
 
 // file is what was read of and written to one file.

@@ -201,11 +201,13 @@ func (b *builder) block(m int, at int32, request int, text string, quotes bool) 
 	}
 }
 
-// quote notes one word shared with the block that held it first.
+// quote notes one word shared with the block that held it first: a result, or
+// what a person said. What the agent wrote first itself it may write again
+// from what it knows.
 func (b *builder) quote(e *word, w string, m, request int) {
 	source := e.holders[0]
 	from, _ := b.at(source)
-	if b.conv.Messages[from].RecordOnly || !evictable(b.Index.block(source).Kind) {
+	if msg := &b.conv.Messages[from]; msg.RecordOnly || msg.Role == session.Assistant || !evictable(b.Index.block(source).Kind) {
 		return
 	}
 	i, ok := b.quoting[source]

@@ -1,0 +1,72 @@
+package cmd
+
+// conversationLoop goes through the conversations of all inputs: several at
+// once, the results in the order of the inputs.
+type conversationLoop struct {
+	sys  *system
+	in   inputs
+	opt  InputOptions
+	verb string // of the progress: "replayed"
+	msgs *messages
+
+	progress *progress
+}
+
+// tell says something on standard error while the loop is under way.
+func (l *conversationLoop) tell(say func(*messages)) {
+	l.progress.clear()
+	say(l.msgs)
+}
+
+// eachConversation has work done on each conversation that --agent asks for,
+// and hands what it comes to to use, in order. An input that fails costs
+// itself: what was read before it broke off is worked on all the same. failed
+// says that some did; err ended the loop.
+func eachConversation[T any](l *conversationLoop, work func(c agentConversation) (T, error), use func(v T) error) (failed, err error) {
+	l.progress = newProgress(l.sys, l.msgs.quiet, l.verb, len(l.in.list))
+	defer l.progress.end()
+	perFile := max(1, l.opt.Jobs/len(l.in.list))
+	broken := 0
+	err = inOrder(len(l.in.list), l.opt.Jobs, func(i int) ([]T, error) {
+		return workOn(l, l.in.list[i], perFile, work)
+	}, func(_ int, vs []T, err error) error {
+		l.progress.step()
+		if err != nil {
+			broken++
+			l.tell(func(m *messages) { m.fail(err) })
+		}
+		for _, v := range vs {
+			if err := use(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if broken > 0 {
+		failed = &partError{failed: broken, of: len(l.in.list)}
+	}
+	return failed, err
+}
+
+// workOn reads one input and works on what --agent asks for of it.
+func workOn[T any](l *conversationLoop, in input, jobs int, work func(c agentConversation) (T, error)) ([]T, error) {
+	convs, err := in.load(l.sys.in, l.opt, jobs, l.msgs.warn)
+	if err != nil {
+		return nil, err
+	}
+	defer convs.close()
+	var vs []T
+	for _, c := range convs.list {
+		v, err := work(c)
+		if err != nil {
+			return nil, pathError(in.path, err)
+		}
+		vs = append(vs, v)
+	}
+	for _, f := range convs.files {
+		if f.Stopped != nil {
+			return vs, pathError(f.Path, f.Stopped)
+		}
+	}
+	return vs, nil
+}
