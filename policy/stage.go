@@ -100,7 +100,8 @@ type Context struct {
 	// Used is the client's own arithmetic: the last response's total plus
 	// the heuristic of what came after it, before this request's edits
 	// (counterfactual: recorded figures moved by what the policy's earlier
-	// edits took out). UsedTail is the part of it that came after.
+	// edits took out). UsedTail is the part of it that came after. At Respond
+	// the last response is the one just made. Ingest and TurnEnd have neither.
 	Used     int
 	UsedTail int
 
@@ -116,6 +117,10 @@ type Context struct {
 	Texts  TextSource
 	Record RecordSource
 	Weigh  Weigher
+
+	// Estimate is the client's own estimate of an item as it stands in the
+	// view, in tokens: a quarter of its characters, rounded.
+	Estimate func(id ItemID) int
 }
 
 // ManualCompaction is a compaction the user asked for.
@@ -128,18 +133,27 @@ type TextSource interface {
 	// Text is the current text of a block of the view: what an edit put
 	// there, else the recorded text.
 	Text(t Target) (string, error)
+
+	// Recorded is the recorded text of a block, whatever edits put in its
+	// place.
+	Recorded(t Target) (string, error)
 }
 
 // RecordSource answers what the record holds about compaction.
 type RecordSource interface {
 	// Summary is the recorded summary a compaction at request n may reuse:
 	// that of the first recorded boundary at or after n, unless another
-	// compaction of this policy has taken it already.
+	// compaction of this policy has taken it already. It is taken when the
+	// edit that shows it is applied.
 	Summary(n int) (content Content, boundary int, ok bool)
 
 	// Reinjected is what the client sent after a recorded boundary beside
 	// the summary, as messages: its attachments, and what no line holds.
 	Reinjected(boundary int) []Synthetic
+
+	// SessionMemory is the text of the session's own summary file, where it
+	// stands beside the transcript.
+	SessionMemory() (text string, ok bool, err error)
 }
 
 // Weigher gives the report's weight of a block, in tokens.

@@ -15,3 +15,8 @@ func (v *View) Text(t Target) (string, error) {
 	}
 	return c.Text, nil
 }
+
+// Recorded is the recorded text of a block, whatever edits put in its place.
+func (v *View) Recorded(t Target) (string, error) {
+	return v.conv.WholeText(int(t.Item), t.Block)
+}

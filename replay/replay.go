@@ -51,16 +51,17 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 
 // engine is one replay under way: the policy's own track.
 type engine struct {
-	r      *Record
-	pol    *policy.Policy
-	opt    Options
-	conv   *session.Conversation
-	view   *policy.View
-	report policy.Weigher
-	stages []running
-	err    error
-	each   func(n int, v *policy.View) bool // where it is set: called with each view, false ends the replay
-	ended  bool                             // it was
+	r       *Record
+	pol     *policy.Policy
+	opt     Options
+	conv    *session.Conversation
+	view    *policy.View
+	report  policy.Weigher
+	stages  []running
+	moments policy.Moment // at which some stage runs
+	err     error
+	each    func(n int, v *policy.View) bool // where it is set: called with each view, false ends the replay
+	ended   bool                             // it was
 
 	counter   string
 	fixed     int    // overhead when it does not follow the record, -1: it does
@@ -153,6 +154,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 			return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
 		}
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
+		e.moments |= sc.Definition.Moments
 	}
 	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
 	e.weight = make([]int, 0, len(r.Conv.Requests))
@@ -234,7 +236,12 @@ func (e *engine) request(k int) {
 }
 
 func (e *engine) respond(k int) {
-	e.runStages(policy.Respond, k+1, policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time})
+	if e.moments&policy.Respond == 0 {
+		return
+	}
+	c := policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time}
+	c.Used, c.UsedTail = e.used(k + 1)
+	e.runStages(policy.Respond, k+1, c)
 }
 
 func (e *engine) turnEnd(next int, final bool) {

@@ -53,7 +53,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	if c.Now.IsZero() {
 		c.Now = e.now
 	}
-	c.Texts, c.Record, c.Weigh = e.view, e, e.report
+	c.Texts, c.Record, c.Weigh, c.Estimate = e.view, e, e.report, e.estimate
 }
 
 // applyAll applies the edits of one run of a stage; edits of one kind that
@@ -83,6 +83,9 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ed.Stage, ed.Group = stage, ev.N
 			ed.Request = n
 			e.calls(&ed, next)
+			if ed.Kind == policy.KindSummarize {
+				e.rebuilding(&ed, next)
+			}
 			ed, err := e.view.Apply(ed)
 			if err != nil {
 				e.fail(err)
@@ -131,18 +134,8 @@ func (e *engine) uuid(id policy.ItemID) string {
 
 // calls makes the requests that an edit's own model calls are.
 func (e *engine) calls(ed *policy.Edit, next int) {
-	if ed.Call == nil {
-		return
-	}
 	for c := ed.Call; c != nil; c = c.Then {
 		e.call(c, ed.Insert, next)
-	}
-	if ed.Kind == policy.KindSummarize {
-		if !e.compacted {
-			e.before, _ = e.used(min(next, len(e.conv.Requests)))
-		}
-		e.compacted = true
-		e.last.Summary = true
 	}
 }
 
@@ -174,6 +167,29 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	e.requests = append(e.requests, row)
 }
 
+// rebuilding notes that a compaction is about to be made: used as it was, and
+// the recorded summary it takes.
+func (e *engine) rebuilding(ed *policy.Edit, next int) {
+	if !e.compacted {
+		e.before, _ = e.used(min(next, len(e.conv.Requests)))
+	}
+	e.compacted = true
+	e.last.Summary = true
+	for i := range ed.Insert {
+		for b := range ed.Insert[i].Contents {
+			ref := ed.Insert[i].Contents[b].Ref
+			if ref == nil || !ed.Insert[i].Summary {
+				continue
+			}
+			for k := range e.conv.Boundaries {
+				if e.conv.Boundaries[k].Summary == int(ref.Item) {
+					e.taken[k] = true
+				}
+			}
+		}
+	}
+}
+
 // Summary answers what recorded summary a compaction at request n may reuse.
 func (e *engine) Summary(n int) (policy.Content, int, bool) {
 	next := -1
@@ -192,10 +208,18 @@ func (e *engine) Summary(n int) (policy.Content, int, bool) {
 	if next < 0 || e.taken[next] {
 		return policy.Content{}, -1, false
 	}
-	e.taken[next] = true
 	at := e.conv.Boundaries[next].Summary
 	bl := &e.conv.Messages[at].Blocks[0]
 	return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(at)}}, next, true
+}
+
+// SessionMemory is the session's own summary file.
+func (e *engine) SessionMemory() (text string, ok bool, err error) {
+	if e.conv.Memory == nil {
+		return "", false, nil
+	}
+	text, err = e.conv.MemoryText()
+	return text, err == nil, err
 }
 
 // lateBy is how many requests after a recorded boundary a policy's compaction

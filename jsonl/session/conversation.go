@@ -244,10 +244,12 @@ type Conversation struct {
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount
-	Abandoned  int // messages on branches that were rewound or forked away
+	Memory     *Memory // the session's own summary file, or nil
+	Abandoned  int     // messages on branches that were rewound or forked away
 	Title      string
 
 	Sources  []*jsonl.Source
 	tools    map[string]toolUse // tool_use id -> where it stands
 	offloads offloads
+	memory   offloads
 }

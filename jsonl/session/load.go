@@ -97,6 +97,9 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ld.build(f, opt)
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload))
+		if conv == f.Main && conv.Agent == "" {
+			conv.readMemory(ownFolder(file, memoryName))
+		}
 		slices.SortStableFunc(conv.Warnings, func(a, b Warning) int { return a.Line - b.Line })
 	}
 	return f, nil

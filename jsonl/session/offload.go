@@ -35,7 +35,8 @@ const (
 	maxStub  = 64 << 10 // bytes; a longer text only quotes a stub
 )
 
-// offloads is where a conversation's offloaded results stand.
+// offloads is where a conversation's offloaded results stand, or another
+// folder of its own.
 type offloads struct {
 	trusted string // a folder that may be a link, or lie behind one
 	inside  string // the way from there, that may not lead out
@@ -45,21 +46,27 @@ type offloads struct {
 // or beside the file in a folder of the session's name. A subagent's stand with
 // its session's. A session without a file has none.
 func offloadsOf(file, folder string) offloads {
-	switch {
-	case folder != "":
+	if folder != "" {
 		return offloads{trusted: folder, inside: "."}
-	case file == "":
+	}
+	if file == "" {
 		return offloads{}
 	}
-	dir, base := filepath.Split(filepath.Clean(file))
-	if filepath.Base(dir) == "subagents" {
-		return offloads{trusted: filepath.Join(dir, ".."), inside: "tool-results"}
+	if dir, _ := filepath.Split(filepath.Clean(file)); filepath.Base(dir) == "subagents" {
+		return offloads{trusted: filepath.Join(dir, ".."), inside: toolResultsName}
 	}
+	return ownFolder(file, toolResultsName)
+}
+
+// ownFolder is a folder in the one a session keeps beside its file, under its
+// name; nowhere for a stream or a file that has no session's name.
+func ownFolder(file, folder string) offloads {
+	dir, base := filepath.Split(filepath.Clean(file))
 	name, _, cut := strings.Cut(base, ".jsonl")
 	if !cut {
-		return offloads{} // no session's name: it has no folder
+		return offloads{}
 	}
-	return offloads{trusted: filepath.Join(dir, "."), inside: filepath.Join(name, "tool-results")}
+	return offloads{trusted: filepath.Join(dir, "."), inside: filepath.Join(name, folder)}
 }
 
 // open opens the folder; an error that is fs.ErrNotExist where there is none.

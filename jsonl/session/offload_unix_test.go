@@ -59,3 +59,45 @@ func TestOffloadLinks(t *testing.T) {
 		t.Errorf("read %q through the link", got)
 	}
 }
+
+// TestMemoryLinks: nor is a session's own summary read through a link that
+// leads out, from a pipe, or after such a link has taken its place.
+func TestMemoryLinks(t *testing.T) {
+	outside := inFolder(t, map[string]string{"summary.md": "a secret"})
+	for name, make := range map[string]func(folder, file string) error{
+		"a link":                func(_, file string) error { return os.Symlink(filepath.Join(outside, "summary.md"), file) },
+		"a link to the session": func(_, file string) error { return os.Symlink("../../s.jsonl", file) },
+		"a folder":              func(_, file string) error { return os.Mkdir(file, 0o755) },
+		"a pipe":                func(_, file string) error { return syscall.Mkfifo(file, 0o644) },
+		"a device":              func(_, file string) error { return os.Symlink("/dev/zero", file) },
+		"the folder itself a link": func(folder, _ string) error {
+			if err := os.RemoveAll(folder); err != nil {
+				return err
+			}
+			return os.Symlink(outside, folder)
+		},
+	} {
+		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/other.md": "inside"})
+		folder := filepath.Join(dir, "s", "session-memory")
+		if err := make(folder, filepath.Join(folder, "summary.md")); err != nil {
+			t.Fatal(err)
+		}
+		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
+		if conv.Memory != nil {
+			t.Errorf("%s: %+v", name, conv.Memory)
+		}
+		wantWarning(t, conv, 0, "summary is not read")
+	}
+	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": "inside"})
+	conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
+	path := filepath.Join(dir, "s", "session-memory", "summary.md")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "summary.md"), path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := conv.MemoryText(); err == nil {
+		t.Errorf("read %q through the link", got)
+	}
+}

@@ -165,6 +165,10 @@ func (s *texts) Text(t policy.Target) (string, error) {
 		}
 		return c.Text, nil
 	}
+	return s.Recorded(t)
+}
+
+func (s *texts) Recorded(t policy.Target) (string, error) {
 	text, ok := s.c.texts[t]
 	if !ok {
 		return "", fmt.Errorf("no text of block %d of message %d", t.Block, t.Item)
@@ -178,7 +182,10 @@ type record struct {
 	summary *policy.Content
 	find    func(n int) (policy.Content, int, bool)
 	tail    []policy.Synthetic
+	memory  string // the session's summary file
 }
+
+func (r record) SessionMemory() (string, bool, error) { return r.memory, r.memory != "", nil }
 
 func (r record) Summary(n int) (policy.Content, int, bool) {
 	if r.find != nil {

@@ -65,7 +65,7 @@ func (r *run) fire(moment policy.Moment, k int, c policy.Context) {
 	r.t.Helper()
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.view, r.c.Conversation, r.c.Agent
 	c.Limits, c.Overhead, c.Last = r.limits, r.overhead, r.last
-	c.Texts, c.Record, c.Weigh = r.texts, r.record, quarter{r.c.Conversation}
+	c.Texts, c.Record, c.Weigh, c.Estimate = r.texts, r.record, quarter{r.c.Conversation}, r.view.Weight
 	if at := min(k, len(r.c.Requests)-1); at >= 0 {
 		m := &r.c.Messages[r.c.Requests[at].Message]
 		c.Model, c.Version = m.Model, m.Version

@@ -1,0 +1,74 @@
+package session_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// TestMemory: the session's own summary is found beside the session, and
+// nowhere else.
+func TestMemory(t *testing.T) {
+	text := "# Session Title\n漢字 🙂\n"
+	for _, tt := range []struct {
+		name, session, file, folder string
+		want                        bool
+	}{
+		{"beside the session", "s.jsonl", "s/session-memory/summary.md", "", true},
+		{"of a compressed session's name", "s.jsonl.old", "s/session-memory/summary.md", "", true},
+		{"results elsewhere", "s.jsonl", "s/session-memory/summary.md", "elsewhere", true},
+		{"another session's", "s.jsonl", "t/session-memory/summary.md", "", false},
+		{"another name", "s.jsonl", "s/session-memory/notes.md", "", false},
+		{"of the project", "s.jsonl", "session-memory/summary.md", "", false},
+		{"no session's name", "s.txt", "s/session-memory/summary.md", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := inFolder(t, map[string]string{tt.session: offloaded("t1", "x"), tt.file: text, "elsewhere/t1.txt": "x"})
+			var opt session.LoadOptions
+			if tt.folder != "" {
+				opt.Offload = filepath.Join(dir, tt.folder)
+			}
+			conv := loadFile(t, filepath.Join(dir, tt.session), opt)
+			got, err := conv.MemoryText()
+			if err != nil || (conv.Memory != nil) != tt.want || tt.want != (got == text) {
+				t.Fatalf("memory %+v, text %q, %v", conv.Memory, got, err)
+			}
+			for _, w := range conv.Warnings {
+				if strings.Contains(w.Message, "summary") {
+					t.Errorf("warning %v", w)
+				}
+			}
+			if !tt.want {
+				return
+			}
+			if want := filepath.Join(dir, filepath.FromSlash(tt.file)); conv.Memory.Path != want || conv.Memory.Text != jsonl.Measure(text) {
+				t.Errorf("%+v, want %s and %+v", conv.Memory, want, jsonl.Measure(text))
+			}
+		})
+	}
+	// A subagent keeps none, a stream has no folder beside it.
+	dir := inFolder(t, map[string]string{"s/subagents/agent-1.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": text})
+	if conv := loadFile(t, filepath.Join(dir, "s", "subagents", "agent-1.jsonl"), session.LoadOptions{}); conv.Memory != nil {
+		t.Errorf("a subagent's: %+v", conv.Memory)
+	}
+	if conv := loadText(t, offloaded("t1", "x"), session.LoadOptions{}).Main; conv.Memory != nil {
+		t.Errorf("a stream's: %+v", conv.Memory)
+	}
+}
+
+// TestMemoryLong: a file longer than any client writes is warned of and left.
+func TestMemoryLong(t *testing.T) {
+	for n, want := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
+		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": strings.Repeat("x", n)})
+		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
+		if (conv.Memory != nil) != want {
+			t.Errorf("%d bytes: %+v", n, conv.Memory)
+		}
+		if !want {
+			wantWarning(t, conv, 0, "summary is not read", "longer than 1048576 bytes")
+		}
+	}
+}
