@@ -25,7 +25,7 @@ func (e *entry) locate(line int64) {
 func (e *Entry) Clone() *Entry {
 	c := *e
 	c.Raw = bytes.Clone(e.Raw)
-	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.Content, &c.ToolUseResult} {
+	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.Content, &c.ToolUseResult} {
 		if i := e.index(*f); i >= 0 {
 			*f = c.Raw[i : i+len(*f)]
 		} else {

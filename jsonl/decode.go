@@ -122,6 +122,10 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 			e.CompactMetadata = d.raw(&m)
 		case "microcompactMetadata":
 			e.MicrocompactMetadata = d.raw(&m)
+		case "snipMetadata":
+			e.SnipMetadata = d.raw(&m)
+		case "removedUuids":
+			e.RemovedUUIDs = d.raw(&m)
 		case "content":
 			e.Content = d.raw(&m)
 		case "toolUseResult":

@@ -149,6 +149,8 @@ type Entry struct {
 	Attachment           []byte
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
+	SnipMetadata         []byte
+	RemovedUUIDs         []byte // of a snip
 	Content              []byte // top-level content: system lines, queue operations
 	ToolUseResult        []byte // skipped over, never decoded here
 }

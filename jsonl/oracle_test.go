@@ -130,6 +130,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		Operation: str("operation"), IsSidechain: is("isSidechain"), IsMeta: is("isMeta"), IsCompactSummary: is("isCompactSummary"),
 		IsTranscriptOnly: is("isVisibleInTranscriptOnly"), IsAPIError: is("isApiErrorMessage"),
 		Attachment: m["attachment"], CompactMetadata: m["compactMetadata"], MicrocompactMetadata: m["microcompactMetadata"],
+		SnipMetadata: m["snipMetadata"], RemovedUUIDs: m["removedUuids"],
 		Content: m["content"], ToolUseResult: m["toolUseResult"],
 	}
 	_, e.HasParent = m["parentUuid"]

@@ -11,6 +11,7 @@ const (
 	AsideAPIError  Reason = "API error written by the client"
 	AsideDuplicate Reason = "duplicate uuid"
 	AsideNoMessage Reason = "message line without a message"
+	AsideRecord    Reason = "record of an edit that fits nothing"
 )
 
 // account counts each chained line as used or set aside.
@@ -30,6 +31,13 @@ func (ld *loader) account() {
 			ld.aside(Reason("unknown type: " + n.head))
 		default:
 			ld.aside(AsideBranch)
+		}
+	}
+	for i := range ld.marks {
+		if ld.marks[i].used {
+			ld.lines.Used++
+		} else {
+			ld.aside(AsideRecord)
 		}
 	}
 }

@@ -67,19 +67,20 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 // emit turns the path into messages: whole messages, each followed by the
 // results of its tool calls, wherever in the file they stand.
 func (c *chain) emit() {
-	micro := c.offPathMicro()
+	beside := c.besidePath()
 	c.earlier()
 	for _, i := range c.path {
 		n := &c.ld.nodes[i]
-		for len(micro) > 0 && micro[0] < i {
-			c.microcompaction(micro[0])
-			micro = micro[1:]
+		for len(beside) > 0 && beside[0] < i {
+			c.edited(beside[0])
+			beside = beside[1:]
 		}
 		switch n.kind {
 		case nodeBoundary:
+			c.edited(i)
 			c.boundary(i)
-		case nodeMicro:
-			c.microcompaction(i)
+		case nodeMicro, nodeSnip:
+			c.edited(i)
 		case nodeSystem:
 			c.turnOver = c.turnOver || n.head == "turn_duration" || n.head == "stop_hook_summary" || n.head == "away_summary"
 		case nodeAssistant:
@@ -90,8 +91,20 @@ func (c *chain) emit() {
 			}
 		}
 	}
-	for _, i := range micro {
+	for _, i := range beside {
+		c.edited(i)
+	}
+}
+
+// edited notes what a line says the client took out of the view: by a
+// microcompaction, by a snip.
+func (c *chain) edited(i int32) {
+	n := &c.ld.nodes[i]
+	if n.kind == nodeMicro {
 		c.microcompaction(i)
+	}
+	if len(n.removed) > 0 {
+		c.snip(i)
 	}
 }
 
@@ -102,7 +115,7 @@ func (c *chain) earlier() {
 		return
 	}
 	n := &c.ld.nodes[c.path[0]]
-	if n.parentID == "" || n.parent >= 0 && c.in[n.parent] {
+	if n.parentID == "" || n.parent >= 0 && c.in[n.parent] || c.ld.removed[n.parentID] {
 		return
 	}
 	c.conv.Messages = append(c.conv.Messages, Message{
@@ -112,12 +125,12 @@ func (c *chain) earlier() {
 	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a stand-in holds what the first request had in context"})
 }
 
-// offPathMicro is the microcompact boundaries beside the path whose parent is
-// on it: a compaction at the same request leaves them so.
-func (c *chain) offPathMicro() []int32 {
+// besidePath is the microcompact boundaries and snips beside the path whose
+// parent is on it: a compaction at the same request leaves them so.
+func (c *chain) besidePath() []int32 {
 	var out []int32
 	for _, i := range c.order {
-		if n := &c.ld.nodes[i]; n.kind == nodeMicro && !c.onPath[i] && n.parent >= 0 && c.onPath[n.parent] {
+		if n := &c.ld.nodes[i]; (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath[i] && n.parent >= 0 && c.onPath[n.parent] {
 			out = append(out, i)
 		}
 	}
@@ -305,6 +318,8 @@ func (c *chain) finish() {
 		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].cwd, conv.CWD)
 	}
 	conv.IndexTools()
+	c.snips()
+	c.marks()
 }
 
 func lostIDs(m *Message) string {

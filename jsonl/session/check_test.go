@@ -110,4 +110,67 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			}
 		}
 	}
+	checkEdits(t, conv)
+}
+
+// checkEdits checks what the client recorded of its edits: everything in
+// range, in order, and no tool call parted from its result.
+func checkEdits(t *testing.T, conv *session.Conversation) {
+	t.Helper()
+	last := -1
+	place := func(what string, k, before, request int) {
+		if before < 0 || before > len(conv.Messages) || request < 1 || request > len(conv.Requests)+1 {
+			t.Errorf("%s %d: out of range: before %d, request %d", what, k, before, request)
+		}
+		if k > 0 && before < last {
+			t.Errorf("%s %d stands before the one before it", what, k)
+		}
+		last = before
+	}
+	for k, s := range conv.Snips {
+		place("snip", k, s.Before, s.Request)
+		if !slices.Equal(s.Messages, conv.Rounds(s.Messages)) || s.Call >= len(conv.SnipCalls) {
+			t.Errorf("snip %d: %+v", k, s)
+		}
+		for _, m := range s.Messages {
+			if m >= s.Before {
+				t.Errorf("snip %d removes message %d, which stands after it", k, m)
+			}
+		}
+	}
+	for k, c := range conv.SnipCalls {
+		if k > 0 && c.Message < conv.SnipCalls[k-1].Message || c.Answered >= 0 && c.Answered <= c.Message {
+			t.Errorf("snip call %d: %+v", k, c)
+		}
+		for _, p := range c.Prompts {
+			if p >= c.Message || conv.Messages[p].Class != session.ClassPrompt {
+				t.Errorf("snip call %d names message %d", k, p)
+			}
+		}
+	}
+	whole := func(what string, k, from, to, before int) {
+		all := make([]int, 0, to-from+1)
+		for m := from; m <= to; m++ {
+			all = append(all, m)
+		}
+		if from < 0 || to < from || to >= before || !slices.Equal(all, conv.Rounds(all)) {
+			t.Errorf("%s %d: the span %d to %d before %d is not whole", what, k, from, to, before)
+		}
+	}
+	for k, c := range conv.Collapses {
+		place("collapse", k, c.Before, c.Request)
+		whole("collapse", k, c.From, c.To, c.Before)
+	}
+	for k, s := range conv.Snapshots {
+		place("snapshot", k, s.Before, s.Request)
+		for _, st := range s.Staged {
+			whole("snapshot", k, st.From, st.To, s.Before)
+		}
+	}
+	for k, r := range conv.Replaced {
+		place("replacement", k, r.Before, r.Request)
+		if r.Message >= r.Before || conv.Messages[r.Message].Blocks[r.Block].ID != r.ToolID || r.Text == "" {
+			t.Errorf("replacement %d: %+v", k, r)
+		}
+	}
 }

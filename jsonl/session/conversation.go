@@ -8,8 +8,9 @@
 //  2. Lines that share message.id become one message; usage counts once.
 //  3. The active chain is walked from its leaf, boundaries bridged, parallel
 //     tool calls and their results pulled in (chain.go).
-//  4. What the client recorded (compactions, microcompactions) is recognised
-//     and kept apart from the raw history (recorded.go).
+//  4. What the client recorded (compactions, microcompactions; snips, collapses,
+//     replaced results) is recognised and kept apart from the raw history
+//     (recorded.go, edits.go, snip.go).
 //
 // A Conversation is immutable once loaded and safe for concurrent readers.
 package session
@@ -146,65 +147,6 @@ type Microcompaction struct {
 	Request     int // N of the first main request after it
 }
 
-// Snip is a removal of whole turns the client recorded.
-type Snip struct {
-	UUID    string
-	File    int32
-	Line    int
-	Removed []string // uuids of the messages that left the view
-	Reason  string
-	Time    time.Time
-	Version string
-	Before  int // Messages[:Before] lie before it
-	Request int // N of the first main request after it
-}
-
-// Collapse is a span of messages the client recorded as replaced by one
-// placeholder.
-type Collapse struct {
-	ID          string
-	File        int32
-	Line        int
-	First, Last string // uuids of the span's first and last message
-	SummaryUUID string
-	Content     string // the placeholder as sent: <collapsed id="…">…</collapsed>
-	Summary     string
-	Time        time.Time
-	Before      int // Messages[:Before] lie before it
-	Request     int // N of the first main request after it
-}
-
-// Staged is a span the client recorded as a candidate for a collapse.
-type Staged struct {
-	Start, End string // uuids
-	Summary    string
-	Risk       float64
-	StagedAt   time.Time
-}
-
-// CollapseSnapshot is the state of the collapse machinery the client recorded
-// last; each replaces the one before.
-type CollapseSnapshot struct {
-	File            int32
-	Line            int
-	Staged          []Staged
-	Armed           bool
-	LastSpawnTokens int
-	Before          int
-	Request         int
-}
-
-// Replacement is a decision on one tool_result the client recorded: its
-// content was replaced by Text.
-type Replacement struct {
-	File    int32
-	Line    int
-	ToolID  string
-	Text    string
-	Before  int
-	Request int
-}
-
 // Reason says why a line or object was set aside.
 type Reason string
 
@@ -237,10 +179,11 @@ type Conversation struct {
 	Requests   []Request
 	Boundaries []Boundary
 	Micro      []Microcompaction
-	Snips      []Snip
+	SnipCalls  []SnipCall // in the order they were made
+	Snips      []Snip     // these and the following by Before
 	Collapses  []Collapse
-	Snapshots  []CollapseSnapshot
-	Replaced   []Replacement
+	Snapshots  []CollapseSnapshot // the last one before a request holds there
+	Replaced   []Replacement      // one a tool_result
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount

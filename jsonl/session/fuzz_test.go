@@ -28,7 +28,9 @@ func fuzzed() []line {
 		attachment("x3", "k3", "file"), user("u4", "x3", "on"), called("a7", "u4", "m5", "t5"), called("a8", "a7", "m5", "t6"),
 		side(user("v1", "", "look")), side(called("w1", "v1", "n1", "t9")), side(result("v2", "w1", "t9")), side(said("w2", "v2", "n2")),
 		user("r5", "a8", []any{line{"type": "tool_result", "tool_use_id": "t5"}, line{"type": "tool_result", "tool_use_id": "t6"}}),
-		said("a9", "r5", "m6").with("isApiErrorMessage", true), said("a10", "r5", "m7"), boundary("b2", "lost", "auto", 2000), summary("s2", "b2"), said("a11", "s2", "m8"),
+		said("a9", "r5", "m6").with("isApiErrorMessage", true), said("a10", "r5", "m7"), replacement("t4", "stub"), staged(true, span("u2", "a6"), span("u4", "u4")),
+		commit("c1", "s9", "u2", "r4"), snips("a12", "a10", "m9", "t7", "given up", session.ShortID("u1"), "u3"), result("r6", "a12", "t7"), snipped("z1", "r6", "u1", "x1", "a3"),
+		user("u5", "z1", "later"), snips("a13", "u5", "m10", "t8", "", "u5", "nobody"), result("r7", "a13", "t8"), user("u6", "r7", "last"), said("a14", "u6", "m11"), commit("c2", "s8", "u1", "s9"), boundary("b2", "lost", "auto", 2000), summary("s2", "b2"), said("a11", "s2", "m8"),
 	)
 }
 
@@ -36,7 +38,7 @@ func fuzzed() []line {
 func mutate(lines []line, ops []byte) string {
 	for ; len(ops) >= 3 && len(lines) > 0; ops = ops[3:] {
 		i, j := int(ops[1])%len(lines), int(ops[2])%len(lines)
-		switch ops[0] % 12 {
+		switch ops[0] % 14 {
 		case 0: // change places
 			lines[i], lines[j] = lines[j], lines[i]
 		case 1: // move
@@ -90,6 +92,25 @@ func mutate(lines []line, ops []byte) string {
 			lines[i] = clone(lines[i]).with(key, lines[j]["uuid"])
 		case 10: // of a sidechain, of another session
 			lines[i] = clone(lines[i]).with("isSidechain", ops[2]%2 == 0).with("sessionId", fmt.Sprint("s", ops[2]%3))
+		case 12: // a snip, or a span, of other lines
+			l := clone(lines[i])
+			for _, key := range []string{"removedUuids", "firstArchivedUuid", "lastArchivedUuid", "summaryUuid"} {
+				if _, ok := l[key]; !ok {
+					continue
+				}
+				if was, ok := l[key].([]string); ok {
+					if u, ok := lines[j]["uuid"].(string); ok {
+						l[key] = append(slices.Clone(was), u)
+					}
+				} else if ops[2]%2 == 0 {
+					l[key] = lines[j]["uuid"]
+				}
+			}
+			lines[i] = l
+		case 13: // a line like any other now lists what was removed
+			if u, ok := lines[j]["uuid"].(string); ok {
+				lines[i] = clone(lines[i]).with("removedUuids", []string{u})
+			}
 		case 11: // cut short
 			text := written(lines)
 			return text[:len(text)*int(ops[1])/256]
@@ -124,7 +145,7 @@ func written(lines []line) string {
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{88, 122, 41}) // a copy of the last message at the root
-	for op := range byte(12) {
+	for op := range byte(14) {
 		f.Add([]byte{op, 8, 5, op, 11, 30, op, 25, 6, op, 34, 7})
 	}
 	f.Fuzz(func(t *testing.T, ops []byte) {

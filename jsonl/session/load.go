@@ -70,6 +70,10 @@ type loader struct {
 	title    string // a person's
 	aiTitle  string
 	summary  string
+	marks    []mark
+	calls    []snipInput     // inputs of the Snip tool
+	callAt   map[string]int  // tool_use id -> index into calls
+	removed  map[string]bool // uuids that a snip took out
 	used     map[int32]bool
 	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
 }
@@ -160,6 +164,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		ld.noteTitle(e)
 		ld.aside(Reason("metadata: " + e.Type))
 		return
+	case typeCommit, typeSnapshot, typeReplacement:
+		ld.mark(e)
+		return
 	}
 	if e.UUID == "" && e.Type != "user" && e.Type != "assistant" {
 		if e.Type == "" {
@@ -225,6 +232,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 			n.micro = &microMeta{}
 			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.micro)
 		}
+		ld.removal(&n, e)
 	case "progress":
 		n.kind = nodeProgress
 	default:
@@ -265,6 +273,9 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 			n.blocks[i] = Block{Block: m.Content[i], Line: int32(e.Line)}
 			if p := m.Content[i].Parts; len(p) > 0 {
 				n.blocks[i].Parts = append([]jsonl.Part(nil), p...)
+			}
+			if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
+				ld.snipCall(e, &m.Content[i])
 			}
 		}
 	}

@@ -36,7 +36,8 @@ type node struct {
 	attach    string // attachment type
 	compact   *compactMeta
 	micro     *microMeta
-	group     int32 // assistant: index of the first line of its message
+	removed   []string // uuids a snip took out
+	group     int32    // assistant: index of the first line of its message
 	children  []int32
 }
 
@@ -58,6 +59,7 @@ const (
 	nodeAttachment
 	nodeBoundary // compact_boundary
 	nodeMicro    // microcompact_boundary
+	nodeSnip     // a system line that lists what a snip took out
 	nodeSystem   // any other system line
 	nodeProgress
 	nodeOther // an unknown type that is part of the chain
@@ -79,6 +81,7 @@ type compactMeta struct {
 		UUIDs      []string `json:"uuids"`
 		AllUUIDs   []string `json:"allUuids"`
 	} `json:"preservedMessages"`
+	snipMeta
 }
 
 type microMeta struct {

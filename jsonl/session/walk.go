@@ -22,6 +22,9 @@ func (c *chain) walk(want string) {
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
+	if len(c.ld.removed) > 0 {
+		c.restore()
+	}
 }
 
 // next is the line before i on the chain that is not on the path yet, or -1.
@@ -90,7 +93,7 @@ func (n *node) joins() bool {
 	switch n.kind {
 	case nodeUser, nodeAttachment:
 		return n.class == ClassToolResult || n.class == ClassAttachment
-	case nodeProgress, nodeSystem, nodeMicro:
+	case nodeProgress, nodeSystem, nodeMicro, nodeSnip:
 		return true
 	}
 	return false
@@ -157,7 +160,7 @@ func (c *chain) up(i int32, linear bool) int32 {
 		}
 		return -1
 	}
-	if n.kind == nodeBoundary {
+	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
 		if p, ok := c.ld.byUUID[n.logicalID]; ok && c.in[p] && p != i {
 			return p
 		}
@@ -175,7 +178,7 @@ func (c *chain) up(i int32, linear bool) int32 {
 	case n.parentID == n.uuid:
 		c.circle(i, p)
 	case n.parentID != "":
-		if p >= 0 {
+		if p >= 0 && !c.ld.removed[n.parentID] {
 			c.ld.warn(int(n.line), "the parent %s is not in the file: taken to follow line %d", n.parentID, c.ld.nodes[p].line)
 		}
 	case n.rootless: // a line that knows of no parents

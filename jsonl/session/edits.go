@@ -1,0 +1,214 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Lines without a place in the chain that say what the client did to the view.
+const (
+	typeCommit      = "marble-origami-commit"
+	typeSnapshot    = "marble-origami-snapshot"
+	typeReplacement = "content-replacement"
+)
+
+// mark keeps such a line until the chain is known.
+func (ld *loader) mark(e *jsonl.Entry) {
+	m := mark{line: e.Line, at: int32(len(ld.nodes)), agent: e.AgentID, time: e.Time}
+	var err error
+	switch e.Type {
+	case typeCommit:
+		m.commit = &commitLine{}
+		err = json.Unmarshal(e.Raw, m.commit)
+	case typeSnapshot:
+		m.snapshot = &snapshotLine{}
+		err = json.Unmarshal(e.Raw, m.snapshot)
+	case typeReplacement:
+		var l struct {
+			replacedLine
+			Replacements []replacedLine `json:"replacements"`
+		}
+		err = json.Unmarshal(e.Raw, &l)
+		if m.replaced = l.Replacements; len(m.replaced) == 0 {
+			m.replaced = []replacedLine{l.replacedLine}
+		}
+	}
+	if err != nil {
+		ld.warn(e.Line, "a %s does not read: what reads of it is used", e.Type)
+	}
+	ld.marks = append(ld.marks, m)
+}
+
+// marks resolves what the marks of this conversation name. It runs when the
+// requests are numbered and the tools are indexed.
+func (c *chain) marks() {
+	conv := c.conv
+	at, before := 0, 0 // c.order[:at] have been looked at
+	collapsed := map[string]int{}
+	replaced := map[string]int{}
+	for i := range c.ld.marks {
+		m := &c.ld.marks[i]
+		if m.used || m.agent != "" && m.agent != c.agent() {
+			continue
+		}
+		for ; at < len(c.order) && c.order[at] < m.at; at++ {
+			if k, ok := c.byLine[c.order[at]]; ok {
+				before = max(before, k+1)
+			}
+		}
+		for before < len(conv.Messages) && conv.Messages[before].Lost {
+			before++
+		}
+		switch {
+		case m.commit != nil:
+			m.used = c.commit(m, before, collapsed)
+		case m.snapshot != nil:
+			m.used = true
+			c.snapshot(m, before, collapsed)
+		default:
+			m.used = c.replacements(m, before, replaced)
+		}
+	}
+	slices.SortStableFunc(conv.Replaced, func(a, b Replacement) int { return cmp.Compare(a.Before, b.Before) })
+}
+
+// agent is the id of the conversation's agent, "" for a main conversation.
+func (c *chain) agent() string {
+	if c.conv.Agent != "" {
+		return c.conv.Agent
+	}
+	return c.ld.ownAgent(c.order)
+}
+
+func (c *chain) warn(line int, format string, args ...any) {
+	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// messageOf is the index of the message a line with this uuid is part of.
+func (c *chain) messageOf(uuid string) (int, bool) {
+	i, ok := c.ld.byUUID[uuid]
+	if !ok {
+		return 0, false
+	}
+	at, ok := c.byLine[i]
+	return at, ok && at < len(c.conv.Messages)
+}
+
+// span resolves a span of messages: its ends are messages, or placeholders of
+// collapses before. It is widened to whole rounds, so that no tool_result is
+// parted from its call.
+func (c *chain) span(first, last string, before int, collapsed map[string]int) (from, to int, err error) {
+	end := func(uuid string, of func(*Collapse) int) (int, error) {
+		if k, ok := collapsed[uuid]; ok {
+			return of(&c.conv.Collapses[k]), nil
+		}
+		if at, ok := c.messageOf(uuid); ok && at < before {
+			return at, nil
+		}
+		return 0, fmt.Errorf("%q names no message before it", uuid)
+	}
+	if from, err = end(first, func(s *Collapse) int { return s.From }); err != nil {
+		return 0, 0, err
+	}
+	if to, err = end(last, func(s *Collapse) int { return s.To }); err != nil {
+		return 0, 0, err
+	}
+	if to < from {
+		return 0, 0, fmt.Errorf("it ends at %q, before it begins", last)
+	}
+	from, to = c.conv.widen(from, to)
+	if to >= before {
+		return 0, 0, fmt.Errorf("a tool call in it has no answer yet")
+	}
+	return from, to, nil
+}
+
+func (c *chain) commit(m *mark, before int, collapsed map[string]int) bool {
+	l := m.commit
+	from, to, err := c.span(l.FirstArchivedUUID, l.LastArchivedUUID, before, collapsed)
+	if err != nil {
+		c.warn(m.line, "the span of collapse %q is not known: %v: line set aside", l.CollapseID, err)
+		return false
+	}
+	content := l.SummaryContent
+	if content == "" && l.Summary != "" {
+		content = fmt.Sprintf("<collapsed id=%q>%s</collapsed>", l.CollapseID, l.Summary)
+	}
+	if content == "" {
+		c.warn(m.line, "collapse %q has no summary: line set aside", l.CollapseID)
+		return false
+	}
+	if k, again := collapsed[l.SummaryUUID]; again && l.SummaryUUID != "" {
+		if s := &c.conv.Collapses[k]; s.From == from && s.To == to && s.Content == content {
+			return true // written again as the session was resumed
+		}
+		c.warn(m.line, "another collapse has the summary %q already: line set aside", l.SummaryUUID)
+		return false
+	}
+	if l.SummaryUUID != "" {
+		collapsed[l.SummaryUUID] = len(c.conv.Collapses)
+	}
+	c.conv.Collapses = append(c.conv.Collapses, Collapse{
+		ID: l.CollapseID, Line: m.line, First: l.FirstArchivedUUID, Last: l.LastArchivedUUID, From: from, To: to,
+		SummaryUUID: l.SummaryUUID, Content: content, Summary: l.Summary, Time: m.time, Before: before, Request: c.conv.requestAfter(before),
+	})
+	return true
+}
+
+// maxMillis is the end of the year 9999, in milliseconds of the epoch.
+const maxMillis = 253402300799999
+
+func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
+	s := CollapseSnapshot{
+		Line: m.line, Armed: m.snapshot.Armed, LastSpawnTokens: max(m.snapshot.LastSpawnTokens, 0),
+		Before: before, Request: c.conv.requestAfter(before),
+	}
+	for _, l := range m.snapshot.Staged {
+		from, to, err := c.span(l.StartUUID, l.EndUUID, before, collapsed)
+		if err != nil {
+			c.warn(m.line, "a staged span is not known: %v: it is left out", err)
+			continue
+		}
+		st := Staged{Start: l.StartUUID, End: l.EndUUID, From: from, To: to, Summary: l.Summary, Risk: l.Risk}
+		if l.StagedAt > 0 && l.StagedAt <= maxMillis {
+			st.StagedAt = time.UnixMilli(int64(l.StagedAt)).UTC()
+		}
+		s.Staged = append(s.Staged, st)
+	}
+	c.conv.Snapshots = append(c.conv.Snapshots, s)
+}
+
+// replacements notes the decisions of one line. The first on a result holds:
+// what was replaced once is replaced by the same text ever after.
+func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used bool) {
+	for _, l := range m.replaced {
+		id, text := cmp.Or(l.ToolUseID, l.ToolUse), cmp.Or(l.Replacement, l.Content)
+		at, block, ok := c.conv.resultOf(id)
+		switch {
+		case id == "" || !ok:
+			c.warn(m.line, "a replacement for the result of %q, which is not in the conversation: left out", id)
+			continue
+		case text == "":
+			c.warn(m.line, "a replacement for the result of %q without a text: left out", id)
+			continue
+		}
+		used = true
+		if k, again := replaced[id]; again {
+			if c.conv.Replaced[k].Text != text {
+				c.warn(m.line, "the result of %q was replaced by another text already, which stays", id)
+			}
+			continue
+		}
+		replaced[id] = len(c.conv.Replaced)
+		from := max(before, at+1)
+		c.conv.Replaced = append(c.conv.Replaced, Replacement{
+			Line: m.line, ToolID: id, Message: at, Block: block, Text: text, Before: from, Request: c.conv.requestAfter(from),
+		})
+	}
+	return used
+}

@@ -1,0 +1,94 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// resultOf is where a tool call's result stands: message and block index.
+func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
+	call, _, ok := conv.ToolUse(id)
+	if !ok {
+		return 0, 0, false
+	}
+	for m := call + 1; m < len(conv.Messages) && conv.Messages[m].Role == User; m++ {
+		for b := range conv.Messages[m].Blocks {
+			if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && bl.ID == id {
+				return m, b, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// Rounds is the messages and what must not be parted from them: with a tool
+// call all results of its message, with a result the message of its call. The
+// indexes are sorted, each there once.
+func (conv *Conversation) Rounds(messages []int) []int {
+	in := make(map[int]bool, len(messages))
+	var list []int
+	add := func(m int) {
+		if !in[m] {
+			in[m] = true
+			list = append(list, m)
+		}
+	}
+	for _, m := range messages {
+		add(m)
+	}
+	for k := 0; k < len(list); k++ { // grows as it goes
+		called := map[string]bool{}
+		for b := range conv.Messages[list[k]].Blocks {
+			switch bl := &conv.Messages[list[k]].Blocks[b]; bl.Kind {
+			case jsonl.KindToolUse:
+				called[bl.ID] = true
+			case jsonl.KindToolResult:
+				if call, _, ok := conv.ToolUse(bl.ID); ok {
+					add(call)
+				}
+			}
+		}
+		for m := list[k] + 1; len(called) > 0 && m < len(conv.Messages) && conv.Messages[m].Role == User; m++ {
+			for b := range conv.Messages[m].Blocks {
+				if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && called[bl.ID] {
+					add(m)
+					delete(called, bl.ID)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// widen is the span of messages from..to with the rounds at its ends whole.
+func (conv *Conversation) widen(from, to int) (int, int) {
+	var ends []int
+	for m := from; m <= to; m++ {
+		if ends = append(ends, m); conv.Messages[m].Role == Assistant {
+			break
+		}
+	}
+	for m := to; m > from; m-- {
+		if ends = append(ends, m); conv.Messages[m].Role == Assistant {
+			break
+		}
+	}
+	ends = conv.Rounds(ends)
+	return min(from, ends[0]), max(to, ends[len(ends)-1])
+}
+
+// Turn is the messages of the turn that a prompt opens: from it up to, not
+// including, the next user prompt. Messages that only the recorded track holds
+// are none of them. With a call that a queued prompt parts from its answer goes
+// the answer.
+func (conv *Conversation) Turn(prompt int) []int {
+	list := []int{prompt}
+	for m := prompt + 1; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
+		if !conv.Messages[m].RecordOnly {
+			list = append(list, m)
+		}
+	}
+	return conv.Rounds(list)
+}

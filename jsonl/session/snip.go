@@ -1,0 +1,301 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// snipTool is the name of the tool by which a model removes turns.
+const snipTool = "Snip"
+
+// snipCall keeps the input of a call of the Snip tool.
+func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
+	var in snipInput
+	if at := bl.Value.Off - e.Offset; at >= 0 && at+int64(bl.Value.Len) <= int64(len(e.Raw)) && bl.Value.Len > 0 {
+		if json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in) != nil {
+			ld.warn(e.Line, "the input of a %s call does not read: what reads of it is used", snipTool)
+		}
+	}
+	if _, again := ld.callAt[bl.ID]; again {
+		return
+	}
+	if ld.callAt == nil {
+		ld.callAt = map[string]int{}
+	}
+	ld.callAt[bl.ID] = len(ld.calls)
+	ld.calls = append(ld.calls, in)
+}
+
+// removal notes the uuids a system line lists as removed, on the line itself
+// or in its metadata.
+func (ld *loader) removal(n *node, e *jsonl.Entry) {
+	if len(e.RemovedUUIDs) > 0 {
+		ld.metadata(e, "removedUuids", e.RemovedUUIDs, &n.removed)
+	}
+	if len(e.SnipMetadata) > 0 {
+		var m snipMeta
+		ld.metadata(e, "snipMetadata", e.SnipMetadata, &m)
+		n.removed = append(n.removed, m.RemovedUUIDs...)
+	}
+	if n.compact != nil {
+		n.removed = append(n.removed, n.compact.RemovedUUIDs...)
+	}
+	if len(n.removed) == 0 {
+		return
+	}
+	if n.kind == nodeSystem || n.kind == nodeBoundary && len(e.CompactMetadata) == 0 {
+		n.kind = nodeSnip
+	}
+	if ld.removed == nil {
+		ld.removed = map[string]bool{}
+	}
+	for _, u := range n.removed {
+		ld.removed[u] = true
+	}
+}
+
+// restore puts back into the path what a client that repaired the links over
+// the gap of a snip has left beside it: raw is all that was ever said.
+func (c *chain) restore() {
+	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
+	for _, i := range c.order {
+		n := &c.ld.nodes[i]
+		if len(n.removed) == 0 || !c.onPath[i] && (n.parent < 0 || !c.onPath[n.parent]) {
+			continue
+		}
+		for _, u := range n.removed {
+			if k, ok := c.ld.byUUID[u]; ok && k < i && c.in[k] && !c.belongs(k) {
+				g.add(k)
+			}
+		}
+	}
+	if len(g.lines) == 0 {
+		return
+	}
+	path := slices.Clone(g.behind(-1))
+	for _, i := range c.path {
+		path = append(path, i)
+		path = append(path, g.behind(i)...)
+	}
+	c.path = path
+}
+
+// belongs reports whether a line is on the path, or is emitted with a message
+// that is.
+func (c *chain) belongs(i int32) bool {
+	if c.onPath[i] {
+		return true
+	}
+	for _, k := range c.members[c.round(i)] {
+		if c.onPath[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// grafts are removed lines that go back into the path.
+type grafts struct {
+	*chain
+	anchor map[int32]int32   // such a line -> the line of the path it goes behind, -1: before the first
+	lines  map[int32][]int32 // the other way round
+	passed map[int32]bool    // lines that stay where they are
+}
+
+// add takes in line i and what stands above it up to the path, unless somebody
+// said something there that was not removed: that is a branch.
+func (g *grafts) add(i int32) {
+	var lines []int32
+	at := i
+	for at >= 0 && g.in[at] && !g.onPath[at] {
+		if n := &g.ld.nodes[at]; g.passed[at] || n.kind.message() && !g.ld.removed[n.uuid] && !g.belongs(at) {
+			break
+		}
+		g.onPath[at] = true
+		lines = append(lines, at)
+		at = g.ld.nodes[at].parent
+	}
+	if at >= 0 && g.in[at] && !g.onPath[at] {
+		for _, k := range lines {
+			delete(g.onPath, k)
+			g.passed[k] = true
+		}
+		return
+	}
+	if at >= 0 && !g.in[at] {
+		at = -1
+	}
+	if a, ok := g.anchor[at]; ok {
+		at = a
+	}
+	for _, k := range lines {
+		g.anchor[k] = at
+	}
+	g.lines[at] = append(g.lines[at], lines...)
+}
+
+// behind is what goes behind a line of the path, in file order.
+func (g *grafts) behind(i int32) []int32 {
+	slices.Sort(g.lines[i])
+	return g.lines[i]
+}
+
+// snip notes a line that lists removed messages.
+func (c *chain) snip(i int32) {
+	n := &c.ld.nodes[i]
+	c.ld.used[i] = true
+	c.conv.Snips = append(c.conv.Snips, Snip{
+		UUID: n.uuid, Line: int(n.line), Call: -1, Removed: n.removed, Time: n.time, Version: n.version, Before: len(c.conv.Messages),
+	})
+}
+
+// snips resolves what the recorded snips and the calls of the Snip tool name.
+// It runs when the requests are numbered and the tools are indexed.
+func (c *chain) snips() {
+	conv := c.conv
+	c.snipCalls()
+	if len(conv.Snips)+len(conv.SnipCalls) == 0 {
+		return
+	}
+	next := 0 // of the calls
+	for k := range conv.Snips {
+		s := &conv.Snips[k]
+		for ; next < len(conv.SnipCalls) && conv.SnipCalls[next].Message < s.Before; next++ {
+			if call := &conv.SnipCalls[next]; !call.Failed {
+				s.Call, s.Reason = next, call.Reason
+			}
+		}
+		c.removedBy(s)
+	}
+	prompts := conv.Prompts()
+	var alone []Snip
+	for k := range conv.SnipCalls {
+		call := &conv.SnipCalls[k]
+		carriedOut := c.carriedOut(k)
+		for _, id := range call.IDs {
+			at, ok := prompts.Find(id)
+			switch {
+			case ok && at < call.Message:
+				if !slices.Contains(call.Prompts, at) {
+					call.Prompts = append(call.Prompts, at)
+				}
+			default:
+				call.Unknown = append(call.Unknown, id)
+			}
+		}
+		c.byRecord(call, carriedOut)
+		if carriedOut == nil && call.Answered >= 0 && !call.Failed {
+			if s, ok := c.byCall(k); ok {
+				alone = append(alone, s)
+			}
+		}
+		for _, id := range call.Unknown {
+			c.warn(call.Line, "the Snip call names %q, which is no prompt before it", id)
+		}
+	}
+	conv.Snips = append(conv.Snips, alone...)
+	slices.SortStableFunc(conv.Snips, func(a, b Snip) int { return cmp.Compare(a.Before, b.Before) })
+	for k := range conv.Snips {
+		conv.Snips[k].Request = conv.requestAfter(conv.Snips[k].Before)
+	}
+}
+
+// snipCalls lists the calls of the Snip tool on the chain.
+func (c *chain) snipCalls() {
+	if len(c.ld.calls) == 0 {
+		return
+	}
+	conv := c.conv
+	for m := range conv.Messages {
+		for b := range conv.Messages[m].Blocks {
+			bl := &conv.Messages[m].Blocks[b]
+			if bl.Kind != jsonl.KindToolUse || bl.Name != snipTool {
+				continue
+			}
+			in := c.ld.calls[c.ld.callAt[bl.ID]]
+			call := SnipCall{ToolID: bl.ID, Line: int(bl.Line), IDs: in.IDs, Reason: in.Reason, Message: m, Answered: -1}
+			if at, k, ok := conv.resultOf(bl.ID); ok {
+				call.Answered, call.Failed = at, conv.Messages[at].Blocks[k].IsError
+			}
+			conv.SnipCalls = append(conv.SnipCalls, call)
+		}
+	}
+}
+
+// removedBy resolves the uuids of a recorded snip.
+func (c *chain) removedBy(s *Snip) {
+	var named []int
+	unknown, first := 0, ""
+	for _, u := range s.Removed {
+		if at, ok := c.messageOf(u); ok && at < s.Before {
+			named = append(named, at)
+		} else if i, ok := c.ld.byUUID[u]; !ok || c.ld.nodes[i].kind.message() {
+			if unknown++; unknown == 1 {
+				first = u
+			}
+		}
+	}
+	if unknown > 0 {
+		c.warn(s.Line, "%d of the %d removed uuids name no message before this line, %q first", unknown, len(s.Removed), first)
+	}
+	s.Messages = c.conv.Rounds(named)
+	if n := len(s.Messages); n > 0 && s.Messages[n-1] >= s.Before {
+		// A call without its answer yet: nothing of that round goes.
+		open := map[int]bool{}
+		for _, m := range c.conv.Rounds(s.Messages[n-1:]) {
+			open[m] = true
+		}
+		s.Messages = slices.DeleteFunc(s.Messages, func(m int) bool { return open[m] })
+		c.warn(s.Line, "a tool call is removed that has no answer yet: it stays")
+	}
+}
+
+// carriedOut is the recorded snip that follows call k before any other call's,
+// or nil.
+func (c *chain) carriedOut(k int) *Snip {
+	call := &c.conv.SnipCalls[k]
+	at, _ := slices.BinarySearchFunc(c.conv.Snips, call.Message, func(s Snip, m int) int {
+		if s.Before <= m {
+			return -1
+		}
+		return 1
+	})
+	if at < len(c.conv.Snips) {
+		return &c.conv.Snips[at]
+	}
+	return nil
+}
+
+// byRecord takes what a call's ids could not say from what was removed then:
+// the client may have made its ids in another way.
+func (c *chain) byRecord(call *SnipCall, s *Snip) {
+	if s == nil || len(call.Unknown) == 0 || len(call.Prompts) > 0 || s.Call < 0 || &c.conv.SnipCalls[s.Call] != call {
+		return
+	}
+	for _, m := range s.Messages {
+		if c.conv.Messages[m].Class == ClassPrompt && m < call.Message {
+			call.Prompts = append(call.Prompts, m)
+		}
+	}
+	if len(call.Prompts) > 0 {
+		call.Unknown = nil
+	}
+}
+
+// byCall is the snip that a call by itself is: no line lists what it removed.
+// The turn it stands in goes when it has ended.
+func (c *chain) byCall(k int) (Snip, bool) {
+	call := &c.conv.SnipCalls[k]
+	s := Snip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}
+	for _, p := range call.Prompts {
+		turn := c.conv.Turn(p)
+		s.Messages = append(s.Messages, turn...)
+		s.Before = max(s.Before, turn[len(turn)-1]+1)
+	}
+	slices.Sort(s.Messages)
+	s.Messages = slices.Compact(s.Messages)
+	return s, len(s.Messages) > 0 && s.Before < len(c.conv.Messages)
+}
