@@ -157,6 +157,7 @@ func (v *View) remove(e *Edit) error {
 		e.Before += w[0]
 		v.sum(&v.tokens, w, -1)
 		v.sum(&v.payload, v.payloadWeight(id), -1)
+		v.strip(id)
 		v.live--
 		for b := range v.Blocks(id) {
 			if v.Kind(Target{id, b}) == jsonl.KindToolResult {
@@ -212,6 +213,9 @@ func (v *View) rebuild(e *Edit) error {
 	e.Before = v.tokens[0]
 	for _, it := range v.items {
 		v.setPos(it.id, -1)
+		if !kept[it.id] {
+			v.strip(it.id)
+		}
 	}
 	for _, id := range v.hidden {
 		v.setPos(id, -1)

@@ -34,7 +34,7 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{
 		{"window", "the output reserve leaves nothing of the window, or requests are blocked before they are compacted", lintWindow},
-		{"order", "stages stand in another order than in the products they reproduce", lintOrder},
+		{"order", "stages stand in another order than in the products they reproduce, or than the API takes", lintOrder},
 		{"compete", "two stages of the policy compact the whole conversation", lintCompete},
 		{"alone", "a stage helps another one that is not there", lintAlone},
 		{"never", "a stage cannot fire: its threshold lies beyond the window or behind that of a compaction", lintNever},
@@ -140,7 +140,6 @@ func orders() [][]string {
 		{"opencode_truncate", "opencode_prune"},
 		{"opencode_truncate", "opencode_compaction"},
 		{"three_layer_micro", "three_layer_auto"},
-		{"clear_thinking", "clear_tool_uses"},
 		{"autocompact", "post_compact"},
 	}
 }
@@ -148,6 +147,10 @@ func orders() [][]string {
 func lintOrder(l *linter) {
 	stages := l.p.owners()[1:]
 	for i, late := range stages {
+		if late == "clear_thinking" && slices.Contains(stages[:i], "clear_tool_uses") {
+			l.add(late, "list it before clear_tool_uses", "the API refuses a request whose edits do not begin with clear_thinking")
+			continue
+		}
 		for _, early := range stages[:i] {
 			wrong := slices.ContainsFunc(orders(), func(o []string) bool {
 				a, b := slices.Index(o, late), slices.Index(o, early)

@@ -21,7 +21,8 @@ func TestLint(t *testing.T) {
 		{"order", "stages:\n  - autocompact\n  - microcompact_size\n  - snip\n", lines(
 			"p.yaml:3:5: microcompact_size: it runs after autocompact, and before it in the product: list it before autocompact (order)",
 			"p.yaml:4:5: snip: it runs after autocompact, and before it in the product: list it before autocompact (order)")},
-		{"order of server-side edits", "stages: [clear_tool_uses, clear_thinking]\n", "p.yaml:1:27: clear_thinking: it runs after clear_tool_uses, and before it in the product: list it before clear_tool_uses (order)"},
+		{"order of server-side edits", "stages: [clear_tool_uses, clear_thinking]\n", "p.yaml:1:27: clear_thinking: the API refuses a request whose edits do not begin with clear_thinking: list it before clear_tool_uses (order)"},
+		{"server-side edits in order", "stages: [clear_thinking, clear_tool_uses]\n", ""},
 		{"time before cached", "stages: [microcompact_cached, microcompact_time]\n", "p.yaml:1:31: microcompact_time: it runs after microcompact_cached, and before it in the product: list it before microcompact_cached (order)"},
 		{"two compactions", "stages:\n  - opencode_compaction\n  - autocompact\n  - three_layer_auto\n", lines(
 			"p.yaml:2:5: opencode_compaction: it competes with autocompact for the same tokens: keep one of them, or set opencode_compaction.auto to false (compete)",

@@ -26,7 +26,7 @@ type CacheEdit struct {
 func (v *View) CacheEdits() []CacheEdit {
 	var list []CacheEdit
 	for i, c := range v.cached {
-		if v.Has(c.Target.Item) && slices.ContainsFunc(v.layers(c.Target), func(l layer) bool { return l.cache && l.cached == i }) {
+		if slices.ContainsFunc(v.layers(c.Target), func(l layer) bool { return l.cache && l.cached == i }) {
 			list = append(list, c)
 		}
 	}
@@ -60,6 +60,14 @@ func (v *View) PayloadReplacement(t Target) (*Content, bool) {
 		return l.with, true
 	}
 	return nil, false
+}
+
+// strip takes the payload-only edits off an item that leaves the view: if it
+// comes back it does so without them.
+func (v *View) strip(id ItemID) {
+	if s := v.state[id]; s != nil {
+		clear(s.payload)
+	}
 }
 
 func (v *View) layers(t Target) []layer {

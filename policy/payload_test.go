@@ -113,7 +113,10 @@ func TestCacheEdits(t *testing.T) {
 	want(CacheEdit{at(1), 3})
 	apply(t, v, Edit{Kind: KindRemove, Items: []ItemID{1}})
 	want()
+	// What comes back comes without.
 	apply(t, v, Edit{Kind: KindSummarize, Keep: []ItemID{1, 3}})
+	want()
+	apply(t, v, client(KindCacheEdit, 1, 3), Edit{Kind: KindSummarize, Keep: []ItemID{1, 3}})
 	want(CacheEdit{at(1), 3})
 
 	if _, err := v.Apply(client(KindCacheEdit, 1, 2)); err == nil {

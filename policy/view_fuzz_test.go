@@ -137,10 +137,12 @@ func (p *listView) apply(e Edit) {
 		}
 	case KindRemove:
 		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+		p.strip()
 	case KindCollapse:
 		first := slices.IndexFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
 		p.items[first] = p.add(e.Insert[0])
 		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+		p.strip()
 	case KindAttach:
 		for _, s := range e.Insert {
 			p.items = append(p.items, p.add(s))
@@ -154,9 +156,19 @@ func (p *listView) apply(e Edit) {
 		for _, s := range e.Tail {
 			p.items = append(p.items, p.add(s))
 		}
+		p.strip()
 	case KindInferred:
 		p.drift += e.Delta
 	}
+}
+
+// strip takes the payload-only edits off what is not in view.
+func (p *listView) strip() {
+	out := func(e Edit) bool { return !slices.Contains(p.items, e.Target.Item) }
+	for t := range p.payload {
+		p.payload[t] = slices.DeleteFunc(p.payload[t], out)
+	}
+	p.cached = slices.DeleteFunc(p.cached, out)
 }
 
 // shows is what both views are compared by.
@@ -184,9 +196,7 @@ func (p *listView) shows() shows {
 		}
 	}
 	for _, e := range p.cached {
-		if slices.Contains(p.items, e.Target.Item) {
-			s.Cached = append(s.Cached, CacheEdit{e.Target, e.Carrier})
-		}
+		s.Cached = append(s.Cached, CacheEdit{e.Target, e.Carrier})
 	}
 	for _, id := range p.ever {
 		if slices.Contains(p.items, id) {

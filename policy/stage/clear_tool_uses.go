@@ -206,10 +206,14 @@ func (s *clearToolUses) weigh(c *policy.Context, n int) {
 	}
 }
 
-// worth is what clearing a unit takes off the prompt.
+// worth is what clearing a unit takes off the prompt: of what the client has
+// deleted from the cached view there is nothing left.
 func (s *clearToolUses) worth(c *policy.Context, u unit) int {
 	n := 0
 	for _, b := range u {
+		if c.View.CacheEdited(b.target) {
+			continue
+		}
 		n += c.View.BlockTokens(b.target)
 		if b.with != nil {
 			n -= c.Weigh.Content(b.with)

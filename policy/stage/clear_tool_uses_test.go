@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,34 @@ func TestClearToolUsesTools(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// Where a result leaves the view without its call, the call's input is not
+// cleared any more: the server clears pairs.
+func TestClearToolUsesInputWithoutResult(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
+	c := uses(4)
+	c.prompt("more")
+	c.assistant(say("done"))
+	r := newRun(t, c, start(t, defineClearToolUses(), p))
+	r.each = func(k int) {
+		if k == 4 {
+			if _, err := r.view.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.all()
+	edits := r.edits()
+	at := slices.Index(edits, "remove@0")
+	if diff := cmp.Diff([]string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	for m, want := range map[policy.ItemID]bool{1: false, 3: true, 5: false, 7: false} {
+		if _, ok := r.view.PayloadReplacement(policy.Target{Item: m}); ok != want {
+			t.Errorf("the input of message %d: cleared %t, want %t", m, ok, want)
+		}
 	}
 }
 

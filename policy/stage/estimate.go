@@ -34,6 +34,13 @@ func resultEstimate(v *policy.View, t policy.Target) int {
 	return n
 }
 
+// stands reports whether a result is in view as itself: as it came, cut, or
+// with a preview; and not a placeholder or the name of its file.
+func stands(v *policy.View, t policy.Target) bool {
+	r := v.Replacement(t)
+	return r == nil || r.Partial || r.Ref != nil || strings.Contains(r.Text, previewMark)
+}
+
 // ResultExt is the ending of the file a result is saved to.
 func ResultExt(v *policy.View, t policy.Target) string {
 	if raw := v.Raw(t); v.Replacement(t) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts) > 0 {

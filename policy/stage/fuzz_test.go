@@ -111,6 +111,7 @@ type checks struct {
 	*run
 	sticky   bool
 	replaced map[policy.Target]policy.Content
+	pinned   map[policy.Target]policy.ItemID
 }
 
 func (c *checks) request(k int) {
@@ -121,6 +122,7 @@ func (c *checks) request(k int) {
 	}
 	c.counts(where)
 	c.results(where)
+	c.cacheEdits(where)
 	if c.replaced == nil {
 		c.replaced = map[policy.Target]policy.Content{}
 	}
@@ -180,6 +182,32 @@ func (c *checks) counts(where string) {
 		c.t.Errorf("%s: the view says %d tokens (client %d), payload %d, %d items; counted anew %d, %d, %d",
 			where, c.view.Tokens(), c.view.ClientTokens(), c.view.PayloadTokens(), c.view.Len(), tokens, payload, items)
 	}
+}
+
+// cacheEdits holds the edits of the cached view against what the payload can
+// carry: a user message in view, behind the result it deletes, and the same one
+// at each request.
+func (c *checks) cacheEdits(where string) {
+	at := map[policy.ItemID]int{}
+	for i, id := range c.view.IDs() {
+		at[id] = i
+	}
+	pinned := map[policy.Target]policy.ItemID{}
+	for _, e := range c.view.CacheEdits() {
+		result, there := at[e.Target.Item]
+		carrier, carried := at[e.Carrier]
+		if !there || !carried || carrier <= result || c.view.Role(e.Carrier) != session.User || c.view.Kind(e.Target) != jsonl.KindToolResult {
+			c.t.Errorf("%s: block %d of message %d is deleted by message %d", where, e.Target.Block, e.Target.Item, e.Carrier)
+		}
+		if _, twice := pinned[e.Target]; twice {
+			c.t.Errorf("%s: block %d of message %d is deleted twice", where, e.Target.Block, e.Target.Item)
+		}
+		if was, ok := c.pinned[e.Target]; ok && was != e.Carrier && c.view.Has(was) && c.sticky {
+			c.t.Errorf("%s: block %d of message %d was deleted by message %d, now by %d", where, e.Target.Block, e.Target.Item, was, e.Carrier)
+		}
+		pinned[e.Target] = e.Carrier
+	}
+	c.pinned = pinned
 }
 
 // results compares the index of results with what is in view.

@@ -16,9 +16,11 @@ type MicrocompactTime struct {
 	Tools      []string      `yaml:"tools" doc:"tools whose results may be cleared; a trailing * matches any rest"`
 }
 
+const microcompactTimeName = "microcompact_time"
+
 func defineMicrocompactTime() policy.Definition {
 	return policy.Definition{
-		Name:    "microcompact_time",
+		Name:    microcompactTimeName,
 		Summary: "Before a request of the main thread made more than 60 minutes after the last assistant message, all compactable results but the newest 5 are cleared.",
 		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5",
 		Truth:   policy.TruthDescribed,

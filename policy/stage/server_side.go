@@ -1,6 +1,11 @@
 package stage
 
-import "github.com/ctxkit/ctxkit/policy"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
 
 // serverSide is what a server-side edit clears of the payload. The server
 // keeps no state: at each request it works the set out anew from the whole
@@ -26,7 +31,7 @@ type substitute struct {
 
 // follow looks at what other stages did since the last request. It reports
 // whether messages left the view, so that the units must be listed anew; touch
-// is called for each block that was changed.
+// is called for each block that was changed, in the view or in the payload.
 func (s *serverSide) follow(v *policy.View, touch func(policy.Target)) (anew bool) {
 	edits := v.Edits()
 	anew = v.Epoch() != s.epoch
@@ -34,7 +39,7 @@ func (s *serverSide) follow(v *policy.View, touch func(policy.Target)) (anew boo
 		switch edits[i].Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
-		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerKeep:
 			touch(edits[i].Target)
 		}
 	}
@@ -57,6 +62,7 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 	from, to := min(s.applied, want), max(s.applied, want)
 	if s.stale {
 		from, to = 0, len(s.units)
+		edits = s.orphans(e)
 	}
 	for i, u := range s.units[from:to] {
 		for _, b := range u {
@@ -78,6 +84,29 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 		}
 	}
 	s.applied, s.stale = want, false
+	return edits
+}
+
+// orphans lifts what is cleared and belongs to no unit any more, such as the
+// input of a call whose result has left the view.
+func (s *serverSide) orphans(e policy.Edit) []policy.Edit {
+	in := map[policy.Target]bool{}
+	for _, u := range s.units {
+		for _, b := range u {
+			in[b.target] = true
+		}
+	}
+	var edits []policy.Edit
+	for t := range s.on {
+		if !in[t] {
+			e.Kind, e.Target, e.New = policy.KindServerKeep, t, nil
+			edits = append(edits, e)
+			delete(s.on, t)
+		}
+	}
+	slices.SortFunc(edits, func(a, b policy.Edit) int {
+		return cmp.Or(cmp.Compare(a.Target.Item, b.Target.Item), cmp.Compare(a.Target.Block, b.Target.Block))
+	})
 	return edits
 }
 

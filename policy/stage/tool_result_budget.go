@@ -246,6 +246,9 @@ type textPart struct {
 	Text string `json:"text"`
 }
 
+// previewMark goes before what is shown of a saved result.
+const previewMark = "Preview (first "
+
 // persistedOutput is what stands in the place of a result that was saved
 // whole to path (analysis of Claude Code 2.1.19).
 func persistedOutput(text, path, sizeStyle string, previewChars int) string {
@@ -257,7 +260,7 @@ func persistedOutput(text, path, sizeStyle string, previewChars int) string {
 	shown, more := preview(text, n, previewChars)
 	var b strings.Builder
 	b.WriteString("<persisted-output>\nOutput too large (" + size + "). Full output saved to: " + path + "\n\n")
-	b.WriteString("Preview (first " + humanSize(previewChars) + "):\n" + shown)
+	b.WriteString(previewMark + humanSize(previewChars) + "):\n" + shown)
 	if more {
 		b.WriteString("\n...")
 	}
