@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -174,7 +175,7 @@ func (b *builder) text(m, i int) (string, error) { return b.conv.WholeText(m, i)
 func (b *builder) block(m int, at int32, request int, text string, quotes bool) {
 	b.quotes, b.quoting, b.counted = b.quotes[:0], map[int32]int{}, map[uint64]bool{}
 	words(text, func(w string) {
-		h := hash(w)
+		h := names.Hash(w)
 		if b.counted[h] {
 			return
 		}

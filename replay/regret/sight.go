@@ -3,6 +3,7 @@ package regret
 import (
 	"fmt"
 
+	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -218,7 +219,7 @@ func (s *sight) wordsOf(c *policy.Content) ([]uint64, error) {
 		text = t
 	}
 	var out []uint64
-	words(text, func(w string) { out = append(out, hash(w)) })
+	words(text, func(w string) { out = append(out, names.Hash(w)) })
 	return out, nil
 }
 
