@@ -8,3 +8,7 @@ func RoundQuarter(n int) int {
 	}
 	return (n + 2) / 4
 }
+
+// WholeList is the client's estimate of a whole list of messages, from the sum
+// of theirs: four thirds of it, rounded up.
+func WholeList(sum int) int { return (sum*4 + 2) / 3 }

@@ -275,7 +275,7 @@ func (e *engine) used(k int) (used, tail int) {
 		for id := range e.view.Items {
 			n += e.estimate(id)
 		}
-		return (n*4 + 2) / 3, n
+		return policy.WholeList(n), n
 	}
 	for j := min(k, len(e.weight)) - 1; j >= 0; j-- {
 		if e.r.context[j] < 0 {

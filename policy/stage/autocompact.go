@@ -52,7 +52,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
 	default:
-		if !s.p.Enabled || !c.Limits.On || c.Used < c.Limits.Auto {
+		if !s.p.Enabled || !c.Limits.On || c.Used < c.Limits.Auto || compactedHere(c) {
 			return nil, nil
 		}
 		reason = fmt.Sprintf("used %d >= threshold %d", c.Used, c.Limits.Auto)
@@ -203,9 +203,20 @@ func roundWeights(v *policy.View) []int {
 	return rounds
 }
 
-// summarise takes the first summary that can be had; wrap puts the client's
-// words around one that is made here.
+// summaries says how a summary is made where it is made here.
+type summaries struct {
+	outline func() (string, error)
+	wrap    func(string) string // puts the client's words around it
+}
+
+// summarise takes the first summary that can be had, an outline in the form of
+// the client's compaction; wrap puts the client's words around it.
 func summarise(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
+	return summaries{func() (string, error) { return outlineSummary(c) }, wrap}.take(c, choices)
+}
+
+// take is the first summary that can be had.
+func (s summaries) take(c *policy.Context, choices policy.SummaryChoices) (content policy.Content, boundary int, from string, err error) {
 	for _, ch := range choices {
 		switch ch.Kind {
 		case policy.SummaryRecorded:
@@ -213,11 +224,11 @@ func summarise(c *policy.Context, choices policy.SummaryChoices, wrap func(strin
 				return s, b, fmt.Sprintf("recorded, line %d", c.Conv.Boundaries[b].Line), nil
 			}
 		case policy.SummaryOutline:
-			text, err := outlineSummary(c)
+			text, err := s.outline()
 			if err != nil {
 				return policy.Content{}, -1, "", fmt.Errorf("outlining the view: %w", err)
 			}
-			return policy.NewContent(jsonl.KindText, wrap(text)), -1, "an outline of the view", nil
+			return policy.NewContent(jsonl.KindText, s.wrap(text)), -1, "an outline of the view", nil
 		case policy.SummaryFixed:
 			return policy.Content{Kind: jsonl.KindText, Tokens: ch.Tokens}, -1, fmt.Sprintf("a stand-in of %d tokens", ch.Tokens), nil
 		}

@@ -3,10 +3,7 @@ package stage
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
-	"sort"
-	"strconv"
+	"iter"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -15,9 +12,9 @@ import (
 )
 
 // outline is the deterministic extractive summary: what a view says about
-// itself, in the sections of the client's 9-section form. No model writes it:
-// each line quotes a message or points to one, and what an earlier compaction
-// said is quoted too.
+// itself. No model writes it: each line quotes a message or points to one, and
+// what an earlier compaction said is quoted too. outline_form.go puts it in the
+// sections of a client's form.
 type outline struct {
 	c       *policy.Context
 	failed  map[string]bool   // tool_use ids whose results are errors
@@ -28,10 +25,11 @@ type outline struct {
 	order   int
 	errors  []string
 	waiting []int // errors that nothing has followed yet
-	todos   []task
-	tasks   []*task
-	last    []string
-	err     error
+	taskList
+	last     []string
+	commands []string // the shell's, in order
+	steps    []string // every call, in order
+	err      error
 }
 
 type prompt struct{ where, text string }
@@ -42,14 +40,6 @@ type touched struct {
 
 	last  int // order of the last touch
 	where string
-}
-
-// task is an entry of one of the two lists of tasks: that of TodoWrite, which
-// is replaced as a whole, or that of TaskCreate and TaskUpdate.
-type task struct {
-	id, text, status string
-	where            string // what the text is quoted from
-	changed          string // what the status is quoted from, where that is another message
 }
 
 // maxQuoted is how many characters of one quoted text an outline line holds;
@@ -67,20 +57,19 @@ const maxEarlier = 8000
 // maxWork is how many of the last answers stand for the current work.
 const maxWork = 3
 
-// outlineSummary is the outline of the view of c, in the 9-section form and
-// between <summary> tags; bare takes those off.
-func outlineSummary(c *policy.Context) (string, error) {
+// gather takes up items of the view of c, in order.
+func gather(c *policy.Context, items iter.Seq[policy.ItemID]) (*outline, error) {
 	o := &outline{c: c, failed: map[string]bool{}, named: map[string]string{}, files: map[string]*touched{}}
-	for id := range c.View.Items {
+	for id := range items {
 		o.outcomes(id)
 	}
-	for id := range c.View.Items {
+	for id := range items {
 		o.item(id)
 		if o.err != nil {
-			return "", o.err
+			return nil, o.err
 		}
 	}
-	return o.write(), nil
+	return o, nil
 }
 
 func (o *outline) text(t policy.Target) string {
@@ -90,9 +79,6 @@ func (o *outline) text(t policy.Target) string {
 	}
 	return s
 }
-
-// taskNumber is how a TaskCreate's result names the task.
-var taskNumber = regexp.MustCompile(`Task #(\d+)`)
 
 // outcomes notes what became of the calls that an item answers.
 func (o *outline) outcomes(id policy.ItemID) {
@@ -176,7 +162,7 @@ func (o *outline) summary(id policy.ItemID) {
 // toolUse notes what a call did to files and tasks, and which failures it
 // followed. A call that failed did nothing.
 func (o *outline) toolUse(bl *session.Block, t policy.Target, where string) {
-	what := bl.Name
+	what, step := bl.Name, ""
 	switch bl.Name {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit":
 		var in struct {
@@ -194,12 +180,25 @@ func (o *outline) toolUse(bl *session.Block, t policy.Target, where string) {
 			what += " " + path
 			o.touch(path, bl, where)
 		}
+	case "Bash":
+		var in struct {
+			Command string `json:"command"`
+		}
+		if json.Unmarshal([]byte(o.text(t)), &in) == nil && in.Command != "" {
+			o.commands = append(o.commands, where+" "+quote(in.Command))
+			step = " " + quote(in.Command)
+		}
 	case "TodoWrite", "TaskCreate", "TaskUpdate":
 		if !o.failed[bl.ID] {
-			o.plan(bl, t, where)
+			o.call(bl.Name, o.text(t), o.named[bl.ID], where)
 		}
 	}
 	o.followed(what, where)
+	step = what + step
+	if o.failed[bl.ID] {
+		step += ", failed"
+	}
+	o.steps = append(o.steps, where+" "+step)
 }
 
 func (o *outline) touch(path string, bl *session.Block, where string) {
@@ -222,149 +221,12 @@ func (o *outline) touch(path string, bl *session.Block, where string) {
 	}
 }
 
-// plan follows the lists of tasks.
-func (o *outline) plan(bl *session.Block, t policy.Target, where string) {
-	var in struct {
-		Todos []struct {
-			Content string `json:"content"`
-			Status  string `json:"status"`
-		} `json:"todos"`
-		Subject string          `json:"subject"`
-		TaskID  json.RawMessage `json:"taskId"` // a string, seldom a number
-		Status  string          `json:"status"`
-	}
-	if json.Unmarshal([]byte(o.text(t)), &in) != nil {
-		return
-	}
-	switch bl.Name {
-	case "TodoWrite":
-		o.todos = nil
-		for _, d := range in.Todos {
-			o.todos = append(o.todos, task{text: d.Content, status: d.Status, where: where})
-		}
-	case "TaskCreate":
-		id, ok := o.named[bl.ID]
-		if !ok {
-			id = strconv.Itoa(len(o.tasks) + 1)
-		}
-		o.tasks = append(o.tasks, &task{id: id, text: in.Subject, status: "pending", where: where})
-	case "TaskUpdate":
-		id := strings.Trim(string(in.TaskID), `"`)
-		if id == "" || id == "null" || in.Subject == "" && in.Status == "" {
-			return
-		}
-		at := slices.IndexFunc(o.tasks, func(k *task) bool { return k.id == id })
-		if at < 0 { // created before the view begins
-			at = len(o.tasks)
-			o.tasks = append(o.tasks, &task{id: id})
-		}
-		k := o.tasks[at]
-		if in.Subject != "" {
-			k.text, k.where = in.Subject, where
-		}
-		if in.Status != "" {
-			k.status, k.changed = in.Status, where
-		}
-	}
-}
-
 // followed says of the failures that nothing has followed yet what did.
 func (o *outline) followed(what, where string) {
 	for _, e := range o.waiting {
 		o.errors[e] += "; then: " + what + " " + where
 	}
 	o.waiting = o.waiting[:0]
-}
-
-func (o *outline) write() string {
-	var b strings.Builder
-	b.WriteString("<summary>\n")
-	section := func(n int, title string, lines []string) {
-		fmt.Fprintf(&b, "%d. %s:\n", n, title)
-		if len(lines) == 0 {
-			lines = []string{"N/A"}
-		}
-		for _, l := range lines {
-			b.WriteString(indent(l) + "\n")
-		}
-		b.WriteString("\n")
-	}
-	intent := o.earlier
-	if n := len(o.prompts); n > 0 {
-		intent = append(intent, o.prompts[0].where+" "+quote(o.prompts[0].text))
-		if n > 1 {
-			intent = append(intent, "latest: "+o.prompts[n-1].where+" "+quote(o.prompts[n-1].text))
-		}
-	}
-	said := make([]string, len(o.prompts))
-	for i, p := range o.prompts {
-		said[i] = "- " + p.where + " " + p.text
-	}
-	pending, current := o.taskLines()
-	section(1, "Primary Request and Intent", intent)
-	section(2, "Key Technical Concepts", nil)
-	section(3, "Files and Code Sections", newest(o.fileLines()))
-	section(4, "Errors and fixes", newest(o.errors))
-	section(5, "Problem Solving", nil)
-	section(6, "All user messages", said)
-	section(7, "Pending Tasks", newest(pending))
-	section(8, "Current Work", o.last[max(len(o.last)-maxWork, 0):])
-	section(9, "Optional Next Step", newest(current))
-	b.WriteString("</summary>")
-	return b.String()
-}
-
-// newest is the end of a list that is too long.
-func newest(lines []string) []string {
-	over := len(lines) - maxLines
-	if over <= 0 {
-		return lines
-	}
-	return append([]string{fmt.Sprintf("(%d earlier lines left out)", over)}, lines[over:]...)
-}
-
-func (o *outline) fileLines() []string {
-	paths := make([]string, 0, len(o.files))
-	for p := range o.files {
-		paths = append(paths, p)
-	}
-	sort.Slice(paths, func(i, j int) bool { return o.files[paths[i]].last < o.files[paths[j]].last })
-	lines := make([]string, len(paths))
-	for i, p := range paths {
-		f := o.files[p]
-		failed := ""
-		if f.failed > 0 {
-			failed = fmt.Sprintf(", failed %d", f.failed)
-		}
-		lines[i] = fmt.Sprintf("- %s (read %d, written %d, edited %d%s; last %s)", p, f.read, f.written, f.edited, failed, f.where)
-	}
-	return lines
-}
-
-// taskLines are the open tasks, and those of them at work.
-func (o *outline) taskLines() (pending, current []string) {
-	list := slices.Clone(o.todos)
-	for _, k := range o.tasks {
-		list = append(list, *k)
-	}
-	for _, k := range list {
-		line := "- " + k.where + " " + quote(k.text)
-		if k.where == "" {
-			line = "- task #" + k.id
-		}
-		if k.changed != "" {
-			line += "; " + k.status + " " + k.changed
-		}
-		switch k.status {
-		case "completed", "deleted":
-		case "in_progress":
-			current = append(current, line)
-			fallthrough
-		default:
-			pending = append(pending, line)
-		}
-	}
-	return pending, current
 }
 
 // pointer names a block by its line, so that a reader finds it.

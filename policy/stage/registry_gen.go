@@ -17,6 +17,7 @@ func All() []policy.Definition {
 		defineOpencodeCompaction(),
 		defineOpencodePrune(),
 		defineOpencodeTruncate(),
+		defineSessionMemory(),
 		defineThreeLayerAuto(),
 		defineThreeLayerMicro(),
 		defineToolResultBudget(),

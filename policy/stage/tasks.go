@@ -1,0 +1,78 @@
+package stage
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// task is an entry of one of the two lists of tasks: that of TodoWrite, which
+// is replaced as a whole, or that of TaskCreate and TaskUpdate.
+type task struct {
+	id, text, status string
+	where            string // what the text is quoted from
+	changed          string // what the status is quoted from, where that is another message
+}
+
+// taskList follows both lists.
+type taskList struct {
+	todos []task
+	tasks []*task
+}
+
+// taskNumber is how a TaskCreate's result names the task.
+var taskNumber = regexp.MustCompile(`Task #(\d+)`)
+
+// isTaskTool reports whether calls of a tool change a list of tasks.
+func isTaskTool(name string) bool {
+	return name == "TodoWrite" || name == "TaskCreate" || name == "TaskUpdate"
+}
+
+// call follows one call of a task tool that did not fail: its input, the
+// number its result gives a new task ("" where it names none), and where it
+// stands.
+func (l *taskList) call(tool, input, number, where string) {
+	var in struct {
+		Todos []struct {
+			Content string `json:"content"`
+			Status  string `json:"status"`
+		} `json:"todos"`
+		Subject string          `json:"subject"`
+		TaskID  json.RawMessage `json:"taskId"` // a string, seldom a number
+		Status  string          `json:"status"`
+	}
+	if json.Unmarshal([]byte(input), &in) != nil {
+		return
+	}
+	switch tool {
+	case "TodoWrite":
+		l.todos = nil
+		for _, d := range in.Todos {
+			l.todos = append(l.todos, task{text: d.Content, status: d.Status, where: where})
+		}
+	case "TaskCreate":
+		if number == "" {
+			number = strconv.Itoa(len(l.tasks) + 1)
+		}
+		l.tasks = append(l.tasks, &task{id: number, text: in.Subject, status: "pending", where: where})
+	case "TaskUpdate":
+		id := strings.Trim(string(in.TaskID), `"`)
+		if id == "" || id == "null" || in.Subject == "" && in.Status == "" {
+			return
+		}
+		at := slices.IndexFunc(l.tasks, func(k *task) bool { return k.id == id })
+		if at < 0 { // created before the view begins
+			at = len(l.tasks)
+			l.tasks = append(l.tasks, &task{id: id})
+		}
+		k := l.tasks[at]
+		if in.Subject != "" {
+			k.text, k.where = in.Subject, where
+		}
+		if in.Status != "" {
+			k.status, k.changed = in.Status, where
+		}
+	}
+}
