@@ -7,9 +7,26 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
+// Invariant names a rule that a list of messages has to keep.
+type Invariant string
+
+// The rules of the API, and those a policy owes itself (docs/model.md, "What
+// must hold").
+const (
+	FirstIsUser         Invariant = "first_is_user"         // the first message is the user's
+	ResultFollowsUse    Invariant = "result_follows_use"    // a tool_result answers a tool_use of the message just before, once
+	UseHasResult        Invariant = "use_has_result"        // a tool_use before the last message is answered in the message just after
+	NoEmptyContent      Invariant = "no_empty_content"      // no message and no text is empty
+	LastThinkingWhole   Invariant = "last_thinking_whole"   // the thinking of the last tool loop is as it was
+	SummaryOrTail       Invariant = "summary_or_tail"       // nothing stands in the view that a summary in it covers or repeats
+	DecisionsSticky     Invariant = "decisions_are_sticky"  // what was replaced stays replaced by the same, what was left stays
+	ThinkingKeepsPrefix Invariant = "thinking_keeps_prefix" // nothing before a thinking block is edited by the client (models with preserved thinking)
+)
+
 // Violation is a way in which a view is not what the Messages API takes.
 type Violation struct {
 	Item    ItemID
+	Rule    Invariant
 	Message string // one sentence
 }
 
@@ -21,36 +38,24 @@ type Violation struct {
 //   - every tool_use is answered in the message just after, unless it stands in
 //     the last;
 //   - no message and no text is empty;
-//   - the thinking of the last tool loop is as it was.
+//   - the thinking of the last tool loop is as it was;
+//   - nothing stands in view that a message made of it repeats.
 //
 // What the server does to the payload is its own affair. What is not sent (an
 // attachment that the client keeps to itself) is passed over. It looks at every
-// message: it is for tests and for --strict.
-func CheckAPI(v *View) []Violation {
-	c := apiCheck{v: v}
-	for id := range v.Items {
-		c.item(id)
-	}
-	if c.any {
-		c.turn() // calls of the last message may be open
-	}
-	for _, t := range c.thinking {
-		if t.changed {
-			c.report(t.item, "thinking of the last tool loop was changed")
-		}
-	}
-	return c.found
-}
+// message; a Checker follows a view that grows.
+func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 type apiCheck struct {
 	v        *View
 	found    []Violation
 	any      bool
 	role     session.Role
-	calls    calls // tool_uses of this assistant message
-	before   calls // those of the message before this user message
-	loop     bool  // this user message answers tool calls
-	thinking []thought
+	calls    calls           // tool_uses of this assistant message
+	before   calls           // those of the message before this user message
+	loop     bool            // this user message answers tool calls
+	thinking map[Target]bool // of the current tool loop
+	changed  []ItemID        // whose thinking in it was changed
 }
 
 // calls are the tool_uses of one message, in order.
@@ -65,19 +70,14 @@ type toolCall struct {
 	answered bool
 }
 
-type thought struct {
-	item    ItemID
-	changed bool
-}
-
-func (c *apiCheck) report(id ItemID, format string, args ...any) {
-	c.found = append(c.found, Violation{id, fmt.Sprintf(format, args...)})
+func (c *apiCheck) report(id ItemID, rule Invariant, format string, args ...any) {
+	c.found = append(c.found, Violation{id, rule, fmt.Sprintf(format, args...)})
 }
 
 func (c *apiCheck) item(id ItemID) {
 	blocks := c.v.Blocks(id)
 	if blocks == 0 {
-		c.report(id, "a message without content")
+		c.report(id, NoEmptyContent, "a message without content")
 		return
 	}
 	sent := c.v.Tag(id) != nil
@@ -92,7 +92,7 @@ func (c *apiCheck) item(id ItemID) {
 	case !c.any:
 		c.any, c.role = true, role
 		if role != session.User {
-			c.report(id, "the first message is the assistant's")
+			c.report(id, FirstIsUser, "the first message is the assistant's")
 		}
 	case role != c.role:
 		c.turn()
@@ -114,28 +114,33 @@ func (c *apiCheck) turn() {
 		c.before, c.calls = c.calls, calls{}
 		return
 	}
-	for _, call := range c.before.list {
-		if !call.answered {
-			c.report(call.item, "the tool_use %s has no result in the message after it", call.id)
-		}
-	}
+	c.unanswered()
 	if !c.loop {
-		c.thinking = c.thinking[:0]
+		clear(c.thinking)
+		c.changed = c.changed[:0]
 	}
 	c.before, c.loop = calls{}, false
+}
+
+// unanswered reports the calls that this user message, or one that ends here,
+// does not answer.
+func (c *apiCheck) unanswered() {
+	for _, call := range c.before.list {
+		if !call.answered {
+			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", call.id)
+		}
+	}
 }
 
 func (c *apiCheck) block(t Target, role session.Role) {
 	raw := c.v.Raw(t)
 	switch kind := c.v.Kind(t); {
 	case kind == jsonl.KindText:
-		if r := c.v.Replacement(t); c.v.Length(t).UTF16 == 0 && (r == nil || r.Tokens == 0) && !c.earlier(t.Item) {
-			c.report(t.Item, "an empty text")
-		}
+		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
 		if _, twice := c.calls.at[raw.ID]; twice {
-			c.report(t.Item, "two calls in one message have the id %s", raw.ID)
+			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID)
 			return
 		}
 		if c.calls.at == nil {
@@ -147,7 +152,16 @@ func (c *apiCheck) block(t Target, role session.Role) {
 		c.loop = true
 		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		c.thinking = append(c.thinking, thought{t.Item, c.v.Replacement(t) != nil})
+		c.thinking[t] = true
+		if c.v.Replacement(t) != nil {
+			c.changed = append(c.changed, t.Item)
+		}
+	}
+}
+
+func (c *apiCheck) text(t Target) {
+	if r := c.v.Replacement(t); c.v.Length(t).UTF16 == 0 && (r == nil || r.Tokens == 0) && !c.earlier(t.Item) {
+		c.report(t.Item, NoEmptyContent, "an empty text")
 	}
 }
 
@@ -155,9 +169,9 @@ func (c *apiCheck) answer(item ItemID, id string, role session.Role) {
 	i, asked := c.before.at[id]
 	switch {
 	case role != session.User || !asked:
-		c.report(item, "the tool_result of %s has no tool_use in the message before it", id)
+		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)
 	case c.before.list[i].answered:
-		c.report(item, "the tool_use %s has two results", id)
+		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
 	default:
 		c.before.list[i].answered = true
 	}

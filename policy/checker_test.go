@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+func TestSummaryOrTail(t *testing.T) {
+	hi, ok := textBlock("hi"), textBlock("ok")
+	conv := func() *View {
+		return seen(message(session.User, hi), message(session.Assistant, ok), message(session.User, hi), message(session.Assistant, ok), message(session.User, hi))
+	}
+	summary := func(keep ...ItemID) Edit {
+		return Edit{Kind: KindSummarize, Keep: keep, Insert: []Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []Content{{Kind: jsonl.KindText, Tokens: 5}}}}}
+	}
+	repeats := func(item ItemID, keep ...ItemID) Edit {
+		e := summary(keep...)
+		e.Insert[0].Contents[0].Ref = &Target{Item: item}
+		return e
+	}
+	for _, tt := range []struct {
+		name  string
+		steps [][]Edit // checked after each
+		want  []Violation
+	}{
+		{"a tail is kept", [][]Edit{{summary(3, 4)}}, nil},
+		{"a summary of a message that is kept", [][]Edit{{repeats(4, 3, 4)}}, []Violation{{-1, SummaryOrTail, "the summary repeats a message that is in view"}}},
+		{"a summary of one that is not", [][]Edit{{repeats(0, 3, 4)}}, nil},
+		{"a message comes back", [][]Edit{{summary(3, 4)}, {summary(2, 3, 4)}}, []Violation{{2, SummaryOrTail, "a message that a summary has taken the place of is in view again"}}},
+		{"one that was only removed comes back", [][]Edit{{{Kind: KindRemove, Items: []ItemID{1, 2}}}, {summary(2, 3, 4)}}, nil},
+		{"both at once", [][]Edit{{{Kind: KindRemove, Items: []ItemID{1, 2}}, summary(4)}, {summary(2, 3, 4)}}, []Violation{{3, SummaryOrTail, "a message that a summary has taken the place of is in view again"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := conv()
+			c := NewChecker(v)
+			var got []Violation
+			c.Check()
+			for _, step := range tt.steps {
+				for _, e := range step {
+					if _, err := v.Apply(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, x := range c.Check() {
+					if x.Rule == SummaryOrTail {
+						got = append(got, x)
+					}
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCheckerFollows holds a checker that follows a view, message by message
+// and edit by edit, against one that looks at all of it anew.
+func TestCheckerFollows(t *testing.T) {
+	kinds := []jsonl.Kind{jsonl.KindText, jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking, jsonl.KindAttachment}
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var messages []session.Message
+		for range 1 + r.IntN(14) {
+			var blocks []session.Block
+			for range r.IntN(4) {
+				k := kinds[r.IntN(len(kinds))]
+				b := idBlock(k, string(rune('a'+r.IntN(4))))
+				if r.IntN(5) == 0 {
+					b.Text = jsonl.Metrics{}
+				}
+				blocks = append(blocks, b)
+			}
+			messages = append(messages, message(session.Role(r.IntN(2)), blocks...))
+		}
+		conv := &session.Conversation{Messages: messages}
+		conv.IndexTools()
+		v := NewView(conv, flat{}, nil)
+		c, told := NewChecker(v), map[Violation]bool{}
+		for m := range messages {
+			v.Join(m)
+			for range r.IntN(3) {
+				ids := v.IDs()
+				if len(ids) == 0 {
+					break
+				}
+				id := ids[r.IntN(len(ids))]
+				empty := NewContent(jsonl.KindText, "")
+				e := Edit{Kind: KindClear, Target: Target{id, 0}, New: &empty}
+				switch r.IntN(4) {
+				case 0:
+					e = Edit{Kind: KindRemove, Items: []ItemID{id}}
+				case 1:
+					e = Edit{Kind: KindSummarize, Keep: ids[len(ids)/2:], Insert: []Synthetic{{Role: "user", Contents: []Content{NewContent(jsonl.KindText, "s")}}}}
+				}
+				_, _ = v.Apply(e) // of a message without blocks it is refused
+			}
+			if r.IntN(2) == 0 {
+				continue
+			}
+			now := map[Violation]bool{}
+			for _, x := range CheckAPI(v) {
+				now[x] = true
+			}
+			for _, x := range c.Check() {
+				told[x] = true
+				if !now[x] {
+					t.Fatalf("seed %d, message %d: told %v, which the whole view does not show", seed, m, x)
+				}
+			}
+			for x := range now {
+				if !told[x] {
+					t.Fatalf("seed %d, message %d: %v was never told", seed, m, x)
+				}
+			}
+		}
+	}
+}
