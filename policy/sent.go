@@ -105,7 +105,15 @@ func sameContent(a, b *Content) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a == b || a.Ref == nil && b.Ref == nil && a.Kind == b.Kind && a.Text == b.Text && a.Tokens == b.Tokens && a.Length == b.Length
+	return a.Same(b)
+}
+
+// Same reports whether two contents are the same text, or stand for the same.
+func (c *Content) Same(o *Content) bool {
+	if (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
+		return false
+	}
+	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub
 }
 
 // left counts places anew after items left from position p on.

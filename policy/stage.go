@@ -50,6 +50,16 @@ const (
 	TruthDescribed  Truth = "described"  // one written analysis, nothing to check against
 )
 
+// Memory says how a stage keeps to its decisions.
+type Memory uint8
+
+// The kinds of memory.
+const (
+	Sticky    Memory = iota // what it has replaced it never replaces by anything else
+	Frozen                  // sticky, and what it has seen and left when it was first sent it never touches
+	Stateless               // it decides anew at each request
+)
+
 // Definition is a stage as the registry knows it. Params is a pointer to a
 // struct whose field values are the defaults of the source and whose tags
 // (yaml, doc, unit, min, max, enum) are the schema: the documentation,
@@ -62,6 +72,7 @@ type Definition struct {
 	Moments Moment
 	Params  any
 	Example string // a worked before/after, plain text
+	Memory  Memory // how it keeps to what it decided
 	New     func(params any) (Stage, error)
 }
 

@@ -74,14 +74,14 @@ type engine struct {
 	before    int       // used as it was before that compaction
 	asked     map[int]bool
 
-	requests   []Request
-	events     []Event
-	pending    []int // events since the last main request
-	warnings   []session.Warning
-	limits     map[limitsKey]policy.Thresholds
-	outputs    map[string]int  // largest output by model, tokens
-	above      int             // requests above the assumed window
-	violations map[string]bool // what breaks a rule of the API, by message and rule
+	requests []Request
+	events   []Event
+	pending  []int // events since the last main request
+	warnings []session.Warning
+	limits   map[limitsKey]policy.Thresholds
+	outputs  map[string]int // largest output by model, tokens
+	above    int            // requests above the assumed window
+	checks   checks
 }
 
 // running is one stage of the policy at work.

@@ -38,12 +38,17 @@ func (e *engine) timeline() *Timeline {
 			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model)
 		}
 	}
-	if n := len(e.violations); n > maxViolations {
-		e.warn(0, "%d more messages break a rule of the API", n-maxViolations)
+	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {
+		if n := e.checks.count[kind]; n > maxTold {
+			e.warn(0, "%d more findings of kind %s: json holds them", n-maxTold, kind)
+		}
 	}
+	t.Findings = append([]Finding{}, e.checks.findings...)
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.total()
-	t.Totals.Violations = len(e.violations)
+	t.Totals.Violations = e.checks.count[FindingViolation]
+	t.Totals.Transcript = e.checks.count[FindingTranscript]
+	t.Totals.Preserved = e.checks.count[FindingPreserved]
 	return t
 }
 

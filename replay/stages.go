@@ -94,6 +94,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ev.Before += ed.Before
 			ev.After += ed.After
 			e.targets(&ev, &ed)
+			e.sticky(&ed, next)
 		}
 		if group[0].Kind == policy.KindSummarize || group[0].Kind == policy.KindRemove || group[0].Kind == policy.KindCollapse {
 			ev.Messages = max(length-e.view.Len(), 0)

@@ -37,6 +37,7 @@ type Timeline struct {
 	Events     []Event           `json:"events"`
 	Totals     Totals            `json:"totals"`
 	Regret     *regret.Result    `json:"regret,omitempty"` // where it was asked for
+	Findings   []Finding         `json:"findings"`         // what does not hold of what was sent
 	Warnings   []session.Warning `json:"warnings"`
 }
 
@@ -124,6 +125,8 @@ type Totals struct {
 	Cleared     int     `json:"cleared_results"`
 	Events      int     `json:"events"`
 	CostUSD     float64 `json:"cost_usd,omitempty"`
-	Misses      *int    `json:"misses,omitempty"` // with Regret
-	Violations  int     `json:"violations"`
+	Misses      *int    `json:"misses,omitempty"`             // with Regret
+	Violations  int     `json:"violations"`                   // findings of the policy's
+	Transcript  int     `json:"transcript_violations"`        // findings of the transcript's own
+	Preserved   int     `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
 }

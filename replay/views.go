@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -46,20 +45,6 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*policy.View, e
 // there, nothing compacted; at one more than there are requests, all of it.
 func (r *Record) RawAt(n int) *policy.View {
 	v := policy.NewView(r.Conv, r.Cal, nil)
-	for m := range before(r.Conv, n) {
-		if r.Conv.Messages[m].RecordOnly {
-			v.Skip(m)
-		} else {
-			v.Join(m)
-		}
-	}
+	joinRaw(v, before(r.Conv, n))
 	return v
-}
-
-// before is how many messages stand before main request n.
-func before(conv *session.Conversation, n int) int {
-	if n < 1 || n > len(conv.Requests) {
-		return len(conv.Messages)
-	}
-	return conv.Requests[n-1].Message
 }

@@ -70,6 +70,7 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 			c.Events[i].Targets = []replay.Target{}
 		}
 	}
+	c.Findings = append([]replay.Finding{}, tl.Findings...)
 	c.Warnings = append([]session.Warning{}, tl.Warnings...)
 	return &c
 }

@@ -32,6 +32,12 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	if t.Violations > 0 {
 		f = append(f, [2]string{"violations", thousands(t.Violations) + " of the API's rules"})
 	}
+	if t.Transcript > 0 {
+		f = append(f, [2]string{"transcript", count(t.Transcript, "violation") + " of the API's rules of its own"})
+	}
+	if t.Preserved > 0 {
+		f = append(f, [2]string{"thinking", count(t.Preserved, "edit") + " before it, on a model that preserves it"})
+	}
 	return append(f, [2]string{"lines", linesText(tl.Lines)})
 }
 

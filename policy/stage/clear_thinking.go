@@ -23,6 +23,7 @@ func defineClearThinking() policy.Definition {
 		Source:  "Anthropic API, context editing strategy clear_thinking_20251015 (beta context-management-2025-06-27)",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Project,
+		Memory:  policy.Stateless,
 		Params:  &ClearThinking{Keep: &auto},
 		Example: `before: keep 1; three answered prompts, each answer with thinking
 after:  the payload holds the thinking of the third answer alone; with keep all, the default from Opus 4.5 and Sonnet 4.6 on, that of all three`,

@@ -25,6 +25,7 @@ func defineClearToolUses() policy.Definition {
 		Source:  "Anthropic API, context editing strategy clear_tool_uses_20250919 (beta context-management-2025-06-27)",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Project,
+		Memory:  policy.Stateless,
 		Params: &ClearToolUses{
 			Trigger: policy.Trigger{Type: policy.TriggerInputTokens, Value: 100000}, Keep: 3,
 			ExcludeTools: []string{}, Placeholder: ClearedText,

@@ -23,6 +23,7 @@ func defineOpencodeTruncate() policy.Definition {
 		Source:  "OpenCode 1.1.36, 1.18.3 and 1.18.34: Truncate.output, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Ingest,
+		Memory:  policy.Frozen,
 		Params:  &OpencodeTruncate{MaxLines: limits.MaxLines, MaxBytes: limits.MaxBytes},
 		Example: `before: a Bash result of 317,842 bytes in 9,120 lines, read back from the recording client's file
 after:  its first 2,000 lines, "...7120 lines truncated...", and where the whole of it is`,

@@ -23,6 +23,7 @@ func defineThreeLayerMicro() policy.Definition {
 		Source:  "Learn Claude Code, session 06, layer 1 (microCompact)",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
+		Memory:  policy.Stateless,
 		Params:  &ThreeLayerMicro{KeepRecent: 3, MinChars: 100},
 		Example: `before: results of 500, 100, 600, 20 and 700 characters
 after:  the first is "[Previous tool result compacted]"; the second is not longer than 100; the last three are recent`,

@@ -34,6 +34,7 @@ func defineToolResultBudget() policy.Definition {
 		Source:  "Claude Code 2.1.19, analysis of the bundled client (max_chars 400,000, no limit a message); the five-level pipeline analysis (50,000 and 200,000); the limits of Grep and Bash inferred from recorded sessions",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Ingest | policy.Prepare,
+		Memory:  policy.Frozen,
 		Params: &ToolResultBudget{
 			MaxChars: 400000, ToolMaxChars: map[string]int{"Grep": 20000, "Bash": 30000, "Read": unlimited},
 			SizeStyle: "human", PreviewChars: 2000,

@@ -25,7 +25,8 @@ type Model struct {
 	Context      int     `json:"context"`
 	MaxOutput    int     `json:"max_output"`
 	MinCacheable int     `json:"min_cacheable"`
-	Tokenizer    string  `json:"tokenizer"` // "old" or "new"
+	Tokenizer    string  `json:"tokenizer"`          // "old" or "new"
+	Preserved    bool    `json:"preserved_thinking"` // a client's edit before a thinking block makes it invalid
 	Source       string  `json:"source"`
 	Confidence   string  `json:"confidence"`
 }

@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/opencode"
@@ -17,9 +17,13 @@ func Payload(v *policy.View, pol *policy.Policy) (*Body, error) {
 		return nil, err
 	}
 	b.cacheEdits(v)
-	last := -1
-	for _, m := range Breakpoints(pol, len(b.Messages)) {
-		if b.Messages[m].mark() {
+	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
+	if pol.Cache.TTL == longTTL {
+		b.TTL = longTTL
+	}
+	last := len(b.Messages) - 1
+	for _, m := range breakpoints(&pol.Cache, len(b.Messages)) {
+		if b.Messages[m].mark(b.TTL) {
 			last = m
 		}
 	}
@@ -37,22 +41,30 @@ func Payload(v *policy.View, pol *policy.Policy) (*Body, error) {
 	return b, nil
 }
 
-// Breakpoints are the messages of n, ascending, that a policy's client marks
-// for the prompt cache at their last block.
-func Breakpoints(pol *policy.Policy, n int) []int {
-	if hasStage(pol, "opencode_") {
+// longTTL is a lifetime that has to be asked for; five minutes are the default.
+const longTTL = "1h"
+
+// breakpoints are the messages of n, ascending, that a client marks for the
+// prompt cache at their last block. Its marks on the system prompt are not in a
+// body, and automatic caching is asked for once for the whole of it.
+func breakpoints(c *policy.Caching, n int) []int {
+	switch c.Breakpoints {
+	case policy.BreakpointsNone, policy.BreakpointsAutomatic:
+		return nil
+	case policy.BreakpointsOpenCode:
 		_, at := opencode.CacheBreakpoints(0, n)
 		return at
 	}
-	if n == 0 {
-		return nil
+	var at []int // the last two
+	for m := max(n-2, 0); m < n; m++ {
+		at = append(at, m)
 	}
-	return []int{n - 1}
+	return at
 }
 
 // mark puts a cache breakpoint on the last block that can carry one: thinking
 // and empty texts cannot.
-func (m *Message) mark() bool {
+func (m *Message) mark(ttl string) bool {
 	for i := len(m.Blocks) - 1; i >= 0; i-- {
 		b := &m.Blocks[i]
 		switch b.Type {
@@ -62,7 +74,7 @@ func (m *Message) mark() bool {
 		if b.Type == "text" && string(b.JSON) == string(textBlock("")) {
 			continue
 		}
-		b.CacheControl = true
+		b.CacheControl = &CacheControl{"ephemeral", ttl}
 		return true
 	}
 	return false
@@ -72,14 +84,9 @@ func (m *Message) mark() bool {
 // carry them. An edit stays as long as its carrier and its target do.
 func (b *Body) cacheEdits(v *policy.View) {
 	byCarrier := map[policy.ItemID][]cacheDelete{}
-	edits := v.Edits()
-	for i := range edits {
-		e := &edits[i]
-		if e.Kind != policy.KindCacheEdit || !v.Has(e.Carrier) || !v.Has(e.Target.Item) {
-			continue
-		}
-		if raw := v.Raw(e.Target); raw != nil && raw.ID != "" {
-			byCarrier[e.Carrier] = append(byCarrier[e.Carrier], cacheDelete{"delete", raw.ID})
+	for _, c := range v.CacheEdits() {
+		if raw := v.Raw(c.Target); raw != nil && raw.ID != "" && v.Has(c.Carrier) {
+			byCarrier[c.Carrier] = append(byCarrier[c.Carrier], cacheDelete{"delete", raw.ID})
 		}
 	}
 	if len(byCarrier) == 0 {
@@ -123,25 +130,9 @@ type cacheDelete struct {
 // editsCache reports whether the client names results for cache edits: from
 // its first request on, so that the first edit changes nothing before it.
 func editsCache(v *policy.View, pol *policy.Policy) bool {
-	if hasStage(pol, "microcompact_cached") {
-		return true
-	}
-	edits := v.Edits()
-	for i := range edits {
-		if edits[i].Kind == policy.KindCacheEdit {
-			return true
-		}
-	}
-	return false
-}
-
-func hasStage(pol *policy.Policy, prefix string) bool {
-	for i := range pol.Stages {
-		if strings.HasPrefix(pol.Stages[i].Definition.Name, prefix) {
-			return true
-		}
-	}
-	return false
+	return len(v.CacheEdits()) > 0 || slices.ContainsFunc(pol.Stages, func(s policy.StageConfig) bool {
+		return s.Definition.Name == "microcompact_cached"
+	})
 }
 
 // serverEdits are the context_management edits of a policy. The one for

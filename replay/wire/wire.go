@@ -21,6 +21,8 @@ import (
 type Body struct {
 	Model     string // "" leaves it out
 	MaxTokens int    // 0 leaves it out
+	Automatic bool   // cache_control of the whole body: the server marks the last block itself
+	TTL       string // of Automatic; "" is the server's default
 	Edits     []any  // context_management.edits, as the API takes them
 	Messages  []Message
 }
@@ -40,13 +42,19 @@ type Block struct {
 	Type           string        // as the API names it: "text", "tool_result" …
 	ToolUse        string        // tool_use and tool_result: the id of the call
 	JSON           []byte        // as sent, but for the two marks below
-	CacheControl   bool          // the prefix up to and with this block is cached
+	CacheControl   *CacheControl // the prefix up to and with this block is cached; nil: no breakpoint
 	CacheReference bool          // the block can be named by a cache edit
+}
+
+// CacheControl is a breakpoint of the prompt cache.
+type CacheControl struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
 }
 
 // Append appends the block's JSON, marks included.
 func (b *Block) Append(dst []byte) []byte {
-	if !b.CacheControl && !b.CacheReference {
+	if b.CacheControl == nil && !b.CacheReference {
 		return append(dst, b.JSON...)
 	}
 	dst = append(dst, bytes.TrimRight(b.JSON[:len(b.JSON)-1], " \t\r\n")...)
@@ -54,8 +62,9 @@ func (b *Block) Append(dst []byte) []byte {
 		dst = append(dst, `,"cache_reference":`...)
 		dst = appendString(dst, b.ToolUse)
 	}
-	if b.CacheControl {
-		dst = append(dst, `,"cache_control":{"type":"ephemeral"}`...)
+	if b.CacheControl != nil {
+		dst = append(dst, `,"cache_control":`...)
+		dst = appendValue(dst, b.CacheControl)
 	}
 	return append(dst, '}')
 }
@@ -82,6 +91,10 @@ func (b *Body) Append(dst []byte) ([]byte, error) {
 	if b.MaxTokens > 0 {
 		dst = append(dst, `"max_tokens":`...)
 		dst = append(appendValue(dst, b.MaxTokens), ",\n"...)
+	}
+	if b.Automatic {
+		dst = append(dst, `"cache_control":`...)
+		dst = append(appendValue(dst, CacheControl{"ephemeral", b.TTL}), ",\n"...)
 	}
 	if len(b.Edits) > 0 {
 		edits, err := json.Marshal(b.Edits)

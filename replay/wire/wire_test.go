@@ -163,9 +163,11 @@ func TestModelOddContent(t *testing.T) {
 }
 
 func TestPayload(t *testing.T) {
-	claude := &policy.Policy{}
-	cached := &policy.Policy{Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached"}}}}
-	open := &policy.Policy{Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "opencode_prune"}}}}
+	claude := &policy.Policy{Cache: policy.DefaultCaching()}
+	cached := &policy.Policy{Cache: policy.DefaultCaching(), Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached"}}}}
+	with := func(breakpoints, ttl string) *policy.Policy {
+		return &policy.Policy{Cache: policy.Caching{Breakpoints: breakpoints, TTL: ttl}}
+	}
 	mark := func(s string) string {
 		return strings.TrimSuffix(s, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}`
 	}
@@ -190,10 +192,15 @@ func TestPayload(t *testing.T) {
 		edits []policy.Edit
 		want  []string
 	}{
-		{"the last message is marked", claude, nil, change(map[int]string{4: mark(plain[4])})},
-		{"OpenCode marks the last two", open, nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
-		{"results can be named from the start", cached, nil, change(map[int]string{2: named, 4: mark(plain[4])})},
-		{"an edit stands first in its carrier", cached, []policy.Edit{drop}, change(map[int]string{2: named,
+		{"the last two messages are marked", claude, nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
+		{"OpenCode marks the last two", with(policy.BreakpointsOpenCode, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
+		{"a lifetime of its own", with(policy.BreakpointsOpenCode, "1h"), nil, change(map[int]string{
+			3: strings.Replace(mark(plain[3]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1), 4: strings.Replace(mark(plain[4]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1),
+		})},
+		{"no marks", with(policy.BreakpointsNone, "auto"), nil, plain},
+		{"the server marks", with(policy.BreakpointsAutomatic, "1h"), nil, plain},
+		{"results can be named from the start", cached, nil, change(map[int]string{2: named, 3: mark(plain[3]), 4: mark(plain[4])})},
+		{"an edit stands first in its carrier", cached, []policy.Edit{drop}, change(map[int]string{2: named, 3: mark(plain[3]),
 			4: mark(strings.Replace(plain[4], `[{"type":"image"`, `[{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]},{"type":"image"`, 1))})},
 		{"an edit goes with its target", cached, []policy.Edit{drop, {Kind: policy.KindSummarize, Keep: []policy.ItemID{5}}}, []string{mark(plain[4])}},
 	} {
@@ -204,6 +211,10 @@ func TestPayload(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, lines(t, b)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
+			}
+			js, err := b.Append(nil)
+			if automatic := strings.Contains(string(js), "\n\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"},\n"); err != nil || automatic != (tt.pol.Cache.Breakpoints == policy.BreakpointsAutomatic) {
+				t.Errorf("%v: %s", err, js)
 			}
 		})
 	}
