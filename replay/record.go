@@ -49,8 +49,12 @@ func NewRecord(conv *session.Conversation) (*Record, error) {
 		return nil, err
 	}
 	m, _ := models.Find(conv.Model)
+	cal, err := tokens.Calibrate(conv, tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: stage.ClearsThinking(conv.Model)})
+	if err != nil {
+		return nil, err
+	}
 	r := &Record{
-		Conv: conv, Cal: tokens.Calibrate(conv, tokens.DensityFor(m.Tokenizer)), models: models,
+		Conv: conv, Cal: cal, models: models,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 	}
 	n := len(conv.Requests)

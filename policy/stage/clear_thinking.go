@@ -101,6 +101,10 @@ func (s *clearThinking) item(v *policy.View, id policy.ItemID) {
 	}
 }
 
+// ClearsThinking reports whether the server clears the thinking of earlier
+// turns of a model where the request does not say otherwise.
+func ClearsThinking(model string) bool { return defaultThinking(model) != unlimited }
+
 // defaultThinking is how many turns keep their thinking where the request does
 // not say: all from Opus 4.5 and Sonnet 4.6 on and in families that came
 // later, the last one before; Haiku after 4.5 is not documented and taken to

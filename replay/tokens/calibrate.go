@@ -8,242 +8,178 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Density is how many characters of a kind of text make a token, before
-// calibration to the session. Source: documentation (3.4 for models up to the
-// 4.6 generation, 2.5 after) and recorded tool output (2.87 and 2.3).
-type Density struct {
-	Prose float64 // characters a token
-	Tool  float64 // of tool output and tool input
-}
-
-// DensityFor gives the density for a tokenizer generation: "new" or "old".
-func DensityFor(tokenizer string) Density {
-	if tokenizer == "new" {
-		return Density{Prose: 2.5, Tool: 2.3}
-	}
-	return Density{Prose: 3.4, Tool: 2.87}
-}
-
-// Tokens estimates a text of the given lengths: ASCII by the density, any
-// other character as one token.
-func (d Density) Tokens(k jsonl.Kind, n jsonl.Metrics) float64 {
-	wide := float64(n.Bytes-n.UTF16) / 2
-	ascii := math.Max(float64(n.UTF16)-wide, 0)
-	per := d.Prose
-	switch k {
-	case jsonl.KindToolResult, jsonl.KindToolUse, jsonl.KindServerToolUse, jsonl.KindUnknown:
-		per = d.Tool
-	}
-	return ascii/per + wide
-}
-
-// Drop is a fall of the recorded context that no line explains.
-type Drop struct {
-	Request int    // n of the first request after it
-	Tokens  int    // how far the recorded context fell
-	Cause   string // what changed at the same request, or "unrecorded microcompaction"
-	Shared  bool   // a change of scale (model, version): every view shares it
+// Model is what the usage counter has to know of a session's model.
+type Model struct {
+	Tokenizer      string // "old": up to the 4.6 generation, or "new"
+	ClearsThinking bool   // the server clears the thinking of earlier turns as the user says something new
+	Rates          *Rates // a session's own are drawn towards these; nil: DefaultRates
 }
 
 // Calibration is the usage counter: weights scaled so that what joined between
 // two requests adds up to what the API reported.
 type Calibration struct {
 	*Table
-	Recorded bool    // there is recorded usage to calibrate to
-	Ratio    float64 // reported tokens per estimated token over the session
+	Recorded bool  // there is recorded usage to calibrate to
+	Rates    Rates // tokens a unit of each measure, fitted to the session
 	Drops    []Drop
 	Lost     []int // by message index -> tokens of the lost results that stand there, client estimate
-}
 
-// DropThreshold is how far the recorded context must fall, in tokens, for the
-// fall to be told as an inferred event (docs/model.md, decision 3).
-const DropThreshold = 2000
+	estimates []float64 // of the blocks of the message being weighed
+}
 
 // Calibrate fits the weights of a conversation's blocks to its recorded usage.
-// Without usage the densities stand as they are.
+// Without usage the model's rates stand as they are.
 //
-// Between requests k-1 and k the true growth is known; the blocks that joined
-// share it in proportion to their estimates. Where the context shrank (a
-// recorded compaction or microcompaction, a drop) nothing is learned and the
-// session's own ratio is used.
-func Calibrate(conv *session.Conversation, d Density) *Calibration {
-	c := &Calibration{Ratio: 1}
-	ratio := func() float64 { return c.Ratio }
-	c.Table = newTable(conv, func(k jsonl.Kind, n jsonl.Metrics) int {
-		return int(math.Round(d.Tokens(k, n) * ratio()))
-	})
-	est := make([]float64, len(c.weight))
-	for m := range conv.Messages {
-		c.estimate(est, m, d)
+// Between requests k-1 and k the true growth is known. All of them together
+// give the session's rates (Fit); and of each, the blocks that joined share
+// what grew in proportion to what they weigh by the rates. Where the context
+// shrank (a recorded compaction or microcompaction, a drop) nothing is learned
+// and the rates stand.
+func Calibrate(conv *session.Conversation, model Model) (*Calibration, error) {
+	prior := model.Rates
+	if prior == nil {
+		r, err := DefaultRates(model.Tokenizer)
+		if err != nil {
+			return nil, err
+		}
+		prior = &r
 	}
-	spans := c.spans(est)
-	c.Recorded = hasUsage(conv)
-	c.fitRatio(spans)
-	for i := range est {
-		c.weight[i] = int32(math.Round(est[i] * c.Ratio))
-	}
+	spans, drops := Spans(conv)
+	c := &Calibration{Recorded: hasUsage(conv), Drops: drops, Rates: Fit(prior, OwnSpread(), learn(conv, model, spans))}
+	c.Table = newTable(conv, c.Rates.content)
 	c.stubs = map[policy.Target]int{}
-	c.readBack(0, len(conv.Messages), c.Ratio, d)
-	for _, s := range spans {
-		if !s.learn || s.est <= 0 {
+	meter := NewMeter(conv, model)
+	for m := range conv.Messages {
+		c.weigh(meter, m, 1)
+	}
+	c.share(meter, spans)
+	c.placeholders()
+	return c, nil
+}
+
+// learn measures the spans that teach, evenly thinned out where they are many.
+func learn(conv *session.Conversation, model Model, spans []Span) []Sample {
+	teach := 0
+	for i := range spans {
+		if spans[i].Learn {
+			teach++
+		}
+	}
+	if teach == 0 {
+		return nil
+	}
+	step := (teach + mostSamples - 1) / mostSamples
+	samples := make([]Sample, 0, teach/step+1)
+	meter := NewMeter(conv, model)
+	n := 0
+	for i := range spans {
+		joined, cleared := meter.Next(&spans[i])
+		if !spans[i].Learn {
 			continue
 		}
-		scale := math.Min(math.Max(float64(s.growth)/s.est, c.Ratio*0.4), c.Ratio*2.5)
-		for i := c.start[s.from]; i < c.start[s.to]; i++ {
-			c.weight[i] = int32(math.Round(est[i] * scale))
+		if n%step == 0 {
+			less := meter.Sent(cleared...)
+			joined.Add(&less, -1)
+			samples = append(samples, Sample{joined, float64(spans[i].Growth)})
 		}
-		c.readBack(s.from, s.to, scale, d)
+		n++
 	}
-	c.placeholders()
-	return c
+	return samples
 }
 
-// readBack gives offloaded results that are read back the weight of their
-// files, and keeps that of their stubs, which is what was sent.
-func (c *Calibration) readBack(from, to int, scale float64, d Density) {
-	for m := from; m < to; m++ {
-		for b := range c.conv.Messages[m].Blocks {
-			if bl := &c.conv.Messages[m].Blocks[b]; bl.ReadBack() {
-				t := policy.Target{Item: policy.ItemID(m), Block: b}
-				stub := d.Tokens(bl.Kind, bl.Text) + 8
-				c.stubs[t] = int(math.Round(stub * scale))
-				c.set(m, b, int(math.Round((d.Tokens(bl.Kind, bl.Whole())+8)*scale)))
-			}
+// share gives the blocks that joined in a span that teaches what it grew by,
+// beyond responses whose output tokens are right, in proportion to what they
+// weigh by the rates: at least least of it and at most most. What is beyond
+// that is none of theirs.
+func (c *Calibration) share(meter *Meter, spans []Span) {
+	const least, most = 0.4, 2.5
+	for i := range spans {
+		s := &spans[i]
+		joined, cleared := meter.Next(s)
+		if !s.Learn {
+			continue
+		}
+		known := joined[Output]*c.Rates[Output] + joined[Responses]*c.Rates[Responses]
+		rest := c.Rates.Tokens(&joined) - known
+		if rest <= 0 {
+			continue
+		}
+		gone := meter.Sent(cleared...)
+		by := (float64(s.Growth) + c.Rates.Tokens(&gone) - known) / rest
+		for m := s.From; m < s.To; m++ {
+			c.weigh(meter, m, math.Min(math.Max(by, least), most))
 		}
 	}
 }
 
-// estimate fills in the density estimates of one message's blocks.
-func (c *Calibration) estimate(est []float64, m int, d Density) {
+// weigh gives the blocks of a message their weights by the rates, times by. A
+// response whose output tokens are right weighs these, whatever by is, and
+// thinking without text what nothing else of it explains. A result that is read
+// back has the weight of its file, and its stub, which is what was sent, one of
+// its own.
+func (c *Calibration) weigh(meter *Meter, m int, by float64) {
 	msg := &c.conv.Messages[m]
-	known := 0.0
-	hidden := -1
+	if len(msg.Blocks) == 0 {
+		return
+	}
+	c.estimates = c.estimates[:0]
+	known := told(msg)
+	sum, hidden := 0.0, -1
 	for b := range msg.Blocks {
 		bl := &msg.Blocks[b]
-		e := 0.0
-		switch bl.Kind {
-		case jsonl.KindToolUse, jsonl.KindServerToolUse:
-			e = d.Tokens(bl.Kind, jsonl.Metrics{UTF16: bl.JSON.UTF16 + len(bl.Name) + 24, Bytes: bl.JSON.Bytes + len(bl.Name) + 24})
-		case jsonl.KindImage, jsonl.KindDocument:
-			e = ImageTokens * 0.75
-		case jsonl.KindToolResult:
-			e = d.Tokens(bl.Kind, bl.Text) + 8
-			for _, p := range bl.Parts {
-				if p.Kind == jsonl.KindImage || p.Kind == jsonl.KindDocument {
-					e += ImageTokens * 0.75
-				}
-			}
-		case jsonl.KindThinking:
-			e = d.Tokens(bl.Kind, bl.Text)
-			if bl.Text.UTF16 == 0 && bl.Signature > 0 {
-				hidden = b
-				// The signature holds the thinking, encrypted: base64 of about its length.
-				n := max(bl.Signature-300, 0) * 3 / 4
-				e = d.Tokens(bl.Kind, jsonl.Metrics{UTF16: n, Bytes: n})
-			}
-		case jsonl.KindUnknown, jsonl.KindRedactedThinking, jsonl.KindToolReference:
-			e = d.Tokens(bl.Kind, bl.JSON)
-		default:
-			e = d.Tokens(bl.Kind, bl.Text)
+		est := c.tokens(meter, msg, bl, bl.Whole())
+		c.estimates = append(c.estimates, est)
+		if known && bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && bl.Signature > 0 {
+			hidden = b
+			continue
 		}
-		est[int(c.start[m])+b] = e
+		sum += est
+		if bl.ReadBack() {
+			c.stubs[policy.Target{Item: policy.ItemID(m), Block: b}] = int(math.Round(c.tokens(meter, msg, bl, bl.Text) * by))
+		}
+	}
+	around := 0.0
+	frame(msg, known, func(i Measure, x float64) { around += x * c.Rates[i] })
+	if known {
+		by = c.output(msg, sum, hidden)
+	} else {
+		around *= by
+	}
+	for b, est := range c.estimates {
 		if b != hidden {
-			known += e
+			est *= by
 		}
-	}
-	if hidden >= 0 && msg.Usage.Thinking > 0 {
-		est[int(c.start[m])+hidden] = float64(msg.Usage.Thinking)
-	} else if hidden >= 0 && float64(msg.Usage.Output) > known {
-		est[int(c.start[m])+hidden] = float64(msg.Usage.Output) - known
+		if b == 0 {
+			est += around
+		}
+		c.set(m, b, int(math.Round(est)))
 	}
 }
 
-// span is what joined between two requests, and by how much the recorded
-// context grew.
-type span struct {
-	from, to int // messages
-	request  int
-	growth   int
-	est      float64
-	learn    bool
+// output shares the output tokens of a response: thinking without text has
+// those recorded for it, or those that the other blocks leave; the others are
+// given the factor that makes them add up.
+func (c *Calibration) output(msg *session.Message, sum float64, hidden int) (by float64) {
+	out := float64(msg.Usage.Output) * c.Rates[Output]
+	if hidden >= 0 {
+		thought := out - sum
+		if n := msg.Usage.Thinking; n > 0 {
+			thought = float64(n) * c.Rates[Output]
+		}
+		c.estimates[hidden] = math.Min(math.Max(thought, 0), out)
+		out -= c.estimates[hidden]
+	}
+	if sum <= 0 {
+		return 1
+	}
+	return out / sum
 }
 
-func (c *Calibration) spans(est []float64) []span {
-	conv := c.conv
-	broken := map[int]bool{}
-	for i := range conv.Boundaries {
-		broken[conv.Boundaries[i].Request] = true
-	}
-	for i := range conv.Micro {
-		broken[conv.Micro[i].Request] = true
-	}
-	var out []span
-	var known []session.Request
-	for _, q := range conv.Requests {
-		if conv.Messages[q.Message].HasUsage {
-			known = append(known, q)
-		}
-	}
-	for k := 1; k < len(known); k++ {
-		prev, cur := known[k-1], known[k]
-		s := span{from: prev.Message, to: cur.Message, request: cur.N}
-		p, q := &conv.Messages[prev.Message], &conv.Messages[cur.Message]
-		s.growth = q.Usage.Context() - p.Usage.Context()
-		for i := c.start[s.from]; i < c.start[s.to]; i++ {
-			s.est += est[i]
-		}
-		cut := false
-		for n := prev.N + 1; n <= cur.N; n++ {
-			cut = cut || broken[n]
-		}
-		s.learn = !cut && s.growth > 0 && p.Model == q.Model
-		for m := s.from; m < s.to; m++ {
-			if conv.Messages[m].Lost {
-				s.learn = false
-			}
-		}
-		if !cut && s.growth < -DropThreshold {
-			d := Drop{Request: cur.N, Tokens: -s.growth, Cause: "no line says why", Shared: true}
-			switch {
-			case p.Model != q.Model:
-				d.Cause = "model switch from " + p.Model + " to " + q.Model
-			case p.Version != q.Version:
-				d.Cause = "client version " + p.Version + " to " + q.Version
-			case unrecordedMicrocompaction(p.Version, p.Usage.Total(), -s.growth):
-				d.Cause, d.Shared = Unrecorded, false
-			}
-			c.Drops = append(c.Drops, d)
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// Unrecorded is the cause of a drop that looks like a microcompaction by size
-// in all but the line that says so.
-const Unrecorded = "unrecorded microcompaction"
-
-// unrecordedMicrocompaction reports whether a fall is what a microcompaction
-// by size leaves behind: clients up to 2.1.24 made them from 135,000 tokens
-// used on, to save at least 20,000 by their estimate.
-func unrecordedMicrocompaction(version string, used, fell int) bool {
-	return used >= 135000 && fell >= 16000 && session.CompareVersions(version, "2.1.25") < 0
-}
-
-func (c *Calibration) fitRatio(spans []span) {
-	growth, est := 0.0, 0.0
-	for _, s := range spans {
-		if s.learn && s.est > 200 {
-			r := float64(s.growth) / s.est
-			if r > 0.3 && r < 3 {
-				growth += float64(s.growth)
-				est += s.est
-			}
-		}
-	}
-	if est > 2000 {
-		c.Ratio = growth / est
-	}
+// tokens is the weight of a block by the rates, its text being of length n.
+func (c *Calibration) tokens(meter *Meter, msg *session.Message, bl *session.Block, n jsonl.Metrics) float64 {
+	sum := 0.0
+	meter.block(msg, bl, n, func(i Measure, x float64) { sum += x * c.Rates[i] })
+	return sum
 }
 
 // placeholders weighs what no line holds: results lost at a boundary, and the

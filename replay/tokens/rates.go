@@ -1,0 +1,81 @@
+package tokens
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Rates are how many tokens one of each Measure is.
+type Rates [measures]float64
+
+// Tokens is the weight of an amount of content.
+func (r *Rates) Tokens(a *Amounts) float64 {
+	n := 0.0
+	for i, x := range a {
+		n += x * r[i]
+	}
+	return n
+}
+
+// Documented are the rates before anything is fitted: 3.4 characters a token
+// of prose up to the 4.6 generation and 2.5 after (documentation: a million
+// tokens are 3.4 or 2.5 million characters), 2.87 and 2.3 of tool input and
+// output (recorded tool output), a token for a character that is not ASCII,
+// and images as the formula has them.
+func Documented(tokenizer string) Rates {
+	prose, tool := 1/3.4, 1/2.87
+	if tokenizer == "new" {
+		prose, tool = 1/2.5, 1/2.3
+	}
+	r := Rates{Output: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
+	for _, m := range []Measure{TextChars, ThinkingChars, PromptChars, NoteChars, AttachedChars} {
+		r[m] = prose
+	}
+	for _, m := range []Measure{EditInput, BashInput, OtherInput, ReadChars, BashChars, SearchChars, EditChars, OtherChars, JSONChars} {
+		r[m] = tool
+	}
+	r[SignatureChars] = 0.75 * prose // base64: of four characters three bytes
+	return r
+}
+
+//go:embed rates.json
+var fitted []byte
+
+// FittedRates are rates learnt from recorded sessions, with where they are
+// from.
+type FittedRates struct {
+	Source   string                        `json:"source"`
+	Sessions int                           `json:"sessions"`
+	Date     string                        `json:"date"`
+	Rates    map[string]map[string]float64 `json:"rates"` // by tokenizer and measure
+}
+
+// DefaultRates are the rates a session's own are drawn towards: those of
+// rates.json, fitted on recorded sessions, and for what these do not hold
+// those documented.
+func DefaultRates(tokenizer string) (Rates, error) {
+	var f FittedRates
+	if err := json.Unmarshal(fitted, &f); err != nil {
+		return Rates{}, fmt.Errorf("reading the fitted rates: %w", err)
+	}
+	if tokenizer != "new" {
+		tokenizer = "old"
+	}
+	r := Documented(tokenizer)
+	for m := range r {
+		if v, ok := f.Rates[tokenizer][Measure(m).String()]; ok {
+			r[m] = v
+		}
+	}
+	return r, nil
+}
+
+// content is the weight of a text a policy puts in.
+func (r *Rates) content(k jsonl.Kind, n jsonl.Metrics) int {
+	a := Content(k, n)
+	return int(math.Round(r.Tokens(&a)))
+}

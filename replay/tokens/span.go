@@ -1,0 +1,98 @@
+package tokens
+
+import "github.com/ctxkit/ctxkit/jsonl/session"
+
+// Span is what joined between two requests of known size, and by how much the
+// recorded context grew.
+type Span struct {
+	From, To int  // messages
+	Request  int  // n of the later request
+	Context  int  // recorded context of the later request, tokens
+	Growth   int  // over that of the earlier
+	Cut      bool // a compaction lies in it
+	Learn    bool // what grew is what joined: its growth teaches what blocks weigh
+}
+
+// Drop is a fall of the recorded context that no line explains.
+type Drop struct {
+	Request int    // n of the first request after it
+	Tokens  int    // how far the recorded context fell
+	Cause   string // what changed at the same request, or "unrecorded microcompaction"
+	Shared  bool   // a change of scale (model, version): every view shares it
+}
+
+// DropThreshold is how far the recorded context must fall, in tokens, for the
+// fall to be told as an inferred event (docs/model.md, decision 3).
+const DropThreshold = 2000
+
+// Spans are those of a conversation's requests, in order. A span teaches where
+// the context grew, no compaction or microcompaction lies in it, the model
+// stayed the same and no result is lost.
+func Spans(conv *session.Conversation) ([]Span, []Drop) {
+	cut, micro := map[int]bool{}, map[int]bool{}
+	for i := range conv.Boundaries {
+		cut[conv.Boundaries[i].Request] = true
+	}
+	for i := range conv.Micro {
+		micro[conv.Micro[i].Request] = true
+	}
+	var spans []Span
+	var drops []Drop
+	prev := -1
+	for k := range conv.Requests {
+		cur := &conv.Messages[conv.Requests[k].Message]
+		if !cur.HasUsage {
+			continue
+		}
+		if prev < 0 {
+			prev = k
+			continue
+		}
+		p := &conv.Messages[conv.Requests[prev].Message]
+		s := Span{
+			From: conv.Requests[prev].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
+			Context: cur.Usage.Context(), Growth: cur.Usage.Context() - p.Usage.Context(),
+		}
+		s.Learn = s.Growth > 0 && p.Model == cur.Model
+		told := false
+		for n := conv.Requests[prev].N + 1; n <= s.Request; n++ {
+			s.Cut = s.Cut || cut[n]
+			told = told || cut[n] || micro[n]
+		}
+		s.Learn = s.Learn && !told
+		for m := s.From; m < s.To; m++ {
+			s.Learn = s.Learn && !conv.Messages[m].Lost
+		}
+		if !told && s.Growth < -DropThreshold {
+			drops = append(drops, dropped(p, cur, &s))
+		}
+		spans = append(spans, s)
+		prev = k
+	}
+	return spans, drops
+}
+
+// dropped says what is known of a fall from the context of p to that of q.
+func dropped(p, q *session.Message, s *Span) Drop {
+	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: "no line says why", Shared: true}
+	switch {
+	case p.Model != q.Model:
+		d.Cause = "model switch from " + p.Model + " to " + q.Model
+	case p.Version != q.Version:
+		d.Cause = "client version " + p.Version + " to " + q.Version
+	case unrecordedMicrocompaction(p.Version, p.Usage.Total(), -s.Growth):
+		d.Cause, d.Shared = Unrecorded, false
+	}
+	return d
+}
+
+// Unrecorded is the cause of a drop that looks like a microcompaction by size
+// in all but the line that says so.
+const Unrecorded = "unrecorded microcompaction"
+
+// unrecordedMicrocompaction reports whether a fall is what a microcompaction
+// by size leaves behind: clients up to 2.1.24 made them from 135,000 tokens
+// used on, to save at least 20,000 by their estimate.
+func unrecordedMicrocompaction(version string, used, fell int) bool {
+	return used >= 135000 && fell >= 16000 && session.CompareVersions(version, "2.1.25") < 0
+}
