@@ -13,8 +13,8 @@ import (
 //go:embed models.json
 var embedded []byte
 
-// Model is one row of the table. Prices are USD per million tokens, Context
-// and MaxOutput tokens.
+// Model is one row of the table. Prices are USD per million tokens, Context,
+// MaxOutput and MinCacheable tokens.
 type Model struct {
 	ID           string  `json:"id"`
 	Input        float64 `json:"input"`
@@ -24,11 +24,36 @@ type Model struct {
 	Output       float64 `json:"output"`
 	Context      int     `json:"context"`
 	MaxOutput    int     `json:"max_output"`
-	MinCacheable int     `json:"min_cacheable"`
-	Tokenizer    string  `json:"tokenizer"`          // "old" or "new"
-	Preserved    bool    `json:"preserved_thinking"` // a client's edit before a thinking block makes it invalid
+	MinCacheable int     `json:"min_cacheable"` // shortest prefix the cache takes
+	Tokenizer    string  `json:"tokenizer"`     // "old" or "new"
+	ImageTier    string  `json:"image_tier,omitempty"`
+	Preserved    bool    `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
 	Source       string  `json:"source"`
 	Confidence   string  `json:"confidence"`
+	Released     string  `json:"released,omitempty"`
+	Retired      bool    `json:"retired,omitempty"`
+	Note         string  `json:"note,omitempty"`
+	Tier         *Tier   `json:"tier,omitempty"`
+	Fast         *Fast   `json:"fast,omitempty"`
+}
+
+// Tier is the prices of requests whose input, cached or not, is above a number
+// of tokens: the whole request is billed by them.
+type Tier struct {
+	Above        int     `json:"above_prompt_tokens"`
+	Whole        bool    `json:"whole_request"`
+	Input        float64 `json:"input"`
+	CacheWrite5m float64 `json:"cache_write_5m"`
+	CacheWrite1h float64 `json:"cache_write_1h"`
+	CacheRead    float64 `json:"cache_read"`
+	Output       float64 `json:"output"`
+}
+
+// Fast is the prices of the fast mode. No request is billed by them: sessions
+// seldom say in which mode they were made.
+type Fast struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
 }
 
 // Table finds models by id.
@@ -39,17 +64,23 @@ type Table struct {
 }
 
 // Default is the embedded table.
-func Default() (*Table, error) { return Read(embedded) }
-
-// Read decodes a table in the form of the embedded one.
-func Read(data []byte) (*Table, error) {
+func Default() (*Table, error) {
 	var t Table
-	if err := json.Unmarshal(data, &t); err != nil {
-		return nil, fmt.Errorf("reading the price table: %w", err)
+	if err := json.Unmarshal(embedded, &t); err != nil {
+		return nil, fmt.Errorf("reading the embedded price table: %w", err)
 	}
-	// Longest ids first, so that the first prefix that fits is the longest.
-	sort.SliceStable(t.Models, func(i, j int) bool { return len(t.Models[i].ID) > len(t.Models[j].ID) })
+	t.order()
 	return &t, nil
+}
+
+// order puts the longest ids first, so that the first prefix that fits is the
+// longest.
+func (t *Table) order() {
+	sortModels(t.Models, func(a, b *Model) int { return len(b.ID) - len(a.ID) })
+}
+
+func sortModels(rows []Model, by func(a, b *Model) int) {
+	sort.SliceStable(rows, func(i, j int) bool { return by(&rows[i], &rows[j]) < 0 })
 }
 
 // Find looks a model up by its id, provider prefixes and marks removed; a date,

@@ -66,10 +66,10 @@ func TestFind(t *testing.T) {
 // TestRead: the order of the rows does not matter.
 func TestRead(t *testing.T) {
 	for _, rows := range []string{
-		`{"id":"m-4","context":1},{"id":"m-4-5","context":2},{"id":"m-4-5-mini","context":3}`,
-		`{"id":"m-4-5-mini","context":3},{"id":"m-4","context":1},{"id":"m-4-5","context":2}`,
+		`{"id":"m-4","context":1,"input":1,"output":1},{"id":"m-4-5","context":2,"input":1,"output":1},{"id":"m-4-5-mini","context":3,"input":1,"output":1}`,
+		`{"id":"m-4-5-mini","context":3,"input":1,"output":1},{"id":"m-4","context":1,"input":1,"output":1},{"id":"m-4-5","context":2,"input":1,"output":1}`,
 	} {
-		table, err := price.Read([]byte(`{"as_of":"2026-01-01","models":[` + rows + `]}`))
+		table, err := price.ReadFile("prices.json", []byte(`{"as_of":"2026-01-01","models":[`+rows+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
-	if _, err := price.Read([]byte(`{"models":`)); err == nil {
+	if _, err := price.ReadFile("prices.json", []byte(`{"models":`)); err == nil {
 		t.Error("half a table was read")
 	}
 }

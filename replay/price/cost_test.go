@@ -1,0 +1,210 @@
+package price_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+func model(t *testing.T, id string) price.Model {
+	t.Helper()
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := table.Find(id)
+	if !ok {
+		t.Fatalf("%s is not in the table", id)
+	}
+	return m
+}
+
+func TestCost(t *testing.T) {
+	const million = 1_000_000
+	for _, tt := range []struct {
+		what   string
+		model  string
+		in     cache.Split
+		output int
+		want   float64
+	}{
+		{"plain input", "claude-opus-4-6", cache.Split{Uncached: million}, 0, 5},
+		{"a write for 5 minutes is 1.25 times that", "claude-opus-4-6", cache.Split{Write5m: million}, 0, 6.25},
+		{"one for an hour twice", "claude-opus-4-6", cache.Split{Write1h: million}, 0, 10},
+		{"a read a tenth", "claude-opus-4-6", cache.Split{Read: million}, 0, 0.5},
+		{"output", "claude-opus-4-6", cache.Split{}, million, 25},
+		{"a read is 0.025 times the input of Fable 5.1", "claude-fable-5-1", cache.Split{Read: million}, 0, 0.25},
+		{"0.05 times that of Opus 5.5", "claude-opus-5-5", cache.Split{Read: million}, 0, 0.2},
+		{"and of Sonnet 5.5", "claude-sonnet-5-5", cache.Split{Read: million}, 0, 0.1},
+		{"a list price that is no multiple", "claude-3-haiku", cache.Split{Read: million, Write5m: million}, 0, 0.33},
+		{"100,000 cached tokens and 50 behind them", "claude-sonnet-4-5", cache.Split{Read: 100000, Uncached: 50}, 0, 0.03015},
+		{"the documented compaction: 180,000 in, 3,500 out", "claude-sonnet-4-6", cache.Split{Uncached: 180000}, 3500, 0.5925},
+		{"and the message after it: 23,000 in, 1,000 out", "claude-sonnet-4-6", cache.Split{Uncached: 23000}, 1000, 0.084},
+		{"Haiku 5.5 at its tier", "claude-haiku-5-5", cache.Split{Uncached: 100000}, 0, 0.01},
+		{"one token above it the whole request costs more", "claude-haiku-5-5", cache.Split{Uncached: 100001}, 0, 0.0500005},
+		{"what is read counts towards the tier and is billed by it", "claude-haiku-5-5", cache.Split{Read: 150000}, 1000, 0.01},
+		{"Sonnet 4.5 up to 200,000", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1000}, 0, 0.0627},
+		{"and above", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1001}, 100, 0.127656},
+		{"the 4.6 generation has no tier", "claude-sonnet-4-6", cache.Split{Uncached: 900000}, 0, 2.7},
+	} {
+		m := model(t, tt.model)
+		if got := m.Cost(tt.in, tt.output); !got.Known || math.Abs(got.Dollars-tt.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", tt.what, got.Dollars, tt.want)
+		}
+	}
+}
+
+func TestMultipliers(t *testing.T) {
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := map[string]float64{
+		"claude-fable-5-1": 0.025, "claude-mythos-5-1": 0.025, "claude-opus-5-5": 0.05, "claude-sonnet-5-5": 0.05,
+		"claude-3-haiku": 0.12, // by its price list
+	}
+	for _, m := range table.Models {
+		read := reads[m.ID]
+		if read == 0 {
+			read = 0.1
+		}
+		write := 1.25
+		if m.ID == "claude-3-haiku" {
+			write = 1.2
+		}
+		for what, x := range map[string][2]float64{
+			"5m write": {m.CacheWrite5m, write * m.Input}, "1h write": {m.CacheWrite1h, 2 * m.Input}, "read": {m.CacheRead, read * m.Input},
+		} {
+			if math.Abs(x[0]-x[1]) > 1e-9 {
+				t.Errorf("%s: a %s costs %v, want %v", m.ID, what, x[0], x[1])
+			}
+		}
+	}
+}
+
+// TestMinimums: the shortest prefix each model caches, as documented.
+func TestMinimums(t *testing.T) {
+	for id, want := range map[string]int{
+		"claude-opus-5-5": 512, "claude-haiku-5-5": 512, "claude-opus-5": 512, "claude-fable-5": 512, "claude-mythos-5-1": 512,
+		"claude-opus-4-8": 1024, "claude-sonnet-5": 1024, "claude-sonnet-4-6": 1024, "claude-sonnet-4-5": 1024, "claude-opus-4-1": 1024,
+		"claude-opus-4-7": 2048, "claude-3-5-haiku": 2048, "claude-opus-4-6": 4096, "claude-opus-4-5": 4096, "claude-haiku-4-5": 4096,
+	} {
+		if m := model(t, id); m.MinCacheable != want {
+			t.Errorf("%s caches from %d tokens on, want %d", id, m.MinCacheable, want)
+		}
+	}
+}
+
+func TestAmount(t *testing.T) {
+	var sum price.USD
+	if sum.String() != "-" {
+		t.Errorf("an amount nobody knows is %s", sum)
+	}
+	sum.Add(price.USD{})
+	if sum.Known {
+		t.Error("adding nothing made it known")
+	}
+	sum.Add(price.USD{Dollars: 0.1234567, Known: true})
+	for _, want := range []price.USD{{}, sum} {
+		data, err := json.Marshal(struct {
+			A price.USD `json:"a,omitzero"`
+		}{want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(data); want.Known && text != `{"a":0.123457}` || !want.Known && text != "{}" {
+			t.Errorf("JSON is %s", text)
+		}
+	}
+	var back price.USD
+	if err := json.Unmarshal([]byte("0.5"), &back); err != nil || back != (price.USD{Dollars: 0.5, Known: true}) {
+		t.Errorf("read %v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte("null"), &back); err != nil || back.Known {
+		t.Errorf("read %v, %v", back, err)
+	}
+	if json.Unmarshal([]byte(`"1"`), &back) == nil {
+		t.Error("a text was taken for an amount")
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	table, err := price.ReadFile("prices.json", []byte(`{"models": [
+	{"id": "us.acme/Claude-Opus-4-6", "input": 4, "output": 20, "tier": {"above_prompt_tokens": 1000, "input": 8, "output": 40}},
+	{"id": "gpt-9", "input": 1, "cache_write_5m": 1, "cache_read": 0.5, "output": 2, "retired": true, "fast": {"input": 2, "output": 4}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := table.Over(base)
+	if len(over.Models) != len(base.Models)+1 || over.AsOf != base.AsOf {
+		t.Errorf("%d models of %s", len(over.Models), over.AsOf)
+	}
+	m, ok := over.Find("claude-opus-4-6")
+	if !ok || m.CacheWrite5m != 5 || m.CacheWrite1h != 8 || m.CacheRead != 0.4 || m.Tier.CacheRead != 0.8 || m.Context != 0 {
+		t.Errorf("the row that stands for the embedded one is %+v", m)
+	}
+	if m, ok := over.Find("gpt-9-20260101"); !ok || m.CacheRead != 0.5 || m.CacheWrite1h != 2 {
+		t.Errorf("the new row is %+v", m)
+	}
+	if m, ok := over.Find("claude-opus-4-5"); !ok || m.Input != 5 {
+		t.Errorf("a row that the file does not have is %+v", m)
+	}
+}
+
+func TestReadFileErrors(t *testing.T) {
+	for _, tt := range []struct{ data, want string }{
+		{``, `p.json:1:1: the table breaks off: close its braces and brackets`},
+		{`[]`, `p.json:1:1: no object: write {…}`},
+		{`{"models": [}`, `p.json:1:12: no JSON: `},
+		{"{\n \"modles\": []}", `p.json:2:9: unknown key "modles": `},
+		{`{"models": []}`, `p.json:1:14: no models: list them under "models"`},
+		{`{"models": {}}`, `p.json:1:12: no list: `},
+		{`{"unit": "EUR"}`, `p.json:1:14: the unit is "EUR": give prices in USD per million tokens`},
+		{`{"as_of": 1}`, `p.json:1:11: no text: `},
+		{"{\"models\": [\n  {\"id\": \"a\", \"input\": \"1\"}]}", `p.json:2:26: no number: `},
+		{"{\"models\": [\n  {\"id\": \"a\", \"input\": -1}]}", `p.json:2:25: -1 is out of range: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "context": 1.5}]}`, `no whole number: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "retired": 1}]}`, `neither true nor false: `},
+		{`{"models": [{"input": 1, "output": 1}]}`, `a model without an id: `},
+		{`{"models": [{"id": "a", "input": 1}]}`, `a has no price for input or output: give both`},
+		{`{"models": [{"id": "a", "input": 1, "input": 1}]}`, `"input" is given twice: keep one of them`},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}, {"id": "A", "input": 1, "output": 1}]}`, `the model "a" is listed twice: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tokenizer": "x"}]}`, `a has the tokenizer "x": write old or new`},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"input": 1, "output": 1}}]}`, `a tier without above_prompt_tokens: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1}}]}`, `a tier without a price for input or output: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 1, "whole_request": false}}]}`, `a tier for a part of the request: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}]} x`, `something stands behind the table: remove it`},
+		{`{"models": [{"id": "a"`, `the table breaks off: `},
+	} {
+		_, err := price.ReadFile("p.json", []byte(tt.data))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s\n got %v\nwant %s", tt.data, err, tt.want)
+		}
+	}
+}
+
+func FuzzReadFile(f *testing.F) {
+	f.Add([]byte(`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 2}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table, err := price.ReadFile("p.json", data)
+		if err != nil {
+			return
+		}
+		for _, m := range table.Models {
+			if found, ok := table.Find(m.ID); ok && found.ID == "" {
+				t.Errorf("%q is found as nothing", m.ID)
+			}
+			if c := m.Cost(cache.Split{Uncached: 1 << 30, Read: 1 << 30}, 1<<30); c.Dollars < 0 {
+				t.Errorf("%q costs %v", m.ID, c.Dollars)
+			}
+		}
+	})
+}
