@@ -73,13 +73,14 @@ type Synthetic struct {
 // Call is the model call an edit needed (a compaction, a collapse, upkeep of
 // session memory). It becomes a request of its own.
 type Call struct {
-	Kind    string // "compaction", "collapse", "session_memory"
-	Prompt  int    // tokens of the prompt that asks for it
-	Input   int    // tokens sent, by the report's counter; 0: the view and the prompt
-	Output  int    // tokens billed as output; 0: the summary's
-	Prefix  string // "own": its own system prompt and tools; "session": the session's warm prefix
-	Retries int    // prompt-too-long retries before it went through
-	Then    *Call  // a further call that the same edit needed, such as one that verifies the summary
+	Kind    string  // "compaction", "collapse", "session_memory"
+	Prompt  int     // tokens of the prompt that asks for it
+	Input   int     // tokens sent, by the report's counter; 0: the view and the prompt
+	Output  int     // tokens billed as output; 0: the summary's
+	Prefix  string  // "own": its own system prompt and tools; "session": the session's warm prefix
+	Retries int     // prompt-too-long retries before it went through
+	Cut     *Target // with the session's prefix: the first block of the view that it does not send as it stands; nil: it sends all
+	Then    *Call   // a further call that the same edit needed, such as one that verifies the summary
 }
 
 // Edit is what one stage did to one thing at one request, and why. Edits are

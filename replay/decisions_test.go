@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 // script writes a small session, each line under the one before.
@@ -128,7 +129,7 @@ func (a acts) Run(c *policy.Context) ([]policy.Edit, error) { return a(c), nil }
 
 // acting is a policy of one stage that does as told at the moments.
 func acting(moments policy.Moment, a acts) *policy.Policy {
-	return &policy.Policy{Name: "acting", Window: policy.DefaultWindow(), Stages: []policy.StageConfig{{
+	return &policy.Policy{Name: "acting", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching(), Stages: []policy.StageConfig{{
 		Definition: policy.Definition{Name: "acts", Moments: moments, New: func(any) (policy.Stage, error) { return a, nil }},
 	}}}
 }
@@ -421,18 +422,17 @@ func TestSummaryLate(t *testing.T) {
 }
 
 // TestLastResponse is decision 11: what a policy knows of the previous response
-// is the recorded split, capped at the counterfactual total.
+// is the simulated split of the counterfactual total, whatever was recorded.
 func TestLastResponse(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		u       jsonl.Usage // of request 3
-		edit    bool        // 10,000 characters go before it
-		covered bool        // the recorded cache read is within what is left
+		name string
+		u    jsonl.Usage // of request 3
+		edit bool        // what request 2 had sent is changed before it
 	}{
-		{"as recorded", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, false, true},
-		{"read and written from cache", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, true, false},
-		{"little read, much written", jsonl.Usage{Input: 7, CacheWrite: 22293, CacheRead: 100, Output: 50}, true, true},
-		{"nothing cached", jsonl.Usage{Input: 22400, Output: 50}, true, true},
+		{"a recorded hit", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, false},
+		{"a recorded miss", jsonl.Usage{Input: 7, CacheWrite: 22393, Output: 50}, false},
+		{"a recorded hit where the policy edits", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, true},
+		{"nothing cached", jsonl.Usage{Input: 22400, Output: 50}, true},
 	} {
 		s := newScript()
 		s.user(40)
@@ -453,21 +453,18 @@ func TestLastResponse(t *testing.T) {
 			}
 			return nil
 		}), replay.Options{})
-		total := 22400
+		total, row := 22400, tl.Requests[2]
 		if tt.edit {
 			total -= tl.Events[0].Saved
 		}
-		want := jsonl.Usage{CacheRead: min(tt.u.CacheRead, total), Output: 50}
-		want.CacheWrite = min(tt.u.CacheWrite, total-want.CacheRead)
-		want.Input = total - want.CacheRead - want.CacheWrite
-		if got := (jsonl.Usage{Input: last.Usage.Input, CacheWrite: last.Usage.CacheWrite, CacheRead: last.Usage.CacheRead, Output: last.Usage.Output}); got != want || !last.Known {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		if last.Usage.Context() != total || !last.Known || last.Usage.Output != 50 {
+			t.Errorf("%s: %+v, want %d in all", tt.name, last.Usage, total)
 		}
-		if covered := last.Usage.CacheRead == tt.u.CacheRead; covered != tt.covered {
-			t.Errorf("%s: the cache read is %d of %d", tt.name, last.Usage.CacheRead, tt.u.CacheRead)
+		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == tt.edit || got < 14000 {
+			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", tt.name, got, row.Cache.Read)
 		}
-		if last.Usage.Context() != total {
-			t.Errorf("%s: %d in all, want %d", tt.name, last.Usage.Context(), total)
+		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts") {
+			t.Errorf("%s: missed by %v", tt.name, row.Cache.Miss)
 		}
 	}
 }

@@ -18,6 +18,7 @@ func (t *replayedRecord) boundary(i int) {
 	if t.before == 0 {
 		t.before, _ = t.used(len(t.weight))
 	}
+	t.noteChanges()
 	t.due(recordedAct{boundary: i, micro: -1, message: -1}, false)
 }
 func (t *replayedRecord) manual(int, int) {}

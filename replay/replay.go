@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -20,6 +21,8 @@ type Options struct {
 	// Regret has the timeline say what the policy threw away too early. It
 	// reads every text of the conversation, once for all its replays.
 	Regret bool
+
+	Prices *price.Table // stands in for the embedded table of models and prices
 
 	// Observe, where it is set, is called at each main request with the view
 	// as it is sent. The view is the replay's own and good during the call.
@@ -81,6 +84,7 @@ type engine struct {
 	limits   map[limitsKey]policy.Thresholds
 	outputs  map[string]int // largest output by model, tokens
 	above    int            // requests above the assumed window
+	cache    *caching
 	checks   checks
 }
 
@@ -119,6 +123,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{}, outputs: map[string]int{},
 	}
+	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
 	var client policy.Weigher = r.Cal
 	switch opt.Counter {
 	case "", tokens.NameUsage:
@@ -362,6 +367,8 @@ func (e *engine) account(k, used int) {
 	if row.Events == nil {
 		row.Events = []int{}
 	}
+	row.Cache = e.cacheRequest(k, row.Payload)
+	row.CostUSD = e.cache.cost(label(e.opt.Model, msg.Model), row.Cache.Split, row.Output)
 	if msg.HasUsage {
 		u := msg.Usage
 		row.Recorded = &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
@@ -383,13 +390,10 @@ func (e *engine) account(k, used int) {
 	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
 	if msg.HasUsage {
 		e.last.Known = true
-		e.last.Usage = msg.Usage
-		// Until the cache is simulated the split is the recorded one, capped
-		// at the counterfactual total.
-		total := max(msg.Usage.Context()+e.weight[k]-e.r.weight[k], 0)
-		e.last.Usage.CacheRead = min(msg.Usage.CacheRead, total)
-		e.last.Usage.CacheWrite = min(msg.Usage.CacheWrite, total-e.last.Usage.CacheRead)
-		e.last.Usage.Input = total - e.last.Usage.CacheRead - e.last.Usage.CacheWrite
+		// The total is counterfactual; how it is split is simulated.
+		in := scaled(row.Cache.Split, max(msg.Usage.Context()+e.weight[k]-e.r.weight[k], 0))
+		in.Output, in.Thinking = msg.Usage.Output, msg.Usage.Thinking
+		e.last.Usage = in
 	}
 	e.compacted, e.before = false, 0
 }

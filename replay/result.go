@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -34,7 +35,7 @@ func (e *engine) timeline() *Timeline {
 		e.warn(0, "the recorded context is above the assumed window at %d of %d requests: say --window if it was another", e.above, len(conv.Requests))
 	}
 	if e.opt.Model != "" {
-		if _, known := e.r.models.Find(e.opt.Model); !known {
+		if _, known := e.r.table(e.opt).Find(e.opt.Model); !known {
 			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model)
 		}
 	}
@@ -44,6 +45,9 @@ func (e *engine) timeline() *Timeline {
 		}
 	}
 	t.Findings = append([]Finding{}, e.checks.findings...)
+	if names := e.cache.unpriced(); len(names) > 0 {
+		e.warn(0, "no price is known for %s: those requests are counted in tokens only; give a table with --prices", strings.Join(names, ", "))
+	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.total()
 	t.Totals.Violations = e.checks.count[FindingViolation]
@@ -83,6 +87,11 @@ func (t *Timeline) total() {
 		tot.ModelInput += r.Tokens
 		tot.Payload += r.Payload
 		tot.Output += r.Output
+		tot.Cache.Add(r.Cache.Split)
+		tot.CostUSD.Add(r.CostUSD)
+		if !r.CostUSD.Known {
+			tot.Unpriced++
+		}
 		if r.Kind != "main" {
 			continue
 		}
@@ -127,6 +136,9 @@ func (t *Timeline) CheckValid() error {
 			return fmt.Errorf("request row %d has n %d after %d", i, r.N, n)
 		}
 		n = r.N
+		if s := r.Cache.Split; s.Read < 0 || s.Write5m < 0 || s.Write1h < 0 || s.Uncached < 0 || s.Input() != max(r.Payload, 0) {
+			return fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, s)
+		}
 		if r.Kind == "main" {
 			if main++; r.N != main {
 				return fmt.Errorf("main request %d has n %d", main, r.N)

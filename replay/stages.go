@@ -38,6 +38,7 @@ func (e *engine) runStages(moment policy.Moment, next int, c policy.Context) {
 
 func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	at := min(next, max(len(e.conv.Requests)-1, 0))
+	e.noteChanges()
 	c.Moment, c.Request, c.View, c.Conv = moment, next+1, e.view, e.conv
 	c.Agent, c.Last = e.conv.Agent, e.last
 	if len(e.conv.Requests) > 0 {
@@ -165,6 +166,8 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 			row.Overhead = e.overhead(k)
 		}
 	}
+	row.Cache = e.cacheCall(c, k)
+	row.CostUSD = e.cache.cost(label(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	e.requests = append(e.requests, row)
 }
 
@@ -280,7 +283,7 @@ func (e *engine) maxOutput(model string) int {
 	}
 	n, ok := e.outputs[model]
 	if !ok {
-		m, _ := e.r.models.Find(model)
+		m, _ := e.r.table(e.opt).Find(model)
 		n = m.MaxOutput
 		e.outputs[model] = n
 	}
@@ -305,7 +308,7 @@ func (r *Record) window(model, version string, opt Options) int {
 	if version != "" && session.CompareVersions(version, "2.1.78") < 0 && opt.Model == "" {
 		return DefaultWindow
 	}
-	if m, ok := r.models.Find(model); ok && m.Context > 0 {
+	if m, ok := r.table(opt).Find(model); ok && m.Context > 0 {
 		return m.Context
 	}
 	return DefaultWindow

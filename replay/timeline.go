@@ -11,6 +11,8 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
@@ -56,13 +58,15 @@ type Request struct {
 	Time     time.Time `json:"time,omitzero"`
 	Kind     string    `json:"kind"` // main, compaction, collapse, session_memory
 	Model    string    `json:"model,omitempty"`
-	Raw      int       `json:"raw_tokens"`      // raw history, overhead included
-	Tokens   int       `json:"model_tokens"`    // model view, overhead included
-	Payload  int       `json:"payload_tokens"`  // payload, overhead included
-	Overhead int       `json:"overhead_tokens"` // system prompt, tools, and what no line holds
-	Used     int       `json:"used_tokens"`     // the client's own arithmetic before this request's edits
-	Messages int       `json:"messages"`        // items in the model view
-	Output   int       `json:"output_tokens"`   // of the response
+	Raw      int       `json:"raw_tokens"`        // raw history, overhead included
+	Tokens   int       `json:"model_tokens"`      // model view, overhead included
+	Payload  int       `json:"payload_tokens"`    // payload, overhead included
+	Overhead int       `json:"overhead_tokens"`   // system prompt, tools, and what no line holds
+	Used     int       `json:"used_tokens"`       // the client's own arithmetic before this request's edits
+	Messages int       `json:"messages"`          // items in the model view
+	Output   int       `json:"output_tokens"`     // of the response
+	Cache    CacheUse  `json:"cache"`             // simulated; adds up to payload_tokens
+	CostUSD  price.USD `json:"cost_usd,omitzero"` // left out where no price is known for the model
 	Recorded *Recorded `json:"recorded,omitempty"`
 	Events   []int     `json:"events"` // indexes into Timeline.Events
 }
@@ -110,23 +114,25 @@ type RecordedEvent struct {
 
 // Totals sums a timeline up. Peaks and means are over main requests, in tokens.
 type Totals struct {
-	Requests    int     `json:"requests"` // main requests
-	Calls       int     `json:"calls"`    // main requests and the policy's own calls
-	RawPeak     int     `json:"raw_peak"`
-	ModelPeak   int     `json:"model_peak"`
-	ModelMean   int     `json:"model_mean"`
-	RawInput    int     `json:"raw_input"`     // sum of raw_tokens
-	ModelInput  int     `json:"model_input"`   // sum of model_tokens, the policy's own calls included
-	Payload     int     `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
-	PayloadPeak int     `json:"payload_peak"`
-	Saved       int     `json:"tokens_saved"` // RawInput - Payload
-	Output      int     `json:"output_tokens"`
-	Compactions int     `json:"compactions"`
-	Cleared     int     `json:"cleared_results"`
-	Events      int     `json:"events"`
-	CostUSD     float64 `json:"cost_usd,omitempty"`
-	Misses      *int    `json:"misses,omitempty"`             // with Regret
-	Violations  int     `json:"violations"`                   // findings of the policy's
-	Transcript  int     `json:"transcript_violations"`        // findings of the transcript's own
-	Preserved   int     `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
+	Requests    int         `json:"requests"` // main requests
+	Calls       int         `json:"calls"`    // main requests and the policy's own calls
+	RawPeak     int         `json:"raw_peak"`
+	ModelPeak   int         `json:"model_peak"`
+	ModelMean   int         `json:"model_mean"`
+	RawInput    int         `json:"raw_input"`     // sum of raw_tokens
+	ModelInput  int         `json:"model_input"`   // sum of model_tokens, the policy's own calls included
+	Payload     int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
+	PayloadPeak int         `json:"payload_peak"`
+	Saved       int         `json:"tokens_saved"` // RawInput - Payload
+	Output      int         `json:"output_tokens"`
+	Compactions int         `json:"compactions"`
+	Cleared     int         `json:"cleared_results"`
+	Events      int         `json:"events"`
+	Cache       cache.Split `json:"cache"`                        // of all calls
+	CostUSD     price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
+	Unpriced    int         `json:"unpriced_requests,omitempty"`  // calls whose model has none
+	Misses      *int        `json:"misses,omitempty"`             // with Regret
+	Violations  int         `json:"violations"`                   // findings of the policy's
+	Transcript  int         `json:"transcript_violations"`        // findings of the transcript's own
+	Preserved   int         `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
 }

@@ -21,6 +21,7 @@ var csvColumns = []string{
 	"raw_tokens", "model_tokens", "payload_tokens", "overhead_tokens", "used_tokens", "messages", "output_tokens",
 	"recorded_input", "recorded_cache_write", "recorded_cache_read", "recorded_output",
 	"events", "event_kinds", "event_tokens_saved",
+	"cache_read", "cache_write_5m", "cache_write_1h", "cache_uncached", "cache_miss", "cost_usd",
 }
 
 func (r *replayCSV) Add(tl *replay.Timeline) error {
@@ -44,16 +45,18 @@ func (r *replayCSV) Add(tl *replay.Timeline) error {
 		} else {
 			row = append(row, "", "", "", "")
 		}
-		if err := out.Write(append(row, csvEvents(tl, own[i])...)); err != nil {
+		row = append(row, csvEvents(tl, own[i])...)
+		if err := out.Write(append(row, csvCache(q)...)); err != nil {
 			return err
 		}
 	}
 	if len(rest) > 0 {
 		row := append(csvSession(tl), "", "end")
-		for len(row) < len(csvColumns)-3 {
+		for len(row) < len(csvColumns)-csvCacheColumns-3 {
 			row = append(row, "")
 		}
-		if err := out.Write(append(row, csvEvents(tl, rest)...)); err != nil {
+		row = append(row, csvEvents(tl, rest)...)
+		if err := out.Write(append(row, make([]string, csvCacheColumns)...)); err != nil {
 			return err
 		}
 	}
@@ -76,7 +79,21 @@ func csvSession(tl *replay.Timeline) []string {
 	return []string{csvText(tl.Session), csvText(tl.Agent), csvText(tl.File), csvText(tl.Policy), csvText(tl.Counter)}
 }
 
-// csvEvents are the last three columns: how many, which, and what they saved.
+const csvCacheColumns = 6
+
+// csvCache are the columns of the cache simulation and of the cost, the last six.
+func csvCache(q *replay.Request) []string {
+	c, miss, cost := q.Cache, "", ""
+	if c.Miss != nil {
+		miss = string(c.Miss.Kind)
+	}
+	if q.CostUSD.Known {
+		cost = strconv.FormatFloat(q.CostUSD.Dollars, 'f', 6, 64)
+	}
+	return []string{strconv.Itoa(c.Read), strconv.Itoa(c.Write5m), strconv.Itoa(c.Write1h), strconv.Itoa(c.Uncached), csvText(miss), cost}
+}
+
+// csvEvents are the three columns before those of the cache: how many, which, and what they saved.
 func csvEvents(tl *replay.Timeline, events []int) []string {
 	var kinds []string
 	saved := 0

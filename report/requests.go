@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 // kindMain is the kind of the requests that the client made itself.
@@ -21,6 +22,7 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 	t := &Table{Columns: []Column{
 		{Title: "request", Right: true}, {Title: "time (UTC)", Max: 14}, {Title: "raw", Right: true},
 		{Title: sentName(tl), Right: true}, {Title: "saved", Right: true}, {Title: "used", Right: true},
+		{Title: "USD", Right: true},
 		{Title: "what happened", Flex: true},
 	}}
 	notes := requestNotes(tl)
@@ -28,7 +30,7 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 	next, cut := 0, ""
 	for _, i := range shownRequests(tl, notes, opt.All) {
 		if text := hiddenText(tl, next, i); text != "" {
-			t.styled(faint, "", "", "", "", "", "", text)
+			t.styled(faint, "", "", "", "", "", "", "", text)
 			if strings.Contains(text, " with ") {
 				cut = "(The list is shortened: --all shows every request, json and csv hold them.)"
 			}
@@ -120,7 +122,7 @@ func requestRow(t *Table, tl *replay.Timeline, i int, events []int, note string)
 	if r.Kind != kindMain {
 		raw, saved, used, st = "", "", "", yellow
 	}
-	t.styled(st, thousands(r.N), at, raw, thousands(r.Payload), saved, used, strings.Join(what, "; "))
+	t.styled(st, thousands(r.N), at, raw, thousands(r.Payload), saved, used, r.CostUSD.String(), strings.Join(what, "; "))
 }
 
 // requestNotes names the first, the last and the peaks, by index.
@@ -169,6 +171,9 @@ func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string 
 	var what []string
 	if r.Kind != kindMain {
 		what = append(what, fmt.Sprintf("%s call, %s tokens out", r.Kind, thousands(r.Output)))
+	}
+	if m := r.Cache.Miss; m != nil && m.Kind != cache.First && m.Kind != cache.Compacted && m.Kind != cache.Edited {
+		what = append(what, "cache: "+m.String()) // the others are told by the events
 	}
 	const most = 3
 	for i, n := range events {

@@ -7,6 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // sample is a timeline of n requests that grows, is pruned twice and
@@ -54,6 +56,8 @@ func sample(n int) *replay.Timeline {
 		case n * 3 / 4:
 			call := r
 			call.Kind, call.Recorded, call.Tokens, call.Output, call.Payload = "compaction", nil, model+1257, 4100, model+1257
+			call.Cache.Write5m = call.Payload
+			call.CostUSD = price.USD{Dollars: 1.05, Known: true}
 			call.Events = []int{len(tl.Events)} // as the engine does, both name it
 			tl.Requests = append(tl.Requests, call)
 			r.Events = append(r.Events, event(k, replay.Event{
@@ -64,6 +68,8 @@ func sample(n int) *replay.Timeline {
 			model = 18800 + 4100
 		}
 		r.Raw, r.Tokens, r.Payload, r.Used = raw, model, model, model+r.Output
+		r.Cache = sampleCache(k, model, step, len(r.Events) > 0)
+		r.CostUSD = price.USD{Dollars: float64(model) * 2e-6, Known: k != 3}
 		tl.Requests = append(tl.Requests, r)
 		at = at.Add(time.Duration(20+k%90) * time.Second)
 	}
@@ -75,6 +81,19 @@ func sample(n int) *replay.Timeline {
 	return tl
 }
 
+// sampleCache is a hit but for the first request and those that follow an edit.
+func sampleCache(k, all, step int, edited bool) replay.CacheUse {
+	use := replay.CacheUse{Split: cache.Split{Read: max(all-step, 0), Write1h: min(step, all)}}
+	switch {
+	case k == 1:
+		use = replay.CacheUse{Split: cache.Split{Write5m: all - 3, Uncached: 3}, Miss: &cache.Cause{Kind: cache.First}}
+	case edited:
+		use.Read, use.Write1h = 16600, all-16600
+		use.Miss = &cache.Cause{Kind: cache.Edited, Stage: "opencode_prune", Message: "00000000-0000-4000-8000-000000000001"}
+	}
+	return use
+}
+
 func total(tl *replay.Timeline) {
 	t := &tl.Totals
 	t.Events = len(tl.Events)
@@ -83,6 +102,11 @@ func total(tl *replay.Timeline) {
 		t.ModelInput += r.Tokens
 		t.Payload += r.Payload
 		t.Output += r.Output
+		t.Cache.Add(r.Cache.Split)
+		t.CostUSD.Add(r.CostUSD)
+		if !r.CostUSD.Known {
+			t.Unpriced++
+		}
 		if r.Kind == "main" {
 			t.Requests++
 			t.RawInput += r.Raw
@@ -106,6 +130,7 @@ func hostile() *replay.Timeline {
 	evil := "\x1b[31mred\x1b]0;title\x07\u009b2J\u202edlrow\u2066|`code`<b>![x](http://example.invalid/)\r\nINJECTED \x00\xff\ufeff"
 	tl.Session, tl.Agent, tl.File, tl.Title = "=cmd()"+evil, "@agent"+evil, "-file"+evil, evil
 	tl.Policy, tl.Model, tl.Version = evil, evil, evil
+	tl.Requests[0].Cache.Miss = &cache.Cause{Kind: cache.Edited, Stage: evil, Message: evil}
 	for i := range tl.Requests {
 		tl.Requests[i].UUID, tl.Requests[i].Model = "+"+evil, evil
 	}

@@ -23,8 +23,11 @@ func totalFields(tl *replay.Timeline) [][2]string {
 		{"output", thousands(t.Output)},
 		{"events", fmt.Sprintf("%s, %s, %s cleared", thousands(t.Events), count(t.Compactions, "compaction"), count(t.Cleared, "result"))},
 	}
-	if t.CostUSD > 0 {
-		f = append(f, [2]string{"cost", "USD " + strconv.FormatFloat(t.CostUSD, 'f', 4, 64)})
+	if c := t.Cache; c.Input() > 0 {
+		f = append(f, [2]string{"cache", fmt.Sprintf("read %s (%s), written %s, uncached %s", thousands(c.Read), percent(c.Read, c.Input()), thousands(c.Write5m+c.Write1h), thousands(c.Uncached))})
+	}
+	if t.CostUSD.Known || t.Unpriced > 0 {
+		f = append(f, [2]string{"cost", costText(t)})
 	}
 	if tl.Regret != nil {
 		f = append(f, [2]string{"regret", regretText(tl.Regret)})
@@ -39,6 +42,15 @@ func totalFields(tl *replay.Timeline) [][2]string {
 		f = append(f, [2]string{"thinking", count(t.Preserved, "edit") + " before it, on a model that preserves it"})
 	}
 	return append(f, [2]string{"lines", linesText(tl.Lines)})
+}
+
+// costText is the cost, and how many requests it leaves out.
+func costText(t replay.Totals) string {
+	s := "USD " + t.CostUSD.String()
+	if t.Unpriced > 0 {
+		s += ", without " + count(t.Unpriced, "request") + " of a model that no price is known for"
+	}
+	return s
 }
 
 // linesText says where every line went.
@@ -109,11 +121,11 @@ func printOverview(p page, tls []*replay.Timeline) {
 	p.heading("all sessions")
 	t := &Table{Columns: []Column{
 		{Title: "session", Flex: true}, {Title: "requests", Right: true}, {Title: "raw peak", Right: true},
-		{Title: "model peak", Right: true}, {Title: "saved", Right: true}, {Title: "compacted", Right: true}, {Title: "cleared", Right: true},
+		{Title: "model peak", Right: true}, {Title: "saved", Right: true}, {Title: "compacted", Right: true}, {Title: "cleared", Right: true}, {Title: "USD", Right: true},
 	}}
 	var sum replay.Totals
 	row := func(st style, name string, x replay.Totals) {
-		t.styled(st, name, thousands(x.Requests), thousands(x.RawPeak), thousands(x.ModelPeak), thousands(x.Saved), thousands(x.Compactions), thousands(x.Cleared))
+		t.styled(st, name, thousands(x.Requests), thousands(x.RawPeak), thousands(x.ModelPeak), thousands(x.Saved), thousands(x.Compactions), thousands(x.Cleared), x.CostUSD.String())
 	}
 	for _, tl := range tls {
 		x := tl.Totals
@@ -128,6 +140,7 @@ func printOverview(p page, tls []*replay.Timeline) {
 		sum.Saved += x.Saved
 		sum.Compactions += x.Compactions
 		sum.Cleared += x.Cleared
+		sum.CostUSD.Add(x.CostUSD)
 	}
 	row(bold, "sum; of peaks the highest", sum)
 	p.table(t)

@@ -94,7 +94,8 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 // never meets.)
 func (s *autocompact) call(c *policy.Context) *policy.Call {
 	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
-	call.Input = c.Before - stripped(c) + s.p.PromptTokens
+	less, cut := stripped(c)
+	call.Input, call.Cut = c.Before-less+s.p.PromptTokens, cut
 	if s.p.Prefix == "session" {
 		call.Input += c.Overhead
 	}
@@ -103,6 +104,9 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 		return call
 	}
 	rounds := roundWeights(c.View)
+	if first, ok := firstItem(c.View); ok && call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {
+		call.Cut = &policy.Target{Item: first}
+	}
 	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
 		for gap := call.Input - limit; gap > 0 && i < len(rounds)-1; i++ {
 			gap -= rounds[i]
@@ -116,13 +120,24 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	return call
 }
 
-// stripped is the weight of what a compaction's request leaves out.
-func stripped(c *policy.Context) int {
-	n := 0
+// stripped is the weight of what a compaction's request leaves out, and where it
+// leaves out something first.
+func stripped(c *policy.Context) (tokens int, first *policy.Target) {
 	for id := range c.View.Items {
-		n += leftOut(c.View, id)
+		n := leftOut(c.View, id)
+		if n > 0 && first == nil {
+			first = &policy.Target{Item: id}
+		}
+		tokens += n
 	}
-	return n
+	return tokens, first
+}
+
+func firstItem(v *policy.View) (policy.ItemID, bool) {
+	for id := range v.Items {
+		return id, true
+	}
+	return 0, false
 }
 
 // leftOut is how much of one item a compaction's request leaves out.

@@ -1,0 +1,277 @@
+package replay
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/opencode"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// CacheUse is a request's input by how it is billed, simulated, and why it read
+// less than there was, where it did.
+type CacheUse struct {
+	cache.Split
+	Miss *cache.Cause `json:"miss,omitempty"`
+}
+
+// The places of what stands before the messages: one for tools and what all
+// sessions share of the system prompt, one for the rest of it.
+const (
+	sharedPlace = iota
+	systemPlace
+	firstPlace // of the messages
+)
+
+// caching simulates the prompt cache for a replay, and what its requests cost.
+type caching struct {
+	sim     cache.Sim
+	policy  policy.Caching
+	ttl     cache.TTL
+	models  *price.Table
+	known   map[string]*price.Model // nil: not in the table
+	head    cache.Head
+	version string
+	model   string
+	marks   [cache.MaxBreakpoints]cache.Breakpoint
+}
+
+func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
+	c := &caching{policy: pol.Cache, models: models, known: map[string]*price.Model{}}
+	if c.policy.TTL == cache.Long.String() || c.policy.TTL == "auto" && long {
+		c.ttl = cache.Long
+	}
+	return c
+}
+
+// asksForHour reports whether a conversation's requests asked for entries that
+// live for an hour: that is how the client was set up, whatever was read.
+func asksForHour(conv *session.Conversation) bool {
+	short, long := 0, 0
+	for _, q := range conv.Requests {
+		u := &conv.Messages[q.Message].Usage
+		short += u.Write5m
+		long += u.Write1h
+	}
+	return long > short
+}
+
+// find looks a model up once.
+func (c *caching) find(id string) *price.Model {
+	m, seen := c.known[id]
+	if !seen {
+		if row, ok := c.models.Find(id); ok {
+			m = &row
+		}
+		c.known[id] = m
+	}
+	return m
+}
+
+// defaultMinimum is the shortest prefix that is cached where the model is not in
+// the table: the documentation's most common figure.
+const defaultMinimum = 1024
+
+func (c *caching) minimum(model string) int {
+	if m := c.find(model); m != nil && m.MinCacheable > 0 {
+		return m.MinCacheable
+	}
+	return defaultMinimum
+}
+
+// cost is what a request costs; not known where its model is not in the table.
+func (c *caching) cost(model string, in cache.Split, output int) price.USD {
+	if m := c.find(model); m != nil {
+		return m.Cost(in, output)
+	}
+	return price.USD{}
+}
+
+// unpriced names the models that requests were made of and no price is known
+// for, sorted.
+func (c *caching) unpriced() []string {
+	var names []string
+	for id, m := range c.known {
+		if m == nil {
+			names = append(names, strconv.Quote(id))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *caching) warm() bool {
+	return c.policy.Warm == "always" || c.policy.Warm == "auto" && c.ttl == cache.Long
+}
+
+// begin tells the simulation of a new client version or model before a request:
+// another version is another process, with tools and a system prompt of its own.
+func (c *caching) begin(model, version string, overhead int) {
+	first := c.model == ""
+	if first || version != c.version {
+		c.head = cache.HeadOf(version, overhead)
+		if c.policy.System > 0 {
+			n := min(c.policy.System, max(overhead, 0))
+			c.head = cache.Head{Own: n, Shared: n}
+		}
+		if !first {
+			c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+		}
+	}
+	if (first || version != c.version || model != c.model) && c.warm() && c.head.Shared > 0 {
+		place := sharedPlace
+		if c.head.Shared == c.head.Own {
+			place = systemPlace
+		}
+		c.sim.Warm(cache.Breakpoint{Position: place, Tokens: c.head.Shared, TTL: c.ttl}, model)
+	}
+	c.model, c.version = model, version
+}
+
+// breakpoints are where the policy's client marks a request whose last block
+// stands at last and whose second last message ends before place before, in
+// tokens: of the whole input and up to there. before is 0 where there is no such
+// message.
+func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Breakpoint {
+	list := c.marks[:0]
+	mark := func(position, n int) {
+		if k := len(list); n > 0 && (k == 0 || position > list[k-1].Position && n >= list[k-1].Tokens) && n <= tokens {
+			list = append(list, cache.Breakpoint{Position: position, Tokens: n, TTL: c.ttl})
+		}
+	}
+	switch c.policy.Breakpoints {
+	case policy.BreakpointsAutomatic:
+		mark(last, tokens)
+	case policy.BreakpointsOpenCode:
+		if !opencode.Caches("", c.model) {
+			break
+		}
+		fallthrough // the first two system messages, the last two others: the same places
+	case policy.BreakpointsClaudeCode:
+		if c.head.Shared < c.head.Own {
+			mark(sharedPlace, c.head.Shared)
+		}
+		mark(systemPlace, c.head.Own)
+		if before > firstPlace {
+			mark(before-1, tokensBefore)
+		}
+		if last >= firstPlace {
+			mark(last, tokens)
+		}
+	}
+	return list
+}
+
+// noteChanges tells the simulation what edits have changed of the payload sent
+// last.
+func (e *engine) noteChanges() {
+	c, ok := e.view.FirstChange()
+	if !ok {
+		return
+	}
+	ed := &e.view.Edits()[c.Edit]
+	cause := cache.Cause{Kind: cache.Compacted}
+	if ed.Kind != policy.KindSummarize {
+		cause = cache.Cause{Kind: cache.Edited, Stage: ed.Stage, Message: e.uuid(c.Item)}
+	}
+	e.cache.sim.Change(firstPlace+c.Place, cause)
+}
+
+// cacheRequest simulates main request k: payload tokens in all.
+func (e *engine) cacheRequest(k, payload int) CacheUse {
+	c, v := e.cache, e.view
+	msg := &e.conv.Messages[e.conv.Requests[k].Message]
+	model := label(e.opt.Model, msg.Model)
+	c.begin(model, msg.Version, e.overhead(k))
+	e.noteChanges()
+	for _, d := range v.ServerDrops() {
+		c.sim.Shrink(firstPlace+d.Place, d.Tokens)
+	}
+	last, tail := e.lastMessage()
+	start := e.now
+	if start.IsZero() {
+		start = msg.Time
+	}
+	split, cause, err := c.sim.Request(cache.Request{
+		Start: start, Model: model, Minimum: c.minimum(model), Tokens: max(payload, 0),
+		Breakpoints: c.breakpoints(firstPlace+v.Places()-1, payload, firstPlace+last, payload-tail),
+	})
+	if err != nil { // breakpoints keeps to the rules
+		e.fail(err)
+	}
+	v.Sent()
+	use := CacheUse{Split: split}
+	if cause.Kind != cache.None {
+		use.Miss = &cause
+	}
+	return use
+}
+
+// lastMessage is the place at which the last message begins, adjacent ones of
+// one role taken as one, and its tokens in the payload.
+func (e *engine) lastMessage() (place, tokens int) {
+	role, any := session.User, false
+	for id := range e.view.Backward {
+		if r := e.view.Role(id); !any {
+			role, any = r, true
+		} else if r != role {
+			break
+		}
+		place, _ = e.view.Place(id)
+		tokens += e.view.PayloadWeight(id)
+	}
+	return place, tokens
+}
+
+// cacheCall simulates a call of the policy's own before main request k. One that
+// begins as the session does reads what the last main request left, up to the
+// first block it leaves out; any other reads nothing, and is written to the
+// cache only where the client marks every request.
+func (e *engine) cacheCall(call *policy.Call, k int) CacheUse {
+	c := e.cache
+	plain := CacheUse{Split: cache.Split{Uncached: call.Input}}
+	if k < 0 || c.policy.Breakpoints == policy.BreakpointsNone {
+		return plain
+	}
+	msg := &e.conv.Messages[e.conv.Requests[k].Message]
+	model := label(e.opt.Model, msg.Model)
+	if call.Prefix != "session" {
+		if c.policy.Breakpoints == policy.BreakpointsOpenCode && opencode.Caches("", model) && call.Input >= c.minimum(model) {
+			return CacheUse{Split: cache.Split{Write5m: call.Input}}
+		}
+		return plain
+	}
+	c.begin(model, msg.Version, e.overhead(k))
+	end := firstPlace + e.view.Places()
+	from := end
+	if call.Cut != nil {
+		if place, ok := e.view.Place(call.Cut.Item); ok {
+			from = firstPlace + place + call.Cut.Block
+		}
+	}
+	split, err := c.sim.Branch(from, cache.Request{
+		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: call.Input,
+		Breakpoints: c.breakpoints(end, call.Input, 0, 0),
+	})
+	if err != nil {
+		e.fail(err)
+	}
+	return CacheUse{Split: split}
+}
+
+// scaled is a split of another total, in the same proportions.
+func scaled(s cache.Split, total int) jsonl.Usage {
+	in := s.Input()
+	if in <= 0 {
+		return jsonl.Usage{Input: total}
+	}
+	part := func(n int) int { return int(int64(n) * int64(total) / int64(in)) }
+	u := jsonl.Usage{CacheRead: part(s.Read), Write5m: part(s.Write5m), Write1h: part(s.Write1h)}
+	u.CacheWrite = u.Write5m + u.Write1h
+	u.Input = total - u.CacheRead - u.CacheWrite
+	return u
+}
