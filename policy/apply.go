@@ -11,7 +11,7 @@ import (
 // it adds, and appends it to the list. An edit that names what is not there is
 // an error: a stage's, not the transcript's.
 func (v *View) Apply(e Edit) (Edit, error) {
-	e.Joined = v.joined
+	e.Joined, e.Before, e.After = v.joined, 0, 0
 	var err error
 	switch e.Kind {
 	case KindClear, KindPersist, KindTruncate:

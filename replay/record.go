@@ -40,16 +40,6 @@ func (r *Record) table(opt Options) *price.Table {
 	return r.models
 }
 
-// recordedAct ties an edit of the record to its line.
-type recordedAct struct {
-	boundary int // index, -1: none
-	micro    int // index, -1: none
-	message  int // that joined, -1: none
-}
-
-// noAct is an edit no line stands for: what was found as a request was weighed.
-func noAct() recordedAct { return recordedAct{-1, -1, -1} }
-
 // NewRecord works out the record of a conversation.
 func NewRecord(conv *session.Conversation) (*Record, error) {
 	models, err := price.Default()
@@ -84,6 +74,7 @@ type recordTrack struct {
 	view    *policy.View
 	pending int // boundary whose first request is still to come, -1: none
 	drops   []tokens.Drop
+	folded  map[int]policy.ItemID // by collapse: its placeholder
 	err     error
 }
 
@@ -121,7 +112,7 @@ func (t *recordTrack) join(m int) {
 			Request: len(t.r.context) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
 			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &target, Stub: true},
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
-		}, recordedAct{boundary: -1, micro: -1, message: m})
+		}, recordedAct{actJoin, m})
 	}
 }
 
@@ -158,7 +149,7 @@ func (t *recordTrack) boundary(i int) {
 	for _, a := range b.Attached {
 		e.Keep = append(e.Keep, policy.ItemID(a))
 	}
-	t.apply(e, recordedAct{boundary: i, micro: -1, message: -1})
+	t.apply(e, recordedAct{actBoundary, i})
 	if b.Summary >= 0 {
 		t.r.summary[i] = t.r.Cal.Message(b.Summary)
 	}
@@ -199,13 +190,13 @@ func (t *recordTrack) micro(i int) {
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: "the client microcompacted (" + m.Trigger + ")",
 			Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
-		}, recordedAct{boundary: -1, micro: i, message: -1})
+		}, recordedAct{actMicro, i})
 	}
 	if found == 0 {
 		// All of its results lie before the start of the file: the act is
 		// told all the same. What it took off is taken off what stands in for
 		// the earlier history, on every track alike.
-		t.apply(t.r.hiddenMicro(i, t.view), recordedAct{boundary: -1, micro: i, message: -1})
+		t.apply(t.r.hiddenMicro(i, t.view), recordedAct{actMicro, i})
 	}
 }
 
@@ -271,7 +262,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 			t.apply(policy.Edit{
 				Request: k + 1, Kind: policy.KindAttach, Reason: "sent after the compaction, on no line of the file",
 				Insert: []policy.Synthetic{reinjection(rest - over)},
-			}, recordedAct{boundary: t.pending, micro: -1, message: -1})
+			}, recordedAct{actBoundary, t.pending})
 			return over
 		}
 	case len(t.drops) > 0 && t.drops[0].Request == k+1:
@@ -279,7 +270,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		t.apply(policy.Edit{
 			Request: k + 1, Kind: policy.KindInferred, Trigger: "inferred", Detail: map[string]int{"fell": d.Tokens},
 			Reason: fmt.Sprintf("the recorded context fell by %d tokens: %s", d.Tokens, d.Cause),
-		}, noAct())
+		}, noAct)
 		if !d.Shared {
 			t.inferMicro(k)
 			return ctx - t.view.Tokens()
@@ -303,7 +294,7 @@ func (t *recordTrack) inferMicro(k int) {
 	for _, e := range edits {
 		e.Request, e.Kind, e.Trigger = k+1, policy.KindClear, "inferred"
 		e.Reason = "what the client's rule clears here"
-		t.apply(e, noAct())
+		t.apply(e, noAct)
 	}
 }
 

@@ -13,13 +13,17 @@ type replayedRecord struct {
 	before int // used as it was before a compaction the client made here, 0: none
 }
 
-func (t *replayedRecord) micro(i int) { t.due(recordedAct{boundary: -1, micro: i, message: -1}, false) }
+func (t *replayedRecord) micro(i int) { t.due(recordedAct{actMicro, i}, false) }
+func (t *replayedRecord) edited(act recordedAct) {
+	t.noteChanges()
+	t.due(act, false)
+}
 func (t *replayedRecord) boundary(i int) {
 	if t.before == 0 {
 		t.before, _ = t.used(len(t.weight))
 	}
 	t.noteChanges()
-	t.due(recordedAct{boundary: i, micro: -1, message: -1}, false)
+	t.due(recordedAct{actBoundary, i}, false)
 }
 func (t *replayedRecord) manual(int, int) {}
 func (t *replayedRecord) respond(int)     {}
@@ -37,7 +41,7 @@ func (t *replayedRecord) join(m int) {
 		}
 	}
 	t.view.Join(m)
-	t.due(recordedAct{boundary: -1, micro: -1, message: m}, false)
+	t.due(recordedAct{actJoin, m}, false)
 }
 
 func (t *replayedRecord) request(k int) {
@@ -64,7 +68,7 @@ func (t *replayedRecord) due(act recordedAct, weighing bool) {
 		first := t.at
 		ed := &r.edits[first]
 		end := first + 1
-		for end < len(r.edits) && r.edits[end].Joined == ed.Joined && r.notes[end] == act && ed.Kind == policy.KindClear && r.edits[end].Kind == ed.Kind && r.edits[end].Trigger == ed.Trigger {
+		for end < len(r.edits) && r.edits[end].Joined == ed.Joined && r.notes[end] == act && grouped(ed.Kind, act) && r.edits[end].Kind == ed.Kind && r.edits[end].Trigger == ed.Trigger {
 			end++
 		}
 		t.at = end
@@ -75,10 +79,15 @@ func (t *replayedRecord) due(act recordedAct, weighing bool) {
 	}
 }
 
+// grouped reports whether edits of one act are one event.
+func grouped(k policy.Kind, act recordedAct) bool {
+	return k == policy.KindClear || act.kind == actReplacement
+}
+
 // atRequest tells edits made as a request is weighed from those made where a
 // line stands.
 func atRequest(e *policy.Edit, act recordedAct) bool {
-	return e.Kind == policy.KindAttach || act == noAct()
+	return e.Kind == policy.KindAttach || act == noAct
 }
 
 // raise applies edits of one recorded act and makes its event.
@@ -90,27 +99,24 @@ func (t *replayedRecord) raise(edits []policy.Edit, act recordedAct) {
 		group[i].Insert = append([]policy.Synthetic(nil), edits[i].Insert...)
 		if edits[i].Call != nil {
 			c := *edits[i].Call
-			if act.boundary >= 0 && t.conv.Boundaries[act.boundary].Summary >= 0 {
-				c.Output = t.r.summary[act.boundary]
+			switch {
+			case act.kind == actBoundary && t.conv.Boundaries[act.at].Summary >= 0:
+				c.Output = t.r.summary[act.at]
+			case act.kind == actCollapse:
+				c.Output = t.report.Content(&edits[i].Insert[0].Contents[0])
 			}
 			group[i].Call = &c
 		}
 	}
 	n := len(t.events)
 	t.applyAll(recordStage, group, next, false)
-	if act.micro >= 0 && group[0].Kind == policy.KindInferred {
+	if act.kind == actMicro && group[0].Kind == policy.KindInferred {
 		t.raw += group[0].Delta // of the stand-in, which every view shares
 	}
 	if t.err != nil || n >= len(t.events) {
 		return
 	}
-	ev := &t.events[n]
-	switch {
-	case act.boundary >= 0 && ev.Kind == policy.KindSummarize:
-		b := &t.conv.Boundaries[act.boundary]
-		ev.Recorded = &RecordedEvent{File: t.conv.Path, Line: b.Line, Trigger: b.Trigger, PreTokens: b.PreTokens}
-	case act.micro >= 0:
-		m := &t.conv.Micro[act.micro]
-		ev.Recorded = &RecordedEvent{File: t.conv.Path, Line: m.Line, Trigger: m.Trigger, PreTokens: m.PreTokens, TokensSaved: m.TokensSaved}
+	if kind := t.events[n].Kind; act.kind != actBoundary || kind == policy.KindSummarize {
+		t.events[n].Recorded = t.r.recorded(act)
 	}
 }

@@ -185,8 +185,11 @@ func (e *engine) overhead(k int) int {
 	return e.r.overhead[k]
 }
 
-// boundary: a policy does not follow the record's compactions.
+// boundary: a policy does not follow the record's compactions,
 func (e *engine) boundary(int) {}
+
+// edited: nor its other edits.
+func (e *engine) edited(recordedAct) {}
 
 // micro: nor its microcompactions, but for those of results that are not in
 // the file: every view holds the same stand-in for them.

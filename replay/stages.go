@@ -97,7 +97,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			e.targets(&ev, &ed)
 			e.sticky(&ed, next)
 		}
-		if group[0].Kind == policy.KindSummarize || group[0].Kind == policy.KindRemove || group[0].Kind == policy.KindCollapse {
+		if group[0].Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)
 		}
 		ev.Saved = ev.Before - ev.After
@@ -119,6 +119,9 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 		}
 		ev.Targets = append(ev.Targets, t)
 	case policy.KindRemove, policy.KindCollapse, policy.KindCall:
+		if ed.Kind != policy.KindCall {
+			ev.Messages += len(ed.Items)
+		}
 		for _, id := range ed.Items {
 			ev.Targets = append(ev.Targets, Target{Message: e.uuid(id)})
 		}

@@ -10,6 +10,7 @@ import (
 type track interface {
 	boundary(i int)                // a recorded compaction stands here
 	micro(i int)                   // a recorded microcompaction stands here
+	edited(act recordedAct)        // a recorded snip, collapse or replacement stands here
 	join(m int)                    // message m is said
 	request(k int)                 // request k (0-based) is about to be made
 	respond(k int)                 // response k and all its tool results have joined
@@ -42,16 +43,30 @@ type walker struct {
 	t          track
 	next       int             // 0-based number of the request to come
 	b, u       int             // next boundary, next microcompaction
+	s, c, r    int             // next snip, next collapse, next replacement
 	responding int             // request whose results are awaited, -1: none
 	open       map[string]bool // its tool calls without a result yet
 	active     bool            // something was answered since the last turn end
 }
 
-// recorded passes on the record's own acts that stand before message m.
+// recorded passes on the record's own acts that stand before message m, in the
+// order a client's stages run.
 func (w *walker) recorded(m int) {
+	for w.r < len(w.conv.Replaced) && w.conv.Replaced[w.r].Before <= m {
+		w.t.edited(recordedAct{actReplacement, w.r})
+		w.r = nextReplacement(w.conv, w.r)
+	}
+	for w.s < len(w.conv.Snips) && w.conv.Snips[w.s].Before <= m {
+		w.t.edited(recordedAct{actSnip, w.s})
+		w.s++
+	}
 	for w.u < len(w.conv.Micro) && w.conv.Micro[w.u].Before <= m {
 		w.t.micro(w.u)
 		w.u++
+	}
+	for w.c < len(w.conv.Collapses) && w.conv.Collapses[w.c].Before <= m {
+		w.t.edited(recordedAct{actCollapse, w.c})
+		w.c++
 	}
 	for w.b < len(w.conv.Boundaries) && w.conv.Boundaries[w.b].Before <= m {
 		i := w.b

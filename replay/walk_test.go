@@ -15,7 +15,7 @@ import (
 //	say:x,y       a response with tool calls x and y
 //	synthetic     an assistant message that answers no request
 //	result:x,y    the results of x and y; lost:x a stand-in for that of x
-//	(auto) (manual) (micro)   what the client recorded stands here
+//	(auto) (manual) (micro) (snip) (collapse) (replaced)   what the client recorded stands here
 func sketch(words string) *session.Conversation {
 	conv := &session.Conversation{Path: "sketch"}
 	classes := map[string]session.Class{
@@ -31,6 +31,15 @@ func sketch(words string) *session.Conversation {
 			continue
 		case "(micro)":
 			conv.Micro = append(conv.Micro, session.Microcompaction{Before: at, Request: len(conv.Requests) + 1})
+			continue
+		case "(snip)":
+			conv.Snips = append(conv.Snips, session.Snip{Before: at, Request: len(conv.Requests) + 1})
+			continue
+		case "(collapse)":
+			conv.Collapses = append(conv.Collapses, session.Collapse{Before: at, Request: len(conv.Requests) + 1})
+			continue
+		case "(replaced)":
+			conv.Replaced = append(conv.Replaced, session.Replacement{Line: at, Before: at, Request: len(conv.Requests) + 1})
 			continue
 		}
 		word, ids, _ := strings.Cut(w, ":")
@@ -61,9 +70,13 @@ func (c *calls) note(format string, args ...any) { *c = append(*c, fmt.Sprintf(f
 
 func (c *calls) boundary(i int) { c.note("boundary %d", i) }
 func (c *calls) micro(i int)    { c.note("micro %d", i) }
-func (c *calls) join(m int)     { c.note("join %d", m) }
-func (c *calls) request(k int)  { c.note("request %d", k) }
-func (c *calls) respond(k int)  { c.note("respond %d", k) }
+
+func (c *calls) edited(act recordedAct) {
+	c.note("%s %d", []string{actSnip: "snip", actCollapse: "collapse", actReplacement: "replacement"}[act.kind], act.at)
+}
+func (c *calls) join(m int)    { c.note("join %d", m) }
+func (c *calls) request(k int) { c.note("request %d", k) }
+func (c *calls) respond(k int) { c.note("respond %d", k) }
 
 func (c *calls) done() bool { return false }
 
@@ -170,6 +183,10 @@ func TestWalk(t *testing.T) {
 		{
 			"a microcompaction and a compaction at one request", "prompt say:a result:a (micro) (auto) summary say",
 			"join 0, request 0, join 1, join 2, respond 0, micro 0, boundary 0, join 3, request 1, join 4, respond 1, final end 2",
+		},
+		{
+			"edits, whatever their order in the file, stand in that of the stages", "prompt say:a result:a (auto) (collapse) (micro) (snip) (replaced) (replaced) summary say (snip)",
+			"join 0, request 0, join 1, join 2, respond 0, replacement 0, snip 0, micro 0, collapse 0, boundary 0, join 3, request 1, join 4, respond 1, snip 1, final end 2",
 		},
 		{
 			"an automatic boundary at the end of the file", "prompt say (micro) (auto)",

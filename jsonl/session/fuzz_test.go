@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -29,7 +30,7 @@ func fuzzed() []line {
 		side(user("v1", "", "look")), side(called("w1", "v1", "n1", "t9")), side(result("v2", "w1", "t9")), side(said("w2", "v2", "n2")),
 		user("r5", "a8", []any{line{"type": "tool_result", "tool_use_id": "t5"}, line{"type": "tool_result", "tool_use_id": "t6"}}),
 		said("a9", "r5", "m6").with("isApiErrorMessage", true), said("a10", "r5", "m7"), replacement("t4", "stub"), staged(true, span("u2", "a6"), span("u4", "u4")),
-		commit("c1", "s9", "u2", "r4"), snips("a12", "a10", "m9", "t7", "given up", session.ShortID("u1"), "u3"), result("r6", "a12", "t7"), snipped("z1", "r6", "u1", "x1", "a3"),
+		commit("c1", "s9", "u2", "r4"), snips("a12", "a10", "m9", "t7", "given up", jsonl.ShortID("u1"), "u3"), result("r6", "a12", "t7"), snipped("z1", "r6", "u1", "x1", "a3"),
 		user("u5", "z1", "later"), snips("a13", "u5", "m10", "t8", "", "u5", "nobody"), result("r7", "a13", "t8"), user("u6", "r7", "last"), said("a14", "u6", "m11"), commit("c2", "s8", "u1", "s9"), boundary("b2", "lost", "auto", 2000), summary("s2", "b2"), said("a11", "s2", "m8"),
 	)
 }

@@ -1,13 +1,11 @@
 package session
 
 import (
-	"hash/fnv"
 	"strconv"
 	"strings"
-)
 
-// tagDigits is how many characters the id of a prompt has.
-const tagDigits = 6
+	"github.com/ctxkit/ctxkit/jsonl"
+)
 
 // Prompts are the user prompts of a conversation with the short ids by which a
 // model may name them.
@@ -16,7 +14,7 @@ type Prompts struct {
 	tags map[int]string // message -> short id
 }
 
-// Prompts works out the short ids of the user prompts: ShortID of each one's
+// Prompts works out the short ids of the user prompts: jsonl.ShortID of each one's
 // uuid. Where an earlier prompt has that id already it is that of the uuid with
 // a mark behind it, so that every id names one prompt.
 func (conv *Conversation) Prompts() *Prompts {
@@ -26,12 +24,12 @@ func (conv *Conversation) Prompts() *Prompts {
 		if msg.Class != ClassPrompt || msg.RecordOnly {
 			continue
 		}
-		id := ShortID(msg.UUID)
+		id := jsonl.ShortID(msg.UUID)
 		for n := 2; ; n++ {
 			if _, taken := p.at[id]; !taken {
 				break
 			}
-			id = hashed(msg.UUID + "#" + strconv.Itoa(n))
+			id = jsonl.ShortHash(msg.UUID + "#" + strconv.Itoa(n))
 		}
 		p.at[id], p.tags[m] = m, id
 	}
@@ -62,37 +60,4 @@ func (p *Prompts) Find(name string) (message int, ok bool) {
 	}
 	message, ok = p.at[name]
 	return message, ok
-}
-
-// ShortID derives the six characters that stand for a uuid: its first ten
-// hexadecimal digits as a number, written in base 36, the first six digits of
-// that. What does not begin with ten hexadecimal digits (hyphens left out) is
-// hashed (FNV-1a, 64 bits) instead.
-func ShortID(uuid string) string {
-	const hex = 10
-	digits := make([]byte, 0, hex)
-	for i := 0; i < len(uuid) && len(digits) < hex; i++ {
-		if uuid[i] != '-' {
-			digits = append(digits, uuid[i])
-		}
-	}
-	n, err := strconv.ParseUint(string(digits), 16, 64)
-	if err != nil || len(digits) < hex {
-		return hashed(uuid)
-	}
-	return shortened(n)
-}
-
-func hashed(s string) string {
-	h := fnv.New64a()
-	h.Write([]byte(s))
-	return shortened(h.Sum64())
-}
-
-func shortened(n uint64) string {
-	s := strconv.FormatUint(n, 36)
-	if len(s) < tagDigits {
-		return strings.Repeat("0", tagDigits-len(s)) + s
-	}
-	return s[:tagDigits]
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -24,7 +25,7 @@ func snipped(uuid, parent string, removed ...string) line {
 func twoTurns() []any {
 	return []any{
 		user("u1", "", "find the TODOs"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), said("a2", "r1", "m2"),
-		user("u2", "a2", "never mind"), snips("a3", "u2", "m3", "t2", "given up", session.ShortID("u1")), result("r2", "a3", "t2"),
+		user("u2", "a2", "never mind"), snips("a3", "u2", "m3", "t2", "given up", jsonl.ShortID("u1")), result("r2", "a3", "t2"),
 	}
 }
 
@@ -165,7 +166,7 @@ func TestSnipRepairedLinks(t *testing.T) {
 // TestSnipCall: a call without a line that lists what it removed counts from
 // its answer on; the turn it stands in waits for its end.
 func TestSnipCall(t *testing.T) {
-	own := session.ShortID("u2")
+	own := jsonl.ShortID("u2")
 	for _, tt := range []struct {
 		name   string
 		ids    []string
@@ -174,9 +175,9 @@ func TestSnipCall(t *testing.T) {
 		before int
 		unread string // an id the warning names
 	}{
-		{name: "a turn before", ids: []string{session.ShortID("u1")}, want: []int{0, 1, 2, 3}, before: 7},
+		{name: "a turn before", ids: []string{jsonl.ShortID("u1")}, want: []int{0, 1, 2, 3}, before: 7},
 		{name: "by its uuid", ids: []string{"u1"}, want: []int{0, 1, 2, 3}, before: 7},
-		{name: "by its tag", ids: []string{"[id:" + session.ShortID("u1") + "]"}, want: []int{0, 1, 2, 3}, before: 7},
+		{name: "by its tag", ids: []string{"[id:" + jsonl.ShortID("u1") + "]"}, want: []int{0, 1, 2, 3}, before: 7},
 		{name: "twice", ids: []string{"u1", "u1"}, want: []int{0, 1, 2, 3}, before: 7},
 		{name: "its own turn", ids: []string{own}, want: []int{4, 5, 6, 7}, before: 8},
 		{name: "both", ids: []string{own, "u1"}, want: []int{0, 1, 2, 3, 4, 5, 6, 7}, before: 8},
@@ -236,28 +237,6 @@ func TestSnipCallByRecord(t *testing.T) {
 	wantNoWarning(t, conv)
 }
 
-// TestShortID: the six characters of a prompt's tag.
-func TestShortID(t *testing.T) {
-	for uuid, want := range map[string]string{
-		"00000000-0000-4000-8000-000000000000": "000000",
-		"00000000-0100-4000-8000-000000000000": "000001",
-		"ffffffff-ff00-4000-8000-000000000000": "e13wu1", // 36^8 > 2^40
-		"FFFFFFFF-FF":                          "e13wu1",
-		"053a4ff8-d100-4000-8000-000000000000": "abc123",
-		"06caac2a-2d00-4000-8000-000000000000": "def456",
-		"03d1e42d-f000-4000-8000-000000000000": "7jbvtg",
-	} {
-		if got := session.ShortID(uuid); got != want {
-			t.Errorf("ShortID(%s) = %s, want %s", uuid, got, want)
-		}
-	}
-	for _, uuid := range []string{"", "u1", "u2", "line-3.0", "zzzzzzzzzzzz", "123456789"} {
-		if id := session.ShortID(uuid); len(id) != 6 || id != session.ShortID(uuid) {
-			t.Errorf("ShortID(%q) = %q", uuid, id)
-		}
-	}
-}
-
 // TestPrompts: each id names one prompt, also where uuids begin alike.
 func TestPrompts(t *testing.T) {
 	uuid := func(k int) string { return fmt.Sprintf("0198c0de-1000-7000-8000-%012d", k) }
@@ -290,7 +269,7 @@ func TestPrompts(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 20 || p.ID(0) != session.ShortID(uuid(0)) {
+	if len(seen) != 20 || p.ID(0) != jsonl.ShortID(uuid(0)) {
 		t.Errorf("ids %v", seen)
 	}
 	if again := conv.Prompts(); !reflect.DeepEqual(p, again) {

@@ -58,6 +58,7 @@ type item struct {
 	id     string // their tool_use id; "" for everything else
 	line   string // uuid of the line it stands on
 	opens  bool   // a tail kept over a compaction may begin here
+	prompt bool   // it is a typed prompt
 }
 
 // File is a file as a tool showed it.

@@ -109,6 +109,7 @@ func (c *Client) Prompt(text string) string {
 	c.turnStart = c.now
 	c.userLine(uuid, text)
 	c.text(uuid, text)
+	c.items[len(c.items)-1].prompt = true
 	if c.agent == "" {
 		c.lastUser = text
 		c.stats.Prompts++

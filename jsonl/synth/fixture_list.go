@@ -50,6 +50,12 @@ func fixtures() []fixture {
 			shows: "a byte order mark and CRLF line ends"},
 		{name: "preserved.jsonl", opt: kept, play: playCompaction,
 			shows: "a compaction that keeps the last messages where they stand: preservedSegment and preservedMessages"},
+		{name: "snip.jsonl", opt: small("2.1.139"), play: playSnip,
+			shows: "as analyses describe it: a call of the Snip tool, and a system line with the removedUuids of the turn it names"},
+		{name: "collapse.jsonl", opt: small("2.1.139"), play: playCollapse,
+			shows: "as analyses describe it: two turns staged in a marble-origami-snapshot, then collapsed by a marble-origami-commit"},
+		{name: "replacement.jsonl", opt: small("2.1.139"), play: playReplacement,
+			shows: "as analyses describe it: two large results written down in full, and content-replacement lines that say what was sent in their place"},
 		{name: "big.jsonl", opt: big,
 			shows: "long tool loops under several prompts, of everything a little; recorded microcompactions and an automatic compaction; enough for OpenCode to prune and to compact. What it left in files is not beside it"},
 		{name: "big-2.1.139.jsonl", opt: newer,
@@ -76,7 +82,12 @@ func (s *script) editFile(i int) Block {
 func (s *script) think() Block { return Block{Thinking: s.w.sentences(2)} }
 func (s *script) say() Block   { return Block{Text: s.w.aside()} }
 func (s *script) done()        { s.c.Respond(Block{Text: s.w.answer()}); s.c.EndTurn(false) }
-func (s *script) ask()         { s.c.pass(20000, 90000); s.c.Prompt(s.w.prompt()) }
+
+// ask types the next prompt.
+func (s *script) ask() (uuid string) {
+	s.c.pass(20000, 90000)
+	return s.c.Prompt(s.w.prompt())
+}
 
 func playParallel(s *script) {
 	s.c.StartHook("startup")

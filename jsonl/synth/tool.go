@@ -194,15 +194,8 @@ func (c *Client) offload(call *Call) {
 	}
 	full := call.Result.Content
 	path := c.resultPath(call.ID)
-	cut := full[:min(2000, len(full))]
-	for len(cut) > 0 && len(cut) < len(full) && full[len(cut)]&0xC0 == 0x80 { // not within a rune
-		cut = cut[:len(cut)-1]
-	}
-	if i := strings.LastIndexByte(cut, '\n'); i > 1000 {
-		cut = cut[:i]
-	}
-	call.Result.Content = "<persisted-output>\nOutput too large (" + size(len(full)) + "). Full output saved to: " + path +
-		"\n\nPreview (first 2KB):\n" + cut + "\n...\n</persisted-output>"
+	stub, cut := persisted(path, full)
+	call.Result.Content = stub
 	if c.v.persistedPath() && call.Name == "Bash" {
 		var o object
 		o.open().str("stdout", cut).str("stderr", "").bool("interrupted", false).bool("isImage", false).bool("noOutputExpected", false)
@@ -210,6 +203,20 @@ func (c *Client) offload(call *Call) {
 	}
 	c.stats.Offloads++
 	c.beside(c.session+"/tool-results/"+call.ID+".txt", []byte(full))
+}
+
+// persisted is what stands in the place of a text that was left in a file, and
+// the preview in it.
+func persisted(path, full string) (stub, cut string) {
+	cut = full[:min(2000, len(full))]
+	for len(cut) > 0 && len(cut) < len(full) && full[len(cut)]&0xC0 == 0x80 { // not within a rune
+		cut = cut[:len(cut)-1]
+	}
+	if i := strings.LastIndexByte(cut, '\n'); i > 1000 {
+		cut = cut[:i]
+	}
+	return "<persisted-output>\nOutput too large (" + size(len(full)) + "). Full output saved to: " + path +
+		"\n\nPreview (first 2KB):\n" + cut + "\n...\n</persisted-output>", cut
 }
 
 // size prints n bytes the way the client does: 2KB, 134.7KB.

@@ -127,11 +127,12 @@ type Meter struct {
 	model   Model
 	thought []policy.Target // thinking since the last user prompt, where the server clears it then
 	cleared []policy.Target
+	other   map[policy.Target]jsonl.Metrics // results of which another text was sent from the first request on
 }
 
 // NewMeter is a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model Model) *Meter {
-	return &Meter{conv: conv, model: model}
+	return &Meter{conv: conv, model: model, other: replacedAtOnce(conv)}
 }
 
 // Next measures what the messages of the next span add to the context, and
@@ -289,6 +290,11 @@ func (s *Meter) message(m int, put take) {
 	}
 	for b := range msg.Blocks {
 		bl := &msg.Blocks[b]
+		if n, ok := s.other[policy.Target{Item: policy.ItemID(m), Block: b}]; ok {
+			put(Results, 1)
+			resultTexts(s.conv.ToolName(bl.ID)).measure(n, put)
+			continue
+		}
 		s.block(msg, bl, bl.Text, put)
 	}
 }

@@ -1,6 +1,12 @@
 package tokens
 
-import "github.com/ctxkit/ctxkit/jsonl/session"
+import (
+	"sort"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
 
 // Span is what joined between two requests of known size, and by how much the
 // recorded context grew.
@@ -26,15 +32,12 @@ type Drop struct {
 const DropThreshold = 2000
 
 // Spans are those of a conversation's requests, in order. A span teaches where
-// the context grew, no compaction or microcompaction lies in it, the model
-// stayed the same and no result is lost.
+// the context grew, nothing that the client recorded lies in it of what it took
+// out of the view, the model stayed the same and no result is lost.
 func Spans(conv *session.Conversation) ([]Span, []Drop) {
-	cut, micro := map[int]bool{}, map[int]bool{}
+	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
 		cut[conv.Boundaries[i].Request] = true
-	}
-	for i := range conv.Micro {
-		micro[conv.Micro[i].Request] = true
 	}
 	var spans []Span
 	var drops []Drop
@@ -57,7 +60,7 @@ func Spans(conv *session.Conversation) ([]Span, []Drop) {
 		told := false
 		for n := conv.Requests[prev].N + 1; n <= s.Request; n++ {
 			s.Cut = s.Cut || cut[n]
-			told = told || cut[n] || micro[n]
+			told = told || cut[n] || edited[n]
 		}
 		s.Learn = s.Learn && !told
 		for m := s.From; m < s.To; m++ {
@@ -70,6 +73,50 @@ func Spans(conv *session.Conversation) ([]Span, []Drop) {
 		prev = k
 	}
 	return spans, drops
+}
+
+// editedRequests are the requests before which the client recorded that it
+// took something out of the view, compactions left out.
+func editedRequests(conv *session.Conversation) map[int]bool {
+	edited := map[int]bool{}
+	for i := range conv.Micro {
+		edited[conv.Micro[i].Request] = true
+	}
+	for i := range conv.Snips {
+		edited[conv.Snips[i].Request] = true
+	}
+	for i := range conv.Collapses {
+		edited[conv.Collapses[i].Request] = true
+	}
+	for i := range conv.Replaced {
+		if r := &conv.Replaced[i]; firstHolding(conv, r.Message) < r.Request {
+			edited[r.Request] = true
+		}
+	}
+	return edited
+}
+
+// replacedAtOnce is the results of which the client recorded that it sent
+// another text, and did so from the first request on that held them.
+func replacedAtOnce(conv *session.Conversation) map[policy.Target]jsonl.Metrics {
+	var other map[policy.Target]jsonl.Metrics
+	for i := range conv.Replaced {
+		r := &conv.Replaced[i]
+		if firstHolding(conv, r.Message) < r.Request {
+			continue
+		}
+		if other == nil {
+			other = map[policy.Target]jsonl.Metrics{}
+		}
+		other[policy.Target{Item: policy.ItemID(r.Message), Block: r.Block}] = jsonl.Measure(r.Text)
+	}
+	return other
+}
+
+// firstHolding is the number of the first request whose input holds a message,
+// or one more than there are.
+func firstHolding(conv *session.Conversation, message int) int {
+	return 1 + sort.Search(len(conv.Requests), func(k int) bool { return conv.Requests[k].Message > message })
 }
 
 // dropped says what is known of a fall from the context of p to that of q.

@@ -1,0 +1,159 @@
+package synth
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// What no real file was seen to hold is written as analyses describe it: snips,
+// collapses, replaced results.
+
+// Snip is a response that calls the Snip tool on the turns of prompts, and the
+// line that lists what was removed.
+func (c *Client) Snip(reason string, prompts ...string) {
+	call := newCall("Snip", func(o *object) {
+		ids := make([]string, len(prompts))
+		for i, p := range prompts {
+			ids[i] = jsonl.ShortID(p)
+		}
+		o.strs("ids", ids).str("reason", reason)
+	})
+	call.Result.Content = "Removed."
+	c.Respond(Block{Call: call})
+	var removed []string
+	for _, p := range prompts {
+		from, to := c.turnOf(p)
+		removed = append(removed, c.linesOf(from, to)...)
+		c.replace(from, to)
+	}
+	c.pass(5, 60)
+	c.system("snip_boundary", func(o *object) { o.str("content", "Messages removed").strs("removedUuids", removed) })
+}
+
+// Collapse replaces the turns from one prompt up to, not including, another by
+// a placeholder. Staged before, the span is written down as that.
+func (c *Client) Collapse(from, next, summary string, staged bool) {
+	first, _ := c.turnOf(from)
+	to, _ := c.turnOf(next)
+	lines := c.linesOf(first, to)
+	begin, end := lines[0], lines[len(lines)-1]
+	snapshot := func(spans func(o *object), armed bool) {
+		o := c.unchained("marble-origami-snapshot").str("sessionId", c.session).arr("staged")
+		spans(o)
+		o.closeArr().bool("armed", armed).num("lastSpawnTokens", c.used()).close()
+		c.emit()
+	}
+	if staged {
+		snapshot(func(o *object) {
+			o.open().str("startUuid", begin).str("endUuid", end).str("summary", summary).raw("risk", []byte("0.12")).num("stagedAt", int(c.now.UnixMilli())).close()
+		}, true)
+	}
+	id := c.uuid()[:8]
+	text := "<collapsed id='" + id + "'>" + summary + "</collapsed>"
+	o := c.unchained("marble-origami-commit").str("sessionId", c.session).str("collapseId", id).str("summaryUuid", c.uuid())
+	o.str("summaryContent", text).str("summary", summary).str("firstArchivedUuid", begin).str("lastArchivedUuid", end).close()
+	c.emit()
+	snapshot(func(*object) {}, false)
+	c.replace(first, to, item{weight: milli(text, c.prose) + messageFrame})
+}
+
+// Replace has the client send another text in the place of results, and writes
+// that down. The results' own lines stay as they are.
+func (c *Client) Replace(text string, ids ...string) {
+	o := c.unchained("content-replacement").str("sessionId", c.session).arr("replacements")
+	for _, id := range ids {
+		o.open().str("kind", "tool-result").str("toolUseId", id).str("replacement", text).close()
+		for i := range c.items {
+			if it := &c.items[i]; it.id == id {
+				w := milli(text, c.truth.tool) + resultFrame
+				c.sum += w - it.weight
+				c.tail += estimate(utf16Len(text)) - it.est
+				it.weight, it.est, it.id = w, estimate(utf16Len(text)), ""
+			}
+		}
+	}
+	o.closeArr().close()
+	c.emit()
+}
+
+// turnOf is where the turn of a prompt stands in the context: from its item up
+// to that of the next prompt.
+func (c *Client) turnOf(prompt string) (from, to int) {
+	from = slices.IndexFunc(c.items, func(it item) bool { return it.line == prompt })
+	for to = from + 1; to < len(c.items) && !c.items[to].prompt; to++ {
+	}
+	return from, to
+}
+
+// linesOf lists the lines that items stand on, each once.
+func (c *Client) linesOf(from, to int) []string {
+	var lines []string
+	for _, it := range c.items[from:to] {
+		if it.line != "" {
+			lines = append(lines, it.line)
+		}
+	}
+	return slices.Compact(lines)
+}
+
+// replace puts items in the place of those from..to.
+func (c *Client) replace(from, to int, by ...item) {
+	var before int64
+	for _, it := range c.items[:from] {
+		before += it.weight
+	}
+	c.cached = min(c.cached, before)
+	for _, it := range c.items[from:to] {
+		c.sum -= it.weight
+	}
+	c.items = slices.Replace(c.items, from, to, by...)
+	for _, it := range by {
+		c.sum += it.weight
+	}
+}
+
+func playSnip(s *script) {
+	todo := s.ask()
+	s.c.Respond(s.say(), Block{Call: s.grep()})
+	s.c.Respond(s.readFile(0))
+	s.done()
+	s.ask()
+	s.c.Snip("the user has gone on to something else", todo)
+	s.c.Respond(s.readFile(1))
+	s.c.Respond(s.editFile(1))
+	s.done()
+	s.ask()
+	s.done()
+}
+
+func playCollapse(s *script) {
+	s.ask()
+	s.c.Respond(s.readFile(0))
+	s.done()
+	from := s.ask()
+	s.c.Respond(s.readFile(1), s.readFile(2))
+	s.c.Respond(s.editFile(1))
+	s.done()
+	s.ask()
+	s.c.Respond(Block{Call: s.test()})
+	s.done()
+	next := s.ask()
+	s.c.Respond(s.readFile(3))
+	s.c.Collapse(from, next, "Two files were read and one was changed; the tests were run afterwards.", true)
+	s.c.Respond(s.editFile(3))
+	s.done()
+}
+
+func playReplacement(s *script) {
+	s.ask()
+	s.c.Respond(s.readFile(0))
+	for i := range 2 {
+		big := s.large()
+		s.c.Respond(Block{Call: big}, Block{Call: s.glob()})
+		stub, _ := persisted(s.c.resultPath(big.ID), big.Result.Content)
+		s.c.Replace(stub, big.ID)
+		s.c.Respond(s.readFile(i + 1))
+	}
+	s.done()
+}

@@ -1,0 +1,170 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// recordedAct ties an edit of the record to what the client recorded.
+type recordedAct struct {
+	kind actKind
+	at   int // index into the conversation's list of that kind; of a message that joined
+}
+
+type actKind uint8
+
+const (
+	actNone actKind = iota // no line stands for it: found as a request was weighed
+	actJoin
+	actBoundary
+	actMicro
+	actSnip
+	actCollapse
+	actReplacement // the first of those of one line that stand together
+)
+
+var noAct = recordedAct{}
+
+// recorded is where and how the client recorded an act; nil of one that no
+// line of its own stands for.
+func (r *Record) recorded(act recordedAct) *RecordedEvent {
+	ev := &RecordedEvent{File: r.Conv.Path}
+	switch act.kind {
+	case actBoundary:
+		b := &r.Conv.Boundaries[act.at]
+		ev.Line, ev.Trigger, ev.PreTokens = b.Line, b.Trigger, b.PreTokens
+	case actMicro:
+		m := &r.Conv.Micro[act.at]
+		ev.Line, ev.Trigger, ev.PreTokens, ev.TokensSaved = m.Line, m.Trigger, m.PreTokens, m.TokensSaved
+	case actSnip:
+		ev.Line, ev.Trigger = r.Conv.Snips[act.at].Line, triggerModel
+	case actCollapse:
+		ev.Line, ev.Trigger = r.Conv.Collapses[act.at].Line, triggerAuto
+	case actReplacement:
+		ev.Line, ev.Trigger = r.Conv.Replaced[act.at].Line, triggerAuto
+	default:
+		return nil
+	}
+	return ev
+}
+
+// What set off an edit of the record.
+const (
+	triggerAuto  = "auto"
+	triggerModel = "model"
+)
+
+// edited repeats a snip, a collapse or replacements as the client recorded
+// them. What has left the view before is passed over.
+func (t *recordTrack) edited(act recordedAct) {
+	switch act.kind {
+	case actSnip:
+		t.snip(act)
+	case actCollapse:
+		t.collapse(act)
+	case actReplacement:
+		for i, end := act.at, nextReplacement(t.r.Conv, act.at); i < end; i++ {
+			t.replacement(i, act)
+		}
+	}
+}
+
+func (t *recordTrack) snip(act recordedAct) {
+	s := &t.r.Conv.Snips[act.at]
+	e := policy.Edit{Request: s.Request, Kind: policy.KindRemove, Trigger: triggerModel, Reason: s.Reason}
+	if e.Reason == "" {
+		e.Reason = "the model snipped the turn"
+	}
+	for _, m := range s.Messages {
+		if t.view.Has(policy.ItemID(m)) {
+			e.Items = append(e.Items, policy.ItemID(m))
+		}
+	}
+	if len(e.Items) > 0 {
+		t.apply(e, act)
+	}
+}
+
+func (t *recordTrack) collapse(act recordedAct) {
+	conv := t.r.Conv
+	c := &conv.Collapses[act.at]
+	e := policy.Edit{
+		Request: c.Request, Kind: policy.KindCollapse, Trigger: triggerAuto, Items: t.inSpan(act.at),
+		Reason: fmt.Sprintf("the client collapsed messages %d to %d", c.From+1, c.To+1),
+		Insert: []policy.Synthetic{{
+			Role: session.User.String(), Label: "collapsed", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, c.Content)},
+		}},
+		Call: &policy.Call{Kind: "collapse", Prefix: "session"},
+	}
+	if len(e.Items) == 0 {
+		return
+	}
+	if e = t.apply(e, act); t.err == nil {
+		if t.folded == nil {
+			t.folded = map[int]policy.ItemID{}
+		}
+		t.folded[act.at] = e.Insert[0].ID
+	}
+}
+
+// inSpan is what of a collapse's span is in view: messages, and placeholders
+// of collapses before whose spans lie within it.
+func (t *recordTrack) inSpan(i int) []policy.ItemID {
+	conv := t.r.Conv
+	c := &conv.Collapses[i]
+	within := map[int][]policy.ItemID{} // by the first message they stand for
+	for k := range i {
+		if o := &conv.Collapses[k]; o.From >= c.From && o.To <= c.To {
+			if id, ok := t.folded[k]; ok && t.view.Has(id) {
+				within[o.From] = append(within[o.From], id)
+			}
+		}
+	}
+	var items []policy.ItemID
+	for m := c.From; m <= c.To; m++ {
+		items = append(items, within[m]...)
+		if t.view.Has(policy.ItemID(m)) {
+			items = append(items, policy.ItemID(m))
+		}
+	}
+	return items
+}
+
+// nextReplacement is the index behind the replacements of one line that stand
+// together with the one at i.
+func nextReplacement(conv *session.Conversation, i int) int {
+	first := &conv.Replaced[i]
+	for i++; i < len(conv.Replaced) && conv.Replaced[i].Line == first.Line && conv.Replaced[i].Before == first.Before; i++ {
+	}
+	return i
+}
+
+func (t *recordTrack) replacement(i int, act recordedAct) {
+	r := &t.r.Conv.Replaced[i]
+	target := policy.Target{Item: policy.ItemID(r.Message), Block: r.Block}
+	if !t.view.Has(target.Item) {
+		return
+	}
+	content := policy.NewContent(jsonl.KindToolResult, r.Text)
+	if t.view.Length(target) == content.Length {
+		switch was, err := t.view.Text(target); {
+		case err != nil:
+			t.fail(err)
+			return
+		case was == r.Text:
+			return // it was written down as it was sent
+		}
+	}
+	e := policy.Edit{
+		Request: r.Request, Kind: policy.KindClear, Trigger: triggerAuto, Target: target, New: &content,
+		Reason: "the client sent another text in the result's place",
+	}
+	if strings.Contains(r.Text, "<persisted-output>") {
+		e.Kind, e.Reason = policy.KindPersist, "the client wrote the result to a file"
+	}
+	t.apply(e, act)
+}
