@@ -368,6 +368,15 @@ func (v *View) Length(t Target) jsonl.Metrics {
 // Weight is the current weight of an item in the model view, in tokens.
 func (v *View) Weight(id ItemID) int { return v.weight(id)[0] }
 
+// ClientWeight is Weight by the counter client arithmetic is done in.
+func (v *View) ClientWeight(id ItemID) int {
+	w := v.weight(id)
+	if v.weigh[1] == nil {
+		return w[0]
+	}
+	return w[1]
+}
+
 func (v *View) weight(id ItemID) (w [2]int) {
 	for b := range v.Blocks(id) {
 		v.sum(&w, v.blockTokens(Target{id, b}), 1)

@@ -84,10 +84,54 @@ func (d *dice) conversation() *convo {
 	}
 	for i := range c.Boundaries {
 		b := &c.Boundaries[i]
-		for b.Request = 1; b.Request <= len(c.Requests) && c.Requests[b.Request-1].Message < b.Before; b.Request++ {
-		}
+		b.Request = c.requestAfter(b.Before)
+	}
+	if d.one(4) {
+		d.collapses(c)
 	}
 	return c
+}
+
+// collapses are what a client may have recorded of its own: spans of whole
+// rounds, apart, overlapping and nested, staged and committed in any order.
+func (d *dice) collapses(c *convo) {
+	open := map[string]bool{}
+	cuts := []int{0} // messages before which all calls are answered
+	for m := range c.Messages {
+		calls(&c.Messages[m], open)
+		if len(open) == 0 {
+			cuts = append(cuts, m+1)
+		}
+	}
+	span := func(limit int) (from, to int, ok bool) {
+		k := 0
+		for k < len(cuts) && cuts[k] <= limit {
+			k++
+		}
+		if k < 2 {
+			return 0, 0, false
+		}
+		a := d.n(k - 1)
+		return cuts[a], cuts[a+1+d.n(k-1-a)] - 1, true
+	}
+	before := 0
+	for i := range 1 + d.n(6) {
+		before += d.n(len(c.Messages) - before + 1)
+		if d.one(2) {
+			s := session.CollapseSnapshot{Line: i, Before: before, Request: c.requestAfter(before)}
+			for range d.n(4) {
+				if from, to, ok := span(before); ok {
+					s.Staged = append(s.Staged, session.Staged{From: from, To: to, Summary: d.pick("", "short", strings.Repeat("s", 400)), Risk: float64(d.n(5)) / 4})
+				}
+			}
+			c.Snapshots = append(c.Snapshots, s)
+		} else if from, to, ok := span(before); ok {
+			c.Collapses = append(c.Collapses, session.Collapse{
+				ID: fmt.Sprint(i), Line: i, From: from, To: to, Before: before, Request: c.requestAfter(before),
+				Summary: "what it came to", Content: "<collapsed id='1'>what it came to</collapsed>",
+			})
+		}
+	}
 }
 
 // response is an assistant message and what answers it; open: its calls have

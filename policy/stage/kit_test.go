@@ -122,6 +122,15 @@ func (c *convo) call(id, tool string, n int) (answer int) {
 	return c.answers(result(id, strings.Repeat("x", n)))
 }
 
+// requestAfter is the number of the first request after message m.
+func (c *convo) requestAfter(m int) int {
+	n := 1
+	for n <= len(c.Requests) && c.Requests[n-1].Message < m {
+		n++
+	}
+	return n
+}
+
 // quarter weighs four characters a token, as the agents do.
 type quarter struct{ conv *session.Conversation }
 

@@ -11,6 +11,7 @@ func All() []policy.Definition {
 		defineClearThinking(),
 		defineClearToolUses(),
 		defineCompactAPI(),
+		defineContextCollapse(),
 		defineMicrocompactCached(),
 		defineMicrocompactSize(),
 		defineMicrocompactTime(),
