@@ -91,8 +91,9 @@ func writeJSON(w io.Writer, prefix string, v any, end string) error {
 	return err
 }
 
-// escapeJSON writes control and invisible characters as \u escapes. Outside
-// of strings JSON has none of them, so the value stays the same.
+// escapeJSON writes control and invisible characters as \u escapes, and bytes
+// that are not UTF-8 as U+FFFD, which is how they are read. Outside of strings
+// JSON has none of them, so the value stays the same.
 func escapeJSON(text []byte) []byte {
 	clean := true
 	for _, c := range text {
@@ -107,7 +108,7 @@ func escapeJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text)+64)
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
-		if r >= 0x7f && r < 0xa0 || r >= 0xa0 && (invisible(r) || unicode.IsControl(r)) {
+		if r == utf8.RuneError && n == 1 || r >= 0x7f && r < 0xa0 || r >= 0xa0 && (invisible(r) || unicode.IsControl(r)) {
 			out = appendEscaped(out, r)
 		} else {
 			out = append(out, text[i:i+n]...)
@@ -195,3 +196,14 @@ func (r *replayNDJSON) print(b *bytes.Buffer, enc *json.Encoder, line any) error
 }
 
 func (r *replayNDJSON) Close() error { return nil }
+
+// jsonString is s as a JSON string.
+func jsonString(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(err) // a string always has a form
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,46 @@
+package diff
+
+import "github.com/ctxkit/ctxkit/policy"
+
+// Mark is a place in the raw history where a policy compacted something: one
+// firing of one stage.
+type Mark struct {
+	Before       int         `json:"before"`  // it stands before message Before of the conversation
+	Request      int         `json:"request"` // n of the main request it belongs to; 0: after the last
+	Stage        string      `json:"stage"`   //
+	Kind         policy.Kind `json:"kind"`    //
+	Reason       string      `json:"reason"`  //
+	Edits        int         `json:"edits"`   // blocks changed; messages removed
+	TokensBefore int         `json:"tokens_before"`
+	TokensAfter  int         `json:"tokens_after"`
+}
+
+// Marks are the places where the edits of a view compacted what was said
+// before. What was cut where it came in, added or tagged leaves no mark.
+func Marks(v *policy.View) []Mark {
+	var marks []Mark
+	group := -1
+	edits := v.Edits()
+	for i := range edits {
+		e := &edits[i]
+		switch e.Kind {
+		case policy.KindClear, policy.KindRemove, policy.KindCollapse, policy.KindSummarize, policy.KindCacheEdit, policy.KindServerClear:
+		default:
+			continue
+		}
+		n := max(len(e.Items), 1)
+		if len(marks) > 0 && e.Group == group {
+			m := &marks[len(marks)-1]
+			m.Edits += n
+			m.TokensBefore += e.Before
+			m.TokensAfter += e.After
+			continue
+		}
+		group = e.Group
+		marks = append(marks, Mark{
+			Before: e.Joined, Request: e.Request, Stage: e.Stage, Kind: e.Kind, Reason: e.Reason,
+			Edits: n, TokensBefore: e.Before, TokensAfter: e.After,
+		})
+	}
+	return marks
+}

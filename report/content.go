@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// content is one content block as a person reads it.
+type content struct {
+	title string // what it is: "text", "Bash toolu_01…", "result of Bash toolu_01…"
+	text  string
+}
+
+// apiBlock is a content block as the API writes it: of all types, the fields
+// that are shown.
+type apiBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	IsError   bool            `json:"is_error"`
+	Content   json.RawMessage `json:"content"`
+	Source    struct {
+		MediaType string `json:"media_type"`
+		Data      string `json:"data"`
+	} `json:"source"`
+	Edits []struct {
+		Type      string `json:"type"`
+		Reference string `json:"cache_reference"`
+	} `json:"edits"`
+}
+
+// readContent reads a block. tool names the tool of a call.
+func readContent(js []byte, tool func(id string) string) content {
+	var b apiBlock
+	if err := json.Unmarshal(js, &b); err != nil {
+		if s, ok := jsonl.Unquote(js); ok {
+			return content{"text", s}
+		}
+		return content{"unknown", compactJSON(js)}
+	}
+	switch b.Type {
+	case "text":
+		return content{"text", b.Text}
+	case "thinking":
+		if b.Thinking == "" {
+			return content{"thinking", "(no text, a signature of " + bytesText(int64(len(b.Signature))) + ")"}
+		}
+		return content{"thinking", b.Thinking}
+	case "redacted_thinking":
+		return content{"redacted thinking", "(" + bytesText(int64(len(b.Data))) + ")"}
+	case "tool_use", "server_tool_use":
+		return content{joined(b.Name, b.ID), fieldsText(b.Input)}
+	case "tool_result":
+		title := joined("result of", tool(b.ToolUseID), b.ToolUseID)
+		if b.IsError {
+			title += " (error)"
+		}
+		return content{title, resultText(b.Content)}
+	case "image", "document":
+		return content{b.Type, "(" + joined(b.Source.MediaType, bytesText(int64(len(b.Source.Data)))) + ")"}
+	case "cache_edits":
+		var lines []string
+		for _, e := range b.Edits {
+			lines = append(lines, joined(e.Type, tool(e.Reference), e.Reference))
+		}
+		return content{"cache edits", strings.Join(lines, "\n")}
+	}
+	return content{b.Type, compactJSON(js)}
+}
+
+func joined(words ...string) string {
+	var kept []string
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+func compactJSON(js []byte) string {
+	var buf bytes.Buffer
+	if json.Compact(&buf, js) != nil {
+		return string(js)
+	}
+	return buf.String()
+}
+
+// resultText is the content of a tool_result: a string, or parts.
+func resultText(js json.RawMessage) string {
+	if s, ok := jsonl.Unquote(js); ok {
+		return s
+	}
+	var parts []json.RawMessage
+	if len(js) == 0 || json.Unmarshal(js, &parts) != nil {
+		return compactJSON(js)
+	}
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		c := readContent(p, func(string) string { return "" })
+		if texts[i] = c.text; c.title != "text" {
+			texts[i] = c.title + " " + c.text
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// fieldsText is an object a field a line, in its own order; strings as they
+// are, those of several lines below their name.
+func fieldsText(js json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(js))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return compactJSON(js)
+	}
+	var lines []string
+	for dec.More() {
+		key, err := dec.Token()
+		name, ok := key.(string)
+		var value json.RawMessage
+		if err != nil || !ok || dec.Decode(&value) != nil {
+			return compactJSON(js)
+		}
+		text, quoted := jsonl.Unquote(value)
+		switch {
+		case !quoted:
+			text = compactJSON(value)
+		case strings.Contains(text, "\n"):
+			text = "\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+		}
+		lines = append(lines, name+": "+text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tabWidth is how far apart tab stops are in what is shown.
+const tabWidth = 4
+
+// cleanLine makes one line of a text fit to be shown: inert, tabs as spaces.
+func cleanLine(s string) string {
+	s = strings.TrimSuffix(s, "\r")
+	if strings.IndexByte(s, '\t') < 0 {
+		return Clean(s)
+	}
+	var b strings.Builder
+	at := 0
+	for i, part := range strings.Split(s, "\t") {
+		if i > 0 {
+			n := tabWidth - at%tabWidth
+			b.WriteString(strings.Repeat(" ", n))
+			at += n
+		}
+		part = Clean(part)
+		b.WriteString(part)
+		at += width(part)
+	}
+	return b.String()
+}
+
+// fold gives the first lines of a text, broken at w columns, and how many
+// lines of it come after them. most is how many are shown; 0: all.
+func fold(text string, w, most int) (shown []string, more int) {
+	text = strings.TrimRight(text, "\n")
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		pieces := breakLine(cleanLine(line), w)
+		if most > 0 && len(shown)+len(pieces) > most {
+			shown = append(shown, pieces[:most-len(shown)]...)
+			return shown, strings.Count(text, "\n") + 1
+		}
+		shown = append(shown, pieces...)
+		text = rest
+	}
+	return shown, 0
+}
+
+// breakLine cuts a line into pieces of at most w columns.
+func breakLine(s string, w int) []string {
+	var out []string
+	for width(s) > w || len(s) > 16*w {
+		head, tail := splitAt(s, w)
+		if head == "" {
+			break
+		}
+		out = append(out, head)
+		s = tail
+	}
+	return append(out, s)
+}

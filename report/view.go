@@ -1,0 +1,265 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/diff"
+	"github.com/ctxkit/ctxkit/replay/wire"
+)
+
+// Formats of a view.
+const FormatText Format = "text"
+
+// ViewFormats are the formats a view can be printed in.
+var ViewFormats = []Format{FormatText, FormatJSON}
+
+// View is one view of a conversation at one request.
+type View struct {
+	Conv     *session.Conversation
+	As       string // raw, model, payload, scrollback
+	Policy   string
+	Request  int // n of the main request; one more than there are: the end of the file
+	Overhead int // tokens
+	View     *policy.View
+	Body     *wire.Body
+	Marks    []diff.Mark // of scrollback: where something was compacted
+}
+
+// viewPages prints a view for people, one message after another.
+type viewPages struct {
+	textPage
+	v       *View
+	history *diff.History
+	full    bool
+	n       int // of the message at hand
+	marks   []diff.Mark
+}
+
+// PrintView prints a view. full leaves nothing folded.
+func PrintView(w io.Writer, v *View, opt Options, full bool) error {
+	if opt.Format == FormatJSON {
+		return viewJSON(w, v)
+	}
+	p := &viewPages{textPage: textPage{w: w, color: opt.Color}, v: v, history: diff.NewHistory(v.View), full: full, marks: v.Marks}
+	p.head()
+	for m := range v.Body.Messages {
+		msg := &v.Body.Messages[m]
+		for from := 0; from < len(msg.Blocks); {
+			to := from + 1
+			for to < len(msg.Blocks) && msg.Blocks[to].Source.Item == msg.Blocks[from].Source.Item {
+				to++
+			}
+			p.message(msg.Role, msg.Blocks[from:to])
+			from = to
+			if p.buf.Len() > 1<<20 {
+				if err := p.end(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	p.markers(policy.ItemID(len(v.Conv.Messages)))
+	return p.end()
+}
+
+func (p *viewPages) head() {
+	v := p.v
+	title := "session " + v.Conv.SessionID
+	if v.Conv.Agent != "" {
+		title += ", agent " + v.Conv.Agent
+	}
+	p.heading(title + ": " + v.As + " view")
+	of := len(v.Conv.Requests)
+	at := fmt.Sprintf("before request %s of %s", thousands(v.Request), thousands(of))
+	if v.Request > of {
+		at = "at the end of the file, after " + count(of, "request")
+	}
+	f := [][2]string{{"file", v.Conv.Path}, {"at", at}}
+	if v.Policy != "" {
+		f = append(f, [2]string{"policy", v.Policy})
+	}
+	tokens := v.View.Tokens()
+	if v.As == "payload" {
+		tokens = v.View.PayloadTokens()
+	}
+	f = append(f, [2]string{"tokens", fmt.Sprintf("%s, and %s of overhead (system prompt, tools)", thousands(tokens), thousands(v.Overhead))})
+	if len(v.Body.Edits) > 0 {
+		f = append(f, [2]string{"server", editsText(v.Body.Edits)})
+	}
+	p.fields(f)
+}
+
+// message prints one message of the view: the blocks of one item.
+func (p *viewPages) message(role session.Role, blocks []wire.Block) {
+	id := blocks[0].Source.Item
+	p.markers(id)
+	p.n++
+	p.line("")
+	p.line(p.paint(bold, cut(fmt.Sprintf("── %d  %s", p.n, p.about(id, role)), lineWidth)))
+	most := foldAt(len(blocks))
+	shown := blocks
+	if !p.full && len(blocks) > mostBlocks {
+		shown = blocks[:mostBlocks]
+	}
+	for i := range shown {
+		p.block(&shown[i], most)
+	}
+	if n := len(blocks) - len(shown); n > 0 {
+		p.line(p.paint(faint, "   … "+count(n, "more block")+" (--full shows them)"))
+	}
+	if e := p.history.Tagged(id); e != nil {
+		p.line(p.paint(cyan, "   "+cut("tagged by "+editText(e), lineWidth-3)))
+	}
+}
+
+// A message takes about a screen: so many lines of its blocks in all, and so
+// many blocks.
+const (
+	screenLines = 36
+	mostLines   = 12 // of one block
+	fewestLines = 2
+	mostBlocks  = 16
+)
+
+// foldAt is how many lines of each of n blocks are shown.
+func foldAt(n int) int { return max(min(screenLines/max(n, 1), mostLines), fewestLines) }
+
+// about says what a message is, where it stands and how large it is.
+func (p *viewPages) about(id policy.ItemID, role session.Role) string {
+	tokens := p.v.View.Weight(id)
+	if p.v.As == "payload" {
+		tokens = p.v.View.PayloadWeight(id)
+	}
+	parts := []string{role.String()}
+	if s := p.v.View.Synthetic(id); s != nil {
+		by := ""
+		if e := p.history.Made(id); e != nil {
+			by = ", made by " + e.Stage
+		}
+		parts = append(parts, Clean(s.Label)+by)
+	} else {
+		parts = append(parts, aboutMessage(p.v.View.Message(id))...)
+	}
+	return strings.Join(append(parts, thousands(tokens)+" tokens"), "  ")
+}
+
+// aboutMessage is what a recorded message is, its line and its time.
+func aboutMessage(m *session.Message) []string {
+	var parts []string
+	switch {
+	case m.Lost:
+		parts = append(parts, "lost result")
+	case m.Earlier:
+		parts = append(parts, "earlier history")
+	case m.Class == session.ClassAttachment:
+		parts = append(parts, "attachment "+Clean(m.Attachment))
+	case m.Class == session.ClassToolResult:
+		parts = append(parts, "result")
+	case m.Class != session.ClassResponse:
+		parts = append(parts, m.Class.String())
+	}
+	parts = append(parts, "line "+strconv.Itoa(int(m.Line)))
+	if !m.Time.IsZero() {
+		parts = append(parts, m.Time.UTC().Format("01-02 15:04:05"))
+	}
+	return parts
+}
+
+// block prints one block: what it is, what was done to it, its first lines.
+func (p *viewPages) block(b *wire.Block, most int) {
+	c := readContent(b.JSON, p.v.Conv.ToolName)
+	title := Clean(c.title)
+	if b.CacheControl != nil {
+		title += " [cache breakpoint]"
+	}
+	p.line("   " + p.paint(cyan, cut(title, lineWidth-3)))
+	if b.Source.Block >= 0 {
+		if e := p.history.Changed(b.Source); e != nil {
+			p.remark(yellow, changedText(e))
+		}
+		if e := p.history.Server(b.Source); e != nil && p.v.As == "payload" {
+			p.remark(yellow, "on the server: "+changedText(e))
+		}
+	}
+	if p.full {
+		most = 0
+	}
+	p.text(c.text, most, len(c.text))
+}
+
+// remark prints a remark on the block above.
+func (p *viewPages) remark(st style, text string) {
+	p.line("     " + p.paint(st, cut(Clean(text), lineWidth-5)))
+}
+
+// markers prints the marks that stand before an item.
+func (p *viewPages) markers(id policy.ItemID) {
+	for len(p.marks) > 0 && (policy.ItemID(p.marks[0].Before) <= id) {
+		m := p.marks[0]
+		p.marks = p.marks[1:]
+		p.line("")
+		p.line(p.paint(yellow, cut("══ "+Clean(markText(&m))+" ══", lineWidth)))
+	}
+}
+
+func markText(m *diff.Mark) string {
+	at := "at the end"
+	if m.Request > 0 {
+		at = "before request " + thousands(m.Request)
+	}
+	s := fmt.Sprintf("%s by %s %s: %s", kindText(m.Kind), m.Stage, at, m.Reason)
+	if m.Kind == policy.KindSummarize || m.Kind == policy.KindCollapse {
+		return s + fmt.Sprintf(", %s to %s tokens", thousands(m.TokensBefore), thousands(m.TokensAfter))
+	}
+	return s + fmt.Sprintf(", %s, %s to %s tokens", count(m.Edits, "block"), thousands(m.TokensBefore), thousands(m.TokensAfter))
+}
+
+// kindText is what an edit did, as a participle.
+func kindText(k policy.Kind) string {
+	switch k {
+	case policy.KindClear:
+		return "cleared"
+	case policy.KindPersist:
+		return "persisted"
+	case policy.KindTruncate:
+		return "truncated"
+	case policy.KindRemove:
+		return "removed"
+	case policy.KindCollapse:
+		return "collapsed"
+	case policy.KindSummarize:
+		return "summarised"
+	case policy.KindAttach:
+		return "added"
+	case policy.KindCacheEdit:
+		return "deleted from the cache"
+	case policy.KindServerClear:
+		return "cleared"
+	case policy.KindTag:
+		return "tagged"
+	}
+	return string(k)
+}
+
+// changedText says what an edit did to a block, and why.
+func changedText(e *policy.Edit) string {
+	return fmt.Sprintf("%s by %s, %s to %s tokens", kindText(e.Kind), editText(e), thousands(e.Before), thousands(e.After))
+}
+
+// editText names an edit's stage, request and reason.
+func editText(e *policy.Edit) string {
+	at := "at the end"
+	if e.Request > 0 {
+		at = "at request " + thousands(e.Request)
+	}
+	s := e.Stage + " " + at
+	if e.Reason != "" {
+		s += " (" + e.Reason + ")"
+	}
+	return s
+}
