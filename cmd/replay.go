@@ -10,7 +10,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -94,7 +93,7 @@ type replaying struct {
 // begin reads the policy, finds the inputs and opens the output. The caller
 // closes it.
 func (o *ReplayOptions) begin(sys *system) (*replaying, error) {
-	if err := oneOf("--tokens", o.Counter, []string{tokens.NameUsage, tokens.NameHeuristic}); err != nil {
+	if err := o.checkCounter(); err != nil {
 		return nil, err
 	}
 	choose, warnings, err := choosePolicy(sys, o)
@@ -196,9 +195,7 @@ func replayOne(o *ReplayOptions, choose policyChoice, c agentConversation) (*rep
 	if err != nil {
 		return nil, err
 	}
-	tl, err := replay.Run(c.conv, pol, replay.Options{
-		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt, Regret: o.Regret,
-	})
+	tl, err := replay.Run(c.conv, pol, o.options())
 	if err != nil {
 		return nil, err
 	}

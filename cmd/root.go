@@ -45,6 +45,7 @@ func newRoot(sys *system) *cobra.Command {
 		newSynth(sys),
 		newThresholds(sys),
 		newVersion(sys),
+		newView(sys),
 	)
 	return root
 }

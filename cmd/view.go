@@ -202,7 +202,7 @@ func (s *opened) view(o *ViewOptions) error {
 	}
 	opt := report.Options{Format: report.Format(o.Format), Color: o.useColor(s.sys)}
 	if o.As == asTranscript {
-		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, Lines: s.rec.LinesBefore(n)}, opt, o.Full)
+		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.rec.LineAt(n)}, opt, o.Full)
 	}
 	v := &report.View{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	switch o.As {
@@ -220,7 +220,9 @@ func (s *opened) view(o *ViewOptions) error {
 		v.Marks = diff.Marks(seen)
 		fallthrough
 	default:
-		v.View = s.rec.RawAt(n)
+		if v.View, err = s.rec.RawAt(s.opt, n); err != nil {
+			return err
+		}
 	}
 	if o.As == asPayload {
 		v.Body, err = wire.Payload(v.View, s.pol)
@@ -230,7 +232,7 @@ func (s *opened) view(o *ViewOptions) error {
 	if err != nil {
 		return err
 	}
-	v.Body.Model, v.Body.MaxTokens = s.rec.ModelAt(n, s.opt)
+	v.Body.Model, v.Body.MaxTokens = s.rec.ModelAt(s.opt, n)
 	return report.PrintView(s.out, v, opt, o.Full)
 }
 

@@ -48,3 +48,15 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 	}
 	return n, nil
 }
+
+// OverheadAt is the overhead of main request n, or of the last one for the end,
+// in tokens.
+func (t *Timeline) OverheadAt(n int) int {
+	over := 0
+	for i := range t.Requests {
+		if r := &t.Requests[i]; r.Kind == "main" && r.N <= n {
+			over = r.Overhead
+		}
+	}
+	return over
+}

@@ -43,8 +43,41 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*policy.View, e
 
 // RawAt is the raw history before main request n: all that was said up to
 // there, nothing compacted; at one more than there are requests, all of it.
-func (r *Record) RawAt(n int) *policy.View {
-	v := policy.NewView(r.Conv, r.Cal, nil)
-	joinRaw(v, before(r.Conv, n))
-	return v
+func (r *Record) RawAt(opt Options, n int) (*policy.View, error) {
+	e, err := r.prepare(&policy.Policy{Name: "raw", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, opt)
+	if err != nil {
+		return nil, err
+	}
+	joinRaw(e.view, before(r.Conv, n))
+	return e.view, nil
 }
+
+// LineAt is the line on which the response to main request n stands: what was
+// sent stands above it. 0 where there is no such request.
+func (r *Record) LineAt(n int) int {
+	if n < 1 || n > len(r.Conv.Requests) {
+		return 0
+	}
+	return int(r.Conv.Messages[r.Conv.Requests[n-1].Message].Line)
+}
+
+// ModelAt is the model that main request n asks, or the last one for the end,
+// and its largest output in tokens, the client's default where the model is not
+// known.
+func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
+	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
+		model = r.Conv.Messages[r.Conv.Requests[k].Message].Model
+	}
+	if opt.Model != "" {
+		model = opt.Model
+	}
+	m, _ := r.models.Find(model)
+	if maxOutput = m.MaxOutput; maxOutput == 0 {
+		maxOutput = defaultMaxOutput
+	}
+	return model, maxOutput
+}
+
+// defaultMaxOutput is what clients ask for where they say nothing else (analysis
+// of Claude Code 2.1.19).
+const defaultMaxOutput = 32000

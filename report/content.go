@@ -165,33 +165,46 @@ func cleanLine(s string) string {
 	return b.String()
 }
 
+// slack is how many lines more are shown rather than told of.
+const slack = 2
+
 // fold gives the first lines of a text, broken at w columns, and how many
 // lines of it come after them. most is how many are shown; 0: all.
 func fold(text string, w, most int) (shown []string, more int) {
 	text = strings.TrimRight(text, "\n")
+	after := 0 // lines of the text behind those shown, at the place of the cut
 	for text != "" {
 		line, rest, _ := strings.Cut(text, "\n")
-		pieces := breakLine(cleanLine(line), w)
-		if most > 0 && len(shown)+len(pieces) > most {
-			shown = append(shown, pieces[:most-len(shown)]...)
-			return shown, strings.Count(text, "\n") + 1
+		before := len(shown)
+		shown = append(shown, breakLine(cleanLine(line), w)...)
+		if most > 0 && before < most && len(shown) >= most {
+			after = strings.Count(text, "\n")
+			if len(shown) > most {
+				after++
+			}
 		}
-		shown = append(shown, pieces...)
+		if most > 0 && len(shown) > most+slack {
+			return shown[:most], after
+		}
 		text = rest
 	}
 	return shown, 0
 }
 
-// breakLine cuts a line into pieces of at most w columns.
+// breakLine cuts a line into pieces of at most w columns, at a space where one
+// stands in the last third of a piece.
 func breakLine(s string, w int) []string {
 	var out []string
 	for width(s) > w || len(s) > 16*w {
-		head, tail := splitAt(s, w)
+		head, _ := splitAt(s, w)
 		if head == "" {
 			break
 		}
+		if i := strings.LastIndexByte(head, ' '); i > len(head)*2/3 {
+			head = head[:i+1]
+		}
 		out = append(out, head)
-		s = tail
+		s = s[len(head):]
 	}
 	return append(out, s)
 }

@@ -14,10 +14,10 @@ import (
 // TranscriptSchema is the version of the JSON form of a transcript.
 const TranscriptSchema = "ctxkit.transcript/v1"
 
-// Transcript is a session file as it was appended to, up to a line.
+// Transcript is a session file as it was appended to.
 type Transcript struct {
-	Conv  *session.Conversation
-	Lines int // the last line that is shown; 0: all
+	Conv *session.Conversation
+	To   int // lines from this one on are not shown; 0: all are
 }
 
 // shownTranscript is a way to print one record after another.
@@ -39,7 +39,7 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Options, full bool) error {
 	for _, src := range t.Conv.Sources {
 		// What ends the reading early was told when the session was loaded.
 		stopped := src.Each(1, jsonl.Options{}, func(rec *jsonl.Record) error {
-			if t.Lines > 0 && rec.Line > t.Lines {
+			if t.To > 0 && rec.Line >= t.To {
 				return errEnough
 			}
 			return to.record(rec)

@@ -113,7 +113,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 		p.line(p.paint(faint, "   … "+count(n, "more block")+" (--full shows them)"))
 	}
 	if e := p.history.Tagged(id); e != nil {
-		p.line(p.paint(cyan, "   "+cut("tagged by "+editText(e), lineWidth-3)))
+		p.line(p.paint(cyan, "   "+cut("tagged by "+Clean(editPlace(e)+reasonText(e)), lineWidth-3)))
 	}
 }
 
@@ -203,7 +203,7 @@ func (p *viewPages) markers(id policy.ItemID) {
 		m := p.marks[0]
 		p.marks = p.marks[1:]
 		p.line("")
-		p.line(p.paint(yellow, cut("══ "+Clean(markText(&m))+" ══", lineWidth)))
+		p.line(p.paint(yellow, cut("══ "+Clean(markText(&m)), lineWidth)))
 	}
 }
 
@@ -212,11 +212,11 @@ func markText(m *diff.Mark) string {
 	if m.Request > 0 {
 		at = "before request " + thousands(m.Request)
 	}
-	s := fmt.Sprintf("%s by %s %s: %s", kindText(m.Kind), m.Stage, at, m.Reason)
-	if m.Kind == policy.KindSummarize || m.Kind == policy.KindCollapse {
-		return s + fmt.Sprintf(", %s to %s tokens", thousands(m.TokensBefore), thousands(m.TokensAfter))
+	what := ""
+	if m.Kind != policy.KindSummarize && m.Kind != policy.KindCollapse {
+		what = count(m.Edits, "block") + ", "
 	}
-	return s + fmt.Sprintf(", %s, %s to %s tokens", count(m.Edits, "block"), thousands(m.TokensBefore), thousands(m.TokensAfter))
+	return fmt.Sprintf("%s by %s %s, %s%s to %s tokens: %s", kindText(m.Kind), m.Stage, at, what, thousands(m.TokensBefore), thousands(m.TokensAfter), m.Reason)
 }
 
 // kindText is what an edit did, as a participle.
@@ -248,18 +248,20 @@ func kindText(k policy.Kind) string {
 
 // changedText says what an edit did to a block, and why.
 func changedText(e *policy.Edit) string {
-	return fmt.Sprintf("%s by %s, %s to %s tokens", kindText(e.Kind), editText(e), thousands(e.Before), thousands(e.After))
+	return fmt.Sprintf("%s by %s, %s to %s tokens%s", kindText(e.Kind), editPlace(e), thousands(e.Before), thousands(e.After), reasonText(e))
 }
 
-// editText names an edit's stage, request and reason.
-func editText(e *policy.Edit) string {
-	at := "at the end"
-	if e.Request > 0 {
-		at = "at request " + thousands(e.Request)
+// editPlace names an edit's stage and request.
+func editPlace(e *policy.Edit) string {
+	if e.Request == 0 {
+		return e.Stage + " at the end"
 	}
-	s := e.Stage + " " + at
-	if e.Reason != "" {
-		s += " (" + e.Reason + ")"
+	return e.Stage + " at request " + thousands(e.Request)
+}
+
+func reasonText(e *policy.Edit) string {
+	if e.Reason == "" {
+		return ""
 	}
-	return s
+	return ": " + e.Reason
 }

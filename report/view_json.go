@@ -15,7 +15,7 @@ func viewJSON(w io.Writer, v *View) error {
 		return err
 	}
 	if v.As == "scrollback" {
-		marks, err := json.Marshal(append([]diff.Mark{}, v.Marks...))
+		marks, err := json.Marshal(placed(v))
 		if err != nil {
 			return err
 		}
@@ -24,6 +24,32 @@ func viewJSON(w io.Writer, v *View) error {
 	}
 	_, err = w.Write(escapeJSON(body))
 	return err
+}
+
+// placedMark is a mark with its place in the body: before block Block of
+// message Message; behind the last one, the number of messages and 0.
+type placedMark struct {
+	Message int `json:"message"`
+	Block   int `json:"block"`
+	diff.Mark
+}
+
+func placed(v *View) []placedMark {
+	list := []placedMark{}
+	message, block := 0, 0
+	for _, m := range v.Marks {
+		for ; message < len(v.Body.Messages); message, block = message+1, 0 {
+			blocks := v.Body.Messages[message].Blocks
+			for block < len(blocks) && int(blocks[block].Source.Item) < m.Before {
+				block++
+			}
+			if block < len(blocks) {
+				break
+			}
+		}
+		list = append(list, placedMark{message, block, m})
+	}
+	return list
 }
 
 // editsText is the server's edits as they are sent.

@@ -5,12 +5,12 @@ import "github.com/ctxkit/ctxkit/policy"
 // Mark is a place in the raw history where a policy compacted something: one
 // firing of one stage.
 type Mark struct {
-	Before       int         `json:"before"`  // it stands before message Before of the conversation
+	Before       int         `json:"-"`       // it stands before message Before of the conversation
 	Request      int         `json:"request"` // n of the main request it belongs to; 0: after the last
-	Stage        string      `json:"stage"`   //
-	Kind         policy.Kind `json:"kind"`    //
-	Reason       string      `json:"reason"`  //
-	Edits        int         `json:"edits"`   // blocks changed; messages removed
+	Stage        string      `json:"stage"`
+	Kind         policy.Kind `json:"kind"`
+	Reason       string      `json:"reason"`
+	Edits        int         `json:"edits"` // blocks changed, or messages removed
 	TokensBefore int         `json:"tokens_before"`
 	TokensAfter  int         `json:"tokens_after"`
 }

@@ -315,7 +315,11 @@ func TestSessions(t *testing.T) {
 				if name != "none" {
 					return true
 				}
-				if got, want := modelJSON(t, v), modelJSON(t, rec.RawAt(n)); !bytes.Equal(got, want) {
+				raw, err := rec.RawAt(replay.Options{}, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := modelJSON(t, v), modelJSON(t, raw); !bytes.Equal(got, want) {
 					t.Errorf("%s request %d: nothing is edited, but the view is not raw:\n%s", file, n, cmp.Diff(string(want), string(got)))
 				}
 				return true
