@@ -149,7 +149,7 @@ func (d *dice) response(c *convo, i int) (open bool) {
 	}
 	for j := range d.n(4) {
 		id := fmt.Sprintf("t%d.%d", i, j)
-		parts = append(parts, use(id, d.pick("Read", "Bash", "Grep", "Edit", "Task", "Skill", "compact", "mcp__a__b")))
+		parts = append(parts, d.call(id, d.pick("Read", "Bash", "Grep", "Edit", "Task", "Skill", "compact", "mcp__a__b")))
 		a := result(id, d.text())
 		switch d.n(8) {
 		case 0:
@@ -185,14 +185,46 @@ func (d *dice) response(c *convo, i int) (open bool) {
 	return false
 }
 
+// call is a tool_use, seldom with an input that means nothing.
+func (d *dice) call(id, tool string) part {
+	if d.one(9) {
+		return use(id, tool)
+	}
+	file := fmt.Sprintf(`{"file_path":"/p/%d.go"`, d.n(4))
+	switch tool {
+	case "Read":
+		if d.one(3) {
+			return calling(id, tool, file+`,"offset":3}`)
+		}
+		return calling(id, tool, file+"}")
+	case "Edit":
+		switch tool = d.pick("Edit", "Write", "MultiEdit", "TodoWrite", "ExitPlanMode", "EnterPlanMode"); tool {
+		case "Edit":
+			return calling(id, tool, file+`,"old_string":"x","new_string":"yz","replace_all":true}`)
+		case "MultiEdit":
+			return calling(id, tool, file+`,"edits":[{"old_string":"x","new_string":"y"}]}`)
+		case "TodoWrite":
+			return calling(id, tool, `{"todos":[{"content":"do it","status":"pending"}]}`)
+		case "Write":
+			return calling(id, tool, d.pick(file, `{"file_path":"/h/.claude/plans/a.md"`)+`,"content":"`+strings.Repeat("w", d.size(9000))+`"}`)
+		}
+		return calling(id, tool, `{"plan":"first this"}`)
+	case "Task":
+		return calling(id, tool, `{"description":"look","run_in_background":true}`)
+	case "Skill":
+		return calling(id, tool, d.pick(`{"skill":"a"}`, `{"skill":"b"}`, `{"command":"c"}`))
+	}
+	return use(id, tool)
+}
+
 // between is what stands between one response and the next.
 func (d *dice) between(c *convo) {
 	if d.one(5) {
-		kind := d.pick("memory", "file", "todo_reminder")
+		kind := d.pick("memory", "file", "todo_reminder", "deferred_tools_delta", "plan_mode", "hook_success")
 		c.add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: kind}, block(jsonl.KindAttachment, "attachment", d.pick("", "remember", "listing")))
 	}
 	if d.one(9) {
-		c.user(session.ClassMeta, say("a reminder"))
+		c.user(session.ClassMeta, say(d.pick("a reminder", "Base directory for this skill: /s/d\n\n# D\n"+strings.Repeat("s", d.size(9000)))))
 	}
 	last := &c.Messages[len(c.Messages)-1]
 	if last.Class == session.ClassResponse || d.one(4) {
@@ -233,6 +265,9 @@ func (d *dice) circumstances(r *run) {
 			}
 		}
 		return policy.Content{}, -1, false
+	}
+	if d.one(3) {
+		r.record.memory = d.pick("# Session Title\nA title\n", "# Session Title\n")
 	}
 	if d.one(2) {
 		r.record.tail = []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 50}}}}
@@ -307,6 +342,10 @@ func (d *dice) param(v reflect.Value, tag reflect.StructTag) {
 				*x = append(policy.SummaryChoices{{Kind: k}}, *x...)
 			}
 		}
+	case *[]Attachment:
+		*x = attachments()
+		d.rng.Shuffle(len(*x), func(i, j int) { (*x)[i], (*x)[j] = (*x)[j], (*x)[i] })
+		*x = (*x)[:1+d.n(len(*x))]
 	case *ToolInputs:
 		*x = ToolInputs{All: d.one(2)}
 		if d.one(2) {

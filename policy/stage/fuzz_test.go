@@ -79,13 +79,17 @@ func TestStagesSeeds(t *testing.T) {
 // fuzzOne runs one stage and reports whether it made edits.
 func fuzzOne(t *testing.T, def policy.Definition, d *dice) bool {
 	c := d.conversation()
-	r := newRun(t, c, d.stage(t, def))
+	stages := []named{d.stage(t, def)}
+	if def.Name == "post_compact" { // it follows a compaction
+		stages = append([]named{d.stage(t, defineAutocompact())}, stages...)
+	}
+	r := newRun(t, c, stages...)
 	d.circumstances(r)
 	check := &checks{run: r, sticky: true}
 	r.each = check.request
 	r.all()
 	check.again()
-	return len(r.view.Edits()) > 0
+	return slices.ContainsFunc(r.view.Edits(), func(e policy.Edit) bool { return e.Stage == def.Name })
 }
 
 // fuzzSome runs several stages, in any order.

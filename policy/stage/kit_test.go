@@ -167,8 +167,8 @@ type texts struct {
 }
 
 func (s *texts) Text(t policy.Target) (string, error) {
-	s.fetched++
 	if c := s.view.Replacement(t); c != nil {
+		s.fetched++
 		if c.Ref != nil {
 			return s.c.texts[*c.Ref], nil
 		}
@@ -178,6 +178,7 @@ func (s *texts) Text(t policy.Target) (string, error) {
 }
 
 func (s *texts) Recorded(t policy.Target) (string, error) {
+	s.fetched++
 	text, ok := s.c.texts[t]
 	if !ok {
 		return "", fmt.Errorf("no text of block %d of message %d", t.Block, t.Item)

@@ -18,6 +18,7 @@ func All() []policy.Definition {
 		defineOpencodeCompaction(),
 		defineOpencodePrune(),
 		defineOpencodeTruncate(),
+		definePostCompact(),
 		defineSessionMemory(),
 		defineThreeLayerAuto(),
 		defineThreeLayerMicro(),

@@ -3,7 +3,6 @@ package stage
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,6 +19,17 @@ type task struct {
 type taskList struct {
 	todos []task
 	tasks []*task
+	byID  map[string]*task // the first of each id
+}
+
+func (l *taskList) add(k *task) {
+	l.tasks = append(l.tasks, k)
+	if l.byID == nil {
+		l.byID = map[string]*task{}
+	}
+	if l.byID[k.id] == nil {
+		l.byID[k.id] = k
+	}
 }
 
 // taskNumber is how a TaskCreate's result names the task.
@@ -56,18 +66,16 @@ func (l *taskList) call(tool, input, number, where string) {
 		if number == "" {
 			number = strconv.Itoa(len(l.tasks) + 1)
 		}
-		l.tasks = append(l.tasks, &task{id: number, text: in.Subject, status: "pending", where: where})
+		l.add(&task{id: number, text: in.Subject, status: "pending", where: where})
 	case "TaskUpdate":
 		id := strings.Trim(string(in.TaskID), `"`)
 		if id == "" || id == "null" || in.Subject == "" && in.Status == "" {
 			return
 		}
-		at := slices.IndexFunc(l.tasks, func(k *task) bool { return k.id == id })
-		if at < 0 { // created before the view begins
-			at = len(l.tasks)
-			l.tasks = append(l.tasks, &task{id: id})
+		if l.byID[id] == nil { // created before the view begins
+			l.add(&task{id: id})
 		}
-		k := l.tasks[at]
+		k := l.byID[id]
 		if in.Subject != "" {
 			k.text, k.where = in.Subject, where
 		}
