@@ -40,6 +40,7 @@ func newRoot(sys *system) *cobra.Command {
 	root.AddCommand(
 		newReplay(sys),
 		newRegret(sys),
+		newCalibrate(sys),
 		newSessions(sys),
 		newPolicy(sys),
 		newSynth(sys),

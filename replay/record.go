@@ -21,6 +21,7 @@ type Record struct {
 	Conv *session.Conversation
 	Cal  *tokens.Calibration
 
+	counted  tokens.Model
 	models   *price.Table
 	context  []int         // recorded context of each request; -1 where it is not known
 	weight   []int         // weight of R at each request, calibrated
@@ -47,12 +48,16 @@ func NewRecord(conv *session.Conversation) (*Record, error) {
 		return nil, err
 	}
 	m, _ := models.Find(conv.Model)
-	cal, err := tokens.Calibrate(conv, tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: stage.ClearsThinking(conv.Model)})
+	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: stage.ClearsThinking(conv.Model)}
+	if counted.Tokenizer == "" {
+		counted.Tokenizer = "old" // a model nobody knows
+	}
+	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, models: models,
+		Conv: conv, Cal: cal, counted: counted, models: models,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 	}
 	n := len(conv.Requests)

@@ -105,11 +105,14 @@ func csvEvents(tl *replay.Timeline, events []int) []string {
 	return []string{strconv.Itoa(len(events)), csvText(strings.Join(kinds, ";")), strconv.Itoa(saved)}
 }
 
-// csvText cleans a text and keeps spreadsheets from taking it for a formula.
+// csvText cleans a text and keeps spreadsheets from taking it for a formula. A
+// number is none.
 func csvText(s string) string {
 	s = Clean(s)
 	if len(s) > 1 && strings.IndexByte("=+-@", s[0]) >= 0 {
-		return "'" + s
+		if _, err := strconv.ParseFloat(s, 64); err != nil {
+			return "'" + s
+		}
 	}
 	return s
 }

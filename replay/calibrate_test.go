@@ -1,0 +1,209 @@
+package replay_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// grew is a step that grew by growth to context, of which the heuristic says
+// said, and 100 characters of output of commands a token teach.
+func grew(context, growth, said int) replay.TrialStep {
+	s := replay.TrialStep{
+		Model: "claude-opus-4-6", Version: "2.1.50", Context: context, Growth: growth, Learn: growth > 0,
+		Counts: map[string]float64{tokens.NameHeuristic: float64(said)},
+	}
+	s.Amounts[tokens.BashChars] = 3 * float64(growth)
+	return s
+}
+
+func row(t *testing.T, c *replay.Calibrated, clients, model, counter string) replay.CalibratedRow {
+	t.Helper()
+	for _, r := range c.Rows {
+		if r.Clients == clients && r.Model == model && r.Counter == counter {
+			return r
+		}
+	}
+	t.Fatalf("no row for %s, %s, %s", clients, model, counter)
+	return replay.CalibratedRow{}
+}
+
+func scored(t *testing.T, fit replay.Fitting, trials ...*replay.Trial) *replay.Calibrated {
+	t.Helper()
+	c, err := replay.Calibrate(trials, fit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestCalibrateArithmetic: errors one step ahead and free-running, worked out
+// by hand. A compaction is no error, and totals go on from what follows it.
+func TestCalibrateArithmetic(t *testing.T) {
+	anchor := grew(5000, -7000, 400)
+	anchor.Anchor = true
+	off := grew(5600, -400, 100)
+	off.TakenOff = 500
+	trial := &replay.Trial{File: "a", Tokenizer: "old", First: 10000, Steps: []replay.TrialStep{
+		grew(11000, 1000, 900), grew(12000, 1000, 800), anchor, grew(6000, 1000, 1200), off,
+	}}
+	c := scored(t, replay.FitOthers, trial)
+	percent := func(errors ...float64) (e replay.Error) {
+		for _, x := range errors {
+			e.Bias += 100 * x / float64(len(errors))
+			e.MAPE += 100 * math.Abs(x) / float64(len(errors))
+		}
+		return e
+	}
+	const (
+		e1, e2 = -100 / 11000.0, -200 / 12000.0
+		e3, e4 = 200 / 6000.0, 0
+	)
+	next, free := percent(e1, e2, e3, e4), percent(e1, -300/12000.0, e3, 200/5600.0)
+	want := replay.CalibratedRow{
+		Clients: "2.1.12-2.1.51", Model: "claude-opus-4-6", Counter: "heuristic", Sessions: 1, Requests: 4,
+		Increment: replay.Error{MAPE: 100 * 500 / 3400.0, Bias: -100 * 100 / 3400.0, P50: 150, P90: 200},
+		Next:      replay.Error{MAPE: next.MAPE, Bias: next.Bias, P50: 100 * (-e1 - e2) / 2, P90: 100 * (0.3*-e2 + 0.7*e3)},
+		Free:      replay.Error{MAPE: free.MAPE, Bias: free.Bias, P50: 100 * (300/12000.0 + e3) / 2, P90: 100 * (0.3*e3 + 0.7*200/5600.0)},
+	}
+	got := row(t, c, want.Clients, want.Model, want.Counter)
+	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 0.0011 })
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for _, key := range [][2]string{{replay.All, replay.All}, {want.Clients, replay.All}} {
+		all := row(t, c, key[0], key[1], "heuristic")
+		all.Clients, all.Model = want.Clients, want.Model
+		if diff := cmp.Diff(want, all, near); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", key, diff)
+		}
+	}
+}
+
+// TestCalibrateMeans: sessions have a mean of their own from 5 scored requests
+// on.
+func TestCalibrateMeans(t *testing.T) {
+	talk := func(file string, n int, said func(i int) int) *replay.Trial {
+		trial := &replay.Trial{File: file, Tokenizer: "old", First: 10000}
+		for i := range n {
+			trial.Steps = append(trial.Steps, grew(10000, 0, said(i)))
+		}
+		return trial
+	}
+	once := func(said int) func(int) int {
+		return func(i int) int {
+			if i == 0 {
+				return said
+			}
+			return 0
+		}
+	}
+	c := scored(t, replay.FitOthers, talk("a", 5, once(1000)), talk("b", 8, once(200)), talk("c", 7, once(300)), talk("d", 4, once(9000)))
+	got := row(t, c, replay.All, replay.All, "heuristic")
+	if want := (replay.SessionMeans{Sessions: 3, Mean: 5, Median: 3}); got.Each != want || got.Sessions != 4 || got.Requests != 24 {
+		t.Errorf("%+v of %d sessions and %d requests, want %+v of 4 and 24", got.Each, got.Sessions, got.Requests, want)
+	}
+	if n := len(c.Sessions); n != 8 {
+		t.Errorf("%d sessions and counters, want 4 of 2", n)
+	}
+}
+
+// TestCalibrateOutOfSample: what is scored has no part in what is fitted.
+func TestCalibrateOutOfSample(t *testing.T) {
+	trials := func(last int) []*replay.Trial {
+		var ts []*replay.Trial
+		for i := range 12 {
+			trial := &replay.Trial{File: fmt.Sprint(i), Tokenizer: "old", First: 10000}
+			for k := range 9 {
+				trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
+			}
+			if i == 0 { // the last alone is scored, and grows by much more than is foretold
+				trial.Steps = append(trial.Steps[:2], grew(12000+last, last, 0))
+				trial.Steps[2].Amounts = tokens.Amounts{tokens.BashChars: 3000}
+				trial.Steps[2].Version = "2.1.60"
+			}
+			ts = append(ts, trial)
+		}
+		return ts
+	}
+	for _, fit := range replay.Fittings() {
+		var foretold [2]float64
+		for i, last := range []int{5000, 9000} {
+			c, err := replay.Calibrate(trials(last), fit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := row(t, c, "2.1.52-2.1.90", replay.All, tokens.NameUsage)
+			if r.Requests != 1 {
+				t.Fatalf("%s: %d requests scored", fit, r.Requests)
+			}
+			foretold[i] = float64(last) - r.Increment.P50
+		}
+		if math.Abs(foretold[0]-foretold[1]) > 0.01 {
+			t.Errorf("%s: %v foretold where it grew by 5,000, %v where it grew by 9,000", fit, foretold[0], foretold[1])
+		}
+		if foretold[0] < 900 || foretold[0] > 1100 {
+			t.Errorf("%s: %v foretold, want about 1,000", fit, foretold[0])
+		}
+	}
+}
+
+// TestCalibrateHalf: with half of a session to learn from the rest alone is
+// scored.
+func TestCalibrateHalf(t *testing.T) {
+	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
+		trial := &replay.Trial{File: "a", Tokenizer: "old", First: 10000}
+		for k := range steps {
+			trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
+		}
+		c, n := scored(t, replay.FitFirstHalf, trial), 0
+		if len(c.Rows) > 0 {
+			n = c.Rows[0].Requests
+		}
+		if n != want {
+			t.Errorf("%d of %d requests scored, want %d", n, steps, want)
+		}
+	}
+}
+
+// TestTrial: what a trial holds of a session: what joined, less the results a
+// microcompaction cleared.
+func TestTrial(t *testing.T) {
+	conv := load(t, "../testdata/sessions/microcompact.jsonl").Main
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, err := rec.Trial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trial.Steps) != len(conv.Requests)-1 {
+		t.Fatalf("%d steps of %d requests", len(trial.Steps), len(conv.Requests))
+	}
+	r := tokens.Documented("old")
+	cleared := 0
+	total := trial.First
+	for i := range trial.Steps {
+		s := &trial.Steps[i]
+		total += s.Growth
+		if total != s.Context {
+			t.Fatalf("request %d: the growth adds up to %d, the context is %d", s.Request, total, s.Context)
+		}
+		said, measured := s.Counts[tokens.NameHeuristic], r.Tokens(&s.Amounts)
+		if (said < -1000) != (s.Growth < -1000) || (measured < -1000) != (s.Growth < -1000) {
+			t.Errorf("request %d: grew by %d, by the heuristic %.0f, by measure %.0f", s.Request, s.Growth, said, measured)
+		}
+		if s.Growth < -1000 {
+			cleared++
+		}
+	}
+	if cleared == 0 {
+		t.Error("no microcompaction in the session")
+	}
+}

@@ -1,0 +1,112 @@
+package replay_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+// fittedOn is the date rates.json says: of the last change of the sessions or
+// of the fit.
+const fittedOn = "2026-11-21"
+
+// corpusTrials are those of the sessions with enough usage to try counters on.
+func corpusTrials(t *testing.T) []*replay.Trial {
+	var trials []*replay.Trial
+	for _, path := range corpusFiles(t) {
+		conv := load(t, path).Main
+		if conv.Agent != "" && filepath.Base(filepath.Dir(path)) == "subagents" {
+			continue
+		}
+		rec, err := replay.NewRecord(conv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial, err := rec.Trial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trial.Steps) > 0 {
+			trials = append(trials, trial)
+		}
+	}
+	return trials
+}
+
+// TestCorpusRates: rates.json holds what the sessions give.
+func TestCorpusRates(t *testing.T) {
+	trials := corpusTrials(t)
+	f := tokens.FittedRates{
+		Source:   "fitted on recorded Claude Code sessions, clients 1.0.17 to 2.1.234",
+		Sessions: len(trials), Date: fittedOn, Rates: map[string]map[string]float64{},
+	}
+	for _, tokenizer := range []string{"old", "new"} {
+		f.Rates[tokenizer] = map[string]float64{}
+		for m, v := range replay.FitRates(trials, tokenizer) {
+			f.Rates[tokenizer][tokens.Measure(m).String()] = math.Round(v*1e4) / 1e4
+		}
+		got, err := tokens.DefaultRates(tokenizer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m, v := range got {
+			name := tokens.Measure(m).String()
+			if want := f.Rates[tokenizer][name]; math.Abs(v-want) > 0.002+0.01*math.Abs(want) && !golden.Update() {
+				t.Errorf("%s, %s: rates.json has %v, the sessions give %v: rewrite it with -update", tokenizer, name, v, want)
+			}
+		}
+	}
+	if golden.Update() {
+		doc, err := json.MarshalIndent(f, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("tokens", "rates.json"), append(doc, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCorpusCalibration: the counters' errors on real sessions, out of sample.
+// No session's own rates have a part in what it is fitted to begin with: the
+// common ones are those of the other sessions.
+func TestCorpusCalibration(t *testing.T) {
+	trials := corpusTrials(t)
+	for _, fit := range []replay.Fitting{replay.FitOthers, replay.FitBoth} {
+		c, err := replay.Calibrate(trials, fit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byBand := map[string]map[string]replay.CalibratedRow{}
+		for _, r := range c.Rows {
+			if r.Model != replay.All {
+				continue
+			}
+			t.Logf("%-8s %-14s %-11s %2d sessions %5d requests: increment %.1f %% %+.1f %%, p50 %.0f p90 %.0f; next %.2f %%; free %.2f %% %+.2f %% p90 %.1f; %d sessions: mean %.2f median %.2f",
+				fit, r.Clients, r.Counter, r.Sessions, r.Requests, r.Increment.MAPE, r.Increment.Bias, r.Increment.P50, r.Increment.P90,
+				r.Next.MAPE, r.Free.MAPE, r.Free.Bias, r.Free.P90, r.Each.Sessions, r.Each.Mean, r.Each.Median)
+			if byBand[r.Clients] == nil {
+				byBand[r.Clients] = map[string]replay.CalibratedRow{}
+			}
+			byBand[r.Clients][r.Counter] = r
+		}
+		all := byBand[replay.All][tokens.NameUsage].Each
+		if all.Sessions < 60 || all.Mean > 2.2 || all.Median > 1.7 {
+			t.Errorf("%s: free-running error %.2f %% mean and %.2f %% median over %d sessions, want 2.2 and 1.7 at most", fit, all.Mean, all.Median, all.Sessions)
+		}
+		for clients, rows := range byBand {
+			usage := rows[tokens.NameUsage]
+			for counter, r := range rows {
+				if counter != tokens.NameUsage && (usage.Increment.P50 >= r.Increment.P50 || usage.Increment.P90 >= r.Increment.P90 || usage.Increment.MAPE >= r.Increment.MAPE) {
+					t.Errorf("%s, clients %s: increments %+v by usage, %+v by %s", fit, clients, usage.Increment, r.Increment, counter)
+				}
+			}
+		}
+	}
+}
