@@ -103,6 +103,7 @@ func (f *figures) list(model string) report.Thresholds {
 	f.t = report.Thresholds{Schema: report.ThresholdsSchema, Policy: f.p.Name, Source: f.p.Source, Model: model}
 	f.t.Add("context window", "", f.window, f.windowFrom)
 	f.claudeCode()
+	f.pipeline()
 	f.openCode()
 	f.others()
 	if len(f.t.Rows) == 1 && len(f.t.Notes) == 0 {
@@ -215,6 +216,22 @@ func (f *figures) openCode() {
 		}
 		f.t.Add("prune protects", ">", s.Protect, "opencode_prune.protect: the newest tool output, estimated")
 		f.t.Add("prune minimum", ">", s.Minimum, "opencode_prune.minimum: what must be saved, estimated")
+	}
+}
+
+// pipeline adds what the stages between the budget and a compaction go by.
+func (f *figures) pipeline() {
+	if gap, err := f.p.Get("microcompact_time.gap"); err == nil {
+		f.note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", gap)
+	}
+	if s := paramsOf[stage.MicrocompactCached](f.p.Policy); s != nil {
+		f.note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", report.Thousands(s.Trigger))
+	}
+	if s := paramsOf[stage.ContextCollapse](f.p.Policy); s != nil {
+		stageAt, commitAt, target := s.Thresholds(f.p.Window.Resolve(f.window, f.output))
+		f.t.Add("collapse is staged", ">=", stageAt, "context_collapse.stage_at")
+		f.t.Add("collapse is committed", ">=", commitAt, "context_collapse.commit_at")
+		f.t.Add("collapse target", "<", target, "context_collapse.target")
 	}
 }
 

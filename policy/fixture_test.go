@@ -65,9 +65,9 @@ type cachedParams struct {
 }
 
 type collapseParams struct {
-	StageAt  int `yaml:"stage_at" doc:"a" min:"0"`
-	CommitAt int `yaml:"commit_at" doc:"b" min:"0"`
-	Target   int `yaml:"target" doc:"c" min:"0"`
+	StageAt  int `yaml:"stage_at" doc:"a" min:"0" zero:"auto"`
+	CommitAt int `yaml:"commit_at" doc:"b" min:"0" zero:"auto"`
+	Target   int `yaml:"target" doc:"c" min:"0" zero:"auto"`
 }
 
 type compactParams struct {

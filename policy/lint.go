@@ -77,7 +77,8 @@ func (l *linter) add(key, hint, msg string, args ...any) {
 
 func (l *linter) has(stage string) bool { return l.p.stage(stage) != nil }
 
-// number is a parameter's value where the stage is there and has it.
+// number is a parameter's value where the stage is there and has it, and does
+// not leave it to the window.
 func (l *linter) number(key string) (int, bool) {
 	f, err := l.p.field(key)
 	if err != nil {
@@ -85,7 +86,7 @@ func (l *linter) number(key string) (int, bool) {
 	}
 	switch x := f.v.Interface().(type) {
 	case int:
-		return x, true
+		return x, x != 0 || f.Zero == ""
 	case *int:
 		if x != nil {
 			return *x, true

@@ -47,6 +47,8 @@ func TestLint(t *testing.T) {
 		{"collapse", "stages: [context_collapse: {commit_at: 100000}]\n", lines(
 			"p.yaml:1:10: context_collapse.target: 100000 leaves nothing to do at context_collapse.commit_at 100000: make it smaller than context_collapse.commit_at (contradict)",
 			"p.yaml:1:10: context_collapse.stage_at: 120000 is more than context_collapse.commit_at 100000: make it context_collapse.commit_at or less (contradict)")},
+		{"collapse, left to the window", "stages: [context_collapse: {stage_at: auto, commit_at: auto, target: auto}]\n", ""},
+		{"collapse, in part left to the window", "stages: [context_collapse: {stage_at: auto, commit_at: 90000, target: auto}]\n", ""},
 		{"short pause", "stages: [microcompact_time: {gap: 90s}]\n", "p.yaml:1:35: microcompact_time.gap: after 1m30s the prompt cache is still warm, and clearing makes it cold: give 5m or more (contradict)"},
 		{"summary never reached", "stages: [autocompact: {summary: [fixed, outline]}]\n", "p.yaml:1:33: autocompact.summary: fixed: 5000 is always there, what follows it is never reached: put fixed: 5000 last (summary)"},
 		{"no summary", "stages: [autocompact: {summary: recorded}]\n", "p.yaml:1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},

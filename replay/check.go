@@ -194,7 +194,9 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 	}
 	switch ed.Kind {
 	case policy.KindServerKeep:
-		say("a block that was cleared is sent again")
+		if !e.rewritten(ed) {
+			say("a block that was cleared is sent again")
+		}
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
 		c := &e.checks
 		if c.decided == nil {
@@ -210,6 +212,24 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 			say("a block that was sent and left is replaced later")
 		}
 	}
+}
+
+// rewritten reports whether another stage has just changed what comes before
+// an edit's block: then the prefix is new anyway, and nothing is lost with
+// starting again from there.
+func (e *engine) rewritten(ed *policy.Edit) bool {
+	edits := e.view.Edits()
+	for i := len(edits) - 1; i >= 0 && edits[i].Request == ed.Request; i-- {
+		switch o := &edits[i]; o.Kind {
+		case policy.KindSummarize:
+			return true
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
+			if o.Stage != ed.Stage && o.Target.Item <= ed.Target.Item {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sent reports whether an item was part of a request before the one to come.

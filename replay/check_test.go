@@ -65,6 +65,14 @@ func scripted(memory policy.Memory, edits ...policy.Edit) *policy.Policy {
 	}}}}
 }
 
+// with puts another stage before a policy's.
+func with(p *policy.Policy, edits ...policy.Edit) *policy.Policy {
+	other := scripted(policy.Sticky, edits...).Stages[0]
+	other.Definition.Name = "another"
+	p.Stages = append([]policy.StageConfig{other}, p.Stages...)
+	return p
+}
+
 func TestFindings(t *testing.T) {
 	conv := []string{
 		"user " + said("go"), "assistant " + used("a"), "user " + result("a"), "assistant " + used("b"), "user " + result("b"),
@@ -105,6 +113,15 @@ func TestFindings(t *testing.T) {
 			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 3, "script", "u2"}}},
 		{"sent again", conv, scripted(policy.Sticky, clearing, keep), "", []finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
 		{"sent again by a server", conv, scripted(policy.Stateless, clearing, keep), "", nil},
+		{"sent again where another stage changed what comes before", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 2, "gone")), "", nil},
+		{"sent again where another stage changed what comes behind", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 4, "gone")), "",
+			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+		{"sent again where another stage changed what comes before, earlier", conv, with(scripted(policy.Sticky, clearing, keep), put(3, 2, "gone")), "",
+			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+		{"sent again after a compaction", conv, with(scripted(policy.Sticky, clearing, keep), policy.Edit{
+			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2, 3, 4, 5, 6},
+			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}},
+		}), "", nil},
 		{"before thinking that is preserved", conv, scripted(policy.Sticky, put(3, 2, "gone")), "claude-opus-5-5",
 			[]finding{{replay.FindingPreserved, policy.ThinkingKeepsPrefix, 3, "script", "u3"}}},
 		{"behind it", conv, scripted(policy.Sticky, put(3, 4, "gone")), "claude-opus-5-5", nil},

@@ -25,6 +25,13 @@ type ContextCollapse struct {
 	Prefix       string                `yaml:"prefix" doc:"what a summary's own request holds: the span alone (own) or the session's warm prefix" enum:"own,session"`
 }
 
+// Thresholds are what used is compared with in a window, in tokens.
+func (p *ContextCollapse) Thresholds(t policy.Thresholds) (stageAt, commitAt, target int) {
+	commitAt = cmp.Or(p.CommitAt, t.Auto)
+	stageAt = cmp.Or(p.StageAt, commitAt-(t.Base-t.Warning))
+	return stageAt, commitAt, cmp.Or(p.Target, stageAt)
+}
+
 func defineContextCollapse() policy.Definition {
 	return policy.Definition{
 		Name:    "context_collapse",
@@ -179,15 +186,8 @@ func (s *contextCollapse) extent(items []policy.ItemID) extent {
 	return x
 }
 
-// limits are the figures used is compared with.
-func (s *contextCollapse) limits(t policy.Thresholds) (stageAt, commitAt, target int) {
-	commitAt = cmp.Or(s.p.CommitAt, t.Auto)
-	stageAt = cmp.Or(s.p.StageAt, commitAt-(t.Base-t.Warning))
-	return stageAt, commitAt, cmp.Or(s.p.Target, stageAt)
-}
-
 func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
-	stageAt, commitAt, target := s.limits(c.Limits)
+	stageAt, commitAt, target := s.p.Thresholds(c.Limits)
 	used := c.Used
 	if used < stageAt {
 		return nil, nil

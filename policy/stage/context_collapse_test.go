@@ -172,16 +172,16 @@ func TestContextCollapseAuto(t *testing.T) {
 		{90000, 100000, 0, [3]int{90000, 100000, 90000}},
 		{0, 0, 120000, [3]int{147000, 167000, 120000}},
 	} {
-		s := newContextCollapse(ContextCollapse{StageAt: tt.stage, CommitAt: tt.commit, Target: tt.target})
+		p := &ContextCollapse{StageAt: tt.stage, CommitAt: tt.commit, Target: tt.target}
 		var got [3]int
-		got[0], got[1], got[2] = s.limits(limits)
+		got[0], got[1], got[2] = p.Thresholds(limits)
 		if got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
-	s := newContextCollapse(ContextCollapse{})
-	if a, b, c := s.limits(w.Resolve(200000, 32000)); a != 147000 || b != 167000 || c != 147000 {
+	p := &ContextCollapse{}
+	if a, b, c := p.Thresholds(w.Resolve(200000, 32000)); a != 147000 || b != 167000 || c != 147000 {
 		t.Errorf("with automatic compaction off: %d, %d, %d", a, b, c)
 	}
 }
