@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // PolicyOptions choose a policy and change it.
@@ -62,8 +64,16 @@ func (o *CountOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "take another model than the recorded one (`NAME`)")
 	f.Var(&o.Window, "window", "context window in tokens (`N`, 200k, 1M); default: by client version and model")
-	f.StringVar(&o.Counter, "tokens", "usage", "token counter: usage (calibrated to what the API reported) or heuristic (`NAME`)")
+	f.StringVar(&o.Counter, "tokens", "usage", "token counter: usage (calibrated to what the API reported), heuristic, o200k_base or cl100k_base (`NAME`)")
+	complete(cmd, "tokens", tokens.Names())
 	f.Var(&o.Overhead, "overhead", "system prompt and tools in tokens: `N` or auto (from the first request's usage)")
+}
+
+// complete has the shell offer the values of a flag.
+func complete(cmd *cobra.Command, flag string, values []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is not the command's, or has values already
+	}
 }
 
 // OutputOptions say how and where results are written.

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -25,6 +26,8 @@ type ReplayOptions struct {
 	Regret    bool
 	All       bool
 	ASCII     bool
+
+	encoders *tokens.Encoders // of all sessions
 }
 
 const longReplay = `Replay recorded sessions under a policy: what would the model have seen?
@@ -107,6 +110,7 @@ func (o *ReplayOptions) begin(sys *system) (*replaying, error) {
 	if r.in, err = resolve(sys, o.Inputs, r.msgs.warn); err != nil {
 		return nil, err
 	}
+	o.encoders = &tokens.Encoders{Jobs: max(1, o.Jobs/len(r.in.list))}
 	r.out, err = o.create(sys, r.in.list)
 	return r, err
 }

@@ -163,10 +163,11 @@ func (s *opened) prepare(o *ReplayOptions) (err error) {
 	if s.pol, err = s.choose(s.conv.conv.Version); err != nil {
 		return err
 	}
-	if s.rec, err = replay.NewRecord(s.conv.conv); err != nil {
+	o.encoders = &tokens.Encoders{Jobs: o.Jobs}
+	s.opt = o.options()
+	if s.rec, err = replay.NewRecordWith(s.conv.conv, o.encoders); err != nil {
 		return err
 	}
-	s.opt = o.options()
 	s.out, err = o.create(s.sys, s.in.list)
 	return err
 }
@@ -240,9 +241,10 @@ func (s *opened) view(o *ViewOptions) error {
 func (o *ReplayOptions) options() replay.Options {
 	return replay.Options{
 		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt, Regret: o.Regret,
+		Encoders: o.encoders,
 	}
 }
 
 func (o *ReplayOptions) checkCounter() error {
-	return oneOf("--tokens", o.Counter, []string{tokens.NameUsage, tokens.NameHeuristic})
+	return oneOf("--tokens", o.Counter, tokens.Names())
 }

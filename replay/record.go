@@ -23,6 +23,9 @@ type Record struct {
 
 	counted  tokens.Model
 	models   *price.Table
+	encoders *tokens.Encoders
+	model    price.Model // of the conversation, zero where it is not known
+	encoded  encodedTables
 	context  []int         // recorded context of each request; -1 where it is not known
 	weight   []int         // weight of R at each request, calibrated
 	overhead []int         // what R's weight leaves of the context: system prompt, tools, unrecorded reminders
@@ -43,9 +46,18 @@ func (r *Record) table(opt Options) *price.Table {
 
 // NewRecord works out the record of a conversation.
 func NewRecord(conv *session.Conversation) (*Record, error) {
+	return NewRecordWith(conv, nil)
+}
+
+// NewRecordWith is NewRecord with encoders that several records share: texts
+// they have in common are counted once. nil: with encoders of its own.
+func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Record, error) {
 	models, err := price.Default()
 	if err != nil {
 		return nil, err
+	}
+	if encoders == nil {
+		encoders = &tokens.Encoders{}
 	}
 	m, _ := models.Find(conv.Model)
 	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: stage.ClearsThinking(conv.Model)}
@@ -57,8 +69,13 @@ func NewRecord(conv *session.Conversation) (*Record, error) {
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, counted: counted, models: models,
+		Conv: conv, Cal: cal, counted: counted, models: models, encoders: encoders, model: m,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
+	}
+	if !r.Cal.Recorded {
+		if r.Cal.Table, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
+			return nil, err
+		}
 	}
 	n := len(conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)

@@ -12,7 +12,7 @@ import (
 
 // Options say how a conversation is replayed. The zero value is the default.
 type Options struct {
-	Counter   string // tokens.NameUsage or tokens.NameHeuristic; "": usage where there is any
+	Counter   string // one of tokens.Names; "": usage
 	Model     string // stands in for the recorded model
 	Window    int    // context window, tokens; 0: by client version and model
 	Overhead  int    // system prompt and tools, tokens; 0: from the first request's usage
@@ -24,6 +24,9 @@ type Options struct {
 
 	Prices *price.Table // stands in for the embedded table of models and prices
 
+	// Encoders, where Run is given them, are shared with other replays.
+	Encoders *tokens.Encoders
+
 	// Observe, where it is set, is called at each main request with the view
 	// as it is sent. The view is the replay's own and good during the call.
 	Observe func(n int, v *policy.View)
@@ -31,7 +34,7 @@ type Options struct {
 
 // Run replays a conversation through a policy.
 func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline, error) {
-	rec, err := NewRecord(conv)
+	rec, err := NewRecordWith(conv, opt.Encoders)
 	if err != nil {
 		return nil, err
 	}
@@ -124,18 +127,9 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{}, outputs: map[string]int{},
 	}
 	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
-	var client policy.Weigher = r.Cal
-	switch opt.Counter {
-	case "", tokens.NameUsage:
-		e.report, client, e.counter = r.Cal, nil, tokens.NameUsage
-		if !r.Cal.Recorded {
-			e.warn(0, "no usage is recorded: tokens are estimated from characters")
-			e.counter = "estimate"
-		}
-	case tokens.NameHeuristic:
-		e.report, e.counter = tokens.Heuristic(r.Conv), tokens.NameHeuristic
-	default:
-		return nil, fmt.Errorf("unknown token counter %q: use usage or heuristic", opt.Counter)
+	client, err := e.weighBy(opt.Counter)
+	if err != nil {
+		return nil, err
 	}
 	if opt.Overhead > 0 {
 		e.fixed = opt.Overhead

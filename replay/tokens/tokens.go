@@ -1,7 +1,9 @@
 // Package tokens answers how many tokens a block is.
 //
 // Counters: heuristic is what the agents themselves use (UTF-16 length / 4);
-// usage is calibrated to what the API reported for this session.
+// usage is calibrated to what the API reported for this session; o200k_base and
+// cl100k_base are OpenAI's encodings, exact for its models and an estimate for
+// others.
 package tokens
 
 import (
@@ -30,6 +32,7 @@ type Table struct {
 	start  []int32 // start[m] is the index of message m's first block in weight
 	weight []int32
 	scale  func(k jsonl.Kind, n jsonl.Metrics) int // for texts that are not the conversation's
+	count  func(text string) int                   // the same by the text itself, where that is known; or nil
 	stubs  map[policy.Target]int                   // weight of the recorded stub of a result that is read back
 }
 
@@ -70,6 +73,8 @@ func (t *Table) Content(c *policy.Content) int {
 		}
 	case c.Ref != nil:
 		return t.Block(int(c.Ref.Item), c.Ref.Block)
+	case c.Text != "" && t.count != nil:
+		return t.count(c.Text)
 	}
 	return t.scale(c.Kind, c.Length)
 }

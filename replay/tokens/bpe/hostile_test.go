@@ -46,15 +46,15 @@ func TestHostileWork(t *testing.T) {
 		e := encoding(t, name)
 		for _, kind := range hostile(g) {
 			counter := e.NewCounter()
-			counter.Count(kind.text(1 << 17))
+			counter.Count(kind.text(1 << 15))
 			one := counter.steps
 			counter = e.NewCounter()
-			counter.Count(kind.text(1 << 18))
+			counter.Count(kind.text(1 << 16))
 			if two := counter.steps; two*10 > one*23 {
-				t.Errorf("%s: %s: %d steps for 128 KiB, %d for 256 KiB: more than 2.3 times", name, kind.name, one, two)
+				t.Errorf("%s: %s: %d steps for 32 KiB, %d for 64 KiB: more than 2.3 times", name, kind.name, one, two)
 			}
-			if most := (1 << 17) * 60; one > most {
-				t.Errorf("%s: %s: %d steps for 128 KiB, more than %d", name, kind.name, one, most)
+			if most := (1 << 15) * 60; one > most {
+				t.Errorf("%s: %s: %d steps for 32 KiB, more than %d", name, kind.name, one, most)
 			}
 		}
 	}

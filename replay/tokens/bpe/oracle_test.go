@@ -101,9 +101,9 @@ func TestHostileTexts(t *testing.T) {
 }
 
 // TestEveryCharacter compares counts with each character there is in some
-// surroundings: every 23rd of them in the short form.
+// surroundings: every 97th of them in the short form, and all of the first 1,024.
 func TestEveryCharacter(t *testing.T) {
-	stride := 23
+	stride := rune(97)
 	if os.Getenv(longForm) != "" {
 		stride = 1
 	}
@@ -111,7 +111,10 @@ func TestEveryCharacter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			counter, enc := encoding(t, name).NewCounter(), stock(t, name)
-			for r := rune(0); r <= unicode.MaxRune; r += rune(stride) {
+			for r := rune(0); r <= unicode.MaxRune; r++ {
+				if r > 1024 && r%stride != 0 {
+					continue
+				}
 				c := string(r)
 				text := c + "a" + c + "B" + c + "1 " + c + " " + c + c + "'" + c + "\n" + c + "Ab;" + c + "\n'l" + c
 				if got, want := counter.Count(text), len(enc.EncodeOrdinary(text)); got != want {
@@ -119,6 +122,40 @@ func TestEveryCharacter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClasses: each character has the class its categories give it.
+func TestClasses(t *testing.T) {
+	var c classes
+	c.fill()
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		var want class
+		switch {
+		case r == '\r' || r == '\n':
+			want = newline
+		case unicode.IsSpace(r):
+			want = space
+		case unicode.IsUpper(r) || unicode.IsTitle(r):
+			want = upper
+		case unicode.IsLower(r):
+			want = lower
+		case unicode.IsLetter(r):
+			want = uncased
+		case unicode.IsMark(r):
+			want = mark
+		case unicode.IsNumber(r):
+			want = number
+		default:
+			want = other
+		}
+		text := string(r)
+		if got, n := c.at(text, 0); got != want || n != len(text) {
+			t.Fatalf("%U: class %d of %d bytes, want %d of %d", r, got, n, want, len(text))
+		}
+	}
+	if got, n := c.at("a", 1); got != 0 || n != 0 {
+		t.Errorf("behind the end: class %d of %d bytes", got, n)
 	}
 }
 

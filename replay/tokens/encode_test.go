@@ -1,0 +1,249 @@
+package tokens_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/replay/tokens/bpe"
+)
+
+func encoder(t testing.TB, name string) *tokens.Encoder {
+	t.Helper()
+	e, err := tokens.NewEncoder(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func load(t testing.TB, path string) *session.Conversation {
+	t.Helper()
+	file, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file.Main
+}
+
+// TestEncodedBlocks counts one block of each kind by hand.
+func TestEncodedBlocks(t *testing.T) {
+	picture := base64.StdEncoding.EncodeToString(imageFiles(t)["png"])
+	count, e := plain(t), encoder(t, tokens.NameO200K)
+	tests := []struct {
+		name, role, content string
+		want                int
+	}{
+		{"text", "user", `"Hello, world! It's 2026."`, count("Hello, world! It's 2026.")},
+		{"no text", "user", `""`, 0},
+		{"a special token is text", "user", `"<|endoftext|>"`, count("<|endoftext|>")},
+		{"escapes", "user", `"caf\u00e9 \ud83d\ude00 \ud83d \n"`, count("café 😀 \ufffd \n")},
+		{"thinking", "assistant", `[{"type":"thinking","thinking":"Let me see.","signature":"abcd"}]`, count("Let me see.")},
+		{"hidden thinking", "assistant", `[{"type":"thinking","thinking":"","signature":"abcdefghijkl"}]`, 0},
+		{"tool_use", "assistant", `[{"type":"tool_use","id":"t1","name":"Read","input":{ "file_path" : "/a/b.go", "n": 3 }}]`, count(`{"name":"Read","input":{"file_path":"/a/b.go","n":3}}`)},
+		{"tool_use, a name to escape", "assistant", `[{"type":"tool_use","id":"t1","name":"a\"<b>","input":{}}]`, count(`{"name":"a\"<b>","input":{}}`)},
+		{"result, a string", "user", `[{"type":"tool_result","tool_use_id":"t1","content":"package bpe\n"}]`, count("package bpe\n")},
+		{"result, an array", "user", `[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"one two"},{"type":"text","text":"three"}]}]`, count("one two") + count("three")},
+		{"result with an image", "user", `[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}}]}]`, count("see") + 2},
+		{"result, something new", "user", `[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference", "tool_name":"Grep"}]}]`, count(`{"type":"tool_reference","tool_name":"Grep"}`)},
+		{"result without content", "user", `[{"type":"tool_result","tool_use_id":"t1"}]`, 0},
+		{"image", "user", `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}}]`, 2},
+		{"image of unknown size", "user", `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]`, 2000},
+		{"image by its address", "user", `[{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}]`, 2000},
+		{"document", "user", `[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"` + picture + `"}}]`, 2000},
+		{"unknown", "user", `[{"type":"hologram", "depth": 3}]`, count(`{"type":"hologram","depth":3}`)},
+	}
+	for _, tt := range tests {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		line := fmt.Sprintf(`{"type":%q,"uuid":"u1","sessionId":"s","version":"2.1.19","timestamp":"2026-01-15T09:00:00Z","message":{"role":%[1]q,"id":"m1","model":"claude-opus-4-5","content":%s}}`, tt.role, tt.content)
+		if !json.Valid([]byte(line)) {
+			t.Fatalf("%s: the line is not JSON", tt.name)
+		}
+		if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conv := load(t, path)
+		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(conv.Messages) != 1 {
+			t.Fatalf("%s: %d messages", tt.name, len(conv.Messages))
+		}
+		if got := table.Message(0); got != tt.want {
+			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// plain counts with an encoding itself, without what is kept of texts.
+func plain(t testing.TB) func(text string) int {
+	t.Helper()
+	e, err := bpe.Load(tokens.NameO200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text string) int { return e.NewCounter().Count(text) }
+}
+
+// TestEncodedJobs: the table is the same at any number of jobs, and offloaded
+// results weigh what their files hold, and their stubs what those say.
+func TestEncodedJobs(t *testing.T) {
+	conv := load(t, "../../testdata/sessions/offload/646fd4d4-80f3-4332-8cf7-54ef688b3f8f.jsonl")
+	shared := encoder(t, tokens.NameCL100K)
+	weights := func(e *tokens.Encoder, jobs int) (list []int, table *tokens.Table) {
+		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Jobs: jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range conv.Messages {
+			list = append(list, table.Message(m))
+		}
+		return list, table
+	}
+	want, table := weights(encoder(t, tokens.NameCL100K), 1)
+	for _, jobs := range []int{1, 2, 8} {
+		got, _ := weights(shared, jobs)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d jobs: %s", jobs, diff)
+		}
+	}
+	offloaded := 0
+	for m := range conv.Messages {
+		for b := range conv.Messages[m].Blocks {
+			bl := &conv.Messages[m].Blocks[b]
+			if !bl.ReadBack() {
+				continue
+			}
+			offloaded++
+			stub, err := conv.Text(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := conv.WholeText(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := policy.Target{Item: policy.ItemID(m), Block: b}
+			if got, want := table.Block(m, b), shared.Count(whole); got != want {
+				t.Errorf("message %d: the file counts %d, want %d", m, got, want)
+			}
+			if got, want := table.Content(&policy.Content{Kind: bl.Kind, Ref: &target, Stub: true}), shared.Count(stub); got != want {
+				t.Errorf("message %d: the stub counts %d, want %d", m, got, want)
+			}
+			if got, want := table.Content(&policy.Content{Kind: bl.Kind, Ref: &target}), shared.Count(whole); got != want {
+				t.Errorf("message %d: a reference counts %d, want %d", m, got, want)
+			}
+		}
+	}
+	if offloaded == 0 {
+		t.Error("no result is offloaded")
+	}
+}
+
+// TestEncodedContent: what a policy puts in is counted by its text.
+func TestEncodedContent(t *testing.T) {
+	conv := load(t, "../../testdata/sessions/cjk.jsonl")
+	e := encoder(t, tokens.NameO200K)
+	text := "[Old tool result content cleared]"
+	for _, ratio := range []float64{1, 1.24} {
+		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Ratio: ratio})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := policy.NewContent(jsonl.KindToolResult, text)
+		if got, want := table.Content(&c), int(float64(e.Count(text))*ratio+0.5); got != want {
+			t.Errorf("ratio %g: %d tokens, want %d", ratio, got, want)
+		}
+		if got := table.Content(&policy.Content{Kind: jsonl.KindText, Tokens: 5000}); got != 5000 {
+			t.Errorf("ratio %g: a stand-in of 5000 tokens counts %d", ratio, got)
+		}
+	}
+}
+
+// TestEncodedFails: a text that cannot be read again is an error, the same at
+// any number of jobs.
+func TestEncodedFails(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/sessions/big.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conv := load(t, path)
+	if err := os.Truncate(path, int64(len(data)/3)); err != nil {
+		t.Fatal(err)
+	}
+	e, said := encoder(t, tokens.NameO200K), ""
+	for _, jobs := range []int{1, 2, 8, 8} {
+		_, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Jobs: jobs})
+		if err == nil || said != "" && err.Error() != said {
+			t.Fatalf("%d jobs: %v, want an error, the same each time: %q", jobs, err, said)
+		}
+		said = err.Error()
+	}
+	if !strings.Contains(said, path+":") {
+		t.Errorf("%q does not say where", said)
+	}
+}
+
+// TestEncoderConcurrent: counts are right whoever else is counting.
+func TestEncoderConcurrent(t *testing.T) {
+	e, count := encoder(t, tokens.NameO200K), plain(t)
+	var texts []string
+	var want []int
+	for i := range 60 {
+		texts = append(texts, strings.Repeat(fmt.Sprintf("text %d of some; ", i%40), 1+i%13))
+		want = append(want, count(texts[i]))
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 20 {
+				for i, text := range texts {
+					if got := e.Count(text); got != want[i] {
+						t.Errorf("%q: %d tokens, want %d", text, got, want[i])
+						return
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestNames(t *testing.T) {
+	for _, name := range tokens.Names() {
+		if err := tokens.CheckName(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := tokens.CheckName("p50k_base"); err == nil || !strings.Contains(err.Error(), "use usage, heuristic, o200k_base or cl100k_base") {
+		t.Errorf("got %v", err)
+	}
+	var set tokens.Encoders
+	one, err := set.Get(tokens.NameO200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, _ := set.Get(tokens.NameO200K); two != one {
+		t.Error("an encoder is made twice")
+	}
+	if _, err := set.Get("p50k_base"); err == nil {
+		t.Error("an unknown encoding is made")
+	}
+}

@@ -1,0 +1,100 @@
+package tokens_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// TestCorpusRatio holds ClaudeRatio against real sessions: the growth of the
+// recorded context over what joined, in o200k_base.
+func TestCorpusRatio(t *testing.T) {
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	models, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoder, err := tokens.NewEncoder(tokens.NameO200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+	ratios := map[string][]float64{}
+	for _, path := range paths {
+		file, err := session.Load(path, session.LoadOptions{Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		conv := file.Main
+		m, known := models.Find(conv.Model)
+		table, err := tokens.Encoded(conv, encoder, tokens.EncodeOptions{Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		growth, counted := growthByTable(conv, table)
+		if counted < 5000 || !known {
+			continue
+		}
+		ratios[m.Tokenizer] = append(ratios[m.Tokenizer], float64(growth)/float64(counted))
+	}
+	for tokenizer, list := range ratios {
+		slices.Sort(list)
+		median := list[len(list)/2]
+		t.Logf("tokenizer %q: median %.3f of %d sessions, quartiles %.3f to %.3f", tokenizer, median, len(list), list[len(list)/4], list[len(list)*3/4])
+		if want := tokens.Ratio("claude", tokenizer); len(list) >= 10 && math.Abs(median-want) > 0.02 {
+			t.Errorf("tokenizer %q: the median is %.3f, Ratio says %.2f", tokenizer, median, want)
+		}
+	}
+}
+
+func TestRatio(t *testing.T) {
+	tests := []struct {
+		model, tokenizer string
+		want             float64
+	}{
+		{"claude-opus-4-5", "old", 1.24}, {"claude-fable-5", "new", 1.7}, {"claude-unheard-of-9", "", 1.24}, {"", "", 1.24}, {"gpt-5", "", 1},
+	}
+	for _, tt := range tests {
+		if got := tokens.Ratio(tt.model, tt.tokenizer); got != tt.want {
+			t.Errorf("%q %q: %g, want %g", tt.model, tt.tokenizer, got, tt.want)
+		}
+	}
+}
+
+// growthByTable adds up how far the context grew over spans without a
+// compaction, and what joined in them by a table.
+func growthByTable(conv *session.Conversation, table *tokens.Table) (growth, counted int) {
+	broken := map[int]bool{}
+	for i := range conv.Boundaries {
+		broken[conv.Boundaries[i].Request] = true
+	}
+	for i := range conv.Micro {
+		broken[conv.Micro[i].Request] = true
+	}
+	for k := 1; k < len(conv.Requests); k++ {
+		from, to := conv.Requests[k-1].Message, conv.Requests[k].Message
+		p, q := &conv.Messages[from], &conv.Messages[to]
+		if !p.HasUsage || !q.HasUsage || broken[k+1] || p.Model != q.Model {
+			continue
+		}
+		joined := 0
+		for m := from; m < to; m++ {
+			joined += table.Message(m)
+		}
+		grew := q.Usage.Context() - p.Usage.Context()
+		if r := float64(grew) / float64(joined); joined > 200 && r > 0.3 && r < 3 {
+			growth, counted = growth+grew, counted+joined
+		}
+	}
+	return growth, counted
+}
