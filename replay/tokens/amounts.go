@@ -23,6 +23,7 @@ const (
 	TextMarks                     //
 	ThinkingChars                 // thinking with its text
 	ThinkingMarks                 //
+	SummedUpChars                 // of its signature, beyond what the text takes there: the text is a summary
 	SignatureChars                // of thinking without text, beyond signatureFrame; encrypted thinking
 	ToolUses                      // calls of tools
 	EditInput                     // characters of their input: Edit, Write and the like
@@ -55,7 +56,7 @@ const (
 )
 
 var measureNames = [measures]string{
-	"output", "responses", "untold_responses", "text_chars", "text_marks", "thinking_chars", "thinking_marks", "signature_chars",
+	"output", "responses", "untold_responses", "text_chars", "text_marks", "thinking_chars", "thinking_marks", "summed_up_chars", "signature_chars",
 	"tool_uses", "edit_input", "bash_input", "other_input", "results", "read_chars", "read_marks", "bash_chars", "bash_marks",
 	"search_chars", "search_marks", "edit_chars", "other_chars", "other_marks", "wide", "prompts", "prompt_chars", "prompt_marks",
 	"notes", "note_chars", "attachments", "attached_chars", "task_reminders", "edited_files", "images", "references", "json_chars",
@@ -207,6 +208,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 			return
 		}
 		texts{ThinkingChars, ThinkingMarks}.measure(n, put)
+		put(SummedUpChars, math.Max(float64(bl.Signature-signatureFrame)-float64(n.Bytes)*4/3, 0))
 	case jsonl.KindRedactedThinking:
 		texts{SignatureChars, noMarks}.measure(n, put)
 	case jsonl.KindImage, jsonl.KindDocument:

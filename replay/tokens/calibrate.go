@@ -96,7 +96,9 @@ func (c *Calibration) share(meter *Meter, spans []Span) {
 	for i := range spans {
 		s := &spans[i]
 		joined, cleared := meter.Next(s)
+		gone := meter.Sent(cleared...)
 		if !s.Learn {
+			c.explain(s, c.Rates.Tokens(&gone))
 			continue
 		}
 		known := joined[Output]*c.Rates[Output] + joined[Responses]*c.Rates[Responses]
@@ -104,10 +106,19 @@ func (c *Calibration) share(meter *Meter, spans []Span) {
 		if rest <= 0 {
 			continue
 		}
-		gone := meter.Sent(cleared...)
 		by := (float64(s.Growth) + c.Rates.Tokens(&gone) - known) / rest
 		for m := s.From; m < s.To; m++ {
 			c.weigh(meter, m, math.Min(math.Max(by, least), most))
+		}
+	}
+}
+
+// explain says of a fall that no line explains that the server cleared thinking
+// there, where that is most of it.
+func (c *Calibration) explain(s *Span, cleared float64) {
+	for i := range c.Drops {
+		if d := &c.Drops[i]; d.Request == s.Request && d.Cause == unexplained && 2*cleared > float64(d.Tokens) {
+			d.Cause = "the server cleared the thinking of earlier turns"
 		}
 	}
 }

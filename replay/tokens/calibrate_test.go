@@ -183,6 +183,16 @@ func TestClearedThinking(t *testing.T) {
 	if got, want := cleared.Message(1)+cleared.Message(2), 3000+int(2400*cleared.Rates[tokens.ThinkingChars]); got < want-3 || got > want+3 {
 		t.Errorf("thinking cleared: the span weighs %d, want %d", got, want)
 	}
+	conv := talk()
+	conv.Messages[1].Blocks[0].Text = chars(16000)
+	conv.Messages[3].Usage.CacheRead = 17500 - 10
+	for cause, clears := range map[string]bool{"the server cleared the thinking of earlier turns": true, "no line says why": false} {
+		model.ClearsThinking = clears
+		if drops := calibrate(t, conv, model).Drops; len(drops) != 1 || drops[0].Cause != cause {
+			t.Errorf("thinking cleared %v: %+v", clears, drops)
+		}
+	}
+	model.ClearsThinking = true
 	meter := tokens.NewMeter(talk(), model)
 	spans, _ := tokens.Spans(talk())
 	if _, gone := meter.Next(&spans[0]); len(gone) != 1 || gone[0] != (policy.Target{Item: 1}) {
@@ -299,6 +309,19 @@ func TestHiddenThinking(t *testing.T) {
 		}
 		if c.Block(0, 1) != text || c.Block(0, 2) != call {
 			t.Errorf("%s: the others are %d and %d", tt.name, c.Block(0, 1), c.Block(0, 2))
+		}
+	}
+}
+
+// TestSummedUp: thinking whose text is a summary weighs what the signature
+// holds beyond it.
+func TestSummedUp(t *testing.T) {
+	model := round()
+	model.Rates[tokens.SummedUpChars] = 0.2
+	for signature, want := range map[int]int{0: 300, 250: 300, 250 + 1600: 300, 250 + 2600: 500} {
+		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindThinking, Text: chars(1200), Signature: signature})}})
+		if got := calibrate(t, conv, model).Block(0, 0); got != want {
+			t.Errorf("a signature of %d: %d, want %d", signature, got, want)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func Documented(tokenizer string) Rates {
 	for _, m := range []Measure{EditInput, BashInput, OtherInput, ReadChars, BashChars, SearchChars, EditChars, OtherChars, JSONChars} {
 		r[m] = tool
 	}
-	r[SignatureChars] = 0.75 * prose // base64: of four characters three bytes
+	r[SignatureChars], r[SummedUpChars] = 0.75*prose, 0.75*prose // base64: of four characters three bytes
 	return r
 }
 

@@ -23,7 +23,7 @@ type Span struct {
 type Drop struct {
 	Request int    // n of the first request after it
 	Tokens  int    // how far the recorded context fell
-	Cause   string // what changed at the same request, or "unrecorded microcompaction"
+	Cause   string // what changed at the same request, what the server cleared, or Unrecorded
 	Shared  bool   // a change of scale (model, version): every view shares it
 }
 
@@ -121,7 +121,7 @@ func firstHolding(conv *session.Conversation, message int) int {
 
 // dropped says what is known of a fall from the context of p to that of q.
 func dropped(p, q *session.Message, s *Span) Drop {
-	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: "no line says why", Shared: true}
+	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: unexplained, Shared: true}
 	switch {
 	case p.Model != q.Model:
 		d.Cause = "model switch from " + p.Model + " to " + q.Model
@@ -132,6 +132,8 @@ func dropped(p, q *session.Message, s *Span) Drop {
 	}
 	return d
 }
+
+const unexplained = "no line says why"
 
 // Unrecorded is the cause of a drop that looks like a microcompaction by size
 // in all but the line that says so.
