@@ -176,6 +176,9 @@ func lintCompete(l *linter) {
 		{"opencode_compaction", l.has("opencode_compaction") && l.flag("opencode_compaction.auto", true), "set opencode_compaction.auto to false"},
 		{"three_layer_auto", l.has("three_layer_auto"), ""},
 		{"compact_api", l.has("compact_api"), ""},
+		{"codex_compaction", l.has("codex_compaction"), ""},
+		{"condenser_events", l.has("condenser_events"), ""},
+		{"gemini_compression", l.has("gemini_compression"), ""},
 	}
 	first := ""
 	for _, c := range candidates {

@@ -301,6 +301,10 @@ func (d *dice) param(v reflect.Value, tag reflect.StructTag) {
 		if d.one(2) {
 			*x = low + d.n(6)
 		}
+	case *float64:
+		least, _ := strconv.ParseFloat(tag.Get("min"), 64)
+		most, _ := strconv.ParseFloat(tag.Get("max"), 64)
+		*x = least + (most-least)*float64(d.n(11))/10
 	case **int:
 		n := low + d.size(5000)
 		if d.one(2) {

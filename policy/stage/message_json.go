@@ -6,14 +6,8 @@ import (
 )
 
 // jsonLength is the length of JSON.stringify of the messages in view, in
-// UTF-16 units. It is kept up to date by what joined and what was changed.
-type jsonLength struct {
-	items map[policy.ItemID]int
-	sum   int
-	epoch int
-	seen  int // of the items that ever joined
-	edits int // of the view
-}
+// UTF-16 units.
+type jsonLength struct{ itemSums }
 
 // total is the length of the whole list, brackets and commas included.
 func (l *jsonLength) total() int {
@@ -24,35 +18,8 @@ func (l *jsonLength) total() int {
 }
 
 func (l *jsonLength) follow(v *policy.View) {
-	edits := v.Edits()
-	anew := l.items == nil || v.Epoch() != l.epoch
-	for i := l.edits; i < len(edits); i++ {
-		switch e := &edits[i]; e.Kind {
-		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
-			anew = true
-		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
-			if _, ok := l.items[e.Target.Item]; ok && !anew {
-				l.put(v, e.Target.Item)
-			}
-		}
-	}
-	if anew {
-		l.items, l.sum, l.epoch = map[policy.ItemID]int{}, 0, v.Epoch()
-		for id := range v.Items {
-			l.put(v, id)
-		}
-	} else {
-		for _, id := range v.Arrived()[l.seen:] {
-			l.put(v, id)
-		}
-	}
-	l.edits, l.seen = len(edits), len(v.Arrived())
-}
-
-func (l *jsonLength) put(v *policy.View, id policy.ItemID) {
-	n := wholeMessageJSON(v, id)
-	l.sum += n - l.items[id]
-	l.items[id] = n
+	l.of = wholeMessageJSON
+	l.itemSums.follow(v)
 }
 
 // wholeMessageJSON is the length of one message: {"role":…,"content":…}.

@@ -8,10 +8,15 @@ import "github.com/ctxkit/ctxkit/policy"
 func All() []policy.Definition {
 	return []policy.Definition{
 		defineAutocompact(),
+		defineCacheTTLPrune(),
 		defineClearThinking(),
+		defineClearToolResults(),
 		defineClearToolUses(),
+		defineCodexCompaction(),
 		defineCompactAPI(),
+		defineCondenserEvents(),
 		defineContextCollapse(),
+		defineGeminiCompression(),
 		defineMicrocompactCached(),
 		defineMicrocompactSize(),
 		defineMicrocompactTime(),
@@ -20,6 +25,7 @@ func All() []policy.Definition {
 		defineOpencodeTruncate(),
 		definePostCompact(),
 		defineSessionMemory(),
+		defineSlidingWindow(),
 		defineThreeLayerAuto(),
 		defineThreeLayerMicro(),
 		defineToolResultBudget(),

@@ -1,0 +1,114 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// openclawImage is how many characters an image counts.
+const openclawImage = 8000
+
+// imageRemoved stands for an image of a result that is trimmed.
+const imageRemoved = "[image removed during context pruning]"
+
+// openclawChars is the characters of an item: of its texts, of its thinking,
+// of the JSON of its calls' inputs, and 8,000 an image.
+func openclawChars(v *policy.View, id policy.ItemID) int {
+	n := 0
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		raw, c := v.Raw(t), v.Replacement(t)
+		switch kind := v.Kind(t); {
+		case kind == jsonl.KindToolResult && raw != nil:
+			n += resultChars(v, t)
+		case kind == jsonl.KindImage:
+			n += openclawImage
+		case c != nil && c.Tokens > 0:
+			n += 4 * c.Tokens
+		case kind == jsonl.KindToolUse && c == nil:
+			n += raw.JSON.UTF16
+		default:
+			n += v.Length(t).UTF16
+		}
+	}
+	return n
+}
+
+func resultChars(v *policy.View, t policy.Target) int {
+	if c := v.Replacement(t); c != nil && c.Tokens > 0 {
+		return 4 * c.Tokens
+	}
+	return v.Length(t).UTF16 + openclawImage*images(v, t)
+}
+
+// trim is what is left of a result that is too long: a beginning, an end, and
+// a note. Images become words, also in a result that is not too long. Nil: it
+// stays as it is.
+func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Content, error) {
+	v := c.View
+	pictures := images(v, t) > 0
+	length := joinedChars(v, t)
+	short := length <= s.p.SoftMaxChars || s.p.SoftHeadChars+s.p.SoftTailChars >= length
+	if short && !pictures || v.Replacement(t) != nil && v.Replacement(t).Tokens > 0 {
+		return nil, nil
+	}
+	text, err := c.Texts.Text(t)
+	if err != nil {
+		return nil, fmt.Errorf("reading a tool result: %w", err)
+	}
+	joined := joinParts(v, t, text)
+	if !short {
+		joined = firstUnits(joined, s.p.SoftHeadChars) + "\n...\n" + lastUnits(joined, s.p.SoftTailChars) +
+			fmt.Sprintf("\n\n[Tool result trimmed: kept first %d chars and last %d chars of %d chars.]", s.p.SoftHeadChars, s.p.SoftTailChars, length)
+	}
+	content := policy.NewContent(jsonl.KindToolResult, joined)
+	content.Partial = true
+	return &content, nil
+}
+
+// joinedChars is the length of a result's texts, and of the words that stand
+// for its images, with a line break between each two.
+func joinedChars(v *policy.View, t policy.Target) int {
+	n := v.Length(t).UTF16
+	parts := segments(v, t)
+	if parts == nil {
+		return n
+	}
+	return n + len(imageRemoved)*images(v, t) + max(len(parts)-1, 0)
+}
+
+// segments is the texts and images of a result whose content is an array, in
+// order; nil where it is one text.
+func segments(v *policy.View, t policy.Target) []jsonl.Part {
+	raw := v.Raw(t)
+	if v.Replacement(t) != nil || raw.ReadBack() || raw.IsString {
+		return nil
+	}
+	list := []jsonl.Part{}
+	for _, p := range raw.Parts {
+		if p.Kind == jsonl.KindText || p.Kind == jsonl.KindImage {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// joinParts joins the parts of a result by line breaks. text is its texts,
+// joined by blank lines.
+func joinParts(v *policy.View, t policy.Target, text string) string {
+	parts := segments(v, t)
+	if parts == nil {
+		return text
+	}
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		if words[i] = imageRemoved; p.Kind == jsonl.KindText {
+			words[i] = firstUnits(text, p.Text.UTF16)
+			text = strings.TrimPrefix(text[len(words[i]):], "\n\n")
+		}
+	}
+	return strings.Join(words, "\n")
+}
