@@ -99,17 +99,36 @@ func tsv(t testing.TB, path string) []map[string]string {
 	return rows
 }
 
-// TestCorpusEveryPolicy replays every real file under every built-in policy.
+// TestCorpusEveryPolicy replays every real file under every built-in policy:
+// what each sends breaks no rule of the API that the transcript does not.
 func TestCorpusEveryPolicy(t *testing.T) {
 	for _, path := range corpusFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			for _, conv := range load(t, path).Conversations() {
+				own := violations(run(t, conv, "none"))
 				for _, name := range preset.Names() {
-					run(t, conv, name)
+					for broken := range violations(run(t, conv, name)) {
+						if !own[broken] {
+							t.Errorf("%s: %s", name, broken)
+						}
+					}
 				}
 			}
 		})
 	}
+}
+
+// violations is the rules of the API that a timeline says are broken, by line
+// and rule.
+func violations(tl *replay.Timeline) map[string]bool {
+	const what = "breaks a rule of the API: "
+	found := map[string]bool{}
+	for _, w := range tl.Warnings {
+		if _, rule, ok := strings.Cut(w.Message, what); ok {
+			found[fmt.Sprintf("line %d: %s", w.Line, rule)] = true
+		}
+	}
+	return found
 }
 
 // TestCorpusRecorded: the recorded track tells exactly the compactions and

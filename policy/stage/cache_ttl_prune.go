@@ -30,7 +30,7 @@ func defineCacheTTLPrune() policy.Definition {
 	return policy.Definition{
 		Name:    "cache_ttl_prune",
 		Summary: "Before a request that comes 5 minutes or more after the last one, old tool results are trimmed if the messages fill 30 % of the window, and cleared, oldest first, if they still fill half of it.",
-		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was pruned stays so (pull request 137021) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
+		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was pruned stays so (pull request 137021; here a trimmed result may still be cleared) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
 		Params: &CacheTTLPrune{

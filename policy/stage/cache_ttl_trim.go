@@ -46,13 +46,16 @@ func resultChars(v *policy.View, t policy.Target) int {
 
 // trim is what is left of a result that is too long: a beginning, an end, and
 // a note. Images become words, also in a result that is not too long. Nil: it
-// stays as it is.
+// stays as it is, as what was trimmed or cleared before does.
 func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Content, error) {
 	v := c.View
+	if v.Replacement(t) != nil {
+		return nil, nil
+	}
 	pictures := images(v, t) > 0
 	length := joinedChars(v, t)
 	short := length <= s.p.SoftMaxChars || s.p.SoftHeadChars+s.p.SoftTailChars >= length
-	if short && !pictures || v.Replacement(t) != nil && v.Replacement(t).Tokens > 0 {
+	if short && !pictures {
 		return nil, nil
 	}
 	text, err := c.Texts.Text(t)
@@ -84,7 +87,7 @@ func joinedChars(v *policy.View, t policy.Target) int {
 // order; nil where it is one text.
 func segments(v *policy.View, t policy.Target) []jsonl.Part {
 	raw := v.Raw(t)
-	if v.Replacement(t) != nil || raw.ReadBack() || raw.IsString {
+	if raw.ReadBack() || raw.IsString {
 		return nil
 	}
 	list := []jsonl.Part{}

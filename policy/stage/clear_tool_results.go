@@ -128,7 +128,9 @@ func (s *clearToolResults) tokens(v *policy.View, id policy.ItemID) int {
 		raw := v.Raw(t)
 		if raw != nil && raw.Kind == jsonl.KindToolResult {
 			n += (s.length(v, t)+len("tool")+len(raw.ID)+len(v.Conversation().ToolName(raw.ID))+3)/4 + langchainPerMessage
-			n += langchainImage * images(v, t)
+			if !s.taking[t] {
+				n += langchainImage * images(v, t)
+			}
 			continue
 		}
 		rest = true

@@ -242,13 +242,14 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 	gone := map[policy.ItemID]bool{}
 	left := v.Len() - len(keep)
 	for id := range v.Items {
-		if input <= limit || left <= 1 {
-			break
+		with := s.answers(c, v.Message(id), gone)
+		if !with && (input <= limit || left <= 1) {
+			continue
 		}
 		gone[id] = true
 		input -= v.Weight(id)
 		left--
-		if m := v.Message(id); m == nil || m.Class != session.ClassToolResult || !s.answers(c, m, gone) {
+		if !with {
 			dropped++
 		}
 	}
@@ -258,6 +259,9 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 // answers reports whether a message answers calls that are gone: it goes with
 // them.
 func (s *codexCompaction) answers(c *policy.Context, m *session.Message, gone map[policy.ItemID]bool) bool {
+	if m == nil || len(gone) == 0 {
+		return false
+	}
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind != jsonl.KindToolResult {
 			continue

@@ -30,7 +30,7 @@ func defineCondenserEvents() policy.Definition {
 			MaxSize: 120, KeepFirst: 4, MaxEventSize: 10000, Prompt: 480,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
 		},
-		Example: `before: 121 events: the system prompt, a prompt, 59 calls and their results, the last of them open, and an answer
+		Example: `before: 121 events: the system prompt, a prompt, 59 calls, 58 results, a prompt and an answer
 after:  the first 4, the summary, the newest 55`,
 		New: func(p any) (policy.Stage, error) {
 			s := &condenserEvents{p: *p.(*CondenserEvents)}

@@ -65,7 +65,9 @@ func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.
 }
 
 // geminiPath is where Gemini CLI would have saved a result: never a real place.
-func geminiPath(raw *session.Block) string { return "~/.gemini/tmp/tool_output/" + safeID(raw.ID) + ".txt" }
+func geminiPath(raw *session.Block) string {
+	return "~/.gemini/tmp/tool_output/" + safeID(raw.ID) + ".txt"
+}
 
 // What is left of a long line, and of a text that is one line.
 const (

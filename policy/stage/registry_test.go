@@ -46,6 +46,27 @@ func TestPresets(t *testing.T) {
 			"clear_thinking.keep": "auto", "clear_tool_uses.trigger": "{input_tokens: 100000}", "clear_tool_uses.keep": "3",
 			"clear_tool_uses.clear_at_least": "none", "clear_tool_uses.exclude_tools": "[]", "clear_tool_uses.clear_tool_inputs": "false",
 		},
+		"langchain-clear-tool-uses": {
+			"clear_tool_results.trigger": "100000", "clear_tool_results.keep": "3", "clear_tool_results.clear_at_least": "0",
+			"clear_tool_results.exclude_tools": "[]", "clear_tool_results.clear_tool_inputs": "false", "clear_tool_results.placeholder": "'[cleared]'",
+		},
+		"openhands": {
+			"condenser_events.max_size": "120", "condenser_events.max_tokens": "none", "condenser_events.keep_first": "4", "condenser_events.max_event_chars": "10000",
+		},
+		"codex": {
+			"codex_compaction.percent": "90", "codex_compaction.token_limit": "none", "codex_compaction.user_tokens": "20000",
+		},
+		"gemini-cli": {
+			"gemini_compression.threshold": "0.5", "gemini_compression.preserve": "0.3", "gemini_compression.response_budget": "50000",
+			"gemini_compression.cut": "lines", "gemini_compression.cut_lines": "30", "gemini_compression.verify": "true",
+		},
+		"openclaw-cache-ttl": {
+			"cache_ttl_prune.ttl": "5m", "cache_ttl_prune.keep_last_assistants": "3", "cache_ttl_prune.soft_trim_ratio": "0.3",
+			"cache_ttl_prune.hard_clear_ratio": "0.5", "cache_ttl_prune.min_prunable_chars": "50000", "cache_ttl_prune.soft_max_chars": "4000",
+			"cache_ttl_prune.soft_head_chars": "1500", "cache_ttl_prune.soft_tail_chars": "1500", "cache_ttl_prune.hard_clear": "true",
+			"cache_ttl_prune.placeholder": "'[Old tool result content cleared]'",
+		},
+		"sliding-window": {"sliding_window.messages": "40", "sliding_window.every": "request", "sliding_window.cut": "round"},
 	}
 	for name, figures := range want {
 		p, err := preset.Load(name, registry(t))
@@ -86,6 +107,29 @@ func TestServerSideNotation(t *testing.T) {
 		}
 		if got, _ := p.Get(set.key); err != nil || got != set.want {
 			t.Errorf("%s=%s: %s, %v", set.key, set.value, got, err)
+		}
+	}
+}
+
+// Two stages that compact the whole conversation are told of, whoever's they
+// are; the thresholds of a preset's window are those its stage compacts at.
+func TestOtherAgents(t *testing.T) {
+	for _, name := range []string{"codex_compaction", "condenser_events", "gemini_compression"} {
+		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), registry(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := policy.Lint(p); len(f) != 1 || f[0].Rule != "compete" || f[0].Key != name {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	for name, want := range map[string]int{"codex": 180000, "gemini-cli": 100000} {
+		p, err := preset.Load(name, registry(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Window.Resolve(200000, 64000); got.Auto != want {
+			t.Errorf("%s: the tables say it compacts at %d, its stage does at %d", name, got.Auto, want)
 		}
 	}
 }

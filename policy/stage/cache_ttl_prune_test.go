@@ -1,0 +1,228 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+func ttlPruning(change func(*CacheTTLPrune)) *CacheTTLPrune {
+	p := *defineCacheTTLPrune().Params.(*CacheTTLPrune)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// pause goes through a conversation with a pause before its last request, in a
+// window of so many characters.
+func pause(t *testing.T, c *convo, p *CacheTTLPrune, gap time.Duration, window int) *run {
+	t.Helper()
+	last := len(c.Requests) - 1
+	r := newRun(t, c, start(t, defineCacheTTLPrune(), p))
+	r.limits.Window = window / 4
+	r.at = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time.Add(gap)}
+	return r.all()
+}
+
+// longResults is a prompt, calls with results of so many characters, and answers
+// until there are three assistant messages behind the last result.
+func longResults(chars ...int) *convo {
+	c := newConvo()
+	c.prompt("go")
+	for i, n := range chars {
+		c.call(fmt.Sprint(i), "Read", n)
+	}
+	for range 3 {
+		c.assistant(say("done"))
+		c.prompt("next")
+	}
+	c.assistant(say("done"))
+	return c
+}
+
+// sizeOfAll is the characters of a conversation before its last request: 14 a call's
+// input has.
+func sizeOfAll(chars ...int) int {
+	n := len("go") + 3*len("done") + 3*len("next")
+	for _, c := range chars {
+		n += len(`{"path":"a"}`) + c
+	}
+	return n
+}
+
+func TestCacheTTLPruneGap(t *testing.T) {
+	for _, tt := range []struct {
+		gap, ttl time.Duration
+		want     []string
+	}{
+		{5*time.Minute - time.Millisecond, 5 * time.Minute, nil},
+		{5 * time.Minute, 5 * time.Minute, []string{"truncate@5 m2"}},
+		{5*time.Minute + time.Millisecond, 5 * time.Minute, []string{"truncate@5 m2"}},
+		{time.Hour - 1, time.Hour, nil},
+		{time.Hour, time.Hour, []string{"truncate@5 m2"}},
+		{time.Hour, 0, nil},
+	} {
+		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
+		if diff := cmp.Diff(tt.want, r.edits()); diff != "" {
+			t.Errorf("%v, ttl %v: -want +got\n%s", tt.gap, tt.ttl, diff)
+		}
+	}
+}
+
+// Each request sets the clock, also one at which nothing is pruned; the first
+// has none before it.
+func TestCacheTTLPruneClock(t *testing.T) {
+	c := longResults(10000)
+	r := newRun(t, c, start(t, defineCacheTTLPrune(), nil))
+	r.limits.Window = 5000
+	r.at = map[int]time.Time{}
+	for k := range c.Requests {
+		r.at[k] = midday.Add(time.Duration(k) * 4 * time.Minute)
+	}
+	if r.all(); len(r.view.Edits()) > 0 {
+		t.Errorf("edits %v: no pause was of 5 minutes", r.edits())
+	}
+}
+
+func TestCacheTTLPruneRatios(t *testing.T) {
+	trims := []string{"truncate@6 m2", "truncate@6 m4"}
+	left := 1500 + len("\n...\n") + 1500 + len("\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of 40000 chars.]")
+	for _, tt := range []struct {
+		name   string
+		chars  []int
+		window int
+		change func(*CacheTTLPrune)
+		want   []string
+	}{
+		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, nil, nil},
+		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, nil, []string{"truncate@6 m2", "truncate@6 m4"}},
+		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, trims},
+		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"truncate@6 m4", "clear@6 m2"}},
+		{"there is too little to clear", []int{40000, 40000}, 4000, nil, trims},
+		{"just too little", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2*left + 1 }, trims},
+		{"just enough", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2 * left }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"never cleared", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars, p.HardClear = 0, false }, trims},
+		{"cleared, not trimmed", []int{4000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"short ones stay", []int{4000, 4001}, 20000, nil, []string{"truncate@6 m4"}},
+		{"nothing would be saved", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2001 }, nil},
+		{"something would be", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2000 }, trims},
+		{"another tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "*ash"} }, nil},
+		{"this tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "R*D"} }, trims},
+		{"excluded", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools, p.ExcludeTools = []string{"*"}, []string{"read"} }, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := pause(t, longResults(tt.chars...), ttlPruning(tt.change), time.Hour, tt.window)
+			if diff := cmp.Diff(tt.want, r.edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+	// The documentation's own figure.
+	for chars, want := range map[int]int{49999: 0, 50000: 1} {
+		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
+		if got := len(r.view.Edits()); got != want {
+			t.Errorf("%d characters: edits %v, want %d", chars, r.edits(), want)
+		}
+	}
+}
+
+// Results from the newest three assistant messages on stay, and where there are
+// not three, all do.
+func TestCacheTTLPruneAssistants(t *testing.T) {
+	for keep, want := range map[int][]string{
+		0: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"},
+		1: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6"},
+		2: {"truncate@5 m2", "truncate@5 m4"},
+		3: {"truncate@5 m2"},
+		4: nil,
+		5: nil,
+	} {
+		r := pause(t, rounds(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
+		if diff := cmp.Diff(want, r.edits()); diff != "" {
+			t.Errorf("the newest %d: -want +got\n%s", keep, diff)
+		}
+	}
+}
+
+func TestCacheTTLPruneTrim(t *testing.T) {
+	const note = "\n\n[Tool result trimmed: kept first 4 chars and last 3 chars of %d chars.]"
+	for _, tt := range []struct {
+		name string
+		p    part
+		want string
+	}{
+		{"a text", result("a", "0123456789"), "0123\n...\n789" + fmt.Sprintf(note, 10)},
+		{"a text of 8", result("a", "01234567"), ""},
+		{"texts, joined by line breaks", results("a", "01", "23456", "789"), "01\n2\n...\n789" + fmt.Sprintf(note, 12)},
+		{"texts with line breaks of their own", results("a", "\n\n", "\n\n\n\n", "7\n9"), "\n\n\n\n\n...\n7\n9" + fmt.Sprintf(note, 11)},
+		{"an image", results("a", image), "[image removed during context pruning]"[:4] + "\n...\nng]" + fmt.Sprintf(note, 38)},
+		{"a text and an image", results("a", "ab", image), "ab\n[\n...\nng]" + fmt.Sprintf(note, 41)},
+		{"characters of two units", result("a", "😀😀😀😀😀😀"), "😀😀\n...\n😀" + fmt.Sprintf(note, 12)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newConvo()
+			c.prompt(strings.Repeat("x", 4000))
+			c.assistant(use("a", "Read"))
+			at := c.answers(tt.p)
+			for range 3 {
+				c.assistant(say("done"))
+				c.prompt("next")
+			}
+			c.assistant(say("done"))
+			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
+			if diff := cmp.Diff(tt.want, r.shown(at)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+	// An image of a short result becomes words too.
+	c := newConvo()
+	c.prompt("go")
+	c.assistant(use("a", "Read"))
+	at := c.answers(results("a", "above", image, "below"))
+	for range 4 {
+		c.assistant(say("done"))
+	}
+	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
+	if got := r.shown(at); got != "above\n[image removed during context pruning]\nbelow" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCacheTTLPruneChars(t *testing.T) {
+	c := newConvo()
+	for m, want := range map[int]int{
+		c.prompt("12345"): 5,
+		c.assistant(think("1234567"), say("12"), use("a", "Read")):                 7 + 2 + len(`{"path":"a"}`),
+		c.answers(results("a", "123", image, "4567", image)):                       7 + 2*8000,
+		c.user(session.ClassPrompt, say("😀"), block(jsonl.KindImage, "image", "")): 2 + 8000,
+	} {
+		if got := openclawChars(newRun(t, c).view, policy.ItemID(m)); got != want {
+			t.Errorf("message %d: %d characters, want %d", m, got, want)
+		}
+	}
+}
+
+func TestGlob(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"read", "read", true}, {"read", "reader", false}, {"read", "rea", false}, {"*", "", true}, {"*", "x", true},
+		{"re*", "read", true}, {"re*", "are", false}, {"*ad", "read", true}, {"*ad", "reads", false}, {"*image*", "get_image_of", true},
+		{"*image*", "imag", false}, {"a*b*c", "axxbyyc", true}, {"a*b*c", "ac", false}, {"a*a", "a", false}, {"a*a", "aa", true},
+		{"*ab*ab", "abab", true}, {"*ab*ab", "ab", false}, {"", "", true}, {"", "x", false}, {"a**b", "ab", true},
+	} {
+		if got := glob(tt.pattern, tt.name); got != tt.want {
+			t.Errorf("%q fits %q: %t, want %t", tt.name, tt.pattern, got, tt.want)
+		}
+	}
+}
