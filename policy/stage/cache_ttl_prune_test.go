@@ -145,7 +145,7 @@ func TestCacheTTLPruneAssistants(t *testing.T) {
 		4: nil,
 		5: nil,
 	} {
-		r := pause(t, rounds(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
+		r := pause(t, roundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
 		if diff := cmp.Diff(want, r.edits()); diff != "" {
 			t.Errorf("the newest %d: -want +got\n%s", keep, diff)
 		}

@@ -76,16 +76,16 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 // for its images, with a line break between each two.
 func joinedChars(v *policy.View, t policy.Target) int {
 	n := v.Length(t).UTF16
-	parts := segments(v, t)
+	parts := resultParts(v, t)
 	if parts == nil {
 		return n
 	}
 	return n + len(imageRemoved)*images(v, t) + max(len(parts)-1, 0)
 }
 
-// segments is the texts and images of a result whose content is an array, in
+// resultParts is the texts and images of a result whose content is an array, in
 // order; nil where it is one text.
-func segments(v *policy.View, t policy.Target) []jsonl.Part {
+func resultParts(v *policy.View, t policy.Target) []jsonl.Part {
 	raw := v.Raw(t)
 	if raw.ReadBack() || raw.IsString {
 		return nil
@@ -102,7 +102,7 @@ func segments(v *policy.View, t policy.Target) []jsonl.Part {
 // joinParts joins the parts of a result by line breaks. text is its texts,
 // joined by blank lines.
 func joinParts(v *policy.View, t policy.Target, text string) string {
-	parts := segments(v, t)
+	parts := resultParts(v, t)
 	if parts == nil {
 		return text
 	}

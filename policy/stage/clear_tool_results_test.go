@@ -144,9 +144,9 @@ func TestClearToolResultsSource(t *testing.T) {
 	}
 }
 
-// rounds is a prompt and n calls with results of size characters, and an
+// roundsOf is a prompt and n calls with results of size characters, and an
 // answer.
-func rounds(n, size int) *convo {
+func roundsOf(n, size int) *convo {
 	c := newConvo()
 	c.prompt("go")
 	for i := range n {
@@ -157,7 +157,7 @@ func rounds(n, size int) *convo {
 }
 
 func TestClearToolResultsTrigger(t *testing.T) {
-	c := rounds(5, 400)
+	c := roundsOf(5, 400)
 	size := langchainCount(langchainList(c, len(c.Messages)-1)) // at the last request
 	before := langchainCount(langchainList(c, len(c.Messages)-3))
 	for _, tt := range []struct {
@@ -213,7 +213,7 @@ func TestClearToolResultsChoice(t *testing.T) {
 		{"with inputs", func(p *ClearToolResults) { p.ClearToolInputs = true }, []string{"clear@6 m2", "clear@6 m4", "truncate@6 m1", "truncate@6 m3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := rounds(5, 400)
+			c := roundsOf(5, 400)
 			p := clientClearing(tt.change)
 			p.Trigger = langchainCount(langchainList(c, len(c.Messages)-1)) - 1
 			r := newRun(t, c, start(t, defineClearToolResults(), p)).all()

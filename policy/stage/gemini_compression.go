@@ -92,7 +92,7 @@ func (s *geminiCompression) stuck(v *policy.View) bool {
 		switch m := v.Message(id); {
 		case m == nil || m.Class == session.ClassPrompt:
 			return false
-		case m.Role == session.Assistant && !calls(v, id):
+		case m.Role == session.Assistant && !callsTool(v, id):
 			return false
 		}
 	}
@@ -100,8 +100,8 @@ func (s *geminiCompression) stuck(v *policy.View) bool {
 	return true
 }
 
-// calls reports whether a message calls a tool.
-func calls(v *policy.View, id policy.ItemID) bool {
+// callsTool reports whether a message calls a tool.
+func callsTool(v *policy.View, id policy.ItemID) bool {
 	for b := range v.Blocks(id) {
 		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolUse {
 			return true

@@ -129,7 +129,7 @@ func TestGeminiSplitSource(t *testing.T) {
 			openCalls(r.view, policy.ItemID(m), open)
 		}
 		end := h.items[len(h.items)-1]
-		endsOpen := r.view.Role(end) == session.User || calls(r.view, end)
+		endsOpen := r.view.Role(end) == session.User || callsTool(r.view, end)
 		s := &geminiCompression{p: *p}
 		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
 		if got := s.split(r.view, h, nil); got != want {

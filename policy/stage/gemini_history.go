@@ -269,7 +269,7 @@ func (s *geminiCompression) split(v *policy.View, h geminiHistory, cuts map[poli
 		openCalls(v, id, open)
 		before += chars[i]
 	}
-	if end := h.items[len(h.items)-1]; v.Role(end) == session.Assistant && !calls(v, end) {
+	if end := h.items[len(h.items)-1]; v.Role(end) == session.Assistant && !callsTool(v, end) {
 		return len(h.items)
 	}
 	return last

@@ -162,7 +162,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 		"prompt": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
 		"round":  {0, 11, 12},
 	} {
-		c := rounds(6, 40)
+		c := roundsOf(6, 40)
 		r := newRun(t, c, start(t, defineSlidingWindow(), sliding(4, "request", cut)))
 		var got []int
 		r.each = func(int) {
@@ -182,7 +182,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 	// Two are the first message and the results about to be sent: without
 	// their call they cannot stand.
 	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
-		c := rounds(6, 40)
+		c := roundsOf(6, 40)
 		r := newRun(t, c, start(t, defineSlidingWindow(), sliding(messages, "request", "round")))
 		left := 0
 		r.each = func(int) { left = r.view.Len() }
