@@ -21,8 +21,8 @@ func codex(change func(*CodexCompaction)) *CodexCompaction {
 	return &p
 }
 
-// after is the response of a request of so many tokens.
-func after(c *convo, tokens int) policy.Response {
+// lastUsed is the response of a request of so many tokens.
+func lastUsed(c *convo, tokens int) policy.Response {
 	q := c.Requests[len(c.Requests)-1]
 	return policy.Response{Known: true, Message: policy.ItemID(q.Message), Usage: jsonl.Usage{Input: tokens - 300, CacheRead: 200, Output: 100}}
 }
@@ -59,7 +59,7 @@ func TestCodexCompactionLimit(t *testing.T) {
 			for m := range c.Messages {
 				r.view.Join(m)
 			}
-			r.limits.Window, r.last = tt.window, after(c, tt.total)
+			r.limits.Window, r.last = tt.window, lastUsed(c, tt.total)
 			r.fire(policy.Prepare, 1, policy.Context{})
 			want := []string{"m0", "m1", "m2"}
 			if tt.want {
@@ -88,7 +88,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 		for m := range c.Messages {
 			r.view.Join(m)
 		}
-		r.last = after(c, total)
+		r.last = lastUsed(c, total)
 		r.fire(policy.Prepare, 1, policy.Context{})
 		if got := strings.Join(order(r), " "); got != want {
 			t.Errorf("%d tokens and %d: %s, want %s", total, weight, got, want)
@@ -124,7 +124,7 @@ func TestCodexCompactionQueued(t *testing.T) {
 	for m := range c.Messages {
 		r.view.Join(m)
 	}
-	r.last = after(c, 180000)
+	r.last = lastUsed(c, 180000)
 	r.fire(policy.Prepare, 1, policy.Context{})
 	if diff := cmp.Diff([]string{"m0", "m3", "summary", "m5", "m6"}, order(r)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
