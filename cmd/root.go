@@ -41,6 +41,7 @@ func newRoot(sys *system) *cobra.Command {
 		newReplay(sys),
 		newRegret(sys),
 		newCalibrate(sys),
+		newAnonymize(sys),
 		newSessions(sys),
 		newPolicy(sys),
 		newSynth(sys),

@@ -1,0 +1,180 @@
+package anonymize
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// anonymized rewrites one file by itself.
+func anonymized(t testing.TB, seed, text string) string {
+	t.Helper()
+	src, err := jsonl.OpenReader("test.jsonl", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	a := New(seed)
+	if err := a.Note(src, 1); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := a.Write(src, 1, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestTextKeepsShape(t *testing.T) {
+	a := New("seed")
+	for _, s := range []string{
+		"", "a", "the quick brown fox", "getHTTPServerName", "snake_case_name2", "/home/someone/src/main.go:42", "  12→func main() {",
+		"toolu_01AbCdEf23", "4fbba14b-f505-5a47-0847-c5338888a7db", "Grüße, 日本語テキスト, Привет, שלום, 한국어 🙂 e\u0301", "\x1b[31mred\x1b[0m", "bad \xff bytes",
+		strings.Repeat("QUJDREVG+/", 40),
+	} {
+		got := a.Text(s)
+		if jsonl.Measure(got) != jsonl.Measure(s) || len(got) != len(s) {
+			t.Errorf("%q became %q: %+v and %+v", s, got, jsonl.Measure(s), jsonl.Measure(got))
+		}
+		if again := a.Text(s); again != got {
+			t.Errorf("%q became %q, then %q", s, got, again)
+		}
+		letterRuns(s, func(run string) {
+			if len(run) > 2 && !kept[run] && strings.Contains(got, run) {
+				t.Errorf("%q became %q: %q is left", s, got, run)
+			}
+		})
+	}
+	for _, s := range []string{
+		"<command-name>/compact</command-name>", "[Old tool result content cleared]", "[Request interrupted by user for tool use]", "<persisted-output>",
+	} {
+		if got := a.Text(s); got != s {
+			t.Errorf("the client's own %q became %q", s, got)
+		}
+	}
+}
+
+// One word has one stand-in, in any case and in any company, and no two words
+// share one.
+func TestOneWordOneStandIn(t *testing.T) {
+	a := New("seed")
+	if x, y := a.Text("session"), a.Text("SESSION"); strings.ToUpper(x) != y {
+		t.Errorf("session is %q, SESSION %q", x, y)
+	}
+	if x, y := a.Text("getSession"), a.Text("session"); !strings.EqualFold(x[3:], y) {
+		t.Errorf("getSession is %q, session %q", x, y)
+	}
+	seen := map[string]string{}
+	for i := range 5000 {
+		w := strings.Map(func(r rune) rune { return 'a' + (r-'0')*2 }, "word"+string(rune('0'+i%10))+string(rune('0'+i/10%10))+string(rune('0'+i/100%10))+string(rune('0'+i/1000)))
+		got := a.Text(w)
+		if other, taken := seen[got]; taken && other != w {
+			t.Fatalf("%q and %q are both %q", w, other, got)
+		}
+		seen[got] = w
+	}
+}
+
+func TestSeed(t *testing.T) {
+	const line = `{"type":"user","uuid":"u-1","message":{"role":"user","content":"some private words"}}` + "\n"
+	if anonymized(t, "a", line) == anonymized(t, "b", line) {
+		t.Error("two seeds give one output")
+	}
+	if anonymized(t, "a", line) != anonymized(t, "a", line) || anonymized(t, "", line) != anonymized(t, "", line) {
+		t.Error("one seed gives two outputs")
+	}
+	if anonymized(t, "", line) == anonymized(t, "", line+strings.Replace(line, "u-1", "u-2", 1)) {
+		t.Error("without a seed the content does not decide")
+	}
+}
+
+// What is rewritten and what stays, field by field.
+func TestFields(t *testing.T) {
+	in := `{"type":"assistant", "uuid":"aaaaaaaa-1111-2222-3333-bbbbbbbbbbbb","timestamp":"2026-01-02T03:04:05.678Z","version":"2.1.19","cwd":"/home/somebody/project",` +
+		`"message":{"role":"assistant","model":"claude-opus-4-5-20251101","id":"msg_01ABC","content":[` +
+		`{"type":"tool_use","id":"toolu_01XYZ","name":"Read","input":{"file_path":"/home/somebody/secret.txt","type":"personal","status":"completed","offset":17}},` +
+		`{"type":"tool_use","id":"toolu_02XYZ","name":"mcp__private__lookup","input":{}}],"usage":{"input_tokens":5}},` +
+		`"toolUseResult":{"type":"text","file":{"content":"line\nwith \"quotes\" and \u00fcml\u00e4ut"}},"trackedFileBackups":{"private/path.go":{"version":1}}}` + "\n"
+	out := anonymized(t, "seed", in)
+	if len(out) != len(in) || !json.Valid([]byte(out)) {
+		t.Fatalf("%d bytes became %d: %s", len(in), len(out), out)
+	}
+	for _, want := range []string{
+		`"type":"assistant", "uuid":"`, `"timestamp":"2026-01-02T03:04:05.678Z"`, `"version":"2.1.19"`, `"model":"claude-opus-4-5-20251101"`,
+		`"name":"Read"`, `"file_path":"/`, `"status":"completed"`, `"offset":17`, `"input_tokens":5`, `"name":"mcp__`, `\n`, `\"`, `\u0`, `"role":"assistant"`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is gone:\n%s", want, out)
+		}
+	}
+	for _, gone := range []string{"somebody", "secret", "personal", "private", "lookup", "quotes", "01XYZ", "aaaaaaaa", "path.go", "\\u00fcml"} {
+		if strings.Contains(out, gone) {
+			t.Errorf("%s is left:\n%s", gone, out)
+		}
+	}
+}
+
+// Lines that are no objects keep their place, and their ends.
+func TestOtherLines(t *testing.T) {
+	in := "\xEF\xBB\xBF{\"type\":\"user\",\"uuid\":\"u1\"}\r\n// a comment of somebody\n\n{\"type\":\"user\"}{\"type\":\"system\"}\nbroken {\"content\": somebody\n{\"type\":\"user\"}"
+	out := anonymized(t, "seed", in)
+	if len(out) != len(in) || strings.Contains(out, "somebody") || strings.Count(out, "\n") != strings.Count(in, "\n") || !strings.HasPrefix(out, "\xEF\xBB\xBF{") {
+		t.Errorf("%q became %q", in, out)
+	}
+}
+
+// Snip names prompts by ids derived from their uuids.
+func TestSnipIDs(t *testing.T) {
+	in := `{"type":"user","uuid":"4fbba14b-f505-5a47-0847-c5338888a7db","message":{"role":"user","content":"go"}}` + "\n"
+	a := New("seed")
+	src, err := jsonl.OpenReader("x", strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	if err := a.Note(src, 1); err != nil {
+		t.Fatal(err)
+	}
+	a.begin()
+	if len(a.snipped) != 1 {
+		t.Fatalf("%d ids", len(a.snipped))
+	}
+	for old, id := range a.snipped {
+		call := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Snip","input":{"ids":["` + old + `"]}}]}}`
+		a.dst = a.dst[:0]
+		a.object([]byte(call))
+		if !strings.Contains(string(a.dst), `["`+id+`"]`) || !strings.Contains(string(a.dst), `"name":"Snip"`) {
+			t.Errorf("%s became %s, want %s", call, a.dst, id)
+		}
+	}
+}
+
+func FuzzAnonymize(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"user","uuid":"u1","message":{"content":"hi \ud83d\ude00 \ud83d there"}}`, "{\"a\":\"\xff\"}", `{"a":"b"} {"c":[1,{"d":"ef gh"}]}`, "not json", `{"\u0061bc":"x"}`,
+		`{"message":{"content":[{"type":"text","text":"Grüße 日本語"}]}}`, "\"\\", `{"type":"tool_use","name":"Bash"`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.HasPrefix(text, "\x1f\x8b") || strings.HasPrefix(text, "\x28\xb5") || len(text) > 3 && text[0]&0xF0 == 0x50 && text[1:4] == "\x2A\x4D\x18" {
+			t.Skip() // compressed
+		}
+		out := anonymized(t, "seed", text)
+		if len(out) != len(text) {
+			t.Fatalf("%d bytes became %d: %q, %q", len(text), len(out), text, out)
+		}
+		before, after := strings.Split(text, "\n"), strings.Split(out, "\n")
+		if len(before) != len(after) {
+			t.Fatalf("%d lines became %d: %q, %q", len(before), len(after), text, out)
+		}
+		for i := range before {
+			if json.Valid([]byte(before[i])) && strings.HasPrefix(strings.TrimSpace(before[i]), "{") && !json.Valid([]byte(after[i])) {
+				t.Fatalf("line %d was valid: %q, %q", i+1, before[i], after[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package anonymize
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Report says what an anonymised session still tells about its original.
+type Report struct {
+	Lines    int            `json:"records"` // written
+	Words    int            `json:"words"`   // that have a stand-in
+	Models   []string       `json:"models"`
+	Versions []string       `json:"client_versions"`
+	First    time.Time      `json:"first,omitzero"`
+	Last     time.Time      `json:"last,omitzero"`
+	Kept     map[string]int `json:"kept"` // words left as they are, and how often: the format's own
+	Survived []Survivor     `json:"survived"`
+}
+
+// Survivor is a word of more than 6 letters that stands in the output as it
+// did in the original and is none of the format's own.
+type Survivor struct {
+	Word string `json:"word"`
+	Line int    `json:"line"`
+}
+
+func (r *Report) entry(e *jsonl.Entry) {
+	r.Models = with(r.Models, e.Message.Model)
+	r.Versions = with(r.Versions, e.Version)
+	if e.Time.IsZero() {
+		return
+	}
+	if r.First.IsZero() || e.Time.Before(r.First) {
+		r.First = e.Time
+	}
+	if e.Time.After(r.Last) {
+		r.Last = e.Time
+	}
+}
+
+// with is a sorted list with one more name in it, if it is new.
+func with(list []string, name string) []string {
+	if name == "" {
+		return list
+	}
+	i := sort.SearchStrings(list, name)
+	if i < len(list) && list[i] == name {
+		return list
+	}
+	list = append(list, "")
+	copy(list[i+1:], list[i:])
+	list[i] = name
+	return list
+}
+
+// escape is what stands for a character in a JSON string: none of its letters
+// is a word's.
+var escape = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
+
+// Check looks through what was written: line is one line of it, n its number.
+func (a *Anonymizer) Check(line string, n int) {
+	letterRuns(escape.ReplaceAllString(line, " "), func(run string) {
+		if len(run) <= longWord || len(run) > maxNoted {
+			return
+		}
+		low := strings.ToLower(run)
+		switch {
+		case !a.book.originals[low]:
+		case a.safe(low):
+			a.report.Kept[low]++
+		default:
+			a.report.Survived = append(a.report.Survived, Survivor{run, n})
+		}
+	})
+}
+
+func (a *Anonymizer) safe(low string) bool {
+	if a.safeWords == nil {
+		a.safeWords = SafeWords()
+	}
+	return a.safeWords[low]
+}
+
+// Report is what is known once everything has been written and checked.
+func (a *Anonymizer) Report() *Report {
+	a.report.Words = len(a.book.stand)
+	if a.report.Survived == nil {
+		a.report.Survived = []Survivor{}
+	}
+	return &a.report
+}
