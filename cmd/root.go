@@ -48,6 +48,7 @@ func newRoot(sys *system) *cobra.Command {
 		newThresholds(sys),
 		newVersion(sys),
 		newView(sys),
+		newDiff(sys),
 	)
 	return root
 }

@@ -44,11 +44,34 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*policy.View, e
 // RawAt is the raw history before main request n: all that was said up to
 // there, nothing compacted; at one more than there are requests, all of it.
 func (r *Record) RawAt(opt Options, n int) (*policy.View, error) {
+	v, err := r.rawView(opt)
+	if err == nil {
+		joinRaw(v, before(r.Conv, n))
+	}
+	return v, err
+}
+
+// EachRaw is EachView for the raw history.
+func (r *Record) EachRaw(opt Options, yield func(n int, v *policy.View) bool) error {
+	v, err := r.rawView(opt)
+	if err != nil {
+		return err
+	}
+	for n := range len(r.Conv.Requests) + 1 {
+		joinRaw(v, before(r.Conv, n+1))
+		if !yield(n+1, v) {
+			break
+		}
+	}
+	return nil
+}
+
+// rawView is an empty view with the counters that the options choose.
+func (r *Record) rawView(opt Options) (*policy.View, error) {
 	e, err := r.prepare(&policy.Policy{Name: "raw", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, opt)
 	if err != nil {
 		return nil, err
 	}
-	joinRaw(e.view, before(r.Conv, n))
 	return e.view, nil
 }
 

@@ -1,0 +1,376 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	unified "github.com/rogpeppe/go-internal/diff"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/diff"
+)
+
+// DiffSchema is the version of the JSON form of a diff.
+const DiffSchema = "ctxkit.diff/v1"
+
+// Diff is how two views of a conversation differ at one request, or what a
+// policy changed from one request to another.
+type Diff struct {
+	Schema  string `json:"schema"`
+	Session string `json:"session"`
+	Agent   string `json:"agent,omitempty"`
+	File    string `json:"file"`
+	Policy  string `json:"policy"`
+	Against string `json:"against"`        // raw, another policy, or the same where From is given
+	From    int    `json:"from,omitempty"` // n of the earlier request
+	Request int    `json:"request"`        // n of the main request; one more than there are: the end of the file
+	Of      int    `json:"requests"`       // how many there are
+	*diff.Diff
+	Stat  []diff.Row  `json:"stat"`
+	Edits []diff.Edit `json:"edits"` // that made the view of raw, or since From
+}
+
+// DiffOptions say how a diff is printed.
+type DiffOptions struct {
+	Options
+	Stat bool // sums alone
+	Full bool // fold nothing
+}
+
+// NewDiff names a diff of a conversation.
+func NewDiff(conv *session.Conversation, d *diff.Diff) *Diff {
+	return &Diff{
+		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests),
+		Diff: d, Stat: d.Stat(), Edits: []diff.Edit{},
+	}
+}
+
+// Diffs prints diffs, one after another.
+type Diffs struct {
+	w       io.Writer
+	opt     DiffOptions
+	several bool
+	n       int
+}
+
+// NewDiffs prints to w; several is that more than one was asked for.
+func NewDiffs(w io.Writer, opt DiffOptions, several bool) *Diffs {
+	return &Diffs{w: w, opt: opt, several: several}
+}
+
+// Add prints one.
+func (p *Diffs) Add(d *Diff) error {
+	p.n++
+	if p.opt.Format == FormatJSON {
+		return p.json(d)
+	}
+	page := &diffPage{textPage: textPage{w: p.w, color: p.opt.Color}, d: d, full: p.opt.Full}
+	if p.n > 1 {
+		page.line("")
+	}
+	page.head()
+	if !p.opt.Stat {
+		page.messages()
+	}
+	page.stat()
+	return page.end()
+}
+
+func (p *Diffs) json(d *Diff) error {
+	out := *d
+	if p.opt.Stat {
+		sums := *d.Diff
+		sums.Messages = []diff.Message{}
+		out.Diff, out.Edits = &sums, []diff.Edit{}
+	}
+	if !p.several {
+		return writeJSON(p.w, "", &out, "\n")
+	}
+	lead := ",\n    "
+	if p.n == 1 {
+		lead = "{\n  \"schema\": \"" + DiffSchema + "\",\n  \"diffs\": [\n    "
+	}
+	if _, err := io.WriteString(p.w, lead); err != nil {
+		return err
+	}
+	return writeJSON(p.w, "    ", &out, "")
+}
+
+// Close ends the output.
+func (p *Diffs) Close() error {
+	if p.opt.Format != FormatJSON || !p.several {
+		return nil
+	}
+	end := "\n  ]\n}\n"
+	if p.n == 0 {
+		end = "{\n  \"schema\": \"" + DiffSchema + "\",\n  \"diffs\": []\n}\n"
+	}
+	_, err := io.WriteString(p.w, end)
+	return err
+}
+
+// diffPage prints one diff for people.
+type diffPage struct {
+	textPage
+	d      *Diff
+	full   bool
+	reason string // told last
+}
+
+func (p *diffPage) left() string {
+	if p.d.From > 0 {
+		return "request " + thousands(p.d.From)
+	}
+	return p.d.Against
+}
+
+func (p *diffPage) right() string {
+	if p.d.From > 0 {
+		return requestName(p.d.Request, p.d.Of)
+	}
+	return p.d.Policy
+}
+
+func requestName(n, of int) string {
+	if n > of {
+		return "the end of the file"
+	}
+	return "request " + thousands(n)
+}
+
+func (p *diffPage) head() {
+	d := p.d
+	title := "session " + d.Session
+	if d.Agent != "" {
+		title += ", agent " + d.Agent
+	}
+	p.heading(title)
+	what := fmt.Sprintf("%s to %s, at %s of %s", p.left(), p.right(), requestName(d.Request, d.Of), thousands(d.Of))
+	if d.From > 0 {
+		what = fmt.Sprintf("%s, %s to %s of %s", d.Policy, p.left(), p.right(), thousands(d.Of))
+	}
+	p.fields([][2]string{{"file", d.File}, {"diff", what}})
+	if d.From > 0 {
+		p.note(bold, firstText(d.First))
+	}
+}
+
+func firstText(f *diff.First) string {
+	if f == nil {
+		return "All that was sent stands as it was: the cached prefix holds."
+	}
+	where := ""
+	if f.Line > 0 {
+		where = fmt.Sprintf(", line %d", f.Line)
+	}
+	block := ""
+	if f.Block >= 0 {
+		block = fmt.Sprintf("block %d of ", f.Block)
+	}
+	return fmt.Sprintf("The first change is at %s%s%s: %s. Of the %s tokens sent, %s before it stand as they were.",
+		block, f.About, where, sideText(&f.Side), thousands(f.Sent), thousands(f.Prefix))
+}
+
+// sideText says how a view shows something, and by which edit.
+func sideText(s *diff.Side) string {
+	if s.Stage == "" {
+		return string(s.Status)
+	}
+	text := string(s.Status)
+	if s.Server {
+		text += " on the server"
+	}
+	text += " by " + s.Stage
+	if s.Request > 0 {
+		return text + " at request " + thousands(s.Request)
+	}
+	return text + " at the end"
+}
+
+// messages prints what differs, message by message, and counts what does not.
+func (p *diffPage) messages() {
+	list := p.d.Messages
+	for i := 0; i < len(list); {
+		j := i + 1
+		switch m := &list[i]; {
+		case m.Same:
+			for j < len(list) && list[j].Same {
+				j++
+			}
+			p.unchanged(list[i:j])
+		case m.Group() > 0:
+			for j < len(list) && !list[j].Same && list[j].Group() == m.Group() && list[j].Left.Status == m.Left.Status {
+				j++
+			}
+			p.together(list[i:j])
+		default:
+			p.changed(m)
+		}
+		i = j
+	}
+}
+
+func (p *diffPage) unchanged(list []diff.Message) {
+	shown, gone, n := 0, 0, 0
+	for i := range list {
+		if list[i].Shown() {
+			shown++
+		} else {
+			gone++
+		}
+		n += list[i].Right.Tokens
+	}
+	var parts []string
+	if shown > 0 {
+		parts = append(parts, count(shown, "message")+" unchanged, "+thousands(n)+" tokens")
+	}
+	if gone > 0 {
+		parts = append(parts, count(gone, "message")+" in neither view")
+	}
+	p.line("")
+	p.line(p.paint(faint, "  "+strings.Join(parts, "; ")))
+}
+
+// shownGone is how many messages of those that left together are listed.
+const shownGone = 5
+
+// together prints messages that one edit took.
+func (p *diffPage) together(list []diff.Message) {
+	n := 0
+	for i := range list {
+		n += list[i].Left.Tokens
+	}
+	m := &list[0]
+	p.line("")
+	p.line(p.paint(bold, cut(Clean(fmt.Sprintf("- %s %s, %s tokens", count(len(list), "message"), p.sides(m), thousands(n))), lineWidth)))
+	p.because(m.Right.Reason)
+	for i := range list {
+		if hidden := len(list) - 2*shownGone; !p.full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
+			if i == shownGone {
+				p.line(p.paint(faint, "  … "+count(hidden, "more message")+" (--full shows them)"))
+			}
+			continue
+		}
+		p.line(p.paint(red, cut("- "+title(&list[i])+fmt.Sprintf("  %s tokens", thousands(list[i].Left.Tokens)), lineWidth)))
+	}
+}
+
+// sides says what became of a message: in both views, where neither is raw.
+func (p *diffPage) sides(m *diff.Message) string {
+	if p.d.Against == againstRaw || p.d.From > 0 {
+		return sideText(&m.Right)
+	}
+	return sideText(&m.Left) + " | " + sideText(&m.Right)
+}
+
+// againstRaw is what a diff is against where no policy is named.
+const againstRaw = "raw"
+
+func (p *diffPage) because(reason string) {
+	if reason == "" || reason == p.reason {
+		return
+	}
+	p.reason = reason
+	for _, l := range wrap(Clean(reason), lineWidth-2) {
+		p.line("  " + p.paint(faint, l))
+	}
+}
+
+func title(m *diff.Message) string {
+	s := m.Role + "  " + m.About
+	if m.Line > 0 {
+		s += fmt.Sprintf("  line %d", m.Line)
+	}
+	return Clean(s)
+}
+
+func (p *diffPage) changed(m *diff.Message) {
+	mark, st := "~ ", yellow
+	switch {
+	case m.Left.Status == diff.Absent:
+		mark, st = "+ ", green
+	case m.Right.Status == diff.Absent:
+		mark, st = "- ", red
+	}
+	p.line("")
+	p.line(p.paint(st, cut(Clean(fmt.Sprintf("%s%s  %s to %s tokens  %s", mark, title(m), thousands(m.Left.Tokens), thousands(m.Right.Tokens), p.sides(m))), lineWidth)))
+	p.because(m.Right.Reason)
+	for i := range m.Blocks {
+		p.block(&m.Blocks[i], len(m.Blocks) > 1)
+	}
+	if m.Text != "" {
+		most := mostLines
+		if p.full {
+			most = 0
+		}
+		lines, more := fold(m.Text, lineWidth-2, most)
+		for _, l := range lines {
+			p.line(p.paint(green, "+ "+l))
+		}
+		p.more(more, m.Text)
+	}
+}
+
+func (p *diffPage) more(n int, text string) {
+	if n > 0 {
+		p.line(p.paint(faint, fmt.Sprintf("  … %s, %s in all (--full shows them)", count(n, "more line"), bytesText(int64(len(text))))))
+	}
+}
+
+// diffLines is how many lines of one block's diff are shown.
+const diffLines = 16
+
+// block prints the line diff of a changed block.
+func (p *diffPage) block(b *diff.Block, named bool) {
+	if named {
+		p.line(p.paint(cyan, "  "+cut(Clean(fmt.Sprintf("block %d, %s: %s", b.Index, b.Type, sideText(&b.Right))), lineWidth-2)))
+	}
+	text := string(unified.Diff("left", lastLine(b.Before), "right", lastLine(b.Replacement)))
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) < 3 { // the same text
+		return
+	}
+	lines = lines[3:]
+	shown := lines
+	if !p.full && len(lines) > diffLines {
+		shown = headAndTail(lines)
+	}
+	for _, l := range shown {
+		if l == "" {
+			p.line(p.paint(faint, "  … "+count(len(lines)-len(shown)+1, "more line")+" (--full shows them)"))
+			continue
+		}
+		p.diffLine(l)
+	}
+}
+
+// headAndTail keeps the first and the last lines of a diff, with an empty line
+// for those between: what was there, and what is there now.
+func headAndTail(lines []string) []string {
+	const tail = diffLines / 2
+	kept := append([]string{}, lines[:diffLines-tail-1]...)
+	kept = append(kept, "")
+	return append(kept, lines[len(lines)-tail:]...)
+}
+
+func (p *diffPage) diffLine(l string) {
+	st := none
+	switch l[0] {
+	case '+':
+		st = green
+	case '-':
+		st = red
+	case '@':
+		st = cyan
+	}
+	p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), lineWidth-2)))
+}
+
+// lastLine ends a text with a newline, so that a diff is of its lines alone.
+func lastLine(s string) []byte {
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		s += "\n"
+	}
+	return []byte(s)
+}
