@@ -95,7 +95,7 @@ func (e *engine) check(k int) {
 	edits := e.view.Edits()[c.edits:]
 	c.edits += len(edits)
 	for i := range edits {
-		if !edits[i].Kind.PayloadOnly() && edits[i].Kind != policy.KindInferred {
+		if !edits[i].Kind.KeepsView() && edits[i].Kind != policy.KindInferred {
 			c.stage = edits[i].Stage
 		}
 	}
@@ -140,7 +140,7 @@ func (e *engine) prefix(k int, edits []policy.Edit) {
 		ed := &edits[i]
 		most, first := 0, policy.ItemID(0)
 		for ; i < len(edits) && edits[i].Group == ed.Group; i++ {
-			if edits[i].Kind.PayloadOnly() {
+			if edits[i].Kind.KeepsView() {
 				continue
 			}
 			if n, at := e.view.ThinkingAfter(&edits[i]); n > most {

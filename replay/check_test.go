@@ -73,6 +73,13 @@ func with(p *policy.Policy, edits ...policy.Edit) *policy.Policy {
 	return p
 }
 
+// twoStages runs the stage of b before that of a.
+func twoStages(a, b *policy.Policy) *policy.Policy {
+	b.Stages[0].Definition.Name = "other"
+	a.Stages = append(b.Stages, a.Stages...)
+	return a
+}
+
 func TestFindings(t *testing.T) {
 	conv := []string{
 		"user " + said("go"), "assistant " + used("a"), "user " + result("a"), "assistant " + used("b"), "user " + result("b"),
@@ -112,6 +119,7 @@ func TestFindings(t *testing.T) {
 		{"a frozen one touched", conv, scripted(policy.Frozen, put(3, 2, "gone")), "",
 			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 3, "script", "u2"}}},
 		{"sent again", conv, scripted(policy.Sticky, clearing, keep), "", []finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+		{"sent again where another stage edits", conv, twoStages(scripted(policy.Sticky, clearing, keep), scripted(policy.Sticky, put(4, 2, "gone"))), "", nil},
 		{"sent again by a server", conv, scripted(policy.Stateless, clearing, keep), "", nil},
 		{"sent again where another stage changed what comes before", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 2, "gone")), "", nil},
 		{"sent again where another stage changed what comes behind", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 4, "gone")), "",
