@@ -16,6 +16,7 @@ type PolicyOptions struct {
 	Policy string   // a built-in name or a file
 	Set    []string // stage.param=value
 	Env    bool     // read the client's environment variables into the policy
+	Snip   []string // ID[,ID]@REQUEST: snips to try
 }
 
 func (o *PolicyOptions) flags(cmd *cobra.Command) {
@@ -23,6 +24,12 @@ func (o *PolicyOptions) flags(cmd *cobra.Command) {
 	f.StringVarP(&o.Policy, "policy", "p", "", "`NAME` of a built-in policy, or a policy file")
 	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
 	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policy (CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_COMPACT …)")
+}
+
+// replayFlags are flags and those that change what a replay comes upon.
+func (o *PolicyOptions) replayFlags(cmd *cobra.Command) {
+	o.flags(cmd)
+	cmd.Flags().StringArrayVar(&o.Snip, "snip", nil, "have turns gone from a request on: `ID[,ID]@REQUEST`, ids as in the prompts' tags, or uuids (repeatable)")
 }
 
 // InputOptions choose conversations.

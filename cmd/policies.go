@@ -63,7 +63,56 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 		}
 		delete(p.from, key)
 	}
+	if err := p.snips(o.Snip, reg); err != nil {
+		return nil, fmt.Errorf("flag --snip: %w", err)
+	}
 	return p, nil
+}
+
+// snips adds snips to try to the policy's own.
+func (p *loadedPolicy) snips(list []string, reg policy.Registry) error {
+	if len(list) == 0 {
+		return nil
+	}
+	params := paramsOf[stage.Snip](p.Policy)
+	if params == nil {
+		names, err := presetsWith[stage.Snip](reg)
+		if err != nil {
+			return err
+		}
+		hint := `use a policy file with "- snip" among its stages`
+		if len(names) > 0 {
+			hint = "use " + strings.Join(names, ", ") + ", or a policy file with \"- snip\" among its stages"
+		}
+		return &policy.Error{Msg: "policy " + p.Name + " has no snip stage", Hint: hint}
+	}
+	for _, s := range list {
+		trials, err := stage.ParseSnipTrials(s)
+		if err != nil {
+			return err
+		}
+		for _, t := range trials {
+			if !slices.Contains(params.IDs, t) {
+				params.IDs = append(params.IDs, t)
+			}
+		}
+	}
+	return nil
+}
+
+// presetsWith are the built-in policies with a stage whose parameters are a T.
+func presetsWith[T any](reg policy.Registry) ([]string, error) {
+	var names []string
+	for _, name := range preset.Names() {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			return nil, err
+		}
+		if paramsOf[T](p) != nil {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func policyNames() []string {

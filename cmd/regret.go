@@ -36,7 +36,7 @@ func newRegret(sys *system) *cobra.Command {
 			return runRegret(sys, o)
 		},
 	}
-	o.PolicyOptions.flags(cmd)
+	o.PolicyOptions.replayFlags(cmd)
 	o.InputOptions.flags(cmd)
 	o.CountOptions.flags(cmd)
 	o.OutputOptions.flags(cmd, formats...)

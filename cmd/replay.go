@@ -62,7 +62,7 @@ func newReplay(sys *system) *cobra.Command {
 			return runReplay(sys, o)
 		},
 	}
-	o.PolicyOptions.flags(cmd)
+	o.PolicyOptions.replayFlags(cmd)
 	o.InputOptions.flags(cmd)
 	o.CountOptions.flags(cmd)
 	o.OutputOptions.flags(cmd, formats...)

@@ -73,7 +73,7 @@ func newView(sys *system) *cobra.Command {
 			return runView(sys, o)
 		},
 	}
-	o.PolicyOptions.flags(cmd)
+	o.PolicyOptions.replayFlags(cmd)
 	o.InputOptions.flags(cmd)
 	o.CountOptions.flags(cmd)
 	o.OutputOptions.flags(cmd, formats...)

@@ -10,8 +10,11 @@ type ItemID int32
 // Target is the place an edit changes.
 type Target struct {
 	Item  ItemID
-	Block int // index of the block; -1 for the whole message
+	Block int // index of the block; WholeItem for the whole message
 }
+
+// WholeItem is the Block of a target that is a whole message.
+const WholeItem = -1
 
 // Kind is what an edit does.
 type Kind string

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -83,6 +84,12 @@ type Stage interface {
 	Run(c *Context) ([]Edit, error)
 }
 
+// Starter is a stage that looks at the conversation before the replay sets out:
+// what it is asked for may not be in it.
+type Starter interface {
+	Start(conv *session.Conversation) error
+}
+
 // Response is what a policy may know of the previous response: the usage as
 // the simulation has it, in tokens.
 type Response struct {
@@ -132,6 +139,17 @@ type Context struct {
 	// Estimate is the client's own estimate of an item as it stands in the
 	// view, in tokens: a quarter of its characters, rounded.
 	Estimate func(id ItemID) int
+
+	// Warned, where it is set, takes what Warn tells.
+	Warned func(line int, message string)
+}
+
+// Warn tells of something that was asked of the stage and cannot be done; line is
+// where the transcript asks, 0 where it does not.
+func (c *Context) Warn(line int, format string, args ...any) {
+	if c.Warned != nil {
+		c.Warned(line, fmt.Sprintf(format, args...))
+	}
 }
 
 // ManualCompaction is a compaction the user asked for.

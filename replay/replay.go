@@ -152,6 +152,11 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
 		}
+		if st, ok := st.(policy.Starter); ok {
+			if err := st.Start(r.Conv); err != nil {
+				return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
+			}
+		}
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
 		e.moments |= sc.Definition.Moments
 	}

@@ -54,8 +54,10 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	if c.Now.IsZero() {
 		c.Now = e.now
 	}
-	c.Texts, c.Record, c.Weigh, c.Estimate = e.view, e, e.report, e.estimate
+	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimate, e.warned
 }
+
+func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) }
 
 // applyAll applies the edits of one run of a stage; edits of one kind that
 // stand together are one event, but for those with a summary of their own.
@@ -111,8 +113,10 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep, policy.KindTag:
 		t := Target{Message: e.uuid(ed.Target.Item)}
-		if raw := e.view.Raw(ed.Target); raw != nil {
-			t.ToolUse = raw.ID
+		if ed.Target.Block != policy.WholeItem {
+			if raw := e.view.Raw(ed.Target); raw != nil {
+				t.ToolUse = raw.ID
+			}
 		}
 		if t.ToolUse != "" && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else it is named and stays
 			ev.Results++

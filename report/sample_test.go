@@ -136,7 +136,7 @@ func hostile() *replay.Timeline {
 	}
 	one := 1
 	tl.Events = append(tl.Events, replay.Event{
-		N: len(tl.Events), Request: &one, Stage: evil, Kind: policy.KindTag, Reason: evil, Trigger: evil,
+		N: len(tl.Events), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
 		Detail: map[string]int{evil: 1}, Targets: []replay.Target{{Message: evil, ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})

@@ -129,7 +129,7 @@ func timelineChart(tl *replay.Timeline) *chart {
 	c.marks = make([]byte, len(c.model))
 	for i := range tl.Events {
 		e := &tl.Events[i]
-		if e.Request == nil || e.Kind == policy.KindCall {
+		if e.Request == nil || e.Kind == policy.KindCall || e.Kind == policy.KindTag {
 			continue
 		}
 		if x, ok := at[*e.Request]; ok {
@@ -185,11 +185,8 @@ func printEvents(p page, tl *replay.Timeline, opt Options) {
 		{Title: "event"}, {Title: "request", Right: true}, {Title: "stage", Max: 20}, {Title: "kind", Max: 12},
 		{Title: "what", Flex: true}, {Title: "before", Right: true}, {Title: "after", Right: true}, {Title: "saved", Right: true},
 	}}
-	shown := len(tl.Events)
-	if !opt.All && shown > mostEvents {
-		shown = mostEvents - 1
-	}
-	for i := range tl.Events[:shown] {
+	shown := shownEvents(tl, opt.All)
+	for _, i := range shown {
 		e := &tl.Events[i]
 		at := "end"
 		if e.Request != nil {
@@ -198,9 +195,24 @@ func printEvents(p page, tl *replay.Timeline, opt Options) {
 		t.styled(eventStyle(e), "#"+strconv.Itoa(e.N), at, e.Stage, string(e.Kind), eventText(tl, e), thousands(e.Before), thousands(e.After), thousands(e.Saved))
 	}
 	p.table(t)
-	if hidden := len(tl.Events) - shown; hidden > 0 {
+	if hidden := len(tl.Events) - len(shown); hidden > 0 {
 		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json and csv hold them)", count(hidden, "more event")))
 	}
+}
+
+// shownEvents are the indexes of the events to show: not all where they are
+// many, and no tags, of which every prompt has one.
+func shownEvents(tl *replay.Timeline, all bool) []int {
+	var list []int
+	for i := range tl.Events {
+		if all || tl.Events[i].Kind != policy.KindTag {
+			list = append(list, i)
+		}
+	}
+	if !all && len(list) > mostEvents {
+		list = list[:mostEvents-1]
+	}
+	return list
 }
 
 func eventStyle(e *replay.Event) style {

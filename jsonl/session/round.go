@@ -79,13 +79,22 @@ func (conv *Conversation) widen(from, to int) (int, int) {
 	return min(from, ends[0]), max(to, ends[len(ends)-1])
 }
 
+// NextPrompt is the index of the first user prompt behind message m, or the
+// number of messages.
+func (conv *Conversation) NextPrompt(m int) int {
+	for m++; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
+	}
+	return m
+}
+
 // Turn is the messages of the turn that a prompt opens: from it up to, not
 // including, the next user prompt. Messages that only the recorded track holds
 // are none of them. With a call that a queued prompt parts from its answer goes
 // the answer.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
-	for m := prompt + 1; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
+	next := conv.NextPrompt(prompt)
+	for m := prompt + 1; m < next; m++ {
 		if !conv.Messages[m].RecordOnly {
 			list = append(list, m)
 		}

@@ -82,6 +82,7 @@ func (d *dice) conversation() *convo {
 	for m := range c.Messages {
 		c.Messages[m].Version = d.pick("2.1.19", "2.1.30", "")
 	}
+	d.snipCalls(c)
 	for i := range c.Boundaries {
 		b := &c.Boundaries[i]
 		b.Request = c.requestAfter(b.Before)
@@ -130,6 +131,25 @@ func (d *dice) collapses(c *convo) {
 				ID: fmt.Sprint(i), Line: i, From: from, To: to, Before: before, Request: c.requestAfter(before),
 				Summary: "what it came to", Content: "<collapsed id='1'>what it came to</collapsed>",
 			})
+		}
+	}
+}
+
+// snipCalls takes some tool calls for calls of Snip on prompts before them.
+func (d *dice) snipCalls(c *convo) {
+	var prompts []int
+	for m := range c.Messages {
+		if c.Messages[m].Class == session.ClassPrompt {
+			prompts = append(prompts, m)
+		}
+		if !d.one(6) {
+			continue
+		}
+		for b := range c.Messages[m].Blocks {
+			if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolUse {
+				c.snips(m, b, prompts[d.n(len(prompts))], prompts[d.n(len(prompts))])
+				break
+			}
 		}
 	}
 }
@@ -319,6 +339,11 @@ func (d *dice) param(v reflect.Value, tag reflect.StructTag) {
 	case *string:
 		if words := tag.Get("enum"); words != "" {
 			*x = d.pick(strings.Split(words, ",")...)
+		}
+	case *[]SnipTrial:
+		*x = nil
+		for range d.n(3) {
+			*x = append(*x, SnipTrial{fmt.Sprintf("m%d", d.n(12)), 1 + d.n(15)})
 		}
 	case *[]string:
 		*x = nil

@@ -131,6 +131,23 @@ func (c *convo) requestAfter(m int) int {
 	return n
 }
 
+// snips takes block b of message m for a Snip call on prompts, as the reader
+// does.
+func (c *convo) snips(m, b int, prompts ...int) *session.SnipCall {
+	bl := &c.Messages[m].Blocks[b]
+	bl.Name = "Snip"
+	call := session.SnipCall{ToolID: bl.ID, Line: m + 1, Message: m, Answered: -1, Prompts: prompts}
+	for k := m + 1; k < len(c.Messages) && c.Messages[k].Role == session.User && call.Answered < 0; k++ {
+		for _, r := range c.Messages[k].Blocks {
+			if r.Kind == jsonl.KindToolResult && r.ID == bl.ID {
+				call.Answered, call.Failed = k, r.IsError
+			}
+		}
+	}
+	c.SnipCalls = append(c.SnipCalls, call)
+	return &c.SnipCalls[len(c.SnipCalls)-1]
+}
+
 // quarter weighs four characters a token, as the agents do.
 type quarter struct{ conv *session.Conversation }
 

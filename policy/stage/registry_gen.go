@@ -26,6 +26,7 @@ func All() []policy.Definition {
 		definePostCompact(),
 		defineSessionMemory(),
 		defineSlidingWindow(),
+		defineSnip(),
 		defineThreeLayerAuto(),
 		defineThreeLayerMicro(),
 		defineToolResultBudget(),

@@ -45,6 +45,7 @@ type run struct {
 	at       map[int]time.Time            // by request: stands in for the recorded time
 	each     func(k int)                  // after each request
 	manual   map[int]bool                 // the user asks for a compaction before request k
+	warned   func(line int, message string)
 
 	last    policy.Response
 	seen    []int // edits of the view before each request was prepared
@@ -66,6 +67,7 @@ func (r *run) fire(moment policy.Moment, k int, c policy.Context) {
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.view, r.c.Conversation, r.c.Agent
 	c.Limits, c.Overhead, c.Last = r.limits, r.overhead, r.last
 	c.Texts, c.Record, c.Weigh, c.Estimate = r.texts, r.record, quarter{r.c.Conversation}, r.view.Weight
+	c.Warned = r.warned
 	if at := min(k, len(r.c.Requests)-1); at >= 0 {
 		m := &r.c.Messages[r.c.Requests[at].Message]
 		c.Model, c.Version = m.Model, m.Version
