@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,7 +71,7 @@ func naive(t *testing.T, conv *session.Conversation, v *policy.View) []policy.It
 			}
 			items = kept
 		case policy.KindSummarize:
-			items = nil
+			items = slices.Clone(e.Lead)
 			for _, s := range e.Insert {
 				items = append(items, s.ID)
 			}
