@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -83,7 +84,10 @@ func runCalibrate(sys *system, o *CalibrateOptions) error {
 func calibrate(sys *system, o *CalibrateOptions, in inputs, out *output, msgs *messages) error {
 	var trials []*replay.Trial
 	loop := &conversationLoop{sys: sys, in: in, opt: o.InputOptions, verb: "measured", msgs: msgs}
-	failed, err := eachConversation(loop, measure, func(t *replay.Trial) error {
+	encoders := &tokens.Encoders{}
+	failed, err := eachConversation(loop, func(c agentConversation) (*replay.Trial, error) {
+		return measure(c, encoders)
+	}, func(t *replay.Trial) error {
 		if len(t.Steps) > 0 {
 			trials = append(trials, t)
 		}
@@ -108,8 +112,8 @@ func calibrate(sys *system, o *CalibrateOptions, in inputs, out *output, msgs *m
 	return failed
 }
 
-func measure(c agentConversation) (*replay.Trial, error) {
-	rec, err := replay.NewRecord(c.conv)
+func measure(c agentConversation, encoders *tokens.Encoders) (*replay.Trial, error) {
+	rec, err := replay.NewRecordWith(c.conv, encoders)
 	if err != nil {
 		return nil, err
 	}

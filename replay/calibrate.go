@@ -102,7 +102,7 @@ func clientBand(version string) string {
 // first request of a session on, and anew from each that follows a recorded
 // compaction.
 func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
-	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: counters(), Sessions: []CalibratedSession{}, Rows: []CalibratedRow{}}
+	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: tokens.Names(), Sessions: []CalibratedSession{}, Rows: []CalibratedRow{}}
 	sum := scores{}
 	rates, err := fitted(trials, fit)
 	if err != nil {
@@ -113,7 +113,7 @@ func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
 		if fit != FitOthers {
 			from = t.half()
 		}
-		for _, counter := range counters() {
+		for _, counter := range tokens.Names() {
 			one := &score{}
 			foretell(t, from, counter, &rates[i], func(s *TrialStep, p prediction) {
 				one.add(p, i)

@@ -108,8 +108,8 @@ func TestCalibrateMeans(t *testing.T) {
 	if want := (replay.SessionMeans{Sessions: 3, Mean: 5, Median: 3}); got.Each != want || got.Sessions != 4 || got.Requests != 24 {
 		t.Errorf("%+v of %d sessions and %d requests, want %+v of 4 and 24", got.Each, got.Sessions, got.Requests, want)
 	}
-	if n := len(c.Sessions); n != 8 {
-		t.Errorf("%d sessions and counters, want 4 of 2", n)
+	if n := len(c.Sessions); n != 4*len(tokens.Names()) {
+		t.Errorf("%d sessions and counters, want each counter of 4", n)
 	}
 }
 

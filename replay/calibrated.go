@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // score gathers the errors of one counter.
@@ -118,7 +120,7 @@ func (all scores) rows() []CalibratedRow {
 	}
 	slices.SortFunc(rows, func(a, b CalibratedRow) int {
 		return cmp.Or(cmp.Compare(bandOrder(a.Clients), bandOrder(b.Clients)), compareAllFirst(a.Model, b.Model),
-			cmp.Compare(slices.Index(counters(), a.Counter), slices.Index(counters(), b.Counter)))
+			cmp.Compare(slices.Index(tokens.Names(), a.Counter), slices.Index(tokens.Names(), b.Counter)))
 	})
 	return rows
 }

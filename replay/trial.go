@@ -37,9 +37,6 @@ type TrialStep struct {
 	TakenOff int // tokens the client says it took off results that are in no file
 }
 
-// counters are those a trial tries, the usage counter first.
-func counters() []string { return []string{tokens.NameUsage, tokens.NameHeuristic} }
-
 // Trial measures the record's conversation for counters to be tried on. It has
 // no steps where fewer than two requests have recorded usage.
 func (r *Record) Trial() (*Trial, error) {
@@ -51,75 +48,138 @@ func (r *Record) Trial() (*Trial, error) {
 			break
 		}
 	}
-	tables := map[string]policy.Weigher{}
-	for _, name := range counters() {
-		if name == tokens.NameHeuristic {
-			tables[name] = tokens.Heuristic(conv)
+	y := tally{
+		r: r, meter: tokens.NewMeter(conv, r.counted), tables: map[string]policy.Weigher{},
+		instead: map[policy.Target]*policy.Content{}, inserted: map[policy.ItemID][]policy.Content{},
+	}
+	for _, name := range tokens.Names() {
+		switch name {
+		case tokens.NameUsage:
+		case tokens.NameHeuristic:
+			y.tables[name] = tokens.Heuristic(conv)
+		default:
+			table, err := r.Encoded(name)
+			if err != nil {
+				return nil, err
+			}
+			y.tables[name] = table
 		}
 	}
 	spans, _ := tokens.Spans(conv)
-	meter := tokens.NewMeter(conv, r.counted)
 	edits := r.edits
 	for i := range spans {
 		n := 0
 		for n < len(edits) && edits[n].Request <= spans[i].Request {
 			n++
 		}
-		t.Steps = append(t.Steps, r.step(&spans[i], meter, tables, edits[:n]))
+		t.Steps = append(t.Steps, y.request(&spans[i], edits[:n]))
 		edits = edits[n:]
 	}
 	return t, nil
 }
 
-// step measures one request: what joined since the one before, and what the
-// record's edits and the server took off.
-func (r *Record) step(s *tokens.Span, meter *tokens.Meter, tables map[string]policy.Weigher, edits []policy.Edit) TrialStep {
-	answer := &r.Conv.Messages[s.To]
-	step := TrialStep{
-		Request: s.Request, Model: answer.Model, Version: answer.Version, Context: s.Context, Growth: s.Growth,
-		Anchor: s.Cut, Learn: s.Learn, Counts: map[string]float64{},
-	}
-	joined, left := meter.Next(s)
-	step.Amounts = joined
-	for i := range edits {
-		e := &edits[i]
-		step.TakenOff -= e.Delta
-		if e.Kind != policy.KindClear || e.New == nil {
-			continue
-		}
-		left = append(left, e.Target)
-		in := tokens.Content(e.New.Kind, e.New.Length)
-		step.Amounts.Add(&in, 1)
-		for name, table := range tables {
-			step.Counts[name] += float64(table.Content(e.New))
-		}
-	}
-	out := meter.Sent(left...)
-	step.Amounts.Add(&out, -1)
-	for name, table := range tables {
-		n := 0
-		for m := s.From; m < s.To; m++ {
-			if !r.Conv.Messages[m].RecordOnly {
-				for b := range r.Conv.Messages[m].Blocks {
-					n += r.sent(table, m, b)
-				}
-			}
-		}
-		for _, target := range left {
-			n -= r.sent(table, int(target.Item), target.Block)
-		}
-		step.Counts[name] += float64(n)
-	}
-	return step
+// tally measures one request after another: what joined, and what the record's
+// edits and the server took off and put in.
+type tally struct {
+	r        *Record
+	meter    *tokens.Meter
+	tables   map[string]policy.Weigher
+	instead  map[policy.Target]*policy.Content  // what stands for results that were cleared
+	inserted map[policy.ItemID][]policy.Content // placeholders
+	step     TrialStep
 }
 
-// sent is the weight of a block as it was sent: of an offloaded result that of
-// its stub.
-func (r *Record) sent(table policy.Weigher, m, b int) int {
-	bl := &r.Conv.Messages[m].Blocks[b]
-	if bl.ReadBack() {
-		t := policy.Target{Item: policy.ItemID(m), Block: b}
-		return table.Content(&policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &t, Stub: true})
+func (y *tally) request(s *tokens.Span, edits []policy.Edit) TrialStep {
+	conv := y.r.Conv
+	answer := &conv.Messages[s.To]
+	y.step = TrialStep{
+		Request: s.Request, Model: answer.Model, Version: answer.Version, Context: s.Context, Growth: s.Growth,
+		Anchor: s.Cut, Learn: s.Learn, Counts: make(map[string]float64, len(y.tables)),
 	}
-	return table.Block(m, b)
+	joined, cleared := y.meter.Next(s)
+	y.step.Amounts = joined
+	for m := s.From; m < s.To; m++ {
+		if !conv.Messages[m].RecordOnly {
+			for b := range conv.Messages[m].Blocks {
+				y.count(policy.Target{Item: policy.ItemID(m), Block: b}, 1)
+			}
+		}
+	}
+	for _, t := range cleared {
+		y.leave(t)
+	}
+	for i := range edits {
+		y.edit(&edits[i])
+	}
+	return y.step
+}
+
+// edit takes off and puts in what an edit of the record does. What is offloaded
+// as it joins has joined as the stub already.
+func (y *tally) edit(e *policy.Edit) {
+	y.step.TakenOff -= e.Delta
+	switch {
+	case e.Kind == policy.KindSummarize:
+		// What is left is not foretold.
+	case e.New != nil && !e.New.Stub:
+		y.leave(e.Target)
+		y.put(e.New, 1)
+		y.instead[e.Target] = e.New
+	default:
+		for _, id := range e.Items {
+			y.removed(id)
+		}
+		for i := range e.Insert {
+			y.inserted[e.Insert[i].ID] = e.Insert[i].Contents
+			for c := range e.Insert[i].Contents {
+				y.put(&e.Insert[i].Contents[c], 1)
+			}
+		}
+	}
+}
+
+// removed takes off all of an item.
+func (y *tally) removed(id policy.ItemID) {
+	if id < 0 {
+		for c := range y.inserted[id] {
+			y.put(&y.inserted[id][c], -1)
+		}
+		return
+	}
+	for b := range y.r.Conv.Messages[id].Blocks {
+		y.leave(policy.Target{Item: id, Block: b})
+	}
+}
+
+// leave takes off a recorded block, or what stands for it.
+func (y *tally) leave(t policy.Target) {
+	if c := y.instead[t]; c != nil {
+		y.put(c, -1)
+		return
+	}
+	out := y.meter.Sent(t)
+	y.step.Amounts.Add(&out, -1)
+	y.count(t, -1)
+}
+
+// count counts a recorded block as it was sent: of an offloaded result the
+// stub.
+func (y *tally) count(t policy.Target, times float64) {
+	bl := &y.r.Conv.Messages[t.Item].Blocks[t.Block]
+	for name, table := range y.tables {
+		n := table.Block(int(t.Item), t.Block)
+		if bl.ReadBack() {
+			n = table.Content(&policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &t, Stub: true})
+		}
+		y.step.Counts[name] += times * float64(n)
+	}
+}
+
+// put counts a text that is no block.
+func (y *tally) put(c *policy.Content, times float64) {
+	in := tokens.Content(c.Kind, c.Length)
+	y.step.Amounts.Add(&in, times)
+	for name, table := range y.tables {
+		y.step.Counts[name] += times * float64(table.Content(c))
+	}
 }

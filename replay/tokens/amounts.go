@@ -129,12 +129,19 @@ type Meter struct {
 	thought []policy.Target // thinking since the last user prompt, where the server clears it then
 	cleared []policy.Target
 	other   map[policy.Target]jsonl.Metrics // results of which another text was sent from the first request on
+	images  pictures
 }
 
 // NewMeter is a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model Model) *Meter {
-	return &Meter{conv: conv, model: model, other: replacedAtOnce(conv)}
+	return &Meter{
+		conv: conv, model: model, other: replacedAtOnce(conv),
+		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
+	}
 }
+
+// restart puts the meter back to the beginning.
+func (s *Meter) restart() { s.thought = s.thought[:0] }
 
 // Next measures what the messages of the next span add to the context, and
 // names what the server clears of it: thinking of turns that are over. Spans
@@ -172,7 +179,11 @@ func (s *Meter) Sent(blocks ...policy.Target) Amounts {
 	for _, t := range blocks {
 		msg := &s.conv.Messages[t.Item]
 		bl := &msg.Blocks[t.Block]
-		s.block(msg, bl, bl.Text, func(i Measure, x float64) { a[i] += x })
+		n := bl.Text
+		if other, ok := s.other[t]; ok {
+			n = other
+		}
+		s.block(msg, bl, n, func(i Measure, x float64) { a[i] += x })
 	}
 	return a
 }
@@ -197,7 +208,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 		for i := range bl.Parts {
 			switch bl.Parts[i].Kind {
 			case jsonl.KindImage, jsonl.KindDocument:
-				put(Images, imageTokens)
+				put(Images, s.images.tokens(bl.File, bl.Parts[i].Span))
 			case jsonl.KindToolReference:
 				put(References, 1)
 			}
@@ -212,7 +223,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	case jsonl.KindRedactedThinking:
 		texts{SignatureChars, noMarks}.measure(n, put)
 	case jsonl.KindImage, jsonl.KindDocument:
-		put(Images, imageTokens)
+		put(Images, s.images.tokens(bl.File, bl.Value))
 	case jsonl.KindText:
 		textOf(msg).measure(n, put)
 	case jsonl.KindAttachment:
@@ -315,5 +326,3 @@ func contentTexts(k jsonl.Kind) texts {
 	}
 	return texts{NoteChars, noMarks}
 }
-
-const imageTokens = ImageTokens * 0.75

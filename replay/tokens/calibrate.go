@@ -45,20 +45,21 @@ func Calibrate(conv *session.Conversation, model Model) (*Calibration, error) {
 		prior = &r
 	}
 	spans, drops := Spans(conv)
-	c := &Calibration{Recorded: hasUsage(conv), Drops: drops, Rates: Fit(prior, OwnSpread(), learn(conv, model, spans))}
+	meter := NewMeter(conv, model)
+	c := &Calibration{Recorded: hasUsage(conv), Drops: drops, Rates: Fit(prior, OwnSpread(), learn(meter, spans))}
 	c.Table = newTable(conv, c.Rates.content)
 	c.stubs = map[policy.Target]int{}
-	meter := NewMeter(conv, model)
 	for m := range conv.Messages {
 		c.weigh(meter, m, 1)
 	}
+	meter.restart()
 	c.share(meter, spans)
 	c.placeholders()
 	return c, nil
 }
 
 // learn measures the spans that teach, evenly thinned out where they are many.
-func learn(conv *session.Conversation, model Model, spans []Span) []Sample {
+func learn(meter *Meter, spans []Span) []Sample {
 	teach := 0
 	for i := range spans {
 		if spans[i].Learn {
@@ -70,7 +71,6 @@ func learn(conv *session.Conversation, model Model, spans []Span) []Sample {
 	}
 	step := (teach + mostSamples - 1) / mostSamples
 	samples := make([]Sample, 0, teach/step+1)
-	meter := NewMeter(conv, model)
 	n := 0
 	for i := range spans {
 		joined, cleared := meter.Next(&spans[i])

@@ -1,7 +1,10 @@
 package tokens_test
 
 import (
+	"encoding/base64"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -397,5 +400,52 @@ func TestEarlier(t *testing.T) {
 	conv := said(earlier, prompt(4000), answer(100000), prompt(4000), answer(90000))
 	if got, want := calibrate(t, conv, round()).Message(0), 100000-10000-tokens.DefaultOverhead-1000; got != want {
 		t.Errorf("before a drop: %d, want %d", got, want)
+	}
+}
+
+// TestImages: an image weighs what the documented formula says of its size,
+// whatever stands before it in its file, and is read off the session's file.
+func TestImages(t *testing.T) {
+	var lines strings.Builder
+	want := map[string]int{}
+	files := imageFiles(t)
+	long := append([]byte{0xff, 0xe1, 0xea, 0x60}, make([]byte, 60000-2)...) // a segment of 60,000 bytes
+	files["jpeg behind a long segment"] = append(append([]byte{0xff, 0xd8}, long...), files["jpeg"][2:]...)
+	for name, data := range files {
+		block := `{"type":"image","source":{"type":"base64","media_type":"image/x","data":"` + base64.StdEncoding.EncodeToString(data) + `"}}`
+		w, h, ok := tokens.ImageSize(data)
+		if !ok {
+			t.Fatalf("%s has no size", name)
+		}
+		for i, content := range []string{`[` + block + `]`, `[{"type":"tool_result","tool_use_id":"` + name + `","content":[` + block + `]}]`} {
+			id := fmt.Sprint(name, i)
+			want[id] = tokens.ImageCost(w, h, false)
+			if i == 1 {
+				want[id] += 8 // what goes around a result
+			}
+			fmt.Fprintf(&lines, `{"type":"user","uuid":%q,"message":{"role":"user","content":%s}}`+"\n", id, content)
+		}
+	}
+	for id, source := range map[string]string{
+		"url": `{"type":"url","url":"https://example.com/a.png"}`, "broken": `{"type":"base64","data":"!!!!"}`, "cut": `{"type":"base64","data":"iVBORw0KGgo="}`,
+	} {
+		want[id] = 1500
+		fmt.Fprintf(&lines, `{"type":"user","uuid":%q,"message":{"role":"user","content":[{"type":"image","source":%s}]}}`+"\n", id, source)
+	}
+	file, err := session.LoadReader("images", strings.NewReader(lines.String()), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c := calibrate(t, file.Main, round())
+	for m := range file.Main.Messages {
+		id := file.Main.Messages[m].UUID
+		if got := c.Message(m); got != want[id] {
+			t.Errorf("%s: %d, want %d", id, got, want[id])
+		}
+		delete(want, id)
+	}
+	if len(want) > 0 {
+		t.Errorf("no message for %v", want)
 	}
 }
