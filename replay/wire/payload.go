@@ -16,20 +16,17 @@ func Payload(v *policy.View, pol *policy.Policy) (*Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.cacheEdits(v)
 	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
 	if pol.Cache.TTL == longTTL {
 		b.TTL = longTTL
 	}
-	last := len(b.Messages) - 1
 	for _, m := range breakpoints(&pol.Cache, len(b.Messages)) {
-		if b.Messages[m].mark(b.TTL) {
-			last = m
-		}
+		b.Messages[m].mark(b.TTL)
 	}
+	b.cacheEdits(v)
 	if editsCache(v, pol) {
 		// Only what lies before the last cached message can be named.
-		for m := range max(last, 0) {
+		for m := range max(b.lastMarked(), 0) {
 			for i := range b.Messages[m].Blocks {
 				if bl := &b.Messages[m].Blocks[i]; bl.Type == "tool_result" && bl.ToolUse != "" {
 					bl.CacheReference = true
@@ -64,57 +61,83 @@ func breakpoints(c *policy.Caching, n int) []int {
 
 // mark puts a cache breakpoint on the last block that can carry one: thinking
 // and empty texts cannot.
-func (m *Message) mark(ttl string) bool {
+func (m *Message) mark(ttl string) {
 	for i := len(m.Blocks) - 1; i >= 0; i-- {
 		b := &m.Blocks[i]
-		switch b.Type {
-		case "thinking", "redacted_thinking", "cache_edits":
-			continue
-		}
-		if b.Type == "text" && string(b.JSON) == string(textBlock("")) {
+		if b.Type == "thinking" || b.Type == "redacted_thinking" || b.Type == "text" && string(b.JSON) == string(textBlock("")) {
 			continue
 		}
 		b.CacheControl = &CacheControl{"ephemeral", ttl}
-		return true
+		return
 	}
-	return false
 }
 
-// cacheEdits puts the cache edits made so far first into the messages that
-// carry them. An edit stays as long as its carrier and its target do.
+// lastMarked is the last message with a breakpoint, or the last of all.
+func (b *Body) lastMarked() int {
+	for m := len(b.Messages) - 1; m >= 0; m-- {
+		if slices.ContainsFunc(b.Messages[m].Blocks, func(b Block) bool { return b.CacheControl != nil }) {
+			return m
+		}
+	}
+	return len(b.Messages) - 1
+}
+
+// cacheEdits puts the cache edits that stand first into the messages that carry
+// them. What an edit deletes must stand in a message before it: where that is
+// part of the same one, the item that carries the edit begins a message of its
+// own behind it.
 func (b *Body) cacheEdits(v *policy.View) {
-	byCarrier := map[policy.ItemID][]cacheDelete{}
+	byCarrier := map[policy.ItemID][]policy.CacheEdit{}
 	for _, c := range v.CacheEdits() {
-		if raw := v.Raw(c.Target); raw != nil && raw.ID != "" && v.Has(c.Carrier) {
-			byCarrier[c.Carrier] = append(byCarrier[c.Carrier], cacheDelete{"delete", raw.ID})
+		if v.Has(c.Carrier) {
+			byCarrier[c.Carrier] = append(byCarrier[c.Carrier], c)
 		}
 	}
 	if len(byCarrier) == 0 {
 		return
 	}
-	for m := range b.Messages {
-		msg := &b.Messages[m]
-		var deletes []cacheDelete
-		seen := policy.ItemID(0)
-		first := policy.ItemID(0)
-		for i := range msg.Blocks {
-			id := msg.Blocks[i].Source.Item
-			if i > 0 && id == seen {
-				continue
+	var out []Message
+	for _, msg := range b.Messages {
+		next := carrying{Message: Message{Role: msg.Role}}
+		for _, bl := range msg.Blocks {
+			id := bl.Source.Item
+			edits := byCarrier[id]
+			delete(byCarrier, id)
+			if slices.ContainsFunc(edits, func(c policy.CacheEdit) bool { return next.holds(c.Target.Item) }) {
+				out = append(out, next.message(v))
+				next = carrying{Message: Message{Role: msg.Role}}
 			}
-			seen = id
-			if d := byCarrier[id]; len(d) > 0 {
-				if deletes == nil {
-					first = id
-				}
-				deletes = append(deletes, d...)
-			}
+			next.edits = append(next.edits, edits...)
+			next.Blocks = append(next.Blocks, bl)
 		}
-		if len(deletes) > 0 {
-			block := Block{Source: policy.Target{Item: first, Block: Whole}, Type: "cache_edits", JSON: appendValue(nil, cacheEdits{"cache_edits", deletes})}
-			msg.Blocks = append([]Block{block}, msg.Blocks...)
+		out = append(out, next.message(v))
+	}
+	b.Messages = out
+}
+
+// carrying is a message that is being put together, and the edits it carries.
+type carrying struct {
+	Message
+	edits []policy.CacheEdit
+}
+
+func (c *carrying) holds(item policy.ItemID) bool {
+	return slices.ContainsFunc(c.Blocks, func(b Block) bool { return b.Source.Item == item })
+}
+
+// message is the message with its edits in front.
+func (c *carrying) message(v *policy.View) Message {
+	var deletes []cacheDelete
+	for _, e := range c.edits {
+		if raw := v.Raw(e.Target); raw != nil && raw.ID != "" {
+			deletes = append(deletes, cacheDelete{"delete", raw.ID})
 		}
 	}
+	if len(deletes) > 0 {
+		front := Block{Source: policy.Target{Item: c.edits[0].Carrier, Block: Whole}, Type: "cache_edits", JSON: appendValue(nil, cacheEdits{"cache_edits", deletes})}
+		c.Blocks = append([]Block{front}, c.Blocks...)
+	}
+	return c.Message
 }
 
 type cacheEdits struct {

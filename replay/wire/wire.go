@@ -27,7 +27,8 @@ type Body struct {
 	Messages  []Message
 }
 
-// Message is one message of the API: adjacent messages of one role are one.
+// Message is one message of the API: adjacent messages of one role are one, but
+// where one carries an edit of the other.
 type Message struct {
 	Role   session.Role
 	Blocks []Block
