@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -30,6 +31,29 @@ func (o *PolicyOptions) flags(cmd *cobra.Command) {
 func (o *PolicyOptions) replayFlags(cmd *cobra.Command) {
 	o.flags(cmd)
 	cmd.Flags().StringArrayVar(&o.Snip, "snip", nil, "have turns gone from a request on: `ID[,ID]@REQUEST`, ids as in the prompts' tags, or uuids (repeatable)")
+}
+
+// setting is how a policy's own settings stand behind its name.
+var setting = regexp.MustCompile(`,([a-z_]+\.[a-z0-9_]+=)`)
+
+// unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,….
+// A value may hold commas. Those of --set come after them.
+func (o PolicyOptions) unfolded() PolicyOptions {
+	at := setting.FindAllStringSubmatchIndex(o.Policy, -1)
+	if len(at) == 0 {
+		return o
+	}
+	text, set := o.Policy, []string{}
+	o.Policy = text[:at[0][0]]
+	for i, m := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		set = append(set, text[m[2]:end])
+	}
+	o.Set = append(set, o.Set...)
+	return o
 }
 
 // InputOptions choose conversations.

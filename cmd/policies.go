@@ -36,6 +36,7 @@ func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
 
 // readPolicy reads a policy and changes it as the command line says.
 func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
+	o = o.unfolded()
 	if o.Policy == "" {
 		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(policyNames(), ", "))
 	}

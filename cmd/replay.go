@@ -103,10 +103,25 @@ func (o *ReplayOptions) begin(sys *system) (*replaying, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replaying{sys: sys, o: o, choose: choose, msgs: &messages{w: sys.err, quiet: o.Quiet}}
+	msgs := &messages{w: sys.err, quiet: o.Quiet}
 	for _, w := range warnings {
-		r.msgs.warn(w)
+		msgs.warn(w)
 	}
+	r, err := o.start(sys, msgs)
+	if err != nil {
+		return nil, err
+	}
+	r.choose = choose
+	return r, nil
+}
+
+// start finds the inputs and opens the output.
+func (o *ReplayOptions) start(sys *system, msgs *messages) (*replaying, error) {
+	if err := o.checkCounter(); err != nil {
+		return nil, err
+	}
+	r := &replaying{sys: sys, o: o, msgs: msgs}
+	var err error
 	if r.in, err = resolve(sys, o.Inputs, r.msgs.warn); err != nil {
 		return nil, err
 	}
@@ -134,10 +149,11 @@ type policyChoice func(version string) (*policy.Policy, error)
 // choosePolicy reads the policy once; or, where its name leaves the version to
 // the session (claude-code@recorded-version), for each session anew.
 func choosePolicy(sys *system, o *ReplayOptions) (policyChoice, []session.Warning, error) {
-	if preset.ForVersion(o.Policy, "") != o.Policy {
+	unfolded := o.PolicyOptions.unfolded()
+	if preset.ForVersion(unfolded.Policy, "") != unfolded.Policy {
 		return func(version string) (*policy.Policy, error) {
-			by := o.PolicyOptions
-			if by.Policy = preset.ForVersion(o.Policy, version); version == "" {
+			by := unfolded
+			if by.Policy = preset.ForVersion(unfolded.Policy, version); version == "" {
 				by.Policy = strings.TrimSuffix(by.Policy, "@") // the newest: the session does not say
 			}
 			p, err := readPolicy(sys, by)

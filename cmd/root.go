@@ -39,6 +39,7 @@ func newRoot(sys *system) *cobra.Command {
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(
 		newReplay(sys),
+		newCompare(sys),
 		newRegret(sys),
 		newCalibrate(sys),
 		newAnonymize(sys),

@@ -1,0 +1,200 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// Schema is the version of the JSON form of a comparison.
+const Schema = "ctxkit.compare/v1"
+
+// Few is how many sessions a median or a 90th percentile should rest on.
+const Few = 10
+
+// Session is one conversation under every policy.
+type Session struct {
+	Session string
+	Agent   string
+	File    string
+	Model   string
+	Version string
+	Project string
+	Values  []Values // by policy
+}
+
+// NewSession notes what a conversation is called; each replay adds its values.
+func NewSession(t *replay.Timeline, project string) Session {
+	return Session{Session: t.Session, Agent: t.Agent, File: t.File, Model: t.Model, Version: t.Version, Project: project}
+}
+
+// Spread is a figure over sessions.
+type Spread struct {
+	Total  float64 // sum; of peaks the highest, of means the mean over requests
+	Median float64 // per session, 0.5 quantile by linear interpolation
+	P90    float64 // per session
+	Wins   int     // sessions in which this policy alone has the best value
+}
+
+// Policy is one policy's row.
+type Policy struct {
+	Name    string
+	Figures []Spread // by index into Figures
+}
+
+// Comparison is policies over the same sessions.
+type Comparison struct {
+	Group    string // model, version or project all sessions share; "" for all of them
+	Policies []Policy
+	Sessions []Session
+	// Differ is the session in which the policies differ most, by the tokens
+	// sent, and with which policy from the first; -1 where they do not differ.
+	Differ, DifferPolicy int
+}
+
+// Group is what sessions can be grouped by.
+type Group string
+
+// The groups.
+const (
+	ByNothing Group = ""
+	ByModel   Group = "model"
+	ByVersion Group = "version"
+	ByProject Group = "project"
+)
+
+// Compare sums sessions up; grouped, there is one comparison a group, in order
+// of their names.
+func Compare(policies []string, sessions []Session, by Group) []Comparison {
+	if by == ByNothing {
+		return []Comparison{newComparison("", policies, sessions)}
+	}
+	groups := map[string][]Session{}
+	var names []string
+	for _, s := range sessions {
+		name := map[Group]string{ByModel: s.Model, ByVersion: s.Version, ByProject: s.Project}[by]
+		if name == "" {
+			name = "(none)"
+		}
+		if _, ok := groups[name]; !ok {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], s)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if by == ByVersion {
+			if c := session.CompareVersions(a, b); c != 0 {
+				return c
+			}
+		}
+		return strings.Compare(a, b)
+	})
+	var out []Comparison
+	for _, name := range names {
+		out = append(out, newComparison(name, policies, groups[name]))
+	}
+	return out
+}
+
+func newComparison(group string, policies []string, sessions []Session) Comparison {
+	figures := Figures()
+	c := Comparison{Group: group, Sessions: sessions, Policies: make([]Policy, len(policies)), Differ: -1}
+	requests := slices.Index(Names(), "requests")
+	for p := range policies {
+		c.Policies[p] = Policy{Name: policies[p], Figures: make([]Spread, len(figures))}
+		for f := range figures {
+			values, weights := make([]float64, len(sessions)), make([]float64, len(sessions))
+			for s := range sessions {
+				values[s], weights[s] = sessions[s].Values[p][f], sessions[s].Values[p][requests]
+			}
+			c.Policies[p].Figures[f] = spread(figures[f].gather, values, weights)
+		}
+	}
+	for f := range figures {
+		c.wins(f, figures[f].Better)
+	}
+	c.differ()
+	return c
+}
+
+func spread(g gather, values, weights []float64) Spread {
+	s := Spread{Total: math.NaN(), Median: math.NaN(), P90: math.NaN()}
+	known := values[:0:0]
+	total, weight := 0.0, 0.0
+	for i, v := range values {
+		if !Known(v) {
+			if g == sum {
+				return s // a sum without one of its parts would look small
+			}
+			continue
+		}
+		known = append(known, v)
+		switch g {
+		case sum:
+			total += v
+		case highest:
+			total = max(total, v)
+		case mean:
+			total += v * weights[i]
+			weight += weights[i]
+		}
+	}
+	if len(known) == 0 {
+		return s
+	}
+	if g == mean && weight > 0 {
+		total /= weight
+	}
+	slices.Sort(known)
+	return Spread{Total: total, Median: quantile(known, 0.5), P90: quantile(known, 0.9)}
+}
+
+// quantile of sorted values, by linear interpolation between the two nearest.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// wins counts the sessions in which one policy alone has the best value.
+func (c *Comparison) wins(f int, better Better) {
+	if better == Neither {
+		return
+	}
+	for s := range c.Sessions {
+		best, at, ties := math.NaN(), -1, 0
+		for p, v := range c.Sessions[s].Values {
+			x := v[f]
+			switch {
+			case !Known(x):
+			case at < 0 || better == Less && x < best || better == More && x > best:
+				best, at, ties = x, p, 0
+			case x == best:
+				ties++
+			}
+		}
+		if at >= 0 && ties == 0 && len(c.Policies) > 1 {
+			c.Policies[at].Figures[f].Wins++
+		}
+	}
+}
+
+// differ finds the session that best shows how the policies differ.
+func (c *Comparison) differ() {
+	input := slices.Index(Names(), "payload_input")
+	most := 0.0
+	for s := range c.Sessions {
+		v := c.Sessions[s].Values
+		for p := 1; p < len(v); p++ {
+			if d := math.Abs(v[p][input] - v[0][input]); d > most {
+				most, c.Differ, c.DifferPolicy = d, s, p
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/regret"
+)
+
+func index(name string) int { return slices.Index(Names(), name) }
+
+func TestFiguresOfATimeline(t *testing.T) {
+	tl := &replay.Timeline{
+		Totals: replay.Totals{
+			Requests: 3, Calls: 4, ModelPeak: 100, ModelMean: 50, Payload: 150, Saved: 30, Cache: cache.Split{Read: 90, Write5m: 40, Uncached: 20},
+			CostUSD: price.USD{Dollars: 1.5, Known: true}, Compactions: 1, Cleared: 2,
+		},
+		Events: []replay.Event{{Kind: policy.KindClear, Saved: 7}, {Kind: policy.KindServerClear, Saved: 5}, {Kind: policy.KindSummarize, Saved: 1000}},
+	}
+	v := Of(tl)
+	for name, want := range map[string]float64{
+		"requests": 3, "calls": 4, "model_peak": 100, "model_mean": 50, "payload_input": 150, "tokens_saved": 30, "cache_read": 90, "cache_write_5m": 40,
+		"uncached": 20, "cost_usd": 1.5, "compactions": 1, "cleared_results": 2, "cleared_tokens": 12,
+	} {
+		if got := v.Get(name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if Known(v.Get("misses")) || Known(v.Get("refetch_tokens")) || Known(v.Get("no such figure")) {
+		t.Error("figures that were not worked out have values")
+	}
+	tl.Regret = &regret.Result{Misses: make([]regret.Miss, 2), Tokens: 300}
+	if v := Of(tl); v.Get("misses") != 2 || v.Get("refetch_tokens") != 300 {
+		t.Errorf("misses %v, tokens %v", v.Get("misses"), v.Get("refetch_tokens"))
+	}
+	tl.Totals.Unpriced = 1
+	if v := Of(tl); Known(v.Get("cost_usd")) || len(v.Map()) != len(Names())-1 {
+		t.Errorf("a cost without one of its requests is %v", v.Get("cost_usd"))
+	}
+}
+
+// session has one value in every figure, but for requests.
+func sessionOf(name, model, version string, requests float64, values ...float64) Session {
+	s := Session{Session: name, Model: model, Version: version, Project: "p"}
+	for _, x := range values {
+		v := make(Values, len(Names()))
+		for i := range v {
+			v[i] = x
+		}
+		v[index("requests")] = requests
+		s.Values = append(s.Values, v)
+	}
+	return s
+}
+
+func TestTotalsAndSpread(t *testing.T) {
+	c := Compare([]string{"a", "b"}, []Session{
+		sessionOf("1", "m", "2.1.9", 1, 10, 20), sessionOf("2", "m", "2.1.10", 3, 30, 30), sessionOf("3", "n", "2.1.10", 6, 20, 10),
+	}, ByNothing)[0]
+	a := func(name string) Spread { return c.Policies[0].Figures[index(name)] }
+	if got := a("payload_input"); got.Total != 60 || got.Median != 20 || math.Abs(got.P90-28) > 1e-9 || got.Wins != 1 {
+		t.Errorf("sent: %+v", got)
+	}
+	if got := a("model_peak"); got.Total != 30 {
+		t.Errorf("the peak of all is %v, want the highest", got.Total)
+	}
+	if got := a("model_mean"); got.Total != 22 {
+		t.Errorf("the mean of all is %v, want 22: (10 + 3x30 + 6x20) / 10", got.Total)
+	}
+	if got := a("tokens_saved"); got.Wins != 1 {
+		t.Errorf("more is better in %d sessions, want 1", got.Wins)
+	}
+	if got := a("cleared_results"); got.Wins != 0 {
+		t.Errorf("a figure with no better has %d wins", got.Wins)
+	}
+	if c.Differ != 0 && c.Differ != 2 || c.DifferPolicy != 1 {
+		t.Errorf("most different is %d, policy %d", c.Differ, c.DifferPolicy)
+	}
+}
+
+// A sum without one of its parts is not told; peaks and means of the rest are.
+func TestUnknownValues(t *testing.T) {
+	s := []Session{sessionOf("1", "m", "v", 1, 10), sessionOf("2", "m", "v", 1, 30)}
+	s[1].Values[0][index("cost_usd")] = math.NaN()
+	s[1].Values[0][index("model_peak")] = math.NaN()
+	c := Compare([]string{"a"}, s, ByNothing)[0]
+	if got := c.Policies[0].Figures[index("cost_usd")]; Known(got.Total) || Known(got.Median) {
+		t.Errorf("cost %+v", got)
+	}
+	if got := c.Policies[0].Figures[index("model_peak")]; got.Total != 10 {
+		t.Errorf("peak %+v", got)
+	}
+	if c.Differ != -1 {
+		t.Errorf("one policy differs from itself in session %d", c.Differ)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	sessions := []Session{sessionOf("1", "m", "2.1.10", 1, 1), sessionOf("2", "n", "2.1.9", 1, 1), sessionOf("3", "m", "", 1, 1)}
+	for by, want := range map[Group][]string{ByModel: {"m", "n"}, ByVersion: {"(none)", "2.1.9", "2.1.10"}, ByProject: {"p"}, ByNothing: {""}} {
+		var got []string
+		n := 0
+		for _, c := range Compare([]string{"a"}, sessions, by) {
+			got = append(got, c.Group)
+			n += len(c.Sessions)
+		}
+		if !slices.Equal(got, want) || n != len(sessions) {
+			t.Errorf("by %q: %q with %d sessions, want %q", by, got, n, want)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		q      float64
+		want   float64
+	}{
+		{[]float64{5}, 0.5, 5}, {[]float64{1, 3}, 0.5, 2}, {[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0.9, 10}, {[]float64{1, 2}, 1, 2},
+	} {
+		if got := quantile(c.values, c.q); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("the %v quantile of %v is %v, want %v", c.q, c.values, got, c.want)
+		}
+	}
+}

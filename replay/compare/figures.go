@@ -1,0 +1,143 @@
+// Package compare puts replays of the same sessions under several policies side
+// by side: figures of one replay, their totals and spread over many, and which
+// policy has the better of them where.
+package compare
+
+import (
+	"math"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// Better says which of two values of a figure is to be preferred.
+type Better int8
+
+// What is better.
+const (
+	Neither Better = iota
+	Less
+	More
+)
+
+// gather says how a figure of many sessions comes from those of each.
+type gather uint8
+
+const (
+	sum gather = iota
+	highest
+	mean // weighted by requests
+)
+
+// Figure is a number that policies are compared by.
+type Figure struct {
+	Name   string // as it stands in JSON, in ctxkit.yaml and in columns
+	Unit   string // "tokens", "USD"; "" for counts
+	Better Better
+	gather gather
+	of     func(t *replay.Timeline) (float64, bool)
+}
+
+// Figures lists all figures, in the order they are printed in.
+func Figures() []Figure {
+	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) (float64, bool) {
+		return func(t *replay.Timeline) (float64, bool) { return float64(get(&t.Totals)), true }
+	}
+	regret := func(get func(t *replay.Timeline) int) func(*replay.Timeline) (float64, bool) {
+		return func(t *replay.Timeline) (float64, bool) {
+			if t.Regret == nil {
+				return 0, false
+			}
+			return float64(get(t)), true
+		}
+	}
+	return []Figure{
+		{"requests", "", Neither, sum, total(func(t *replay.Totals) int { return t.Requests })},
+		{"calls", "", Neither, sum, total(func(t *replay.Totals) int { return t.Calls })},
+		{"raw_peak", "tokens", Neither, highest, total(func(t *replay.Totals) int { return t.RawPeak })},
+		{"model_peak", "tokens", Less, highest, total(func(t *replay.Totals) int { return t.ModelPeak })},
+		{"model_mean", "tokens", Less, mean, total(func(t *replay.Totals) int { return t.ModelMean })},
+		{"payload_peak", "tokens", Less, highest, total(func(t *replay.Totals) int { return t.PayloadPeak })},
+		{"payload_input", "tokens", Less, sum, total(func(t *replay.Totals) int { return t.Payload })},
+		{"tokens_saved", "tokens", More, sum, total(func(t *replay.Totals) int { return t.Saved })},
+		{"output_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Output })},
+		{"cache_read", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Read })},
+		{"cache_write_5m", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write5m })},
+		{"cache_write_1h", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write1h })},
+		{"uncached", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Uncached })},
+		{"cost_usd", "USD", Less, sum, func(t *replay.Timeline) (float64, bool) {
+			// What is known of a part only would look cheap.
+			return t.Totals.CostUSD.Dollars, t.Totals.CostUSD.Known && t.Totals.Unpriced == 0
+		}},
+		{"compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Compactions })},
+		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
+		{"cleared_tokens", "tokens", Neither, sum, func(t *replay.Timeline) (float64, bool) { return float64(clearedTokens(t)), true }},
+		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
+		{"misses", "", Less, sum, regret(func(t *replay.Timeline) int { return len(t.Regret.Misses) })},
+		{"refetch_tokens", "tokens", Less, sum, regret(func(t *replay.Timeline) int { return t.Regret.Tokens })},
+		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
+	}
+}
+
+// Names lists the names of the figures.
+func Names() []string {
+	var names []string
+	for _, f := range Figures() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// clearedTokens is what edits of single blocks took out of the payload.
+func clearedTokens(t *replay.Timeline) int {
+	n := 0
+	for i := range t.Events {
+		switch e := &t.Events[i]; e.Kind {
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
+			n += e.Saved
+		}
+	}
+	return n
+}
+
+// Values are the figures of one replay, by index into Figures; NaN where a
+// figure is not known.
+type Values []float64
+
+// Of reads the figures of a replay.
+func Of(t *replay.Timeline) Values {
+	figures := Figures()
+	v := make(Values, len(figures))
+	for i := range figures {
+		x, known := figures[i].of(t)
+		if !known {
+			x = math.NaN()
+		}
+		v[i] = x
+	}
+	return v
+}
+
+// Known reports whether there is a value.
+func Known(x float64) bool { return !math.IsNaN(x) }
+
+// Map is the values that are known, by name.
+func (v Values) Map() map[string]float64 {
+	m := map[string]float64{}
+	for i, f := range Figures() {
+		if Known(v[i]) {
+			m[f.Name] = v[i]
+		}
+	}
+	return m
+}
+
+// Get is the value of the figure of that name.
+func (v Values) Get(name string) float64 {
+	for i, f := range Figures() {
+		if f.Name == name {
+			return v[i]
+		}
+	}
+	return math.NaN()
+}

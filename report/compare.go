@@ -1,0 +1,329 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// comparedColumns are the figures a table of policies shows.
+var comparedColumns = []struct{ figure, title string }{
+	{"model_peak", "peak"}, {"model_mean", "mean"}, {"payload_input", "sent"}, {"cache_read", "read"}, {"cache_write", "write"},
+	{"uncached", "rest"}, {"cost_usd", "USD"}, {"compactions", "comp"}, {"cleared_results", "clrd"}, {"cleared_tokens", "tokens"},
+	{"misses", "miss"}, {"violations", "viol"},
+}
+
+// Comparisons prints policies side by side, one comparison a group.
+func Comparisons(w io.Writer, groups []compare.Comparison, opt Options) error {
+	switch opt.Format {
+	case FormatTable, "":
+		return comparePages(&textPage{w: w, color: opt.Color}, groups, opt)
+	case FormatMarkdown:
+		return comparePages(&markdownPage{w: w}, groups, opt)
+	case FormatJSON:
+		return WriteJSON(w, compareJSON(groups))
+	case FormatCSV:
+		return compareCSV(w, groups)
+	}
+	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
+}
+
+func comparePages(p page, groups []compare.Comparison, opt Options) error {
+	for i := range groups {
+		c := &groups[i]
+		title := count(len(c.Sessions), "session")
+		if c.Group != "" {
+			title = c.Group + ": " + title
+		}
+		p.heading(title)
+		p.table(compareTotals(c))
+		if len(c.Policies) > 1 {
+			p.heading("against " + c.Policies[0].Name)
+			p.table(compareDifferences(c))
+		}
+		if len(c.Sessions) > 1 {
+			p.heading("per session: median, 90th percentile, and sessions in which the policy alone is best")
+			p.table(compareSpread(c))
+			if len(c.Sessions) < compare.Few {
+				p.note(yellow, fmt.Sprintf("medians and percentiles rest on %s only", count(len(c.Sessions), "session")))
+			}
+		}
+		if len(c.Policies) > 1 && c.Differ >= 0 {
+			s := c.Sessions[c.Differ]
+			p.note(none, fmt.Sprintf("most different: %s, %s against %s; to see why:", s.Session, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name))
+			p.picture([]string{"  " + Clean(diffCommand(c))})
+		}
+		for _, note := range unknownNotes(c) {
+			p.note(yellow, note)
+		}
+	}
+	p.note(faint, "peak, mean: tokens of the model view, overhead included; sent: tokens of all requests, compactions included, of which read from the cache, written to it, and the rest; comp: compactions; clrd, tokens: results cleared, and their tokens; miss: taken away too early; viol: breaks of the API's rules")
+	return p.end()
+}
+
+// diffCommand shows why two policies differ most where they do.
+func diffCommand(c *compare.Comparison) string {
+	s := c.Sessions[c.Differ]
+	command := "ctxkit diff " + shellWord(s.File) + " --policy " + shellWord(c.Policies[c.DifferPolicy].Name) + " --against " + shellWord(c.Policies[0].Name)
+	if s.Agent != "" {
+		command += " --agent " + shellWord(s.Agent)
+	}
+	return command
+}
+
+// shellWord quotes a word for a shell where it must be.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-=,@:+") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// figure is the spread of a figure, or of the sum of two: what was written to
+// the cache.
+func figure(p *compare.Policy, name string) compare.Spread {
+	names := compare.Names()
+	if name == "cache_write" {
+		a, b := figure(p, "cache_write_5m"), figure(p, "cache_write_1h")
+		return compare.Spread{Total: a.Total + b.Total, Median: math.NaN(), P90: math.NaN()}
+	}
+	return p.Figures[slices.Index(names, name)]
+}
+
+func compareColumns() []Column {
+	columns := []Column{{Title: "policy", Flex: true}}
+	for _, c := range comparedColumns {
+		columns = append(columns, Column{Title: c.title, Right: true})
+	}
+	return columns
+}
+
+func compareTotals(c *compare.Comparison) *Table {
+	t := &Table{Columns: compareColumns()}
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		row := []string{p.Name}
+		for _, col := range comparedColumns {
+			row = append(row, figureText(col.figure, figure(p, col.figure).Total))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+func compareDifferences(c *compare.Comparison) *Table {
+	t := &Table{Columns: compareColumns()}
+	first := &c.Policies[0]
+	for i := 1; i < len(c.Policies); i++ {
+		p := &c.Policies[i]
+		row := []string{p.Name}
+		for _, col := range comparedColumns {
+			row = append(row, differenceText(col.figure, figure(first, col.figure).Total, figure(p, col.figure).Total))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// spreadColumns are the figures whose spread a table shows.
+var spreadColumns = []struct{ figure, title string }{
+	{"model_peak", "peak"}, {"payload_input", "sent"}, {"cost_usd", "USD"}, {"misses", "miss"},
+}
+
+func compareSpread(c *compare.Comparison) *Table {
+	t := &Table{Columns: []Column{{Title: "policy", Flex: true}}}
+	for _, col := range spreadColumns {
+		t.Columns = append(t.Columns, Column{Title: col.title, Right: true}, Column{Title: "p90", Right: true}, Column{Title: "best", Right: true})
+	}
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		row := []string{p.Name}
+		for _, col := range spreadColumns {
+			f := figure(p, col.figure)
+			row = append(row, figureText(col.figure, f.Median), figureText(col.figure, f.P90), strconv.Itoa(f.Wins))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+func unknownNotes(c *compare.Comparison) []string {
+	var notes []string
+	for i := range c.Policies {
+		if !compare.Known(figure(&c.Policies[i], "cost_usd").Total) {
+			notes = append(notes, "no dollars where a model has no price (ctxkit prices lists those that have): tokens only")
+			break
+		}
+	}
+	return notes
+}
+
+// figureText is a value for a narrow column: a dash where it is not known.
+func figureText(name string, x float64) string {
+	switch {
+	case !compare.Known(x):
+		return "–"
+	case name == "cost_usd":
+		return places(x, 2)
+	case math.Abs(x) < 9999.5:
+		return thousands(int(math.Round(x)))
+	case math.Abs(x) < 99950:
+		return places(x/1e3, 1) + "k"
+	case math.Abs(x) < 999500:
+		return places(x/1e3, 0) + "k"
+	case math.Abs(x) < 999.95e6:
+		return places(x/1e6, 1) + "M"
+	}
+	return places(x/1e9, 1) + "G"
+}
+
+// differenceText is how far b is from a: in percent, or as a number where a is
+// small or nothing.
+func differenceText(name string, a, b float64) string {
+	switch d := b - a; {
+	case !compare.Known(a) || !compare.Known(b):
+		return "–"
+	case d == 0:
+		return "0"
+	case name == "cost_usd" && a == 0 || name != "cost_usd" && math.Abs(a) < 100:
+		s := figureText(name, d)
+		if d > 0 {
+			s = "+" + s
+		}
+		return s
+	case math.Abs(d/a) < 0.0995:
+		return fmt.Sprintf("%+.1f%%", 100*d/a)
+	default:
+		return fmt.Sprintf("%+.0f%%", 100*d/a)
+	}
+}
+
+// comparedJSON is the JSON form of comparisons.
+type comparedJSON struct {
+	Schema string      `json:"schema"`
+	Groups []groupJSON `json:"groups"`
+}
+
+type groupJSON struct {
+	Group    string            `json:"group,omitempty"`
+	Sessions int               `json:"sessions"`
+	Few      bool              `json:"few_sessions"`
+	Policies []policyJSON      `json:"policies"`
+	Differ   *differJSON       `json:"most_different,omitempty"`
+	Each     []comparedSession `json:"each"`
+}
+
+type policyJSON struct {
+	Policy     string             `json:"policy"`
+	Totals     map[string]float64 `json:"totals"`
+	Median     map[string]float64 `json:"median"`
+	P90        map[string]float64 `json:"p90"`
+	Best       map[string]int     `json:"best"`
+	Difference map[string]float64 `json:"difference,omitempty"` // of totals, to the first policy
+}
+
+type differJSON struct {
+	Session string `json:"session"`
+	File    string `json:"file"`
+	Policy  string `json:"policy"`
+	Against string `json:"against"`
+	Command string `json:"command"`
+}
+
+type comparedSession struct {
+	Session string                        `json:"session"`
+	Agent   string                        `json:"agent,omitempty"`
+	File    string                        `json:"file"`
+	Model   string                        `json:"model"`
+	Version string                        `json:"client_version,omitempty"`
+	Project string                        `json:"project,omitempty"`
+	Figures map[string]map[string]float64 `json:"figures"` // by policy
+}
+
+func compareJSON(groups []compare.Comparison) comparedJSON {
+	out := comparedJSON{Schema: compare.Schema, Groups: []groupJSON{}}
+	figures := compare.Figures()
+	for i := range groups {
+		c := &groups[i]
+		g := groupJSON{Group: c.Group, Sessions: len(c.Sessions), Few: len(c.Sessions) < compare.Few, Policies: []policyJSON{}, Each: []comparedSession{}}
+		for p := range c.Policies {
+			j := policyJSON{Policy: c.Policies[p].Name, Totals: map[string]float64{}, Median: map[string]float64{}, P90: map[string]float64{}, Best: map[string]int{}}
+			if p > 0 {
+				j.Difference = map[string]float64{}
+			}
+			for f := range figures {
+				s, name := c.Policies[p].Figures[f], figures[f].Name
+				put(j.Totals, name, s.Total)
+				put(j.Median, name, s.Median)
+				put(j.P90, name, s.P90)
+				if figures[f].Better != compare.Neither {
+					j.Best[name] = s.Wins
+				}
+				if p > 0 {
+					put(j.Difference, name, s.Total-c.Policies[0].Figures[f].Total)
+				}
+			}
+			g.Policies = append(g.Policies, j)
+		}
+		if c.Differ >= 0 {
+			s := c.Sessions[c.Differ]
+			g.Differ = &differJSON{s.Session, s.File, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name, diffCommand(c)}
+		}
+		for _, s := range c.Sessions {
+			e := comparedSession{Session: s.Session, Agent: s.Agent, File: s.File, Model: s.Model, Version: s.Version, Project: s.Project, Figures: map[string]map[string]float64{}}
+			for p := range s.Values {
+				e.Figures[c.Policies[p].Name] = s.Values[p].Map()
+			}
+			g.Each = append(g.Each, e)
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	return out
+}
+
+func put(m map[string]float64, name string, x float64) {
+	if compare.Known(x) {
+		m[name] = x
+	}
+}
+
+// compareCSV is one row a session and policy.
+func compareCSV(w io.Writer, groups []compare.Comparison) error {
+	out := csv.NewWriter(w)
+	columns := append([]string{"group", "session", "agent", "file", "model", "client_version", "project", "policy"}, compare.Names()...)
+	if err := out.Write(columns); err != nil {
+		return err
+	}
+	for i := range groups {
+		c := &groups[i]
+		for _, s := range c.Sessions {
+			for p, v := range s.Values {
+				row := []string{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
+				for i := range row {
+					row[i] = csvText(row[i])
+				}
+				for _, x := range v {
+					row = append(row, exactOrNone(x))
+				}
+				if err := out.Write(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func exactOrNone(x float64) string {
+	if !compare.Known(x) {
+		return ""
+	}
+	return exact(x)
+}
