@@ -10,16 +10,17 @@ const maxScan = 128
 // one, in bytes.
 const keepBuffer = 1 << 20
 
-// none is the rank of a pair that is no token: rank+1 of none, less one.
+// none stands for a pair that is no token, behind all ranks.
 const none = math.MaxUint32
 
 // merger does the merges of one piece: of all neighbours that together are a
 // token, those whose token has the lowest rank, the leftmost of equals, become
 // one, until none are. It is how tiktoken merges, byte for byte.
 type merger struct {
-	buf   []byte           // the piece and pad bytes after it
-	start [maxScan + 1]int // scan: where the parts start
-	rank  [maxScan]uint32  // scan: of each part with the next
+	buf    []byte          // the piece and pad bytes after it
+	keys   [maxScan]uint32 // scan: rank and start of the pair that starts here; none
+	next   [maxScan]uint8  // scan: where the part that starts here ends
+	before [maxScan]uint8  // scan: where the part before the one that starts here starts
 
 	size  []uint8  // heap: of a part, at its first and its last byte
 	ranks []uint32 // heap: of the part that starts here with the next
@@ -39,31 +40,51 @@ func (m *merger) padded(piece string) []byte {
 
 // scan counts the tokens of the buffer's first n bytes, 2 <= n <= maxScan.
 func (m *merger) scan(v *vocabulary, n int) int {
-	for i := range n - 1 {
-		m.start[i] = i
-		m.rank[i] = v.pairs[pair(m.buf[i], m.buf[i+1])] - 1
+	keys := m.keys[: (n+3)&^3 : maxScan]
+	for i := range keys {
+		keys[i] = none
 	}
-	m.start[n-1], m.start[n] = n-1, n
+	for i := range n - 1 {
+		m.set(i, v.pairs[pair(m.buf[i], m.buf[i+1])])
+	}
+	for i := range n {
+		m.next[i], m.before[i] = uint8(i+1), uint8(i-1)
+	}
 	m.steps = n
 	for parts := n; ; parts-- {
-		low, at := uint32(none), 0
-		for i, r := range m.rank[:parts-1] {
-			if r < low {
-				low, at = r, i
-			}
+		// Four at once: the processor works on them side by side.
+		a, b, c, d := uint32(none), uint32(none), uint32(none), uint32(none)
+		for k := keys; len(k) >= 4; k = k[4:] {
+			a, b, c, d = min(a, k[0]), min(b, k[1]), min(c, k[2]), min(d, k[3])
 		}
-		m.steps += parts
+		low := min(a, b, c, d)
+		m.steps += n
 		if low == none {
 			return parts
 		}
-		copy(m.start[at+1:parts], m.start[at+2:parts+1])
-		copy(m.rank[at:parts-2], m.rank[at+1:parts-1])
-		if at+2 < parts {
-			m.rank[at] = v.lookup(m.buf, m.start[at], m.start[at+2]) - 1
+		at := int(low % maxScan)
+		next := int(m.next[at])
+		end := int(m.next[next])
+		keys[next] = none
+		m.next[at] = uint8(end)
+		if end < n {
+			m.before[end] = uint8(at)
+			m.set(at, v.lookup(m.buf, at, int(m.next[end])))
+		} else {
+			keys[at] = none
 		}
 		if at > 0 {
-			m.rank[at-1] = v.lookup(m.buf, m.start[at-1], m.start[at+1]) - 1
+			before := int(m.before[at])
+			m.set(before, v.lookup(m.buf, before, end))
 		}
+	}
+}
+
+// set notes the rank+1 of the pair that starts at i; 0: it is no token.
+func (m *merger) set(i int, rank uint32) {
+	m.keys[i] = none
+	if rank != 0 {
+		m.keys[i] = rank*maxScan + uint32(i)
 	}
 }
 
