@@ -141,6 +141,35 @@ func (c *Counter) piece(text string, at, end int) int {
 
 // count counts a piece of at least two bytes afresh.
 func (c *Counter) count(piece string) int {
+	if len(piece) <= maxCached {
+		return c.part(piece)
+	}
+	// Between some characters no merge can be: what lies between two such
+	// places counts by itself, and is short enough to be remembered.
+	n, from := 0, 0
+	for i := 3; i+3 <= len(piece); i++ {
+		if wide(piece[i]) && wide(piece[i-3]) && !c.e.joins(piece[i-3:i+3]) {
+			n += c.segment(piece, from, i)
+			from = i
+		}
+	}
+	c.steps += len(piece)
+	if from == 0 {
+		return c.part(piece)
+	}
+	return n + c.segment(piece, from, len(piece))
+}
+
+// segment counts a part of a piece that no merge leaves.
+func (c *Counter) segment(piece string, from, to int) int {
+	if to-from > maxCached {
+		return c.part(piece[from:to])
+	}
+	return c.piece(piece, from, to)
+}
+
+// part counts a piece, or a segment of one, as a whole.
+func (c *Counter) part(piece string) int {
 	buf := c.merge.padded(piece)
 	if c.e.lookup(buf, 0, len(piece)) != 0 {
 		return 1

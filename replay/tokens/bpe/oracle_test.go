@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
@@ -96,6 +97,53 @@ func TestHostileTexts(t *testing.T) {
 				}
 			}
 			t.Logf("%d texts, %d bytes: the same counts", n, bytes)
+		})
+	}
+}
+
+// TestTokensOnEnd compares counts on tokens one after the other, most of them
+// of wide characters: what one begins another may end, and what lies between
+// two places no merge crosses is counted by itself.
+func TestTokensOnEnd(t *testing.T) {
+	n := 1500
+	if os.Getenv(longForm) != "" {
+		n = 50000
+	}
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, enc := encoding(t, name), stock(t, name)
+			counter, g := e.NewCounter(), newTexts(5)
+			var all, wides []string
+			for r := range len(e.offset) - 1 {
+				token := e.bytes[e.offset[r]:e.offset[r+1]]
+				all = append(all, token)
+				if strings.ContainsFunc(token, func(r rune) bool { return r >= 0x800 }) {
+					wides = append(wides, token)
+				}
+			}
+			for range n {
+				var b strings.Builder
+				for range 2 + g.IntN(14) {
+					from := wides
+					if g.IntN(12) == 0 {
+						from = all
+					}
+					token := from[g.IntN(len(from))]
+					if g.IntN(4) == 0 { // its first character alone
+						_, size := utf8.DecodeRuneInString(token)
+						token = token[:size]
+					}
+					b.WriteString(token)
+				}
+				text := b.String()
+				if g.IntN(2) == 0 {
+					text = strings.ToValidUTF8(text, "")
+				}
+				if got, want := counter.Count(text), len(enc.EncodeOrdinary(text)); got != want {
+					t.Fatalf("%q: %d tokens, the stock encoder has %d", text, got, want)
+				}
+			}
 		})
 	}
 }

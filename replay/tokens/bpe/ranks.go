@@ -25,6 +25,8 @@ type vocabulary struct {
 	offset  []uint32 // token of rank r: bytes[offset[r]:offset[r+1]]
 	bytes   string
 	longest int
+	joined  []uint64 // bits: see joins
+	partial []uint64 // bits: see joins
 }
 
 const (
@@ -52,6 +54,8 @@ func (v *vocabulary) fill(data string) error {
 	v.pairs = make([]uint32, 1<<16)
 	v.short = make([]uint64, 1<<shortBits)
 	v.long = make([]uint64, 1<<longBits)
+	v.joined = make([]uint64, 1<<joinBits/64)
+	v.partial = make([]uint64, 1<<16/64)
 	at := 0
 	var buf [256 + pad]byte
 	for r := range n {
@@ -62,6 +66,7 @@ func (v *vocabulary) fill(data string) error {
 		v.longest = max(v.longest, l)
 		copy(buf[:], v.bytes[at:at+l])
 		v.add(buf[:], l, uint32(r)+1)
+		v.join(v.bytes[at : at+l])
 		at += l
 		v.offset[r+1] = uint32(at)
 	}
@@ -126,6 +131,42 @@ func (v *vocabulary) lookup(buf []byte, from, to int) uint32 {
 			}
 		}
 	}
+}
+
+// joinBits is the size of the set of windows, as a power of two.
+const joinBits = 20
+
+// wide reports whether a byte begins a character of three bytes.
+func wide(b byte) bool { return b>>4 == 0xe }
+
+// join notes where a token goes from one character to a wide one.
+func (v *vocabulary) join(token string) {
+	for i := 1; i < len(token); i++ {
+		switch {
+		case !wide(token[i]):
+		case i >= 3 && i+3 <= len(token):
+			h := joinHash(token[i-3 : i+3])
+			v.joined[h/64] |= 1 << (h % 64)
+		default:
+			p := pair(token[i-1], token[i])
+			v.partial[p/64] |= 1 << (p % 64)
+		}
+	}
+}
+
+// joins reports whether a token may go across the middle of a window of six
+// bytes, two wide characters: one that holds all of them, or one that holds
+// less and the two bytes in the middle. Where it says no, none does.
+func (v *vocabulary) joins(window string) bool {
+	p := pair(window[2], window[3])
+	h := joinHash(window)
+	return v.partial[p/64]>>(p%64)&1 != 0 || v.joined[h/64]>>(h%64)&1 != 0
+}
+
+func joinHash(w string) uint64 {
+	_ = w[5]
+	key := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40
+	return key * golden >> (64 - joinBits)
 }
 
 func pair(a, b byte) int { return int(a)<<8 | int(b) }

@@ -99,3 +99,22 @@ func (d denied) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.t.Errorf("a request for %s", r.URL)
 	return nil, errors.New("there is no network")
 }
+
+// TestTokensMergeToThemselves: merging the bytes of a token gives the token,
+// so that a part of a piece that no merge leaves may be looked up as a whole.
+func TestTokensMergeToThemselves(t *testing.T) {
+	for _, name := range Names() {
+		e := encoding(t, name)
+		var m merger
+		for r := range len(e.offset) - 1 {
+			token := e.bytes[e.offset[r]:e.offset[r+1]]
+			if len(token) < 2 {
+				continue
+			}
+			m.padded(token)
+			if n := m.scan(&e.vocabulary, len(token)); n != 1 {
+				t.Fatalf("%s: %q, rank %d, merges to %d tokens", name, token, r, n)
+			}
+		}
+	}
+}
