@@ -108,6 +108,15 @@ func (c *caching) warm() bool {
 	return c.policy.Warm == "always" || c.policy.Warm == "auto" && c.ttl == cache.Long
 }
 
+// headOverhead is the overhead that bounds the head; below 0 where it is not known:
+// of a file that begins in the middle of a conversation it is an assumption.
+func (e *engine) headOverhead(k int) int {
+	if e.fixed < 0 && len(e.conv.Messages) > 0 && e.conv.Messages[0].Earlier {
+		return -1
+	}
+	return max(e.overhead(k), 0)
+}
+
 // begin tells the simulation of a new client version or model before a request:
 // another version is another process, with tools and a system prompt of its own.
 func (c *caching) begin(model, version string, overhead int) {
@@ -115,7 +124,10 @@ func (c *caching) begin(model, version string, overhead int) {
 	if first || version != c.version {
 		c.head = cache.HeadOf(version, overhead)
 		if c.policy.System > 0 {
-			n := min(c.policy.System, max(overhead, 0))
+			n := c.policy.System
+			if overhead >= 0 {
+				n = min(n, overhead)
+			}
 			c.head = cache.Head{Own: n, Shared: n}
 		}
 		if !first {
@@ -186,18 +198,25 @@ func (e *engine) cacheRequest(k, payload int) CacheUse {
 	c, v := e.cache, e.view
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := label(e.opt.Model, msg.Model)
-	c.begin(model, msg.Version, e.overhead(k))
+	c.begin(model, msg.Version, e.headOverhead(k))
+	if kind, ok := e.r.settings[k]; ok {
+		c.sim.Change(firstPlace, cache.Cause{Kind: kind})
+	}
 	e.noteChanges()
 	for _, d := range v.ServerDrops() {
 		c.sim.Shrink(firstPlace+d.Place, d.Tokens)
 	}
 	last, tail := e.lastMessage()
+	// By the documentation an entry lives from the start of the request on that
+	// wrote or read it. Recorded 5-minute sessions say from the end of the response
+	// on: pauses of 4 to 7 minutes were hits up to 303 seconds after it (one of them
+	// 364 seconds after the start) and misses from 302 seconds on.
 	start := e.now
 	if start.IsZero() {
 		start = msg.Time
 	}
 	split, cause, err := c.sim.Request(cache.Request{
-		Start: start, Model: model, Minimum: c.minimum(model), Tokens: max(payload, 0),
+		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: max(payload, 0),
 		Breakpoints: c.breakpoints(firstPlace+v.Places()-1, payload, firstPlace+last, payload-tail),
 	})
 	if err != nil { // breakpoints keeps to the rules
@@ -245,7 +264,7 @@ func (e *engine) cacheCall(call *policy.Call, k int) CacheUse {
 		}
 		return plain
 	}
-	c.begin(model, msg.Version, e.overhead(k))
+	c.begin(model, msg.Version, e.headOverhead(k))
 	end := firstPlace + e.view.Places()
 	from := end
 	if call.Cut != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -26,13 +27,14 @@ type Record struct {
 	encoders *tokens.Encoders
 	model    price.Model // of the conversation, zero where it is not known
 	encoded  encodedTables
-	context  []int         // recorded context of each request; -1 where it is not known
-	weight   []int         // weight of R at each request, calibrated
-	overhead []int         // what R's weight leaves of the context: system prompt, tools, unrecorded reminders
-	reinject []int         // by boundary: what was sent after it and no line holds
-	summary  []int         // by boundary: weight of everything it rebuilt but kept messages
-	edits    []policy.Edit // the record as edits on raw
-	notes    []recordedAct // by edit: what the client recorded
+	context  []int              // recorded context of each request; -1 where it is not known
+	weight   []int              // weight of R at each request, calibrated
+	overhead []int              // what R's weight leaves of the context: system prompt, tools, unrecorded reminders
+	reinject []int              // by boundary: what was sent after it and no line holds
+	summary  []int              // by boundary: weight of everything it rebuilt but kept messages
+	edits    []policy.Edit      // the record as edits on raw
+	notes    []recordedAct      // by edit: what the client recorded
+	settings map[int]cache.Kind // by request (0-based): what the client did beside
 	uses     func() (*regret.Index, error)
 }
 
@@ -72,6 +74,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		Conv: conv, Cal: cal, counted: counted, models: models, encoders: encoders, model: m,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 	}
+	r.settings = settingsChanges(conv)
 	if !r.Cal.Recorded {
 		if r.Cal.Table, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
 			return nil, err

@@ -62,6 +62,7 @@ type Breakpoint struct {
 // Request is one API call as the cache sees it.
 type Request struct {
 	Start       time.Time    // zero: when the request before was made
+	Lives       time.Time    // from when on the lives of what it reads and writes count; zero: Start
 	Model       string       // caches are a model's own
 	Minimum     int          // shortest prefix the model caches, tokens
 	Tokens      int          // of the whole input
@@ -180,7 +181,9 @@ func (s *Sim) Branch(position int, r Request) (Split, error) {
 	hit := s.lookBefore(&r, position)
 	split := s.bill(&r, hit)
 	s.refresh(&r, hit)
+	last := s.last // the conversation's own last request is still the one before
 	s.write(&shared)
+	s.last = last
 	return split, nil
 }
 
@@ -257,11 +260,19 @@ func (s *Sim) bill(r *Request, hit int) Split {
 	return Split{Read: a, Write1h: b - a, Write5m: c - b, Uncached: r.Tokens - c}
 }
 
+// lives is from when on the lives of a request's entries count.
+func (s *Sim) lives(r *Request) time.Time {
+	if r.Lives.After(s.now) {
+		return r.Lives
+	}
+	return s.now
+}
+
 // refresh gives the entry that was read its lifetime anew.
 func (s *Sim) refresh(r *Request, hit int) {
 	if hit >= 0 {
 		e := &s.entries[hit]
-		e.expires = s.now.Add(e.ttl.Duration())
+		e.expires = s.lives(r).Add(e.ttl.Duration())
 		if e.position == s.last.position && e.model == s.last.model {
 			s.last.expires = e.expires
 		}
@@ -276,7 +287,7 @@ func (s *Sim) write(r *Request) {
 		if b.Tokens < r.Minimum {
 			continue
 		}
-		e := entry{position: b.Position, tokens: min(b.Tokens, r.Tokens), model: r.Model, ttl: b.TTL, expires: s.now.Add(b.TTL.Duration())}
+		e := entry{position: b.Position, tokens: min(b.Tokens, r.Tokens), model: r.Model, ttl: b.TTL, expires: s.lives(r).Add(b.TTL.Duration())}
 		s.put(e)
 		s.last = e
 	}

@@ -16,6 +16,7 @@ const (
 	ModelSwitch  Kind = "model_switch"  // caches are a model's own
 	ToolsChanged Kind = "tools_changed" // tools or system prompt are others than before
 	ImageAdded   Kind = "image_added"   // an image came or went: the messages' cache is lost
+	SkillRan     Kind = "skill"         // the client sends other settings while a skill runs
 	BelowMinimum Kind = "below_minimum" // the prefix is shorter than the model caches
 	LookBackOver Kind = "look_back"     // more blocks joined than are looked back over
 	Unmarked     Kind = "no_breakpoint" // the client marks nothing
@@ -45,6 +46,8 @@ func (c Cause) String() string {
 		return "tools or system prompt changed"
 	case ImageAdded:
 		return "image added or removed"
+	case SkillRan:
+		return "a skill began or ended"
 	case BelowMinimum:
 		return "below the model's minimum"
 	case LookBackOver:

@@ -1,0 +1,208 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
+)
+
+func use(id, name string) map[string]any {
+	return map[string]any{"type": "tool_use", "id": id, "name": name, "input": map[string]any{"file_path": "12345.go"}}
+}
+
+// plain is a policy that edits nothing.
+func plain() *policy.Policy {
+	return &policy.Policy{Name: "plain", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}
+}
+
+// misses are the causes of each main request's misses, "" where there is none.
+func misses(tl *replay.Timeline) []cache.Kind {
+	var list []cache.Kind
+	for _, r := range mains(tl) {
+		kind := cache.None
+		if r.Cache.Miss != nil {
+			kind = r.Cache.Miss.Kind
+		}
+		list = append(list, kind)
+	}
+	return list
+}
+
+// TestCausesByTheClient: what the client itself does costs the messages' cache
+// under every policy, and is named.
+func TestCausesByTheClient(t *testing.T) {
+	skill := func(s *script) {
+		s.answer(context(21000), use("t1", "Skill"))
+		s.result("t1", 20)
+		s.line("user", map[string]any{"isMeta": true, "message": map[string]any{"role": "user", "content": "Base directory for this skill: /s"}})
+	}
+	for _, tt := range []struct {
+		name    string
+		version string
+		between func(s *script) // the second request
+		then    func(s *script)
+		want    []cache.Kind
+	}{
+		{"a tool loop", "2.1.29", func(s *script) { s.answer(context(21000), read("t1")); s.result("t1", 400) }, nil, []cache.Kind{cache.First, "", ""}},
+		{"a skill begins and ends", "2.1.29", skill, func(s *script) { s.user(40); s.answer(context(24000), text(40)) }, []cache.Kind{cache.First, "", cache.SkillRan, cache.SkillRan}},
+		{"a skill of a later client", "2.1.50", skill, nil, []cache.Kind{cache.First, "", ""}},
+		{"a loaded tool", "2.1.119", func(s *script) {
+			s.answer(context(21000), use("t1", "ToolSearch"))
+			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{map[string]any{
+				"type": "tool_result", "tool_use_id": "t1", "content": []any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}},
+			}}}})
+		}, nil, []cache.Kind{cache.First, "", cache.ToolsChanged}},
+		{"an image", "2.1.50", func(s *script) {
+			s.answer(context(21000), text(40))
+			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
+				map[string]any{"type": "image", "source": map[string]any{"type": "base64", "data": "AAAA"}}, map[string]any{"type": "text", "text": "what is this"},
+			}}})
+		}, nil, []cache.Kind{cache.First, "", cache.ImageAdded}},
+		{"another model", "2.1.50", func(s *script) {
+			s.answer(context(21000), read("t1"))
+			s.result("t1", 400)
+			s.model = "claude-haiku-4-5"
+		}, nil, []cache.Kind{cache.First, "", cache.ModelSwitch}},
+		{"another client", "2.1.50", func(s *script) {
+			s.answer(context(21000), read("t1"))
+			s.result("t1", 400)
+			s.version = "2.1.51"
+		}, nil, []cache.Kind{cache.First, "", cache.ToolsChanged}},
+		{"a pause", "2.1.50", func(s *script) {
+			s.answer(context(21000), text(40))
+			s.line("user", map[string]any{"timestamp": "2026-02-01T10:05:09.000Z", "message": map[string]any{"role": "user", "content": "still there?"}})
+		}, nil, []cache.Kind{cache.First, "", cache.Expired}},
+	} {
+		s := newScript()
+		s.version = tt.version
+		s.user(40)
+		s.answer(context(20000), read("t0"))
+		s.result("t0", 400)
+		tt.between(s)
+		s.answer(context(23000), text(40))
+		if tt.then != nil {
+			tt.then(s)
+		}
+		tl := replayed(t, s.load(t), plain(), replay.Options{})
+		got := misses(tl)
+		if len(got) != len(tt.want) {
+			t.Fatalf("%s: %d requests, want %d", tt.name, len(got), len(tt.want))
+		}
+		for i, want := range tt.want {
+			if got[i] != want {
+				t.Errorf("%s: request %d missed by %q, want %q (all: %q)", tt.name, i+1, got[i], want, got)
+			}
+		}
+	}
+}
+
+// TestEditsAndTheCache: what clears breaks the prefix where it clears; a
+// cache_edit keeps it, and what it took off is not read any more.
+func TestEditsAndTheCache(t *testing.T) {
+	run := func(kind policy.Kind) []replay.Request {
+		s := loop(20000, 21200, 22400, 23600, 24800)
+		return mains(replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
+			if c.Request != 4 {
+				return nil
+			}
+			list := clearing(c, 40)
+			for i := range list {
+				list[i].Kind = kind
+				list[i].Carrier, _ = c.View.Last()
+			}
+			return list
+		}), replay.Options{}))
+	}
+	clear, cached := run(policy.KindClear), run(policy.KindCacheEdit)
+	if m := clear[3].Cache.Miss; m == nil || m.Kind != cache.Edited || clear[3].Cache.Read >= clear[2].Payload/10*9 {
+		t.Errorf("clearing: %+v", clear[3].Cache)
+	}
+	off := cached[3].Tokens - cached[3].Payload
+	if m := cached[3].Cache.Miss; m != nil || off <= 0 || cached[3].Cache.Read != cached[2].Payload-off {
+		t.Errorf("cache_edit: %+v, %d taken off, the request before sent %d", cached[3].Cache, off, cached[2].Payload)
+	}
+	for _, rows := range [][]replay.Request{clear, cached} {
+		if last := rows[4]; last.Cache.Miss != nil || last.Cache.Read != rows[3].Payload {
+			t.Errorf("the request after reads %+v of %d", last.Cache, rows[3].Payload)
+		}
+	}
+}
+
+// TestCompactionCall: one that begins as the session does reads the warm cache;
+// one with a prompt of its own reads nothing.
+func TestCompactionCall(t *testing.T) {
+	for _, tt := range []struct {
+		prefix string
+		reads  bool
+	}{{"own", false}, {"session", true}} {
+		s := loop(20000, 21200, 22400)
+		tl := replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
+			if c.Request != 3 {
+				return nil
+			}
+			return []policy.Edit{{
+				Kind: policy.KindSummarize, Reason: "told to", Call: &policy.Call{Kind: "compaction", Prefix: tt.prefix, Prompt: 800, Output: 3000},
+				Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 2000}}}},
+			}}
+		}), replay.Options{})
+		before, call, after := tl.Requests[1], tl.Requests[2], tl.Requests[3]
+		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != tt.reads || !tt.reads && call.Cache.Uncached != call.Payload {
+			t.Errorf("%s: the call is %+v, the request before sent %d", tt.prefix, call.Cache, before.Payload)
+		}
+		if !call.CostUSD.Known || call.CostUSD.Dollars <= 0 {
+			t.Errorf("%s: it costs %s", tt.prefix, call.CostUSD)
+		}
+		if m := after.Cache.Miss; m == nil || m.Kind != cache.Compacted || after.Cache.Read == 0 && tt.reads {
+			t.Errorf("%s: the request after it is %+v", tt.prefix, after.Cache)
+		}
+	}
+}
+
+// TestCachePolicies: breakpoints, lifetime, prefix and warmth are the policy's.
+func TestCachePolicies(t *testing.T) {
+	conv := loop(20000, 21200, 22400).load(t)
+	for _, tt := range []struct {
+		set   policy.Caching
+		reads [2]int // of the first two requests
+		long  bool
+	}{
+		{policy.Caching{Breakpoints: "claude-code", TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
+		{policy.Caching{Breakpoints: "claude-code", TTL: "1h", Warm: "auto", System: 9000}, [2]int{9000, 20000}, true},
+		{policy.Caching{Breakpoints: "claude-code", TTL: "5m", Warm: "always", System: 9000}, [2]int{9000, 20000}, false},
+		{policy.Caching{Breakpoints: "opencode", TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
+		{policy.Caching{Breakpoints: "automatic", TTL: "5m", Warm: "always"}, [2]int{18500, 20000}, false},
+		{policy.Caching{Breakpoints: "none", TTL: "5m", Warm: "never"}, [2]int{0, 0}, false},
+	} {
+		p := plain()
+		p.Cache = tt.set
+		rows := mains(replayed(t, conv, p, replay.Options{}))
+		for i, want := range tt.reads {
+			if got := rows[i].Cache.Read; got != want {
+				t.Errorf("%+v: request %d reads %d, want %d", tt.set, i+1, got, want)
+			}
+		}
+		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == "none" && c.Uncached != rows[2].Payload {
+			t.Errorf("%+v: request 3 is %+v", tt.set, c)
+		}
+	}
+}
+
+// TestUnknownModel: its requests are counted in tokens, and it is said.
+func TestUnknownModel(t *testing.T) {
+	s := loop(20000, 21200)
+	s.lines[len(s.lines)-1]["message"].(map[string]any)["model"] = "acme-1"
+	tl := replayed(t, s.load(t), plain(), replay.Options{})
+	if tl.Requests[1].CostUSD.Known || !tl.Requests[0].CostUSD.Known || tl.Totals.Unpriced != 1 || tl.Totals.CostUSD != tl.Requests[0].CostUSD {
+		t.Errorf("costs %s and %s, %s in all, %d without", tl.Requests[0].CostUSD, tl.Requests[1].CostUSD, tl.Totals.CostUSD, tl.Totals.Unpriced)
+	}
+	told := false
+	for _, w := range tl.Warnings {
+		told = told || w.Message == `no price is known for "acme-1": those requests are counted in tokens only; give a table with --prices`
+	}
+	if !told {
+		t.Errorf("warnings %v", tl.Warnings)
+	}
+}
