@@ -20,6 +20,7 @@ type ReplayOptions struct {
 	PolicyOptions
 	InputOptions
 	CountOptions
+	PriceOptions
 	OutputOptions
 	CompactAt []int
 	Strict    bool
@@ -65,6 +66,7 @@ func newReplay(sys *system) *cobra.Command {
 	o.PolicyOptions.replayFlags(cmd)
 	o.InputOptions.flags(cmd)
 	o.CountOptions.flags(cmd)
+	o.PriceOptions.flags(cmd)
 	o.OutputOptions.flags(cmd, formats...)
 	f := cmd.Flags()
 	f.IntSliceVar(&o.CompactAt, "compact-at", nil, "have the user ask for a compaction before request `N` (repeatable)")
@@ -97,6 +99,9 @@ type replaying struct {
 // closes it.
 func (o *ReplayOptions) begin(sys *system) (*replaying, error) {
 	if err := o.checkCounter(); err != nil {
+		return nil, err
+	}
+	if err := o.PriceOptions.read(); err != nil {
 		return nil, err
 	}
 	choose, warnings, err := choosePolicy(sys, o)

@@ -43,6 +43,8 @@ func newRoot(sys *system) *cobra.Command {
 		newRegret(sys),
 		newCalibrate(sys),
 		newAnonymize(sys),
+		newCost(sys),
+		newPrices(sys),
 		newSessions(sys),
 		newPolicy(sys),
 		newSynth(sys),

@@ -240,6 +240,7 @@ func (s *opened) view(o *ViewOptions) error {
 // options are the replay's.
 func (o *ReplayOptions) options() replay.Options {
 	return replay.Options{
+		Prices:  o.table,
 		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt, Regret: o.Regret,
 		Encoders: o.encoders,
 	}

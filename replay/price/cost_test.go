@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -207,4 +208,50 @@ func FuzzReadFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCompactionBilling is the threshold analysis's bill of one compaction at
+// 168,000 tokens with 5,000 of output, in tokens of plain input: 173,000 without
+// the cache, 39,800 where what the last request left, 148,000, is read at a tenth.
+func TestCompactionBilling(t *testing.T) {
+	m := price.Model{Input: 1, CacheWrite5m: 1.25, CacheWrite1h: 2, CacheRead: 0.1, Output: 1}
+	at := time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC)
+	mark := []cache.Breakpoint{{Position: 40, Tokens: 148000}}
+	for _, tt := range []struct {
+		what string
+		warm bool
+		want float64
+	}{
+		{"without the cache", false, 173000},
+		{"with it", true, 39800},
+	} {
+		var sim cache.Sim
+		call := cache.Request{Start: at.Add(time.Minute), Model: "m", Tokens: 168000}
+		if tt.warm {
+			if _, _, err := sim.Request(cache.Request{Start: at, Model: "m", Tokens: 148000, Breakpoints: mark}); err != nil {
+				t.Fatal(err)
+			}
+			call.Breakpoints = mark // it leaves nothing of its own behind
+		}
+		in, err := sim.Branch(41, call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Cost(in, 5000).Dollars * 1e6; math.Abs(got-tt.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v (%+v)", tt.what, got, tt.want, in)
+		}
+	}
+}
+
+// TestIterations is the documented bill of a threshold compaction: the compaction
+// of 180,000 in and 3,500 out, then the message of 23,000 in and 1,000 out. What
+// the API reports at the top leaves the compaction out; both are paid.
+func TestIterations(t *testing.T) {
+	m := model(t, "claude-opus-4-6")
+	var sum price.USD
+	sum.Add(m.Cost(cache.Split{Uncached: 180000}, 3500))
+	sum.Add(m.Cost(cache.Split{Uncached: 23000}, 1000))
+	if want := (203000*5 + 4500*25) / 1e6; math.Abs(sum.Dollars-want) > 1e-9 {
+		t.Errorf("%v, want %v", sum.Dollars, want)
+	}
 }

@@ -35,6 +35,7 @@ func ReadFile(name string, data []byte) (*Table, error) {
 	r.dec.UseNumber()
 	t := &Table{Unit: Unit}
 	err := r.object(map[string]func() error{
+		"schema":        func() error { return r.text(new(string)) },
 		"as_of":         func() error { return r.text(&t.AsOf) },
 		"snapshot_note": func() error { return r.text(new(string)) },
 		"unit":          func() error { return r.unit(&t.Unit) },

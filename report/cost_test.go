@@ -1,0 +1,72 @@
+package report
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+func TestCosts(t *testing.T) {
+	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "cost.v1.json"))
+	for name, tls := range map[string][]*replay.Timeline{"one": {sample(30)}, "several": {sample(30), sample(3)}, "none": {}, "empty": {sample(0)}, "hostile": {hostile()}} {
+		var list []SessionCost
+		for _, tl := range tls {
+			list = append(list, CostOf(tl))
+		}
+		for _, f := range ListFormats {
+			var b bytes.Buffer
+			if err := Costs(&b, list, Options{Format: f}); err != nil {
+				t.Fatal(err)
+			}
+			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
+				t.Errorf("%s as %s lets control characters through", name, f)
+			}
+			if f == FormatJSON {
+				if err := validate(schema, b.Bytes()); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if name == "several" {
+				golden.Check(t, filepath.Join("testdata", "cost."+string(f)), b.Bytes())
+			}
+		}
+	}
+}
+
+func TestPrices(t *testing.T) {
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range ListFormats {
+		var b bytes.Buffer
+		if err := Prices(&b, table, Options{Format: f}); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range table.Models {
+			if !strings.Contains(b.String(), m.ID) || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), m.Source[:20]) {
+				t.Errorf("%s: %s or its source is missing", f, m.ID)
+			}
+		}
+		if f != FormatJSON {
+			continue
+		}
+		// What is printed is read back as the same table.
+		back, err := price.ReadFile("prices.json", b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again bytes.Buffer
+		if err := Prices(&again, back, Options{Format: f}); err != nil {
+			t.Fatal(err)
+		}
+		if again.String() != b.String() {
+			t.Error("the table that is read back is another")
+		}
+	}
+}
