@@ -198,7 +198,7 @@ func Prices(w io.Writer, table *price.Table, opt Options) error {
 		csv(0, m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output)
 		if t := m.Tier; t != nil {
 			l.table.Row("  over "+thousands(t.Above), dollars(t.Input), dollars(t.CacheWrite5m), dollars(t.CacheWrite1h), dollars(t.CacheRead), dollars(t.Output),
-				"", "", "", "the whole request, where its input is above that")
+				"", "", "", "whole request")
 			csv(t.Above, t.Input, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead, t.Output)
 		}
 	}

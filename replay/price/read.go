@@ -61,17 +61,20 @@ type reader struct {
 	name string
 	data []byte
 	dec  *json.Decoder
+	at   int // where the token read last begins
 }
 
 // fail is an error at the token read last.
 func (r *reader) fail(msg, hint string) error {
-	end := min(int(r.dec.InputOffset()), len(r.data))
-	head := r.data[:end]
-	line := bytes.Count(head, []byte("\n")) + 1
-	return &Error{r.name, line, max(end-(bytes.LastIndexByte(head, '\n')+1), 1), msg, hint}
+	head := r.data[:r.at]
+	return &Error{r.name, bytes.Count(head, []byte("\n")) + 1, r.at - bytes.LastIndexByte(head, '\n'), msg, hint}
 }
 
 func (r *reader) token() (json.Token, error) {
+	r.at = min(int(r.dec.InputOffset()), len(r.data))
+	for r.at < len(r.data) && strings.IndexByte(" \t\r\n,:", r.data[r.at]) >= 0 {
+		r.at++
+	}
 	tok, err := r.dec.Token()
 	var syntax *json.SyntaxError
 	switch {
