@@ -48,6 +48,9 @@ func Rules() []Rule {
 // to the model.
 const assumedContext = 200000
 
+// largestContext is the largest window of any model.
+const largestContext = 1000000
+
 // assumedOverhead is what a system prompt and tools weigh where nothing is
 // known.
 const assumedOverhead = 18800
@@ -214,10 +217,7 @@ func lintNever(l *linter) {
 	if l.has("autocompact") && l.flag("autocompact.enabled", true) && !l.p.Window.AutoCompact {
 		l.add("autocompact.enabled", "set it to false, or window.auto_compact to true", "window.auto_compact is off")
 	}
-	limit, what := l.t.Window, "the window"
-	if l.auto() && l.t.Auto < limit {
-		limit, what = l.t.Auto, "where autocompact sets in"
-	}
+	limit, what := l.limit(l.t)
 	if l.has("microcompact_size") && !l.flag("microcompact_size.manual", false) {
 		if l.t.Warning >= limit {
 			l.add("microcompact_size", "make window.warning_offset larger", "it waits for the warning threshold %d, which is not below %d, %s", l.t.Warning, limit, what)
@@ -228,6 +228,8 @@ func lintNever(l *linter) {
 			l.add("microcompact_size.target", "make target or min_savings smaller", "%d tokens of results and %d to save are more than %d, %s", target, savings, limit, what)
 		}
 	}
+	// A size of the prompt that a small window never holds, a large one may.
+	limit, what = l.limit(l.p.Window.Resolve(largestContext, 0))
 	for _, key := range []string{
 		"clear_tool_uses.trigger", "clear_tool_uses.clear_at_least", "compact_api.trigger",
 		"context_collapse.stage_at", "context_collapse.commit_at", "three_layer_auto.threshold",
@@ -240,6 +242,14 @@ func lintNever(l *linter) {
 	if minimum, ok := l.number("opencode_prune.minimum"); ok && protect+minimum >= l.t.Window {
 		l.add("opencode_prune.protect", "make protect or minimum smaller", "%d tokens protected and %d to prune fill the window of %d", protect, minimum, l.t.Window)
 	}
+}
+
+// limit is what no prompt exceeds for long, and what that is.
+func (l *linter) limit(t Thresholds) (int, string) {
+	if l.auto() && t.Auto < t.Window {
+		return t.Auto, "where autocompact sets in"
+	}
+	return t.Window, "the window"
 }
 
 func lintAlways(l *linter) {

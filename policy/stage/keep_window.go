@@ -44,10 +44,11 @@ func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 }
 
 // madeByCompaction reports whether an item is what a compaction put into the
-// view: its summary, or what it attached.
+// view: its summary, or what it attached. The placeholder of a collapsed span
+// stands for messages of its place.
 func madeByCompaction(v *policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
-		return sy.Summary || sy.Attached
+		return sy.Summary && sy.Label != collapsedLabel || sy.Attached
 	}
 	return v.Message(id).Class == session.ClassSummary
 }
