@@ -201,7 +201,7 @@ func (p *loadedPolicy) checkCompactAt(at []int) {
 		return
 	}
 	for _, s := range p.Stages {
-		if s.Definition.Moments&policy.Manual == 0 {
+		if s.Definition.Moments&policy.Manual == 0 || s.Definition.Name == "post_compact" { // which only follows one
 			continue
 		}
 		if answer, err := p.Get(s.Definition.Name + ".manual"); err != nil || answer != "ignore" {

@@ -233,6 +233,11 @@ func (f *figures) pipeline() {
 		f.t.Add("collapse is committed", ">=", commitAt, "context_collapse.commit_at")
 		f.t.Add("collapse target", "<", target, "context_collapse.target")
 	}
+	if s := paramsOf[stage.SessionMemory](f.p.Policy); s != nil {
+		f.t.Add("session memory starts", ">=", s.InitTokens, "session_memory.init_tokens: the summary is first written")
+		f.t.Add("session memory update", ">=", s.GrowthTokens, fmt.Sprintf("session_memory.growth_tokens since the last, and %d tool calls or a response without any", s.GrowthToolCalls))
+		f.t.Add("messages kept", ">=", s.MinTokens, fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", s.MinTextMessages, report.Thousands(s.MaxTokens)))
+	}
 }
 
 // others adds the triggers of the API's edits and of the three layers.

@@ -262,6 +262,38 @@ func TestCorpusAutocompact(t *testing.T) {
 	}
 }
 
+// TestCorpusTail: from 2.1.119 on used is counted from the first line of the
+// last response, and by no version before.
+func TestCorpusTail(t *testing.T) {
+	exact := map[string]int{}
+	of := 0
+	for _, path := range corpusFiles(t) {
+		conv := load(t, path).Main
+		if len(conv.Requests) == 0 || session.CompareVersions(conv.Version, "2.1.119") < 0 {
+			continue
+		}
+		for _, name := range []string{"claude-code-2.1.37", "claude-code-2.1.119"} {
+			var decisions []replay.Decision
+			for _, b := range conv.Boundaries {
+				if b.Trigger != "auto" || b.Request > len(conv.Requests) {
+					continue
+				}
+				if decisions == nil {
+					decisions = decide(t, conv, name)
+				}
+				if decisions[b.Request-1].Used == b.PreTokens {
+					exact[name]++
+				}
+				of++
+			}
+		}
+	}
+	t.Logf("used is pre_tokens to the token in %d of %d automatic compactions from 2.1.119 on, %d counted from the last line", exact["claude-code-2.1.119"], of/2, exact["claude-code-2.1.37"])
+	if exact["claude-code-2.1.119"] < 5 || exact["claude-code-2.1.37"] > 0 {
+		t.Errorf("want 5 and 0")
+	}
+}
+
 func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
 
 func decide(t testing.TB, conv *session.Conversation, name string) []replay.Decision {

@@ -22,11 +22,17 @@ const (
 // index is index.yaml.
 type index struct {
 	Aliases  map[string]string
-	Versions map[string][]struct {
-		Before string
-		Policy string
-	}
+	Versions map[string][]Band
 }
+
+// Band is a run of versions of a product that one policy stands for.
+type Band struct {
+	Before string // the first version behind it; "" in the last
+	Policy string
+}
+
+// Bands lists the versions of a product, oldest first.
+func Bands(product string) []Band { return readIndex().Versions[product] }
 
 func readIndex() (ix index) {
 	data, err := files.ReadFile(indexFile)

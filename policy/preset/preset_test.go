@@ -105,6 +105,7 @@ func TestThresholds(t *testing.T) {
 	for name, want := range map[string]policy.Thresholds{
 		"claude-code-2.1.19": {Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 197000, On: true},
 		"claude-code-2.1":    {Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true},
+		"claude-code":        {Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true},
 	} {
 		p, err := preset.Load(name, registry(t))
 		if err != nil {
@@ -186,12 +187,15 @@ func TestFiles(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	for name, want := range map[string]string{
-		"claude-code":               "claude-code-2.1",
+		"claude-code":               "claude-code-pipeline",
 		"claude-code@2.1.19":        "claude-code-2.1.19",
 		"claude-code@2.1.20":        "claude-code-2.1.19",
 		"claude-code@2.1.21":        "claude-code-2.1",
-		"claude-code@2.1.100":       "claude-code-2.1",
-		"claude-code@3":             "claude-code-2.1",
+		"claude-code@2.1.36":        "claude-code-2.1",
+		"claude-code@2.1.37":        "claude-code-2.1.37",
+		"claude-code@2.1.118":       "claude-code-2.1.37",
+		"claude-code@2.1.119":       "claude-code-2.1.119",
+		"claude-code@3":             "claude-code-2.1.119",
 		"claude-code@1.0.48-beta.1": "claude-code-2.1.19",
 		"opencode@1.14.19":          "opencode-1.1.36",
 		"opencode@1.18.34":          "opencode-1.18",

@@ -12,7 +12,8 @@ import (
 type PostCompact struct {
 	Attachments  []Attachment `yaml:"attachments" doc:"what is attached, in this order, each where there is any"`
 	MaxFiles     int          `yaml:"max_files" doc:"how many files are attached, the one touched last first" unit:"files" min:"0"`
-	FileTokens   int          `yaml:"file_tokens" doc:"a longer file is cut at this" unit:"tokens" min:"0"`
+	FileTokens   int          `yaml:"file_tokens" doc:"what one file may weigh" unit:"tokens" min:"0"`
+	LongFiles    string       `yaml:"long_files" doc:"what becomes of a longer file: it is cut at file_tokens, or only named" enum:"cut,name"`
 	FilesTokens  int          `yaml:"files_tokens" doc:"all files together; one that does not fit is passed over and the next tried" unit:"tokens" min:"0"`
 	SkillTokens  int          `yaml:"skill_tokens" doc:"a longer skill is cut at this" unit:"tokens" min:"0"`
 	SkillsTokens int          `yaml:"skills_tokens" doc:"all skills together; one that does not fit is passed over and the next tried" unit:"tokens" min:"0"`
@@ -91,7 +92,7 @@ func definePostCompact() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &PostCompact{
 			Attachments: pipelineAttachments(),
-			MaxFiles:    5, FileTokens: 5000, FilesTokens: 50000, SkillTokens: 5000, SkillsTokens: 25000,
+			MaxFiles:    5, FileTokens: 5000, LongFiles: "cut", FilesTokens: 50000, SkillTokens: 5000, SkillsTokens: 25000,
 		},
 		Example: `before: the view has just become a summary; src/login.ts was read and edited since the last compaction, a skill invoked
 after:  the summary, "<attachment: src/login.ts>" and the file's text with the edits, "<invoked skills: test-driven-development>"`,

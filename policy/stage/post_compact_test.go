@@ -239,6 +239,8 @@ func TestPostCompactFiles(t *testing.T) {
 		{"ten full ones fit, an eleventh does not", eleven, strings.TrimSpace(strings.Repeat("5000 ", 10)), func(p *PostCompact) { p.MaxFiles = 20 }},
 		{"one that does not fit is passed over", "3 5000 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", func(p *PostCompact) { p.MaxFiles = 20 }},
 		{"exactly what is left", "9 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", func(p *PostCompact) { p.MaxFiles = 20 }},
+		{"a longer one named", "1 5000 5001", "0 5000 1", func(p *PostCompact) { p.LongFiles = "name" }},
+		{"named ones weigh nothing, and count", strings.Repeat("9000 ", 5) + "1", "1 0 0 0 0", func(p *PostCompact) { p.LongFiles, p.FilesTokens = "name", 5000 }},
 		{"twenty", strings.Repeat("1 ", 25), strings.TrimSpace(strings.Repeat("1 ", 20)), func(p *PostCompact) { p.MaxFiles = 20 }},
 		{"none", "1 2", "", func(p *PostCompact) { p.MaxFiles = 0 }},
 	} {

@@ -24,12 +24,16 @@ func (r *reattach) filesAsSeen(out *policy.Edit) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		text, size := cutTo(text, r.s.p.FileTokens)
-		if text == "" || total+size > r.s.p.FilesTokens {
+		shown, size := cutTo(text, r.s.p.FileTokens)
+		if len(shown) < len(text) && r.s.p.LongFiles == "name" {
+			blocks = append(blocks, "<attachment: "+path+">")
+			continue
+		}
+		if shown == "" || total+size > r.s.p.FilesTokens {
 			continue
 		}
 		total += size
-		blocks = append(blocks, "<attachment: "+path+">\n"+text)
+		blocks = append(blocks, "<attachment: "+path+">\n"+shown)
 	}
 	if len(blocks) > 0 {
 		r.add(out, "files", blocks...)

@@ -87,7 +87,18 @@ func page(reg policy.Registry) ([]byte, error) {
 		versioned = append(versioned, "`"+name+"`")
 	}
 	fmt.Fprintf(&b, "\n%s take a version, as in `claude-code@2.1.14`: the policy that version works by.\n"+
-		"`@%s` stands for the version of the client that recorded the session.\n", strings.Join(versioned, " and "), preset.RecordedVersion)
+		"`@%s` stands for the version of the client that recorded the session. The name alone is\n"+
+		"that of the newest description (OpenCode: of the commit described); a version goes by what its sessions\n"+
+		"have recorded, and no stage is in its policy that they do not show.\n\n| version | policy |\n|---|---|\n", strings.Join(versioned, " and "), preset.RecordedVersion)
+	for _, name := range preset.Versioned() {
+		for _, band := range preset.Bands(name) {
+			until := "later"
+			if band.Before != "" {
+				until = "before " + band.Before
+			}
+			fmt.Fprintf(&b, "| %s, %s | [`%s`](#%s) |\n", name, until, band.Policy, anchor(band.Policy))
+		}
+	}
 	for _, p := range list {
 		builtin(&b, p)
 	}

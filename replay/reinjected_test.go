@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+// TestCorpusReinjected holds what post_compact attaches against what recorded
+// compactions re-injected: it comes nearer than attaching nothing.
+func TestCorpusReinjected(t *testing.T) {
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d sessions, %v", len(files), err)
+	}
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type sums struct{ n, recorded, attached, off int }
+	bands := []struct {
+		policy, from, before string
+		sums
+	}{{policy: "claude-code-2.1", from: "2.1.21", before: "2.1.52"}, {policy: "claude-code-2.1.119", from: "2.1.119", before: "99"}}
+	for _, path := range files {
+		f, err := session.Load(path, session.LoadOptions{Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		for i := range bands {
+			b := &bands[i]
+			if v := f.Main.Version; len(f.Main.Requests) == 0 || len(f.Main.Boundaries) == 0 || session.CompareVersions(v, b.from) < 0 || session.CompareVersions(v, b.before) >= 0 {
+				continue
+			}
+			pol, err := preset.Load(b.policy, reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			recorded, attached := reinjected(t, f.Main, pol)
+			for k := range recorded {
+				b.n++
+				b.recorded += recorded[k]
+				b.attached += attached[k]
+				b.off += max(recorded[k]-attached[k], attached[k]-recorded[k])
+			}
+		}
+	}
+	for _, b := range bands {
+		n := max(b.n, 1)
+		t.Logf("%s: %d compactions re-injected a mean of %d tokens, %d are attached, a mean difference of %d", b.policy, b.n, b.recorded/n, b.attached/n, b.off/n)
+		if b.n == 0 || b.off*10 > b.recorded*6 {
+			t.Errorf("%s: want a difference of at most six tenths", b.policy)
+		}
+	}
+}
+
+// reinjected is what each recorded compaction sent beside its summary, and
+// what the policy attaches where it compacts there without the record's help,
+// in tokens.
+func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (recorded, attached []int) {
+	rec, err := NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pol.Window.AutoCompact = false
+	if err := pol.Set("autocompact.summary", "[fixed: 5000]"); err != nil {
+		t.Fatal(err)
+	}
+	at := map[int]int{}
+	var opt Options
+	for i, b := range conv.Boundaries {
+		if b.Request > len(conv.Requests) {
+			continue
+		}
+		at[b.Request] = len(recorded)
+		n := rec.reinject[i]
+		for _, a := range b.Attached {
+			n += rec.Cal.Message(a)
+		}
+		recorded = append(recorded, n)
+		if b.Trigger == "auto" {
+			opt.CompactAt = append(opt.CompactAt, b.Request)
+		}
+	}
+	attached = make([]int, len(recorded))
+	tl, err := rec.Replay(pol, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range tl.Events {
+		if ev.Stage == "post_compact" && ev.Request != nil {
+			if k, ok := at[*ev.Request]; ok {
+				attached[k] = ev.After
+			}
+		}
+	}
+	return recorded, attached
+}
