@@ -126,6 +126,7 @@ func inputChars(tool string) texts {
 type Meter struct {
 	conv    *session.Conversation
 	model   Model
+	told    []bool          // by message: a response whose output tokens are right
 	thought []policy.Target // thinking since the last user prompt, where the server clears it then
 	cleared []policy.Target
 	other   map[policy.Target]jsonl.Metrics // results of which another text was sent from the first request on
@@ -135,7 +136,7 @@ type Meter struct {
 // NewMeter is a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model Model) *Meter {
 	return &Meter{
-		conv: conv, model: model, other: replacedAtOnce(conv),
+		conv: conv, model: model, told: toldOutputs(conv), other: replacedAtOnce(conv),
 		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
 	}
 }
@@ -147,18 +148,33 @@ func (s *Meter) restart() { s.thought = s.thought[:0] }
 // names what the server clears of it: thinking of turns that are over. Spans
 // are to be measured in their order; cleared is good up to the next.
 func (s *Meter) Next(sp *Span) (joined Amounts, cleared []policy.Target) {
+	return s.joined(sp), s.follow(sp)
+}
+
+// joined measures what the messages of a span add to the context.
+func (s *Meter) joined(sp *Span) (joined Amounts) {
+	put := func(i Measure, x float64) { joined[i] += x }
+	for m := sp.From; m < sp.To; m++ {
+		if !s.conv.Messages[m].RecordOnly {
+			s.message(m, put)
+		}
+	}
+	return joined
+}
+
+// follow names what the server clears in the next span.
+func (s *Meter) follow(sp *Span) (cleared []policy.Target) {
+	if !s.model.ClearsThinking {
+		return nil
+	}
 	if sp.Cut {
 		s.thought = s.thought[:0]
 	}
 	s.cleared = s.cleared[:0]
 	for m := sp.From; m < sp.To; m++ {
 		msg := &s.conv.Messages[m]
-		if msg.RecordOnly {
-			continue
-		}
-		s.message(m, func(i Measure, x float64) { joined[i] += x })
 		switch {
-		case !s.model.ClearsThinking:
+		case msg.RecordOnly:
 		case msg.Role == session.Assistant:
 			for b := range msg.Blocks {
 				if msg.Blocks[b].Kind == jsonl.KindThinking {
@@ -170,7 +186,7 @@ func (s *Meter) Next(sp *Span) (joined Amounts, cleared []policy.Target) {
 			s.thought = s.thought[:0]
 		}
 	}
-	return joined, s.cleared
+	return s.cleared
 }
 
 // Sent measures blocks as they were sent.
@@ -214,8 +230,8 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 			}
 		}
 	case jsonl.KindThinking:
-		if n.UTF16 == 0 && bl.Signature > 0 {
-			put(SignatureChars, math.Max(float64(bl.Signature-signatureFrame), 0))
+		if isHidden(bl) {
+			put(SignatureChars, math.Max(float64(bl.Signature-signatureFrame), 1))
 			return
 		}
 		texts{ThinkingChars, ThinkingMarks}.measure(n, put)
@@ -240,6 +256,11 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	default:
 		texts{JSONChars, noMarks}.measure(bl.JSON, put)
 	}
+}
+
+// isHidden reports whether a block is thinking whose text the client left out.
+func isHidden(bl *session.Block) bool {
+	return bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && bl.Signature > 0
 }
 
 // textOf are the measures of a message's texts.
@@ -268,17 +289,29 @@ func frame(msg *session.Message, told bool, put take) {
 	}
 }
 
-// told reports whether a response's recorded output tokens are right. Clients
-// 2.1.12-2.1.51 wrote down those the response began with, and earlier ones did
-// so where a response has one line: output that cannot even hold the texts is
-// not taken.
-func told(msg *session.Message) bool {
-	if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage {
-		return false
+// toldOutputs says of which messages the recorded output tokens are right.
+// Clients 2.1.12-2.1.51 wrote down those the response began with, and earlier
+// ones did so where a response has one line: output that cannot even hold the
+// texts is not taken.
+func toldOutputs(conv *session.Conversation) []bool {
+	told := make([]bool, len(conv.Messages))
+	version, wrong := "", false // of the message before: as a rule it is the same
+	for m := range conv.Messages {
+		msg := &conv.Messages[m]
+		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage {
+			continue
+		}
+		if msg.Version != version {
+			version = msg.Version
+			wrong = version != "" && session.CompareVersions(version, "2.1.12") >= 0 && session.CompareVersions(version, "2.1.51") <= 0
+		}
+		told[m] = !wrong && float64(msg.Usage.Output) >= leastOutput(msg)
 	}
-	if msg.Version != "" && session.CompareVersions(msg.Version, "2.1.12") >= 0 && session.CompareVersions(msg.Version, "2.1.51") <= 0 {
-		return false
-	}
+	return told
+}
+
+// leastOutput is what a response with these blocks puts out at the least.
+func leastOutput(msg *session.Message) float64 {
 	least := 4.0
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; bl.Kind {
@@ -288,16 +321,15 @@ func told(msg *session.Message) bool {
 			least += float64(bl.Text.UTF16) * 0.15
 		}
 	}
-	return float64(msg.Usage.Output) >= least
+	return least
 }
 
 // message measures a message as it was sent: a response whose output tokens
 // are right by these.
 func (s *Meter) message(m int, put take) {
 	msg := &s.conv.Messages[m]
-	known := told(msg)
-	frame(msg, known, put)
-	if known {
+	frame(msg, s.told[m], put)
+	if s.told[m] {
 		put(Output, float64(msg.Usage.Output))
 		return
 	}

@@ -1,12 +1,6 @@
 package tokens
 
-import (
-	"math"
-
-	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
-)
+import "github.com/ctxkit/ctxkit/jsonl/session"
 
 // Model is what the usage counter has to know of a session's model.
 type Model struct {
@@ -23,8 +17,6 @@ type Calibration struct {
 	Rates    Rates // tokens a unit of each measure, fitted to the session
 	Drops    []Drop
 	Lost     []int // by message index -> tokens of the lost results that stand there, client estimate
-
-	estimates []float64 // of the blocks of the message being weighed
 }
 
 // Calibrate fits the weights of a conversation's blocks to its recorded usage.
@@ -48,12 +40,7 @@ func Calibrate(conv *session.Conversation, model Model) (*Calibration, error) {
 	meter := NewMeter(conv, model)
 	c := &Calibration{Recorded: hasUsage(conv), Drops: drops, Rates: Fit(prior, OwnSpread(), learn(meter, spans))}
 	c.Table = newTable(conv, c.Rates.content)
-	c.stubs = map[policy.Target]int{}
-	for m := range conv.Messages {
-		c.weigh(meter, m, 1)
-	}
-	meter.restart()
-	c.share(meter, spans)
+	c.weigh(meter, spans)
 	c.placeholders()
 	return c, nil
 }
@@ -73,124 +60,18 @@ func learn(meter *Meter, spans []Span) []Sample {
 	samples := make([]Sample, 0, teach/step+1)
 	n := 0
 	for i := range spans {
-		joined, cleared := meter.Next(&spans[i])
+		cleared := meter.follow(&spans[i])
 		if !spans[i].Learn {
 			continue
 		}
 		if n%step == 0 {
-			less := meter.Sent(cleared...)
+			joined, less := meter.joined(&spans[i]), meter.Sent(cleared...)
 			joined.Add(&less, -1)
 			samples = append(samples, Sample{joined, float64(spans[i].Growth)})
 		}
 		n++
 	}
 	return samples
-}
-
-// share gives the blocks that joined in a span that teaches what it grew by,
-// beyond responses whose output tokens are right, in proportion to what they
-// weigh by the rates: at least least of it and at most most. What is beyond
-// that is none of theirs.
-func (c *Calibration) share(meter *Meter, spans []Span) {
-	const least, most = 0.4, 2.5
-	for i := range spans {
-		s := &spans[i]
-		joined, cleared := meter.Next(s)
-		gone := meter.Sent(cleared...)
-		if !s.Learn {
-			c.explain(s, c.Rates.Tokens(&gone))
-			continue
-		}
-		known := joined[Output]*c.Rates[Output] + joined[Responses]*c.Rates[Responses]
-		rest := c.Rates.Tokens(&joined) - known
-		if rest <= 0 {
-			continue
-		}
-		by := (float64(s.Growth) + c.Rates.Tokens(&gone) - known) / rest
-		for m := s.From; m < s.To; m++ {
-			c.weigh(meter, m, math.Min(math.Max(by, least), most))
-		}
-	}
-}
-
-// explain says of a fall that no line explains that the server cleared thinking
-// there, where that is most of it.
-func (c *Calibration) explain(s *Span, cleared float64) {
-	for i := range c.Drops {
-		if d := &c.Drops[i]; d.Request == s.Request && d.Cause == unexplained && 2*cleared > float64(d.Tokens) {
-			d.Cause = "the server cleared the thinking of earlier turns"
-		}
-	}
-}
-
-// weigh gives the blocks of a message their weights by the rates, times by. A
-// response whose output tokens are right weighs these, whatever by is, and
-// thinking without text what nothing else of it explains. A result that is read
-// back has the weight of its file, and its stub, which is what was sent, one of
-// its own.
-func (c *Calibration) weigh(meter *Meter, m int, by float64) {
-	msg := &c.conv.Messages[m]
-	if len(msg.Blocks) == 0 {
-		return
-	}
-	c.estimates = c.estimates[:0]
-	known := told(msg)
-	sum, hidden := 0.0, -1
-	for b := range msg.Blocks {
-		bl := &msg.Blocks[b]
-		est := c.tokens(meter, msg, bl, bl.Whole())
-		c.estimates = append(c.estimates, est)
-		if known && bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && bl.Signature > 0 {
-			hidden = b
-			continue
-		}
-		sum += est
-		if bl.ReadBack() {
-			c.stubs[policy.Target{Item: policy.ItemID(m), Block: b}] = int(math.Round(c.tokens(meter, msg, bl, bl.Text) * by))
-		}
-	}
-	around := 0.0
-	frame(msg, known, func(i Measure, x float64) { around += x * c.Rates[i] })
-	if known {
-		by = c.output(msg, sum, hidden)
-	} else {
-		around *= by
-	}
-	for b, est := range c.estimates {
-		if b != hidden {
-			est *= by
-		}
-		if b == 0 {
-			est += around
-		}
-		c.set(m, b, int(math.Round(est)))
-	}
-}
-
-// output shares the output tokens of a response: thinking without text has
-// those recorded for it, or those that the other blocks leave; the others are
-// given the factor that makes them add up.
-func (c *Calibration) output(msg *session.Message, sum float64, hidden int) (by float64) {
-	out := float64(msg.Usage.Output) * c.Rates[Output]
-	if hidden >= 0 {
-		thought := out - sum
-		if n := msg.Usage.Thinking; n > 0 {
-			thought = float64(n) * c.Rates[Output]
-		}
-		c.estimates[hidden] = math.Min(math.Max(thought, 0), out)
-		out -= c.estimates[hidden]
-	}
-	if sum <= 0 {
-		return 1
-	}
-	return out / sum
-}
-
-// tokens is the weight of a block by the rates, its text being of length n.
-func (c *Calibration) tokens(meter *Meter, msg *session.Message, bl *session.Block, n jsonl.Metrics) float64 {
-	sum := 0.0
-	meter.block(msg, bl, n, func(i Measure, x float64) { sum += x * c.Rates[i] })
-	return sum
 }
 
 // placeholders weighs what no line holds: results lost at a boundary, and the

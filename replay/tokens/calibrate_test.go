@@ -316,6 +316,20 @@ func TestHiddenThinking(t *testing.T) {
 	}
 }
 
+// TestSeveralHidden: thinking without text in several blocks shares what the
+// rest leaves by the length of the signatures.
+func TestSeveralHidden(t *testing.T) {
+	m := answer(20000) // 100 tokens of text
+	m.Version, m.Usage.Output = "2.1.228", 700
+	for _, n := range []int{1000, 2000} {
+		m.Blocks = append(m.Blocks, block(jsonl.Block{Kind: jsonl.KindThinking, Signature: 250 + n}))
+	}
+	c := calibrate(t, said(m), round())
+	if c.Block(0, 0) != 100 || c.Block(0, 1) != 200 || c.Block(0, 2) != 400 {
+		t.Errorf("%d, %d and %d tokens, want 100, 200 and 400", c.Block(0, 0), c.Block(0, 1), c.Block(0, 2))
+	}
+}
+
 // TestSummedUp: thinking whose text is a summary weighs what the signature
 // holds beyond it.
 func TestSummedUp(t *testing.T) {
