@@ -90,3 +90,81 @@ func checkTimeline(t *testing.T, schema *jsonschema.Schema, raw []byte) {
 		t.Errorf("%s %s: %v", tl.File, tl.Agent, err)
 	}
 }
+
+// TestCorpusOffloads holds that every offloaded result of a real project folder
+// whose file is there is read back, byte for byte, and a missing one is told.
+func TestCorpusOffloads(t *testing.T) {
+	corpus := os.Getenv("CTXKIT_CORPUS")
+	if corpus == "" {
+		t.Skip("CTXKIT_CORPUS is not set")
+	}
+	files, err := filepath.Glob(filepath.Join(corpus, "project", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no project in %s: %v", corpus, err)
+	}
+	readBack := 0
+	for _, file := range files {
+		var out, said bytes.Buffer
+		if code := Main([]string{"view", file, "--as", "raw", "-f", "json"}, strings.NewReader(""), &out, &said); code != exitDone {
+			t.Fatalf("%s: exit %d: %s", file, code, said.String())
+		}
+		shown := results(t, out.Bytes())
+		recorded, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(recorded) {
+			var e struct{ Message json.RawMessage }
+			if json.Unmarshal(line, &e) != nil {
+				continue
+			}
+			for id, stub := range results(t, []byte(`{"messages":[`+string(e.Message)+`]}`)) {
+				if !strings.HasPrefix(stub, "<persisted-output>") {
+					continue
+				}
+				whole, err := os.ReadFile(filepath.Join(strings.TrimSuffix(file, ".jsonl"), "tool-results", id+".txt"))
+				switch {
+				case err != nil: // of another name, or not there
+					if shown[id] == stub && !strings.Contains(said.String(), id) {
+						t.Errorf("%s: %s is missing and not told", file, id)
+					}
+				case shown[id] != strings.ToValidUTF8(string(whole), "\ufffd"):
+					t.Errorf("%s: %s is not read back: %.80q", file, id, shown[id])
+				default:
+					readBack++
+				}
+			}
+		}
+	}
+	if readBack < 5 {
+		t.Errorf("only %d results were read back", readBack)
+	}
+}
+
+// results are the tool results of a list of messages that are strings, by id.
+func results(t *testing.T, body []byte) map[string]string {
+	t.Helper()
+	var b struct {
+		Messages []struct{ Content json.RawMessage }
+	}
+	found := map[string]string{}
+	if json.Unmarshal(body, &b) != nil {
+		return found
+	}
+	for _, m := range b.Messages {
+		var blocks []struct {
+			ID      string `json:"tool_use_id"`
+			Content json.RawMessage
+		}
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			continue
+		}
+		for _, bl := range blocks {
+			var text string
+			if bl.ID != "" && json.Unmarshal(bl.Content, &text) == nil {
+				found[bl.ID] = text
+			}
+		}
+	}
+	return found
+}

@@ -25,7 +25,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("writing: %w", syscall.EPIPE), 0, ""},
 		{io.ErrClosedPipe, 0, ""},
 		{errors.New("FILE:3: wrong: mend it"), 2, "ctxkit: FILE:3: wrong: mend it\n"},
-		{errors.New("two\nlines\x1b[31m"), 2, "ctxkit: two lines[31m\n"},
+		{errors.New("two\nlines\x1b[31m"), 2, "ctxkit: two lines\\x1b[31m\n"},
 		{fmt.Errorf("%w: 3 rules", errCheckFailed), 1, "ctxkit: a check did not hold: 3 rules\n"},
 		{&partError{1, 2}, 2, ""},
 	} {

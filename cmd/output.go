@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/report"
 )
 
 // output is where a command's result goes: standard output, or a file that
@@ -113,7 +114,7 @@ func (m *messages) fail(err error) { m.print(err.Error()) }
 func (m *messages) print(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	fmt.Fprintf(m.w, "ctxkit: %s\n", oneLine(text))
+	fmt.Fprintf(m.w, "ctxkit: %s\n", report.Clean(text))
 }
 
 func warningLine(w session.Warning) string {

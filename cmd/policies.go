@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/opencode"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/report"
 )
 
 // loadedPolicy is a policy as the command line and the environment change it.
@@ -244,11 +245,11 @@ func positive(s string) (string, bool) {
 func errorLines(err error) []string {
 	var list policy.Errors
 	if !errors.As(err, &list) {
-		return []string{oneLine(err.Error())}
+		return []string{report.Clean(err.Error())}
 	}
 	lines := make([]string, len(list))
 	for i, e := range list {
-		lines[i] = oneLine(e.Error())
+		lines[i] = report.Clean(e.Error())
 	}
 	return lines
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -153,17 +152,4 @@ func (f *besideFile) discard() {
 	f.Close()
 	os.Remove(f.Name())
 	f.sys.forget(f.Name())
-}
-
-// oneLine makes a message fit for one line of standard error.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t':
-			return ' '
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
-			return -1
-		}
-		return r
-	}, s)
 }
