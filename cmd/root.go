@@ -45,6 +45,7 @@ func newRoot(sys *system) *cobra.Command {
 		newAnonymize(sys),
 		newCost(sys),
 		newPrices(sys),
+		newLint(sys),
 		newSessions(sys),
 		newPolicy(sys),
 		newSynth(sys),

@@ -11,6 +11,7 @@ const (
 	AsideAPIError  Reason = "API error written by the client"
 	AsideDuplicate Reason = "duplicate uuid"
 	AsideNoMessage Reason = "message line without a message"
+	AsideNoType    Reason = "no type"
 	AsideRecord    Reason = "record of an edit that fits nothing"
 )
 
@@ -22,22 +23,22 @@ func (ld *loader) account() {
 		case ld.used[int32(i)]:
 			ld.lines.Used++
 		case n.apiError:
-			ld.aside(AsideAPIError)
+			ld.aside(int(n.line), AsideAPIError)
 		case n.kind == nodeProgress:
-			ld.aside("progress")
+			ld.aside(int(n.line), "progress")
 		case n.kind == nodeSystem:
-			ld.aside(Reason("system: " + n.head))
+			ld.aside(int(n.line), Reason("system: "+n.head))
 		case n.kind == nodeOther:
-			ld.aside(Reason("unknown type: " + n.head))
+			ld.aside(int(n.line), Reason("unknown type: "+n.head))
 		default:
-			ld.aside(AsideBranch)
+			ld.aside(int(n.line), AsideBranch)
 		}
 	}
 	for i := range ld.marks {
 		if ld.marks[i].used {
 			ld.lines.Used++
 		} else {
-			ld.aside(AsideRecord)
+			ld.aside(ld.marks[i].line, AsideRecord)
 		}
 	}
 }

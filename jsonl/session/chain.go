@@ -122,7 +122,7 @@ func (c *chain) earlier() {
 		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.version, Line: n.line, LastLine: n.line,
 		Blocks: []Block{{Block: jsonl.Block{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
 	})
-	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a stand-in holds what the first request had in context"})
+	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a stand-in holds what the first request had in context", Code: CodeEarlier})
 }
 
 // besidePath is the microcompact boundaries and snips beside the path whose

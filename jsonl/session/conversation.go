@@ -164,7 +164,26 @@ type Warning struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
+	Code    Code   `json:"-"` // what kind of thing it is; "": one of its own
 }
+
+// Code says what a warning is about, by a word that stays the same.
+type Code string
+
+// The codes of what loading a session warns of.
+const (
+	CodeStopped        Code = "reading-stopped"
+	CodeMalformed      Code = "malformed-line"
+	CodeNoMessage      Code = "no-message"
+	CodeDuplicateUUID  Code = "duplicate-uuid"
+	CodeMetadata       Code = "unreadable-metadata"
+	CodeCircle         Code = "parent-circle"
+	CodeLostParent     Code = "lost-parent"
+	CodeLostLogical    Code = "lost-logical-parent"
+	CodeEarlier        Code = "earlier-history"
+	CodeOffloadMissing Code = "missing-offload"
+	CodeOffloadRefused Code = "refused-offload"
+)
 
 // Conversation is one session, or one sidechain of it.
 type Conversation struct {

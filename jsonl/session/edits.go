@@ -39,7 +39,7 @@ func (ld *loader) mark(e *jsonl.Entry) {
 		}
 	}
 	if err != nil {
-		ld.warn(e.Line, "a %s does not read: what reads of it is used", e.Type)
+		ld.warn(e.Line, "a %s does not read: what reads of it is used", e.Type).Code = CodeMetadata
 	}
 	ld.marks = append(ld.marks, m)
 }

@@ -18,6 +18,12 @@ type LoadOptions struct {
 	MaxLine int    // longest line, bytes; 0: jsonl's default
 	Offload string // folder of offloaded tool results; "": the session's own, beside the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
+
+	// Record, where it is set, is called with every record as it is read,
+	// and Aside with every line that is set aside, once it is known that it
+	// is. They run on the goroutine that loads.
+	Record func(*jsonl.Record)
+	Aside  func(line int, r Reason)
 }
 
 // File is what one session file holds: a main conversation and the sidechains
@@ -63,6 +69,7 @@ type loader struct {
 	nodes    []node
 	byUUID   map[string]int32
 	lines    Accounting
+	watch    LoadOptions // its Record and Aside
 	warnings []Warning
 	leaf     string // last-prompt.leafUuid, the last one
 	leafAt   int32  // len(nodes) when it stood
@@ -80,14 +87,14 @@ type loader struct {
 
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
-	ld := &loader{src: src, path: path, byUUID: map[string]int32{}, lines: Accounting{SetAside: map[Reason]int{}}}
+	ld := &loader{src: src, path: path, byUUID: map[string]int32{}, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
 	// Growing the list costs more memory than anything that is kept of a long
 	// session: it begins at about its size.
 	ld.nodes = make([]node, 0, min(src.Size()/typicalLine, maxHint)+16)
 	jobs := max(opt.Jobs, 1)
 	err := src.Each(jobs, jsonl.Options{MaxLine: opt.MaxLine}, ld.record)
 	if err != nil {
-		ld.warn(0, "reading stopped: %v", err)
+		ld.warn(0, "reading stopped: %v", err).Code = CodeStopped
 		if len(ld.nodes) == 0 {
 			src.Close()
 			return nil, err
@@ -116,24 +123,33 @@ const (
 	maxHint     = 1 << 19
 )
 
-func (ld *loader) warn(line int, format string, args ...any) {
+func (ld *loader) warn(line int, format string, args ...any) *Warning {
 	ld.warnings = append(ld.warnings, Warning{File: ld.path, Line: line, Message: fmt.Sprintf(format, args...)})
+	return &ld.warnings[len(ld.warnings)-1]
 }
 
-func (ld *loader) aside(r Reason) { ld.lines.SetAside[r]++ }
+func (ld *loader) aside(line int, r Reason) {
+	ld.lines.SetAside[r]++
+	if ld.watch.Aside != nil {
+		ld.watch.Aside(line, r)
+	}
+}
 
 func (ld *loader) record(rec *jsonl.Record) error {
 	ld.lines.Read++
+	if ld.watch.Record != nil {
+		ld.watch.Record(rec)
+	}
 	switch rec.Kind {
 	case jsonl.RecordError:
-		ld.aside(AsideMalformed)
-		ld.warn(rec.Err.Line, "column %d: %s: line set aside", rec.Err.Col, rec.Err.Msg)
+		ld.aside(rec.Line, AsideMalformed)
+		ld.warn(rec.Err.Line, "column %d: %s: line set aside", rec.Err.Col, rec.Err.Msg).Code = CodeMalformed
 		return nil
 	case jsonl.RecordComment:
-		ld.aside(AsideComment)
+		ld.aside(rec.Line, AsideComment)
 		return nil
 	case jsonl.RecordBlank:
-		ld.aside(AsideBlank)
+		ld.aside(rec.Line, AsideBlank)
 		return nil
 	}
 	e := rec.Entry
@@ -148,8 +164,8 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	switch e.Type {
 	case "user", "assistant":
 		if !e.HasMessage {
-			ld.aside(AsideNoMessage)
-			ld.warn(e.Line, "a %s line without a message: line set aside", e.Type)
+			ld.aside(e.Line, AsideNoMessage)
+			ld.warn(e.Line, "a %s line without a message: line set aside", e.Type).Code = CodeNoMessage
 			return
 		}
 	case "file-history-snapshot":
@@ -158,11 +174,11 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		if e.LeafUUID != "" {
 			ld.leaf, ld.leafAt = e.LeafUUID, int32(len(ld.nodes))
 		}
-		ld.aside(Reason("metadata: " + e.Type))
+		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
 	case "summary", "custom-title", "ai-title":
 		ld.noteTitle(e)
-		ld.aside(Reason("metadata: " + e.Type))
+		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
 	case typeCommit, typeSnapshot, typeReplacement:
 		ld.mark(e)
@@ -170,9 +186,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	}
 	if e.UUID == "" && e.Type != "user" && e.Type != "assistant" {
 		if e.Type == "" {
-			ld.aside("no type")
+			ld.aside(e.Line, AsideNoType)
 		} else {
-			ld.aside(Reason("metadata: " + e.Type))
+			ld.aside(e.Line, Reason("metadata: "+e.Type))
 		}
 		return
 	}
@@ -240,8 +256,8 @@ func (ld *loader) add(e *jsonl.Entry) {
 		n.head = e.Type
 	}
 	if _, dup := ld.byUUID[n.uuid]; dup {
-		ld.aside(AsideDuplicate)
-		ld.warn(e.Line, "uuid %s stands on an earlier line already: line set aside", n.uuid)
+		ld.aside(e.Line, AsideDuplicate)
+		ld.warn(e.Line, "uuid %s stands on an earlier line already: line set aside", n.uuid).Code = CodeDuplicateUUID
 		return
 	}
 	ld.byUUID[n.uuid] = int32(len(ld.nodes))
@@ -250,11 +266,11 @@ func (ld *loader) add(e *jsonl.Entry) {
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 	if len(raw) == 0 {
-		ld.warn(e.Line, "a %s line without %s", e.Subtype, name)
+		ld.warn(e.Line, "a %s line without %s", e.Subtype, name).Code = CodeMetadata
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		ld.warn(e.Line, "%s does not read: what reads of it is used", name)
+		ld.warn(e.Line, "%s does not read: what reads of it is used", name).Code = CodeMetadata
 	}
 }
 

@@ -111,17 +111,17 @@ func (conv *Conversation) readOffloads(where offloads) {
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
-				conv.warnOffload(bl, "the file of an offloaded result is missing: its preview is what is known of it")
+				conv.warnOffload(bl, CodeOffloadMissing, "the file of an offloaded result is missing: its preview is what is known of it")
 			default:
 				conv.Offloads.Refused++
-				conv.warnOffload(bl, fmt.Sprintf("an offloaded result is not read: %v", err))
+				conv.warnOffload(bl, CodeOffloadRefused, fmt.Sprintf("an offloaded result is not read: %v", err))
 			}
 		}
 	}
 }
 
-func (conv *Conversation) warnOffload(bl *Block, text string) {
-	conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(bl.Line), Message: fmt.Sprintf("%s (%.80q)", text, bl.ID)})
+func (conv *Conversation) warnOffload(bl *Block, code Code, text string) {
+	conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(bl.Line), Message: fmt.Sprintf("%s (%.80q)", text, bl.ID), Code: code})
 }
 
 // errRefused says why a file is not read.

@@ -16,7 +16,7 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 	var in snipInput
 	if at := bl.Value.Off - e.Offset; at >= 0 && at+int64(bl.Value.Len) <= int64(len(e.Raw)) && bl.Value.Len > 0 {
 		if json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in) != nil {
-			ld.warn(e.Line, "the input of a %s call does not read: what reads of it is used", snipTool)
+			ld.warn(e.Line, "the input of a %s call does not read: what reads of it is used", snipTool).Code = CodeMetadata
 		}
 	}
 	if _, again := ld.callAt[bl.ID]; again {

@@ -42,10 +42,10 @@ func (c *chain) next(i int32, linear bool) int32 {
 
 func (c *chain) circle(i, before int32) {
 	if before < 0 {
-		c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to be the first line")
+		c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to be the first line").Code = CodeCircle
 		return
 	}
-	c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to follow line %d", c.ld.nodes[before].line)
+	c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to follow line %d", c.ld.nodes[before].line).Code = CodeCircle
 }
 
 // leaf is the live leaf: the one asked for; else the one last-prompt names,
@@ -172,14 +172,14 @@ func (c *chain) up(i int32, linear bool) int32 {
 	switch {
 	case n.kind == nodeBoundary:
 		if p >= 0 && n.logicalID != "" {
-			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file, it may be lost: taken to follow line %d", n.logicalID, c.ld.nodes[p].line)
+			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file, it may be lost: taken to follow line %d", n.logicalID, c.ld.nodes[p].line).Code = CodeLostLogical
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
 	case n.parentID == n.uuid:
 		c.circle(i, p)
 	case n.parentID != "":
 		if p >= 0 && !c.ld.removed[n.parentID] {
-			c.ld.warn(int(n.line), "the parent %s is not in the file: taken to follow line %d", n.parentID, c.ld.nodes[p].line)
+			c.ld.warn(int(n.line), "the parent %s is not in the file: taken to follow line %d", n.parentID, c.ld.nodes[p].line).Code = CodeLostParent
 		}
 	case n.rootless: // a line that knows of no parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:

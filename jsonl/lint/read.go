@@ -1,0 +1,270 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// linter gathers what the lines of one file say.
+type linter struct {
+	found map[string][]Place
+	told  map[toldAt]bool // what loading has told of: it is not told twice
+
+	nodes      []line
+	at         map[string]int32 // uuid -> index into nodes, the first line that has it
+	ids        []string         // session ids, in order of appearance
+	idAt       map[string]int32
+	perID      []int     // lines of each session id
+	last       time.Time // of the chained line before
+	calls      map[string][]pair
+	results    map[string][]pair
+	order      []string       // tool ids, in order of appearance
+	answered   map[string]int // agent -> line of its last assistant line
+	usage      map[string]int // message.id -> input tokens its first line said
+	boundaries []boundary
+	summaries  []int32 // nodes of compact summaries
+	leaf       string  // last-prompt's, and its line
+	leafLine   int
+	removed    map[string]bool // uuids that snips took out
+}
+
+type toldAt struct {
+	code string
+	line int
+}
+
+// line is what is kept of a chained line.
+type line struct {
+	uuid, parent string
+	agent        string
+	number       int32
+	session      int32 // index into ids, -1: none
+	kind         lineKind
+	sidechain    bool
+	hasParent    bool
+}
+
+type lineKind uint8
+
+const (
+	other lineKind = iota
+	user
+	assistant
+	compaction
+	summary
+)
+
+// pair is a tool call, or a result.
+type pair struct {
+	line    int
+	agent   string
+	message string // message.id of a call
+}
+
+type boundary struct {
+	node      int32
+	logical   string
+	preserved []string
+}
+
+func newLinter(opt *session.LoadOptions) *linter {
+	l := &linter{
+		found: map[string][]Place{}, told: map[toldAt]bool{}, at: map[string]int32{}, idAt: map[string]int32{},
+		calls: map[string][]pair{}, results: map[string][]pair{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
+	}
+	opt.Record, opt.Aside = l.record, l.aside
+	return l
+}
+
+func (l *linter) add(code string, line int, format string, args ...any) {
+	l.found[code] = append(l.found[code], Place{line, fmt.Sprintf(format, args...)})
+}
+
+// metadata is the types of lines that are no part of the chain.
+var metadata = map[string]bool{
+	"summary": true, "file-history-snapshot": true, "file-history-delta": true, "queue-operation": true, "last-prompt": true,
+	"ai-title": true, "custom-title": true, "agent-name": true, "agent-setting": true, "pr-link": true, "mode": true, "permission-mode": true,
+	"bridge-session": true, "atis-latch": true, "tag": true, "worktree-state": true, "content-replacement": true,
+	"marble-origami-commit": true, "marble-origami-snapshot": true,
+}
+
+// chained is the types of lines that are.
+var chained = map[string]bool{"user": true, "assistant": true, "system": true, "attachment": true, "progress": true}
+
+// aside notes a line that loading has set aside.
+func (l *linter) aside(line int, r session.Reason) {
+	switch r {
+	case session.AsideBlank:
+		l.add("blank-line", line, "an empty line")
+	case session.AsideComment:
+		l.add("comment-line", line, "a comment")
+	case session.AsideBranch:
+		l.add("abandoned-branch", line, "no part of the live branch")
+	case session.AsideAPIError:
+		l.add("api-error", line, "an error of the API, written by the client")
+	case session.AsideRecord:
+		l.add("unused-record", line, "a record of an edit that fits nothing of the session")
+	}
+}
+
+func (l *linter) record(rec *jsonl.Record) {
+	if rec.Kind != jsonl.RecordEntry {
+		return
+	}
+	e := rec.Entry
+	if e.Part > 0 {
+		l.add("fused-lines", e.Line, "object %d of the line", e.Part+1)
+	}
+	switch {
+	case e.Type == "":
+		l.add("no-type", e.Line, "an object without a type")
+	case !chained[e.Type] && !metadata[e.Type]:
+		l.add("unknown-type", e.Line, "the type %.60q", e.Type)
+	}
+	if e.Type == "last-prompt" && e.LeafUUID != "" {
+		l.leaf, l.leafLine = e.LeafUUID, e.Line
+	}
+	talk := e.Type == "user" || e.Type == "assistant"
+	if e.UUID == "" && !talk {
+		return
+	}
+	l.chain(e)
+	if talk && e.HasMessage {
+		l.message(e)
+	}
+}
+
+// chain keeps a line of the chain.
+func (l *linter) chain(e *jsonl.Entry) {
+	n := line{
+		uuid: e.UUID, parent: e.ParentUUID, hasParent: e.HasParent, agent: e.AgentID, sidechain: e.IsSidechain,
+		number: int32(e.Line), session: -1,
+	}
+	switch {
+	case e.Type == "assistant":
+		n.kind = assistant
+	case e.Type == "user" && e.IsCompactSummary:
+		n.kind = summary
+	case e.Type == "user":
+		n.kind = user
+	case e.Subtype == "compact_boundary":
+		n.kind = compaction
+	}
+	switch {
+	case e.Time.IsZero():
+		l.add("no-timestamp", e.Line, "a %s line without a timestamp", e.Type)
+	default:
+		if e.Time.Before(l.last) {
+			l.add("time-backwards", e.Line, "%s before the line above", l.last.Sub(e.Time))
+		}
+		l.last = e.Time
+	}
+	if e.UUID == "" {
+		l.add("no-uuid", e.Line, "a %s line without a uuid", e.Type)
+	}
+	if e.SessionID != "" {
+		i, ok := l.idAt[e.SessionID]
+		if !ok {
+			i = int32(len(l.ids))
+			l.idAt[e.SessionID] = i
+			l.ids, l.perID = append(l.ids, e.SessionID), append(l.perID, 0)
+		}
+		l.perID[i]++
+		n.session = i
+	}
+	at := int32(len(l.nodes))
+	if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
+		l.at[n.uuid] = at
+	}
+	l.nodes = append(l.nodes, n)
+	switch n.kind {
+	case assistant:
+		l.answered[n.agent] = e.Line
+	case summary:
+		l.summaries = append(l.summaries, at)
+	case compaction:
+		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID, preserved(e.CompactMetadata)})
+	}
+}
+
+// preserved is the uuids of the messages a compaction kept.
+func preserved(raw []byte) []string {
+	var m struct {
+		Segment struct {
+			Head string `json:"headUuid"`
+			Tail string `json:"tailUuid"`
+		} `json:"preservedSegment"`
+		Messages struct {
+			UUIDs []string `json:"uuids"`
+		} `json:"preservedMessages"`
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
+		return nil // that is told elsewhere
+	}
+	list := m.Messages.UUIDs
+	for _, u := range []string{m.Segment.Head, m.Segment.Tail} {
+		if u != "" {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// message looks into a message.
+func (l *linter) message(e *jsonl.Entry) {
+	m := &e.Message
+	if m.Role != "" && m.Role != e.Type {
+		l.add("wrong-role", e.Line, "a %s line holds a message of the role %.40q", e.Type, m.Role)
+	}
+	if len(m.Content) == 0 {
+		l.add("empty-message", e.Line, "a %s message without content", e.Type)
+	}
+	if m.Omitted > 0 {
+		l.add("too-many-blocks", e.Line, "%d blocks are left out", m.Omitted)
+	}
+	for i := range m.Content {
+		l.block(e, &m.Content[i])
+	}
+	if e.Type != "assistant" || m.Model == "<synthetic>" || e.IsAPIError {
+		return
+	}
+	if !m.HasUsage {
+		l.add("no-usage", e.Line, "an answer without usage")
+		return
+	}
+	if m.ID == "" {
+		return
+	}
+	if was, ok := l.usage[m.ID]; !ok {
+		l.usage[m.ID] = m.Usage.Context()
+	} else if was != m.Usage.Context() {
+		l.add("usage-differs", e.Line, "%d input tokens, the message's first line says %d", m.Usage.Context(), was)
+	}
+}
+
+func (l *linter) block(e *jsonl.Entry, b *jsonl.Block) {
+	var of map[string][]pair
+	switch b.Kind {
+	case jsonl.KindUnknown:
+		l.add("unknown-block", e.Line, "a block of the type %.60q", b.Type)
+		return
+	case jsonl.KindToolUse:
+		of = l.calls
+	case jsonl.KindToolResult:
+		of = l.results
+	default:
+		return
+	}
+	if b.ID == "" {
+		l.add("no-call-id", e.Line, "a %s without an id", b.Type)
+		return
+	}
+	if len(l.calls[b.ID]) == 0 && len(l.results[b.ID]) == 0 {
+		l.order = append(l.order, b.ID)
+	}
+	of[b.ID] = append(of[b.ID], pair{e.Line, e.AgentID, e.Message.ID})
+}

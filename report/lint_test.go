@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+func lintSample() []*lint.Result {
+	places := func(n int, message string) (list []lint.Place) {
+		for i := range n {
+			list = append(list, lint.Place{Line: 10 * (i + 1), Message: message})
+		}
+		return list
+	}
+	return []*lint.Result{
+		{
+			File: "a.jsonl", Session: "7d1f5a52-0c1e-4b53-9a35-0f4f6f0f5c11",
+			Lines: session.Accounting{Read: 1212, Used: 1200, Fused: 2, SetAside: map[session.Reason]int{session.AsideMalformed: 2, "progress": 10}},
+			Findings: []lint.Finding{
+				{Code: "malformed-line", Severity: lint.Error, Count: 2, Places: places(2, "column 7: unexpected end: line set aside")},
+				{Code: "lost-parent", Severity: lint.Warning, Count: 4, Places: places(4, `the parent "u9" is not in the file`)},
+				{Code: "time-backwards", Severity: lint.Note, Count: 1503, Places: places(1503, "1.5s before the line above")},
+			},
+		},
+		{File: "b.jsonl", Agent: "abc", Lines: session.Accounting{Read: 1, Used: 1, SetAside: map[session.Reason]int{}}},
+		{File: "c.jsonl", Lines: session.Accounting{SetAside: map[session.Reason]int{}}, Findings: []lint.Finding{
+			{Code: "no-session", Severity: lint.Error, Count: 1, Places: []lint.Place{{Message: "no line of the file is part of a conversation"}}},
+		}},
+	}
+}
+
+// lintHostile holds what a transcript could try to do to a terminal, and to
+// the reader of workflow commands.
+func lintHostile() []*lint.Result {
+	const evil = "\x1b]0;title\a\x1b[31mred%0A\r\n::error file=x::fake\u202e,title=y:z\xff"
+	return []*lint.Result{{
+		File: evil, Session: evil, Agent: evil, Lines: session.Accounting{Read: 1, SetAside: map[session.Reason]int{session.Reason(evil): 1}},
+		Findings: []lint.Finding{{Code: "unknown-type", Severity: lint.Warning, Count: 1, Places: []lint.Place{{Line: 1, Message: evil}}}},
+	}}
+}
+
+func printLint(t *testing.T, opt Options, list []*lint.Result) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	p, err := NewLints(&b, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if err := p.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestLints(t *testing.T) {
+	for name, opt := range map[string]Options{
+		"lint.txt": {}, "lint-color.txt": {Color: true}, "lint.github": {Format: FormatGitHub},
+	} {
+		golden.Check(t, filepath.Join("testdata", name), printLint(t, opt, lintSample()))
+	}
+	golden.Check(t, filepath.Join("testdata", "lint.json"), printLint(t, Options{Format: FormatJSON}, append(lintSample()[1:], lintHostile()...)))
+	golden.Check(t, filepath.Join("testdata", "lint-hostile.txt"), printLint(t, Options{}, lintHostile()))
+	golden.Check(t, filepath.Join("testdata", "lint-hostile.github"), printLint(t, Options{Format: FormatGitHub}, lintHostile()))
+	if _, err := NewLints(nil, Options{Format: FormatCSV}); err == nil {
+		t.Error("no error for a format that is none")
+	}
+}
+
+func TestLintSchema(t *testing.T) {
+	s := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "lint.v1.json"))
+	for name, list := range map[string][]*lint.Result{"sample": lintSample(), "hostile": lintHostile(), "none": nil} {
+		if err := validate(s, printLint(t, Options{Format: FormatJSON}, list)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	doc := string(printLint(t, Options{Format: FormatJSON}, lintSample()))
+	for _, change := range [][2]string{
+		{`"files": [`, `"file": [`}, {`"severity": "note"`, `"severity": "hint"`}, {`"count": 2,`, `"count": 0,`},
+		{`"code": "malformed-line"`, `"code": "Malformed"`}, {`"fused": 2`, `"fused": -2`},
+	} {
+		broken := strings.Replace(doc, change[0], change[1], 1)
+		if broken == doc {
+			t.Fatalf("%s is not in the output", change[0])
+		}
+		if validate(s, []byte(broken)) == nil {
+			t.Errorf("the schema takes %s", change[1])
+		}
+	}
+}
+
+// --all names every place; without it a table and annotations name the first
+// of each code. Nothing a transcript holds ends a line or a command.
+func TestLintPlaces(t *testing.T) {
+	for _, format := range []Format{FormatTable, FormatGitHub} {
+		some := strings.Count(string(printLint(t, Options{Format: format}, lintSample())), "before the line above")
+		all := strings.Count(string(printLint(t, Options{Format: format, All: true}, lintSample())), "before the line above")
+		if some != 3 || all != 1503 {
+			t.Errorf("%s: %d places, with all %d; want 3 and 1,503", format, some, all)
+		}
+	}
+	command := regexp.MustCompile(`^::(error|warning|notice) file=[^:,\r\n]*(,line=[0-9]+)?,title=[a-z-]+::[^\r\n\x1b]*$`)
+	for _, list := range [][]*lint.Result{lintSample(), lintHostile()} {
+		for l := range strings.Lines(string(printLint(t, Options{Format: FormatGitHub, All: true}, list))) {
+			if l = strings.TrimSuffix(l, "\n"); !command.MatchString(l) {
+				t.Errorf("no workflow command: %q", l)
+			}
+		}
+	}
+}
