@@ -41,7 +41,7 @@ func defineContextCollapse() policy.Definition {
 		Moments: policy.Prepare,
 		Params: &ContextCollapse{
 			Source: "auto", Protect: 40000, Span: 20000, Selector: "risk",
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryOutline}}, PromptTokens: 1351, Prefix: "own",
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryOutline}}, PromptTokens: 1351, Prefix: "session",
 		},
 		Example: `before: U1 A1 U2 A2 U3 A3 U4 A4 U5, with U2 to A4 staged
 after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to A4 came to</collapsed>`,
