@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -46,6 +47,7 @@ func TestCorpusCalibration(t *testing.T) {
 	trials := corpusTrials(t)
 	t.Run("rates", func(t *testing.T) { checkRates(t, trials) })
 	t.Run("errors", func(t *testing.T) { checkErrors(t, trials) })
+	t.Run("scaled", func(t *testing.T) { checkScaled(t, trials) })
 }
 
 func checkRates(t *testing.T, trials []*replay.Trial) {
@@ -115,4 +117,56 @@ func checkErrors(t *testing.T, trials []*replay.Trial) {
 			}
 		}
 	}
+}
+
+// checkScaled holds that the usage counter is better than the others, too, where
+// these are given the one factor that fits the first half of the session best.
+func checkScaled(t *testing.T, trials []*replay.Trial) {
+	c, err := replay.Calibrate(scaled(trials), replay.FitBoth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var usage replay.CalibratedRow
+	for _, r := range c.Rows {
+		if r.Clients != replay.All {
+			continue
+		}
+		t.Logf("%-11s increment p50 %.0f p90 %.0f; %d sessions: mean %.2f median %.2f", r.Counter, r.Increment.P50, r.Increment.P90, r.Each.Sessions, r.Each.Mean, r.Each.Median)
+		if r.Counter == tokens.NameUsage {
+			usage = r
+		} else if r.Each.Mean < 1.5*usage.Each.Mean || r.Increment.P50 < 1.5*usage.Increment.P50 || r.Increment.P90 < 1.5*usage.Increment.P90 {
+			t.Errorf("%s times a factor is within half of the usage counter", r.Counter)
+		}
+	}
+}
+
+// scaled are the trials with the counts of counters that fit nothing times what
+// makes them add up to the growth over the first half of the steps.
+func scaled(trials []*replay.Trial) []*replay.Trial {
+	out := make([]*replay.Trial, len(trials))
+	for i, trial := range trials {
+		half := (len(trial.Steps) + 1) / 2
+		grown, counted := 0.0, map[string]float64{}
+		for _, s := range trial.Steps[:half] {
+			if s.Learn {
+				grown += float64(s.Growth)
+				for name, n := range s.Counts {
+					counted[name] += n
+				}
+			}
+		}
+		with := *trial
+		with.Steps = slices.Clone(trial.Steps)
+		for k := range with.Steps {
+			counts := map[string]float64{}
+			for name, n := range with.Steps[k].Counts {
+				if counts[name] = n; counted[name] > 0 {
+					counts[name] = n * grown / counted[name]
+				}
+			}
+			with.Steps[k].Counts = counts
+		}
+		out[i] = &with
+	}
+	return out
 }
