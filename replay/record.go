@@ -75,6 +75,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 	}
 	r.settings = settingsChanges(conv)
+	addDrops(r.settings, r.Cal.Drops)
 	if !r.Cal.Recorded {
 		if r.Cal.Table, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // settingsChanges says before which requests (0-based) the recorded client itself
@@ -27,6 +28,23 @@ func settingsChanges(conv *session.Conversation) map[int]cache.Kind {
 		from = q.Message
 	}
 	return changes
+}
+
+// addDrops adds what the recorded context itself tells: where it fell and no line,
+// model or client says why, something that had been sent was not sent again.
+func addDrops(changes map[int]cache.Kind, drops []tokens.Drop) {
+	for _, d := range drops {
+		k := d.Request - 1
+		if _, known := changes[k]; known || !d.Shared {
+			continue
+		}
+		switch d.Cause {
+		case tokens.ThinkingCleared:
+			changes[k] = cache.Thinking
+		case tokens.Unexplained:
+			changes[k] = cache.ContextFell
+		}
+	}
 }
 
 // settings goes from request to request.

@@ -17,6 +17,8 @@ const (
 	ToolsChanged Kind = "tools_changed" // tools or system prompt are others than before
 	ImageAdded   Kind = "image_added"   // an image came or went: the messages' cache is lost
 	SkillRan     Kind = "skill"         // the client sends other settings while a skill runs
+	Thinking     Kind = "thinking"      // the thinking of earlier turns was stripped
+	ContextFell  Kind = "context_fell"  // less was sent than before, and no line says why
 	BelowMinimum Kind = "below_minimum" // the prefix is shorter than the model caches
 	LookBackOver Kind = "look_back"     // more blocks joined than are looked back over
 	Unmarked     Kind = "no_breakpoint" // the client marks nothing
@@ -48,6 +50,10 @@ func (c Cause) String() string {
 		return "image added or removed"
 	case SkillRan:
 		return "a skill began or ended"
+	case Thinking:
+		return "thinking of earlier turns stripped"
+	case ContextFell:
+		return "the context fell, no line says why"
 	case BelowMinimum:
 		return "below the model's minimum"
 	case LookBackOver:

@@ -121,7 +121,7 @@ func firstHolding(conv *session.Conversation, message int) int {
 
 // dropped says what is known of a fall from the context of p to that of q.
 func dropped(p, q *session.Message, s *Span) Drop {
-	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: unexplained, Shared: true}
+	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: Unexplained, Shared: true}
 	switch {
 	case p.Model != q.Model:
 		d.Cause = "model switch from " + p.Model + " to " + q.Model
@@ -133,7 +133,11 @@ func dropped(p, q *session.Message, s *Span) Drop {
 	return d
 }
 
-const unexplained = "no line says why"
+// Causes of drops that a line does not tell.
+const (
+	Unexplained     = "no line says why"
+	ThinkingCleared = "the server cleared the thinking of earlier turns"
+)
 
 // Unrecorded is the cause of a drop that looks like a microcompaction by size
 // in all but the line that says so.

@@ -111,8 +111,8 @@ func (w *weighing) share(s *Span, cleared float64) {
 // there, where that is most of it.
 func (c *Calibration) explain(s *Span, cleared float64) {
 	for i := range c.Drops {
-		if d := &c.Drops[i]; d.Request == s.Request && d.Cause == unexplained && 2*cleared > float64(d.Tokens) {
-			d.Cause = "the server cleared the thinking of earlier turns"
+		if d := &c.Drops[i]; d.Request == s.Request && d.Cause == Unexplained && 2*cleared > float64(d.Tokens) {
+			d.Cause = ThinkingCleared
 		}
 	}
 }
