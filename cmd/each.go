@@ -8,6 +8,7 @@ type conversationLoop struct {
 	opt  InputOptions
 	verb string // of the progress: "replayed"
 	msgs *messages
+	keep func(*conversations) // takes over what was read, where set; else it is closed
 
 	progress *progress
 }
@@ -54,7 +55,11 @@ func workOn[T any](l *conversationLoop, in input, jobs int, work func(c agentCon
 	if err != nil {
 		return nil, err
 	}
-	defer convs.close()
+	if l.keep != nil {
+		l.keep(convs)
+	} else {
+		defer convs.close()
+	}
 	var vs []T
 	for _, c := range convs.list {
 		v, err := work(c)

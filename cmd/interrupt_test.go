@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -47,4 +48,64 @@ func TestInterrupt(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// TestInterruptSweep holds that an interrupted sweep prints the points that are
+// finished.
+func TestInterruptSweep(t *testing.T) {
+	path, err := exec.LookPath("ctxkit")
+	if err != nil {
+		t.Skip(err)
+	}
+	session, err := filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Far more points than there is time for; on a busy machine the first may
+	// take its time.
+	for _, wait := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
+		if n := interruptSweep(t, path, session, wait); n > 0 {
+			if n >= 20000 {
+				t.Errorf("%d points: it was not interrupted", n)
+			}
+			return
+		}
+	}
+	t.Error("no point was finished")
+}
+
+// interruptSweep interrupts a sweep after a while and counts the points that
+// it has printed.
+func interruptSweep(t *testing.T, path, session string, wait time.Duration) int {
+	t.Helper()
+	dir := t.TempDir()
+	c := exec.Command(path, "sweep", session, "-p", "opencode", "--vary", "opencode_prune.protect=1..20000:1", "--jobs", "1", "-f", "json", "-o", "out.json")
+	c.Dir = dir
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(wait)
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("ended with %v, want exit code %d", err, exitInterrupted)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "out.json"))
+	if err != nil {
+		left, _ := os.ReadDir(dir)
+		t.Fatalf("%v; there is %v", err, left)
+	}
+	var swept struct {
+		Wanted int               `json:"points_wanted"`
+		Points []json.RawMessage `json:"points"`
+	}
+	if err := json.Unmarshal(data, &swept); err != nil {
+		t.Fatal(err)
+	}
+	if swept.Wanted != 20000 {
+		t.Errorf("%d points were wanted", swept.Wanted)
+	}
+	return len(swept.Points)
 }

@@ -5,7 +5,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +25,9 @@ const (
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// A closed pipe is an error to handle, not a death: see exitCode.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	sys := newSystem(stdin, stdout, stderr)
 	done := make(chan error, 1)
 	go func() { done <- execute(sys, args) }()
@@ -37,7 +37,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			err = ferr
 		}
 		return exitCode(stderr, err)
-	case <-ctx.Done():
+	case <-signals:
+		close(sys.stop)
+		if sys.finishes.Load() {
+			select {
+			case <-done:
+			case <-signals: // a second one ends it at once
+			}
+		}
 		sys.out.close() // whole lines only
 		sys.removeUnfinished()
 		return exitInterrupted

@@ -16,8 +16,11 @@ type progress struct {
 	begin time.Time
 	last  time.Time
 	verb  string
+	noun  string // "sessions"
 	n, of int
 	shown bool
+
+	remaining bool // tell how long it will take still
 }
 
 const (
@@ -26,7 +29,7 @@ const (
 )
 
 func newProgress(sys *system, quiet bool, verb string, of int) *progress {
-	p := &progress{now: sys.now, begin: sys.now(), verb: verb, of: of}
+	p := &progress{now: sys.now, begin: sys.now(), verb: verb, noun: "sessions", of: of}
 	if !quiet && of > 1 && isTerminal(sys.err) {
 		p.w = sys.err
 	}
@@ -42,7 +45,12 @@ func (p *progress) step() {
 		return
 	}
 	p.last, p.shown = now, true
-	fmt.Fprintf(p.w, "\r\x1b[Kctxkit: %s %d of %d sessions", p.verb, p.n, p.of)
+	left := ""
+	if p.remaining {
+		rest := now.Sub(p.begin) * time.Duration(p.of-p.n) / time.Duration(p.n)
+		left = fmt.Sprintf(", %s left", rest.Round(time.Second))
+	}
+	fmt.Fprintf(p.w, "\r\x1b[Kctxkit: %s %d of %d %s%s", p.verb, p.n, p.of, p.noun, left)
 }
 
 // clear takes the line away, for a message to stand there.

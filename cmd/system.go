@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -25,11 +26,28 @@ type system struct {
 
 	mu         sync.Mutex
 	unfinished []string // files being written beside their final names
+
+	stop     chan struct{} // closed by an interrupt
+	finishes atomic.Bool   // an interrupt lets the command print what it has
+}
+
+// finishInterrupted has an interrupt wait for the command to print what is
+// finished: it asks interrupted now and then.
+func (s *system) finishInterrupted() { s.finishes.Store(true) }
+
+// interrupted reports whether the command should come to an end.
+func (s *system) interrupted() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	return &system{
-		in: stdin, out: &lineWriter{w: stdout}, err: stderr,
+		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
 		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
 		terminal: isTerminal(stdout),
 	}

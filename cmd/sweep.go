@@ -1,0 +1,250 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// SweepOptions are what `ctxkit sweep` is asked for.
+type SweepOptions struct {
+	ReplayOptions
+	Vary     []string
+	Samples  int
+	Seed     uint64
+	NoRegret bool
+}
+
+const longSweep = `Replay sessions under every choice of some parameters of a policy, and mark the
+choices that no other one beats in cost, peak and regret at once.
+
+--vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or durations,
+both ends included; a range without a step has five values. Several --vary make
+the full grid; --samples draws some of its points.
+
+Sessions are read and their tokens counted once for all points. An interrupt
+prints the points that are finished.`
+
+const exampleSweep = `  ctxkit sweep session.jsonl --policy opencode --vary opencode_prune.protect=20000..80000:20000
+  ctxkit sweep ~/.claude/projects --policy claude-code-2.1 --vary window.buffer=5k..45k:10k \
+      --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`
+
+func newSweep(sys *system) *cobra.Command {
+	o := &SweepOptions{}
+	formats := formatNames(report.SweepFormats)
+	cmd := &cobra.Command{
+		Use:     "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
+		Short:   "Try the values of a policy's parameters: which are best?",
+		Long:    longSweep,
+		Example: exampleSweep,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Inputs = args
+			if err := o.OutputOptions.check(formats...); err != nil {
+				return err
+			}
+			if err := o.InputOptions.check(); err != nil {
+				return err
+			}
+			return runSweep(sys, o)
+		},
+	}
+	o.PolicyOptions.flags(cmd)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
+	f.IntVar(&o.Samples, "samples", 0, "draw `N` points of the grid instead of trying all")
+	f.Uint64Var(&o.Seed, "seed", 1, "chooses the points drawn (`N`)")
+	f.BoolVar(&o.NoRegret, "no-regret", false, "leave out what policies threw away too early (its search reads every text)")
+	o.InputOptions.flags(cmd)
+	o.CountOptions.flags(cmd)
+	o.OutputOptions.flags(cmd, formats...)
+	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
+	return cmd
+}
+
+// points reads the axes, tries every value on the policy, and lists the points.
+func (o *SweepOptions) points(base *policy.Policy) ([]compare.Axis, []compare.Point, error) {
+	if len(o.Vary) == 0 {
+		return nil, nil, fmt.Errorf("nothing to vary: name a parameter with --vary STAGE.PARAM=VALUES; the policy has %s", strings.Join(base.Keys(), ", "))
+	}
+	var axes []compare.Axis
+	for _, v := range o.Vary {
+		a, err := compare.ParseAxis(v)
+		if err != nil {
+			return nil, nil, fmt.Errorf("flag --vary: %w", err)
+		}
+		for _, other := range axes {
+			if other.Key == a.Key {
+				return nil, nil, fmt.Errorf("flag --vary: %s varies twice: give all its values at once", a.Key)
+			}
+		}
+		for _, value := range a.Values {
+			if err := base.Clone().Set(a.Key, value); err != nil {
+				return nil, nil, fmt.Errorf("flag --vary: %w", err)
+			}
+		}
+		axes = append(axes, a)
+	}
+	if o.Samples < 0 || o.Samples > compare.MaxPoints {
+		return nil, nil, fmt.Errorf("flag --samples: %d: want 1 to %d, or 0 for the full grid", o.Samples, compare.MaxPoints)
+	}
+	if o.Samples > 0 {
+		return axes, compare.Sample(axes, o.Samples, rand.New(rand.NewPCG(o.Seed, 0)).IntN), nil
+	}
+	points, err := compare.Grid(axes)
+	if err != nil {
+		return nil, nil, fmt.Errorf("flag --vary: %w", err)
+	}
+	return axes, points, nil
+}
+
+// variants are the policies of all points, from each policy they start with.
+type variants struct {
+	mu     sync.Mutex
+	axes   []compare.Axis
+	points []compare.Point
+	made   map[*policy.Policy][]*policy.Policy
+}
+
+func (v *variants) of(base *policy.Policy, point int) (*policy.Policy, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	list, ok := v.made[base]
+	if !ok {
+		list = make([]*policy.Policy, len(v.points))
+		v.made[base] = list
+	}
+	if list[point] == nil {
+		p := base.Clone()
+		for i, value := range v.points[point] {
+			if err := p.Set(v.axes[i].Key, value); err != nil {
+				return nil, err
+			}
+		}
+		list[point] = p
+	}
+	return list[point], nil
+}
+
+// recorded is one conversation, read and counted, and the policy it starts
+// with.
+type recorded struct {
+	conv agentConversation
+	rec  *replay.Record
+	base *policy.Policy
+}
+
+func runSweep(sys *system, o *SweepOptions) error {
+	o.Regret = !o.NoRegret
+	r, err := o.begin(sys)
+	if err != nil {
+		return err
+	}
+	return r.out.close(r.sweep(o))
+}
+
+func (r *replaying) sweep(o *SweepOptions) error {
+	r.sys.finishInterrupted()
+	newest, err := r.choose("")
+	if err != nil {
+		return err
+	}
+	axes, points, err := o.points(newest)
+	if err != nil {
+		return err
+	}
+	list, done, failed, err := r.readAll()
+	defer done()
+	if err != nil {
+		return err
+	}
+	v := &variants{axes: axes, points: points, made: map[*policy.Policy][]*policy.Policy{}}
+	s := &compare.Sweep{Policy: newest.Name, Axes: axes, Points: points, Sessions: len(list)}
+	progress := newProgress(r.sys, o.Quiet, "tried", len(points))
+	progress.noun, progress.remaining = "points", true
+	defer progress.end()
+	err = inOrder(len(points), o.Jobs, func(i int) (compare.Policy, error) {
+		if r.sys.interrupted() {
+			return compare.Policy{}, errInterrupted
+		}
+		return r.tryPoint(v, i, list)
+	}, func(i int, p compare.Policy, err error) error {
+		if err == nil {
+			progress.step()
+			s.Results = append(s.Results, p)
+		}
+		return err
+	})
+	if errors.Is(err, errInterrupted) {
+		err = nil // what is finished is printed; Main says how it ended
+	}
+	if err != nil {
+		return err
+	}
+	s.Mark()
+	if err := report.Sweep(r.out, s, report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys)}); err != nil {
+		return err
+	}
+	return failed
+}
+
+// readAll reads all inputs and keeps them.
+func (r *replaying) readAll() (list []recorded, done func(), failed, err error) {
+	var files []*conversations
+	var mu sync.Mutex
+	loop := r.loop("read")
+	loop.keep = func(c *conversations) {
+		mu.Lock()
+		defer mu.Unlock()
+		files = append(files, c)
+	}
+	failed, err = eachConversation(loop, func(c agentConversation) (recorded, error) {
+		rec, err := replay.NewRecordWith(c.conv, r.o.encoders)
+		if err != nil {
+			return recorded{}, err
+		}
+		base, err := r.choose(c.conv.Version)
+		return recorded{c, rec, base}, err
+	}, func(one recorded) error {
+		list = append(list, one)
+		return nil
+	})
+	if err == nil && len(list) == 0 {
+		err = failed
+	}
+	return list, func() {
+		for _, f := range files {
+			f.close()
+		}
+	}, failed, err
+}
+
+// tryPoint replays every conversation under one point's policy.
+func (r *replaying) tryPoint(v *variants, point int, list []recorded) (compare.Policy, error) {
+	sessions := make([]compare.Session, len(list))
+	for i, one := range list {
+		pol, err := v.of(one.base, point)
+		if err != nil {
+			return compare.Policy{}, err
+		}
+		tl, err := one.rec.Replay(pol, r.o.options())
+		if err != nil {
+			return compare.Policy{}, err
+		}
+		if err := tl.CheckValid(); err != nil {
+			return compare.Policy{}, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+		}
+		sessions[i] = compare.NewSession(tl, "")
+		sessions[i].Values = []compare.Values{compare.Of(tl)}
+	}
+	name := strings.Join(v.points[point], ",")
+	return compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], nil
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// The picture of a sweep, in pixels.
+const (
+	pictureWidth, pictureHeight              = 800, 520
+	plotLeft, plotTop, plotRight, plotBottom = 90, 50, 770, 450
+	tickCount                                = 5
+)
+
+// sweepSVG draws the points of a sweep: cost to the right, peak upwards, misses
+// as the size of the mark; the front is filled and joined by a line.
+func sweepSVG(w io.Writer, s *compare.Sweep) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
+		pictureWidth, pictureHeight, pictureWidth, pictureHeight)
+	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
+	title := fmt.Sprintf("%s over %s: %s", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point"))
+	fmt.Fprintf(&b, `<text x="%d" y="26" font-size="15">%s</text>`+"\n", plotLeft, escaped(title))
+	xName, yName := s.By[0], s.By[1]
+	x := newScale(s, xName, plotLeft, plotRight)
+	y := newScale(s, yName, plotBottom, plotTop)
+	size := newScale(s, "misses", 4, 14)
+	x.axis(&b, xName, true)
+	y.axis(&b, yName, false)
+	var line []string
+	type at struct{ x, y float64 }
+	var front []at
+	for i := range s.Results {
+		if s.Front[i] {
+			front = append(front, at{x.of(i), y.of(i)})
+		}
+	}
+	slices.SortFunc(front, func(a, b at) int {
+		if a.x != b.x {
+			return sign(a.x - b.x)
+		}
+		return sign(a.y - b.y)
+	})
+	for _, p := range front {
+		line = append(line, fmt.Sprintf("%.1f,%.1f", p.x, p.y))
+	}
+	if len(line) > 1 {
+		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="#c33" stroke-dasharray="4 3"/>`+"\n", strings.Join(line, " "))
+	}
+	for i := range s.Results {
+		fill := "none"
+		if s.Front[i] {
+			fill = "#c33"
+		}
+		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" fill-opacity="0.6" stroke="#333"><title>%s</title></circle>`+"\n",
+			x.of(i), y.of(i), size.of(i), fill, escaped(pointText(s, i)))
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#555">filled: on the front of %s; larger: more misses</text>`+"\n",
+		plotLeft, pictureHeight-12, escaped(strings.Join(frontTitles(s), ", ")))
+	b.WriteString("</svg>\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func sign(d float64) int {
+	switch {
+	case d < 0:
+		return -1
+	case d > 0:
+		return 1
+	}
+	return 0
+}
+
+// pointText is what a point is and what it came to.
+func pointText(s *compare.Sweep, i int) string {
+	var parts []string
+	for j, v := range s.Points[i] {
+		parts = append(parts, s.Axes[j].Key+"="+v)
+	}
+	for _, name := range append(append([]string{}, s.By...), "compactions") {
+		if f := figure(&s.Results[i], name); compare.Known(f.Total) {
+			parts = append(parts, name+" "+figureText(name, f.Total))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// escaped makes a text fit for an XML document.
+func escaped(s string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(Clean(s))) // a Buffer takes everything
+	return b.String()
+}
+
+// scale maps a figure of the results to pixels.
+type scale struct {
+	s        *compare.Sweep
+	name     string
+	lo, hi   float64
+	from, to float64
+}
+
+func newScale(s *compare.Sweep, name string, from, to float64) *scale {
+	c := &scale{s: s, name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
+	for i := range s.Results {
+		if v := figure(&s.Results[i], name).Total; compare.Known(v) {
+			c.lo, c.hi = min(c.lo, v), max(c.hi, v)
+		}
+	}
+	if c.lo > c.hi {
+		c.lo, c.hi = 0, 1
+	}
+	if c.lo == c.hi {
+		d := max(math.Abs(c.lo)*0.05, 0.5)
+		c.lo, c.hi = c.lo-d, c.hi+d
+	}
+	return c
+}
+
+// of is where result i stands; one whose figure is not known stands at the
+// low end.
+func (c *scale) of(i int) float64 {
+	v := figure(&c.s.Results[i], c.name).Total
+	if !compare.Known(v) {
+		v = c.lo
+	}
+	return c.at(v)
+}
+
+func (c *scale) at(v float64) float64 { return c.from + (c.to-c.from)*(v-c.lo)/(c.hi-c.lo) }
+
+func (c *scale) axis(b *bytes.Buffer, name string, across bool) {
+	for k := range tickCount {
+		v := c.lo + (c.hi-c.lo)*float64(k)/(tickCount-1)
+		at, text := c.at(v), escaped(figureText(name, v))
+		if across {
+			fmt.Fprintf(b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#eee"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", at, plotTop, at, plotBottom, at, plotBottom+18, text)
+		} else {
+			fmt.Fprintf(b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" stroke="#eee"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", plotLeft, at, plotRight, at, plotLeft-8, at+4, text)
+		}
+	}
+	if across {
+		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", (plotLeft+plotRight)/2, plotBottom+38, escaped(name))
+	} else {
+		fmt.Fprintf(b, `<text transform="translate(22 %d) rotate(-90)" text-anchor="middle" fill="#555">%s</text>`+"\n", (plotTop+plotBottom)/2, escaped(name))
+	}
+}
