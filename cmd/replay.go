@@ -70,7 +70,7 @@ func newReplay(sys *system) *cobra.Command {
 	o.OutputOptions.flags(cmd, formats...)
 	f := cmd.Flags()
 	f.IntSliceVar(&o.CompactAt, "compact-at", nil, "have the user ask for a compaction before request `N` (repeatable)")
-	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a payload breaks a rule of the API")
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API")
 	f.BoolVar(&o.Regret, "regret", false, "count what the policy threw away too early (reads every text)")
 	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")

@@ -172,11 +172,15 @@ const slack = 2
 // lines of it come after them. most is how many are shown; 0: all.
 func fold(text string, w, most int) (shown []string, more int) {
 	text = strings.TrimRight(text, "\n")
+	room := 0
+	if most > 0 {
+		room = most + slack + 1
+	}
 	after := 0 // lines of the text behind those shown, at the place of the cut
 	for text != "" {
 		line, rest, _ := strings.Cut(text, "\n")
 		before := len(shown)
-		shown = append(shown, breakLine(cleanLine(line), w)...)
+		shown = append(shown, breakLine(cleanLine(line), w, room)...)
 		if most > 0 && before < most && len(shown) >= most {
 			after = strings.Count(text, "\n")
 			if len(shown) > most {
@@ -192,12 +196,13 @@ func fold(text string, w, most int) (shown []string, more int) {
 }
 
 // breakLine cuts a line into pieces of at most w columns, at a space where one
-// stands in the last third of a piece.
-func breakLine(s string, w int) []string {
+// stands in the last third of a piece; of most pieces (0: all) the last may be
+// any rest.
+func breakLine(s string, w, most int) []string {
 	var out []string
-	for width(s) > w || len(s) > 16*w {
-		head, _ := splitAt(s, w)
-		if head == "" {
+	for most == 0 || len(out) < most {
+		head, tail := splitAt(s, w)
+		if tail == "" || head == "" {
 			break
 		}
 		if i := strings.LastIndexByte(head, ' '); i > len(head)*2/3 {

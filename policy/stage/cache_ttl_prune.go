@@ -33,6 +33,7 @@ func defineCacheTTLPrune() policy.Definition {
 		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was pruned stays so (pull request 137021; here a trimmed result may still be cleared) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
+		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared
 		Params: &CacheTTLPrune{
 			TTL: 5 * time.Minute, KeepLastAssistants: 3, SoftTrimRatio: 0.3, HardClearRatio: 0.5, MinPrunableChars: 50000,
 			SoftMaxChars: 4000, SoftHeadChars: 1500, SoftTailChars: 1500, HardClear: true, Placeholder: ClearedText,

@@ -124,31 +124,29 @@ func body(t *testing.T, v *policy.View, pol *policy.Policy) []byte {
 	return js
 }
 
+// apiMessage is what is looked at of a message.
+type apiMessage struct {
+	Role    string
+	Content []struct {
+		Type      string
+		ID        string
+		ToolUseID string `json:"tool_use_id"`
+		Text      *string
+	}
+}
+
 // sound holds of a body what the API asks of it, and returns what does not.
 func sound(t *testing.T, js []byte) (wrong []string) {
 	t.Helper()
-	var b struct {
-		Messages []struct {
-			Role    string
-			Content []struct {
-				Type      string
-				ID        string
-				ToolUseID string `json:"tool_use_id"`
-				Text      *string
-			}
-		}
-	}
+	var b struct{ Messages []apiMessage }
 	if err := json.Unmarshal(js, &b); err != nil {
 		t.Fatalf("not JSON: %v", err)
 	}
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	open := map[string]bool{}
-	for i, m := range b.Messages {
-		switch {
-		case i == 0 && m.Role != "user":
-			say("message 0 is the assistant's")
-		case i > 0 && m.Role == b.Messages[i-1].Role:
-			say("message %d has the role of the one before", i)
+	for i, m := range whole(b.Messages) {
+		if want := []string{"user", "assistant"}[i%2]; m.Role != want {
+			say("message %d is not the %s's", i, want)
 		}
 		if len(m.Content) == 0 {
 			say("message %d is empty", i)
@@ -173,6 +171,19 @@ func sound(t *testing.T, js []byte) (wrong []string) {
 		open = calls
 	}
 	return wrong
+}
+
+// whole puts the messages together that were divided so that one of them could
+// begin with cache edits: the API takes them as one.
+func whole(list []apiMessage) (out []apiMessage) {
+	for _, m := range list {
+		if n := len(out) - 1; n >= 0 && out[n].Role == m.Role && len(m.Content) > 0 && m.Content[0].Type == "cache_edits" {
+			out[n].Content = append(out[n].Content, m.Content...)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // checkViews holds of the views of one conversation under one policy, at the

@@ -343,3 +343,48 @@ func modelJSON(t *testing.T, v *policy.View) []byte {
 	}
 	return js
 }
+
+// TestStandIns holds what stands for what no line holds.
+func TestStandIns(t *testing.T) {
+	for file, wants := range map[string][]string{
+		"lost.jsonl":        {`"content":"[lost: the result of this call is in no line of the session]"}`},
+		"big-2.1.139.jsonl": {`{"type":"text","text":"[task_reminder: the client's words are in no line of the session]"}`},
+	} {
+		f, err := session.Load(filepath.Join(shipped, file), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		rec, err := replay.NewRecord(f.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := rec.RawAt(replay.Options{}, len(f.Main.Requests)+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		js := string(modelJSON(t, raw))
+		for _, want := range wants {
+			if !strings.Contains(js, want) {
+				t.Errorf("%s: no %s", file, want)
+			}
+		}
+	}
+}
+
+func TestEarlierHistory(t *testing.T) {
+	f, err := session.LoadReader("test", strings.NewReader(
+		`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":"And now?"}}`+"\n"), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := []string{`{"role":"user","content":[{"type":"text","text":"[earlier: what was said before the session's first line is in no line of it]"},{"type":"text","text":"And now?"}]}`}
+	b, err := wire.Model(viewOf(t, f.Main))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, lines(t, b)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
