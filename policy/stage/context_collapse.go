@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -68,7 +69,7 @@ type contextCollapse struct {
 	view     segments
 	staged   []*span
 	taken    map[policy.ItemID]bool // items of staged spans, and of those committed at this request
-	left     map[policy.ItemID]bool // first items of spans whose summary would save nothing
+	left     map[policy.ItemID]bool // first items of segments whose summary would save nothing
 	adopted  bool                   // spans the client staged are among those staged
 	edits    int                    // of the view, looked at
 	record   recordedCollapses
@@ -244,7 +245,9 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 		return nil, err
 	}
 	if placeholderSize(sp.content) >= tokens {
-		s.left[sp.items[0]] = true
+		for _, i := range group {
+			s.left[s.view.list[i].items[0]] = true
+		}
 		return nil, nil
 	}
 	var err error
@@ -290,6 +293,9 @@ func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) error
 			o, err := gather(c, slices.Values(sp.items))
 			if err != nil {
 				return fmt.Errorf("outlining a span: %w", err)
+			}
+			if len(o.earlier) > 1 { // placeholders that are folded: no longer than one of them could be
+				o.earlier = []string{shortened(strings.Join(o.earlier, "\n"))}
 			}
 			sp.content, sp.from = policy.NewContent(jsonl.KindText, collapsed(sp.id, bare(o.nine()))), "an outline of the span"
 			return nil

@@ -381,6 +381,35 @@ func TestContextCollapseFolds(t *testing.T) {
 	}
 }
 
+// An outline of placeholders quotes no more of all of them than it would of one,
+// so that many fold into less.
+func TestContextCollapseFoldsOutlines(t *testing.T) {
+	c := newConvo()
+	for range 6 {
+		c.prompt(strings.Repeat("what? ", 500))
+		c.assistant(say(strings.Repeat("that. ", 500)))
+	}
+	c.prompt("thanks")
+	r := newRun(t, c, start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
+		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
+	})))
+	prepare(t, r, 20000)
+	apart := r.view.Tokens()
+	if n := r.view.Len(); n != 7 {
+		t.Fatalf("%d messages in view", n)
+	}
+	prepare(t, r, 20000)
+	if n := r.view.Len(); n != 2 || r.view.Tokens() > apart/2 || r.view.Tokens() > maxEarlier/4+200 {
+		t.Errorf("%d messages of %d tokens, apart %d", n, r.view.Tokens(), apart)
+	}
+	fetched := r.texts.fetched
+	for range 3 {
+		if edits := prepare(t, r, 20000); len(edits) > 0 || r.texts.fetched > fetched {
+			t.Errorf("%v, %d texts read again", acts(edits), r.texts.fetched-fetched)
+		}
+	}
+}
+
 // Ids name what is collapsed: the same in each run, another for each span.
 func TestContextCollapseIDs(t *testing.T) {
 	ids := func() (list []string) {

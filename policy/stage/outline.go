@@ -152,11 +152,17 @@ func (o *outline) summary(id policy.ItemID) {
 		return
 	}
 	text := strings.Join(parts, "\n")
-	if r := []rune(text); len(r) > maxEarlier {
-		const half = maxEarlier / 2
-		text = fmt.Sprintf("%s\n(%d characters left out)\n%s", string(r[:half]), len(r)-2*half, string(r[len(r)-half:]))
+	o.earlier = append(o.earlier, "Earlier summary:\n"+indent(shortened(text)))
+}
+
+// shortened is a text of which no more than maxEarlier characters are left.
+func shortened(text string) string {
+	r := []rune(text)
+	if len(r) <= maxEarlier {
+		return text
 	}
-	o.earlier = append(o.earlier, "Earlier summary:\n"+indent(text))
+	const half = maxEarlier / 2
+	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(r[:half]), len(r)-2*half, string(r[len(r)-half:]))
 }
 
 // toolUse notes what a call did to files and tasks, and which failures it
