@@ -206,7 +206,7 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 		was, twice := c.decided[at]
 		c.decided[at] = ed.New
 		switch {
-		case twice && !was.Same(ed.New):
+		case twice && !was.Same(ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")
 		case !twice && s.Definition.Memory == policy.Frozen && e.sent(ed.Target.Item, next):
 			say("a block that was sent and left is replaced later")
@@ -214,9 +214,9 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 	}
 }
 
-// rewritten reports whether another stage has just changed what comes before
-// an edit's block: then the prefix is new anyway, and nothing is lost with
-// starting again from there.
+// rewritten reports whether the view was just made anew, or another stage has
+// changed what comes before an edit's block: then the prefix is new anyway, and
+// nothing is lost with starting again from there.
 func (e *engine) rewritten(ed *policy.Edit) bool {
 	edits := e.view.Edits()
 	for i := len(edits) - 1; i >= 0 && edits[i].Request == ed.Request; i-- {

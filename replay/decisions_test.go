@@ -279,6 +279,29 @@ func TestUsedAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestCutAgain: a block that was cut may be cut again where the view is made
+// anew at that request, and nowhere else.
+func TestCutAgain(t *testing.T) {
+	conv := loop(20000, 21200, 22400, 23600).load(t)
+	for _, rebuilt := range []bool{true, false} {
+		tl := replayed(t, conv, acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
+			if c.Request < 2 || c.Request > 3 {
+				return nil
+			}
+			content := policy.NewContent(jsonl.KindText, fmt.Sprint("cut at ", c.Request))
+			content.Partial = true
+			cut := policy.Edit{Kind: policy.KindTruncate, Reason: "told to", New: &content}
+			if c.Request == 3 && rebuilt {
+				return []policy.Edit{{Kind: policy.KindSummarize, Reason: "told to", Keep: c.View.IDs()}, cut}
+			}
+			return []policy.Edit{cut}
+		}), replay.Options{})
+		if want := map[bool]int{true: 0, false: 1}[rebuilt]; tl.Totals.Violations != want {
+			t.Errorf("rebuilt %t: %d violations, want %d", rebuilt, tl.Totals.Violations, want)
+		}
+	}
+}
+
 // TestFurtherCall: each call an edit needs is a row of its own, in order, and
 // one that says nothing of its output writes the summary again.
 func TestFurtherCall(t *testing.T) {

@@ -30,7 +30,7 @@ func defineCacheTTLPrune() policy.Definition {
 	return policy.Definition{
 		Name:    "cache_ttl_prune",
 		Summary: "Before a request that comes 5 minutes or more after the last one, old tool results are trimmed if the messages fill 30 % of the window, and cleared, oldest first, if they still fill half of it.",
-		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was pruned stays so (pull request 137021; here a trimmed result may still be cleared) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
+		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was trimmed or cleared is frozen as it is (pull request 137021) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
 		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared
@@ -104,13 +104,12 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 	var trims, clears []policy.Edit
 	for i := range list {
 		e := policy.Edit{Trigger: "auto", Target: list[i].target}
-		now := c.View.Replacement(e.Target)
 		switch {
-		case list[i].clear && (now == nil || now.Text != s.p.Placeholder):
+		case list[i].clear:
 			e.Kind, e.New = policy.KindClear, &s.placeholder
 			e.Reason = why + "; the oldest, while the messages fill " + percent(s.p.HardClearRatio) + " of the window"
 			clears = append(clears, e)
-		case !list[i].clear && list[i].trim != nil:
+		case list[i].trim != nil:
 			e.Kind, e.New = policy.KindTruncate, list[i].trim
 			e.Reason = why + "; the messages fill " + percent(s.p.SoftTrimRatio) + " of the window"
 			trims = append(trims, e)
@@ -140,8 +139,8 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 			if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindToolResult {
 				started = started || v.Role(id) == session.User // nothing before the first user message goes
 				continue
-			} else if !started || !s.prunable(c.Conv.ToolName(raw.ID)) {
-				continue
+			} else if !started || v.Replacement(t) != nil || !s.prunable(c.Conv.ToolName(raw.ID)) {
+				continue // what was replaced once stays so
 			}
 			p := pruned{target: t, chars: resultChars(v, t)}
 			if p.trim, err = s.trim(c, t); err != nil {

@@ -46,12 +46,9 @@ func resultChars(v *policy.View, t policy.Target) int {
 
 // trim is what is left of a result that is too long: a beginning, an end, and
 // a note. Images become words, also in a result that is not too long. Nil: it
-// stays as it is, as what was trimmed or cleared before does.
+// stays as it is.
 func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Content, error) {
 	v := c.View
-	if v.Replacement(t) != nil {
-		return nil, nil
-	}
 	pictures := images(v, t) > 0
 	length := joinedChars(v, t)
 	short := length <= s.p.SoftMaxChars || s.p.SoftHeadChars+s.p.SoftTailChars >= length

@@ -140,9 +140,9 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, tr
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: prefixed(codexSummaryPrefix+"\n", summary)}},
 		Keep:   keep, Call: call,
 	}}
-	if cut != nil {
+	if cut != nil { // what it leaves of a prompt that was cut before is new, as the whole view is
 		cut.Trigger = trigger
-		edits = append([]policy.Edit{*cut}, edits...)
+		edits = append(edits, *cut)
 	}
 	return edits, nil
 }
