@@ -197,6 +197,9 @@ func lintCompete(l *linter) {
 			l.add(c.stage, hint, "it competes with %s for the same tokens", first)
 		}
 	}
+	if l.has("session_memory") && l.has("context_collapse") { // beside autocompact it is at home
+		l.add("session_memory", "keep one of them", "it competes with context_collapse for the same tokens")
+	}
 }
 
 func lintAlone(l *linter) {

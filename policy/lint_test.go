@@ -27,6 +27,8 @@ func TestLint(t *testing.T) {
 		{"two compactions", "stages:\n  - opencode_compaction\n  - autocompact\n  - three_layer_auto\n", lines(
 			"p.yaml:2:5: opencode_compaction: it competes with autocompact for the same tokens: keep one of them, or set opencode_compaction.auto to false (compete)",
 			"p.yaml:4:5: three_layer_auto: it competes with autocompact for the same tokens: keep one of them (compete)")},
+		{"collapse and session memory", "stages: [context_collapse, session_memory, autocompact: {enabled: false}]\n", "p.yaml:1:28: session_memory: it competes with context_collapse for the same tokens: keep one of them (compete)"},
+		{"session memory and autocompact", "stages: [session_memory, autocompact]\n", ""},
 		{"collapse and autocompact", "stages: [context_collapse, autocompact]\n", "p.yaml:1:28: autocompact: it competes with context_collapse for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
 		{"one of them off", "stages: [context_collapse, autocompact: {enabled: false}]\n", ""},
 		{"alone", "stages: [session_memory, post_compact]\nwindow: {output_reserve: 1}\n", "p.yaml:1:10: session_memory: it does nothing without autocompact: add one, or leave this out (alone)"},
