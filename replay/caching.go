@@ -246,21 +246,22 @@ func (e *engine) lastMessage() (place, tokens int) {
 	return place, tokens
 }
 
-// cacheCall simulates a call of the policy's own before main request k. One that
+// cacheCall simulates a call of the policy's own, of that many tokens, before
+// main request k. One that
 // begins as the session does reads what the last main request left, up to the
 // first block it leaves out; any other reads nothing, and is written to the
 // cache only where the client marks every request.
-func (e *engine) cacheCall(call *policy.Call, k int) CacheUse {
+func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	c := e.cache
-	plain := CacheUse{Split: cache.Split{Uncached: call.Input}}
+	plain := CacheUse{Split: cache.Split{Uncached: input}}
 	if k < 0 || c.policy.Breakpoints == policy.BreakpointsNone {
 		return plain
 	}
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := label(e.opt.Model, msg.Model)
 	if call.Prefix != "session" {
-		if c.policy.Breakpoints == policy.BreakpointsOpenCode && opencode.Caches("", model) && call.Input >= c.minimum(model) {
-			return CacheUse{Split: cache.Split{Write5m: call.Input}}
+		if c.policy.Breakpoints == policy.BreakpointsOpenCode && opencode.Caches("", model) && input >= c.minimum(model) {
+			return CacheUse{Split: cache.Split{Write5m: input}}
 		}
 		return plain
 	}
@@ -273,8 +274,8 @@ func (e *engine) cacheCall(call *policy.Call, k int) CacheUse {
 		}
 	}
 	split, err := c.sim.Branch(from, cache.Request{
-		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: call.Input,
-		Breakpoints: c.breakpoints(end, call.Input, 0, 0),
+		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input,
+		Breakpoints: c.breakpoints(end, input, 0, 0),
 	})
 	if err != nil {
 		e.fail(err)

@@ -165,7 +165,13 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 			}
 		}
 	}
-	row := Request{N: next + 1, Kind: c.Kind, Raw: 0, Tokens: c.Input, Payload: c.Input, Output: c.Output, Messages: e.view.Len(), Events: []int{len(e.events)}}
+	sent := c.Input
+	if c.Prefix == "session" {
+		// It goes out as the session's own requests do: what the server drops
+		// from those it drops from this one.
+		sent = max(sent-(e.view.Tokens()-e.view.PayloadTokens()), min(sent, c.Prompt))
+	}
+	row := Request{N: next + 1, Kind: c.Kind, Raw: 0, Tokens: c.Input, Payload: sent, Output: c.Output, Messages: e.view.Len(), Events: []int{len(e.events)}}
 	if k >= 0 {
 		m := &e.conv.Messages[e.conv.Requests[k].Message]
 		row.Model = m.Model
@@ -173,7 +179,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 			row.Overhead = e.overhead(k)
 		}
 	}
-	row.Cache = e.cacheCall(c, k)
+	row.Cache = e.cacheCall(c, sent, k)
 	row.CostUSD = e.cache.cost(label(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	e.requests = append(e.requests, row)
 }

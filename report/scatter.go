@@ -20,7 +20,7 @@ const (
 )
 
 // sweepSVG draws the points of a sweep: cost to the right, peak upwards, misses
-// as the size of the mark; the front is filled and joined by a line.
+// as the size of the mark; the front is filled, that of cost and peak alone joined by a line.
 func sweepSVG(w io.Writer, s *compare.Sweep) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
@@ -37,8 +37,8 @@ func sweepSVG(w io.Writer, s *compare.Sweep) error {
 	var line []string
 	type at struct{ x, y float64 }
 	var front []at
-	for i := range s.Results {
-		if s.Front[i] {
+	for i, on := range planeFront(s) {
+		if on {
 			front = append(front, at{x.of(i), y.of(i)})
 		}
 	}
@@ -77,6 +77,16 @@ func sign(d float64) int {
 		return 1
 	}
 	return 0
+}
+
+// planeFront is the front of the two figures that are drawn: of the others only
+// the size of a mark tells.
+func planeFront(s *compare.Sweep) []bool {
+	values := make([][]float64, len(s.Results))
+	for i := range s.Results {
+		values[i] = []float64{figure(&s.Results[i], s.By[0]).Total, figure(&s.Results[i], s.By[1]).Total}
+	}
+	return compare.Front(values)
 }
 
 // pointText is what a point is and what it came to.
@@ -118,10 +128,11 @@ func newScale(s *compare.Sweep, name string, from, to float64) *scale {
 	if c.lo > c.hi {
 		c.lo, c.hi = 0, 1
 	}
-	if c.lo == c.hi {
-		d := max(math.Abs(c.lo)*0.05, 0.5)
-		c.lo, c.hi = c.lo-d, c.hi+d
+	d := (c.hi - c.lo) * 0.05 // marks stand clear of the axes
+	if d == 0 {
+		d = max(math.Abs(c.lo)*0.05, 0.5)
 	}
+	c.lo, c.hi = c.lo-d, c.hi+d
 	return c
 }
 
