@@ -24,6 +24,12 @@ const shipped = "../../testdata/sessions"
 // chainOf is a session of these messages, each under the one before.
 func chainOf(t *testing.T, messages ...string) *session.Conversation {
 	t.Helper()
+	return chainNamed(t, func(i int) string { return fmt.Sprintf("u%d", i) }, messages...)
+}
+
+// chainNamed is chainOf with uuids of one's own.
+func chainNamed(t *testing.T, uuid func(i int) string, messages ...string) *session.Conversation {
+	t.Helper()
 	var b strings.Builder
 	for i, m := range messages {
 		kind, id := "user", ""
@@ -33,9 +39,9 @@ func chainOf(t *testing.T, messages ...string) *session.Conversation {
 		}
 		parent := "null"
 		if i > 0 {
-			parent = fmt.Sprintf(`"u%d"`, i-1)
+			parent = fmt.Sprintf("%q", uuid(i-1))
 		}
-		fmt.Fprintf(&b, `{"type":%q,"uuid":"u%d","parentUuid":%s,"sessionId":"s","version":"2.1.19","message":{%s%s}`+"\n", kind, i, parent, id, m[1:])
+		fmt.Fprintf(&b, `{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"s","version":"2.1.19","message":{%s%s}`+"\n", kind, uuid(i), parent, id, m[1:])
 	}
 	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
 	if err != nil {
