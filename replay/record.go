@@ -198,7 +198,8 @@ func (t *recordTrack) micro(i int) {
 	for _, id := range m.ToolIDs {
 		want[id] = true
 	}
-	found := 0
+	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
+	detail := map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved}
 	// Applying changes results' states, not their number or order.
 	for _, res := range t.view.Results() {
 		if !want[res.ID] || res.State == policy.ResultGone {
@@ -214,8 +215,7 @@ func (t *recordTrack) micro(i int) {
 		stub := policy.NewContent(jsonl.KindToolResult, stage.PersistedStub(t.r.Conv, res.ID, stage.ResultExt(t.view, res.Target)))
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
-			Reason: "the client microcompacted (" + m.Trigger + ")",
-			Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
+			Reason: reason, Detail: detail,
 		}, recordedAct{actMicro, i})
 	}
 	if found == 0 {

@@ -20,7 +20,7 @@ func (ld *loader) account() {
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
 		switch {
-		case ld.used[int32(i)]:
+		case n.used:
 			ld.lines.Used++
 		case n.apiError:
 			ld.aside(int(n.line), AsideAPIError)

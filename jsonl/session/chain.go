@@ -12,34 +12,34 @@ import (
 // chain is the work of finding one conversation's messages.
 type chain struct {
 	ld       *loader
-	in       map[int32]bool // lines of this conversation; nil: all
-	order    []int32        // the same, in file order
+	id       int32   // the conversation's number
+	order    []int32 // its lines, in file order
 	members  map[int32][]int32
 	results  map[string][]int32 // tool_use id -> lines that answer it
 	path     []int32            // root to leaf
-	onPath   map[int32]bool
-	emitted  map[int32]bool
-	home     map[int32]int32  // group -> the group of the same message that stands before it on the path
-	caller   map[string]int32 // tool_use id -> the line it counts on
-	called   map[string]bool  // tool_use ids emitted
-	replied  map[string]bool  // tool_use ids whose result is emitted
-	turnOver bool             // a line since the last message says so
+	said     map[int32]bool     // groups that were emitted
+	home     map[int32]int32    // group -> the group of the same message that stands before it on the path
+	caller   map[string]int32   // tool_use id -> the line it counts on
+	called   map[string]bool    // tool_use ids emitted
+	replied  map[string]bool    // tool_use ids whose result is emitted
+	parts    [][]Block          // of the message being put together, by line
+	uuids    []string           // of these lines
+	turnOver bool               // a line since the last message says so
 	conv     *Conversation
 	after    *Boundary // set while lines that only a compaction produced may follow
-	byLine   map[int32]int
 }
 
 func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation {
+	ld.convs++
 	c := &chain{
-		ld: ld, order: order, in: make(map[int32]bool, len(order)), members: map[int32][]int32{}, results: map[string][]int32{},
-		onPath: map[int32]bool{}, emitted: map[int32]bool{}, byLine: map[int32]int{},
+		ld: ld, id: ld.convs, order: order, members: map[int32][]int32{}, results: map[string][]int32{}, said: map[int32]bool{},
 		home: map[int32]int32{}, caller: map[string]int32{}, called: map[string]bool{}, replied: map[string]bool{},
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	most := 2 // messages there can be: one a message.id, one any other line; and stand-ins
 	for _, i := range order {
-		c.in[i] = true
 		n := &ld.nodes[i]
+		n.conv = c.id
 		if n.kind == nodeUser || n.kind == nodeAttachment || n.kind == nodeAssistant && n.group == i {
 			most++
 		}
@@ -62,6 +62,18 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	c.emit()
 	c.finish()
 	return c.conv
+}
+
+// in reports whether a line is part of this conversation.
+func (c *chain) in(i int32) bool { return c.ld.nodes[i].conv == c.id }
+
+// onPath reports whether a line is on the way from root to leaf.
+func (c *chain) onPath(i int32) bool { return c.ld.nodes[i].onPath && c.in(i) }
+
+// byLine is the index of the message that a line is part of.
+func (c *chain) byLine(i int32) (message int, ok bool) {
+	n := &c.ld.nodes[i]
+	return int(n.at) - 1, n.at > 0 && c.in(i)
 }
 
 // emit turns the path into messages: whole messages, each followed by the
@@ -103,7 +115,7 @@ func (c *chain) edited(i int32) {
 	if n.kind == nodeMicro {
 		c.microcompaction(i)
 	}
-	if len(n.removed) > 0 {
+	if len(n.rare().removed) > 0 {
 		c.snip(i)
 	}
 }
@@ -115,11 +127,11 @@ func (c *chain) earlier() {
 		return
 	}
 	n := &c.ld.nodes[c.path[0]]
-	if n.parentID == "" || n.parent >= 0 && c.in[n.parent] || c.ld.removed[n.parentID] {
+	if n.parentID == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[n.parentID] {
 		return
 	}
 	c.conv.Messages = append(c.conv.Messages, Message{
-		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.version, Line: n.line, LastLine: n.line,
+		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.env.version, Line: n.line, LastLine: n.line,
 		Blocks: []Block{{Block: jsonl.Block{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
 	})
 	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a stand-in holds what the first request had in context", Code: CodeEarlier})
@@ -130,7 +142,7 @@ func (c *chain) earlier() {
 func (c *chain) besidePath() []int32 {
 	var out []int32
 	for _, i := range c.order {
-		if n := &c.ld.nodes[i]; (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath[i] && n.parent >= 0 && c.onPath[n.parent] {
+		if n := &c.ld.nodes[i]; (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath(i) && n.parent >= 0 && c.onPath(n.parent) {
 			out = append(out, i)
 		}
 	}
@@ -138,12 +150,13 @@ func (c *chain) besidePath() []int32 {
 }
 
 func (c *chain) assistant(group int32) {
-	if c.emitted[group] {
+	if c.said[group] {
 		return
 	}
 	c.after = nil
 	var m Message
 	first := true
+	c.parts, c.uuids = c.parts[:0], c.uuids[:0]
 	for _, i := range c.members[group] {
 		n := &c.ld.nodes[i]
 		if n.apiError {
@@ -153,34 +166,40 @@ func (c *chain) assistant(group int32) {
 		if len(blocks) == 0 && len(n.blocks) > 0 {
 			continue
 		}
-		c.emitted[i], c.ld.used[i] = true, true
-		c.byLine[i] = len(c.conv.Messages)
+		n.emitted, n.used, n.at = true, true, int32(len(c.conv.Messages)+1)
 		if first {
 			first = false
-			m = Message{UUID: n.uuid, ID: n.msgID, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.model, Version: n.version, Line: n.line}
+			m = Message{UUID: n.uuid, ID: n.reply.id, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.reply.model, Version: n.env.version, Line: n.line}
 		}
-		m.UUIDs = append(m.UUIDs, n.uuid)
-		m.Blocks = append(m.Blocks, blocks...)
+		c.uuids, c.parts = append(c.uuids, n.uuid), append(c.parts, blocks)
+		n.blocks = nil // the message has them
 		m.LastLine = max(m.LastLine, n.line)
 		if n.time.After(m.End) {
 			m.End = n.time
 		}
-		if n.stop != "" {
-			m.StopReason = n.stop
+		if n.reply.stop != "" {
+			m.StopReason = n.reply.stop
 		}
-		if n.hasUsage {
-			out := max(m.Usage.Output, n.usage.Output)
-			think := max(m.Usage.Thinking, n.usage.Thinking)
+		if n.reply.hasUsage {
+			out := max(m.Usage.Output, n.reply.usage.Output)
+			think := max(m.Usage.Thinking, n.reply.usage.Thinking)
 			if !m.HasUsage {
-				m.Usage = n.usage
+				m.Usage = n.reply.usage
 			}
 			m.Usage.Output, m.Usage.Thinking = out, think
 			m.HasUsage = true
 		}
 	}
-	c.emitted[group] = true
+	c.said[group] = true
+	if c.in(group) {
+		c.ld.nodes[group].emitted = true
+	}
 	if first {
 		return
+	}
+	m.UUIDs, m.Blocks = slices.Clone(c.uuids), c.parts[0]
+	if len(c.parts) > 1 {
+		m.Blocks = slices.Concat(c.parts...)
 	}
 	c.turnOver = false
 	m.Synthetic = m.Model == "<synthetic>"
@@ -192,17 +211,17 @@ func (c *chain) assistant(group int32) {
 }
 
 func (c *chain) user(i int32) {
-	if c.emitted[i] {
+	n := &c.ld.nodes[i]
+	if n.emitted {
 		return
 	}
-	n := &c.ld.nodes[i]
 	blocks := c.fresh(i)
 	if len(blocks) == 0 && len(n.blocks) > 0 {
 		return
 	}
-	c.emitted[i], c.ld.used[i] = true, true
+	n.emitted, n.used = true, true
 	if c.goesWithPrompt(n) {
-		c.byLine[i] = len(c.conv.Messages) - 1
+		n.at = int32(len(c.conv.Messages))
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
 		if len(m.UUIDs) == 1 {
 			m.Blocks = slices.Clip(m.Blocks) // the node's own
@@ -214,7 +233,7 @@ func (c *chain) user(i int32) {
 	}
 	m := Message{
 		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Time: n.time, Blocks: blocks,
-		Version: n.version, Attachment: n.attach, Line: n.line, LastLine: n.line,
+		Version: n.env.version, Attachment: n.attachment(), Line: n.line, LastLine: n.line,
 	}
 	at := len(c.conv.Messages)
 	switch {
@@ -234,7 +253,7 @@ func (c *chain) user(i int32) {
 		m.Queued = n.kind == nodeAttachment || !c.turnOver && !n.submitted && (n.parent >= 0 || n.parentID == "") && c.midRun()
 	}
 	c.turnOver = false
-	c.byLine[i] = at
+	n.at = int32(at + 1)
 	c.conv.Messages = append(c.conv.Messages, m)
 }
 
@@ -307,15 +326,15 @@ func (c *chain) finish() {
 		conv.Micro[k].Request = conv.requestAfter(conv.Micro[k].Before)
 	}
 	for _, i := range c.order {
-		if n := &c.ld.nodes[i]; (n.kind == nodeUser || n.kind == nodeAssistant) && !n.apiError && !c.emitted[i] {
+		if n := &c.ld.nodes[i]; (n.kind == nodeUser || n.kind == nodeAssistant) && !n.apiError && !n.emitted {
 			conv.Abandoned++
 		}
-		conv.SessionID = cmp.Or(conv.SessionID, c.ld.nodes[i].sessionID)
-		conv.CWD = cmp.Or(conv.CWD, c.ld.nodes[i].cwd)
+		conv.SessionID = cmp.Or(conv.SessionID, c.ld.nodes[i].env.sessionID)
+		conv.CWD = cmp.Or(conv.CWD, c.ld.nodes[i].env.cwd)
 	}
 	if len(c.path) > 0 {
-		conv.SessionID = cmp.Or(c.ld.nodes[c.path[len(c.path)-1]].sessionID, conv.SessionID)
-		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].cwd, conv.CWD)
+		conv.SessionID = cmp.Or(c.ld.nodes[c.path[len(c.path)-1]].env.sessionID, conv.SessionID)
+		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].env.cwd, conv.CWD)
 	}
 	conv.IndexTools()
 	c.snips()

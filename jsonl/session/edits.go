@@ -57,7 +57,7 @@ func (c *chain) marks() {
 			continue
 		}
 		for ; at < len(c.order) && c.order[at] < m.at; at++ {
-			if k, ok := c.byLine[c.order[at]]; ok {
+			if k, ok := c.byLine(c.order[at]); ok {
 				before = max(before, k+1)
 			}
 		}
@@ -95,7 +95,7 @@ func (c *chain) messageOf(uuid string) (int, bool) {
 	if !ok {
 		return 0, false
 	}
-	at, ok := c.byLine[i]
+	at, ok := c.byLine(i)
 	return at, ok && at < len(c.conv.Messages)
 }
 

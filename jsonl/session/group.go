@@ -1,6 +1,7 @@
 package session
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -16,10 +17,24 @@ func (ld *loader) link() {
 		}
 		if p, ok := ld.byUUID[n.parentID]; ok && p != int32(i) {
 			n.parent = p
-			ld.nodes[p].children = append(ld.nodes[p].children, int32(i))
+			up := &ld.nodes[p]
+			if up.last < 0 {
+				up.child = int32(i)
+			} else {
+				ld.nodes[up.last].next = int32(i)
+			}
+			up.last = int32(i)
 		}
 	}
 	ld.groupLines()
+}
+
+// under calls yield with each line whose parent is line i, in file order.
+func (ld *loader) under(i int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for k := ld.nodes[i].child; k >= 0 && yield(k); k = ld.nodes[k].next {
+		}
+	}
 }
 
 // groupLines finds, for each assistant line, the first line of its message:
@@ -73,7 +88,7 @@ func (ld *loader) groupLines() {
 					up = above[up]
 				}
 			}
-			if up < 0 || n.msgID == "" || ld.nodes[up].msgID != n.msgID {
+			if up < 0 || n.reply.id == "" || ld.nodes[up].reply.id != n.reply.id {
 				break
 			}
 			i = up
@@ -101,10 +116,10 @@ func (c *chain) unite() {
 		if n.kind != nodeAssistant {
 			continue
 		}
-		home, ok := first[n.msgID]
+		home, ok := first[n.reply.id]
 		switch {
-		case !ok || n.msgID == "":
-			first[n.msgID] = n.group
+		case !ok || n.reply.id == "":
+			first[n.reply.id] = n.group
 			groups = append(groups, n.group)
 		case c.homeOf(n.group) != home:
 			c.home[n.group] = home
@@ -125,7 +140,7 @@ func (c *chain) unite() {
 				if bl.Kind != jsonl.KindToolUse || bl.ID == "" {
 					continue
 				}
-				if was, ok := c.caller[bl.ID]; !ok || c.onPath[k] && !c.onPath[was] {
+				if was, ok := c.caller[bl.ID]; !ok || c.onPath(k) && !c.onPath(was) {
 					c.caller[bl.ID] = k
 				}
 			}

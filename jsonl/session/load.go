@@ -81,16 +81,19 @@ type loader struct {
 	calls    []snipInput     // inputs of the Snip tool
 	callAt   map[string]int  // tool_use id -> index into calls
 	removed  map[string]bool // uuids that a snip took out
-	used     map[int32]bool
-	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
+	env      *envelope       // of the last line
+	last     *reply          // of the last assistant line
+	convs    int32           // conversations so far
+	above    []int32         // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
-	ld := &loader{src: src, path: path, byUUID: map[string]int32{}, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
+	ld := &loader{src: src, path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
 	// Growing the list costs more memory than anything that is kept of a long
 	// session: it begins at about its size.
-	ld.nodes = make([]node, 0, min(src.Size()/typicalLine, maxHint)+16)
+	hint := min(src.Size()/typicalLine, maxHint) + 16
+	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
 	jobs := max(opt.Jobs, 1)
 	err := src.Each(jobs, jsonl.Options{MaxLine: opt.MaxLine}, ld.record)
 	if err != nil {
@@ -215,15 +218,25 @@ func (ld *loader) noteTitle(e *jsonl.Entry) {
 }
 
 func (ld *loader) add(e *jsonl.Entry) {
-	n := node{
-		submitted: ld.snapshot,
-		uuid:      e.UUID, parent: -1, parentID: e.ParentUUID, logicalID: e.LogicalParentUUID, rootless: !e.HasParent,
-		line: int32(e.Line), version: e.Version, time: e.Time, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD,
-		sidechain: e.IsSidechain, source: e.SourceToolAssistantUUID, group: -1,
+	uuid := e.UUID
+	if uuid == "" {
+		uuid = fmt.Sprintf("line-%d.%d", e.Line, e.Part)
 	}
+	submitted := ld.snapshot
 	ld.snapshot = false
-	if n.uuid == "" {
-		n.uuid = fmt.Sprintf("line-%d.%d", e.Line, e.Part)
+	if _, dup := ld.byUUID[uuid]; dup {
+		ld.duplicate(e, uuid)
+		return
+	}
+	ld.byUUID[uuid] = int32(len(ld.nodes))
+	ld.nodes = append(ld.nodes, node{
+		uuid: uuid, parentID: e.ParentUUID, time: e.Time, env: ld.envelope(e), line: int32(e.Line),
+		parent: -1, child: -1, last: -1, next: -1, group: -1,
+		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
+	})
+	n := &ld.nodes[len(ld.nodes)-1]
+	if e.LogicalParentUUID != "" {
+		n.own().logicalID = e.LogicalParentUUID
 	}
 	switch e.Type {
 	case "user", "assistant":
@@ -231,37 +244,55 @@ func (ld *loader) add(e *jsonl.Entry) {
 		if e.Type == "assistant" {
 			n.kind = nodeAssistant
 		}
-		ld.addMessage(&n, e)
+		ld.addMessage(n, e)
 	case "attachment":
 		n.kind, n.class = nodeAttachment, ClassAttachment
-		ld.addAttachment(&n, e)
+		ld.addAttachment(n, e)
 	case "system":
 		n.kind = nodeSystem
 		n.head = e.Subtype
 		switch e.Subtype {
 		case "compact_boundary":
 			n.kind = nodeBoundary
-			n.compact = &compactMeta{}
-			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.compact)
+			n.own().compact = &compactMeta{}
+			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.special.compact)
 		case "microcompact_boundary":
 			n.kind = nodeMicro
-			n.micro = &microMeta{}
-			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.micro)
+			n.own().micro = &microMeta{}
+			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.special.micro)
 		}
-		ld.removal(&n, e)
+		ld.removal(n, e)
 	case "progress":
 		n.kind = nodeProgress
 	default:
 		n.kind = nodeOther
 		n.head = e.Type
 	}
-	if _, dup := ld.byUUID[n.uuid]; dup {
-		ld.aside(e.Line, AsideDuplicate)
-		ld.warn(e.Line, "uuid %s stands on an earlier line already: line set aside", n.uuid).Code = CodeDuplicateUUID
-		return
+}
+
+func (ld *loader) duplicate(e *jsonl.Entry, uuid string) {
+	ld.aside(e.Line, AsideDuplicate)
+	ld.warn(e.Line, "uuid %s stands on an earlier line already: line set aside", uuid).Code = CodeDuplicateUUID
+}
+
+// envelope is that of the lines before, where this one has the same.
+func (ld *loader) envelope(e *jsonl.Entry) *envelope {
+	env := envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}
+	if ld.env == nil || *ld.env != env {
+		kept := env
+		ld.env = &kept
 	}
-	ld.byUUID[n.uuid] = int32(len(ld.nodes))
-	ld.nodes = append(ld.nodes, n)
+	return ld.env
+}
+
+// reply is that of the response's line before, where this one repeats it.
+func (ld *loader) reply(m *jsonl.Message) *reply {
+	r := reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage}
+	if ld.last == nil || *ld.last != r {
+		kept := r
+		ld.last = &kept
+	}
+	return ld.last
 }
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
@@ -276,8 +307,9 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
-	n.msgID, n.model, n.stop = m.ID, m.Model, m.StopReason
-	n.usage, n.hasUsage = m.Usage, m.HasUsage
+	if n.kind == nodeAssistant {
+		n.reply = ld.reply(m)
+	}
 	n.apiError = e.IsAPIError
 	n.head = m.Head
 	if len(n.head) > 64 {
@@ -302,7 +334,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	a := readAttachment(e.Attachment)
-	n.attach = a.kind
+	n.head = a.kind
 	if a.prompt {
 		n.class = ClassPrompt
 	}
@@ -320,7 +352,6 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 // build links the nodes, finds the conversations and fills the file.
 func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.link()
-	ld.used = map[int32]bool{}
 	main, sides := ld.split()
 	f.Main = ld.conversation(main, "", opt.Leaf)
 	f.Main.Agent = ld.ownAgent(main)

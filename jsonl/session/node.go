@@ -7,38 +7,83 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// node is what is kept of one chained line.
+// node is what is kept of one chained line while a file is linked. There are as
+// many as lines, so what few lines have is kept apart, and what lines in a row
+// share is there once.
 type node struct {
-	uuid      string
-	parent    int32 // index into nodes, -1: none
-	parentID  string
-	logicalID string
+	uuid     string
+	parentID string
+	head     string // how a message's text begins; a system line's subtype; an attachment's or an unknown type
+	time     time.Time
+	env      *envelope
+	reply    *reply   // assistant lines
+	special  *special // nil: none of it
+	blocks   []Block
+	line     int32
+	parent   int32 // index into nodes, -1: none
+	child    int32 // the first line under it, -1: none; the others are its next
+	last     int32 // the last line under it
+	next     int32 // the next line under the same parent, -1: none
+	group    int32 // assistant: index of the first line of its message
+	conv     int32 // number of the conversation it is part of
+	at       int32 // index of its message there, and one; 0: none
+	kind     nodeKind
+	class    Class
+
 	submitted bool // a file-history-snapshot stands right before the line: somebody pressed enter
 	rootless  bool // the line has no parentUuid at all, not even null
-	kind      nodeKind
-	class     Class
-	line      int32
-	version   string
-	time      time.Time
-	agent     string
-	sessionID string
-	cwd       string
 	sidechain bool
 	apiError  bool
-	source    string // sourceToolAssistantUUID
-	msgID     string
-	model     string
-	stop      string
-	head      string
-	usage     jsonl.Usage
-	hasUsage  bool
-	blocks    []Block
-	attach    string // attachment type
+
+	onPath  bool // on the way from root to leaf of its conversation
+	emitted bool // part of a message
+	used    bool // part of a conversation or of its record
+}
+
+// envelope is what all lines of a stretch have in common.
+type envelope struct {
+	version, agent, sessionID, cwd string
+}
+
+// reply is what the lines of one response repeat.
+type reply struct {
+	id, model, stop string
+	usage           jsonl.Usage
+	hasUsage        bool
+}
+
+// special is what few lines have.
+type special struct {
+	logicalID string
 	compact   *compactMeta
 	micro     *microMeta
 	removed   []string // uuids a snip took out
-	group     int32    // assistant: index of the first line of its message
-	children  []int32
+}
+
+var nothing special
+
+// rare is what few lines have, for reading.
+func (n *node) rare() *special {
+	if n.special == nil {
+		return &nothing
+	}
+	return n.special
+}
+
+// own is what few lines have, for writing.
+func (n *node) own() *special {
+	if n.special == nil {
+		n.special = &special{}
+	}
+	return n.special
+}
+
+// attachment is the type of an attachment.
+func (n *node) attachment() string {
+	if n.kind == nodeAttachment {
+		return n.head
+	}
+	return ""
 }
 
 func (n *node) headIs(prefixes ...string) bool {

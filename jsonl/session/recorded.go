@@ -3,13 +3,14 @@ package session
 // boundary notes a compact_boundary line on the path.
 func (c *chain) boundary(i int32) {
 	n := &c.ld.nodes[i]
-	c.ld.used[i] = true
+	n.used = true
+	compact := n.rare().compact
 	c.typed()
 	b := Boundary{
-		UUID: n.uuid, Line: int(n.line), Trigger: n.compact.Trigger, PreTokens: n.compact.PreTokens, PostTokens: n.compact.PostTokens,
-		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1,
+		UUID: n.uuid, Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
+		Time: n.time, Version: n.env.version, Before: len(c.conv.Messages), Summary: -1,
 	}
-	b.Preserved = c.preserved(n.compact)
+	b.Preserved = c.preserved(compact)
 	c.conv.Boundaries = append(c.conv.Boundaries, b)
 	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
 }
@@ -28,14 +29,14 @@ func (c *chain) summary(i int32, at int) {
 		trigger = "manual"
 	}
 	c.conv.Boundaries = append(c.conv.Boundaries, Boundary{
-		UUID: n.uuid, Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.version, Before: at, Summary: at,
+		UUID: n.uuid, Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.env.version, Before: at, Summary: at,
 	})
 	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
 }
 
 // manualFollows reports whether the /compact command stands under a summary.
 func (c *chain) manualFollows(i int32) bool {
-	for _, k := range c.ld.nodes[i].children {
+	for k := range c.ld.under(i) {
 		n := &c.ld.nodes[k]
 		if isCompactCommand(n) || isCaveat(n) && c.ofCompact(k) {
 			return true
@@ -50,7 +51,7 @@ func (c *chain) ofCompact(i int32) bool {
 	n := &c.ld.nodes[i]
 	switch {
 	case isCaveat(n):
-		for _, k := range n.children {
+		for k := range c.ld.under(i) {
 			if isCompactCommand(&c.ld.nodes[k]) {
 				return true
 			}
@@ -78,7 +79,7 @@ func (c *chain) preserved(m *compactMeta) []int {
 	seen := map[int]bool{}
 	add := func(uuid string) {
 		if i, ok := c.ld.byUUID[uuid]; ok {
-			if at, ok := c.byLine[i]; ok && !seen[at] {
+			if at, ok := c.byLine(i); ok && !seen[at] {
 				seen[at] = true
 				out = append(out, at)
 			}
@@ -95,8 +96,8 @@ func (c *chain) preserved(m *compactMeta) []int {
 		if !okH || !okT {
 			return nil
 		}
-		from, okF := c.byLine[head]
-		to, okTo := c.byLine[tail]
+		from, okF := c.byLine(head)
+		to, okTo := c.byLine(tail)
 		if !okF || !okTo {
 			return nil
 		}
@@ -111,10 +112,11 @@ func (c *chain) preserved(m *compactMeta) []int {
 
 func (c *chain) microcompaction(i int32) {
 	n := &c.ld.nodes[i]
-	c.ld.used[i] = true
+	n.used = true
+	micro := n.rare().micro
 	c.conv.Micro = append(c.conv.Micro, Microcompaction{
-		UUID: n.uuid, Line: int(n.line), Trigger: n.micro.Trigger, PreTokens: n.micro.PreTokens, TokensSaved: n.micro.TokensSaved,
-		ToolIDs: n.micro.ToolIDs, Attachments: n.micro.Attachments, Time: n.time, Version: n.version, Before: len(c.conv.Messages),
+		UUID: n.uuid, Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
+		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
 	})
 }
 

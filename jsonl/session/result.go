@@ -49,8 +49,8 @@ func (c *chain) toolResults(group int32, at int) {
 // no branch goes on from.
 func (c *chain) hangers(i int32) {
 	var found []int32
-	for _, k := range c.ld.nodes[i].children {
-		if c.in[k] && !c.onPath[k] {
+	for k := range c.ld.under(i) {
+		if c.in(k) && !c.onPath(k) {
 			found = append(found, c.deadEnd(k)...)
 		}
 	}
@@ -75,7 +75,9 @@ func (c *chain) deadEnd(i int32) []int32 {
 		if n.kind == nodeAttachment {
 			found = append(found, k)
 		}
-		stack = append(stack, n.children...)
+		for under := range c.ld.under(k) {
+			stack = append(stack, under)
+		}
 	}
 	return found
 }
@@ -87,12 +89,12 @@ func (c *chain) answer(id string, group int32) int32 {
 	best := int32(-1)
 	rank := -1
 	for _, r := range c.results[id] {
-		if c.emitted[r] {
+		if c.ld.nodes[r].emitted {
 			continue
 		}
 		n := &c.ld.nodes[r]
 		k := 0
-		if c.onPath[r] {
+		if c.onPath(r) {
 			k = 2
 		}
 		switch under := c.calledAbove(n.parent); {

@@ -6,7 +6,7 @@ func (ld *loader) ownAgent(main []int32) string {
 	for _, i := range main {
 		if n := &ld.nodes[i]; n.kind.message() {
 			if n.sidechain {
-				return n.agent
+				return n.env.agent
 			}
 			return ""
 		}
@@ -37,7 +37,7 @@ func (ld *loader) split() (main []int32, sides []side) {
 			main = append(main, int32(i))
 			continue
 		}
-		key := n.agent
+		key := n.env.agent
 		if key == "" {
 			if roots == nil {
 				roots = ld.sideRoots()

@@ -32,27 +32,29 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 // removal notes the uuids a system line lists as removed, on the line itself
 // or in its metadata.
 func (ld *loader) removal(n *node, e *jsonl.Entry) {
+	var removed []string
 	if len(e.RemovedUUIDs) > 0 {
-		ld.metadata(e, "removedUuids", e.RemovedUUIDs, &n.removed)
+		ld.metadata(e, "removedUuids", e.RemovedUUIDs, &removed)
 	}
 	if len(e.SnipMetadata) > 0 {
 		var m snipMeta
 		ld.metadata(e, "snipMetadata", e.SnipMetadata, &m)
-		n.removed = append(n.removed, m.RemovedUUIDs...)
+		removed = append(removed, m.RemovedUUIDs...)
 	}
-	if n.compact != nil {
-		n.removed = append(n.removed, n.compact.RemovedUUIDs...)
+	if compact := n.rare().compact; compact != nil {
+		removed = append(removed, compact.RemovedUUIDs...)
 	}
-	if len(n.removed) == 0 {
+	if len(removed) == 0 {
 		return
 	}
+	n.own().removed = removed
 	if n.kind == nodeSystem || n.kind == nodeBoundary && len(e.CompactMetadata) == 0 {
 		n.kind = nodeSnip
 	}
 	if ld.removed == nil {
 		ld.removed = map[string]bool{}
 	}
-	for _, u := range n.removed {
+	for _, u := range removed {
 		ld.removed[u] = true
 	}
 }
@@ -63,11 +65,11 @@ func (c *chain) restore() {
 	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
 	for _, i := range c.order {
 		n := &c.ld.nodes[i]
-		if len(n.removed) == 0 || !c.onPath[i] && (n.parent < 0 || !c.onPath[n.parent]) {
+		if len(n.rare().removed) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
 			continue
 		}
-		for _, u := range n.removed {
-			if k, ok := c.ld.byUUID[u]; ok && k < i && c.in[k] && !c.belongs(k) {
+		for _, u := range n.rare().removed {
+			if k, ok := c.ld.byUUID[u]; ok && k < i && c.in(k) && !c.belongs(k) {
 				g.add(k)
 			}
 		}
@@ -86,11 +88,11 @@ func (c *chain) restore() {
 // belongs reports whether a line is on the path, or is emitted with a message
 // that is.
 func (c *chain) belongs(i int32) bool {
-	if c.onPath[i] {
+	if c.onPath(i) {
 		return true
 	}
 	for _, k := range c.members[c.round(i)] {
-		if c.onPath[k] {
+		if c.onPath(k) {
 			return true
 		}
 	}
@@ -110,22 +112,22 @@ type grafts struct {
 func (g *grafts) add(i int32) {
 	var lines []int32
 	at := i
-	for at >= 0 && g.in[at] && !g.onPath[at] {
+	for at >= 0 && g.in(at) && !g.onPath(at) {
 		if n := &g.ld.nodes[at]; g.passed[at] || n.kind.message() && !g.ld.removed[n.uuid] && !g.belongs(at) {
 			break
 		}
-		g.onPath[at] = true
+		g.ld.nodes[at].onPath = true
 		lines = append(lines, at)
 		at = g.ld.nodes[at].parent
 	}
-	if at >= 0 && g.in[at] && !g.onPath[at] {
+	if at >= 0 && g.in(at) && !g.onPath(at) {
 		for _, k := range lines {
-			delete(g.onPath, k)
+			g.ld.nodes[k].onPath = false
 			g.passed[k] = true
 		}
 		return
 	}
-	if at >= 0 && !g.in[at] {
+	if at >= 0 && !g.in(at) {
 		at = -1
 	}
 	if a, ok := g.anchor[at]; ok {
@@ -146,9 +148,9 @@ func (g *grafts) behind(i int32) []int32 {
 // snip notes a line that lists removed messages.
 func (c *chain) snip(i int32) {
 	n := &c.ld.nodes[i]
-	c.ld.used[i] = true
+	n.used = true
 	c.conv.Snips = append(c.conv.Snips, Snip{
-		UUID: n.uuid, Line: int(n.line), Call: -1, Removed: n.removed, Time: n.time, Version: n.version, Before: len(c.conv.Messages),
+		UUID: n.uuid, Line: int(n.line), Call: -1, Removed: n.rare().removed, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
 	})
 }
 

@@ -7,18 +7,21 @@ import (
 
 // CompareVersions compares dotted versions number by number.
 func CompareVersions(a, b string) int {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range max(len(as), len(bs)) {
-		x, y := 0, 0
-		if i < len(as) {
-			x, _ = strconv.Atoi(as[i])
-		}
-		if i < len(bs) {
-			y, _ = strconv.Atoi(bs[i])
-		}
+	for a != "" || b != "" {
+		var x, y int
+		x, a = number(a)
+		y, b = number(b)
 		if x != y {
 			return x - y
 		}
 	}
 	return 0
+}
+
+// number is the first number of a dotted version, and what comes behind it. What
+// is no number counts as 0.
+func number(version string) (n int, rest string) {
+	digits, rest, _ := strings.Cut(version, ".")
+	n, _ = strconv.Atoi(digits)
+	return n, rest
 }

@@ -18,7 +18,7 @@ func (c *chain) walk(want string) {
 		}
 	}
 	for i := leaf; i >= 0; i = c.next(i, linear) {
-		c.onPath[i] = true
+		c.ld.nodes[i].onPath = true
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
@@ -30,10 +30,10 @@ func (c *chain) walk(want string) {
 // next is the line before i on the chain that is not on the path yet, or -1.
 func (c *chain) next(i int32, linear bool) int32 {
 	p := c.up(i, linear)
-	if p < 0 || !c.onPath[p] {
+	if p < 0 || !c.onPath(p) {
 		return p
 	}
-	for p = c.before(i); p >= 0 && c.onPath[p]; {
+	for p = c.before(i); p >= 0 && c.onPath(p); {
 		p = c.before(p)
 	}
 	c.circle(i, p)
@@ -52,14 +52,14 @@ func (c *chain) circle(i, before int32) {
 // where nothing was written after it; else the newest one.
 func (c *chain) leaf(want string) int32 {
 	if want != "" {
-		if i, ok := c.ld.byUUID[want]; ok && c.in[i] {
+		if i, ok := c.ld.byUUID[want]; ok && c.in(i) {
 			return i
 		}
 		c.ld.warn(0, "no line of this conversation has the uuid %s: the live leaf is used", want)
 	}
 	newest, leaf := c.newest()
 	if c.conv.Agent == "" && c.ld.leaf != "" && c.ld.leafAt > newest {
-		if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in[i] {
+		if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in(i) {
 			return i
 		}
 	}
@@ -101,7 +101,7 @@ func (n *node) joins() bool {
 
 // round is the message whose round of results line i belongs to, or -1.
 func (c *chain) round(i int32) int32 {
-	for steps := 0; i >= 0 && c.in[i] && steps < 1000; steps++ {
+	for steps := 0; i >= 0 && c.in(i) && steps < 1000; steps++ {
 		n := &c.ld.nodes[i]
 		if n.kind == nodeAssistant {
 			return n.group
@@ -135,9 +135,9 @@ func (c *chain) descend(i int32) int32 {
 	for !seen[i] {
 		seen[i] = true
 		next, attached := int32(-1), true
-		for _, k := range c.ld.nodes[i].children {
+		for k := range c.ld.under(i) {
 			n := &c.ld.nodes[k]
-			if !c.in[k] || !n.kind.message() || n.apiError {
+			if !c.in(k) || !n.kind.message() || n.apiError {
 				continue
 			}
 			if a := n.kind == nodeAttachment; next < 0 || attached && !a || attached == a && k > next {
@@ -161,18 +161,18 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.byUUID[n.logicalID]; ok && c.in[p] && p != i {
+		if p, ok := c.ld.byUUID[n.rare().logicalID]; ok && c.in(p) && p != i {
 			return p
 		}
 	}
-	if n.parent >= 0 && c.in[n.parent] {
+	if n.parent >= 0 && c.in(n.parent) {
 		return n.parent
 	}
 	p := c.before(i)
 	switch {
 	case n.kind == nodeBoundary:
-		if p >= 0 && n.logicalID != "" {
-			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file, it may be lost: taken to follow line %d", n.logicalID, c.ld.nodes[p].line).Code = CodeLostLogical
+		if p >= 0 && n.rare().logicalID != "" {
+			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file, it may be lost: taken to follow line %d", n.rare().logicalID, c.ld.nodes[p].line).Code = CodeLostLogical
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
 	case n.parentID == n.uuid:
@@ -193,9 +193,13 @@ func (c *chain) before(i int32) int32 {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
 		n := &c.ld.nodes[c.order[k]]
-		if n.kind.message() && !n.apiError && (n.sessionID == c.ld.nodes[i].sessionID || n.sessionID == "" || c.ld.nodes[i].sessionID == "") {
+		if n.kind.message() && !n.apiError && (sameSession(n, &c.ld.nodes[i])) {
 			return c.order[k]
 		}
 	}
 	return -1
+}
+
+func sameSession(a, b *node) bool {
+	return a.env.sessionID == b.env.sessionID || a.env.sessionID == "" || b.env.sessionID == ""
 }
