@@ -75,9 +75,10 @@ type engine struct {
 	weight    []int  // client weight of the payload at each request
 	taken     []bool // boundaries whose summary a compaction has used
 	last      policy.Response
-	now       time.Time // of the message said last
-	compacted bool      // a compaction was made since the last main request
-	before    int       // used as it was before that compaction
+	context   policy.Context // of the stage that runs; used again for the next
+	now       time.Time      // of the message said last
+	compacted bool           // a compaction was made since the last main request
+	before    int            // used as it was before that compaction
 	asked     map[int]bool
 
 	requests []Request

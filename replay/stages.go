@@ -12,21 +12,21 @@ import (
 // runStages runs the policy's stages of one moment, in order. Each one's edits
 // are applied before the next one runs. next is the 0-based number of the
 // request to come.
-func (e *engine) runStages(moment policy.Moment, next int, c policy.Context) {
+func (e *engine) runStages(moment policy.Moment, next int, given policy.Context) {
 	if e.err != nil {
 		return
 	}
-	set := false
+	set, c := false, &e.context
 	for i := range e.stages {
 		s := &e.stages[i]
 		if s.Definition.Moments&moment == 0 {
 			continue
 		}
 		if !set {
-			set = true
-			e.fill(&c, moment, next)
+			set, *c = true, given
+			e.fill(c, moment, next)
 		}
-		edits, err := s.stage.Run(&c)
+		edits, err := s.stage.Run(c)
 		if err != nil {
 			e.fail(fmt.Errorf("stage %s: %w", s.Definition.Name, err))
 			return

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -109,6 +110,12 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 		return nil, fmt.Errorf("%s: no line has the uuid %s: name the leaf of a branch of this session", path, opt.Leaf)
 	}
 	ld.build(f, opt)
+	if len(ld.nodes) > manyLines {
+		// What linking needed is more than what is kept, and the next replay
+		// would have to grow beyond both before it is let go.
+		ld = nil
+		runtime.GC()
+	}
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload))
 		if conv == f.Main && conv.Agent == "" {
@@ -124,6 +131,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 const (
 	typicalLine = 3000
 	maxHint     = 1 << 19
+	manyLines   = 1 << 14
 )
 
 func (ld *loader) warn(line int, format string, args ...any) *Warning {
