@@ -123,8 +123,8 @@ func TestHostile(t *testing.T) {
 				extras = list
 			}
 			for _, extra := range extras {
-				for _, input := range []string{file, misnamed, dir} {
-					for _, color := range []string{"never", "always"} {
+				for input, colors := range map[string][]string{file: {"never", "always"}, misnamed: {"never"}, dir: {"never"}} {
+					for _, color := range colors {
 						args := append([]string{c.Name(), input, "--format", format, "--color", color}, extra...)
 						if c.Flags().Lookup("policy") != nil {
 							args = append(args, "--policy", "claude-code-2.1.19", "--set", "window.context=60000", "--set", "autocompact.summary=outline")
