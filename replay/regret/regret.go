@@ -40,21 +40,20 @@ const (
 
 // Miss is a block that was gone when it was used.
 type Miss struct {
-	Message   string      `json:"message"`               // uuid of the message the block stands in
-	ToolUse   string      `json:"tool_use_id,omitempty"` // of a tool_result or a tool_use
-	Tool      string      `json:"tool,omitempty"`
-	Line      int         `json:"line"`            // where the block stands in the file
-	Tokens    int         `json:"tokens"`          // that would have been fetched again
-	Removed   int         `json:"removed_request"` // n of the first request without it
-	Stage     string      `json:"stage"`           // that took it away
-	Kind      policy.Kind `json:"kind"`            // what it did
-	Needed    int         `json:"needed_request"`  // n of the request that used it
-	Evidence  Evidence    `json:"evidence"`
-	Quote     string      `json:"quote"` // what was used, or a part of it
-	UsedBy    string      `json:"used_by"`
-	UsedLine  int         `json:"used_line"`
-	block     int32
-	decidedBy int // index of the edit
+	Message  string      `json:"message"`               // uuid of the message the block stands in
+	ToolUse  string      `json:"tool_use_id,omitempty"` // of a tool_result or a tool_use
+	Tool     string      `json:"tool,omitempty"`
+	Line     int         `json:"line"`            // where the block stands in the file
+	Tokens   int         `json:"tokens"`          // that would have been fetched again
+	Removed  int         `json:"removed_request"` // n of the first request without it
+	Stage    string      `json:"stage"`           // that took it away
+	Kind     policy.Kind `json:"kind"`            // what it did
+	Needed   int         `json:"needed_request"`  // n of the request that used it
+	Evidence Evidence    `json:"evidence"`
+	Quote    string      `json:"quote"` // what was used, or a part of it
+	UsedBy   string      `json:"used_by"`
+	UsedLine int         `json:"used_line"`
+	block    int32
 }
 
 // Distance is how many requests lie between taking a block away and needing
