@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"policy/preset":   {"policy"},
 	"policy/opencode": {"jsonl", "jsonl/session", "policy"},
 	"replay":          {"jsonl", "jsonl/session", "policy", "policy/...", "replay/..."},
+	"replay/backtest": {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/compare":  {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/diff":     {"jsonl", "jsonl/session", "policy", "replay/wire"},
 	"replay/wire":     {"jsonl", "jsonl/session", "policy", "policy/opencode"},

@@ -42,6 +42,7 @@ func newRoot(sys *system) *cobra.Command {
 		newCompare(sys),
 		newSweep(sys),
 		newRegret(sys),
+		newBacktest(sys),
 		newCalibrate(sys),
 		newAnonymize(sys),
 		newCost(sys),

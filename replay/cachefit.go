@@ -81,7 +81,7 @@ func (f *CacheFit) add(p CachePoint) {
 	off := p.Error()
 	f.Near += count(off <= nearRead)
 	f.Close += count(off <= closeRead)
-	f.FalseAlarms += count(!p.Broke && p.alarm())
+	f.FalseAlarms += count(p.FalseAlarm())
 	if !p.Broke {
 		return
 	}
@@ -89,8 +89,8 @@ func (f *CacheFit) add(p CachePoint) {
 	switch {
 	case p.alarm() && namedBreak(p.Cause.Kind):
 		f.Named++
-		f.Kind += count((p.Read > 0) == (p.Recorded > 0))
-		f.Amount += count(off <= nearBreak)
+		f.Kind += count(p.RightKind())
+		f.Amount += count(p.RightAmount())
 	case p.alarm():
 		f.Others++
 	default:
@@ -113,6 +113,18 @@ func (p *CachePoint) alarm() bool {
 // Unexplained reports whether the recorded read broke off and the simulation has
 // no cause for it.
 func (p *CachePoint) Unexplained() bool { return p.Broke && !p.alarm() }
+
+// FalseAlarm reports whether the simulated read broke off and the recorded one did
+// not.
+func (p *CachePoint) FalseAlarm() bool { return !p.Broke && p.alarm() }
+
+// RightKind reports whether both reads, the recorded and the simulated, are of
+// something or both of nothing.
+func (p *CachePoint) RightKind() bool { return (p.Read > 0) == (p.Recorded > 0) }
+
+// RightAmount reports whether the simulated read of a break is within 10 % of the
+// recorded one.
+func (p *CachePoint) RightAmount() bool { return p.Error() <= nearBreak }
 
 // Add adds another session's figures; its requests stay its own.
 func (f *CacheFit) Add(o *CacheFit) {

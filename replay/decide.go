@@ -11,6 +11,7 @@ type Decision struct {
 	Used    int    // the client's arithmetic there, tokens
 	Compact bool   // it would have compacted
 	Reason  string // why
+	Limits  policy.Thresholds
 }
 
 // Decide scores a policy's compactions one by one: before each request its
@@ -65,7 +66,7 @@ func (t *deciding) ask(k int) {
 	c := policy.Context{Now: t.now}
 	c.Used, c.UsedTail = t.used(k)
 	t.fill(&c, policy.Prepare, k)
-	d := Decision{Request: k + 1, Used: c.Used}
+	d := Decision{Request: k + 1, Used: c.Used, Limits: c.Limits}
 	for i := range t.stages {
 		s := &t.stages[i]
 		if s.Definition.Moments&policy.Prepare == 0 {

@@ -1,0 +1,147 @@
+// Package backtest holds policies against the record: do they compact where the
+// client did, and does the prompt-cache simulation read what the API reported?
+package backtest
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// Schema is the version of the JSON form of a Result.
+const Schema = "ctxkit.backtest/v1"
+
+// Session is one conversation under the policy, scored by its record.
+type Session struct {
+	Session string `json:"session"`
+	Agent   string `json:"agent,omitempty"`
+	File    string `json:"file"`
+	Model   string `json:"model"`
+	Version string `json:"client_version,omitempty"` // of the first request
+	Clients string `json:"clients"`                  // its band of versions
+	Policy  string `json:"policy"`
+
+	Requests     int              `json:"requests"`
+	Window       int              `json:"window"`      // the largest the policy was asked in, tokens
+	Fit          *Fit             `json:"fit"`         // nil: the window is not fitted
+	Manual       int              `json:"manual"`      // recorded compactions the user asked for: not scored
+	Last         int              `json:"at_end"`      // automatic ones that no request follows: not scored
+	Compactions  []Compaction     `json:"compactions"` // the recorded automatic ones, in order
+	Alarms       []Alarm          `json:"alarms"`      // decisions to compact where nothing is recorded
+	FreeAlarms   int              `json:"free_alarms"` // the same, replayed freely
+	Micro        []Microcompacted `json:"microcompactions"`
+	MicroAlarms  []int            `json:"microcompaction_alarms"` // requests before which only the policy microcompacts
+	MicroUnknown int              `json:"microcompactions_unscored"`
+
+	Usage  Usage   `json:"usage"`
+	Breaks []Break `json:"breaks"`
+}
+
+// Compaction is a recorded automatic compaction and what the policy made of it.
+type Compaction struct {
+	Line      int    `json:"line"`
+	Request   int    `json:"request"` // n of the first request after it
+	Version   string `json:"client_version"`
+	PreTokens int    `json:"pre_tokens"` // recorded
+	Used      int    `json:"used"`       // by the policy's arithmetic, tokens
+	Threshold int    `json:"threshold"`  // the policy's, tokens
+	Hit       bool   `json:"hit"`        // decided at the request, on the recorded view
+	Lost      bool   `json:"lost"`       // the last message before it is: its weight comes from pre_tokens, and little is proved
+	Distance  *int   `json:"distance"`   // requests to the policy's own compaction, replayed freely; over 0: it is late; nil: none within Near
+}
+
+// Short is by how much the policy's arithmetic is below the recorded figure, tokens.
+func (c *Compaction) Short() int { return c.PreTokens - c.Used }
+
+// Near is how many requests a compaction of the policy's own may be off to be
+// told of the same compaction.
+const Near = 5
+
+// Alarm is a decision to compact where nothing is recorded.
+type Alarm struct {
+	Request   int `json:"request"`
+	Line      int `json:"line"` // of the response
+	Used      int `json:"used"`
+	Threshold int `json:"threshold"`
+}
+
+// Options are those of a replay, and whether windows may be fitted.
+type Options struct {
+	replay.Options
+	NoFit bool
+}
+
+// Score holds a policy against one record.
+func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) {
+	conv := r.Conv
+	s := &Session{
+		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
+		Clients: clientBand(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
+		Compactions: []Compaction{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []int{}, Breaks: []Break{},
+	}
+	decisions, err := s.decide(r, pol, &opt)
+	if err != nil {
+		return nil, err
+	}
+	own, err := r.Replay(pol, opt.Options)
+	if err != nil {
+		return nil, err
+	}
+	followed := *pol
+	followed.Recorded, followed.Stages = true, nil
+	track, err := r.Replay(&followed, opt.Options)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []*replay.Timeline{own, track} {
+		if err := t.CheckValid(); err != nil {
+			return nil, err
+		}
+	}
+	s.compactions(conv, decisions)
+	s.alarms(r, decisions)
+	s.free(conv, own)
+	s.microcompactions(r, own, track)
+	s.usage(r, track)
+	return s, nil
+}
+
+// decide asks the policy before each request, in the window the record says the
+// user had set, where it does.
+func (s *Session) decide(r *replay.Record, pol *policy.Policy, opt *Options) ([]replay.Decision, error) {
+	decisions, err := r.Decide(pol, opt.Options)
+	if err != nil {
+		return nil, err
+	}
+	if !opt.NoFit && opt.Window == 0 && fits(pol, r.Conv.Version) {
+		if s.Fit = fit(r.Conv, decisions); s.Fit != nil {
+			opt.Window = s.Fit.Window
+			if decisions, err = r.Decide(pol, opt.Options); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range decisions {
+		s.Window = max(s.Window, decisions[i].Limits.Window)
+	}
+	return decisions, nil
+}
+
+// bands are the client versions between which the rules of compaction changed, as
+// recorded: each begins at its version.
+var bands = []struct{ from, name string }{
+	{"2.1.119", "2.1.119+"},      // used is counted from the response's first line; windows of 400,000 and 600,000
+	{"2.1.52", "2.1.52-2.1.118"}, // no automatic compaction is recorded
+	{"2.1.21", "2.1.21-2.1.51"},  // at 167,000
+	{"2.1.12", "2.1.12-2.1.20"},  // at 155,000, preTokens to the token
+	{"", "to 2.1.11"},            // at 155,000, with reminders that are on no line
+}
+
+func clientBand(version string) string {
+	for _, b := range bands {
+		if version != "" && session.CompareVersions(version, b.from) >= 0 {
+			return b.name
+		}
+	}
+	return bands[len(bands)-1].name
+}

@@ -1,0 +1,166 @@
+package backtest_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
+)
+
+func shipped(name string) string {
+	return filepath.Join("..", "..", "testdata", "sessions", name)
+}
+
+// TestScore moves the threshold of the matching policy about the recorded
+// compaction, at which used is 155,117 by its own arithmetic.
+func TestScore(t *testing.T) {
+	conv := load(t, shipped("big.jsonl"))
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		buffer, alarms int
+		hit            bool
+		distance       []int // one, or none
+	}{
+		{13000, 0, true, []int{0}},
+		{12000, 0, false, []int{2}},
+		{13900, 1, true, []int{-5}},
+		{30000, 1, true, nil},
+		{-200000, 0, false, nil},
+	} {
+		pol := named(t, "claude-code-2.1.19")
+		pol.Window.Buffer = c.buffer
+		s, err := backtest.Score(rec, pol, backtest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Compactions) != 1 {
+			t.Fatalf("%d compactions", len(s.Compactions))
+		}
+		got := &s.Compactions[0]
+		var distance []int
+		if got.Distance != nil {
+			distance = []int{*got.Distance}
+		}
+		if got.Hit != c.hit || !slices.Equal(distance, c.distance) || (len(s.Alarms) > 0) != (c.alarms > 0) || got.Short() != 0 || s.Fit != nil {
+			t.Errorf("buffer %d: %+v, distance %v, %d alarms, want hit %v, distance %v", c.buffer, *got, distance, len(s.Alarms), c.hit, c.distance)
+		}
+		row := backtest.Sum("p", []*backtest.Session{s}).Compactions[0]
+		if row.Hits+row.Misses != row.Recorded || row.Exact != 1 || row.Alarms != len(s.Alarms) {
+			t.Errorf("buffer %d: %+v", c.buffer, row)
+		}
+	}
+}
+
+// TestMicrocompactions: the matching policy clears what the client's did; a policy
+// without microcompaction does not.
+func TestMicrocompactions(t *testing.T) {
+	conv := load(t, shipped("big.jsonl"))
+	for name, want := range map[string]backtest.MicroRow{
+		"claude-code-2.1.19": {Clients: backtest.All, Recorded: 4, Hits: 4, Same: 4, Close: 4},
+		"none":               {Clients: backtest.All, Recorded: 4},
+	} {
+		s := scored(t, conv, name, backtest.Options{})
+		if got := backtest.Sum(name, []*backtest.Session{s}).Micro[0]; got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// TestFit: the window of a later client is found in the record, and only asked for.
+func TestFit(t *testing.T) {
+	conv := load(t, shipped("big-2.1.139.jsonl"))
+	fitted := scored(t, conv, "claude-code-2.1.119", backtest.Options{})
+	if fitted.Fit == nil || !fitted.Fit.Agrees || fitted.Window != fitted.Fit.Window || len(fitted.Alarms) > 0 {
+		t.Fatalf("fitted %+v, window %d, %d alarms", fitted.Fit, fitted.Window, len(fitted.Alarms))
+	}
+	if w := fitted.Fit.Window; w < fitted.Fit.Least || w > fitted.Fit.Most || w%1000 > 0 {
+		t.Errorf("window %d of %d to %d", w, fitted.Fit.Least, fitted.Fit.Most)
+	}
+	for _, c := range fitted.Compactions {
+		if !c.Hit {
+			t.Errorf("not hit: %+v", c)
+		}
+	}
+	for name, s := range map[string]*backtest.Session{
+		"asked not to":       scored(t, conv, "claude-code-2.1.119", backtest.Options{NoFit: true}),
+		"--window":           scored(t, conv, "claude-code-2.1.119", backtest.Options{Options: replay.Options{Window: 800000}}),
+		"no autocompact":     scored(t, conv, "none", backtest.Options{}),
+		"an earlier session": scored(t, load(t, shipped("big.jsonl")), "claude-code-2.1.119", backtest.Options{}),
+	} {
+		if s.Fit != nil {
+			t.Errorf("%s: fitted %+v", name, s.Fit)
+		}
+	}
+}
+
+// TestSum: fitted sessions stand in rows of their own, and nothing is lost.
+func TestSum(t *testing.T) {
+	plain := scored(t, load(t, shipped("big.jsonl")), "claude-code-2.1.19", backtest.Options{})
+	fitted := scored(t, load(t, shipped("big-2.1.139.jsonl")), "claude-code-2.1.119", backtest.Options{})
+	r := backtest.Sum("p", []*backtest.Session{plain, fitted})
+	var rows []string
+	for _, row := range r.Compactions {
+		name := row.Clients
+		if row.Fitted {
+			name += " fitted"
+		}
+		rows = append(rows, name)
+	}
+	if want := []string{"all", "2.1.12-2.1.20", "all fitted", "2.1.119+ fitted"}; !slices.Equal(rows, want) {
+		t.Errorf("rows %q, want %q", rows, want)
+	}
+	if n := plain.Usage.Requests + fitted.Usage.Requests; r.Usage[0].Requests != n || r.Usage[1].Requests+r.Usage[2].Requests != n {
+		t.Errorf("requests of %+v are not %d", r.Usage, n)
+	}
+	breaks, only := 0, 0
+	for _, c := range r.Causes {
+		breaks += c.Breaks
+		only += c.Only
+	}
+	if u := r.Usage[0]; breaks != u.Broken || only != u.FalseAlarms || u.Broken != u.Named+u.Others+u.Unexplained {
+		t.Errorf("%d breaks and %d false alarms by cause, %+v in all", breaks, only, u)
+	}
+	all := r.Worst(1 << 20)
+	if len(all) != breaks+only || len(r.Worst(1)) != 1 || len(r.Worst(0)) != 0 || len(r.Worst(-1)) != 0 {
+		t.Errorf("%d breaks are listed, %d are there", len(all), breaks+only)
+	}
+	for i := range all {
+		if i > 0 && all[i].Off() > all[i-1].Off() {
+			t.Errorf("break %d is further off than the one before", i)
+		}
+	}
+}
+
+// TestBars: a measure holds up to its bar, and where there is nothing to score.
+func TestBars(t *testing.T) {
+	empty := backtest.Sum("p", nil)
+	if failed := empty.Failed(); len(failed) > 0 || len(empty.Fidelity) != len(backtest.MeasureNames()) {
+		t.Errorf("nothing was scored, and these fail: %+v", failed)
+	}
+	r := backtest.Sum("p", []*backtest.Session{{
+		Compactions: []backtest.Compaction{{Hit: true}, {Hit: true}, {Hit: true}, {}}, Alarms: make([]backtest.Alarm, 1),
+	}})
+	for _, c := range []struct {
+		measure string
+		bar     float64
+		holds   bool
+	}{
+		{backtest.Hits, 75, true}, {backtest.Hits, 75.1, false}, {backtest.Alarms, 25, true}, {backtest.Alarms, 24.9, false}, {backtest.BreakKind, 100, true},
+	} {
+		if err := r.SetBar(c.measure, c.bar); err != nil {
+			t.Fatal(err)
+		}
+		holds := !slices.ContainsFunc(r.Failed(), func(m backtest.Measure) bool { return m.Name == c.measure })
+		if holds != c.holds {
+			t.Errorf("%s against %v: holds %v", c.measure, c.bar, holds)
+		}
+	}
+	if r.SetBar("nothing", 1) == nil {
+		t.Error("no error for a measure that is not there")
+	}
+}

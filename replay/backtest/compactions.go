@@ -1,0 +1,94 @@
+package backtest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// scored reports whether a recorded compaction can be scored: the client made it
+// of itself, and a request follows.
+func scored(conv *session.Conversation, b *session.Boundary) bool {
+	return b.Trigger == "auto" && b.Request >= 1 && b.Request <= len(conv.Requests)
+}
+
+// compactions scores the recorded ones, each on the recorded view: a decision that
+// differs does not move the next.
+func (s *Session) compactions(conv *session.Conversation, decisions []replay.Decision) {
+	for i := range conv.Boundaries {
+		b := &conv.Boundaries[i]
+		switch {
+		case b.Trigger != "auto":
+			s.Manual++
+			continue
+		case !scored(conv, b):
+			s.Last++
+			continue
+		}
+		d := &decisions[b.Request-1]
+		s.Compactions = append(s.Compactions, Compaction{
+			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limits.Auto,
+			Hit: d.Compact, Lost: b.Before > 0 && conv.Messages[b.Before-1].Lost,
+		})
+	}
+}
+
+// explained are the requests at which a compaction of the policy's is no false
+// alarm: a recorded one stands there or right before.
+func explained(conv *session.Conversation) map[int]bool {
+	at := map[int]bool{}
+	for i := range conv.Boundaries {
+		n := conv.Boundaries[i].Request
+		at[n], at[n+1] = true, true
+	}
+	return at
+}
+
+func (s *Session) alarms(r *replay.Record, decisions []replay.Decision) {
+	known := explained(r.Conv)
+	for i := range decisions {
+		if d := &decisions[i]; d.Compact && !known[d.Request] {
+			s.Alarms = append(s.Alarms, Alarm{Request: d.Request, Line: r.LineAt(d.Request), Used: d.Used, Threshold: d.Limits.Auto})
+		}
+	}
+}
+
+// free scores the policy replayed freely, where one decision moves the next: each
+// recorded compaction goes with the nearest of the policy's own that no other is
+// nearer to.
+func (s *Session) free(conv *session.Conversation, own *replay.Timeline) {
+	known := explained(conv)
+	var fired []int
+	for i := range own.Events {
+		if e := &own.Events[i]; e.Kind == policy.KindSummarize && e.Trigger == "auto" && e.Request != nil {
+			fired = append(fired, *e.Request)
+			if !known[*e.Request] {
+				s.FreeAlarms++
+			}
+		}
+	}
+	type pair struct{ compaction, fired, distance int }
+	var pairs []pair
+	for c := range s.Compactions {
+		n := s.Compactions[c].Request
+		from, _ := slices.BinarySearch(fired, n-Near)
+		for f := from; f < len(fired) && fired[f] <= n+Near; f++ {
+			pairs = append(pairs, pair{c, f, fired[f] - n})
+		}
+	}
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(abs(a.distance), abs(b.distance)), cmp.Compare(a.compaction, b.compaction), cmp.Compare(a.fired, b.fired))
+	})
+	taken := map[int]bool{}
+	for _, p := range pairs {
+		if c := &s.Compactions[p.compaction]; c.Distance == nil && !taken[p.fired] {
+			taken[p.fired] = true
+			c.Distance = &p.distance
+		}
+	}
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,155 @@
+package backtest_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
+)
+
+// byVersion is the policy that matches the client of each session.
+const byVersion = "claude-code@" + preset.RecordedVersion
+
+func load(t testing.TB, path string) *session.Conversation {
+	f, err := session.Load(path, session.LoadOptions{Jobs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.Main
+}
+
+func named(t testing.TB, name string) *policy.Policy {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := preset.Load(name, reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func scored(t testing.TB, conv *session.Conversation, name string, opt backtest.Options) *backtest.Session {
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := backtest.Score(rec, named(t, name), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestCorpus holds the policy of each client against what it recorded.
+func TestCorpus(t *testing.T) {
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	var sessions []*backtest.Session
+	for _, pattern := range []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			conv := load(t, path)
+			if len(conv.Requests) == 0 || conv.Version == "" {
+				continue
+			}
+			s := scored(t, conv, preset.ForVersion(byVersion, conv.Version), backtest.Options{})
+			sessions = append(sessions, s)
+			tell(t, s)
+		}
+	}
+	r := backtest.Sum(byVersion, sessions)
+	plain, micro := r.Compactions[0], r.Micro[0]
+	t.Logf("compactions: %+v", plain)
+	t.Logf("microcompactions: %+v", micro)
+	for _, m := range r.Fidelity {
+		t.Logf("%s: %v of %d (bar %v)", m.Name, m.Value, m.Of, m.Bar)
+	}
+	if plain.Recorded != 42 || plain.Hits < 36 || plain.Alarms > 1 || plain.Lost != 9 || plain.LostHits != 9 {
+		t.Errorf("want 36 of 42 automatic compactions at the recorded request, one false alarm, and 9 of 9 whose last message is lost")
+	}
+	if plain.Free.Exact < 35 || plain.Free.Alarms > 1 {
+		t.Errorf("replayed freely: %+v, want 35 and one false alarm", plain.Free)
+	}
+	for _, row := range r.Compactions {
+		t.Logf("%+v", row)
+		switch {
+		case row.Clients == "2.1.12-2.1.20" && (row.Recorded != 12 || row.Exact != 12):
+			t.Errorf("used is pre_tokens to the token in %d of %d compactions of 2.1.12-2.1.20, want 12 of 12", row.Exact, row.Recorded)
+		case row.Fitted && row.Clients == "2.1.119+" && (row.Sessions != 6 || row.Recorded != 6 || row.Hits != 6 || row.Alarms > 0 || row.Exact < 5):
+			t.Errorf("in fitted windows: %+v, want 6 of 6 and 5 to the token", row)
+		case row.Fitted && row.Clients != "2.1.119+" && row.Clients != backtest.All:
+			t.Errorf("%s: %d sessions are fitted", row.Clients, row.Sessions)
+		}
+	}
+	if micro.Recorded != 6 || micro.Same != 6 || micro.Close < 5 || micro.Unrecorded != 5 || micro.Confirmed != 5 {
+		t.Errorf("want the same ids on all 6 recorded microcompactions, 5 within 1 %%, and all 5 unrecorded ones")
+	}
+	if failed := r.Failed(); len(failed) > 0 {
+		t.Errorf("these do not hold: %+v", failed)
+	}
+}
+
+// tell says where a session's policy and record differ, and what was fitted.
+func tell(t *testing.T, s *backtest.Session) {
+	name := filepath.Base(s.File)
+	if s.Fit != nil {
+		t.Logf("%s (client %s): fitted %+v", name, s.Version, *s.Fit)
+		if w := s.Fit.Window; w != 400000 && w != 600000 || !s.Fit.Agrees {
+			t.Errorf("%s: fitted %+v, want a window of 400,000 or 600,000 that explains the record", name, *s.Fit)
+		}
+	}
+	for _, c := range s.Compactions {
+		if !c.Hit {
+			t.Logf("miss: %s line %d request %d (client %s): pre_tokens %d, used %d, short by %d", name, c.Line, c.Request, c.Version, c.PreTokens, c.Used, c.Short())
+		}
+	}
+	for _, a := range s.Alarms {
+		t.Logf("false alarm: %s request %d: used %d, threshold %d", name, a.Request, a.Used, a.Threshold)
+	}
+	for _, n := range s.MicroAlarms {
+		t.Logf("another microcompaction: %s request %d", name, n)
+	}
+}
+
+// TestCorpusTail: from 2.1.119 on used is counted from the first line of the
+// last response, and by no version before.
+func TestCorpusTail(t *testing.T) {
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.1[1-9]*-auto*.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, of := 0, 0
+	for _, path := range files {
+		conv := load(t, path)
+		if session.CompareVersions(conv.Version, "2.1.119") < 0 {
+			continue
+		}
+		for _, c := range scored(t, conv, "claude-code-2.1.37", backtest.Options{}).Compactions {
+			of++
+			if c.Used == c.PreTokens {
+				exact++
+			}
+		}
+	}
+	if of != 6 || exact > 0 {
+		t.Errorf("counted from the last line used is pre_tokens to the token in %d of %d, want 0 of 6", exact, of)
+	}
+}

@@ -1,0 +1,54 @@
+package backtest
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+func TestRoundest(t *testing.T) {
+	for _, c := range []struct{ least, most, want int }{
+		{399578, 401320, 400000}, {599736, 601196, 600000}, {0, 1200000, 1000000}, {1, 33000, 30000}, {256789, 256799, 256790}, {256791, 256799, 256795},
+		{256791, 256794, 256794}, {0, 33001, 30000}, {500, 400, 400}, {0, 3, 3}, {399999, 400000, 400000}, {400001, 412000, 410000},
+	} {
+		if got := roundest(c.least, c.most); got != c.want {
+			t.Errorf("%d to %d: %d, want %d", c.least, c.most, got, c.want)
+		}
+	}
+}
+
+// TestFitContradiction: where a request went on above what another compacted at, no
+// window explains both; the recorded compactions decide.
+func TestFitContradiction(t *testing.T) {
+	limits := policy.Thresholds{Window: 1000000, Auto: 967000}
+	decisions := make([]replay.Decision, 4)
+	for i, used := range []int{100000, 380000, 200000, 368000} {
+		decisions[i] = replay.Decision{Request: i + 1, Used: used, Limits: limits}
+	}
+	conv := &session.Conversation{Requests: make([]session.Request, 4)}
+	if f := fit(conv, decisions); f != nil {
+		t.Errorf("with nothing recorded: %+v", *f)
+	}
+	conv.Boundaries = []session.Boundary{
+		{Trigger: "manual", Request: 3, PreTokens: 100}, {Trigger: "auto", Request: 4, PreTokens: 368000}, {Trigger: "auto", Request: 5, PreTokens: 1}, {Trigger: "auto", Request: 4},
+	}
+	if f := fit(conv, decisions); f == nil || *f != (Fit{Window: 401000, Least: 413001, Most: 401000}) {
+		t.Errorf("%+v", f)
+	}
+	decisions[1].Used = 366000
+	if f := fit(conv, decisions); f == nil || *f != (Fit{Window: 400000, Least: 399001, Most: 401000, Agrees: true}) {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestClientBand(t *testing.T) {
+	for version, want := range map[string]string{
+		"": "to 2.1.11", "1.0.53": "to 2.1.11", "2.1.12": "2.1.12-2.1.20", "2.1.20": "2.1.12-2.1.20", "2.1.21": "2.1.21-2.1.51", "2.1.52": "2.1.52-2.1.118", "2.1.119": "2.1.119+", "3.0.0": "2.1.119+",
+	} {
+		if got := clientBand(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}

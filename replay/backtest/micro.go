@@ -1,0 +1,112 @@
+package backtest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// Microcompacted is a microcompaction of the client's and what the policy made of
+// it, replayed freely: which results are cleared hangs on the policy's own state.
+type Microcompacted struct {
+	Request  int  `json:"request"`
+	Line     int  `json:"line"`     // of its boundary; where there is none, of the response
+	Recorded bool `json:"recorded"` // false: on no line, the usage fell as by one
+	Hit      bool `json:"hit"`      // the policy makes one before the same request
+	Same     bool `json:"same"`     // and clears the same results; of a recorded one
+	Saved    int  `json:"saved"`    // by the policy, tokens
+	Wanted   int  `json:"wanted"`   // recorded, tokens; 0 where there is no record
+}
+
+// Close reports whether the policy saves what was recorded, within 1 %.
+func (m *Microcompacted) Close() bool { return abs(m.Saved-m.Wanted)*100 <= m.Wanted }
+
+// microcompaction is one of the policy's own.
+type microcompaction struct {
+	ids   []string
+	saved int
+}
+
+// microStage begins the names of the stages that stand for what clients record as
+// a microcompaction.
+const microStage = "microcompact_"
+
+func ownMicro(own *replay.Timeline) map[int]*microcompaction {
+	at := map[int]*microcompaction{}
+	for i := range own.Events {
+		e := &own.Events[i]
+		if !strings.HasPrefix(e.Stage, microStage) || e.Request == nil {
+			continue
+		}
+		switch e.Kind {
+		case policy.KindPersist, policy.KindClear, policy.KindCacheEdit:
+		default:
+			continue
+		}
+		m := at[*e.Request]
+		if m == nil {
+			m = &microcompaction{}
+			at[*e.Request] = m
+		}
+		saved, ok := e.Detail["tokens_saved"]
+		if !ok {
+			saved = e.Saved
+		}
+		m.saved += saved
+		for _, t := range e.Targets {
+			m.ids = append(m.ids, t.ToolUse)
+		}
+	}
+	return at
+}
+
+func (s *Session) microcompactions(r *replay.Record, own, track *replay.Timeline) {
+	conv := r.Conv
+	fired := ownMicro(own)
+	known := map[int]bool{}
+	for i := range conv.Micro {
+		m := &conv.Micro[i]
+		known[m.Request] = true
+		if !inFile(conv, m) || m.Request > len(conv.Requests) {
+			s.MicroUnknown++
+			continue
+		}
+		c := Microcompacted{Request: m.Request, Line: m.Line, Recorded: true, Wanted: m.TokensSaved}
+		if f := fired[m.Request]; f != nil {
+			c.Hit, c.Saved = true, f.saved
+			c.Same = slices.Equal(slices.Sorted(slices.Values(f.ids)), slices.Sorted(slices.Values(m.ToolIDs)))
+		}
+		s.Micro = append(s.Micro, c)
+	}
+	for i := range track.Events {
+		e := &track.Events[i]
+		if e.Kind != policy.KindInferred || e.Recorded != nil || e.Request == nil || !strings.HasSuffix(e.Reason, tokens.Unrecorded) {
+			continue
+		}
+		known[*e.Request] = true
+		c := Microcompacted{Request: *e.Request, Line: r.LineAt(*e.Request)}
+		if f := fired[*e.Request]; f != nil {
+			c.Hit, c.Saved = true, f.saved
+		}
+		s.Micro = append(s.Micro, c)
+	}
+	slices.SortStableFunc(s.Micro, func(a, b Microcompacted) int { return a.Request - b.Request })
+	for n := range fired {
+		if !known[n] {
+			s.MicroAlarms = append(s.MicroAlarms, n)
+		}
+	}
+	slices.Sort(s.MicroAlarms)
+}
+
+// inFile reports whether any result of a recorded microcompaction is in the file.
+func inFile(conv *session.Conversation, m *session.Microcompaction) bool {
+	return slices.ContainsFunc(m.ToolIDs, func(id string) bool {
+		_, _, ok := conv.ToolUse(id)
+		return ok
+	})
+}

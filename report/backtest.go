@@ -1,0 +1,304 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/ctxkit/ctxkit/replay/backtest"
+)
+
+// BacktestOptions say how a backtest is printed.
+type BacktestOptions struct {
+	Options
+	Explain int // how many of the worst breaks of the cache are listed
+}
+
+// mostPlacesTold is how many misses and false alarms a page names.
+const mostPlacesTold = 20
+
+// Backtest prints a policy held against the record.
+func Backtest(w io.Writer, r *backtest.Result, opt BacktestOptions) error {
+	switch opt.Format {
+	case FormatTable, "":
+		return backtestPage(&textPage{w: w, color: opt.Color}, r, opt)
+	case FormatMarkdown:
+		return backtestPage(&markdownPage{w: w}, r, opt)
+	case FormatJSON:
+		return WriteJSON(w, struct {
+			*backtest.Result
+			Explain []backtest.Break `json:"explain,omitempty"`
+		}{r, r.Worst(opt.Explain)})
+	case FormatCSV:
+		if opt.Explain > 0 {
+			return backtestBreaksCSV(w, r.Worst(opt.Explain))
+		}
+		return backtestCSV(w, r)
+	}
+	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
+}
+
+func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
+	if opt.Explain > 0 {
+		worst := r.Worst(opt.Explain)
+		p.heading("breaks of the cache, the furthest off first")
+		p.table(explainTable(worst))
+		if len(worst) == 0 {
+			p.note(none, "the cache broke nowhere")
+		}
+		p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; tokens. docs/model.md has the causes; json has each in words")
+		return p.end()
+	}
+	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
+	p.table(compactionTable(r.Compactions))
+	if notes := missNotes(r); len(notes) > 0 {
+		p.items(none, cutNotes(notes, opt.All))
+	}
+	if notes := fitNotes(r); len(notes) > 0 {
+		p.items(none, cutNotes(notes, opt.All))
+	}
+	if m := r.Micro[0]; m.Recorded+m.Unrecorded+m.Alarms+m.Unscored > 0 {
+		p.heading("microcompactions")
+		p.table(microTable(r.Micro))
+	}
+	p.heading("usage of the recorded track, simulated against reported")
+	p.table(usageTable(r.Usage))
+	if len(r.Causes) > 0 {
+		p.heading("breaks of the cache")
+		p.table(causeTable(r.Causes))
+	}
+	p.heading("fidelity")
+	p.table(fidelityTable(r.Fidelity))
+	p.note(bold, fidelityText(r))
+	p.note(faint, "hits, alarms: decided on the recorded view, before each request; exact, off, most: the policy's count of used tokens against the recorded pre_tokens; free, ±1, ±5: replayed freely, and how many requests off; lost: the last message is not in the file; read %, write %, input %: mean absolute error of a request, and the sum of the errors over what was recorded")
+	return p.end()
+}
+
+func clientsTitle(row *backtest.CompactionRow) string {
+	if row.Fitted {
+		return row.Clients + ", fitted"
+	}
+	return row.Clients
+}
+
+func compactionTable(rows []backtest.CompactionRow) *Table {
+	t := &Table{Columns: []Column{{Title: "clients"}}}
+	for _, title := range []string{"sessions", "recorded", "hits", "misses", "alarms", "exact", "off", "most", "free", "±1", "±5", "lost"} {
+		t.Columns = append(t.Columns, Column{Title: title, Right: true})
+	}
+	for i := range rows {
+		r := &rows[i]
+		st, off, most, lost := none, "", "", ""
+		if r.Clients == backtest.All {
+			st = bold
+		}
+		if r.Recorded > 0 {
+			off, most = thousands(int(r.Error+0.5)), thousands(r.Largest)
+		}
+		if r.Lost > 0 {
+			lost = fmt.Sprintf("%d/%d", r.LostHits, r.Lost)
+		}
+		t.styled(st, clientsTitle(r), thousands(r.Sessions), thousands(r.Recorded), thousands(r.Hits), thousands(r.Misses), thousands(r.Alarms),
+			thousands(r.Exact), off, most, thousands(r.Free.Exact), thousands(r.Free.One), thousands(r.Free.Five), lost)
+	}
+	return t
+}
+
+func missNotes(r *backtest.Result) []string {
+	var notes []string
+	for _, s := range r.Sessions {
+		for i := range s.Compactions {
+			if c := &s.Compactions[i]; !c.Hit {
+				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s, %s short", s.File, c.Line, c.Request, c.Version, thousands(c.PreTokens), thousands(c.Used), thousands(c.Short())))
+			}
+		}
+		for _, a := range s.Alarms {
+			notes = append(notes, fmt.Sprintf("false alarm: %s:%d: request %d: used %s, threshold %s", s.File, a.Line, a.Request, thousands(a.Used), thousands(a.Threshold)))
+		}
+	}
+	return notes
+}
+
+func fitNotes(r *backtest.Result) []string {
+	var notes []string
+	for _, s := range r.Sessions {
+		if s.Fit == nil {
+			continue
+		}
+		note := fmt.Sprintf("fitted: %s: client %s, window %s: the record allows %s to %s", s.File, s.Version, thousands(s.Fit.Window), thousands(s.Fit.Least), thousands(s.Fit.Most))
+		if !s.Fit.Agrees {
+			note = fmt.Sprintf("fitted: %s: client %s, window %s: no one window explains the record", s.File, s.Version, thousands(s.Fit.Window))
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+func cutNotes(notes []string, all bool) []string {
+	if hidden := len(notes) - mostPlacesTold; hidden > 0 && !all {
+		return append(notes[:mostPlacesTold:mostPlacesTold], fmt.Sprintf("(%d more hidden: --all shows them, json holds them)", hidden))
+	}
+	return notes
+}
+
+func microTable(rows []backtest.MicroRow) *Table {
+	t := &Table{Columns: []Column{{Title: "clients"}}}
+	for _, title := range []string{"recorded", "hits", "same results", "saving ±1 %", "unrecorded", "confirmed", "alarms"} {
+		t.Columns = append(t.Columns, Column{Title: title, Right: true})
+	}
+	for i := range rows {
+		r := &rows[i]
+		st := none
+		if r.Clients == backtest.All {
+			st = bold
+		}
+		t.styled(st, r.Clients, thousands(r.Recorded), thousands(r.Hits), thousands(r.Same), thousands(r.Close), thousands(r.Unrecorded), thousands(r.Confirmed), thousands(r.Alarms))
+	}
+	return t
+}
+
+func usageTable(rows []backtest.UsageRow) *Table {
+	t := &Table{Columns: []Column{{Title: "clients"}}}
+	for _, title := range []string{"requests", "read ±5 %", "read ±1 %", "read %", "sum", "write %", "sum", "input %", "sum"} {
+		t.Columns = append(t.Columns, Column{Title: title, Right: true})
+	}
+	for i := range rows {
+		r := &rows[i]
+		st := none
+		if r.Clients == backtest.All {
+			st = bold
+		}
+		row := []string{r.Clients, thousands(r.Requests), percent(r.Near, r.Requests), percent(r.Close, r.Requests)}
+		for _, f := range []*backtest.Figure{&r.Read, &r.Write, &r.Input} {
+			mean, sum := "–", "–"
+			if f.Scored > 0 {
+				mean, sum = places(f.MAPE, 2), places(f.Share(), 2)
+			}
+			row = append(row, mean, sum)
+		}
+		t.styled(st, row...)
+	}
+	return t
+}
+
+func causeTable(rows []backtest.CauseRow) *Table {
+	t := &Table{Columns: []Column{{Title: "cause"}}}
+	for _, title := range []string{"breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"} {
+		t.Columns = append(t.Columns, Column{Title: title, Right: true})
+	}
+	for _, r := range rows {
+		t.Row(string(r.Cause), thousands(r.Breaks), thousands(r.Kind), thousands(r.Amount), thousands(r.Left), thousands(r.Read), thousands(r.Simulated), thousands(r.Only))
+	}
+	return t
+}
+
+func fidelityTable(list []backtest.Measure) *Table {
+	t := &Table{Columns: []Column{{Title: "measure"}, {Title: "%", Right: true}, {Title: "of", Right: true}, {Title: "bar", Right: true}, {Title: "holds"}, {Title: "what", Flex: true}}}
+	for _, m := range list {
+		st, value, holds, bar := none, places(m.Value, 2), "yes", "≥ "
+		if m.Most {
+			bar = "≤ "
+		}
+		switch {
+		case m.Of == 0:
+			value, holds = "–", "–"
+		case !m.Holds:
+			st, holds = red, "no"
+		}
+		t.styled(st, m.Name, value, thousands(m.Of), bar+exact(m.Bar), holds, m.About)
+	}
+	return t
+}
+
+// fidelityText is how true the simulation is, in one sentence.
+func fidelityText(r *backtest.Result) string {
+	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
+	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
+	for i := range r.Compactions {
+		if f := &r.Compactions[i]; f.Fitted && f.Clients == backtest.All {
+			text += fmt.Sprintf(" (in fitted windows %d of %d, %s)", f.Hits, f.Recorded, count(f.Alarms, "false alarm"))
+		}
+	}
+	if n := m.Recorded + m.Unrecorded; n > 0 {
+		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
+	}
+	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests))
+	return text + fmt.Sprintf("; %s of %s of the cache have a cause", thousands(u.Broken-u.Unexplained), count(u.Broken, "break"))
+}
+
+func explainTable(worst []backtest.Break) *Table {
+	t := &Table{Columns: []Column{
+		{Title: "request", Right: true}, {Title: "broke in"}, {Title: "cause"}, {Title: "left", Right: true}, {Title: "read", Right: true},
+		{Title: "simulated", Right: true}, {Title: "off", Right: true}, {Title: "where", Flex: true},
+	}}
+	for i := range worst {
+		b := &worst[i]
+		st, where := none, "both"
+		switch {
+		case !b.Recorded:
+			where = "simulation"
+		case b.Cause == backtest.Unexplained:
+			st, where = yellow, "record"
+		}
+		t.styled(st, thousands(b.Request), where, string(b.Cause), thousands(b.Left), thousands(b.Read), thousands(b.Simulated), thousands(b.Off()), fmt.Sprintf("%s:%d", b.File, b.Line))
+	}
+	return t
+}
+
+// backtestCSV is one row a session.
+func backtestCSV(w io.Writer, r *backtest.Result) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{
+		"session", "agent", "file", "model", "client_version", "clients", "policy", "requests", "window", "fitted",
+		"recorded", "hits", "lost", "lost_hits", "alarms", "free_alarms", "manual",
+		"micro_recorded", "micro_same", "micro_unrecorded", "micro_confirmed", "micro_alarms",
+		"usage_requests", "read_within_5", "read_within_1", "read_mape", "write_mape", "input_mape", "breaks", "named", "right_kind", "right_amount", "other_causes", "unexplained", "only_simulated",
+	}); err != nil {
+		return err
+	}
+	for _, s := range r.Sessions {
+		one := backtest.Sum(s.Policy, []*backtest.Session{s})
+		c, m, u := &one.Compactions[0], &one.Micro[0], &s.Usage
+		if s.Fit != nil {
+			c = &one.Compactions[len(one.Compactions)-1]
+		}
+		row := []string{csvText(s.Session), csvText(s.Agent), csvText(s.File), csvText(s.Model), csvText(s.Version), s.Clients, csvText(s.Policy)}
+		row = append(row, strconv.Itoa(s.Requests), strconv.Itoa(s.Window), strconv.FormatBool(s.Fit != nil))
+		for _, n := range []int{
+			c.Recorded, c.Hits, c.Lost, c.LostHits, c.Alarms, c.Free.Alarms, c.Manual, m.Recorded, m.Same, m.Unrecorded, m.Confirmed, m.Alarms,
+			u.Requests, u.Near, u.Close,
+		} {
+			row = append(row, strconv.Itoa(n))
+		}
+		row = append(row, exact(u.Read.MAPE), exact(u.Write.MAPE), exact(u.Input.MAPE))
+		for _, n := range []int{u.Broken, u.Named, u.Kind, u.Amount, u.Others, u.Unexplained, u.FalseAlarms} {
+			row = append(row, strconv.Itoa(n))
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// backtestBreaksCSV is one row a break.
+func backtestBreaksCSV(w io.Writer, worst []backtest.Break) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"session", "agent", "file", "line", "request", "in_record", "cause", "left", "read", "simulated", "right_kind", "right_amount"}); err != nil {
+		return err
+	}
+	for i := range worst {
+		b := &worst[i]
+		row := []string{
+			csvText(b.Session), csvText(b.Agent), csvText(b.File), strconv.Itoa(b.Line), strconv.Itoa(b.Request), strconv.FormatBool(b.Recorded), string(b.Cause),
+			strconv.Itoa(b.Left), strconv.Itoa(b.Read), strconv.Itoa(b.Simulated), strconv.FormatBool(b.Kind), strconv.FormatBool(b.Amount),
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+func sampleBacktest() *backtest.Result {
+	late, early := 1, -4
+	figure := func(recorded, simulated int) backtest.Figure {
+		return backtest.Figure{Recorded: recorded, Simulated: simulated, Off: max(recorded-simulated, simulated-recorded), Scored: 3, MAPE: 12.345}
+	}
+	plain := &backtest.Session{
+		Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Model: "claude-opus-4-5", Version: "2.1.5", Clients: "to 2.1.11", Policy: "claude-code-2.1.19",
+		Requests: 420, Window: 200000, Manual: 1, Last: 1, FreeAlarms: 1, MicroAlarms: []int{87}, MicroUnknown: 1,
+		Compactions: []backtest.Compaction{
+			{Line: 427, Request: 116, Version: "2.1.5", PreTokens: 155109, Used: 154770, Threshold: 155000, Distance: &late},
+			{Line: 700, Request: 230, Version: "2.1.5", PreTokens: 155301, Used: 155301, Threshold: 155000, Hit: true, Distance: &early},
+			{Line: 900, Request: 400, Version: "2.1.5", PreTokens: 155301, Used: 155301, Threshold: 155000, Hit: true, Lost: true},
+		},
+		Alarms: []backtest.Alarm{{Request: 208, Line: 650, Used: 155226, Threshold: 155000}},
+		Micro: []backtest.Microcompacted{
+			{Request: 90, Line: 199, Recorded: true, Hit: true, Same: true, Saved: 20801, Wanted: 20801}, {Request: 95, Line: 230, Hit: true, Saved: 20134},
+		},
+		Usage: backtest.Usage{
+			Requests: 419, Read: figure(40000000, 39000000), Write: figure(900000, 1200000), Input: figure(1257, 0), Near: 410, Close: 400,
+			Broken: 3, Named: 1, Kind: 1, Others: 1, Unexplained: 1, FalseAlarms: 1,
+		},
+		Breaks: []backtest.Break{
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 428, Request: 116, Recorded: true, Cause: cache.Compacted, Why: "compaction", Left: 154500, Read: 18576, Simulated: 13000, Kind: true},
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 440, Request: 119, Recorded: true, Cause: backtest.Unexplained, Why: "no cause is known", Left: 60000, Read: 18576, Simulated: 59900, Kind: true},
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 460, Request: 122, Recorded: true, Cause: cache.SkillRan, Why: "a skill began or ended", Left: 70000, Read: 18576, Simulated: 18000, Kind: true, Amount: true},
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "lifetime over", Left: 80000, Read: 80000},
+		},
+	}
+	fitted := &backtest.Session{
+		Session: "s-2", Agent: "a1", File: "proj/s-2.jsonl", Model: "claude-opus-4-7", Version: "2.1.119", Clients: "2.1.119+", Policy: "claude-code-2.1.119",
+		Requests: 900, Window: 400000, Fit: &backtest.Fit{Window: 400000, Least: 399578, Most: 401320, Agrees: true},
+		Compactions: []backtest.Compaction{{Line: 706, Request: 300, Version: "2.1.119", PreTokens: 368320, Used: 368320, Threshold: 367000, Hit: true}},
+		Alarms:      []backtest.Alarm{}, Micro: []backtest.Microcompacted{}, MicroAlarms: []int{}, Breaks: []backtest.Break{},
+		Usage: backtest.Usage{Requests: 899, Read: figure(200000000, 199900000), Near: 899, Close: 890},
+	}
+	torn := *fitted
+	torn.Session, torn.Agent, torn.Fit = "s-3", "", &backtest.Fit{Window: 401000, Least: 413001, Most: 401000}
+	return backtest.Sum("claude-code@recorded-version", []*backtest.Session{plain, fitted, &torn})
+}
+
+func TestBacktest(t *testing.T) {
+	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "backtest.v1.json"))
+	for _, explain := range []int{0, 3} {
+		for _, f := range ListFormats {
+			name := "backtest."
+			if explain > 0 {
+				name = "backtest-explain."
+			}
+			var b bytes.Buffer
+			if err := Backtest(&b, sampleBacktest(), BacktestOptions{Options: Options{Format: f}, Explain: explain}); err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, filepath.Join("testdata", name+string(f)), b.Bytes())
+			if strings.ContainsAny(b.String(), "\x1b\u202e") {
+				t.Errorf("%s lets control characters through", f)
+			}
+			if f == FormatTable {
+				checkWidth(t, b.String())
+			}
+			if f != FormatJSON {
+				continue
+			}
+			if err := validate(schema, b.Bytes()); err != nil {
+				t.Error(err)
+			}
+			for _, change := range [][2]string{
+				{`"hits": `, `"hit_count": `}, {`"cause": "unexplained"`, `"cause": "weather"`}, {`"requests": 420`, `"requests": -420`}, {`"fit": null`, `"fit": 5`}, {`"of": `, `"extra": 1, "of": `},
+			} {
+				changed := strings.Replace(b.String(), change[0], change[1], 1)
+				if changed == b.String() || validate(schema, []byte(changed)) == nil {
+					t.Errorf("with %s in place of %s it still validates", change[1], change[0])
+				}
+			}
+		}
+	}
+	if err := Backtest(io.Discard, sampleBacktest(), BacktestOptions{Options: Options{Format: "xml"}}); err == nil {
+		t.Error("no error for a format that is not there")
+	}
+}
+
+// TestBacktestEmpty: nothing scored is said with dashes, and is valid JSON.
+func TestBacktestEmpty(t *testing.T) {
+	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "backtest.v1.json"))
+	var b bytes.Buffer
+	if err := Backtest(&b, backtest.Sum("p", nil), BacktestOptions{Options: Options{Format: FormatJSON}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(schema, b.Bytes()); err != nil {
+		t.Error(err)
+	}
+	for _, explain := range []int{0, 20} {
+		b.Reset()
+		if err := Backtest(&b, backtest.Sum("p", nil), BacktestOptions{Explain: explain}); err != nil || strings.Contains(b.String(), "NaN") {
+			t.Errorf("%v: %s", err, b.String())
+		}
+	}
+}
+
+func checkWidth(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := width(strings.TrimSuffix(line, "\n")); n > lineWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
