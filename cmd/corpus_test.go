@@ -51,6 +51,36 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
+// TestCorpusBacktest holds every real session, subagents included, against its
+// record: the bars hold, the JSON is as the schema says, and the bytes are the same
+// at any number of jobs.
+func TestCorpusBacktest(t *testing.T) {
+	corpus := os.Getenv("CTXKIT_CORPUS")
+	if corpus == "" {
+		t.Skip("CTXKIT_CORPUS is not set")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "backtest.v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"backtest", "-q", "--strict", "--agent", "all", "--explain", "-f", "json"}, sessionFiles(t, corpus)...)
+	out := mustRun(t, append(args, "--jobs", "1")...)
+	if !bytes.Equal(out, mustRun(t, append(args, "--jobs", "4")...)) {
+		t.Error("other bytes with other --jobs")
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Error(err)
+	}
+	var result struct{ Explain []json.RawMessage }
+	if err := json.Unmarshal(out, &result); err != nil || len(result.Explain) != 20 {
+		t.Errorf("%d breaks are explained, want the worst 20 (%v)", len(result.Explain), err)
+	}
+}
+
 func sessionFiles(t *testing.T, corpus string) []string {
 	t.Helper()
 	var files []string

@@ -44,9 +44,9 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 		worst := r.Worst(opt.Explain)
 		p.heading("breaks of the cache, the furthest off first")
 		p.table(explainTable(worst))
-		if len(worst) == 0 {
-			p.note(none, "the cache broke nowhere")
-		}
+		u := &r.Usage[0]
+		p.note(none, fmt.Sprintf("%s of %s listed; %s in the record, of which %s unexplained, and %s in the simulation alone",
+			thousands(len(worst)), thousands(u.Broken+u.FalseAlarms), count(u.Broken, "break"), thousands(u.Unexplained), thousands(u.FalseAlarms)))
 		p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; tokens. docs/model.md has the causes; json has each in words")
 		return p.end()
 	}
@@ -110,7 +110,7 @@ func missNotes(r *backtest.Result) []string {
 	for _, s := range r.Sessions {
 		for i := range s.Compactions {
 			if c := &s.Compactions[i]; !c.Hit {
-				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s, %s short", s.File, c.Line, c.Request, c.Version, thousands(c.PreTokens), thousands(c.Used), thousands(c.Short())))
+				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s", s.File, c.Line, c.Request, c.Version, thousands(c.PreTokens), shortText(c)))
 			}
 		}
 		for _, a := range s.Alarms {
@@ -118,6 +118,18 @@ func missNotes(r *backtest.Result) []string {
 		}
 	}
 	return notes
+}
+
+// shortText is the policy's arithmetic at a miss, and what it lacks.
+func shortText(c *backtest.Compaction) string {
+	text := thousands(c.Used)
+	switch n := c.Short(); {
+	case n > 0:
+		text += ", " + thousands(n) + " short"
+	case n < 0:
+		text += ", " + thousands(-n) + " over"
+	}
+	return text
 }
 
 func fitNotes(r *backtest.Result) []string {

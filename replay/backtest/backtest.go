@@ -44,7 +44,7 @@ type Compaction struct {
 	Version   string `json:"client_version"`
 	PreTokens int    `json:"pre_tokens"` // recorded
 	Used      int    `json:"used"`       // by the policy's arithmetic, tokens
-	Threshold int    `json:"threshold"`  // the policy's, tokens
+	Threshold int    `json:"threshold"`  // auto-compact threshold of the policy's window, tokens; of no meaning to policies that go by another
 	Hit       bool   `json:"hit"`        // decided at the request, on the recorded view
 	Lost      bool   `json:"lost"`       // the last message before it is: its weight comes from pre_tokens, and little is proved
 	Distance  *int   `json:"distance"`   // requests to the policy's own compaction, replayed freely; over 0: it is late; nil: none within Near

@@ -164,3 +164,45 @@ func TestBars(t *testing.T) {
 		t.Error("no error for a measure that is not there")
 	}
 }
+
+// TestEverySession: whatever a file holds, every recorded compaction is a hit, a
+// miss, or said not to be scored, and every break has its place.
+func TestEverySession(t *testing.T) {
+	files, err := filepath.Glob(shipped("*.jsonl"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d sessions: %v", len(files), err)
+	}
+	for _, path := range files {
+		conv := load(t, path)
+		rec, err := replay.NewRecord(conv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"none", "claude-code-2.1.19", "claude-code-2.1.119", "claude-code-pipeline", "opencode", "three-layer"} {
+			s, err := backtest.Score(rec, named(t, name), backtest.Options{})
+			if err != nil {
+				t.Errorf("%s, %s: %v", path, name, err)
+				continue
+			}
+			r := backtest.Sum(name, []*backtest.Session{s})
+			row := &r.Compactions[len(r.Compactions)-1]
+			if n := row.Hits + row.Misses + row.Lost + row.Manual + row.Last; n != len(conv.Boundaries) || row.Free.Exact > row.Free.One || row.Free.One > row.Free.Five || row.Free.Five > row.Recorded {
+				t.Errorf("%s, %s: %d compactions are recorded: %+v", path, name, len(conv.Boundaries), row)
+			}
+			recorded := 0
+			for _, m := range s.Micro {
+				if m.Recorded {
+					recorded++
+				}
+			}
+			if recorded+s.MicroUnknown != len(conv.Micro) {
+				t.Errorf("%s, %s: %d and %d of %d microcompactions", path, name, recorded, s.MicroUnknown, len(conv.Micro))
+			}
+			for _, b := range s.Breaks {
+				if b.Line < 1 || b.Cause == "" || b.Why == "" || b.Left <= 0 {
+					t.Errorf("%s, %s: %+v", path, name, b)
+				}
+			}
+		}
+	}
+}
