@@ -198,10 +198,13 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 }
 
 func TestCacheTTLPruneChars(t *testing.T) {
+	signed := think("1234")
+	signed.Signature = 300
 	c := newConvo()
 	for m, want := range map[int]int{
 		c.prompt("12345"): 5,
-		c.assistant(think("1234567"), say("12"), use("a", "Read")):                 7 + 2 + len(`{"path":"a"}`),
+		c.assistant(think("1234567"), say("12"), use("a", "Read")): 7 + 2 + len(`{"path":"a"}`),
+		c.assistant(signed): 4 + 300,
 		c.answers(results("a", "123", image, "4567", image)):                       7 + 2*8000,
 		c.user(session.ClassPrompt, say("😀"), block(jsonl.KindImage, "image", "")): 2 + 8000,
 	} {

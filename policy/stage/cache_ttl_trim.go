@@ -14,8 +14,8 @@ const openclawImage = 8000
 // imageRemoved stands for an image of a result that is trimmed.
 const imageRemoved = "[image removed during context pruning]"
 
-// openclawChars is the characters of an item: of its texts, of its thinking,
-// of the JSON of its calls' inputs, and 8,000 an image.
+// openclawChars is the characters of an item: of its texts, of its thinking and
+// the signatures of that, of the JSON of its calls' inputs, and 8,000 an image.
 func openclawChars(v *policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
@@ -30,6 +30,8 @@ func openclawChars(v *policy.View, id policy.ItemID) int {
 			n += 4 * c.Tokens
 		case kind == jsonl.KindToolUse && c == nil:
 			n += raw.JSON.UTF16
+		case kind == jsonl.KindThinking && raw != nil:
+			n += v.Length(t).UTF16 + raw.Signature
 		default:
 			n += v.Length(t).UTF16
 		}
