@@ -62,6 +62,15 @@ func (v *View) Place(id ItemID) (place int, ok bool) {
 // PayloadWeight is the current weight of an item in the payload, in tokens.
 func (v *View) PayloadWeight(id ItemID) int { return v.weight(id)[0] + v.payloadWeight(id)[0] }
 
+// ClientPayloadWeight is PayloadWeight by the counter client arithmetic is done
+// in.
+func (v *View) ClientPayloadWeight(id ItemID) int {
+	if v.weigh[1] == nil {
+		return v.PayloadWeight(id)
+	}
+	return v.weight(id)[1] + v.payloadWeight(id)[1]
+}
+
 // SentBlocks is how many of an item's blocks go to the API: an attachment that
 // the client keeps to itself does not.
 func (v *View) SentBlocks(id ItemID) int {

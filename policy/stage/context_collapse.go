@@ -208,7 +208,7 @@ func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
 	for used >= target {
 		if sp := s.first(); sp != nil {
 			edits = append(edits, s.commit(sp, fmt.Sprintf("used %d >= commit_at %d, %d to go below %d", c.Used, commitAt, used, target)))
-			used -= s.view.sum(c.View, sp.items) - placeholderSize(sp.content)
+			used -= gain(c.View, sp)
 			continue
 		}
 		group := s.stretch(c.View, free, true)
@@ -244,7 +244,7 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	if err := s.summarise(c, sp, x); err != nil {
 		return nil, err
 	}
-	if placeholderSize(sp.content) >= tokens {
+	if gain(c.View, sp) <= 0 {
 		for _, i := range group {
 			s.left[s.view.list[i].items[0]] = true
 		}
@@ -342,6 +342,16 @@ func collapseID(c *policy.Context, items []policy.ItemID) string {
 		return fmt.Sprint(id)
 	}
 	return fmt.Sprintf("%016x", names.Hash(c.Conv.SessionID+"/"+c.Conv.Agent+"/"+name(items[0])+"/"+name(items[len(items)-1])))
+}
+
+// gain is what a commit takes off used: what the server has dropped of the span
+// already is no part of it.
+func gain(v *policy.View, sp *span) int {
+	n := -placeholderSize(sp.content)
+	for _, id := range sp.items {
+		n += v.ClientPayloadWeight(id)
+	}
+	return n
 }
 
 // placeholderSize is a placeholder in the client's own estimate.

@@ -157,6 +157,39 @@ func TestContextCollapseFigures(t *testing.T) {
 	}
 }
 
+// What the server has dropped already is not gained again: the next span goes
+// as well, and a span of which nothing is left is not worth a summary.
+func TestContextCollapseDropped(t *testing.T) {
+	dropped := func(items ...policy.ItemID) *run {
+		r := newRun(t, turns(3), start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt, p.Target = 1000, 941 })))
+		for m := range r.c.Messages {
+			r.view.Join(m)
+		}
+		for _, id := range items {
+			if _, err := r.view.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name  string
+		items []policy.ItemID
+		want  []string
+	}{
+		{"nothing", nil, []string{"stage m0-m1", "commit m0-m1"}},
+		// 40 each, not 90.
+		{"an answer", []policy.ItemID{1}, []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"}},
+		{"all of a turn", []policy.ItemID{0, 1}, []string{"stage m2-m3", "commit m2-m3"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, acts(prepare(t, dropped(tt.items...), 1000))); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
 // What is left to the window: commit_at is the auto-compact threshold, stage_at
 // lies the warning offset below commit_at, and target is stage_at.
 func TestContextCollapseAuto(t *testing.T) {
