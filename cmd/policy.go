@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -77,7 +78,8 @@ func runPolicyList(sys *system, o *PolicyListOptions) error {
 // PolicyShowOptions are what `ctxkit policy show` is asked for.
 type PolicyShowOptions struct {
 	PolicyOptions
-	File string
+	File     string
+	Resolved bool // every default spelled out; else as it was written
 }
 
 func newPolicyShow(sys *system) *cobra.Command {
@@ -85,30 +87,43 @@ func newPolicyShow(sys *system) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME|FILE",
 		Short: "Print a policy as YAML with every default spelled out",
+		Long: `Print a policy as YAML: resolved, with what it extends worked in and every
+default spelled out; or with --resolved=false as it was written, comments
+included.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%s takes one policy: name one of %s", cmd.CommandPath(), strings.Join(policyNames(), ", "))
 			}
 			o.Policy = args[0]
+			if !o.Resolved && (len(o.Set) > 0 || o.Env || o.unfolded().Policy != o.Policy) {
+				return errors.New("flag --resolved=false: settings and the environment change the resolved policy: leave them, or the flag, out")
+			}
 			return runPolicyShow(sys, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
 	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policy")
+	f.BoolVar(&o.Resolved, "resolved", true, "every default spelled out; false: as it was written")
 	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
 	return cmd
 }
 
 func runPolicyShow(sys *system, o *PolicyShowOptions) error {
-	p, err := loadPolicy(sys, o.PolicyOptions)
+	p, err := loadPolicy(sys, o.PolicyOptions) // what is wrong is told either way
 	if err != nil {
 		return err
+	}
+	text := policy.Marshal(p)
+	if !o.Resolved {
+		if text, _, err = preset.Resolve(o.Policy); err != nil {
+			return err
+		}
 	}
 	out, err := (&OutputOptions{File: o.File}).create(sys, nil)
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(policy.Marshal(p))
+	_, err = out.Write(text)
 	return out.close(err)
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,13 +19,15 @@ type PolicyLintOptions struct {
 
 func newPolicyLint(sys *system) *cobra.Command {
 	o := &PolicyLintOptions{}
-	formats := formatNames(report.ListFormats)
+	formats := formatNames(report.PolicyLintFormats)
 	cmd := &cobra.Command{
 		Use:   "lint NAME|FILE...",
 		Short: "Check policies for what is wrong, and for what is allowed but hardly meant",
-		Long: `Check policies for what is wrong (exit 2) and for what is allowed but hardly
-meant: stages that can never fire, orders no source has, stages that compete
-(exit 1).`,
+		Long: `Check policies for what is wrong: unknown keys, impossible values (exit 2); and
+for what is allowed but hardly meant: stages that can never fire, orders no
+source has, stages that compete, parameters without effect (exit 1).`,
+		Example: `  ctxkit policy lint claude-code
+  ctxkit policy lint policies/*.yaml --format github`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("%s takes policies: name files, or some of %s", cmd.CommandPath(), strings.Join(policyNames(), ", "))
@@ -42,10 +45,17 @@ meant: stages that can never fire, orders no source has, stages that compete
 
 func runPolicyLint(sys *system, o *PolicyLintOptions) error {
 	var list []report.PolicyFinding
+	var wrong policy.Errors // in any of them: the others are linted all the same
 	for _, name := range o.Policies {
 		p, err := loadPolicy(sys, PolicyOptions{Policy: name})
-		if err != nil {
-			return err
+		var errs policy.Errors
+		switch {
+		case errors.As(err, &errs):
+			wrong = append(wrong, errs...)
+			continue
+		case err != nil:
+			wrong = append(wrong, &policy.Error{Msg: err.Error()})
+			continue
 		}
 		for _, f := range policy.Lint(p) {
 			list = append(list, report.PolicyFinding{
@@ -57,10 +67,13 @@ func runPolicyLint(sys *system, o *PolicyLintOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := out.close(report.PolicyFindings(out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)})); err != nil {
+	if err := out.close(report.PolicyFindings(out, list, wrong, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)})); err != nil {
 		return err
 	}
-	if len(list) > 0 {
+	switch {
+	case len(wrong) > 0:
+		return wrong
+	case len(list) > 0:
 		return fmt.Errorf("%w: %d findings", errCheckFailed, len(list))
 	}
 	return nil

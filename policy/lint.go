@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +38,10 @@ func Rules() []Rule {
 		{"order", "stages stand in another order than in the products they reproduce, or than the API takes", lintOrder},
 		{"compete", "two stages of the policy compact the whole conversation", lintCompete},
 		{"alone", "a stage helps another one that is not there", lintAlone},
-		{"never", "a stage cannot fire: its threshold lies beyond the window or behind that of a compaction", lintNever},
-		{"always", "a compaction fires at every request", lintAlways},
-		{"contradict", "two parameters of a stage contradict each other", lintContradict},
+		{"never", "a stage cannot fire, or only when a compaction takes its work away: it is switched off, or its threshold lies beyond the window or behind that of a compaction", lintNever},
+		{"always", "a compaction fires at every request, or leaves as much as it set in at, or a gate is always open", lintAlways},
+		{"contradict", "two parameters contradict each other, or what the cache does", lintContradict},
+		{"unused", "a parameter is set that another one leaves without effect", lintUnused},
 		{"summary", "a choice of summary is never reached, or may not exist", lintSummary},
 	}
 }
@@ -81,27 +83,61 @@ func (l *linter) add(key, hint, msg string, args ...any) {
 func (l *linter) has(stage string) bool { return l.p.stage(stage) != nil }
 
 // number is a parameter's value where the stage is there and has it, and does
-// not leave it to the window.
+// not leave it to the window or to nothing.
 func (l *linter) number(key string) (int, bool) {
 	f, err := l.p.field(key)
 	if err != nil {
 		return 0, false
 	}
-	switch x := f.v.Interface().(type) {
+	v := f.v
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return 0, false
+		}
+		v = v.Elem()
+	}
+	switch x := v.Interface().(type) {
 	case int:
 		return x, x != 0 || f.Zero == ""
-	case *int:
-		if x != nil {
-			return *x, true
-		}
+	case InputTokens:
+		return int(x), x != 0
+	case ToolUses:
+		return int(x), true
 	case Trigger:
 		return x.Value, x.Type == TriggerInputTokens
-	case *Trigger:
-		if x != nil {
-			return x.Value, x.Type == TriggerInputTokens
-		}
 	}
 	return 0, false
+}
+
+// share is the value of a parameter that is a share of something.
+func (l *linter) share(key string) (float64, bool) {
+	f, err := l.p.field(key)
+	if err != nil {
+		return 0, false
+	}
+	x, ok := f.v.Interface().(float64)
+	return x, ok
+}
+
+// pause is the value of a parameter that is a duration.
+func (l *linter) pause(key string) (time.Duration, bool) {
+	f, err := l.p.field(key)
+	if err != nil {
+		return 0, false
+	}
+	x, ok := f.v.Interface().(time.Duration)
+	return x, ok
+}
+
+// word is the value of a parameter that is text, "" where the stage or it is
+// not there.
+func (l *linter) word(key string) string {
+	f, err := l.p.field(key)
+	if err != nil {
+		return ""
+	}
+	x, _ := f.v.Interface().(string)
+	return x
 }
 
 // flag is a bool parameter's value, missing where the stage or it is not
@@ -131,20 +167,26 @@ func lintWindow(l *linter) {
 		l.add(key, "reserve less", "%d of %d tokens are reserved, nothing is left to use", l.t.Reserve, l.t.Window)
 	}
 	if l.auto() && l.t.Blocking < l.t.Auto {
-		l.add("window.blocking_offset", "make it smaller, or the buffer larger", "requests are blocked at %d, before they are compacted at %d", l.t.Blocking, l.t.Auto)
+		key, hint := "window.blocking_offset", "make it smaller, or the buffer larger"
+		if l.p.Window.BlockingLimit > 0 {
+			key, hint = "window.blocking_limit", "make it, or the buffer, larger"
+		}
+		l.add(key, hint, "requests are blocked at %d, before they are compacted at %d", l.t.Blocking, l.t.Auto)
+	}
+	if l.p.Window.BlockingLimit > l.t.Window && l.p.Window.Context > 0 {
+		l.add("window.blocking_limit", "make it smaller", "%d is more than the window of %d", l.p.Window.BlockingLimit, l.t.Window)
 	}
 }
 
 // orders are the orders the sources give; stages of different lines are free.
 func orders() [][]string {
 	return [][]string{
-		{"tool_result_budget", "snip", "microcompact_size", "context_collapse", "session_memory", "autocompact"},
-		{"snip", "microcompact_time", "microcompact_cached", "context_collapse", "autocompact"},
-		{"tool_result_budget", "microcompact_time"},
+		{"tool_result_budget", "snip", "microcompact_size", "context_collapse", "session_memory", "autocompact", "post_compact"},
+		{"tool_result_budget", "snip", "microcompact_time", "microcompact_cached", "context_collapse", "session_memory", "autocompact", "post_compact"},
 		{"opencode_truncate", "opencode_prune"},
 		{"opencode_truncate", "opencode_compaction"},
 		{"three_layer_micro", "three_layer_auto"},
-		{"autocompact", "post_compact"},
+		{"opencode_compaction", "post_compact"},
 	}
 }
 
@@ -176,6 +218,7 @@ func lintCompete(l *linter) {
 	}{
 		{"context_collapse", l.has("context_collapse"), ""},
 		{"autocompact", l.auto(), "set autocompact.enabled to false"},
+		{"session_memory", l.has("session_memory") && !l.auto() && l.p.Window.AutoCompact, ""},
 		{"opencode_compaction", l.has("opencode_compaction") && l.flag("opencode_compaction.auto", true), "set opencode_compaction.auto to false"},
 		{"three_layer_auto", l.has("three_layer_auto"), ""},
 		{"compact_api", l.has("compact_api"), ""},
@@ -212,114 +255,6 @@ func lintAlone(l *linter) {
 	} {
 		if l.has(s.stage) && !slices.ContainsFunc(s.needs, l.has) {
 			l.add(s.stage, "add one, or leave this out", "it does nothing without %s", strings.Join(s.needs, ", "))
-		}
-	}
-}
-
-func lintNever(l *linter) {
-	if l.has("autocompact") && l.flag("autocompact.enabled", true) && !l.p.Window.AutoCompact {
-		l.add("autocompact.enabled", "set it to false, or window.auto_compact to true", "window.auto_compact is off")
-	}
-	limit, what := l.limit(l.t)
-	if l.has("microcompact_size") && !l.flag("microcompact_size.manual", false) {
-		if l.t.Warning >= limit {
-			l.add("microcompact_size", "make window.warning_offset larger", "it waits for the warning threshold %d, which is not below %d, %s", l.t.Warning, limit, what)
-		}
-		target, _ := l.number("microcompact_size.target")
-		savings, _ := l.number("microcompact_size.min_savings")
-		if target+savings > limit {
-			l.add("microcompact_size.target", "make target or min_savings smaller", "%d tokens of results and %d to save are more than %d, %s", target, savings, limit, what)
-		}
-	}
-	// A size of the prompt that a small window never holds, a large one may.
-	limit, what = l.limit(l.p.Window.Resolve(largestContext, 0))
-	for _, key := range []string{
-		"clear_tool_uses.trigger", "clear_tool_uses.clear_at_least", "compact_api.trigger",
-		"context_collapse.stage_at", "context_collapse.commit_at", "three_layer_auto.threshold",
-	} {
-		if n, ok := l.number(key); ok && n >= limit {
-			l.add(key, "make it smaller", "%d is not below %d, %s", n, limit, what)
-		}
-	}
-	protect, _ := l.number("opencode_prune.protect")
-	if minimum, ok := l.number("opencode_prune.minimum"); ok && protect+minimum >= l.t.Window {
-		l.add("opencode_prune.protect", "make protect or minimum smaller", "%d tokens protected and %d to prune fill the window of %d", protect, minimum, l.t.Window)
-	}
-}
-
-// limit is what no prompt exceeds for long, and what that is.
-func (l *linter) limit(t Thresholds) (int, string) {
-	if l.auto() && t.Auto < t.Window {
-		return t.Auto, "where autocompact sets in"
-	}
-	return t.Window, "the window"
-}
-
-func lintAlways(l *linter) {
-	overhead := l.p.Window.Overhead
-	if overhead == 0 {
-		overhead = assumedOverhead
-	}
-	if l.auto() && l.t.Auto <= overhead {
-		l.add("autocompact", "make window.buffer or the output reserve smaller", "its threshold of %d is not above the %d tokens of system prompt and tools", l.t.Auto, overhead)
-	}
-	for _, key := range []string{"clear_tool_uses.trigger", "compact_api.trigger"} {
-		if n, ok := l.number(key); ok && n <= overhead {
-			l.add(key, "make it larger", "%d is not above the %d tokens of system prompt and tools", n, overhead)
-		}
-	}
-}
-
-func lintContradict(l *linter) {
-	for _, c := range []struct{ small, large string }{
-		{"microcompact_cached.keep", "microcompact_cached.trigger"},
-		{"context_collapse.target", "context_collapse.commit_at"},
-		{"tool_result_budget.preview_chars", "tool_result_budget.max_chars"},
-	} {
-		a, ok1 := l.number(c.small)
-		b, ok2 := l.number(c.large)
-		if ok1 && ok2 && a >= b {
-			l.add(c.small, "make it smaller than "+c.large, "%d leaves nothing to do at %s %d", a, c.large, b)
-		}
-	}
-	for _, c := range []struct{ small, large string }{
-		{"session_memory.min_tokens", "session_memory.max_tokens"},
-		{"context_collapse.stage_at", "context_collapse.commit_at"},
-		{"post_compact.file_tokens", "post_compact.files_tokens"},
-		{"post_compact.skill_tokens", "post_compact.skills_tokens"},
-	} {
-		a, ok1 := l.number(c.small)
-		b, ok2 := l.number(c.large)
-		if ok1 && ok2 && a > b {
-			l.add(c.small, "make it "+c.large+" or less", "%d is more than %s %d", a, c.large, b)
-		}
-	}
-	const cacheLife = 5 * time.Minute
-	if f, err := l.p.field("microcompact_time.gap"); err == nil {
-		if gap, ok := f.v.Interface().(time.Duration); ok && gap < cacheLife {
-			l.add("microcompact_time.gap", "give 5m or more", "after %s the prompt cache is still warm, and clearing makes it cold", durationText(gap))
-		}
-	}
-}
-
-func lintSummary(l *linter) {
-	for _, key := range l.p.Keys() {
-		f, err := l.p.field(key)
-		if err != nil {
-			continue
-		}
-		choices, ok := f.v.Interface().(SummaryChoices)
-		if !ok {
-			continue
-		}
-		for i, c := range choices {
-			if c.Kind == SummaryFixed && i+1 < len(choices) {
-				l.add(key, "put "+c.String()+" last", "%s is always there, what follows it is never reached", c)
-				break
-			}
-		}
-		if n := len(choices); n == 0 || choices[n-1].Kind == SummaryRecorded {
-			l.add(key, "end the list with outline or fixed: 5000", "there may be no summary: not every stretch has a recorded one")
 		}
 	}
 }

@@ -18,6 +18,13 @@ func TestLint(t *testing.T) {
 		{"reserve", "window: {output_reserve: 200000}\nstages: []\n", "p.yaml:1:26: window.output_reserve: 200000 of 200000 tokens are reserved, nothing is left to use: reserve less (window)"},
 		{"reserve cap", "window: {context: 1000, reserve_cap: 2000}\nstages: []\n", "p.yaml:1:38: window.reserve_cap: 2000 of 1000 tokens are reserved, nothing is left to use: reserve less (window)"},
 		{"blocked first", "window: {blocking_offset: 50000}\nstages: [autocompact]\n", "p.yaml:1:27: window.blocking_offset: requests are blocked at 150000, before they are compacted at 155000: make it smaller, or the buffer larger (window)"},
+		{"blocked by the override first", "window: {blocking_limit: 100000}\nstages: [autocompact]\n", "p.yaml:1:26: window.blocking_limit: requests are blocked at 100000, before they are compacted at 155000: make it, or the buffer, larger (window)"},
+		{"blocked never", "window: {context: 200000, blocking_limit: 200001}\nstages: []\n", "p.yaml:1:43: window.blocking_limit: 200001 is more than the window of 200000: make it smaller (window)"},
+		{"an offset beside a limit", "window: {blocking_limit: 190000, blocking_offset: 4000}\nstages: []\n", "p.yaml:1:51: window.blocking_offset: it has no effect: window.blocking_limit gives the limit: leave it out (unused)"},
+		{"a reserve beside a cap", "window: {reserve_cap: 20000, output_reserve: 16000}\nstages: []\n", "p.yaml:1:46: window.output_reserve: it has no effect: window.reserve_cap gives the reserve: leave it out (unused)"},
+		{"a reserve beside the largest output", "window: {max_output: 20000, output_reserve: 16000}\nstages: []\n", "p.yaml:1:45: window.output_reserve: it has no effect: window.max_output gives the reserve: leave it out (unused)"},
+		{"a percentage over the buffer", "window: {pct_override: 99}\nstages: [autocompact]\n", "p.yaml:1:24: window.pct_override: it has no effect: the buffer of 13000 alone sets the threshold lower: leave it out (unused)"},
+		{"a percentage that counts in a large window", "window: {pct_override: 95}\nstages: [autocompact]\n", ""},
 		{"order", "stages:\n  - autocompact\n  - microcompact_size\n  - snip\n", lines(
 			"p.yaml:3:5: microcompact_size: it runs after autocompact, and before it in the product: list it before autocompact (order)",
 			"p.yaml:4:5: snip: it runs after autocompact, and before it in the product: list it before autocompact (order)")},

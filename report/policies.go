@@ -3,7 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // Versions of the JSON forms of what is said of policies.
@@ -24,8 +28,15 @@ type PolicyFinding struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// PolicyFindings prints what a lint of policies found.
-func PolicyFindings(w io.Writer, list []PolicyFinding, opt Options) error {
+// PolicyLintFormats are the formats a lint of policies can be printed in.
+var PolicyLintFormats = append(slices.Clone(ListFormats), FormatGitHub)
+
+// PolicyFindings prints what a lint of policies found. What is wrong is told
+// as an error elsewhere; the annotations of FormatGitHub have it as well.
+func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Options) error {
+	if opt.Format == FormatGitHub {
+		return policyAnnotations(w, list, wrong)
+	}
 	l := &listing{
 		table: &Table{Columns: []Column{
 			{Title: "policy", Max: 28}, {Title: "where", Max: 30}, {Title: "rule"}, {Title: "what is odd, and what to do", Flex: true},
@@ -50,6 +61,31 @@ func PolicyFindings(w io.Writer, list []PolicyFinding, opt Options) error {
 	}
 	l.notes = []string{count(len(list), "finding")}
 	return l.print(w, opt)
+}
+
+// policyAnnotations prints workflow commands. A place in a built-in policy is
+// in no file that GitHub could show.
+func policyAnnotations(w io.Writer, list []PolicyFinding, wrong policy.Errors) error {
+	var b strings.Builder
+	annotate := func(severity string, at policy.Position, title, text string) {
+		place := ""
+		if policy.IsFile(at.File) {
+			place = "file=" + githubProperty(at.File) + ","
+			if at.Line > 0 {
+				place += fmt.Sprintf("line=%d,col=%d,", at.Line, at.Column)
+			}
+		}
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", severity, place, githubProperty(title), githubText(text))
+	}
+	for _, e := range wrong {
+		annotate("error", e.Position, "policy", (&policy.Error{Msg: e.Msg, Hint: e.Hint}).Error())
+	}
+	for _, f := range list {
+		annotate("warning", policy.Position{File: f.File, Line: f.Line, Column: f.Column}, f.Policy+" "+f.Rule,
+			(&policy.Error{Msg: f.Key + ": " + f.Message, Hint: f.Hint}).Error())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // PolicyChange is one key in which two policies differ.

@@ -59,6 +59,9 @@ func TestPresets(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, written)
 			}
+			for _, f := range policy.Lint(again) { // every default spelled out is nothing odd
+				t.Error(f)
+			}
 			if changes := policy.Diff(p, again); len(changes) > 0 {
 				t.Errorf("reads back with changes %v", changes)
 			}

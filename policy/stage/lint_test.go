@@ -1,0 +1,95 @@
+package stage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// What Lint finds in the stages as they are, with their own types and
+// defaults: one policy that is odd, and one beside it that is not.
+func TestLint(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"memory behind autocompact", "stages: [autocompact, session_memory]", "1:23: session_memory: it runs after autocompact, and before it in the product: list it before autocompact (order)"},
+		{"memory before it", "stages: [session_memory, autocompact]", ""},
+		{"attachments before autocompact", "stages: [post_compact, autocompact]", "1:24: autocompact: it runs after post_compact, and before it in the product: list it before post_compact (order)"},
+		{"attachments before a product's other compaction", "stages: [post_compact, opencode_compaction]", "1:24: opencode_compaction: it runs after post_compact, and before it in the product: list it before post_compact (order)"},
+		{"budget behind the cached path", "stages: [microcompact_cached, tool_result_budget]", "1:31: tool_result_budget: it runs after microcompact_cached, and before it in the product: list it before microcompact_cached (order)"},
+		{"prune before truncate", "stages: [opencode_prune, opencode_truncate]", "1:26: opencode_truncate: it runs after opencode_prune, and before it in the product: list it before opencode_prune (order)"},
+		{"layers", "stages: [three_layer_auto, three_layer_micro]", "1:28: three_layer_micro: it runs after three_layer_auto, and before it in the product: list it before three_layer_auto (order)"},
+
+		{"memory and collapse", "stages: [context_collapse, session_memory, autocompact: {enabled: false}]", "1:28: session_memory: it competes with context_collapse for the same tokens: keep one of them (compete)"},
+		{"memory, collapse and autocompact", "stages: [context_collapse, session_memory, autocompact]", "1:44: autocompact: it competes with context_collapse for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
+
+		{"memory without automatic compaction", "window: {auto_compact: false}\nstages: [session_memory, autocompact: {enabled: false}]", "2:10: session_memory: window.auto_compact is off: leave it out, or set window.auto_compact to true (never)"},
+		{"snip without ids", "stages: [snip: {tag: false}]", "1:22: snip.tag: no prompt carries an id and no snip is tried: only calls on record are carried out: set it to true, or give snip.ids (never)"},
+		{"snip that is tried", "stages: [snip: {tag: false, ids: [abc123@7]}]", ""},
+		{"pruning at no pause", "stages: [cache_ttl_prune: {ttl: 0s}]", "1:33: cache_ttl_prune.ttl: 0s means that nothing is ever pruned: give a pause such as 5m (never)"},
+		{"clearing behind the API's compaction", "stages: [compact_api, clear_tool_uses: {trigger: {input_tokens: 150001}}]", "1:50: clear_tool_uses.trigger: 150001 is not below 150001, where compact_api sets in: make it smaller (never)"},
+		{"clearing before it", "stages: [compact_api, clear_tool_uses: {trigger: {input_tokens: 150000}}]", ""},
+		{"the API's compaction behind autocompact", "window: {context: 200000}\nstages: [autocompact: {enabled: false}, compact_api: {trigger: 200000}]", "2:64: compact_api.trigger: 200000 is not below 200000, the window: make it smaller (never)"},
+		{"clearing behind codex", "stages: [codex_compaction: {token_limit: 90000}, clear_tool_results]", "1:50: clear_tool_results.trigger: 100000 is not below 90000, where codex_compaction sets in: make it smaller (never)"},
+		{"clearing behind gemini", "window: {context: 200000}\nstages: [clear_tool_results, gemini_compression]", "2:10: clear_tool_results.trigger: 100000 is not below 100000, where gemini_compression sets in: make it smaller (never)"},
+		{"clearing behind opencode", "window: {context: 100000}\nstages: [clear_tool_results: {trigger: 70000}, opencode_compaction]", "2:40: clear_tool_results.trigger: 70000 is not below 68001, where opencode_compaction sets in: make it smaller (never)"},
+		{"more to clear than there is", "window: {context: 200000}\nstages: [clear_tool_uses: {trigger: {tool_uses: 50}, clear_at_least: 200000}]", "2:70: clear_tool_uses.clear_at_least: 200000 is not below 200000, the window: make it smaller (never)"},
+		{"memory first written beyond the window", "window: {context: 200000}\nstages: [session_memory: {init_tokens: 200000}, autocompact]", "2:40: session_memory.init_tokens: 200000 is not below 200000, the window: make it smaller (never)"},
+		{"memory that keeps too much", "stages: [session_memory: {min_tokens: 136200, max_tokens: 150000}, autocompact]", "1:39: session_memory.min_tokens: 136200 tokens kept with 18800 of system prompt and tools reach 155000, where it sets in again: make it smaller (always)"},
+		{"all of it protected", "window: {context: 200000}\nstages: [context_collapse: {protect: 200000}]", "2:38: context_collapse.protect: 200000 is not below 200000, the window: make it smaller (never)"},
+
+		{"a warning from the first request on", "window: {warning_offset: 140000}\nstages: [microcompact_size, autocompact]", "1:26: window.warning_offset: the warning threshold of 15000, for which microcompact_size waits, is not above the 18800 tokens of system prompt and tools: make it smaller (always)"},
+		{"codex at once", "stages: [codex_compaction: {token_limit: 18800, user_tokens: 1}]", "1:42: codex_compaction.token_limit: 18800 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
+		{"gemini at once", "stages: [gemini_compression: {threshold: 0.09}]", "1:42: gemini_compression.threshold: 0.09 of 200000 tokens is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
+		{"the API's compaction with a large overhead", "window: {overhead: 60000}\nstages: [compact_api: {trigger: 50000}]", "2:33: compact_api.trigger: 50000 is not above the 60000 tokens of system prompt and tools: make it larger (always)"},
+		{"condenser at once", "stages: [condenser_events: {max_tokens: 9000}]", "1:41: condenser_events.max_tokens: 9000 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
+		{"a summary as large as what it sums up", "stages: [autocompact: {summary: {fixed: 140000}}]", "1:33: autocompact.summary: a summary of 140000 with 18800 of system prompt and tools reaches 155000, where autocompact sets in again: make it smaller (always)"},
+		{"attachments as large", "stages: [autocompact, post_compact: {max_files: 30, files_tokens: 140000}]", "1:67: post_compact.files_tokens: files of 140000 with 18800 of system prompt and tools reach 155000, where autocompact sets in again: attach less (always)"},
+		{"a limit that few files never reach", "stages: [autocompact, post_compact: {files_tokens: 140000}]", ""},
+		{"messages as large", "stages: [codex_compaction: {token_limit: 30000}]", "1:10: codex_compaction.user_tokens: 20000 of user messages with 18800 of system prompt and tools reach 30000, where codex_compaction sets in again: make it smaller (always)"},
+
+		{"keep and trigger", "stages: [microcompact_cached: {trigger: 5, keep: 5}]", "1:50: microcompact_cached.keep: 5 leaves nothing to do at microcompact_cached.trigger 5: make it smaller than microcompact_cached.trigger (contradict)"},
+		{"keep and trigger by tool uses", "stages: [clear_tool_uses: {trigger: {tool_uses: 10}, keep: 10}]", "1:60: clear_tool_uses.keep: 10 tool uses keep their results, nothing is left to clear at 10: make it smaller than the trigger (contradict)"},
+		{"keep below a trigger by tool uses", "stages: [clear_tool_uses: {trigger: {tool_uses: 10}, keep: 9}]", ""},
+		{"more to clear than triggers", "stages: [clear_tool_uses: {clear_at_least: 100000}]", "1:44: clear_tool_uses.clear_at_least: 100000 leaves nothing to do at clear_tool_uses.trigger 100000: make it smaller than clear_tool_uses.trigger (contradict)"},
+		{"a round's limit below a result's", "stages: [tool_result_budget: {max_chars: 50000, max_message_chars: 40000}]", "1:42: tool_result_budget.max_chars: 50000 is more than tool_result_budget.max_message_chars 40000: make it tool_result_budget.max_message_chars or less (contradict)"},
+		{"a summary that fires again", "stages: [three_layer_auto: {threshold: 2000}]", "1:10: three_layer_auto.max_output: 2000 leaves nothing to do at three_layer_auto.threshold 2000: make it smaller than three_layer_auto.threshold (contradict)"},
+		{"protected up to the commit", "stages: [context_collapse: {commit_at: 40000}]", "1:10: context_collapse.protect: 40000 leaves nothing to do at context_collapse.commit_at 40000: make it smaller than context_collapse.commit_at (contradict)"},
+		{"a trim that trims nothing", "stages: [cache_ttl_prune: {soft_max_chars: 3000}]", "1:10: cache_ttl_prune.soft_head_chars: 1500 and 1500 characters are left of a result of more than 3000: it is not shorter: make head or tail smaller (contradict)"},
+		{"shares the wrong way round", "stages: [cache_ttl_prune: {hard_clear_ratio: 0.2}]", "1:46: cache_ttl_prune.hard_clear_ratio: 0.2 is less than cache_ttl_prune.soft_trim_ratio 0.3, where pruning begins: make it cache_ttl_prune.soft_trim_ratio or more (contradict)"},
+		{"a pause that an hour's cache outlives", "cache: {ttl: 1h}\nstages: [microcompact_time: {gap: 30m}]", "2:35: microcompact_time.gap: after 30m the prompt cache is still warm, and clearing makes it cold: give 1h or more (contradict)"},
+		{"pruning while the cache is warm", "stages: [cache_ttl_prune: {ttl: 1m}]", "1:33: cache_ttl_prune.ttl: after 1m the prompt cache is still warm, and clearing makes it cold: give 5m or more (contradict)"},
+		{"cache edits without a cache", "cache: {breakpoints: none}\nstages: [microcompact_cached]", "2:10: microcompact_cached: it deletes from what the server has cached, and cache.breakpoints: none caches nothing: give cache.breakpoints, or leave the stage out (contradict)"},
+		{"a warm prefix without a cache", "cache: {breakpoints: none}\nstages: [autocompact: {prefix: session}]", "2:32: autocompact.prefix: with cache.breakpoints: none no prefix is warm: give cache.breakpoints, or the prefix own (contradict)"},
+		{"a system prompt over the overhead", "window: {overhead: 10000}\ncache: {system: 12000}\nstages: []", "2:17: cache.system: 12000 is more than window.overhead 10000: make it window.overhead or less (contradict)"},
+
+		{"a lifetime without a cache", "cache: {breakpoints: none, ttl: 1h, warm: always}\nstages: []", "1:33: cache.ttl: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)\n" +
+			"1:43: cache.warm: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)"},
+		{"a tail where none is kept", "stages: [opencode_compaction: {tail_turns: 3}]", "1:44: opencode_compaction.tail_turns: it has no effect: opencode_compaction.count: 1.1.36 keeps no tail and reserves what the window block says: leave it out (unused)"},
+		{"a tail where one is kept", "stages: [opencode_compaction: {count: \"1.18\", tail_turns: 3}]", ""},
+		{"a rule that the record stands for", "stages: [context_collapse: {source: recorded, span: 5, protect: 1}]", "1:65: context_collapse.protect: it has no effect: context_collapse.source: recorded follows the record alone: leave it out (unused)"},
+		{"gates by hand", "stages: [microcompact_size: {manual: true, min_savings: 5}]", "1:57: microcompact_size.min_savings: it has no effect: microcompact_size.manual: true skips the gates: leave it out (unused)"},
+		{"files that are not attached", "stages: [autocompact, post_compact: {attachments: [plan], max_files: 2, skill_tokens: 1}]", "1:70: post_compact.max_files: it has no effect: post_compact.attachments has no files: leave it out (unused)\n" +
+			"1:87: post_compact.skill_tokens: it has no effect: post_compact.attachments has no skills: leave it out (unused)"},
+		{"the other cut", "stages: [gemini_compression: {cut_chars: 5}]", "1:42: gemini_compression.cut_chars: it has no effect: gemini_compression.cut: lines goes by cut_lines: leave it out (unused)"},
+		{"a check that is not made", "stages: [gemini_compression: {verify: false, verify_prompt_tokens: 5}]", "1:68: gemini_compression.verify_prompt_tokens: it has no effect: gemini_compression.verify is off: leave it out (unused)"},
+		{"a share without clearing", "stages: [cache_ttl_prune: {hard_clear: false, hard_clear_ratio: 0.2}]", "1:65: cache_ttl_prune.hard_clear_ratio: it has no effect: cache_ttl_prune.hard_clear is off: leave it out (unused)"},
+		{"two prompts", "stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]", "1:63: compact_api.prompt_tokens: it has no effect: compact_api.instructions stand in its place: leave it out (unused)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := policy.Decode("p.yaml", []byte(tt.text+"\n"), registry(t), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range policy.Lint(p) {
+				got = append(got, strings.TrimPrefix(f.String(), "p.yaml:"))
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
