@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,8 +20,16 @@ import (
 // and compares what it prints with what stands there. An example may end in
 // `| head -N`, `| tail -N` or `| grep TEXT`; a line that is only "…" stands
 // for any lines. With -update the output is rewritten where it has no "…".
+//
+// A fenced block with a file's name after its language is written to that
+// file. The examples of a page that has one run in a folder of its own, with
+// testdata/sessions in it.
 func TestDocs(t *testing.T) {
 	t.Chdir("..")
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	docs, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -33,45 +42,19 @@ func TestDocs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines := strings.Split(string(text), "\n")
-			var out []string
-			for i := 0; i < len(lines); {
-				line := lines[i]
-				i++
-				out = append(out, line)
-				command, ok := example(line)
-				if !ok {
-					continue
+			p := &page{name: name, lines: strings.Split(string(text), "\n")}
+			if p.writesFiles() {
+				dir := t.TempDir()
+				if err := os.CopyFS(filepath.Join(dir, "testdata", "sessions"), os.DirFS(filepath.Join("testdata", "sessions"))); err != nil {
+					t.Fatal(err)
 				}
-				var want []string
-				for i < len(lines) && !strings.HasPrefix(lines[i], "```") && !strings.HasPrefix(lines[i], "$ ") {
-					want = append(want, lines[i])
-					i++
-				}
-				for len(want) > 0 && want[len(want)-1] == "" {
-					want = want[:len(want)-1]
-				}
-				if len(want) == 0 && !golden.Update() {
-					// Shown for its use, not for its output: it has to work.
-					runExample(t, name, command)
-					examples++
-					continue
-				}
-				got := runExample(t, name, command)
-				examples++
-				if golden.Update() && !hasElision(want) && len(want) > 0 {
-					want = got
-				}
-				if !sameLines(got, want) {
-					t.Errorf("%s: $ %s (-want +got)\n%s", name, command, cmp.Diff(want, got))
-				}
-				out = append(out, want...)
-				if i < len(lines) && strings.HasPrefix(lines[i], "$ ") {
-					out = append(out, "")
-				}
+				t.Chdir(dir)
+				t.Setenv("CI", "")
 			}
-			if golden.Update() && strings.Join(out, "\n") != string(text) {
-				if err := os.WriteFile(name, []byte(strings.Join(out, "\n")), 0o644); err != nil {
+			got := p.run(t)
+			examples += p.examples
+			if golden.Update() && got != string(text) {
+				if err := os.WriteFile(filepath.Join(root, name), []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -79,6 +62,75 @@ func TestDocs(t *testing.T) {
 	}
 	if examples == 0 {
 		t.Error("no document has an example")
+	}
+}
+
+// page is a Markdown file whose examples are run.
+type page struct {
+	name     string
+	lines    []string
+	examples int
+}
+
+// fileBlock is the file that a fence's block is to be written to.
+var fileBlock = regexp.MustCompile("^```[a-z]+ ([A-Za-z0-9._/-]+)$")
+
+func (p *page) writesFiles() bool { return slices.ContainsFunc(p.lines, fileBlock.MatchString) }
+
+// run runs the page from top to bottom and gives its text with the output as
+// it should stand there.
+func (p *page) run(t *testing.T) string {
+	var out []string
+	for i := 0; i < len(p.lines); {
+		line := p.lines[i]
+		i++
+		out = append(out, line)
+		if m := fileBlock.FindStringSubmatch(line); m != nil {
+			end := i + slices.Index(p.lines[i:], "```")
+			writeBlock(t, m[1], p.lines[i:end])
+		}
+		command, ok := example(line)
+		if !ok {
+			continue
+		}
+		var want []string
+		for i < len(p.lines) && !strings.HasPrefix(p.lines[i], "```") && !strings.HasPrefix(p.lines[i], "$ ") {
+			want = append(want, p.lines[i])
+			i++
+		}
+		for len(want) > 0 && want[len(want)-1] == "" {
+			want = want[:len(want)-1]
+		}
+		p.examples++
+		got := runExample(t, p.name, command)
+		if len(want) == 0 && !golden.Update() {
+			continue // shown for its use, not for its output: it has to work
+		}
+		if golden.Update() && !hasElision(want) && len(want) > 0 {
+			want = got
+		}
+		if !sameLines(got, want) {
+			t.Errorf("%s: $ %s (-want +got)\n%s", p.name, command, cmp.Diff(want, got))
+		}
+		out = append(out, want...)
+		if i < len(p.lines) && strings.HasPrefix(p.lines[i], "$ ") {
+			out = append(out, "")
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// writeBlock writes a block of a page to the file it names.
+func writeBlock(t *testing.T, name string, lines []string) {
+	t.Helper()
+	if !filepath.IsLocal(name) {
+		t.Fatalf("%s leads out of the folder", name)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -167,7 +219,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	t.Chdir("..")
 	names := regexp.MustCompile("`((?:cmd|jsonl|policy|replay|report|scripts|docs|testdata)/[A-Za-z0-9_./-]*)`")
 	links := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/dependencies.md", "docs/cli.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/dependencies.md", "docs/cli.md", "docs/README.md", "docs/writing-a-policy.md"} {
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)

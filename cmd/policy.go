@@ -19,7 +19,7 @@ func newPolicy(sys *system) *cobra.Command {
 		Short: "The catalogue of policies",
 	}
 	group(cmd)
-	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyDiff(sys))
+	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyDiff(sys), newPolicySchema(sys))
 	return cmd
 }
 
@@ -126,4 +126,28 @@ func runPolicyShow(sys *system, o *PolicyShowOptions) error {
 	}
 	_, err = out.Write(text)
 	return out.close(err)
+}
+
+func newPolicySchema(sys *system) *cobra.Command {
+	o := &OutputOptions{}
+	cmd := &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of a policy file, for editors",
+		Example: "  ctxkit policy schema -o policies/policy.schema.json",
+		Args:    noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			reg, err := policy.NewRegistry(stage.All())
+			if err != nil {
+				return err
+			}
+			out, err := o.create(sys, nil)
+			if err != nil {
+				return err
+			}
+			_, err = out.Write(policy.Schema(reg))
+			return out.close(err)
+		},
+	}
+	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write to `FILE`")
+	return cmd
 }

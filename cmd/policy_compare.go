@@ -46,6 +46,7 @@ source has, stages that compete, parameters without effect (exit 1).`,
 func runPolicyLint(sys *system, o *PolicyLintOptions) error {
 	var list []report.PolicyFinding
 	var wrong policy.Errors // in any of them: the others are linted all the same
+	linted := 0
 	for _, name := range o.Policies {
 		p, err := loadPolicy(sys, PolicyOptions{Policy: name})
 		var errs policy.Errors
@@ -57,11 +58,15 @@ func runPolicyLint(sys *system, o *PolicyLintOptions) error {
 			wrong = append(wrong, &policy.Error{Msg: err.Error()})
 			continue
 		}
+		linted++
 		for _, f := range policy.Lint(p) {
 			list = append(list, report.PolicyFinding{
 				Policy: p.Name, File: f.File, Line: f.Line, Column: f.Column, Key: f.Key, Rule: f.Rule, Message: f.Msg, Hint: f.Hint,
 			})
 		}
+	}
+	if linted == 0 && report.Format(o.Format) != report.FormatGitHub {
+		return wrong
 	}
 	out, err := o.create(sys, nil)
 	if err != nil {
@@ -73,6 +78,8 @@ func runPolicyLint(sys *system, o *PolicyLintOptions) error {
 	switch {
 	case len(wrong) > 0:
 		return wrong
+	case len(list) == 1:
+		return fmt.Errorf("%w: 1 finding", errCheckFailed)
 	case len(list) > 0:
 		return fmt.Errorf("%w: %d findings", errCheckFailed, len(list))
 	}
