@@ -218,7 +218,6 @@ func lintCompete(l *linter) {
 	}{
 		{"context_collapse", l.has("context_collapse"), ""},
 		{"autocompact", l.auto(), "set autocompact.enabled to false"},
-		{"session_memory", l.has("session_memory") && !l.auto() && l.p.Window.AutoCompact, ""},
 		{"opencode_compaction", l.has("opencode_compaction") && l.flag("opencode_compaction.auto", true), "set opencode_compaction.auto to false"},
 		{"three_layer_auto", l.has("three_layer_auto"), ""},
 		{"compact_api", l.has("compact_api"), ""},

@@ -21,8 +21,8 @@ func TestLint(t *testing.T) {
 		{"prune before truncate", "stages: [opencode_prune, opencode_truncate]", "1:26: opencode_truncate: it runs after opencode_prune, and before it in the product: list it before opencode_prune (order)"},
 		{"layers", "stages: [three_layer_auto, three_layer_micro]", "1:28: three_layer_micro: it runs after three_layer_auto, and before it in the product: list it before three_layer_auto (order)"},
 
-		{"memory and collapse", "stages: [context_collapse, session_memory, autocompact: {enabled: false}]", "1:28: session_memory: it competes with context_collapse for the same tokens: keep one of them (compete)"},
-		{"memory, collapse and autocompact", "stages: [context_collapse, session_memory, autocompact]", "1:44: autocompact: it competes with context_collapse for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
+		{"memory, collapse and autocompact", "stages: [context_collapse, session_memory, autocompact]", "1:28: session_memory: it competes with context_collapse for the same tokens: keep one of them (compete)\n" +
+			"1:44: autocompact: it competes with context_collapse for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
 
 		{"memory without automatic compaction", "window: {auto_compact: false}\nstages: [session_memory, autocompact: {enabled: false}]", "2:10: session_memory: window.auto_compact is off: leave it out, or set window.auto_compact to true (never)"},
 		{"snip without ids", "stages: [snip: {tag: false}]", "1:22: snip.tag: no prompt carries an id and no snip is tried: only calls on record are carried out: set it to true, or give snip.ids (never)"},
