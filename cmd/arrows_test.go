@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"policy/opencode": {"jsonl", "jsonl/session", "policy"},
 	"replay":          {"jsonl", "jsonl/session", "policy", "policy/...", "replay/..."},
 	"replay/backtest": {"jsonl/session", "policy", "replay", "replay/..."},
+	"replay/check":    {"policy", "replay", "replay/compare"},
 	"replay/compare":  {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/diff":     {"jsonl", "jsonl/session", "policy", "replay/wire"},
 	"replay/wire":     {"jsonl", "jsonl/session", "policy", "policy/opencode"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/report"
@@ -102,21 +103,30 @@ func (o *ReplayOptions) replayEach(c agentConversation, choices []policyChoice, 
 		if err != nil {
 			return err
 		}
-		tl, err := rec.Replay(pol, o.options())
+		tl, err := replayOn(rec, c, pol, o.options())
 		if err != nil {
 			return err
-		}
-		if tl.Agent == "" {
-			tl.Agent = c.agent
-		}
-		if err := tl.CheckValid(); err != nil {
-			return fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
 		if err := use(p, tl); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// replayOn replays a conversation that has been read and counted.
+func replayOn(rec *replay.Record, c agentConversation, pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
+	tl, err := rec.Replay(pol, opt)
+	if err != nil {
+		return nil, err
+	}
+	if tl.Agent == "" {
+		tl.Agent = c.agent
+	}
+	if err := tl.CheckValid(); err != nil {
+		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+	}
+	return tl, nil
 }
 
 func runCompare(sys *system, o *CompareOptions) error {

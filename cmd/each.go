@@ -62,6 +62,7 @@ func workOn[T any](l *conversationLoop, in input, jobs int, work func(c agentCon
 	}
 	var vs []T
 	for _, c := range convs.list {
+		c.input = in.path
 		v, err := work(c)
 		if err != nil {
 			return nil, pathError(in.path, err)

@@ -170,6 +170,7 @@ type conversations struct {
 
 type agentConversation struct {
 	agent string // id, where the conversation does not hold it itself
+	input string // what it was read from, or stands beside
 	conv  *session.Conversation
 }
 

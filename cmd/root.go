@@ -40,6 +40,7 @@ func newRoot(sys *system) *cobra.Command {
 	root.AddCommand(
 		newReplay(sys),
 		newCompare(sys),
+		newCheck(sys),
 		newSweep(sys),
 		newRegret(sys),
 		newBacktest(sys),

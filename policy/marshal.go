@@ -89,27 +89,50 @@ func Diff(a, b *Policy) []Change {
 	for i := range from {
 		add(from[i][0], from[i][1], to[i][1])
 	}
-	add("recorded", flow(fromPlain(a.Recorded)), flow(fromPlain(b.Recorded)))
-	add("stages", a.stageList(), b.stageList())
-	keys := a.Keys()
-	seen := map[string]bool{}
-	for _, k := range keys {
-		seen[k] = true
+	return append(list, DiffSettings(a.Resolved(), b.Resolved())...)
+}
+
+// Setting is one key of a policy and its value, as YAML on one line.
+type Setting struct {
+	Key   string
+	Value string
+}
+
+// Resolved lists all that decides how a policy acts, every default spelled
+// out: whether it is the recorded one, the list of stages, the window, the
+// cache, the parameters of each stage. Where it comes from is left out.
+func (p *Policy) Resolved() []Setting {
+	list := []Setting{{"recorded", flow(fromPlain(p.Recorded))}, {"stages", p.stageList()}}
+	for _, key := range p.Keys() {
+		value, err := p.Get(key)
+		if err != nil { // the keys are the policy's own
+			continue
+		}
+		list = append(list, Setting{key, value})
 	}
-	for _, k := range b.Keys() {
-		if !seen[k] {
-			keys = append(keys, k)
+	return list
+}
+
+// DiffSettings lists what differs between two lists of settings: the keys of
+// the first in their order, then those that only the second has.
+func DiffSettings(a, b []Setting) []Change {
+	from, to := map[string]string{}, map[string]string{}
+	for _, s := range a {
+		from[s.Key] = s.Value
+	}
+	for _, s := range b {
+		to[s.Key] = s.Value
+	}
+	var list []Change
+	for _, s := range a {
+		if to[s.Key] != s.Value {
+			list = append(list, Change{s.Key, s.Value, to[s.Key]})
 		}
 	}
-	value := func(p *Policy, key string) string {
-		s, err := p.Get(key)
-		if err != nil {
-			return ""
+	for _, s := range b {
+		if _, ok := from[s.Key]; !ok && s.Value != "" {
+			list = append(list, Change{s.Key, "", s.Value})
 		}
-		return s
-	}
-	for _, k := range keys {
-		add(k, value(a, k), value(b, k))
 	}
 	return list
 }

@@ -31,31 +31,41 @@ func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
 
 func (depthLimit) CheckAlias(_, _ int) error { return nil } // aliases are refused, never followed
 
-// parse reads exactly one document. The node is nil where nothing could be
-// read.
+// policyDocument is the file this package is about.
+func policyDocument() Document {
+	return Document{Name: "policy", Start: "write a policy (ctxkit policy show NAME prints one to start from)"}
+}
+
+// parse reads a policy's YAML.
 func parse(file string, data []byte) (*yaml.Node, Errors) {
+	return parseDocument(file, data, policyDocument())
+}
+
+// parseDocument reads exactly one document. The node is nil where nothing
+// could be read.
+func parseDocument(file string, data []byte, doc Document) (*yaml.Node, Errors) {
 	top := Position{File: file, Line: 1, Column: 1}
 	if i := invalid(data); i >= 0 {
 		at := place(file, data[:i])
 		return nil, Errors{{at, fmt.Sprintf("not text: byte 0x%02x", data[i]), "save the file as UTF-8 without control characters"}}
 	}
 	if len(data) > maxBytes {
-		return nil, Errors{{top, fmt.Sprintf("%d bytes are too long for a policy", len(data)), fmt.Sprintf("keep it under %d", maxBytes)}}
+		return nil, Errors{{top, fmt.Sprintf("%d bytes are too long for a %s", len(data), doc.Name), fmt.Sprintf("keep it under %d", maxBytes)}}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(depthLimit{}))
 	if err != nil {
 		return nil, Errors{{top, err.Error(), "report this"}}
 	}
-	var doc yaml.Node
-	if err := loader.Load(&doc); err != nil {
+	var first yaml.Node
+	if err := loader.Load(&first); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, Errors{{top, "the file is empty", "write a policy (ctxkit policy show NAME prints one to start from)"}}
+			return nil, Errors{{top, "the file is empty", doc.Start}}
 		}
 		return nil, Errors{syntaxError(file, err)}
 	}
-	root := &doc
-	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
-		root = doc.Content[0]
+	root := &first
+	if first.Kind == yaml.DocumentNode && len(first.Content) == 1 {
+		root = first.Content[0]
 	}
 	var errs Errors
 	var next yaml.Node
@@ -64,7 +74,7 @@ func parse(file string, data []byte) (*yaml.Node, Errors) {
 	case err != nil:
 		errs = append(errs, syntaxError(file, err))
 	default:
-		errs = append(errs, &Error{position(file, &next), "a second document begins here", "keep one policy a file"})
+		errs = append(errs, &Error{position(file, &next), "a second document begins here", "keep one " + doc.Name + " a file"})
 	}
 	check(file, root, &errs)
 	return root, errs

@@ -1,0 +1,316 @@
+package cmd
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// CheckOptions are what `ctxkit check` is asked for.
+type CheckOptions struct {
+	OutputOptions
+	File   string
+	Also   []string // FORMAT=FILE
+	Update bool
+	Force  bool
+	Jobs   int
+	All    bool
+}
+
+const (
+	checkFile    = "ctxkit.yaml"
+	maxBaseline  = 256 << 20 // bytes; more than any baseline has
+	maxCheckFile = 1 << 20
+)
+
+const longCheck = `Replay sessions under policies as a file says, and judge the figures: by limits
+given there, and by a baseline of what they were. What got worse fails, what got
+better is told and asks for --update; the first differing event of each session
+is named. FILE is ctxkit.yaml in the working folder unless another is named;
+docs/check.md describes it.
+
+Exit status: 0 everything holds; 1 something does not, or the baseline is of
+something else; 2 the check could not be done.`
+
+const exampleCheck = `  ctxkit check
+  ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
+  ctxkit check --update`
+
+func newCheck(sys *system) *cobra.Command {
+	o := &CheckOptions{}
+	formats := formatNames(report.CheckFormats)
+	cmd := &cobra.Command{
+		Use:     "check [FILE]",
+		Short:   "Hold replays against limits and a baseline: did a policy change break anything?",
+		Long:    longCheck,
+		Example: exampleCheck,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("%s takes one file: leave out %q", cmd.CommandPath(), args[1])
+			}
+			o.File = checkFile
+			if len(args) == 1 {
+				o.File = args[0]
+			}
+			if err := o.OutputOptions.check(formats...); err != nil {
+				return err
+			}
+			return runCheck(sys, o)
+		},
+	}
+	o.flags(cmd, formats...)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Also, "also", nil, "write the result in a further form as well: `FORMAT=FILE` (repeatable)")
+	f.BoolVar(&o.Update, "update", false, "write what this run came to as the new baseline")
+	f.BoolVar(&o.Force, "force", false, "with --update: also where CI is set in the environment")
+	f.IntVar(&o.Jobs, "jobs", 0, "how many sessions are worked on at once (`N`; default: one a processor)")
+	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
+	return cmd
+}
+
+// also is a further form of the result.
+type also struct{ format, file string }
+
+func (o *CheckOptions) forms() ([]also, error) {
+	var list []also
+	for _, s := range o.Also {
+		format, file, ok := strings.Cut(s, "=")
+		if !ok || file == "" {
+			return nil, fmt.Errorf("flag --also: %q names no file: write FORMAT=FILE, such as junit=check.xml", s)
+		}
+		if err := oneOf("--also", format, formatNames(report.CheckFormats)); err != nil {
+			return nil, err
+		}
+		list = append(list, also{format, file})
+	}
+	return list, nil
+}
+
+// checking is a check under way.
+type checking struct {
+	sys     *system
+	o       *CheckOptions
+	config  *check.Config
+	dir     string // of the configuration
+	replays ReplayOptions
+	chosen  []policyChoice    // by case
+	cases   map[string][]int  // the cases of each input, by its path
+	keys    map[string]string // what reports call an input
+	in      inputs
+}
+
+func runCheck(sys *system, o *CheckOptions) error {
+	forms, err := o.forms()
+	if err != nil {
+		return err
+	}
+	if o.Update && !o.Force && inCI(sys.env) {
+		return fmt.Errorf("flag --update: CI is set in the environment, and a baseline is for people to agree to: run it on your own machine and commit the file, or add --force")
+	}
+	c, err := newChecking(sys, o)
+	if err != nil {
+		return err
+	}
+	old, err := c.baseline()
+	if err != nil {
+		return err
+	}
+	out, err := o.create(sys, c.in.list)
+	if err != nil {
+		return err
+	}
+	r, err := c.run(old)
+	if err == nil {
+		err = c.print(out, o.Format, r)
+	}
+	for _, f := range forms {
+		if err == nil {
+			err = c.printTo(f, r)
+		}
+	}
+	if err == nil {
+		err = c.verdict(r)
+	}
+	return out.close(err)
+}
+
+// inCI reports whether a CI system runs this: all of them set CI.
+func inCI(env func(string) string) bool {
+	switch strings.ToLower(strings.TrimSpace(env("CI"))) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
+}
+
+// run replays everything and judges it; with --update it writes the baseline.
+func (c *checking) run(old *check.Baseline) (*check.Report, error) {
+	var results []check.Result
+	var mu sync.Mutex
+	hashes := map[string]string{}
+	hash := func(path string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if h, ok := hashes[path]; ok {
+			return h, nil
+		}
+		h, err := check.Input(path, c.replays.Agent != "main")
+		hashes[path] = h
+		return h, err
+	}
+	msgs := &messages{w: c.sys.err, quiet: c.o.Quiet}
+	c.replays.encoders = &tokens.Encoders{Jobs: max(1, c.replays.Jobs/len(c.in.list))}
+	loop := &conversationLoop{sys: c.sys, in: c.in, opt: c.replays.InputOptions, verb: "checked", msgs: &messages{w: c.sys.err, quiet: true}}
+	failed, err := eachConversation(loop, func(conv agentConversation) ([]check.Result, error) {
+		h, err := hash(conv.input)
+		if err != nil {
+			return nil, err
+		}
+		return c.replay(conv, h)
+	}, func(list []check.Result) error {
+		results = append(results, unique(results, list)...)
+		return nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		if c.o.Update {
+			msgs.fail(fmt.Errorf("%s: not written: every case has to run first", c.path(c.config.Baseline)))
+		}
+		return nil, err
+	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
+	}
+	r := check.Judge(c.config, results, old, buildVersion())
+	if c.o.Update {
+		r.Updated = true
+		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
+	}
+	return r, err
+}
+
+// unique gives conversations that have one name a number.
+func unique(have, list []check.Result) []check.Result {
+	for i := range list {
+		base, n := list[i].Agent, 1
+		taken := func(r check.Result) bool {
+			return r.Case == list[i].Case && r.Session == list[i].Session && r.Agent == list[i].Agent
+		}
+		for slices.ContainsFunc(have, taken) || slices.ContainsFunc(list[:i], taken) {
+			n++
+			list[i].Agent = fmt.Sprintf("%s.%d", base, n)
+		}
+	}
+	return list
+}
+
+// replay replays a conversation for each of its cases, on one record.
+func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, error) {
+	if len(conv.conv.Requests) == 0 {
+		return nil, fmt.Errorf("there is no request in it, so nothing to hold: take it off the sessions")
+	}
+	rec, err := replay.NewRecordWith(conv.conv, c.replays.encoders)
+	if err != nil {
+		return nil, err
+	}
+	var list []check.Result
+	for _, i := range c.cases[conv.input] {
+		pol, err := c.chosen[i](conv.conv.Version)
+		if err != nil {
+			return nil, err
+		}
+		tl, err := replayOn(rec, conv, pol, c.replays.options())
+		if err != nil {
+			return nil, err
+		}
+		r := check.NewResult(tl)
+		r.Case, r.Session, r.Agent, r.File, r.Input, r.Policy = i, c.keys[conv.input], tl.Agent, conv.input, hash, pol
+		r.Command = c.config.Cases[i].PolicyArgument(c.argument(i))
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// write writes the baseline beside its file and renames it.
+func (c *checking) write(b *check.Baseline) error {
+	path := c.path(c.config.Baseline)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := c.sys.createBeside(path)
+	if err != nil {
+		return writeError(path, err)
+	}
+	w := bufio.NewWriterSize(f, 64<<10)
+	err = report.WriteJSON(w, b)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		f.discard()
+		return writeError(path, err)
+	}
+	if err := f.commit(); err != nil {
+		return writeError(path, err)
+	}
+	return nil
+}
+
+// print writes the result in one form.
+func (c *checking) print(w io.Writer, format string, r *check.Report) error {
+	return report.Check(w, r, report.CheckOptions{
+		Options: report.Options{Format: report.Format(format), All: c.o.All, Color: c.o.useColor(c.sys)},
+		Root:    c.root(),
+	})
+}
+
+// root gives a file's name as annotations want it: relative to the checkout.
+func (c *checking) root() func(string) string {
+	workspace := c.sys.env("GITHUB_WORKSPACE")
+	return func(name string) string {
+		if workspace != "" {
+			if abs, err := filepath.Abs(name); err == nil {
+				if rel, err := filepath.Rel(workspace, abs); err == nil && filepath.IsLocal(rel) {
+					return filepath.ToSlash(rel)
+				}
+			}
+		}
+		return filepath.ToSlash(name)
+	}
+}
+
+func (c *checking) printTo(f also, r *check.Report) error {
+	o := OutputOptions{File: f.file}
+	out, err := o.create(c.sys, c.in.list)
+	if err != nil {
+		return fmt.Errorf("flag --also: %w", err)
+	}
+	return out.close(c.print(out, f.format, r))
+}
+
+// verdict is the error that says that something does not hold.
+func (c *checking) verdict(r *check.Report) error {
+	broken := r.Counts.Broken
+	switch {
+	case r.Updated && broken > 0:
+		return fmt.Errorf("%w: the baseline is written, and %d of %d replays are outside of the limits in %s", errCheckFailed, broken, r.Counts.Replays, c.config.File)
+	case r.Updated || r.Passed:
+		return nil
+	case r.Counts.Failed == 0:
+		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `ctxkit check %s--update`", errCheckFailed, c.argumentOf())
+	}
+	return fmt.Errorf("%w: %d of %d replays", errCheckFailed, r.Counts.Failed, r.Counts.Replays)
+}

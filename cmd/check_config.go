@@ -1,0 +1,223 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay/check"
+)
+
+// newChecking reads the configuration and finds what it names.
+func newChecking(sys *system, o *CheckOptions) (*checking, error) {
+	data, err := readLimited(o.File, maxCheckFile)
+	if errors.Is(err, fs.ErrNotExist) && o.File == checkFile {
+		return nil, fmt.Errorf("%s: no such file: write one (docs/check.md), or name another", checkFile)
+	}
+	if err != nil {
+		return nil, pathError(o.File, err)
+	}
+	c := &checking{sys: sys, o: o, dir: filepath.Dir(o.File), cases: map[string][]int{}, keys: map[string]string{}}
+	if c.config, err = check.Decode(filepath.Clean(o.File), data); err != nil {
+		return nil, err
+	}
+	if err := c.settings(); err != nil {
+		return nil, err
+	}
+	var errs policy.Errors
+	for i := range c.config.Cases {
+		errs = append(errs, c.policy(i)...)
+		errs = append(errs, c.sessions(i)...)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.keys[a.path], c.keys[b.path]) })
+	return c, nil
+}
+
+func readLimited(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: over %d bytes long: it is not what it should be", name, limit)
+	}
+	return data, err
+}
+
+// settings are those of all cases, held to what the flags of their names take.
+func (c *checking) settings() error {
+	count := c.config.Counting
+	r := &c.replays
+	r.Counter, r.Agent, r.Model, r.Jobs, r.Quiet = count.Tokens, count.Agent, count.Model, c.o.Jobs, true
+	r.Regret = c.config.NeedsRegret()
+	where := func(err error) error { return fmt.Errorf("%s: %w", c.config.File, err) }
+	for _, t := range []struct {
+		key, text string
+		to        *Tokens
+	}{{"window", count.Window, &r.Window}, {"overhead", count.Overhead, &r.Overhead}} {
+		if t.text == "" {
+			continue
+		}
+		if err := t.to.Set(t.text); err != nil {
+			return where(fmt.Errorf("%s: %q: %w", t.key, t.text, err))
+		}
+	}
+	if c.config.Prices != "" {
+		r.Prices = c.path(c.config.Prices)
+	}
+	for _, err := range []error{r.checkCounter(), r.InputOptions.check(), r.PriceOptions.read()} {
+		if err != nil {
+			return where(err)
+		}
+	}
+	return nil
+}
+
+// path is where a file stands that the configuration names.
+func (c *checking) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.dir, filepath.FromSlash(name))
+}
+
+// argument is a case's policy as --policy takes it here: a file is relative to
+// the configuration.
+func (c *checking) argument(i int) string {
+	o := PolicyOptions{Policy: c.config.Cases[i].Policy}.unfolded()
+	if !policy.IsFile(o.Policy) {
+		return c.config.Cases[i].Policy
+	}
+	name := c.path(o.Policy)
+	if !policy.IsFile(name) { // what Join made of it is a plain name: keep it a file's
+		name = "." + string(filepath.Separator) + name
+	}
+	return strings.Join(append([]string{name}, o.Set...), ",")
+}
+
+// policy reads the policy of a case and tries its settings.
+func (c *checking) policy(i int) policy.Errors {
+	one := &c.config.Cases[i]
+	at := func(p policy.Position, err error) policy.Errors {
+		var list policy.Errors
+		if errors.As(err, &list) {
+			return list
+		}
+		var e *policy.Error
+		if errors.As(err, &e) {
+			return policy.Errors{{Position: p, Msg: e.Msg, Hint: e.Hint}}
+		}
+		return policy.Errors{{Position: p, Msg: err.Error()}}
+	}
+	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
+	choose, _, err := choosePolicy(c.sys, &base)
+	if err != nil {
+		return at(one.PolicyAt, err)
+	}
+	set := func(p *policy.Policy) (*policy.Policy, policy.Errors) {
+		p = p.Clone()
+		var errs policy.Errors
+		for _, s := range one.Set {
+			if err := p.Set(s.Key, s.Value); err != nil {
+				errs = append(errs, at(s.Position, err)...)
+			}
+		}
+		return p, errs
+	}
+	c.chosen = append(c.chosen, func(version string) (*policy.Policy, error) {
+		p, err := choose(version)
+		if err != nil {
+			return nil, err
+		}
+		if p, errs := set(p); len(errs) > 0 {
+			return nil, errs
+		} else {
+			return p, nil
+		}
+	})
+	name := base.unfolded().Policy
+	if preset.ForVersion(name, "") != name {
+		return nil // which policy it is depends on the session
+	}
+	p, err := choose("")
+	if err != nil {
+		return at(one.PolicyAt, err)
+	}
+	_, errs := set(p)
+	return errs
+}
+
+// sessions finds the files of a case.
+func (c *checking) sessions(i int) policy.Errors {
+	var errs policy.Errors
+	for _, p := range c.config.SessionsOf(i) {
+		names, err := check.Files(c.dir, p.Text)
+		if err != nil {
+			e := &policy.Error{Position: p.Position, Msg: "sessions: " + err.Error()}
+			if !slices.ContainsFunc(errs, func(x *policy.Error) bool { return *x == *e }) {
+				errs = append(errs, e)
+			}
+			continue
+		}
+		for _, name := range names {
+			path := c.path(name)
+			if _, ok := c.keys[path]; !ok {
+				c.keys[path] = name
+				c.in.list = append(c.in.list, input{path})
+			}
+			if !slices.Contains(c.cases[path], i) {
+				c.cases[path] = append(c.cases[path], i)
+			}
+		}
+	}
+	if i > 0 && c.config.Cases[i].Sessions == nil {
+		return nil // told with the first case
+	}
+	return errs
+}
+
+// baseline reads the baseline; nil where none is named, or where there is none
+// that --update could hold against.
+func (c *checking) baseline() (*check.Baseline, error) {
+	if c.config.Baseline == "" {
+		if c.o.Update {
+			return nil, fmt.Errorf("%s: no baseline is named: write \"baseline: FILE\" in it", c.config.File)
+		}
+		return nil, nil
+	}
+	path := c.path(c.config.Baseline)
+	data, err := readLimited(path, maxBaseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		if c.o.Update {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `ctxkit check %s--update`", path, c.argumentOf())
+	}
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	b, err := check.ReadBaseline(path, data)
+	if err != nil && c.o.Update {
+		return nil, nil // it is written anew
+	}
+	return b, err
+}
+
+func (c *checking) argumentOf() string {
+	if c.o.File == checkFile {
+		return ""
+	}
+	return c.o.File + " "
+}

@@ -1,0 +1,68 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+// shippedCheck holds the built-in policies over the sample sessions.
+var shippedCheck = filepath.Join("..", "testdata", "check", "ctxkit.yaml")
+
+// TestShippedCheck holds that the built-in policies do what they did when
+// somebody agreed to testdata/check/baseline.json. With -update it is written
+// anew: look at what this test says first, and at the file's difference.
+func TestShippedCheck(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"check", shippedCheck}
+	if golden.Update() {
+		args = append(args, "--update", "--force")
+	}
+	if code := Main(args, nil, &out, &out); code != exitDone {
+		t.Errorf("exit %d; rewrite the baseline with -update if that is meant:\n%s", code, out.String())
+	}
+	var one, eight bytes.Buffer
+	Main([]string{"check", shippedCheck, "--format", "json", "--jobs", "1"}, nil, &one, &one)
+	Main([]string{"check", shippedCheck, "--format", "json", "--jobs", "8"}, nil, &eight, &eight)
+	if !bytes.Equal(one.Bytes(), eight.Bytes()) {
+		t.Error("other bytes at 8 jobs than at 1")
+	}
+}
+
+// TestThresholdBaseline keeps the baseline of docs/check.md's example, which is
+// of another threshold than its policy has now.
+func TestThresholdBaseline(t *testing.T) {
+	dir := filepath.Join("..", "testdata", "check", "threshold")
+	work := filepath.Join(t.TempDir(), "testdata", "check", "threshold")
+	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(work, "..", "..", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions"))); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(work, "gemini.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(text), "threshold: 0.5", "threshold: 0.7", 1)
+	if old == string(text) {
+		t.Fatalf("%s has no threshold of 0.5", file)
+	}
+	if err := os.WriteFile(file, []byte(old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := Main([]string{"check", filepath.Join(work, "ctxkit.yaml"), "--update", "--force"}, nil, &out, &out); code != exitDone {
+		t.Fatalf("exit %d: %s", code, out.String())
+	}
+	got, err := os.ReadFile(filepath.Join(work, "baseline.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, filepath.Join(dir, "baseline.json"), got)
+}

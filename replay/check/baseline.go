@@ -1,0 +1,152 @@
+package check
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// BaselineSchema is the version of the file format.
+const BaselineSchema = "ctxkit.baseline/v1"
+
+// Baseline is what replays came to when somebody looked at them and agreed.
+type Baseline struct {
+	Schema   string                  `json:"schema"`
+	Tool     string                  `json:"tool"`
+	Inputs   map[string]string       `json:"inputs"`   // content hash, by session (and agent)
+	Policies map[string]BaselinePlan `json:"policies"` // by hash of what they do
+	Cases    []BaselineCase          `json:"cases"`
+}
+
+// BaselinePlan is a resolved policy.
+type BaselinePlan struct {
+	Name     string            `json:"name"`
+	Settings map[string]string `json:"settings"` // every key and its value, as YAML
+}
+
+// BaselineCase is a case of the configuration as it was.
+type BaselineCase struct {
+	Name     string            `json:"name"`
+	Policy   string            `json:"policy"`  // as it was named, with its settings
+	Counted  string            `json:"counted"` // Counting.String
+	Sessions []BaselineSession `json:"sessions"`
+}
+
+// BaselineSession is one replay.
+type BaselineSession struct {
+	Session string             `json:"session"`
+	Agent   string             `json:"agent,omitempty"`
+	Policy  string             `json:"policy"` // a key of Policies
+	Figures map[string]float64 `json:"figures"`
+	Events  []string           `json:"events"`
+}
+
+func inputKey(session, agent string) string {
+	if agent == "" {
+		return session
+	}
+	return session + "#" + agent
+}
+
+// planHash names a policy by what it does.
+func planHash(settings []policy.Setting) string {
+	h := sha256.New()
+	for _, s := range settings {
+		fmt.Fprintf(h, "%q %q\n", s.Key, s.Value)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// NewBaseline is the baseline of a run's results.
+func NewBaseline(c *Config, results []Result, tool string) *Baseline {
+	b := &Baseline{Schema: BaselineSchema, Tool: tool, Inputs: map[string]string{}, Policies: map[string]BaselinePlan{}, Cases: make([]BaselineCase, len(c.Cases))}
+	for i := range c.Cases {
+		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy), Counted: c.Counting.String(), Sessions: []BaselineSession{}}
+	}
+	for _, r := range results {
+		settings := r.Policy.Resolved()
+		hash := planHash(settings)
+		if _, ok := b.Policies[hash]; !ok {
+			plan := BaselinePlan{Name: r.Policy.Name, Settings: map[string]string{}}
+			for _, s := range settings {
+				plan.Settings[s.Key] = s.Value
+			}
+			b.Policies[hash] = plan
+		}
+		b.Inputs[inputKey(r.Session, r.Agent)] = r.Input
+		one := &b.Cases[r.Case]
+		one.Sessions = append(one.Sessions, BaselineSession{
+			Session: r.Session, Agent: r.Agent, Policy: hash, Figures: r.Values.Map(), Events: r.Events,
+		})
+	}
+	return b
+}
+
+// ReadBaseline reads a baseline. Another schema, or what is no baseline at
+// all, is an error.
+func ReadBaseline(file string, data []byte) (*Baseline, error) {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	const hint = "make it anew with ctxkit check --update"
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("%s: not a baseline: %v: %s", file, err, hint)
+	}
+	if head.Schema != BaselineSchema {
+		return nil, fmt.Errorf("%s: schema %q is not %s: %s, or take the ctxkit that wrote it", file, head.Schema, BaselineSchema, hint)
+	}
+	b := &Baseline{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(b); err != nil {
+		return nil, fmt.Errorf("%s: not a baseline: %v: %s", file, err, hint)
+	}
+	return b, nil
+}
+
+// find is the case of a name.
+func (b *Baseline) find(name string) *BaselineCase {
+	for i := range b.Cases {
+		if b.Cases[i].Name == name {
+			return &b.Cases[i]
+		}
+	}
+	return nil
+}
+
+func (c *BaselineCase) find(session, agent string) *BaselineSession {
+	for i := range c.Sessions {
+		if c.Sessions[i].Session == session && c.Sessions[i].Agent == agent {
+			return &c.Sessions[i]
+		}
+	}
+	return nil
+}
+
+// settings are those of a plan: the keys of like in their order, then the rest.
+func (p BaselinePlan) settings(like []policy.Setting) []policy.Setting {
+	var list []policy.Setting
+	for _, s := range like {
+		if v, ok := p.Settings[s.Key]; ok {
+			list = append(list, policy.Setting{Key: s.Key, Value: v})
+		}
+	}
+	known := len(list)
+	for key, v := range p.Settings {
+		if !slices.ContainsFunc(like, func(s policy.Setting) bool { return s.Key == key }) {
+			list = append(list, policy.Setting{Key: key, Value: v})
+		}
+	}
+	slices.SortFunc(list[known:], func(a, b policy.Setting) int {
+		if a.Key < b.Key {
+			return -1
+		}
+		return 1
+	})
+	return list
+}

@@ -1,0 +1,175 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+const head = "version: 1\nsessions: a.jsonl\nbaseline: b.json\n"
+
+var decodings = []struct {
+	name, text, want string // want: what is wrong, "" for nothing
+	lax              bool   // a schema cannot say that
+}{
+	{"least", "version: 1\ncases:\n  - policy: none\n    sessions: a.jsonl\n    expect: {events: 0}\n", "", false},
+	{"most", head + "tokens: heuristic\nagent: all\nmodel: m\nwindow: 200k\noverhead: 100\nprices: p.json\nregret: true\nwithin: 2%\nallow_changes: true\n" +
+		"cases:\n  - name: x\n    policy: opencode,opencode_prune.protect=1\n    set: {opencode_prune.minimum: 3, a.b: [c, d]}\n    sessions: [b.jsonl, 'c/**/*.jsonl']\n    within: 5\n    allow_changes: false\n" +
+		"    expect: {events: any, calls: 3, cost_usd: {within: 0.5 %}, misses: {min: 1, max: 2.5}, violations: {equals: 0}}\n", "", false},
+	{"empty", "", "c.yaml:1:1: the file is empty: write version, sessions and cases (docs/check.md has an example)", false},
+	{"a list", "[]", "c.yaml:1:1: configuration: a list is no map: write keys and values: version, ", false},
+	{"no version", "sessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:1: no version: write "version: 1" at the top`, false},
+	{"version in words", "version: one\nsessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:10: version: "one" is not a version that is known`, false},
+	{"no cases", head, "c.yaml:1:1: no cases: list them", false},
+	{"cases that are none", head + "cases: {policy: none}", "c.yaml:4:8: cases: a map is no list of cases", false},
+	{"a case that is a word", head + "cases: [none]", `c.yaml:4:9: case: "none" is no map`, false},
+	{"no policy", head + "cases: [{name: x}]", "c.yaml:4:9: a case without a policy", false},
+	{"empty policy", head + "cases: [{policy: ''}]", `c.yaml:4:18: policy: "" is not text`, false},
+	{"unknown key", head + "cases: [{policy: none, expects: {}}]", `c.yaml:4:24: case: unknown key "expects": did you mean expect?`, false},
+	{"key twice", head + "cases: [{policy: none, policy: x}]", "c.yaml:4:24: key \"policy\" is here twice", true},
+	{"name twice", head + "cases:\n  - policy: none\n  - policy: none\n", `c.yaml:6:5: case "none" is here twice, first on line 5: give each case a name of its own`, true},
+	{"no sessions", "version: 1\nbaseline: b\ncases: [{policy: none}]", `c.yaml:3:9: case "none" has no sessions`, true},
+	{"empty sessions", "version: 1\nbaseline: b\nsessions: []\ncases: [{policy: none}]", "c.yaml:3:11: sessions: a list names no session", false},
+	{"sessions of maps", "version: 1\nbaseline: b\nsessions: [{a: b}]\ncases: [{policy: none}]", "c.yaml:3:12: sessions: a map is not text", false},
+	{"nothing expected", "version: 1\nsessions: a\ncases: [{policy: none}]", `c.yaml:3:9: case "none" expects nothing, and there is no baseline: write what to expect`, true},
+	{"nothing but any", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: any}}]", `c.yaml:3:9: case "none" expects nothing`, true},
+	{"within nothing", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: {within: 1, max: 2}}}]", "c.yaml:3:41: events: within what, where there is no baseline", true},
+	{"unknown figure", head + "cases: [{policy: none, expect: {cost: 1}}]", `c.yaml:4:33: expect: unknown figure "cost": did you mean `, false},
+	{"unknown limit", head + "cases: [{policy: none, expect: {events: {most: 1}}}]", `c.yaml:4:42: events: unknown limit "most": use one of min, max, equals, within`, false},
+	{"no number", head + "cases: [{policy: none, expect: {events: few}}]", `c.yaml:4:41: events: "few" is not a number`, false},
+	{"number in quotes", head + "cases: [{policy: none, expect: {events: {max: '3'}}}]", `c.yaml:4:47: events.max: "3" is not a number`, false},
+	{"infinity", head + "cases: [{policy: none, expect: {events: {max: .inf}}}]", `c.yaml:4:47: events.max: ".inf" is not a number`, true},
+	{"a list of limits", head + "cases: [{policy: none, expect: {events: [1]}}]", "c.yaml:4:41: events: a list is no limit", false},
+	{"no limit", head + "cases: [{policy: none, expect: {events: {}}}]", "c.yaml:4:41: events: a map is no limit", false},
+	{"equals and max", head + "cases: [{policy: none, expect: {events: {equals: 1, max: 2}}}]", "c.yaml:4:41: events: equals stands beside min or max", false},
+	{"min above max", head + "cases: [{policy: none, expect: {events: {min: 2, max: 1}}}]", "c.yaml:4:41: events: min is above max", true},
+	{"negative tolerance", head + "within: -1\ncases: [{policy: none}]", `c.yaml:4:9: within: "-1" is no distance from the baseline`, false},
+	{"a tolerance of words", head + "cases: [{policy: none, within: two%}]", `c.yaml:4:32: within: "two%" is no distance`, false},
+	{"a flag of words", head + "allow_changes: maybe\ncases: [{policy: none}]", `c.yaml:4:16: allow_changes: "maybe" is not true or false`, false},
+	{"a set of words", head + "cases: [{policy: none, set: a.b=c}]", `c.yaml:4:29: set: "a.b=c" is no map`, false},
+	{"an anchor", head + "cases: [{policy: &a none}]", "c.yaml:4:18: anchors are not allowed", true},
+	{"no YAML", head + "cases: [", "not YAML", true},
+	{"control characters", head + "cases: [{policy: \"a\\u0007\"}]", "c.yaml:4:18: policy: ", true},
+}
+
+func TestDecode(t *testing.T) {
+	for _, d := range decodings {
+		_, err := Decode("c.yaml", []byte(d.text))
+		switch {
+		case d.want == "" && err != nil:
+			t.Errorf("%s: %v", d.name, err)
+		case d.want != "" && err == nil:
+			t.Errorf("%s: no error, want %s", d.name, d.want)
+		case d.want != "":
+			var list policy.Errors
+			if !errors.As(err, &list) || !slices.ContainsFunc(list, func(e *policy.Error) bool { return strings.Contains(e.Error(), d.want) }) {
+				t.Errorf("%s: %v, want %s", d.name, err, d.want)
+			}
+		}
+	}
+}
+
+func TestDecoded(t *testing.T) {
+	c, err := Decode("c.yaml", []byte(decodings[1].text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := c.Cases[0]
+	if c.Counting != (Counting{"heuristic", "all", "m", "200k", "100"}) || !c.NeedsRegret() || c.Prices != "p.json" || c.Baseline != "b.json" {
+		t.Errorf("%+v", c)
+	}
+	if one.Within.String() != "5" || c.Within.String() != "2%" || one.AllowChanges || !c.AllowChanges || len(c.SessionsOf(0)) != 2 {
+		t.Errorf("%+v", one)
+	}
+	if got := one.PolicyArgument(one.Policy); got != "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]" {
+		t.Errorf("policy %s", got)
+	}
+	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != 0.005 || e.Line != 20 {
+		t.Errorf("%+v", e)
+	}
+	if e := one.Expect[3]; *e.Min != 1 || *e.Max != 2.5 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestSchema holds that the published schema takes and refuses what Decode
+// does, but for what a schema cannot say.
+func TestSchema(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "check.schema.json")
+	s, err := jsonschema.NewCompiler().Compile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range decodings {
+		var v any
+		if err := yaml.Load([]byte(d.text), &v); err != nil {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			continue // no JSON, so nothing to hold
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(doc); err != nil && d.want == "" {
+			t.Errorf("%s: the schema refuses it: %v", d.name, err)
+		} else if err == nil && d.want != "" && !d.lax {
+			t.Errorf("%s: the schema takes it", d.name)
+		}
+	}
+	var doc struct {
+		Properties map[string]struct {
+			Items struct {
+				Properties map[string]struct {
+					PropertyNames struct{ Enum []string }
+				}
+			}
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	cases := doc.Properties["cases"].Items.Properties
+	if got := cases["expect"].PropertyNames.Enum; !slices.Equal(got, compare.Names()) {
+		t.Errorf("figures of the schema: %v, want %v", got, compare.Names())
+	}
+	for _, key := range topKeys() {
+		if _, ok := doc.Properties[key]; !ok {
+			t.Errorf("the schema has no %s", key)
+		}
+	}
+	for _, key := range caseKeys() {
+		if _, ok := cases[key]; !ok {
+			t.Errorf("the schema has no case key %s", key)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, d := range decodings {
+		f.Add([]byte(d.text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Decode("c.yaml", data)
+		if err == nil && (len(c.Cases) == 0 || c.Cases[0].Policy == "") {
+			t.Errorf("no case in %q", data)
+		}
+	})
+}

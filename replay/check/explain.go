@@ -1,0 +1,228 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// command is a policy's name with the case's settings behind it, as --policy
+// takes it.
+func (c *Case) command(name string) string {
+	for _, s := range c.Set {
+		name += "," + s.Key + "=" + s.Value
+	}
+	return name
+}
+
+// PolicyArgument is what --policy takes for a case whose policy has this name.
+func (c *Case) PolicyArgument(name string) string { return c.command(name) }
+
+// explain says in words why a session is not as it was, and which command
+// shows more.
+func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionReport) {
+	if s.Status == OK {
+		return
+	}
+	switch {
+	case s.Status == Stale:
+		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run ctxkit check --update")
+	case s.Status == Better:
+		s.Reasons = append(s.Reasons, "run ctxkit check --update to keep it so")
+	case s.Status == Changed && s.Failed:
+		s.Reasons = append(s.Reasons, "no figure is better or worse: run ctxkit check --update if that is meant, or set allow_changes")
+	}
+	if old != nil && len(s.Changes) == 0 && s.Status != Broken {
+		s.Reasons = append(s.Reasons, "neither the policy nor the session has changed: ctxkit itself has")
+	}
+	if s.Status != Stale {
+		s.Command = j.commandFor(one, r, old, s)
+	}
+}
+
+// commandFor is the command that shows why: the two policies side by side at
+// the request of the first event that differs, where both can be named.
+func (j *judge) commandFor(one *Case, r *Result, old *BaselineSession, s *SessionReport) []string {
+	words := []string{"ctxkit", "diff", r.File, "--policy", r.Command}
+	if against := j.against(one, old, s, r.Command); against != "" {
+		words = append(words, "--against", against)
+	}
+	if d := s.Events.First; d != nil {
+		at := 0
+		for _, e := range []*Event{d.Expected, d.Got} {
+			if e != nil && e.Request > 0 && (at == 0 || e.Request < at) {
+				at = e.Request
+			}
+		}
+		if at == 0 {
+			words = append(words, "--at", "end")
+		} else {
+			words = append(words, "--at", strconv.Itoa(at))
+		}
+	}
+	if r.Agent != "" {
+		words = append(words, "--agent", r.Agent)
+	}
+	c := j.config.Counting
+	if c.Tokens != "usage" {
+		words = append(words, "--tokens", c.Tokens)
+	}
+	for _, kv := range [][2]string{{"--model", c.Model}, {"--window", c.Window}, {"--overhead", c.Overhead}} {
+		if kv[1] != "" {
+			words = append(words, kv[0], kv[1])
+		}
+	}
+	return words
+}
+
+// against names the policy of the baseline: this one with the old values, or
+// the built-in one that it was.
+func (j *judge) against(one *Case, old *BaselineSession, s *SessionReport, command string) string {
+	if old == nil || len(s.Changes) == 0 {
+		return ""
+	}
+	list := ""
+	for _, c := range s.Changes {
+		if c.Key == "stages" || c.Key == "recorded" || c.From == "" {
+			if was := j.baseline.find(one.Name).Policy; !policy.IsFile(was) {
+				return was
+			}
+			return ""
+		}
+		list += "," + c.Key + "=" + c.From
+	}
+	return command + list
+}
+
+// Message says what became of a session in one line: policy, session, figures,
+// the first differing event, the changed keys. Of figures it names those that
+// decided.
+func (s *SessionReport) Message() string {
+	return strings.Join(s.lines(s.Status), "; ")
+}
+
+// Lines say what became of a session, a thing a line, every figure that is not
+// as it was among them, the worst first.
+func (s *SessionReport) Lines() []string {
+	return s.lines(Broken, Worse, Better, Changed)
+}
+
+func (s *SessionReport) lines(of ...Status) []string {
+	lines := []string{fmt.Sprintf("policy %s, session %s: %s", s.Policy, inputKey(s.Session, s.Agent), s.Status)}
+	for _, status := range of {
+		for i := range s.Figures {
+			if s.Figures[i].Status == status {
+				lines = append(lines, s.Figures[i].Message())
+			}
+		}
+	}
+	if s.Events.First != nil {
+		lines = append(lines, s.Events.First.Message())
+	}
+	for i := range s.Changes {
+		lines = append(lines, s.Changes[i].Message())
+	}
+	return append(lines, s.Reasons...)
+}
+
+// Message says what became of the figure.
+func (f *FigureReport) Message() string {
+	text := f.Figure + " " + f.Value(f.After)
+	switch {
+	case f.Before != nil && f.After != nil && *f.Before != *f.After:
+		text = fmt.Sprintf("%s %s -> %s (%s)", f.Figure, f.Value(f.Before), f.Value(f.After), f.Difference())
+	case f.Before != nil && f.After == nil:
+		text = fmt.Sprintf("%s %s -> not known", f.Figure, f.Value(f.Before))
+	}
+	if f.Limit != asBefore {
+		text += ", wanted " + f.Limit
+	}
+	return text
+}
+
+// Value is one of the figure's values as it is printed.
+func (f *FigureReport) Value(x *float64) string {
+	if x == nil {
+		return "not known"
+	}
+	if f.Unit == "USD" {
+		return grouped(strconv.FormatFloat(*x, 'f', 4, 64))
+	}
+	return number(*x)
+}
+
+// number writes x with a comma between groups of three.
+func number(x float64) string { return grouped(strconv.FormatFloat(x, 'f', -1, 64)) }
+
+func grouped(s string) string {
+	whole, part, _ := strings.Cut(s, ".")
+	sign := ""
+	if whole[0] == '-' {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if part != "" {
+		part = "." + part
+	}
+	return sign + whole + part
+}
+
+// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; ""
+// where either is not known.
+func (f *FigureReport) Difference() string {
+	if f.Before == nil || f.After == nil {
+		return ""
+	}
+	d := *f.After - *f.Before
+	text := f.Value(&d)
+	if d > 0 {
+		text = "+" + text
+	}
+	if d != 0 && *f.Before != 0 {
+		text += fmt.Sprintf(", %+.2f%%", 100*d/math.Abs(*f.Before))
+	}
+	return text
+}
+
+// Message says which event is the first that is not as it was.
+func (d *Difference) Message() string {
+	expected, got := d.Expected.text(), d.Got.text()
+	if expected == got {
+		got += ", but with another trigger, other targets or other figures of its own (marks " + d.Expected.Mark + ", " + d.Got.Mark + ")"
+	}
+	return fmt.Sprintf("first differing event %d: expected %s; got %s", d.N, expected, got)
+}
+
+func (e *Event) text() string {
+	if e == nil {
+		return "none"
+	}
+	if e.Kind == "" {
+		return strconv.Quote(e.Stage)
+	}
+	at := "after the last request"
+	if e.Request > 0 {
+		at = "at request " + strconv.Itoa(e.Request)
+	}
+	text := fmt.Sprintf("%s %s %s, %s -> %s tokens", e.Stage, e.Kind, at, number(float64(e.Before)), number(float64(e.After)))
+	if e.Results > 0 {
+		text += fmt.Sprintf(", results: %d", e.Results)
+	}
+	return text
+}
+
+// Message says what became of the key.
+func (c *KeyChange) Message() string {
+	none := func(s string) string {
+		if s == "" {
+			return "(nothing)"
+		}
+		return s
+	}
+	return fmt.Sprintf("%s %s -> %s (%s:%d)", c.Key, none(c.From), none(c.To), c.Place.File, c.Place.Line)
+}

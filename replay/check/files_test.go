@@ -1,0 +1,116 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "repo/a.jsonl", "repo/b.jsonl", "repo/x.txt", "repo/p/a.jsonl", "repo/p/q/c.jsonl", "repo/p/a/subagents/agent-1.jsonl", "repo/p/a/tool-results/t.jsonl", "out.jsonl")
+	repo := filepath.Join(dir, "repo")
+	for pattern, want := range map[string]string{
+		"a.jsonl":        "a.jsonl",
+		"./a.jsonl":      "a.jsonl",
+		"*.jsonl":        "a.jsonl b.jsonl",
+		"[ab].jsonl":     "a.jsonl b.jsonl",
+		"?.jsonl":        "a.jsonl b.jsonl",
+		"*/*.jsonl":      "p/a.jsonl",
+		"**/*.jsonl":     "a.jsonl b.jsonl p/a.jsonl p/q/c.jsonl",
+		"p/**/c.jsonl":   "p/q/c.jsonl",
+		"p/**":           "p/a.jsonl p/q/c.jsonl",
+		"**/a/*/*.jsonl": "p/a/subagents/agent-1.jsonl p/a/tool-results/t.jsonl",
+		"../out.jsonl":   "../out.jsonl",
+		"../*.jsonl":     "../out.jsonl",
+		"c.jsonl":        `! "c.jsonl" matches no file`,
+		"*.json":         `! "*.json" matches no file`,
+		"a.jsonl/*":      `! "a.jsonl/*" matches no file`,
+		"no/*/where":     `! "no/*/where" matches no file`,
+		"p":              `! "p" is a folder: name its files, such as p/*.jsonl`,
+		"[a.jsonl":       `! "[a.jsonl" is no pattern`,
+	} {
+		got, err := Files(repo, pattern)
+		if wrong, ok := strings.CutPrefix(want, "! "); ok {
+			if err == nil || !strings.Contains(err.Error(), wrong) {
+				t.Errorf("%s: %q, %v; want %s", pattern, got, err, wrong)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s: %q, %v; want %s", pattern, got, err, want)
+		}
+	}
+	whole := filepath.Join(repo, "*.jsonl")
+	if got, err := Files(repo, whole); err != nil || len(got) != 2 || !filepath.IsAbs(got[0]) {
+		t.Errorf("%s: %q, %v", whole, got, err)
+	}
+}
+
+// TestInput holds that the hash changes with whatever changes a replay.
+func TestInput(t *testing.T) {
+	hash := func(t *testing.T, dir string, agents bool) string {
+		t.Helper()
+		h, err := Input(filepath.Join(dir, "s.jsonl"), agents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	fresh := func(t *testing.T) string {
+		dir := t.TempDir()
+		write(t, dir, "s.jsonl", "s/tool-results/a.txt", "s/session-memory/summary.md", "s/subagents/agent-1.jsonl", "s/other/x", "t/tool-results/b.txt")
+		return dir
+	}
+	main, all := hash(t, fresh(t), false), hash(t, fresh(t), true)
+	if main == all || main != hash(t, fresh(t), false) {
+		t.Error("not a hash of the content alone")
+	}
+	for name, counts := range map[string]string{
+		"s.jsonl": "both", "s/tool-results/a.txt": "both", "s/tool-results/new.txt": "both", "s/session-memory/summary.md": "both",
+		"s/subagents/agent-1.jsonl": "all", "s/other/x": "", "t/tool-results/b.txt": "",
+	} {
+		dir := fresh(t)
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("changed"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := hash(t, dir, false) != main; got != (counts == "both") {
+			t.Errorf("%s: counts %v for the main conversation", name, got)
+		}
+		if got := hash(t, dir, true) != all; got != (counts != "") {
+			t.Errorf("%s: counts %v with subagents", name, got)
+		}
+	}
+	dir := fresh(t)
+	sub := filepath.Join(dir, "s", "subagents", "agent-1.jsonl")
+	before, err := Input(sub, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "s/tool-results/more.txt")
+	if after, err := Input(sub, false); err != nil || after == before {
+		t.Errorf("a subagent's results do not count: %v", err)
+	}
+	if _, err := Input(filepath.Join(dir, "none.jsonl"), false); err == nil {
+		t.Error("a file that is not there has a hash")
+	}
+	write(t, dir, "plain")
+	if _, err := Input(filepath.Join(dir, "plain"), false); err != nil {
+		t.Errorf("a file without an ending: %v", err)
+	}
+}

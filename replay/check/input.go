@@ -1,0 +1,87 @@
+package check
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Input is the content hash of a session: its file, and what stands beside it
+// and changes a replay (offloaded results, the session's own summary, and with
+// agents its subagents' transcripts). Links and what is no plain file are left
+// out, as they are when a session is read.
+func Input(file string, agents bool) (string, error) {
+	h := sha256.New()
+	if err := addFile(h, "", file, os.Open); err != nil {
+		return "", err
+	}
+	dir, base := filepath.Split(filepath.Clean(file))
+	own := filepath.Join(dir, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst"), ".jsonl"))
+	folders := []string{"tool-results", "session-memory"}
+	if agents {
+		folders = append(folders, "subagents")
+	}
+	if filepath.Base(dir) == "subagents" { // its results stand with its session's
+		own, folders = filepath.Join(dir, ".."), folders[:1]
+	}
+	root, err := os.OpenRoot(own)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && own == filepath.Clean(file) {
+		return sum(h), nil
+	}
+	if err != nil {
+		if st, serr := os.Stat(own); serr == nil && !st.IsDir() {
+			return sum(h), nil
+		}
+		return "", fmt.Errorf("reading what stands beside %s: %w", file, err)
+	}
+	defer root.Close()
+	for _, folder := range folders {
+		if err := addFolder(h, root, folder); err != nil {
+			return "", fmt.Errorf("reading what stands beside %s: %w", file, err)
+		}
+	}
+	return sum(h), nil
+}
+
+func sum(h interface{ Sum([]byte) []byte }) string {
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// addFolder adds the plain files of a folder, in the order of their names.
+func addFolder(h io.Writer, root *os.Root, folder string) error {
+	return fs.WalkDir(root.FS(), folder, func(name string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		return addFile(h, name, filepath.FromSlash(name), root.Open)
+	})
+}
+
+// addFile adds a file's name and content so that no two sets of files look
+// alike.
+func addFile(h io.Writer, name, file string, open func(string) (*os.File, error)) error {
+	f, err := open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	one := sha256.New()
+	if _, err := io.Copy(one, f); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(h, "%q %x\n", path.Clean(filepath.ToSlash(name)), one.Sum(nil))
+	return err
+}

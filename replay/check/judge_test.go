@@ -1,0 +1,309 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+func decodePolicy(t *testing.T, name, text string) *policy.Policy {
+	t.Helper()
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Decode(name, []byte(text), reg, preset.Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// result is a result whose figures are 100, but for those given.
+func result(p *policy.Policy, session string, figures map[string]float64, events ...string) Result {
+	r := Result{Session: session, File: "dir/" + session, Command: "mine.yaml", Input: "sha256:1", Policy: p, Events: events}
+	for _, name := range compare.Names() {
+		x, ok := figures[name]
+		if !ok {
+			x = 100
+		}
+		r.Values = append(r.Values, x)
+	}
+	return r
+}
+
+const (
+	oneEvent   = "3 opencode_prune clear 50 10 2 aaaaaaaa"
+	otherEvent = "end opencode_prune clear 50 10 2 bbbbbbbb"
+)
+
+func TestJudge(t *testing.T) {
+	nan := math.NaN()
+	figures := func(kv ...any) map[string]float64 {
+		m := map[string]float64{}
+		for i := 0; i < len(kv); i += 2 {
+			m[kv[i].(string)] = kv[i+1].(float64)
+		}
+		return m
+	}
+	for _, c := range []struct {
+		name           string
+		extra          string // of the case
+		before, after  map[string]float64
+		events         []string // nil: as before
+		status         Status
+		failed         bool
+		figure, within string // the first figure that decides, and its words
+	}{
+		{name: "as it was", status: OK},
+		{name: "grown", after: figures("cost_usd", 101.0), status: Worse, failed: true, figure: "cost_usd", within: "cost_usd 100.0000 -> 101.0000 (+1.0000, +1.00%)"},
+		{name: "saved less", after: figures("tokens_saved", 99.0), status: Worse, failed: true, figure: "tokens_saved"},
+		{name: "shrunk", after: figures("cost_usd", 99.0), status: Better, figure: "cost_usd"},
+		{name: "shrunk and otherwise changed", after: figures("cost_usd", 99.0, "cache_read", 3.0), events: []string{otherEvent}, status: Better, figure: "cost_usd"},
+		{name: "one better, one worse", after: figures("cost_usd", 99.0, "misses", 101.0), status: Worse, failed: true, figure: "misses"},
+		{name: "neither", after: figures("cache_read", 3.0), status: Changed, failed: true, figure: "cache_read"},
+		{name: "neither, allowed", extra: "allow_changes: true", after: figures("cache_read", 3.0), status: Changed, figure: "cache_read"},
+		{name: "worse is not allowed by that", extra: "allow_changes: true", after: figures("misses", 101.0), status: Worse, failed: true, figure: "misses"},
+		{name: "events alone", events: []string{oneEvent, otherEvent}, status: Changed, failed: true},
+		{name: "events gone", events: []string{}, status: Changed, failed: true},
+		{name: "within, up", extra: "within: 2%", after: figures("cost_usd", 102.0), status: OK},
+		{name: "within, down", extra: "within: 2%", after: figures("cost_usd", 98.0), status: OK},
+		{name: "beyond, up", extra: "within: 2%", after: figures("cost_usd", 102.1), status: Worse, failed: true, figure: "cost_usd", within: "wanted within 2% of the baseline"},
+		{name: "beyond, down", extra: "within: 2%", after: figures("cost_usd", 97.9), status: Better, figure: "cost_usd"},
+		{name: "one figure within", extra: "expect: {cost_usd: {within: 5}}", after: figures("cost_usd", 105.0), status: OK},
+		{name: "one figure beyond", extra: "expect: {cost_usd: {within: 5}}", after: figures("cost_usd", 105.5), status: Worse, failed: true, figure: "cost_usd"},
+		{name: "one figure beyond for the better", extra: "expect: {cost_usd: {within: 5}}", after: figures("cost_usd", 94.0), status: Better, figure: "cost_usd"},
+		{name: "a neutral figure beyond", extra: "expect: {cache_read: {within: 5}}", after: figures("cache_read", 94.0), status: Broken, failed: true, figure: "cache_read"},
+		{name: "a limit in place of the baseline", extra: "expect: {cost_usd: {max: 200}}", after: figures("cost_usd", 150.0), status: OK},
+		{name: "above a limit", extra: "expect: {cost_usd: {max: 200}}", after: figures("cost_usd", 201.0), status: Broken, failed: true, figure: "cost_usd", within: "wanted at most 200"},
+		{name: "below a limit", extra: "expect: {cost_usd: {min: 20}}", after: figures("cost_usd", 19.0), status: Broken, failed: true, figure: "cost_usd", within: "wanted at least 20"},
+		{name: "not equal", extra: "expect: {violations: 0}", status: Broken, failed: true, figure: "violations", within: "violations 100, wanted 0"},
+		{name: "both limits", extra: "expect: {cost_usd: {max: 200, within: 1%}}", after: figures("cost_usd", 102.0), status: Worse, failed: true, figure: "cost_usd", within: "wanted at most 200, within 1% of the baseline"},
+		{name: "left out", extra: "expect: {cost_usd: any}", after: figures("cost_usd", 1000.0), status: OK},
+		{name: "known no more", after: figures("cost_usd", nan), status: Worse, failed: true, figure: "cost_usd", within: "cost_usd 100.0000 -> not known"},
+		{name: "not known, and a limit", extra: "expect: {cost_usd: {max: 200}}", before: figures("cost_usd", nan), after: figures("cost_usd", nan), status: Broken, failed: true, figure: "cost_usd", within: "cost_usd not known, wanted at most 200"},
+		{name: "known now", before: figures("misses", nan), after: figures("misses", 7.0), status: OK},
+		{name: "never known", before: figures("misses", nan), after: figures("misses", nan), status: OK},
+		{name: "within nothing known", extra: "expect: {misses: {within: 1}}", before: figures("misses", nan), after: figures("misses", 7.0), status: Broken, failed: true, figure: "misses"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conf, err := Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
+			old := NewBaseline(conf, []Result{result(p, "a.jsonl", c.before, oneEvent)}, "1.0")
+			events := c.events
+			if events == nil {
+				events = []string{oneEvent}
+			}
+			r := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, "1.0")
+			s := r.Cases[0].Sessions[0]
+			if s.Status != c.status || s.Failed != c.failed || r.Passed == c.failed || r.Cases[0].Status != c.status {
+				t.Errorf("%s, failed %v, passed %v; want %s, failed %v", s.Status, s.Failed, r.Passed, c.status, c.failed)
+			}
+			if i := slices.IndexFunc(s.Figures, func(f FigureReport) bool { return f.Status == s.Status }); c.figure != "" && (i < 0 || s.Figures[i].Figure != c.figure) {
+				t.Errorf("figures %+v, want %s to decide", s.Figures, c.figure)
+			}
+			if !strings.Contains(s.Message(), c.within) {
+				t.Errorf("message %q, want %q in it", s.Message(), c.within)
+			}
+			if c.status != OK && !strings.Contains(s.Message(), "ctxkit itself has") && c.status != Broken {
+				t.Errorf("message %q: nothing changed but ctxkit", s.Message())
+			}
+		})
+	}
+}
+
+// TestFirstDifference holds which event is named.
+func TestFirstDifference(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decodePolicy(t, "p.yaml", "extends: opencode-1.1.36")
+	for _, c := range []struct {
+		before, after []string
+		want          string
+	}{
+		{[]string{oneEvent}, []string{oneEvent}, ""},
+		{[]string{oneEvent}, nil, "first differing event 0: expected opencode_prune clear at request 3, 50 -> 10 tokens, results: 2; got none"},
+		{nil, []string{otherEvent}, "first differing event 0: expected none; got opencode_prune clear after the last request, 50 -> 10 tokens, results: 2"},
+		{[]string{oneEvent, oneEvent}, []string{oneEvent, otherEvent}, "first differing event 1: expected opencode_prune clear at request 3, "},
+		{[]string{oneEvent}, []string{strings.Replace(oneEvent, "aaaa", "cccc", 1)}, "but with another trigger, other targets or other figures of its own (marks aaaaaaaa, ccccaaaa)"},
+		{[]string{"by hand"}, []string{oneEvent}, `expected "by hand"; got opencode_prune`},
+	} {
+		old := NewBaseline(conf, []Result{result(p, "a.jsonl", nil, c.before...)}, "1.0")
+		s := Judge(conf, []Result{result(p, "a.jsonl", nil, c.after...)}, old, "1.0").Cases[0].Sessions[0]
+		switch {
+		case c.want == "" && s.Events.First != nil:
+			t.Errorf("%+v", s.Events.First)
+		case c.want != "" && !strings.Contains(s.Message(), c.want):
+			t.Errorf("%q, want %q", s.Message(), c.want)
+		}
+	}
+}
+
+// TestStale holds that a baseline of something else is told, and how.
+func TestStale(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decodePolicy(t, "p.yaml", "stages: []")
+	both := func(session string) []Result {
+		a, b := result(p, session, nil), result(p, session, nil)
+		b.Case = 1
+		return []Result{a, b}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(b *Baseline)
+		want   string
+	}{
+		{"session", func(b *Baseline) { b.Cases[0].Sessions[0].Session = "b.jsonl" }, "the session is not in the baseline"},
+		{"case", func(b *Baseline) { b.Cases[0].Name = "z" }, "the case is not in the baseline"},
+		{"counter", func(b *Baseline) { b.Cases[0].Counted = "tokens heuristic, agent main" }, "the baseline was counted with tokens heuristic"},
+		{"content", func(b *Baseline) { b.Inputs["a.jsonl"] = "sha256:2" }, "the session's content has changed"},
+		{"policy", func(b *Baseline) { clear(b.Policies) }, "the baseline does not hold the session's policy"},
+	} {
+		old := NewBaseline(conf, both("a.jsonl"), "1.0")
+		c.change(old)
+		r := Judge(conf, both("a.jsonl"), old, "2.0")
+		s := r.Cases[0].Sessions[0]
+		if s.Status != Stale || !s.Failed || r.Passed || len(s.Reasons) == 0 || !strings.Contains(s.Reasons[0], c.want) || r.Counts.Stale == 0 {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+		if !slices.Contains(r.Notes, "the baseline was made by ctxkit 1.0, this is 2.0") {
+			t.Errorf("notes %q", r.Notes)
+		}
+		if gone := c.name == "session" || c.name == "case"; gone != (len(r.Stale) == 1) {
+			t.Errorf("%s: stale %q", c.name, r.Stale)
+		}
+	}
+	if Judge(conf, nil, nil, "1.0").Passed {
+		t.Error("an empty run passes")
+	}
+}
+
+// TestPlaces holds where a change is pointed at, and the command it gives.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		name, conf, before, after string
+		place                     Place
+		against                   string
+	}{
+		{"in the policy's file", "{policy: ./mine.yaml, name: x}", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.7}", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
+			Place{"mine.yaml", 2, 37}, "mine.yaml,gemini_compression.threshold=0.7"},
+		{"taken out of the policy's file", "{policy: ./mine.yaml, name: x}", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.7}", "extends: gemini-cli",
+			Place{"mine.yaml", 1, 1}, "mine.yaml,gemini_compression.threshold=0.7"},
+		{"among the case's settings", "{policy: ./mine.yaml, name: x, set: {gemini_compression.threshold: 0.2}}", "extends: gemini-cli", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
+			Place{"c.yaml", 4, 76}, "mine.yaml,gemini_compression.threshold=0.5"},
+		{"behind the policy's name", "{policy: './mine.yaml,gemini_compression.threshold=0.2', name: x}", "extends: gemini-cli", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
+			Place{"c.yaml", 4, 18}, "mine.yaml,gemini_compression.threshold=0.5"},
+		{"other stages", "{policy: ./mine.yaml, name: x}", "extends: gemini-cli", "extends: codex", Place{"mine.yaml", 1, 1}, ""},
+	} {
+		conf, err := Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := NewBaseline(conf, []Result{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
+		s := Judge(conf, []Result{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, "1.0").Cases[0].Sessions[0]
+		if s.Place != c.place {
+			t.Errorf("%s: place %+v, want %+v", c.name, s.Place, c.place)
+		}
+		want := []string{"ctxkit", "diff", "dir/a.jsonl", "--policy", "mine.yaml"}
+		if c.against != "" {
+			want = append(want, "--against", c.against)
+		}
+		if want = append(want, "--at", "3"); !slices.Equal(s.Command, want) {
+			t.Errorf("%s: command %q, want %q", c.name, s.Command, want)
+		}
+	}
+}
+
+// TestBaselineRoundTrip holds that what is written is read as the same.
+func TestBaselineRoundTrip(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := []Result{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", map[string]float64{"cost_usd": 18.745333}, oneEvent)}
+	text, err := json.Marshal(NewBaseline(conf, r, "1.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := ReadBaseline("b.json", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(b); err != nil || !bytes.Equal(again, text) {
+		t.Errorf("%s\n%s", text, again)
+	}
+	if got := Judge(conf, r, b, "1.0"); !got.Passed || got.Counts.OK != 1 {
+		t.Errorf("%+v", got)
+	}
+	for _, bad := range []string{"", "[]", "null", `{"schema": 3}`, `{"schema": "ctxkit.baseline/v2"}`, `{"schema": "ctxkit.baseline/v1", "more": 1}`, `{"schema": "ctxkit.baseline/v1", "cases": 3}`} {
+		if _, err := ReadBaseline("b.json", []byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "b.json: ") || !strings.Contains(err.Error(), "--update") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// TestEventKeeps holds that whatever changes of an event but its words changes
+// what a baseline keeps of it.
+func TestEventKeeps(t *testing.T) {
+	at := 3
+	make := func(change func(e *replay.Event)) string {
+		e := replay.Event{Request: &at, Stage: "s", Kind: "clear", Trigger: "auto", Reason: "why", Before: 9, After: 1, Saved: 8, Results: 2, Messages: 1,
+			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.Target{{Message: "m", ToolUse: "t"}}}
+		change(&e)
+		r := NewResult(&replay.Timeline{Events: []replay.Event{e}})
+		if back, err := ParseEvent(r.Events[0]); err != nil || back.String() != r.Events[0] {
+			t.Errorf("%q reads as %+v, %v", r.Events[0], back, err)
+		}
+		return r.Events[0]
+	}
+	was := make(func(*replay.Event) {})
+	if make(func(e *replay.Event) { e.Reason = "other words" }) != was {
+		t.Error("words count")
+	}
+	for name, change := range map[string]func(e *replay.Event){
+		"request": func(e *replay.Event) { e.Request = nil }, "stage": func(e *replay.Event) { e.Stage = "z" }, "kind": func(e *replay.Event) { e.Kind = "remove" },
+		"trigger": func(e *replay.Event) { e.Trigger = "" }, "before": func(e *replay.Event) { e.Before++ }, "after": func(e *replay.Event) { e.After++ },
+		"results": func(e *replay.Event) { e.Results++ }, "messages": func(e *replay.Event) { e.Messages++ }, "detail": func(e *replay.Event) { e.Detail = map[string]int{"pre_tokens": 6} },
+		"target": func(e *replay.Event) { e.Targets = []replay.Target{{Message: "m", ToolUse: "u"}} }, "targets": func(e *replay.Event) { e.Targets = nil },
+	} {
+		if make(change) == was {
+			t.Errorf("%s does not count", name)
+		}
+	}
+}
+
+func FuzzBaseline(f *testing.F) {
+	f.Add([]byte(`{"schema":"ctxkit.baseline/v1","tool":"1","inputs":{"a.jsonl":"sha256:1"},"policies":{"p":{"name":"n","settings":{"stages":"[x]"}}},"cases":[{"name":"x","policy":"opencode","counted":"tokens usage, agent main","sessions":[{"session":"a.jsonl","policy":"p","figures":{"cost_usd":1},"events":["1 a b 1 2 3 m"]}]}]}`))
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode, name: x}]"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := &policy.Policy{Name: "p"}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := ReadBaseline("b.json", data)
+		if err != nil {
+			return
+		}
+		r := Judge(conf, []Result{result(p, "a.jsonl", nil, oneEvent)}, b, "1.0")
+		for _, s := range r.Cases[0].Sessions {
+			s.Message()
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package check
+
+import "github.com/ctxkit/ctxkit/policy"
+
+// Schema is the version of the JSON form of a Report.
+const Schema = "ctxkit.check/v1"
+
+// Status is what became of something judged.
+type Status string
+
+// What becomes of things, from good to bad.
+const (
+	OK      Status = "ok"      // as in the baseline, or within what is allowed
+	Better  Status = "better"  // better than in the baseline, and nothing worse
+	Changed Status = "changed" // neither better nor worse than in the baseline
+	Stale   Status = "stale"   // the baseline is of something else
+	Worse   Status = "worse"   // worse than in the baseline
+	Broken  Status = "broken"  // outside of a limit of the configuration
+)
+
+func (s Status) rank() int {
+	for i, x := range []Status{OK, Better, Changed, Stale, Worse, Broken} {
+		if x == s {
+			return i
+		}
+	}
+	return -1
+}
+
+func worst(a, b Status) Status {
+	if b.rank() > a.rank() {
+		return b
+	}
+	return a
+}
+
+// Report is what a check comes to.
+type Report struct {
+	Schema       string       `json:"schema"`
+	File         string       `json:"file"`
+	Baseline     string       `json:"baseline,omitempty"`
+	Tool         string       `json:"tool"`
+	BaselineTool string       `json:"baseline_tool,omitempty"`
+	Passed       bool         `json:"passed"`
+	Updated      bool         `json:"updated"` // the baseline was rewritten with these results
+	Counts       Counts       `json:"counts"`
+	Cases        []CaseReport `json:"cases"`
+	Stale        []string     `json:"stale"` // what the baseline has and this run has not
+	Notes        []string     `json:"notes"`
+}
+
+// Counts are replays by what became of them.
+type Counts struct {
+	Replays int `json:"replays"`
+	Failed  int `json:"failed"` // the check fails for them
+	OK      int `json:"ok"`
+	Better  int `json:"better"`
+	Changed int `json:"changed"`
+	Stale   int `json:"stale"`
+	Worse   int `json:"worse"`
+	Broken  int `json:"broken"`
+}
+
+func (c *Counts) add(s Status, failed bool) {
+	c.Replays++
+	if failed {
+		c.Failed++
+	}
+	*map[Status]*int{OK: &c.OK, Better: &c.Better, Changed: &c.Changed, Stale: &c.Stale, Worse: &c.Worse, Broken: &c.Broken}[s]++
+}
+
+// CaseReport is one case.
+type CaseReport struct {
+	Name     string          `json:"name"`
+	Policy   string          `json:"policy"`
+	Place    Place           `json:"place"`
+	Status   Status          `json:"status"` // the worst of its sessions
+	Failed   int             `json:"failed"` // sessions
+	Sessions []SessionReport `json:"sessions"`
+}
+
+// SessionReport is one session of a case.
+type SessionReport struct {
+	Session string         `json:"session"`
+	Agent   string         `json:"agent,omitempty"`
+	Policy  string         `json:"policy"` // its resolved name
+	Status  Status         `json:"status"`
+	Failed  bool           `json:"failed"`
+	Place   Place          `json:"place"`   // what to look at: the changed parameter, the limit, the case
+	Figures []FigureReport `json:"figures"` // that changed, or have a limit
+	Events  EventsReport   `json:"events"`
+	Changes []KeyChange    `json:"policy_changes"` // of the policy since the baseline
+	Reasons []string       `json:"reasons"`        // in words, without the figures
+	Command []string       `json:"command,omitempty"`
+}
+
+// FigureReport is one figure of one session.
+type FigureReport struct {
+	Figure string   `json:"figure"`
+	Unit   string   `json:"unit,omitempty"`
+	Before *float64 `json:"before,omitempty"` // in the baseline; nil: not known
+	After  *float64 `json:"after,omitempty"`
+	Limit  string   `json:"limit"`
+	Status Status   `json:"status"`
+}
+
+// EventsReport compares the lists of events.
+type EventsReport struct {
+	Before *int        `json:"before,omitempty"` // how many in the baseline
+	After  int         `json:"after"`
+	First  *Difference `json:"first_difference,omitempty"`
+}
+
+// Difference is the first event that is not as it was. One side is nil where
+// there is no such event.
+type Difference struct {
+	N        int    `json:"n"` // index into both lists
+	Expected *Event `json:"expected,omitempty"`
+	Got      *Event `json:"got,omitempty"`
+}
+
+// KeyChange is a key of the policy that has another value than in the
+// baseline. A value is "" where the policy has no such key.
+type KeyChange struct {
+	Key   string `json:"key"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Place Place  `json:"place"`
+}
+
+// Place is a place in a file, 1-based.
+type Place struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+}
+
+func placeOf(p policy.Position) Place { return Place{p.File, max(p.Line, 1), max(p.Column, 1)} }

@@ -1,0 +1,303 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+func number(x float64) *float64 { return &x }
+
+// checkSample is a check with one of everything.
+func checkSample() *check.Report {
+	before := 3
+	place := check.Place{File: "ctxkit.yaml", Line: 5, Column: 13}
+	at := check.Place{File: "mine.yaml", Line: 4, Column: 3}
+	return &check.Report{
+		Schema: check.Schema, File: "ctxkit.yaml", Baseline: "baseline.json", Tool: "1.1.0", BaselineTool: "1.0.0",
+		Counts: check.Counts{Replays: 6, Failed: 4, OK: 1, Better: 1, Changed: 1, Stale: 1, Worse: 1, Broken: 1},
+		Notes:  []string{"the baseline was made by ctxkit 1.0.0, this is 1.1.0"},
+		Stale:  []string{`session gone.jsonl of case "prune" is in the baseline and not among the sessions any more`},
+		Cases: []check.CaseReport{
+			{Name: "prune", Policy: "./mine.yaml", Place: place, Status: check.Broken, Failed: 3, Sessions: []check.SessionReport{
+				{Session: "a.jsonl", Policy: "mine", Status: check.OK, Place: place, Figures: []check.FigureReport{}, Changes: []check.KeyChange{}, Reasons: []string{}},
+				{
+					Session: "b.jsonl", Policy: "mine", Status: check.Worse, Failed: true, Place: at,
+					Figures: []check.FigureReport{
+						{Figure: "calls", Before: number(304), After: number(538), Limit: "as in the baseline", Status: check.Changed},
+						{Figure: "model_peak", Unit: "tokens", Before: number(143002), After: number(104266), Limit: "as in the baseline", Status: check.Better},
+						{Figure: "cost_usd", Unit: "USD", Before: number(19.2291), After: number(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
+					},
+					Events: check.EventsReport{Before: &before, After: 4, First: &check.Difference{
+						N: 2, Expected: &check.Event{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
+						Got: &check.Event{Stage: "s", Kind: "clear", Before: 1389, After: 307, Results: 7, Mark: "00000001"},
+					}},
+					Changes: []check.KeyChange{{Key: "s.threshold", From: "0.7", To: "0.2", Place: at}, {Key: "s.more", To: "[a, b]", Place: place}},
+					Reasons: []string{}, Command: []string{"ctxkit", "diff", "b.jsonl", "--policy", "mine.yaml,s.more=[a, b]"},
+				},
+				{
+					Session: "c.jsonl", Agent: "a1", Policy: "mine", Status: check.Broken, Failed: true, Place: check.Place{File: "ctxkit.yaml", Line: 9, Column: 7},
+					Figures: []check.FigureReport{
+						{Figure: "cost_usd", Unit: "USD", Limit: "at most 2", Status: check.Broken},
+						{Figure: "compactions", After: number(2), Limit: "at most 2", Status: check.OK},
+					},
+					Changes: []check.KeyChange{}, Reasons: []string{}, Command: []string{"ctxkit", "diff", "c.jsonl", "--policy", "mine.yaml"},
+				},
+				{Session: "d.jsonl", Policy: "mine", Status: check.Stale, Failed: true, Place: place, Figures: []check.FigureReport{}, Changes: []check.KeyChange{},
+					Reasons: []string{"the session is not in the baseline", "it is not judged: look at it, then run ctxkit check --update"}},
+			}},
+			{Name: "other", Policy: "opencode", Place: place, Status: check.Changed, Sessions: []check.SessionReport{
+				{Session: "a.jsonl", Policy: "opencode-1.1.36", Status: check.Better, Place: place, Changes: []check.KeyChange{}, Reasons: []string{"run ctxkit check --update to keep it so"},
+					Figures: []check.FigureReport{{Figure: "misses", Before: number(3), After: number(0), Limit: "as in the baseline", Status: check.Better}}},
+				{Session: "b.jsonl", Policy: "opencode-1.1.36", Status: check.Changed, Place: place, Changes: []check.KeyChange{}, Reasons: []string{},
+					Figures: []check.FigureReport{{Figure: "events", Before: number(-1000), After: number(-2000), Limit: "as in the baseline", Status: check.Changed}}},
+			}},
+		},
+	}
+}
+
+const hostileText = "\x1b[31m\n::error::INJECTED ]]> <b>&\"' \u202e | `code` ![x](y) %0A,:\x00\xff"
+
+func checkHostile() *check.Report {
+	r := checkSample()
+	r.File, r.Baseline = hostileText, hostileText
+	r.Stale, r.Notes = []string{hostileText}, []string{hostileText}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		c.Name, c.Policy = hostileText, hostileText
+		for k := range c.Sessions {
+			s := &c.Sessions[k]
+			s.Session, s.Policy, s.Place.File = hostileText, hostileText, hostileText
+			s.Reasons = append(s.Reasons, hostileText)
+			s.Command = append(s.Command, hostileText)
+			for n := range s.Changes {
+				s.Changes[n] = check.KeyChange{Key: hostileText, From: hostileText, To: hostileText, Place: s.Place}
+			}
+			if s.Events.First != nil {
+				s.Events.First = &check.Difference{Expected: &check.Event{Stage: hostileText}, Got: &check.Event{Stage: "s", Kind: hostileText}}
+			}
+		}
+	}
+	return r
+}
+
+func renderCheck(t *testing.T, r *check.Report, opt CheckOptions) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Check(&b, r, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestCheckGolden(t *testing.T) {
+	for _, f := range CheckFormats {
+		golden.Check(t, filepath.Join("testdata", "check."+string(f)), renderCheck(t, checkSample(), CheckOptions{Options: Options{Format: f}}))
+	}
+	if err := Check(io.Discard, checkSample(), CheckOptions{Options: Options{Format: "xml"}}); err == nil {
+		t.Error("format xml is taken")
+	}
+}
+
+func TestCheckJSONMatchesSchema(t *testing.T) {
+	s := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "check.v1.json"))
+	for name, r := range map[string]*check.Report{"sample": checkSample(), "hostile": checkHostile()} {
+		if err := validate(s, renderCheck(t, r, CheckOptions{Options: Options{Format: FormatJSON}})); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	doc := string(renderCheck(t, checkSample(), CheckOptions{Options: Options{Format: FormatJSON}}))
+	for _, change := range [][2]string{{`"passed": false`, `"passed": 0`}, {`"status": "worse"`, `"status": "bad"`}, {`"counts"`, `"count"`}} {
+		if validate(s, []byte(strings.Replace(doc, change[0], change[1], 1))) == nil {
+			t.Errorf("with %s it still validates", change[1])
+		}
+	}
+}
+
+// TestCheckHostile holds that no name of a session, a case or a file acts on
+// what reads the output.
+func TestCheckHostile(t *testing.T) {
+	for _, f := range CheckFormats {
+		out := string(renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: f, All: true}}))
+		if i := strings.IndexFunc(out, func(r rune) bool {
+			return r != '\n' && (r < ' ' || r == 0x7f || r == '\u202e' || r == '\ufffd') && f != FormatJSON
+		}); i >= 0 {
+			t.Errorf("%s: %q", f, out[max(0, i-30):min(len(out), i+30)])
+		}
+		if f != FormatJSON && strings.Contains(out, "\n::error::INJECTED") {
+			t.Errorf("%s: a name began a line of its own", f)
+		}
+	}
+	md := string(renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: FormatMarkdown}}))
+	for _, line := range strings.Split(md, "\n") {
+		if !strings.HasPrefix(line, "  ") && // in a fence
+			(strings.Contains(line, "<b>") || strings.Contains(line, "![x](")) {
+			t.Errorf("markdown holds %q", line)
+		}
+	}
+	if xml := renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: FormatJUnit}}); validJUnit(xml) != nil {
+		t.Errorf("%v\n%s", validJUnit(xml), xml)
+	}
+	line := regexp.MustCompile(`^::(error|warning|notice) file=[^,:]*,line=\d+,col=\d+,title=[^,:]*::[^\n]*$`)
+	for _, l := range strings.Split(strings.TrimSuffix(string(renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: FormatGitHub}})), "\n"), "\n") {
+		if strings.HasPrefix(l, "::") && !line.MatchString(l) {
+			t.Errorf("github: %q", l)
+		}
+	}
+}
+
+// TestGitHubAnnotations holds that there are no more than GitHub shows, that
+// the rest is counted, and that files are named as the checkout has them.
+func TestGitHubAnnotations(t *testing.T) {
+	r := checkSample()
+	worse := r.Cases[0].Sessions[1]
+	for range 20 {
+		r.Cases[0].Sessions = append(r.Cases[0].Sessions, worse)
+	}
+	out := string(renderCheck(t, r, CheckOptions{Options: Options{Format: FormatGitHub}, Root: func(s string) string { return "sub/" + s }}))
+	if n := strings.Count(out, "\n::error ") + strings.Count(out[:9], "::error "); n != maxAnnotations {
+		t.Errorf("%d errors, want %d:\n%s", n, maxAnnotations, out)
+	}
+	if !strings.Contains(out, "\n14 errors more: ") {
+		t.Errorf("the rest is not counted:\n%s", out)
+	}
+	if !strings.Contains(out, "::error file=sub/mine.yaml,line=4,col=3,title=prune%3A worse::policy mine, session b.jsonl: worse%0Acost_usd 19.2291 -> 78.5399 (+59.3108, +308.44%25), wanted within 2%25 of the baseline%0A") {
+		t.Errorf("no annotation at the changed parameter:\n%s", out)
+	}
+}
+
+// junitRule is what the schema that Jenkins publishes (junit-10.xsd of its
+// xUnit plugin) says of an element.
+type junitRule struct {
+	attributes []string // allowed
+	required   []string
+	children   []string // in this order where ordered
+	text       bool
+}
+
+var junitRules = map[string]junitRule{
+	"testsuites": {attributes: []string{"name", "time", "tests", "failures", "disabled", "errors"}, children: []string{"testsuite"}},
+	"testsuite": {
+		attributes: []string{"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url", "version"},
+		required:   []string{"name"},
+		children:   []string{"testsuite", "properties", "testcase", "system-out", "system-err"},
+	},
+	"testcase": {
+		attributes: []string{"name", "time", "classname", "group", "file", "line", "assertions", "status", "class", "url"},
+		required:   []string{"name"},
+		children:   []string{"skipped", "error", "failure", "rerunFailure", "rerunError", "flakyFailure", "flakyError", "system-out", "system-err"},
+	},
+	"failure":    {attributes: []string{"type", "message"}, text: true},
+	"error":      {attributes: []string{"type", "message"}, text: true},
+	"system-out": {text: true},
+}
+
+// validJUnit holds a document against the schema's rules, and its counts
+// against what it holds.
+func validJUnit(doc []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(doc))
+	type open struct {
+		name              string
+		attr              map[string]string
+		tests, fail, errs int
+	}
+	var stack []open
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		switch x := token.(type) {
+		case xml.StartElement:
+			rule, ok := junitRules[x.Name.Local]
+			if !ok {
+				return fmt.Errorf("no element %s in the schema", x.Name.Local)
+			}
+			if len(stack) == 0 && x.Name.Local != "testsuites" {
+				return fmt.Errorf("the root is %s", x.Name.Local)
+			}
+			if len(stack) > 0 && !slices.Contains(junitRules[stack[len(stack)-1].name].children, x.Name.Local) {
+				return fmt.Errorf("%s in %s", x.Name.Local, stack[len(stack)-1].name)
+			}
+			o := open{name: x.Name.Local, attr: map[string]string{}}
+			for _, a := range x.Attr {
+				if !slices.Contains(rule.attributes, a.Name.Local) {
+					return fmt.Errorf("%s has an attribute %s", x.Name.Local, a.Name.Local)
+				}
+				o.attr[a.Name.Local] = a.Value
+			}
+			for _, name := range rule.required {
+				if o.attr[name] == "" {
+					return fmt.Errorf("%s has no %s", x.Name.Local, name)
+				}
+			}
+			for i := range stack {
+				switch x.Name.Local {
+				case "testcase":
+					stack[i].tests++
+				case "failure":
+					stack[i].fail++
+				case "error":
+					stack[i].errs++
+				}
+			}
+			stack = append(stack, o)
+		case xml.EndElement:
+			o := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			for name, n := range map[string]int{"tests": o.tests, "failures": o.fail, "errors": o.errs} {
+				if s, ok := o.attr[name]; ok && s != strconv.Itoa(n) {
+					return fmt.Errorf("%s says %s=%s, it has %d", o.name, name, s, n)
+				}
+			}
+		case xml.CharData:
+			if len(stack) > 0 && !junitRules[stack[len(stack)-1].name].text && strings.TrimSpace(string(x)) != "" {
+				return fmt.Errorf("%s holds text %q", stack[len(stack)-1].name, x)
+			}
+		}
+	}
+	return nil
+}
+
+func TestJUnitValidates(t *testing.T) {
+	doc := renderCheck(t, checkSample(), CheckOptions{Options: Options{Format: FormatJUnit}})
+	if err := validJUnit(doc); err != nil {
+		t.Errorf("%v:\n%s", err, doc)
+	}
+	for _, change := range [][2]string{{`failures="2"`, `failures="3"`}, {"<failure ", "<failing "}, {` name="prune"`, ""}, {"<system-out>", "</system-out><x/><system-out>"}, {` type="worse"`, ` kind="worse"`}} {
+		changed := strings.Replace(string(doc), change[0], change[1], 1)
+		if changed == string(doc) {
+			t.Fatalf("the document has no %s", change[0])
+		}
+		if validJUnit([]byte(changed)) == nil {
+			t.Errorf("with %s in place of %s it still validates", change[1], change[0])
+		}
+	}
+	xmllint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Log("no xmllint: the rules in this test alone were held against")
+		return
+	}
+	file := filepath.Join(t.TempDir(), "check.xml")
+	if err := os.WriteFile(file, doc, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(xmllint, "--noout", "--schema", filepath.Join("testdata", "junit-10.xsd"), file).CombinedOutput(); err != nil {
+		t.Errorf("xmllint: %v: %s", err, out)
+	}
+}
