@@ -1,0 +1,37 @@
+package backtest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+func TestClose(t *testing.T) {
+	for _, c := range []struct {
+		saved, wanted int
+		want          bool
+	}{{20000, 20000, true}, {20200, 20000, true}, {19800, 20000, true}, {20201, 20000, false}, {19799, 20000, false}, {0, 20000, false}} {
+		m := Microcompacted{Saved: c.saved, Wanted: c.wanted}
+		if m.Close() != c.want {
+			t.Errorf("%d for %d: %v", c.saved, c.wanted, m.Close())
+		}
+	}
+}
+
+// TestMicroUnscored: a recorded microcompaction of results that lie before the file
+// is not scored, and the policy's at the same request is no false alarm.
+func TestMicroUnscored(t *testing.T) {
+	conv := &session.Conversation{Requests: make([]session.Request, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
+	own := &replay.Timeline{}
+	for _, n := range []int{5, 3} {
+		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n})
+	}
+	s := &Session{}
+	s.microcompactions(&replay.Record{Conv: conv}, own, &replay.Timeline{})
+	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []int{5}) {
+		t.Errorf("%+v", s)
+	}
+}
