@@ -2,6 +2,7 @@ package anonymize
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -179,4 +180,28 @@ func FuzzAnonymize(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The size of an image stays, what it shows does not.
+func TestPictures(t *testing.T) {
+	jpeg := "\xff\xd8" + "\xff\xe0\x00\x10JFIF secret thumbs" + "\xff\xc0\x00\x11\x08\x01\x23\x02\x34\x03" + strings.Repeat("pixels", 40)
+	for name, c := range map[string]struct{ data, size string }{
+		"png":  {"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x01\x23\x00\x00\x02\x34" + strings.Repeat("pixels", 40), "\x00\x00\x01\x23\x00\x00\x02\x34"},
+		"gif":  {"GIF89a\x23\x01\x34\x02" + strings.Repeat("pixels", 40), "GIF89a\x23\x01\x34\x02"},
+		"jpeg": {strings.Replace(jpeg, "\x00\x10JFIF secret thumbs", "\x00\x14JFIF secret thumbs", 1), "\xff\xc0\x00\x11\x08\x01\x23\x02\x34"},
+		"webp": {"RIFF\x00\x00\x00\x00WEBPVP8X\x00\x00\x00\x00\x00\x00\x00\x00\x22\x01\x00\x33\x02\x00" + strings.Repeat("pixels", 40), "WEBPVP8X"},
+	} {
+		data := base64.StdEncoding.EncodeToString([]byte(c.data))
+		line := `{"type":"user","message":{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + data + `"}}]}}`
+		out := anonymized(t, "seed", line)
+		_, rest, _ := strings.Cut(out, `"data":"`)
+		rest, _, _ = strings.Cut(rest, `"`)
+		got, err := base64.StdEncoding.DecodeString(rest)
+		if err != nil || len(got) != len(c.data) {
+			t.Errorf("%s: %d bytes became %d, %v", name, len(c.data), len(got), err)
+		}
+		if !strings.Contains(string(got), c.size) || strings.Contains(string(got), "pixels") || strings.Contains(string(got), "secret") {
+			t.Errorf("%s became %q", name, got)
+		}
+	}
 }

@@ -104,6 +104,9 @@ func (w *writer) content(body []byte, at place) {
 		w.dst = append(w.dst, id...)
 		return
 	}
+	if at.key == "data" && w.picture(body) {
+		return
+	}
 	w.words(body)
 }
 

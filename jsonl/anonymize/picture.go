@@ -1,0 +1,66 @@
+package anonymize
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+)
+
+// maxPictureHead is how much of an image is searched for its size, in bytes.
+const maxPictureHead = 256 << 10
+
+// pictureHead is the start of an image's data, as base64, that says the image's
+// size and nothing else of it; "" where the data is no image whose size stands
+// at its start. A picture is counted by its size, so that stays.
+func pictureHead(data []byte) string {
+	decoder := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data[:min(len(data), 4*maxPictureHead/3)]))
+	head, _ := io.ReadAll(decoder) // what comes before an error is enough
+	n := 0                         // bytes, a multiple of 3
+	switch {
+	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
+		n = 24
+	case bytes.HasPrefix(head, []byte("GIF8")):
+		n = 12
+	case bytes.HasPrefix(head, []byte("RIFF")):
+		n = 30
+	case bytes.HasPrefix(head, []byte("\xff\xd8")):
+		head, n = jpegFrame(head), 12
+	}
+	if n == 0 || len(head) < n || len(data) < 2*n {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(head[:n])
+}
+
+// jpegFrame is the start of a JPEG with nothing before its frame header: what
+// stands there, such as a thumbnail, shows the picture.
+func jpegFrame(b []byte) []byte {
+	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
+		marker := b[i+1]
+		switch {
+		case marker == 0xff:
+			i++
+			continue
+		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd8:
+			i += 2
+			continue
+		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
+			return append(append([]byte{0xff, 0xd8, 0xff}, b[i:i+9]...), 0)
+		}
+		i += 2 + int(b[i+2])<<8 + int(b[i+3])
+	}
+	return nil
+}
+
+// picture rewrites the data of an image, its size kept.
+func (w *writer) picture(body []byte) bool {
+	head := pictureHead(body)
+	if head == "" {
+		return false
+	}
+	if !w.noting {
+		w.dst = append(w.dst, head...)
+	}
+	w.words(body[len(head):])
+	return true
+}
