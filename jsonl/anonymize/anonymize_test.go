@@ -51,10 +51,19 @@ func TestTextKeepsShape(t *testing.T) {
 	}
 	for _, s := range []string{
 		"<command-name>/compact</command-name>", "[Old tool result content cleared]", "[Request interrupted by user for tool use]", "<persisted-output>",
+		"<task_id></task_id>", "<status>completed</status>",
 	} {
 		if got := a.Text(s); got != s {
 			t.Errorf("the client's own %q became %q", s, got)
 		}
+	}
+}
+
+// A tag of the client's stays where a word ends at it.
+func TestMarkersBehindWords(t *testing.T) {
+	got := New("seed").Text("<task_id>something</task_id>")
+	if !strings.HasPrefix(got, "<task_id>") || !strings.HasSuffix(got, "</task_id>") || strings.Contains(got, "something") {
+		t.Errorf("it became %q", got)
 	}
 }
 

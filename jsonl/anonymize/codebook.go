@@ -45,10 +45,11 @@ func (c *codebook) note(s string) {
 func (c *codebook) text(dst []byte, s string) []byte {
 	word := false // the byte before belongs to a word
 	for i := 0; i < len(s); {
-		if !word && markerBytes[s[i]] {
+		if markerBytes[s[i]] && !(word && isLetter(s[i])) {
 			if m := markerAt(s[i:]); m != "" {
 				dst = append(dst, m...)
 				i += len(m)
+				word = false
 				continue
 			}
 		}
