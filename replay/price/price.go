@@ -97,7 +97,8 @@ func (t *Table) Find(id string) (m Model, ok bool) {
 }
 
 // onlyMarks reports whether what follows a model's id is a date (six digits or
-// more), a version ("-v1:0", "@…") or "latest".
+// more), a version ("-v1:0", "@…"), "latest", or the 0 of a generation's first
+// ("claude-opus-4-0" is Claude Opus 4).
 func onlyMarks(rest string) bool {
 	if rest == "" || rest[0] == '@' || rest[0] == ':' {
 		return true
@@ -107,7 +108,7 @@ func onlyMarks(rest string) bool {
 		part, _, _ = strings.Cut(part, ":")
 		digits := strings.Trim(part, "0123456789") == ""
 		switch {
-		case part == "latest", digits && len(part) >= 6:
+		case part == "latest", part == "0", digits && len(part) >= 6:
 		case strings.HasPrefix(part, "v") && len(part) > 1 && strings.Trim(part[1:], "0123456789") == "":
 		default:
 			return false

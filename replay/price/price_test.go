@@ -82,6 +82,9 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
+	if _, err := price.ReadFile("prices.json", []byte("\ufeff"+`{"models":[{"id":"m","input":1,"output":1}]}`)); err != nil {
+		t.Errorf("with a byte order mark: %v", err)
+	}
 	if _, err := price.ReadFile("prices.json", []byte(`{"models":`)); err == nil {
 		t.Error("half a table was read")
 	}
@@ -132,7 +135,7 @@ func TestFindNoOlder(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"claude-opus-4-1-20250805-v1:0": "claude-opus-4-1", "anthropic/claude-sonnet-4.5": "claude-sonnet-4-5", "claude-3-5-haiku-latest": "claude-3-5-haiku",
-		"claude-opus-4@20250514": "claude-opus-4",
+		"claude-opus-4@20250514": "claude-opus-4", "claude-sonnet-4-0": "claude-sonnet-4", "claude-opus-4-0": "claude-opus-4",
 	} {
 		if m, ok := table.Find(id); !ok || m.ID != want {
 			t.Errorf("%s was taken for %q, want %s", id, m.ID, want)

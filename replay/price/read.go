@@ -29,8 +29,9 @@ func (e *Error) Error() string {
 // ReadFile decodes a table a user wrote, in the form of the embedded one. What is
 // unknown, missing, given twice or out of range is an [Error]. A model needs an
 // id, input and output; cache prices that are left out are the documented
-// multiples of the input price: 1.25, 2 and 0.1.
+// multiples of the input price: 1.25, 2 and 0.1. A byte order mark is passed over.
 func ReadFile(name string, data []byte) (*Table, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := &reader{name: name, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
 	t := &Table{Unit: Unit}
