@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -20,6 +22,7 @@ func TestCorpusCache(t *testing.T) {
 	}
 	var worst []miss
 	requests := 0
+	shown, kind, amount := 0, 0, 0 // breaks whose cause the record itself shows
 	for _, path := range corpusFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
 			tl := run(t, conv, "recorded")
@@ -29,7 +32,17 @@ func TestCorpusCache(t *testing.T) {
 			f := replay.FitCache(tl)
 			requests += len(f.Requests)
 			sum.Add(f)
+			causes := shownBreaks(conv)
 			for _, p := range f.Requests {
+				if p.Broke && causes[p.N] {
+					shown++
+					if p.RightKind() {
+						kind++
+					}
+					if p.RightAmount() {
+						amount++
+					}
+				}
 				if p.Unexplained() {
 					worst = append(worst, miss{fmt.Sprintf("%s, request %d, client %s: read %d, simulated %d", filepath.Base(path), p.N, tl.Version, p.Recorded, p.Read), p.Error()})
 				}
@@ -41,6 +54,11 @@ func TestCorpusCache(t *testing.T) {
 	t.Logf("%d breaks: %d after a compaction, a microcompaction, an expired lifetime or a model switch, %d with another named cause, %d unexplained; %d false alarms",
 		sum.Breaks, sum.Named, sum.Others, sum.Unexplained, sum.FalseAlarms)
 	t.Logf("of the %d: %.1f %% right in kind, %.1f %% within 10 %% in amount", sum.Named, share(sum.Kind, sum.Named), share(sum.Amount, sum.Named))
+	t.Logf("of %d breaks for which the record itself shows a cause, whatever the simulation says of them: %.1f %% right in kind, %.1f %% in amount",
+		shown, share(kind, shown), share(amount, shown))
+	if shown < 100 || share(kind, shown) < 90 || share(amount, shown) < 70 {
+		t.Errorf("of %d breaks the record shows a cause for, %d are right in kind and %d in amount, want 90 and 70 %%", shown, kind, amount)
+	}
 	slices.SortStableFunc(worst, func(a, b miss) int { return int(100 * (b.off - a.off)) })
 	for _, w := range worst {
 		t.Logf("unexplained, off by %.2f: %s", w.off, w.text)
@@ -57,4 +75,33 @@ func TestCorpusCache(t *testing.T) {
 	if limit := sum.Breaks / 6; sum.Unexplained > limit {
 		t.Errorf("%d of %d breaks have no cause, want at most %d", sum.Unexplained, sum.Breaks, limit)
 	}
+}
+
+// shownBreaks are the requests before which the record shows what breaks the
+// cache: a compaction, a microcompaction, another model, or a pause as long as
+// entries live. The simulation has no part in it.
+func shownBreaks(conv *session.Conversation) map[int]bool {
+	shown := map[int]bool{}
+	for i := range conv.Boundaries {
+		shown[conv.Boundaries[i].Request] = true
+	}
+	for i := range conv.Micro {
+		shown[conv.Micro[i].Request] = true
+	}
+	short, long := 0, 0
+	for _, q := range conv.Requests {
+		u := &conv.Messages[q.Message].Usage
+		short, long = short+u.Write5m, long+u.Write1h
+	}
+	life := 5 * time.Minute
+	if long > short {
+		life = time.Hour
+	}
+	for k := 1; k < len(conv.Requests); k++ {
+		before, m := &conv.Messages[conv.Requests[k-1].Message], &conv.Messages[conv.Requests[k].Message]
+		if m.Model != before.Model || m.Time.Sub(before.End) > life {
+			shown[conv.Requests[k].N] = true
+		}
+	}
+	return shown
 }
