@@ -219,7 +219,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	t.Chdir("..")
 	names := regexp.MustCompile("`((?:cmd|jsonl|policy|replay|report|scripts|docs|testdata)/[A-Za-z0-9_./-]*)`")
 	links := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/dependencies.md", "docs/cli.md", "docs/README.md", "docs/writing-a-policy.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/dependencies.md", "docs/cli.md", "docs/README.md", "docs/check.md", "docs/ci.md", "docs/writing-a-policy.md"} {
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -233,6 +233,24 @@ func TestDocsNameWhatExists(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(doc), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", doc, m[1], err)
 			}
+		}
+	}
+}
+
+// TestDocsIndex holds that docs/README.md lists every page beside it.
+func TestDocsIndex(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join("..", "docs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%v, %v", pages, err)
+	}
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if name != "README.md" && !bytes.Contains(index, []byte("]("+name+")")) {
+			t.Errorf("docs/README.md does not list %s", name)
 		}
 	}
 }
