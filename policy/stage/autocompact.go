@@ -17,6 +17,7 @@ type Autocompact struct {
 	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
 	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis stays before the summary or goes; a recorded summary stands as it is and an outline has none" enum:"keep,drop"`
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
+	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
 	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
@@ -29,7 +30,7 @@ func defineAutocompact() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &Autocompact{
 			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
-			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Manual: "replay",
+			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Gap: "reported", Manual: "replay",
 		},
 		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages
 after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
@@ -89,9 +90,8 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 // compaction re-injected, and the prompt. Where that is more than the window
 // leaves, the oldest rounds are dropped until the gap the API reports is
 // covered, at most ptl_retries times; what is left begins with an assistant
-// message then, so a meta user message goes first. (The rule of dropping a
-// fifth of the rounds is for a gap that is not reported, which a simulation
-// never meets.)
+// message then, so a meta user message goes first. Where the gap is not
+// reported each retry drops a fifth of the rounds that are left, at least one.
 func (s *autocompact) call(c *policy.Context) *policy.Call {
 	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
 	less, cut := stripped(c)
@@ -108,9 +108,13 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 		call.Cut = &policy.Target{Item: first}
 	}
 	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
-		for gap := call.Input - limit; gap > 0 && i < len(rounds)-1; i++ {
+		gap, fifth := call.Input-limit, i+max((len(rounds)-i)/5, 1)
+		for more := true; more && i < len(rounds)-1; i++ {
 			gap -= rounds[i]
 			call.Input -= rounds[i]
+			if more = gap > 0; s.p.Gap == "unknown" {
+				more = i+1 < fifth
+			}
 		}
 		if call.Retries == 0 {
 			call.Input += policy.RoundQuarter(len(truncatedForRetry))

@@ -124,6 +124,35 @@ func TestAutocompactRetries(t *testing.T) {
 	}
 }
 
+// Where the gap is not reported a fifth of the rounds that are left goes, one
+// at the least: 2 of 10, then 1 of 8; 1 of 9; 1 of 4; 3 of 15, then 2 of 12.
+func TestAutocompactUnknownGap(t *testing.T) {
+	const marker = 13
+	for _, tt := range []struct{ rounds, excess, retries, want, dropped int }{
+		{10, 0, 3, 0, 0},
+		{10, 1, 3, 1, 2},
+		{10, 60, 1, 1, 2},
+		{10, 60, 2, 2, 3},
+		{10, 60, 3, 3, 4},
+		{10, 60, 9, 7, 8},
+		{9, 60, 1, 1, 1},
+		{4, 60, 1, 1, 1},
+		{15, 60, 2, 2, 5},
+		{2, 60, 3, 1, 1},
+		{1, 60, 3, 0, 0},
+	} {
+		p := auto(func(p *Autocompact) { p.Retries, p.Gap = tt.retries, "unknown" })
+		call, limit, _ := compactionCall(t, small(tt.rounds), p, 0, tt.excess)
+		left := tt.excess - 9*tt.dropped
+		if tt.dropped > 0 {
+			left += marker - 1
+		}
+		if call.Retries != tt.want || call.Input-limit != left {
+			t.Errorf("%+v: %d retries, %d over the limit, want %d", tt, call.Retries, call.Input-limit, left)
+		}
+	}
+}
+
 // A round that covers the gap and the marker with it is one retry.
 func TestAutocompactMarkerCovered(t *testing.T) {
 	for excess, want := range map[int]struct{ retries, sent int }{
