@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/report"
@@ -60,6 +61,7 @@ func newCompare(sys *system) *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, with settings behind commas (repeatable); default: "+strings.Join(defaultPolicies, ", "))
 	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policies")
+	o.snipFlag(cmd)
 	f.StringVar(&o.By, "by", "", "a comparison for each `KEY`: model, version or project")
 	f.BoolVar(&o.NoRegret, "no-regret", false, "leave out what policies threw away too early (its search reads every text)")
 	o.InputOptions.flags(cmd)
@@ -69,10 +71,11 @@ func newCompare(sys *system) *cobra.Command {
 	return cmd
 }
 
-// policies reads several policies, each with its settings.
+// policies reads several policies, each with its settings. Snips to try are for
+// those that can snip; where none can, that is an error.
 func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([]policyChoice, error) {
 	var choices []policyChoice
-	seen := map[string]bool{}
+	seen, snips := map[string]bool{}, false
 	for _, name := range names {
 		if seen[name] {
 			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or give one settings of its own", name)
@@ -81,6 +84,11 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 		one := *o
 		one.PolicyOptions = PolicyOptions{Policy: name, Env: o.Env}
 		choose, warnings, err := choosePolicy(sys, &one)
+		if err == nil && len(o.Snip) > 0 {
+			var can bool
+			choose, can, err = one.snipping(sys, choose, o.Snip)
+			snips = snips || can
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +97,36 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 		}
 		choices = append(choices, choose)
 	}
+	if len(o.Snip) > 0 && !snips {
+		reg, err := policy.NewRegistry(stage.All())
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage", reg))
+	}
 	return choices, nil
+}
+
+// snipping gives snips to try to what a choice of policy yields, where that
+// can snip; can says whether the newest can.
+func (o *ReplayOptions) snipping(sys *system, plain policyChoice, snips []string) (choose policyChoice, can bool, err error) {
+	newest, err := plain("")
+	if err != nil {
+		return nil, false, err
+	}
+	canSnip := func(p *policy.Policy) bool { return paramsOf[stage.Snip](p) != nil }
+	if !canSnip(newest) {
+		return plain, false, nil
+	}
+	o.Snip = snips
+	with, _, err := choosePolicy(sys, o)
+	return func(version string) (*policy.Policy, error) {
+		p, err := plain(version)
+		if err != nil || !canSnip(p) {
+			return p, err
+		}
+		return with(version)
+	}, true, err
 }
 
 // replayEach replays one conversation under each policy, on one record.

@@ -89,7 +89,7 @@ func newCost(sys *system) *cobra.Command {
 			return runCost(sys, o)
 		},
 	}
-	o.PolicyOptions.flags(cmd)
+	o.PolicyOptions.replayFlags(cmd)
 	o.InputOptions.flags(cmd)
 	o.CountOptions.flags(cmd)
 	o.PriceOptions.flags(cmd)

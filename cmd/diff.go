@@ -54,7 +54,7 @@ func newDiff(sys *system) *cobra.Command {
 			return runDiff(sys, o)
 		},
 	}
-	o.PolicyOptions.flags(cmd)
+	o.PolicyOptions.replayFlags(cmd)
 	o.InputOptions.flags(cmd)
 	o.CountOptions.flags(cmd)
 	o.OutputOptions.flags(cmd, formats...)
@@ -91,7 +91,7 @@ func (s *opened) diff(sys *system, o *DiffOptions) error {
 		Options: report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)}, Stat: o.Stat, Full: o.Full,
 	}, o.At == atAll)
 	if o.Against != rawSide {
-		// --set is for the right side; the environment is for both.
+		// --set and --snip are for the right side; the environment is for both.
 		left := ReplayOptions{PolicyOptions: PolicyOptions{Policy: o.Against, Env: o.Env}, CompactAt: o.CompactAt}
 		choose, warnings, err := choosePolicy(sys, &left)
 		if err != nil {

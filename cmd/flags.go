@@ -30,6 +30,10 @@ func (o *PolicyOptions) flags(cmd *cobra.Command) {
 // replayFlags are flags and those that change what a replay comes upon.
 func (o *PolicyOptions) replayFlags(cmd *cobra.Command) {
 	o.flags(cmd)
+	o.snipFlag(cmd)
+}
+
+func (o *PolicyOptions) snipFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.Snip, "snip", nil, "have turns gone from a request on: `ID[,ID]@REQUEST`, ids as in the prompts' tags, or uuids (repeatable)")
 }
 

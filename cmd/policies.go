@@ -78,15 +78,7 @@ func (p *loadedPolicy) snips(list []string, reg policy.Registry) error {
 	}
 	params := paramsOf[stage.Snip](p.Policy)
 	if params == nil {
-		names, err := presetsWith[stage.Snip](reg)
-		if err != nil {
-			return err
-		}
-		hint := `use a policy file with "- snip" among its stages`
-		if len(names) > 0 {
-			hint = "use " + strings.Join(names, ", ") + ", or a policy file with \"- snip\" among its stages"
-		}
-		return &policy.Error{Msg: "policy " + p.Name + " has no snip stage", Hint: hint}
+		return noSnipStage("policy "+p.Name+" has no snip stage", reg)
 	}
 	for _, s := range list {
 		trials, err := stage.ParseSnipTrials(s)
@@ -100,6 +92,20 @@ func (p *loadedPolicy) snips(list []string, reg policy.Registry) error {
 		}
 	}
 	return nil
+}
+
+// noSnipStage is the error of a --snip that nothing carries out, with the
+// policies that would.
+func noSnipStage(msg string, reg policy.Registry) error {
+	names, err := presetsWith[stage.Snip](reg)
+	if err != nil {
+		return err
+	}
+	hint := `use a policy file with "- snip" among its stages`
+	if len(names) > 0 {
+		hint = "use " + strings.Join(names, ", ") + ", or a policy file with \"- snip\" among its stages"
+	}
+	return &policy.Error{Msg: msg, Hint: hint}
 }
 
 // presetsWith are the built-in policies with a stage whose parameters are a T.

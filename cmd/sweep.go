@@ -57,7 +57,7 @@ func newSweep(sys *system) *cobra.Command {
 			return runSweep(sys, o)
 		},
 	}
-	o.PolicyOptions.flags(cmd)
+	o.PolicyOptions.replayFlags(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
 	f.IntVar(&o.Samples, "samples", 0, "draw `N` points of the grid instead of trying all")
