@@ -37,7 +37,7 @@ func Each(text string, yield func(name string)) {
 		for i < len(text) && nameByte[text[i]] {
 			i++
 		}
-		w := strings.Trim(text[from:i], "./-$@")
+		w := Trim(text[from:i])
 		if len(w) < Min || len(w) > Max {
 			continue
 		}
@@ -51,6 +51,9 @@ func Each(text string, yield func(name string)) {
 		}
 	}
 }
+
+// Trim takes off what a name neither begins nor ends with.
+func Trim(w string) string { return strings.Trim(w, "./-$@") }
 
 var nameByte = func() (t [256]bool) {
 	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-$@") {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -64,20 +65,65 @@ func values(d *json.Decoder, b *strings.Builder) error {
 // file is what was read of and written to one file.
 type file struct {
 	providers []int32 // blocks that hold (parts of) its text, oldest first
-	changed   int     // how often it was changed by a tool
+	state     int     // which of its states it is in, as far as tools changed it
+	states    int     // how many there were
 }
 
 // readRange is a stretch of a file in one of its states.
 type readRange struct {
 	path          string
 	offset, limit string
-	changed       int
+	state         int
 }
 
 // call is a call of a file tool whose result is still to come.
 type call struct {
-	id   string
-	read readRange
+	id    string
+	write int32 // the block that changes the file; -1 of a Read
+	from  int   // the state before the change
+	read  readRange
+}
+
+// from is an offset, as a Read without one has it.
+func from(offset string) string {
+	if offset == "0" || offset == "1" {
+		return ""
+	}
+	return offset
+}
+
+func (b *builder) file(path string) *file {
+	f := b.files[path]
+	if f == nil {
+		f = &file{}
+		b.files[path] = f
+	}
+	return f
+}
+
+// attachment notes a file that was attached.
+func (b *builder) attachment(at int32, kind string) {
+	if kind != "file" && kind != "edited_text_file" {
+		return
+	}
+	if len(b.attached) == maxProviders {
+		b.attached = slices.Delete(b.attached, 0, 1)
+	}
+	b.attached = append(b.attached, at)
+}
+
+// alsoIn adds the newest attached files that hold a text.
+func (b *builder) alsoIn(holders []int32, old string) ([]int32, error) {
+	for _, at := range b.attached {
+		text, err := b.text(b.at(at))
+		if err != nil {
+			return nil, fmt.Errorf("looking for uses: %w", err)
+		}
+		if shows(text, old) {
+			holders = append(holders, at)
+		}
+	}
+	return holders, nil
 }
 
 // maxProviders is how many of the newest texts of a file an Edit is looked up
@@ -95,34 +141,57 @@ func (b *builder) call(m, i, request int, in input) error {
 	if path == "" {
 		return nil
 	}
-	f := b.files[path]
-	if f == nil {
-		f = &file{}
-		b.files[path] = f
-	}
+	f := b.file(path)
 	switch bl.Name {
 	case "Read", "NotebookRead":
-		r := readRange{path, in.Offset.String(), in.Limit.String(), f.changed}
+		r := readRange{path, from(in.Offset.String()), in.Limit.String(), f.state}
 		if old, ok := b.reads[r]; ok {
+			text, err := b.shown(old)
+			if err != nil {
+				return err
+			}
+			holders, err := b.alsoIn([]int32{old}, text)
+			if err != nil {
+				return err
+			}
 			b.uses = append(b.uses, use{
 				request: request, source: old, message: int32(m), line: bl.Line, evidence: Reread,
-				holders: []int32{old}, quote: path,
+				holders: holders, quote: path,
 			})
 		}
-		b.calls = append(b.calls, call{bl.ID, r})
+		b.calls = append(b.calls, call{id: bl.ID, write: -1, read: r})
 	case "Edit", "MultiEdit", "NotebookEdit":
 		for _, old := range olds(in) {
 			if err := b.edit(m, request, f, old); err != nil {
 				return err
 			}
 		}
-		f.changed++
-		f.providers = append(f.providers, at)
+		b.change(bl.ID, path, f, at)
 	case "Write":
-		f.changed++
-		f.providers = append(f.providers, at)
+		b.change(bl.ID, path, f, at)
 	}
 	return nil
+}
+
+// change notes that a block writes to a file.
+func (b *builder) change(id, path string, f *file, at int32) {
+	b.calls = append(b.calls, call{id: id, write: at, from: f.state, read: readRange{path: path}})
+	f.states++
+	f.state = f.states
+	f.providers = append(f.providers, at)
+}
+
+// unchange takes a change back that failed. What came in the same message
+// stands: the file is then in a state of its own.
+func (b *builder) unchange(c *call) {
+	f := b.files[c.read.path]
+	at := slices.Index(f.providers, c.write)
+	if at == len(f.providers)-1 && f.state == f.states {
+		f.state = c.from
+	}
+	if at >= 0 {
+		f.providers = slices.Delete(f.providers, at, at+1)
+	}
 }
 
 func olds(in input) []string {
@@ -141,7 +210,8 @@ func olds(in input) []string {
 // edit notes the use of an old_string: the newest text of the file that holds
 // it is to blame where none that holds it is left.
 func (b *builder) edit(m, request int, f *file, old string) error {
-	u := use{request: request, source: -1, message: int32(m), line: b.conv.Messages[m].Line, evidence: Edited, quote: firstLine(old)}
+	old = unixLines(old)
+	u := use{request: request, source: -1, message: int32(m), line: b.conv.Messages[m].Line, evidence: Edited, quote: firstLine(old), text: old}
 	for i := len(f.providers) - 1; i >= 0 && len(f.providers)-i <= maxProviders; i-- {
 		at := f.providers[i]
 		pm, pb := b.at(at)
@@ -157,10 +227,13 @@ func (b *builder) edit(m, request int, f *file, old string) error {
 		}
 		u.holders = append(u.holders, at)
 	}
-	if u.source >= 0 {
-		b.uses = append(b.uses, u)
+	if u.source < 0 {
+		return nil
 	}
-	return nil
+	var err error
+	u.holders, err = b.alsoIn(u.holders, old)
+	b.uses = append(b.uses, u)
+	return err
 }
 
 // provides reports whether a block's text holds old: the text of a tool's
@@ -172,17 +245,41 @@ func (b *builder) provides(at int32, text, old string) bool {
 		if err != nil {
 			return false
 		}
-		if strings.Contains(in.Content, old) || strings.Contains(in.NewString, old) {
+		if strings.Contains(unixLines(in.Content), old) || strings.Contains(unixLines(in.NewString), old) {
 			return true
 		}
 		for _, e := range in.Edits {
-			if strings.Contains(e.NewString, old) {
+			if strings.Contains(unixLines(e.NewString), old) {
 				return true
 			}
 		}
 		return false
 	}
+	return shows(text, old)
+}
+
+// shown is the part of a file that the result of a Read shows.
+func (x *Index) shown(result int32) (string, error) {
+	text, err := x.conv.WholeText(x.at(result))
+	if err != nil {
+		return "", fmt.Errorf("looking for what was read again: %w", err)
+	}
+	text, _, _ = strings.Cut(text, "<system-reminder>")
+	return strings.TrimSpace(unnumbered(unixLines(text))), nil
+}
+
+// shows reports whether a text holds another, line numbers off.
+func shows(text, old string) bool {
+	text = unixLines(text)
 	return strings.Contains(text, old) || strings.Contains(unnumbered(text), old)
+}
+
+// unixLines ends lines as the file tools do, whatever the file has.
+func unixLines(text string) string {
+	if strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
 // unnumbered takes the line numbers off what Read shows: white space, digits,

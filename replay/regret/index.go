@@ -2,6 +2,7 @@ package regret
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -27,6 +28,7 @@ type use struct {
 	line     int32
 	evidence Evidence
 	holders  []int32 // blocks that hold what was used; nil for a quotation
+	text     string  // of an edit: what must be in view
 	words    []word  // of a quotation
 	quote    string
 }
@@ -51,7 +53,8 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		}
 		x.joined[m] = next + 1
 	}
-	b := &builder{Index: x, seen: map[uint64]int32{}, files: map[string]*file{}, reads: map[readRange]int32{}}
+	folder := names.Trim(conv.CWD)
+	b := &builder{Index: x, folder: folder, folderName: path.Base(folder), seen: map[uint64]int32{}, files: map[string]*file{}, reads: map[readRange]int32{}}
 	for m := range conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -65,10 +68,18 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 func (x *Index) dropUnforced(recorded []policy.Edit) error {
 	s := newSight(x, true)
 	kept := x.uses[:0]
-	err := s.walk(recorded, func(u *use) {
-		if u.evidence != Reread || !s.visible(u.source) {
-			kept = append(kept, *u)
+	err := s.walk(recorded, func(u *use) error {
+		if u.evidence == Reread {
+			missing, err := s.missing(u)
+			if err != nil {
+				return err
+			}
+			if !missing {
+				return nil
+			}
 		}
+		kept = append(kept, *u)
+		return nil
 	})
 	x.uses = kept
 	return err
@@ -99,7 +110,12 @@ type builder struct {
 	seen  map[uint64]int32 // hash -> index into words
 	files map[string]*file
 	reads map[readRange]int32 // the newest Read result of a range
-	calls []call              // of the message at hand
+	calls []call              // whose results are still to come
+
+	attached []int32 // the newest files attached
+
+	folder     string // that the client works in: every request names it
+	folderName string
 
 	quotes  []quotation // of the block at hand, by source
 	quoting map[int32]int
@@ -145,19 +161,24 @@ func (b *builder) message(m int) error {
 			}
 		case jsonl.KindToolResult:
 			b.result(bl, at)
+		case jsonl.KindAttachment:
+			b.attachment(at, bl.Type)
 		}
 		b.block(m, at, request, text, uses && bl.Kind != jsonl.KindToolResult)
 	}
 	return nil
 }
 
-// result notes what a Read has shown.
+// result notes what a Read has shown, and what was not written.
 func (b *builder) result(bl *session.Block, at int32) {
 	for i := range b.calls {
 		if b.calls[i].id != bl.ID {
 			continue
 		}
-		if r := b.calls[i].read; !bl.IsError {
+		switch r := b.calls[i].read; {
+		case b.calls[i].write >= 0 && bl.IsError:
+			b.unchange(&b.calls[i])
+		case b.calls[i].write < 0 && !bl.IsError:
 			b.reads[r] = at
 			b.files[r.path].providers = append(b.files[r.path].providers, at)
 		}
@@ -176,7 +197,7 @@ func (b *builder) block(m int, at int32, request int, text string, quotes bool) 
 	b.quotes, b.quoting, b.counted = b.quotes[:0], map[int32]int{}, map[uint64]bool{}
 	words(text, func(w string) {
 		h := names.Hash(w)
-		if b.counted[h] {
+		if b.counted[h] || w == b.folder || w == b.folderName {
 			return
 		}
 		b.counted[h] = true

@@ -97,13 +97,13 @@ func (j *judge) gone(b int32, edit int) {
 	}
 }
 
-func (j *judge) visit(u *use) {
-	if j.missed[u.source] || !j.missing(u) {
-		return
-	}
+func (j *judge) visit(u *use) error {
 	edit, ok := j.took[u.source]
-	if !ok {
-		return // it was never in this view: a loss of the record's own
+	if !ok || j.missed[u.source] {
+		return nil // in view all along; or never, a loss of the record's own
+	}
+	if missing, err := j.missing(u); err != nil || !missing {
+		return err
 	}
 	j.missed[u.source] = true
 	at, i := j.x.at(u.source)
@@ -119,4 +119,5 @@ func (j *judge) visit(u *use) {
 		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
 	}
 	j.misses = append(j.misses, m)
+	return nil
 }

@@ -22,7 +22,7 @@ type story struct {
 
 func (s *story) line(kind string, message map[string]any, more map[string]any) {
 	l := map[string]any{
-		"type": kind, "uuid": fmt.Sprintf("l%d", len(s.lines)+1), "parentUuid": nil, "sessionId": "s1", "version": "2.1.50",
+		"type": kind, "uuid": fmt.Sprintf("l%d", len(s.lines)+1), "parentUuid": nil, "sessionId": "s1", "version": "2.1.50", "cwd": "/home/dev/harbor-warehouse",
 		"timestamp": fmt.Sprintf("2026-02-01T10:%02d:%02d.000Z", len(s.lines)/60, len(s.lines)%60),
 	}
 	if message != nil {
@@ -119,4 +119,10 @@ func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Ed
 		t.Fatal(err)
 	}
 	return r
+}
+
+// fail makes the last result one of a call that failed.
+func (s *story) fail() {
+	content := s.lines[len(s.lines)-1]["message"].(map[string]any)["content"].([]any)
+	content[0].(map[string]any)["is_error"] = true
 }

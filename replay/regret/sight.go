@@ -18,9 +18,11 @@ type sight struct {
 	items    []int              // messages in view, any order
 	joined   int                // messages that have been offered
 	standIn  map[int32][]uint64 // by block: the words of what stands in its place
-	added    []uint64           // the words of messages the policy added
-	words    map[uint64]int     // how often each of those words is in view
-	edit     int                // the next edit
+	instead  map[int32]*policy.Content
+	texts    []string       // of messages the policy added
+	added    []uint64       // the words of messages the policy added
+	words    map[uint64]int // how often each of those words is in view
+	edit     int            // the next edit
 
 	onEdit   func(i int, e *policy.Edit) // after an edit has been made, where set
 	onChange func(b int32)               // after a block has come, gone or changed, where set
@@ -30,7 +32,7 @@ func newSight(x *Index, record bool) *sight {
 	n := x.base[len(x.base)-1]
 	return &sight{
 		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n),
-		standIn: map[int32][]uint64{}, words: map[uint64]int{},
+		standIn: map[int32][]uint64{}, instead: map[int32]*policy.Content{}, words: map[uint64]int{},
 	}
 }
 
@@ -39,14 +41,16 @@ func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] &&
 
 // walk goes through the requests and calls visit for each use, with the view
 // as it was sent.
-func (s *sight) walk(edits []policy.Edit, visit func(u *use)) error {
+func (s *sight) walk(edits []policy.Edit, visit func(u *use) error) error {
 	at := 0
 	for n := 1; n <= len(s.x.conv.Requests); n++ {
 		if err := s.until(edits, n); err != nil {
 			return err
 		}
 		for ; at < len(s.x.uses) && s.x.uses[at].request == n; at++ {
-			visit(&s.x.uses[at])
+			if err := visit(&s.x.uses[at]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -149,13 +153,15 @@ func (s *sight) replace(e *policy.Edit) error {
 		s.count(s.standIn[b], -1)
 	}
 	delete(s.standIn, b)
+	delete(s.instead, b)
 	// What an edit names as the block itself is the block again.
 	s.replaced[b] = e.New.Ref == nil || e.New.Stub || *e.New.Ref != e.Target
 	s.changed(b)
 	if !s.replaced[b] {
 		return nil
 	}
-	found, err := s.wordsOf(e.New)
+	s.instead[b] = e.New
+	found, _, err := s.wordsOf(e.New)
 	if err != nil {
 		return err
 	}
@@ -174,7 +180,7 @@ func (s *sight) rebuild(e *policy.Edit) error {
 	}
 	s.items = s.items[:0]
 	s.count(s.added, -1)
-	s.added = s.added[:0]
+	s.added, s.texts = s.added[:0], s.texts[:0]
 	for _, id := range e.Keep {
 		if id >= 0 {
 			s.show(int(id))
@@ -192,9 +198,12 @@ func (s *sight) add(messages []policy.Synthetic) error {
 	for i := range messages {
 		for j := range messages[i].Contents {
 			c := &messages[i].Contents[j]
-			found, err := s.wordsOf(c)
+			found, text, err := s.wordsOf(c)
 			if err != nil {
 				return err
+			}
+			if text != "" {
+				s.texts = append(s.texts, text)
 			}
 			s.added = append(s.added, found...)
 			s.count(found, 1)
@@ -203,24 +212,29 @@ func (s *sight) add(messages []policy.Synthetic) error {
 	return nil
 }
 
-// wordsOf is the distinctive words of a content; what names a block is read
-// from there.
-func (s *sight) wordsOf(c *policy.Content) ([]uint64, error) {
-	text := c.Text
-	if c.Ref != nil {
-		read := s.x.conv.WholeText
-		if c.Stub {
-			read = s.x.conv.Text
-		}
-		t, err := read(int(c.Ref.Item), c.Ref.Block)
-		if err != nil {
-			return nil, fmt.Errorf("reading what an edit puts there: %w", err)
-		}
-		text = t
+// wordsOf is the distinctive words of a content and its text.
+func (s *sight) wordsOf(c *policy.Content) (found []uint64, text string, err error) {
+	if text, err = s.textOf(c); err != nil {
+		return nil, "", err
 	}
-	var out []uint64
-	words(text, func(w string) { out = append(out, names.Hash(w)) })
-	return out, nil
+	words(text, func(w string) { found = append(found, names.Hash(w)) })
+	return found, text, nil
+}
+
+// textOf is the text of a content; what names a block is read from there.
+func (s *sight) textOf(c *policy.Content) (string, error) {
+	if c.Ref == nil {
+		return c.Text, nil
+	}
+	read := s.x.conv.WholeText
+	if c.Stub {
+		read = s.x.conv.Text
+	}
+	text, err := read(int(c.Ref.Item), c.Ref.Block)
+	if err != nil {
+		return "", fmt.Errorf("reading what an edit puts there: %w", err)
+	}
+	return text, nil
 }
 
 // held reports whether anything in view holds a word.
@@ -237,17 +251,18 @@ func (s *sight) held(w *word) bool {
 }
 
 // missing reports whether what a use needs is not in view.
-func (s *sight) missing(u *use) bool {
+func (s *sight) missing(u *use) (bool, error) {
 	if s.visible(u.source) {
-		return false
+		return false, nil
 	}
 	if u.holders != nil {
 		for _, b := range u.holders {
 			if s.visible(b) {
-				return false
+				return false, nil
 			}
 		}
-		return true
+		put, err := s.putBack(u)
+		return !put, err
 	}
 	length := 0
 	for i := range u.words {
@@ -255,5 +270,43 @@ func (s *sight) missing(u *use) bool {
 			length += int(u.words[i].length)
 		}
 	}
-	return length >= minQuoted
+	return length >= minQuoted, nil
+}
+
+// putBack reports whether what the policy itself put into view holds what an
+// Edit replaces or a Read shows again: a file attached after a compaction, the
+// text of a summary, what a truncation left.
+func (s *sight) putBack(u *use) (bool, error) {
+	text := u.text
+	if u.evidence == Reread && len(s.texts) > 0 {
+		var err error
+		if text, err = s.x.shown(u.source); err != nil {
+			return false, err
+		}
+	}
+	if text == "" {
+		return false, nil
+	}
+	for _, t := range s.texts {
+		if shows(t, text) {
+			return true, nil
+		}
+	}
+	if u.evidence == Reread {
+		return false, nil // the whole of it was wanted
+	}
+	for _, b := range u.holders {
+		c := s.instead[b]
+		if c == nil || !s.present[b] || s.hidden[b] {
+			continue
+		}
+		t, err := s.textOf(c)
+		if err != nil {
+			return false, err
+		}
+		if shows(t, text) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -2,6 +2,8 @@ package regret
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/names"
 )
@@ -29,7 +31,7 @@ func words(text string, yield func(word string)) {
 			text = ""
 		}
 		names.Each(line, yield)
-		if l := bareLine(line); len(l) >= minLine && len(l) <= maxLine && strings.IndexByte(l, ' ') >= 0 {
+		if l := bareLine(line); len(l) >= minLine && len(l) <= maxLine && worded(l) {
 			yield(l)
 		}
 	}
@@ -51,4 +53,25 @@ func bareLine(line string) string {
 		}
 	}
 	return l
+}
+
+// worded reports whether a line says something: letters, and more than one
+// word. Scripts that set no spaces have their words all the same; the rule of
+// a table has none.
+func worded(line string) bool {
+	letters, several := 0, strings.IndexByte(line, ' ') >= 0
+	for _, c := range line {
+		if c < utf8.RuneSelf {
+			if 'a' <= c|0x20 && c|0x20 <= 'z' {
+				letters++
+			}
+		} else if unicode.IsLetter(c) {
+			letters++
+			several = true
+		}
+		if several && letters >= names.Min {
+			return true
+		}
+	}
+	return false
 }
