@@ -24,13 +24,14 @@ func (p *diffPage) stat() {
 		numbers[1].Title, numbers[2].Title, numbers[3].Max = "left", "right", narrowBar
 		t.Columns = append([]Column{{Title: p.left(), Max: 32}, {Title: p.right(), Max: 32}}, numbers...)
 	}
+	rows := p.statRows()
 	most := 1
-	for i := range p.d.Stat {
-		most = max(most, abs(p.d.Stat[i].After-p.d.Stat[i].Before))
+	for i := range rows {
+		most = max(most, abs(rows[i].After-rows[i].Before))
 	}
 	changed, added := 0, 0
-	for i := range p.d.Stat {
-		r := &p.d.Stat[i]
+	for i := range rows {
+		r := &rows[i]
 		switch {
 		case r.Same:
 		case r.Left.Status == diff.Absent:
@@ -52,7 +53,55 @@ func (p *diffPage) stat() {
 	p.note(bold, fmt.Sprintf("%s changed, %s added: %s to %s tokens (%s)", count(changed, "message"), thousands(added), thousands(before), thousands(after), change))
 }
 
-func (p *diffPage) statRow(t *Table, r *diff.Row, two bool, most int) {
+// screenful is how many rows tell each request; more are folded.
+const screenful = 16
+
+// statSum is what one stage did at one request or, folded, at several.
+type statSum struct {
+	diff.Row
+	leftTo, rightTo int // the last request, where it is another than the first
+}
+
+// statRows are the sums, those of several requests in one row where there are
+// too many to be read at a glance.
+func (p *diffPage) statRows() []statSum {
+	var rows []statSum
+	fold := len(p.d.Stat) > screenful && !p.full
+	at := map[diff.Row]int{}
+	for _, r := range p.d.Stat {
+		key := diff.Row{Left: r.Left, Right: r.Right, Same: r.Same}
+		key.Left.Request, key.Right.Request = 0, 0
+		n, ok := at[key]
+		if !ok || !fold {
+			at[key] = len(rows)
+			rows = append(rows, statSum{Row: r, leftTo: r.Left.Request, rightTo: r.Right.Request})
+			continue
+		}
+		s := &rows[n]
+		s.Messages += r.Messages
+		s.Before += r.Before
+		s.After += r.After
+		s.Left.Request, s.leftTo = span(s.Left.Request, s.leftTo, r.Left.Request)
+		s.Right.Request, s.rightTo = span(s.Right.Request, s.rightTo, r.Right.Request)
+	}
+	return rows
+}
+
+// span widens a span of requests; 0, after the last, is later than any.
+func span(from, to, n int) (int, int) {
+	switch {
+	case n == 0 || to == 0:
+		to = 0
+	default:
+		to = max(to, n)
+	}
+	if n > 0 && (from == 0 || n < from) {
+		from = n
+	}
+	return from, to
+}
+
+func (p *diffPage) statRow(t *Table, r *statSum, two bool, most int) {
 	w := t.Columns[len(t.Columns)-1].Max
 	delta := r.After - r.Before
 	bar, st := "", faint
@@ -72,23 +121,34 @@ func (p *diffPage) statRow(t *Table, r *diff.Row, two bool, most int) {
 	case r.Same:
 		cells = append([]string{"unchanged"}, cells...)
 	case two:
-		cells = append([]string{statText(&r.Left), statText(&r.Right)}, cells...)
+		cells = append([]string{statText(&r.Left, r.leftTo), statText(&r.Right, r.rightTo)}, cells...)
 	default:
-		cells = append([]string{sideText(&r.Right)}, cells...)
+		text := sideText(&r.Right)
+		if r.rightTo != r.Right.Request {
+			text = strings.Replace(text, " at request ", " at requests ", 1) + " to " + strings.TrimPrefix(requestText(r.rightTo), "#")
+		}
+		cells = append([]string{text}, cells...)
 	}
 	t.styled(st, cells...)
 }
 
-// statText is sideText in few words.
-func statText(s *diff.Side) string {
+// statText is sideText in few words, from its request to another.
+func statText(s *diff.Side, to int) string {
 	if s.Stage == "" {
 		return string(s.Status)
 	}
-	at := "end"
-	if s.Request > 0 {
-		at = "#" + thousands(s.Request)
+	at := requestText(s.Request)
+	if to != s.Request {
+		at += "–" + strings.TrimPrefix(requestText(to), "#")
 	}
 	return string(s.Status) + " " + at + " " + s.Stage
+}
+
+func requestText(n int) string {
+	if n == 0 {
+		return "end"
+	}
+	return "#" + thousands(n)
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -34,7 +34,10 @@ func TestFiguresOfATimeline(t *testing.T) {
 	if Known(v.Get("misses")) || Known(v.Get("refetch_tokens")) || Known(v.Get("no such figure")) {
 		t.Error("figures that were not worked out have values")
 	}
-	tl.Regret = &regret.Result{Misses: make([]regret.Miss, 2), Tokens: 300}
+	tl.Regret = &regret.Result{Misses: make([]regret.Miss, 2), Tokens: 300, MedianDistance: 4.5, BoundMisses: 1, BoundTokens: 100}
+	if v := Of(tl); v.Get("bound_misses") != 1 || v.Get("bound_tokens") != 100 || v.Get("median_distance") != 4.5 {
+		t.Errorf("bound %v, %v tokens, distance %v", v.Get("bound_misses"), v.Get("bound_tokens"), v.Get("median_distance"))
+	}
 	if v := Of(tl); v.Get("misses") != 2 || v.Get("refetch_tokens") != 300 {
 		t.Errorf("misses %v, tokens %v", v.Get("misses"), v.Get("refetch_tokens"))
 	}

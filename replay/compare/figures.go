@@ -75,6 +75,14 @@ func Figures() []Figure {
 		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
 		{"misses", "", Less, sum, regret(func(t *replay.Timeline) int { return len(t.Regret.Misses) })},
 		{"refetch_tokens", "tokens", Less, sum, regret(func(t *replay.Timeline) int { return t.Regret.Tokens })},
+		{"bound_misses", "", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundMisses })},
+		{"bound_tokens", "tokens", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundTokens })},
+		{"median_distance", "requests", Neither, mean, func(t *replay.Timeline) (float64, bool) {
+			if t.Regret == nil || len(t.Regret.Misses) == 0 {
+				return 0, false
+			}
+			return t.Regret.MedianDistance, true
+		}},
 		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
 	}
 }
