@@ -11,17 +11,21 @@ import (
 // Bill is what a number of calls come to. Token figures are by the timeline's
 // counter.
 type Bill struct {
-	Calls    int         `json:"calls"`
-	Input    cache.Split `json:"input"`
-	Output   int         `json:"output_tokens"`
-	CostUSD  price.USD   `json:"cost_usd,omitzero"`           // of the calls whose model has a price
-	Unpriced int         `json:"unpriced_requests,omitempty"` // calls whose model has none
+	Calls     int         `json:"calls"`
+	Input     cache.Split `json:"input"`
+	Output    int         `json:"output_tokens"`
+	Estimated int         `json:"estimated_outputs,omitempty"` // calls whose output is estimated: it is not recorded, or not rightly
+	CostUSD   price.USD   `json:"cost_usd,omitzero"`           // of the calls whose model has a price
+	Unpriced  int         `json:"unpriced_requests,omitempty"` // calls whose model has none
 }
 
 func (b *Bill) add(r *Request) {
 	b.Calls++
 	b.Input.Add(r.Cache.Split)
 	b.Output += r.Output
+	if r.Estimated {
+		b.Estimated++
+	}
 	b.CostUSD.Add(r.CostUSD)
 	if !r.CostUSD.Known {
 		b.Unpriced++
@@ -33,6 +37,7 @@ func (b *Bill) Add(o Bill) {
 	b.Calls += o.Calls
 	b.Input.Add(o.Input)
 	b.Output += o.Output
+	b.Estimated += o.Estimated
 	b.CostUSD.Add(o.CostUSD)
 	b.Unpriced += o.Unpriced
 }

@@ -33,6 +33,20 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 	return r.Cal, nil
 }
 
+// output is how many tokens the response at message m is. Where the record does
+// not say, or is known to be wrong, it is what the response's blocks weigh; the
+// client's own arithmetic takes what is recorded all the same.
+func (e *engine) output(m int) (n int, estimated bool) {
+	msg := &e.conv.Messages[m]
+	if e.r.Cal.Told[m] {
+		return msg.Usage.Output, false
+	}
+	for b := range msg.Blocks {
+		n += e.report.Block(m, b)
+	}
+	return max(n, msg.Usage.Output), true
+}
+
 // encodedTables keeps what Encoded has counted.
 type encodedTables struct {
 	mu     sync.Mutex

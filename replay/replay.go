@@ -303,57 +303,6 @@ func (e *engine) used(k int) (used, tail int) {
 	return over + e.view.ClientPayloadTokens(), 0
 }
 
-// tail is the client's estimate of what joined after the response at message
-// m and is still in view.
-func (e *engine) tail(m int) int {
-	n := 0
-	arrived := e.view.Arrived()
-	for i := len(arrived) - 1; i >= 0; i-- {
-		id := arrived[i]
-		if id == policy.ItemID(m) {
-			break
-		}
-		if id >= 0 && int(id) < m {
-			continue
-		}
-		if e.view.Has(id) {
-			n += e.estimate(id)
-		}
-	}
-	if e.pol.Window.Tail == "after_first" {
-		// Newer clients count from the first line of the response: its other
-		// blocks once more.
-		msg := &e.conv.Messages[m]
-		for b := range msg.Blocks {
-			if msg.Blocks[b].Line != msg.Line {
-				n += tokens.Estimate(&msg.Blocks[b])
-			}
-		}
-	}
-	return n
-}
-
-// estimate is the client's estimate of an item as it stands in the view.
-func (e *engine) estimate(id policy.ItemID) int {
-	if id >= 0 && e.conv.Messages[id].Lost {
-		return e.r.Cal.Lost[id]
-	}
-	n := 0
-	for b := range e.view.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
-		if c := e.view.Replacement(t); c != nil {
-			if c.Tokens > 0 {
-				n += c.Tokens
-			} else {
-				n += policy.RoundQuarter(c.Length.UTF16)
-			}
-			continue
-		}
-		n += tokens.Estimate(e.view.Raw(t))
-	}
-	return n
-}
-
 // account closes request k: its row, and the response a policy may know of.
 func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
@@ -365,8 +314,9 @@ func (e *engine) account(k, used int) {
 	row := Request{
 		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
 		Raw: e.raw + over, Tokens: e.view.Tokens() + over, Payload: e.view.PayloadTokens() + over, Overhead: over,
-		Used: used, Messages: e.view.Len(), Output: msg.Usage.Output, Events: e.pending,
+		Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
+	row.Output, row.Estimated = e.output(q.Message)
 	if row.Events == nil {
 		row.Events = []int{}
 	}

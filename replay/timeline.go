@@ -53,22 +53,23 @@ type Lines struct {
 
 // Request is one API call as the policy would have made it.
 type Request struct {
-	N        int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
-	UUID     string    `json:"uuid,omitempty"`
-	Time     time.Time `json:"time,omitzero"`
-	Kind     string    `json:"kind"` // main, compaction, collapse, session_memory
-	Model    string    `json:"model,omitempty"`
-	Raw      int       `json:"raw_tokens"`        // raw history, overhead included
-	Tokens   int       `json:"model_tokens"`      // model view, overhead included
-	Payload  int       `json:"payload_tokens"`    // payload, overhead included
-	Overhead int       `json:"overhead_tokens"`   // system prompt, tools, and what no line holds
-	Used     int       `json:"used_tokens"`       // the client's own arithmetic before this request's edits
-	Messages int       `json:"messages"`          // items in the model view
-	Output   int       `json:"output_tokens"`     // of the response
-	Cache    CacheUse  `json:"cache"`             // simulated; adds up to payload_tokens
-	CostUSD  price.USD `json:"cost_usd,omitzero"` // left out where no price is known for the model
-	Recorded *Recorded `json:"recorded,omitempty"`
-	Events   []int     `json:"events"` // indexes into Timeline.Events
+	N         int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
+	UUID      string    `json:"uuid,omitempty"`
+	Time      time.Time `json:"time,omitzero"`
+	Kind      string    `json:"kind"` // main, compaction, collapse, session_memory
+	Model     string    `json:"model,omitempty"`
+	Raw       int       `json:"raw_tokens"`                 // raw history, overhead included
+	Tokens    int       `json:"model_tokens"`               // model view, overhead included
+	Payload   int       `json:"payload_tokens"`             // payload, overhead included
+	Overhead  int       `json:"overhead_tokens"`            // system prompt, tools, and what no line holds
+	Used      int       `json:"used_tokens"`                // the client's own arithmetic before this request's edits
+	Messages  int       `json:"messages"`                   // items in the model view
+	Output    int       `json:"output_tokens"`              // of the response
+	Estimated bool      `json:"output_estimated,omitempty"` // Output is what the response weighs: it is not recorded, or not rightly
+	Cache     CacheUse  `json:"cache"`                      // simulated; adds up to payload_tokens
+	CostUSD   price.USD `json:"cost_usd,omitzero"`          // left out where no price is known for the model
+	Recorded  *Recorded `json:"recorded,omitempty"`
+	Events    []int     `json:"events"` // indexes into Timeline.Events
 }
 
 // Recorded is the usage the API reported, in tokens.

@@ -47,7 +47,7 @@ func Costs(w io.Writer, list []SessionCost, opt Options) error {
 		}},
 		columns: []string{
 			"session", "agent", "file", "policy", "counter", "model", "kind", "calls", "cache_read", "cache_write_5m", "cache_write_1h",
-			"cache_uncached", "output_tokens", "cost_usd", "unpriced_requests", "conversation_tokens",
+			"cache_uncached", "output_tokens", "estimated_outputs", "cost_usd", "unpriced_requests", "conversation_tokens",
 		},
 	}
 	var sum replay.Bill
@@ -95,7 +95,7 @@ func costRow(s *SessionCost, kind string, b replay.Bill) []string {
 		usd = strconv.FormatFloat(b.CostUSD.Dollars, 'f', 6, 64)
 	}
 	row := []string{s.Session, s.Agent, s.File, s.Policy, s.Counter, s.Model, kind}
-	for _, n := range []int{b.Calls, b.Input.Read, b.Input.Write5m, b.Input.Write1h, b.Input.Uncached, b.Output} {
+	for _, n := range []int{b.Calls, b.Input.Read, b.Input.Write5m, b.Input.Write1h, b.Input.Uncached, b.Output, b.Estimated} {
 		row = append(row, strconv.Itoa(n))
 	}
 	return append(row, usd, strconv.Itoa(b.Unpriced), strconv.Itoa(s.Conversation))
@@ -132,6 +132,9 @@ func costNotes(sum replay.Bill, own, conversation int, lost map[string]*replay.L
 	}
 	if len(parts) > 0 {
 		notes = append(notes, "Sent before and not read from the cache, in tokens: "+strings.Join(parts, ", ")+".")
+	}
+	if sum.Estimated > 0 {
+		notes = append(notes, fmt.Sprintf("The output of %s is estimated: it is not recorded, or not rightly.", count(sum.Estimated, "response")))
 	}
 	if sum.Unpriced > 0 {
 		notes = append(notes, fmt.Sprintf("No price is known for %s: dollars leave them out.", count(sum.Unpriced, "request")))

@@ -16,7 +16,8 @@ type Calibration struct {
 	Recorded bool  // there is recorded usage to calibrate to
 	Rates    Rates // tokens a unit of each measure, fitted to the session
 	Drops    []Drop
-	Lost     []int // by message index -> tokens of the lost results that stand there, client estimate
+	Told     []bool // by message index -> its recorded output tokens are right
+	Lost     []int  // by message index -> tokens of the lost results that stand there, client estimate
 }
 
 // Calibrate fits the weights of a conversation's blocks to its recorded usage.
@@ -38,7 +39,7 @@ func Calibrate(conv *session.Conversation, model Model) (*Calibration, error) {
 	}
 	spans, drops := Spans(conv)
 	meter := NewMeter(conv, model)
-	c := &Calibration{Recorded: hasUsage(conv), Drops: drops, Rates: Fit(prior, OwnSpread(), learn(meter, spans))}
+	c := &Calibration{Recorded: hasUsage(conv), Drops: drops, Told: meter.told, Rates: Fit(prior, OwnSpread(), learn(meter, spans))}
 	c.Table = newTable(conv, c.Rates.content)
 	c.weigh(meter, spans)
 	c.placeholders()
