@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // newChecking reads the configuration and finds what it names.
@@ -37,6 +39,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 		errs = append(errs, c.sessions(i)...)
 	}
 	if len(errs) > 0 {
+		errs.SortByPlace()
 		return nil, errs
 	}
 	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.keys[a.path], c.keys[b.path]) })
@@ -62,7 +65,10 @@ func (c *checking) settings() error {
 	r := &c.replays
 	r.Counter, r.Agent, r.Model, r.Jobs, r.Quiet = count.Tokens, count.Agent, count.Model, c.o.Jobs, true
 	r.Regret = c.config.NeedsRegret()
-	where := func(err error) error { return fmt.Errorf("%s: %w", c.config.File, err) }
+	var errs policy.Errors
+	wrong := func(key, msg, hint string) {
+		errs = append(errs, &policy.Error{Position: c.config.Places[key], Msg: key + ": " + msg, Hint: hint})
+	}
 	for _, t := range []struct {
 		key, text string
 		to        *Tokens
@@ -71,18 +77,23 @@ func (c *checking) settings() error {
 			continue
 		}
 		if err := t.to.Set(t.text); err != nil {
-			return where(fmt.Errorf("%s: %q: %w", t.key, t.text, err))
+			wrong(t.key, strconv.Quote(t.text)+" is no number of tokens", err.Error())
 		}
+	}
+	if !slices.Contains(tokens.Names(), count.Tokens) {
+		wrong("tokens", "unknown counter "+strconv.Quote(count.Tokens), policy.Suggest(count.Tokens, tokens.Names()))
 	}
 	if c.config.Prices != "" {
 		r.Prices = c.path(c.config.Prices)
-	}
-	for _, err := range []error{r.checkCounter(), r.InputOptions.check(), r.PriceOptions.read()} {
-		if err != nil {
-			return where(err)
+		if err := r.PriceOptions.read(); err != nil {
+			wrong("prices", err.Error(), "")
 		}
 	}
-	return nil
+	if len(errs) > 0 {
+		errs.SortByPlace()
+		return errs
+	}
+	return r.InputOptions.check()
 }
 
 // path is where a file stands that the configuration names.

@@ -22,11 +22,11 @@ type Config struct {
 	File         string
 	Sessions     []Pattern // of the cases that have none of their own
 	Counting     Counting
-	Regret       bool   // whether misses are looked for
-	Prices       string // a file, relative to this one; "": the embedded table
-	Baseline     string // a file, relative to this one; "": none
-	BaselineAt   policy.Position
-	Within       *Tolerance // of figures a case says nothing of
+	Regret       bool                       // whether misses are looked for
+	Prices       string                     // a file, relative to this one; "": the embedded table
+	Baseline     string                     // a file, relative to this one; "": none
+	Places       map[string]policy.Position // of the values of its keys
+	Within       *Tolerance                 // of figures a case says nothing of
 	AllowChanges bool
 	Cases        []Case
 }
@@ -198,10 +198,13 @@ func (d *decoder) keys(n *yaml.Node, what string, known []string) (map[string]*y
 }
 
 func (d *decoder) config(root *yaml.Node) *Config {
-	c := &Config{File: d.file, Counting: Counting{Tokens: "usage", Agent: "main"}}
+	c := &Config{File: d.file, Counting: Counting{Tokens: "usage", Agent: "main"}, Places: map[string]policy.Position{}}
 	values, ok := d.keys(root, "configuration", topKeys())
 	if !ok {
 		return c
+	}
+	for key, n := range values {
+		c.Places[key] = policy.At(d.file, n)
 	}
 	switch n := values["version"]; {
 	case n == nil:
@@ -218,9 +221,6 @@ func (d *decoder) config(root *yaml.Node) *Config {
 		if n := values[f.key]; n != nil {
 			*f.to = d.text(n, f.key)
 		}
-	}
-	if n := values["baseline"]; n != nil {
-		c.BaselineAt = policy.At(d.file, n)
 	}
 	c.Regret = d.flag(values["regret"], "regret")
 	c.Within = d.tolerance(values["within"], "within")
