@@ -13,10 +13,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 func main() {
 	n := flag.Int("sample", 150, "how many mutants of the code to try; 0: all")
+	limit := flag.Duration("for", 0, "begin no mutant of the code after this time; 0: no limit")
 	out := flag.String("o", "", "write the report to this file")
 	only := flag.Bool("probe", false, "print what every case comes to (the mutated program is run so)")
 	flag.Parse()
@@ -24,7 +26,7 @@ func main() {
 	if *only {
 		err = probe(".")
 	} else {
-		err = run(".", *n, *out)
+		err = run(".", *n, *limit, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -63,7 +65,7 @@ func (t *tally) add(name string, v verdict) {
 	}
 }
 
-func run(root string, n int, out string) error {
+func run(root string, n int, limit time.Duration, out string) error {
 	w, err := load(root)
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func run(root string, n int, out string) error {
 	if err != nil {
 		return err
 	}
-	code, sites, err := w.trySources(root, n, before)
+	code, sites, err := w.trySources(root, n, limit, before)
 	if err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (w *world) tryParams(before [][]outcome) (*tally, error) {
 
 // trySources tries a sample of the mutants of the code, and says how many
 // there are.
-func (w *world) trySources(root string, n int, before [][]outcome) (*tally, int, error) {
+func (w *world) trySources(root string, n int, limit time.Duration, before [][]outcome) (*tally, int, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return nil, 0, err
@@ -114,7 +116,11 @@ func (w *world) trySources(root string, n int, before [][]outcome) (*tally, int,
 		return nil, 0, err
 	}
 	t := &tally{}
+	begin := time.Now()
 	for i, m := range sample(all, n) {
+		if limit > 0 && time.Since(begin) > limit {
+			break
+		}
 		text, err := b.probe(m)
 		state := ""
 		switch {
@@ -189,7 +195,7 @@ the %d places where one can be made. A test tries a sample of the parameters wit
 	}
 	for _, s := range survivors {
 		name, first, _ := strings.Cut(s, "\n")
-		fmt.Fprintf(&b, "- %s. %s\n  - %s\n", name, reason(s), strings.TrimSpace(first))
+		fmt.Fprintf(&b, "- %s: %s\n  - %s\n", name, reason(s), strings.TrimSpace(first))
 	}
 	return b.String()
 }
@@ -201,10 +207,12 @@ func reason(survivor string) string {
 			return r.why
 		}
 	}
-	return "Not explained yet."
+	return unexplained
 }
+
+const unexplained = "not explained yet"
 
 // reasons are by what a survivor's text holds.
 var reasons = []struct{ part, why string }{
-	{"window.tail", "What changes is pre_tokens alone, the client's own arithmetic as the event records it: the compaction comes at the same request and leaves the same view, so no figure of the replay differs"},
+	{"window.tail", "what changes is pre_tokens alone, the client's own arithmetic as the event records it: the compaction comes at the same request and leaves the same view, so no figure of the replay differs"},
 }

@@ -8,8 +8,9 @@ import (
 )
 
 // TestParamMutants holds that the shipped check tells of a sample of the
-// parameters' mutants: those that change an event by figures alone in 95 of
-// 100, and by events always.
+// parameters' mutants: of each that changes an event by its events, and by
+// figures alone unless it is known why these cannot. How many that are of all,
+// docs/mutants.md says.
 func TestParamMutants(t *testing.T) {
 	w, err := load(filepath.Join("..", ".."))
 	if err != nil {
@@ -42,8 +43,13 @@ func TestParamMutants(t *testing.T) {
 		sum.add(m.name(w), v)
 	}
 	t.Logf("%d tried, %d change an event, %d of them told by figures", sum.tried, sum.events, sum.byFigures)
-	if sum.events < 3 || 100*sum.byFigures < 95*sum.events {
-		t.Errorf("of %d mutants that change an event, figures tell %d:\n%s", sum.events, sum.byFigures, strings.Join(sum.survivors, "\n"))
+	for _, s := range sum.survivors {
+		if reason(s) == unexplained {
+			t.Errorf("figures do not tell, and no reason is known:\n%s", s)
+		}
+	}
+	if sum.byFigures < 3 {
+		t.Errorf("only %d mutants in the sample that figures tell", sum.byFigures)
 	}
 	if v := w.judge(before[all[0].at], before[all[0].at]); v.events+v.figures != 0 || v.byFigures {
 		t.Errorf("without a mutation: %+v", v)

@@ -135,25 +135,18 @@ func (m sourceMutant) apply(text []byte) []byte {
 	return slices.Concat(out[:i], []byte(`; import mutated "slices"`), out[i:])
 }
 
-// sample takes n of the mutants, the same ones each time: by a hash of what
-// they change.
+// sample takes n of the mutants, the same ones in the same order each time: by
+// a hash of what they change, so that the first of them are a sample as well.
 func sample(list []sourceMutant, n int) []sourceMutant {
-	if n <= 0 || n >= len(list) {
-		return list
-	}
 	rank := func(m sourceMutant) string {
 		h := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", m.file, m.rule, m.from, m.to, m.start))
 		return string(h[:])
 	}
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b sourceMutant) int { return strings.Compare(rank(a), rank(b)) })
-	list = list[:n]
-	slices.SortFunc(list, func(a, b sourceMutant) int {
-		if c := strings.Compare(a.file, b.file); c != 0 {
-			return c
-		}
-		return a.start - b.start
-	})
+	if n > 0 && n < len(list) {
+		list = list[:n]
+	}
 	return list
 }
 
