@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -45,6 +46,7 @@ func (r *renderer) item(id policy.ItemID) error {
 	if tag := r.view.Tag(id); tag != nil {
 		blocks = tagged(blocks, id, tag.Text)
 	}
+	blocks = withoutBlanks(blocks)
 	if len(blocks) == 0 {
 		return nil
 	}
@@ -58,6 +60,35 @@ func (r *renderer) item(id policy.ItemID) error {
 	m.Blocks = append(m.Blocks, blocks...)
 	return nil
 }
+
+// withoutBlanks leaves out texts of white space alone where a message says
+// something else too: clients record them between thinking and what follows,
+// and the API takes none.
+func withoutBlanks(blocks []Block) []Block {
+	kept := make([]Block, 0, len(blocks))
+	for _, b := range blocks {
+		if !blank(&b) {
+			kept = append(kept, b)
+		}
+	}
+	if len(kept) == 0 {
+		return blocks // a message of nothing else: a finding says so
+	}
+	return kept
+}
+
+func blank(b *Block) bool {
+	if b.Type != "text" || len(b.JSON) > maxBlank {
+		return false
+	}
+	var text struct {
+		Text string `json:"text"`
+	}
+	return json.Unmarshal(b.JSON, &text) == nil && strings.TrimSpace(text.Text) == ""
+}
+
+// maxBlank is the longest text that is looked at for being blank, as JSON.
+const maxBlank = 256
 
 // tagged appends a tag to the last text of a message, or as a text of its own.
 func tagged(blocks []Block, id policy.ItemID, tag string) []Block {

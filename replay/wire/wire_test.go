@@ -394,3 +394,28 @@ func TestEarlierHistory(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// A text of white space alone, as clients record between thinking and what
+// follows, is left out where its message says something else; alone it stays,
+// for a finding to name it.
+func TestBlankTexts(t *testing.T) {
+	conv := chainOf(t,
+		`{"role":"user","content":"go"}`,
+		`{"role":"assistant","content":[{"type":"text","text":"\n\n"},{"type":"tool_use","id":"t1","name":"Read","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"},{"type":"text","text":" "}]}`,
+		`{"role":"assistant","content":[{"type":"text","text":" \n"}]}`,
+	)
+	var types []string
+	b, err := wire.Model(viewOf(t, conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range b.Messages {
+		for _, bl := range m.Blocks {
+			types = append(types, bl.Type)
+		}
+	}
+	if got := strings.Join(types, " "); got != "text tool_use tool_result text" {
+		t.Errorf("blocks %s", got)
+	}
+}
