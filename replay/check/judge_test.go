@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -306,4 +310,25 @@ func FuzzBaseline(f *testing.F) {
 			s.Message()
 		}
 	})
+}
+
+// TestBaselineSchema holds the shipped baselines against the published schema.
+func TestBaselineSchema(t *testing.T) {
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schemas", "baseline.v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"baseline.json", "threshold/baseline.json"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "check", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
