@@ -8,7 +8,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -17,14 +16,14 @@ import (
 )
 
 func main() {
-	n := flag.Int("sample", 150, "how many mutants of the code to try; 0: all")
+	n := flag.Int("sample", 600, "how many mutants of the code to try; 0: all")
 	limit := flag.Duration("for", 0, "begin no mutant of the code after this time; 0: no limit")
 	out := flag.String("o", "", "write the report to this file")
-	only := flag.Bool("probe", false, "print what every case comes to (the mutated program is run so)")
+	worker := flag.Bool("work", false, "try the mutants whose numbers come in (the mutated program is run so)")
 	flag.Parse()
 	err := error(nil)
-	if *only {
-		err = probe(".")
+	if *worker {
+		err = work(".", os.Stdin, os.Stdout)
 	} else {
 		err = run(".", *n, *limit, *out)
 	}
@@ -36,32 +35,33 @@ func main() {
 
 // tally sums up one kind of mutants.
 type tally struct {
-	tried, noMutant, stopped, none, figuresOnly int
-	events, byFigures, failing, byEvents        int
-	survivors                                   []string
+	all, tried                           int
+	missed, stopped, none, figuresOnly   int
+	events, byFigures, failing, byEvents int
+	survivors                            []string
 }
 
 func (t *tally) add(name string, v verdict) {
 	t.tried++
 	switch {
-	case v.events == 0 && v.figures == 0:
+	case v.Events == 0 && v.Figures == 0:
 		t.none++
 		return
-	case v.events == 0:
+	case v.Events == 0:
 		t.figuresOnly++
 		return
 	}
 	t.events++
-	if v.failing {
+	if v.Failing {
 		t.failing++
 	}
-	if v.byEvents {
+	if v.ByEvents {
 		t.byEvents++
 	}
-	if v.byFigures {
+	if v.ByFigures {
 		t.byFigures++
 	} else {
-		t.survivors = append(t.survivors, name+"\n  "+v.first)
+		t.survivors = append(t.survivors, name+"\n  "+v.First)
 	}
 }
 
@@ -70,19 +70,15 @@ func run(root string, n int, limit time.Duration, out string) error {
 	if err != nil {
 		return err
 	}
-	before, err := w.all()
+	params, err := w.tryParams()
 	if err != nil {
 		return err
 	}
-	params, err := w.tryParams(before)
+	code, err := tryCode(root, n, limit)
 	if err != nil {
 		return err
 	}
-	code, sites, err := w.trySources(root, n, limit, before)
-	if err != nil {
-		return err
-	}
-	text := page(params, code, sites)
+	text := page(params, code)
 	if out == "" {
 		fmt.Print(text)
 		return nil
@@ -90,9 +86,14 @@ func run(root string, n int, limit time.Duration, out string) error {
 	return os.WriteFile(out, []byte(text), 0o644)
 }
 
-func (w *world) tryParams(before [][]outcome) (*tally, error) {
-	t := &tally{}
-	for _, m := range w.paramMutants() {
+func (w *world) tryParams() (*tally, error) {
+	before, err := w.all(w.policies)
+	if err != nil {
+		return nil, err
+	}
+	list := w.paramMutants()
+	t := &tally{all: len(list)}
+	for _, m := range list {
 		v, err := w.tryParam(m, before[m.at])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name(w), err)
@@ -102,53 +103,46 @@ func (w *world) tryParams(before [][]outcome) (*tally, error) {
 	return t, nil
 }
 
-// trySources tries a sample of the mutants of the code, and says how many
-// there are.
-func (w *world) trySources(root string, n int, limit time.Duration, before [][]outcome) (*tally, int, error) {
+// tryCode tries a sample of the mutants of the code.
+func tryCode(root string, n int, limit time.Duration) (*tally, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	b := &builder{root: root, dir: dir}
-	all, err := sourceMutants(root)
+	exe, list, err := build(root, dir)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	t := &tally{}
-	begin := time.Now()
-	for i, m := range sample(all, n) {
-		if limit > 0 && time.Since(begin) > limit {
-			break
+	t := &tally{all: len(list)}
+	r := &runner{exe: exe, root: root}
+	if _, err := r.worker(); err != nil { // tells which places are reached
+		return nil, err
+	}
+	for _, k := range sample(list, n) {
+		if !r.reached[list[k-1].site] {
+			t.tried++
+			t.missed++
+			continue
 		}
-		text, err := b.probe(m)
-		state := ""
-		switch {
-		case errors.Is(err, errNoMutant):
-			t.noMutant++
-			state = "does not compile"
-		case errors.Is(err, errStopped):
+		r.numbers = append(r.numbers, k)
+	}
+	if limit > 0 {
+		r.until = time.Now().Add(limit)
+	}
+	r.use = func(l line) {
+		m := list[l.Mutant-1]
+		state := l.Stopped
+		if state != "" {
+			t.tried++
 			t.stopped++
-			state = err.Error()
-		case err != nil:
-			return nil, 0, err
-		default:
-			after, err := w.read(text)
-			if err != nil {
-				return nil, 0, err
-			}
-			v := verdict{byEvents: true}
-			for i := range before {
-				if before[i] != nil {
-					v.add(w.judge(before[i], after[i]))
-				}
-			}
-			t.add(m.name(), v)
-			state = fmt.Sprintf("%d replays with other events, %d with other figures", v.events, v.figures)
+		} else {
+			t.add(m.name(), l.Verdict)
+			state = fmt.Sprintf("%d replays with other events, %d with other figures", l.Verdict.Events, l.Verdict.Figures)
 		}
-		fmt.Fprintf(os.Stderr, "%d: %s: %s\n", i+1, m.name(), state)
+		fmt.Fprintf(os.Stderr, "%d: %s: %s\n", t.tried-t.missed, m.name(), state)
 	}
-	return t, len(all), nil
+	return t, r.run()
 }
 
 // share is a part in percent.
@@ -159,7 +153,7 @@ func share(part, whole int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
 
-func page(params, code *tally, sites int) string {
+func page(params, code *tally) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Mutants
 
@@ -168,20 +162,22 @@ changed, or one parameter of a built-in policy, and the shipped check (`+"`testd
 the sample sessions) is held against it. A mutant counts when it changes any event of a replay: anything an event
 holds but its reason, which is words. It is caught when the check says that something is not as it was.
 
-Written by `+"`go run ./scripts/mutate -o docs/mutants.md`"+`; the mutants of the code are a sample, the same each time, of
-the %d places where one can be made. A test tries a sample of the parameters with every change.
+Written by `+"`go run ./scripts/mutate -o docs/mutants.md`"+`, which builds all %d mutants of the code into one program, each
+behind a switch, and tries a sample of them (the same each time; -sample 0 tries all). Declared constants are not
+among them. A test tries a sample of the parameters' mutants with every change.
 
 | | code | parameters |
 |---|--:|--:|
-`, sites)
+`, code.all)
 	row := func(name string, get func(t *tally) string) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, get(code), get(params))
 	}
 	number := func(get func(t *tally) int) func(t *tally) string {
 		return func(t *tally) string { return fmt.Sprint(get(t)) }
 	}
-	row("do not compile: no mutants", number(func(t *tally) int { return t.noMutant }))
-	row("stop the replay (a panic, a result that contradicts itself): the check ends with 2", number(func(t *tally) int { return t.stopped }))
+	row("tried", number(func(t *tally) int { return t.tried }))
+	row("in code that no shipped session comes to", number(func(t *tally) int { return t.missed }))
+	row("stop the replay (a panic, no end, a policy that is refused): the check ends with 2", number(func(t *tally) int { return t.stopped }))
 	row("change nothing on these sessions", number(func(t *tally) int { return t.none }))
 	row("change figures and no event", number(func(t *tally) int { return t.figuresOnly }))
 	row("**change an event**", number(func(t *tally) int { return t.events }))

@@ -5,10 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -16,8 +14,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/check"
-	"github.com/ctxkit/ctxkit/replay/compare"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // shipped is the check that mutants are held against.
@@ -26,7 +22,7 @@ const shipped = "testdata/check/ctxkit.yaml"
 // world is the shipped check, read: its cases and its sessions.
 type world struct {
 	config   *check.Config
-	policies []*policy.Policy // by case; nil where the session decides
+	policies []*policy.Policy // by case, as they are without a mutation; nil where the session decides
 	sessions []loaded
 }
 
@@ -53,22 +49,9 @@ func load(root string) (*world, error) {
 	if w.config, err = check.Decode(shipped, text); err != nil {
 		return nil, err
 	}
-	reg, err := policy.NewRegistry(stage.All())
-	if err != nil {
+	if w.policies, err = w.read(); err != nil {
 		return nil, err
 	}
-	for _, c := range w.config.Cases {
-		if preset.ForVersion(c.Policy, "") != c.Policy {
-			w.policies = append(w.policies, nil) // its policies have cases of their own
-			continue
-		}
-		p, err := preset.Load(c.Policy, reg)
-		if err != nil {
-			return nil, err
-		}
-		w.policies = append(w.policies, p)
-	}
-	encoders := &tokens.Encoders{Jobs: 1}
 	for _, pattern := range w.config.Sessions {
 		names, err := check.Files(filepath.Dir(file), pattern.Text)
 		if err != nil {
@@ -79,14 +62,40 @@ func load(root string) (*world, error) {
 			if err != nil {
 				return nil, err
 			}
-			rec, err := replay.NewRecordWith(f.Main, encoders)
-			if err != nil {
-				return nil, err
-			}
-			w.sessions = append(w.sessions, loaded{name, rec, f})
+			w.sessions = append(w.sessions, loaded{name: name, file: f})
 		}
 	}
-	return w, nil
+	return w, w.record()
+}
+
+// record makes the sessions' records, which stages have a part in, anew.
+func (w *world) record() error {
+	for i := range w.sessions {
+		rec, err := replay.NewRecord(w.sessions[i].file.Main)
+		if err != nil {
+			return err
+		}
+		w.sessions[i].rec = rec
+	}
+	return nil
+}
+
+// read reads the policies of all cases.
+func (w *world) read() ([]*policy.Policy, error) {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*policy.Policy, len(w.config.Cases))
+	for i, c := range w.config.Cases {
+		if preset.ForVersion(c.Policy, "") != c.Policy {
+			continue // its policies have cases of their own
+		}
+		if list[i], err = preset.Load(c.Policy, reg); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // replay replays every session for one case under a policy.
@@ -121,10 +130,10 @@ func digest(events []replay.Event) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// all replays every case as it stands.
-func (w *world) all() ([][]outcome, error) {
-	list := make([][]outcome, len(w.policies))
-	for i, p := range w.policies {
+// all replays every case under its policy of the list.
+func (w *world) all(policies []*policy.Policy) ([][]outcome, error) {
+	list := make([][]outcome, len(policies))
+	for i, p := range policies {
 		if p == nil {
 			continue
 		}
@@ -138,29 +147,29 @@ func (w *world) all() ([][]outcome, error) {
 
 // verdict is what became of a mutant.
 type verdict struct {
-	events    int  // replays with an event that is not as it was
-	figures   int  // replays with figures that are not as they were
-	byFigures bool // the check tells, by its figures alone
-	failing   bool // and fails, by its figures alone
-	byEvents  bool // the check tells of every replay whose events changed, by its events
-	first     string
+	Events    int    // replays with an event that is not as it was
+	Figures   int    // replays with figures that are not as they were
+	ByFigures bool   // the check tells, by its figures alone
+	Failing   bool   // and fails, by its figures alone
+	ByEvents  bool   // the check tells of every replay whose events changed, by its events
+	First     string // what the check says of the first of these
 }
 
 func (v *verdict) add(o verdict) {
-	if v.events+v.figures == 0 {
-		v.first = o.first
+	if v.Events+v.Figures == 0 {
+		v.First = o.First
 	}
-	v.byEvents = v.byEvents && o.byEvents
-	v.events += o.events
-	v.figures += o.figures
-	v.byFigures = v.byFigures || o.byFigures
-	v.failing = v.failing || o.failing
+	v.ByEvents = v.ByEvents && o.ByEvents
+	v.Events += o.Events
+	v.Figures += o.Figures
+	v.ByFigures = v.ByFigures || o.ByFigures
+	v.Failing = v.Failing || o.Failing
 }
 
 // judge holds the results of a case against those without the mutation,
 // through the check itself: once with figures alone, once with events alone.
 func (w *world) judge(before, after []outcome) verdict {
-	v := verdict{byEvents: true}
+	v := verdict{ByEvents: true}
 	take := func(list []outcome, figures, events bool) []check.Result {
 		out := make([]check.Result, len(list))
 		for i := range list {
@@ -182,79 +191,18 @@ func (w *world) judge(before, after []outcome) verdict {
 	at := before[0].Case
 	for i := range before {
 		f, e := &figures.Cases[at].Sessions[i], &events.Cases[at].Sessions[i]
-		v.byFigures = v.byFigures || f.Status != check.OK
-		v.failing = v.failing || f.Failed
+		v.ByFigures = v.ByFigures || f.Status != check.OK
+		v.Failing = v.Failing || f.Failed
 		if f.Status != check.OK {
-			v.figures++
+			v.Figures++
 		}
 		if before[i].whole != after[i].whole {
-			v.events++
-			v.byEvents = v.byEvents && e.Status != check.OK
-			if v.first == "" {
-				v.first = w.config.Cases[at].Name + ", " + before[i].Session + ": " + e.Message()
+			v.Events++
+			v.ByEvents = v.ByEvents && e.Status != check.OK
+			if v.First == "" {
+				v.First = w.config.Cases[at].Name + ", " + before[i].Session + ": " + e.Message()
 			}
 		}
 	}
 	return v
 }
-
-// probed is an outcome as it goes from a mutated program to this one.
-type probed struct {
-	Case    int
-	Session string
-	Figures map[string]float64
-	Events  []string
-	Whole   string
-}
-
-// probe prints what every case comes to.
-func probe(root string) error {
-	w, err := load(root)
-	if err != nil {
-		return err
-	}
-	all, err := w.all()
-	if err != nil {
-		return err
-	}
-	list := []probed{}
-	for _, outcomes := range all {
-		for _, o := range outcomes {
-			list = append(list, probed{o.Case, o.Session, o.Values.Map(), o.Events, o.whole})
-		}
-	}
-	return json.NewEncoder(os.Stdout).Encode(list)
-}
-
-// read takes what probe printed.
-func (w *world) read(text []byte) ([][]outcome, error) {
-	var list []probed
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, err
-	}
-	out := make([][]outcome, len(w.policies))
-	for _, p := range list {
-		if p.Case < 0 || p.Case >= len(out) || w.policies[p.Case] == nil {
-			return nil, fmt.Errorf("a case %d that is not there", p.Case)
-		}
-		o := outcome{whole: p.Whole}
-		o.Case, o.Session, o.Input, o.Policy, o.Events = p.Case, p.Session, "sha256:same", w.policies[p.Case], p.Events
-		for _, name := range compare.Names() {
-			x, ok := p.Figures[name]
-			if !ok {
-				x = math.NaN()
-			}
-			o.Values = append(o.Values, x)
-		}
-		out[p.Case] = append(out[p.Case], o)
-	}
-	for i := range out {
-		if w.policies[i] != nil && len(out[i]) != len(w.sessions) {
-			return nil, fmt.Errorf("case %s has %d sessions of %d", w.config.Cases[i].Name, len(out[i]), len(w.sessions))
-		}
-	}
-	return out, nil
-}
-
-// oneLine is a text of several lines on one.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
