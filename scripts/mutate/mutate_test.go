@@ -1,7 +1,11 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,5 +56,42 @@ func TestParamMutants(t *testing.T) {
 	}
 	if v := w.judge(before[all[0].at], before[all[0].at]); v.Events+v.Figures != 0 || v.ByFigures {
 		t.Errorf("without a mutation: %+v", v)
+	}
+}
+
+// TestRewrite holds that the stages' sources with their mutants are Go, that
+// no line of them moves, and that there are mutants of every kind.
+func TestRewrite(t *testing.T) {
+	root := filepath.Join("..", "..")
+	sources, list, err := rewrite(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := map[string]int{}
+	for i, m := range list {
+		rules[m.rule]++
+		if m.site < 1 || m.site > i+1 || m.from == m.to || m.line < 1 {
+			t.Errorf("%d: %+v", i+1, m)
+		}
+	}
+	for _, rule := range []string{"operator", "constant", "negation", "order"} {
+		if rules[rule] < 20 {
+			t.Errorf("only %d mutants of kind %s", rules[rule], rule)
+		}
+	}
+	for name, text := range sources {
+		if _, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution); err != nil {
+			t.Error(err)
+		}
+		was, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(stages), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(text, "\n") != strings.Count(string(was), "\n") {
+			t.Errorf("%s: lines moved", name)
+		}
+	}
+	if some := sample(list, 4); len(some) != 4 || !slices.Equal(some, sample(list, 4)) || len(sample(list, 0)) != len(list) {
+		t.Errorf("sample %v", some)
 	}
 }
