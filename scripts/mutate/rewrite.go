@@ -65,7 +65,7 @@ func mutatedIs(first, n int) int {
 	return 0
 }
 
-func mutatedInt[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float64](first, n int, x T, others ...T) T {
+func mutatedNumber[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float64](first, n int, x T, others ...T) T {
 	if k := mutatedIs(first, n); k > 0 {
 		return others[k-1]
 	}
@@ -84,9 +84,11 @@ func mutatedAll[S ~[]E, E any](first int, list S) iter.Seq2[int, E] {
 
 // rewriter puts every mutant of the package into its sources, each behind its
 // switch: operators exchanged, whole numbers one more, one less and doubled,
-// negations taken away, loops over slices turned round. What has to be constant
-// (declarations of constants, lengths of arrays) stays, and so do uses of
-// numbers that the language takes for types of other kinds.
+// other numbers halved and doubled, negations taken away, loops over slices
+// turned round. What has to be constant (declarations of constants, lengths of
+// arrays) stays, and so do uses of numbers that the language takes for types of
+// other kinds. A declared constant is changed wherever it is used as a number
+// of its own.
 type rewriter struct {
 	fset  *token.FileSet
 	info  *types.Info
@@ -94,8 +96,9 @@ type rewriter struct {
 	text  []byte
 	file  string
 	list  []mutant
-	names []string          // paths of the packages that the file imports
-	heads map[ast.Node]bool // statements in the head of another, where no block can stand
+	names []string             // paths of the packages that the file imports
+	heads map[ast.Node]bool    // statements in the head of another, where no block can stand
+	named map[types.Object]int // number of the first mutant of a declared constant
 }
 
 // rewrite gives the sources with all mutants, by file name, and their list.
@@ -105,7 +108,7 @@ func rewrite(root string) (map[string]string, []mutant, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &rewriter{fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}}
+	r := &rewriter{fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}, named: map[types.Object]int{}}
 	var files []*ast.File
 	sources := map[string][]byte{}
 	for _, e := range entries {
@@ -226,7 +229,13 @@ func (r *rewriter) mutated(n ast.Node) (string, bool) {
 	case *ast.SwitchStmt:
 		r.heads[n.Init] = true
 	case *ast.BasicLit:
-		return r.literal(n)
+		if n.Kind == token.INT || n.Kind == token.FLOAT {
+			return r.number(n, n.Value, nil)
+		}
+	case *ast.Ident:
+		if c, ok := r.info.Uses[n].(*types.Const); ok && c.Pkg() == r.pkg && c.Parent() == r.pkg.Scope() {
+			return r.number(n, c.Val().String(), c)
+		}
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT {
 			first := r.add(n, "negation", r.plain(n), r.plain(n.X))
@@ -253,21 +262,43 @@ func (r *rewriter) mutated(n ast.Node) (string, bool) {
 	return "", false
 }
 
-func (r *rewriter) literal(n *ast.BasicLit) (string, bool) {
-	x, err := strconv.ParseInt(n.Value, 0, 64)
+// number is a number, written out or declared: value is what it is.
+func (r *rewriter) number(n ast.Expr, value string, declared types.Object) (string, bool) {
 	t, ok := r.typeName(n)
 	basic, isBasic := r.info.Types[n].Type.Underlying().(*types.Basic)
-	if n.Kind != token.INT || err != nil || !ok || !isBasic || basic.Info()&(types.IsInteger|types.IsFloat) == 0 || basic.Kind() == types.Uint || basic.Kind() == types.Uintptr || basic.Info()&types.IsUntyped != 0 {
+	if !ok || !isBasic || basic.Info()&(types.IsInteger|types.IsFloat) == 0 || basic.Kind() == types.Uint || basic.Kind() == types.Uintptr || basic.Info()&types.IsUntyped != 0 {
 		return r.plain(n), true
 	}
+	others := otherNumbers(value, basic.Info()&types.IsUnsigned == 0)
+	if len(others) == 0 {
+		return r.plain(n), true
+	}
+	first := r.named[declared]
+	if first == 0 {
+		first = r.add(n, "constant", r.plain(n), others...)
+	}
+	if declared != nil {
+		r.named[declared] = first
+	}
+	return fmt.Sprintf("mutatedNumber[%s](%d, %d, %s, %s)", t, first, len(others), value, strings.Join(others, ", ")), true
+}
+
+// otherNumbers are what a number is changed to: a whole one to one more, one
+// less and twice it, another to half and twice it.
+func otherNumbers(value string, negative bool) []string {
 	var others []string
-	for _, y := range []int64{x + 1, x - 1, 2 * x} {
-		if y != x && (y >= 0 || basic.Info()&types.IsUnsigned == 0) {
-			others = append(others, strconv.FormatInt(y, 10))
+	if x, err := strconv.ParseInt(value, 0, 64); err == nil {
+		for _, y := range []int64{x + 1, x - 1, 2 * x} {
+			if y != x && (y >= 0 || negative) {
+				others = append(others, strconv.FormatInt(y, 10))
+			}
+		}
+	} else if x, err := strconv.ParseFloat(value, 64); err == nil && x != 0 {
+		for _, y := range []float64{x / 2, 2 * x} {
+			others = append(others, strconv.FormatFloat(y, 'g', -1, 64))
 		}
 	}
-	first := r.add(n, "constant", n.Value, others...)
-	return fmt.Sprintf("mutatedInt[%s](%d, %d, %s, %s)", t, first, len(others), n.Value, strings.Join(others, ", ")), true
+	return others
 }
 
 // typeName writes the type of an expression as the file can.

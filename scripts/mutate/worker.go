@@ -46,7 +46,7 @@ type line struct {
 }
 
 const (
-	maxTime = 90 * time.Second // for one mutant; without one it is under a second
+	maxTime = 20 * time.Second // for one mutant; without one it is under a second
 	maxHeap = 2 << 30          // bytes
 )
 
