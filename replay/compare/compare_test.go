@@ -20,12 +20,17 @@ func TestFiguresOfATimeline(t *testing.T) {
 			Requests: 3, Calls: 4, ModelPeak: 100, ModelMean: 50, Payload: 150, Saved: 30, Cache: cache.Split{Read: 90, Write5m: 40, Uncached: 20},
 			CostUSD: price.USD{Dollars: 1.5, Known: true}, Compactions: 1, Cleared: 2,
 		},
-		Events: []replay.Event{{Kind: policy.KindClear, Saved: 7}, {Kind: policy.KindServerClear, Saved: 5}, {Kind: policy.KindSummarize, Saved: 1000}},
+		Events: []replay.Event{
+			{Kind: policy.KindClear, Saved: 7, Detail: map[string]int{"pre_tokens": 90, "tokens_saved": 6, "compacted_ids": 3}},
+			{Kind: policy.KindServerClear, Saved: 5, Detail: map[string]int{"cleared_input_tokens": 4}},
+			{Kind: policy.KindSummarize, Saved: 1000, Detail: map[string]int{"pre_tokens": 2000}},
+		},
 	}
 	v := Of(tl)
 	for name, want := range map[string]float64{
 		"requests": 3, "calls": 4, "model_peak": 100, "model_mean": 50, "payload_input": 150, "tokens_saved": 30, "cache_read": 90, "cache_write_5m": 40,
 		"uncached": 20, "cost_usd": 1.5, "compactions": 1, "cleared_results": 2, "cleared_tokens": 12,
+		"client_pre_tokens": 2090, "client_tokens_saved": 10,
 	} {
 		if got := v.Get(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)

@@ -72,6 +72,8 @@ func Figures() []Figure {
 		{"compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Compactions })},
 		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
 		{"cleared_tokens", "tokens", Neither, sum, func(t *replay.Timeline) (float64, bool) { return float64(clearedTokens(t)), true }},
+		{"client_pre_tokens", "tokens", Neither, sum, detail("pre_tokens")},
+		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens")},
 		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
 		{"misses", "", Less, sum, regret(func(t *replay.Timeline) int { return len(t.Regret.Misses) })},
 		{"refetch_tokens", "tokens", Less, sum, regret(func(t *replay.Timeline) int { return t.Regret.Tokens })},
@@ -106,6 +108,21 @@ func clearedTokens(t *replay.Timeline) int {
 		}
 	}
 	return n
+}
+
+// detail sums what the client, or the server for it, would itself write of its
+// events under any of the names: its own arithmetic, which decides in some
+// policies whether anything is done, and need not be what was really saved.
+func detail(names ...string) func(t *replay.Timeline) (float64, bool) {
+	return func(t *replay.Timeline) (float64, bool) {
+		n := 0
+		for i := range t.Events {
+			for _, name := range names {
+				n += t.Events[i].Detail[name]
+			}
+		}
+		return float64(n), true
+	}
 }
 
 // Values are the figures of one replay, by index into Figures; NaN where a

@@ -163,7 +163,8 @@ the sample sessions) is held against it. A mutant counts when it changes any eve
 holds but its reason, which is words. It is caught when the check says that something is not as it was.
 
 Written by `+"`go run ./scripts/mutate -o docs/mutants.md`"+`, which builds all %d mutants of the code into one program, each
-behind a switch, and tries a sample of them (the same each time; -sample 0 tries all). A test tries a sample of the parameters' mutants with every change.
+behind a switch, and tries a sample of them (the same each time; -sample 0 tries all). A test tries a sample of the
+parameters' mutants with every change.
 
 | | code | parameters |
 |---|--:|--:|
