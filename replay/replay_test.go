@@ -149,6 +149,50 @@ func TestNoneIsRaw(t *testing.T) {
 	}
 }
 
+// TestSavedIsOfTheSessionsRequests: what a policy's own calls send is told
+// apart, and does not count against what its edits saved.
+func TestSavedIsOfTheSessionsRequests(t *testing.T) {
+	own := 0
+	for _, path := range shippedFiles(t) {
+		for _, conv := range load(t, path).Conversations() {
+			for _, name := range preset.Names() {
+				tl := run(t, conv, name)
+				var want, got struct{ saved, input, output, sent int }
+				for _, q := range tl.Requests {
+					want.sent += q.Payload
+					if q.Kind == "main" {
+						want.saved += q.Raw - q.Payload
+					} else {
+						want.input += q.Payload
+						want.output += q.Output
+					}
+				}
+				tot := tl.Totals
+				got.saved, got.input, got.output, got.sent = tot.Saved, tot.OwnInput, tot.OwnOutput, tot.Payload
+				if got != want {
+					t.Errorf("%s under %s: totals %+v, the rows say %+v", path, name, got, want)
+				}
+				own += got.input
+			}
+		}
+	}
+	if own == 0 {
+		t.Error("no policy made a call of its own")
+	}
+	// Upkeep of session memory alone saves nothing, and costs no savings either.
+	s := turns(12)
+	conv := s.load(t)
+	pol := named(t, "claude-code-pipeline")
+	pol.Stages = slices.DeleteFunc(pol.Stages, func(c policy.StageConfig) bool { return c.Definition.Name != "session_memory" })
+	tl, err := replay.Run(conv, pol, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tot := tl.Totals; tot.Saved != 0 || tot.OwnInput < 20000 || tot.OwnOutput != 2000*(tot.Calls-tot.Requests) {
+		t.Errorf("saved %d, %d calls of the policy's own sent %d and wrote %d", tot.Saved, tot.Calls-tot.Requests, tot.OwnInput, tot.OwnOutput)
+	}
+}
+
 // TestBigTriggersEverything: the shipped big session makes each stage work.
 func TestBigTriggersEverything(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Main

@@ -93,6 +93,8 @@ func (t *Timeline) total() {
 			tot.Unpriced++
 		}
 		if r.Kind != "main" {
+			tot.OwnInput += r.Payload
+			tot.OwnOutput += r.Output
 			continue
 		}
 		tot.Requests++
@@ -105,7 +107,7 @@ func (t *Timeline) total() {
 	if tot.Requests > 0 {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
 	}
-	tot.Saved = tot.RawInput - tot.Payload
+	tot.Saved = tot.RawInput - (tot.Payload - tot.OwnInput)
 	for i := range t.Events {
 		switch ev := &t.Events[i]; ev.Kind {
 		case policy.KindSummarize:

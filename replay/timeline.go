@@ -124,8 +124,10 @@ type Totals struct {
 	ModelInput  int         `json:"model_input"`   // sum of model_tokens, the policy's own calls included
 	Payload     int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
 	PayloadPeak int         `json:"payload_peak"`
-	Saved       int         `json:"tokens_saved"` // RawInput - Payload
-	Output      int         `json:"output_tokens"`
+	OwnInput    int         `json:"own_input"`     // of Payload: what the policy's own calls sent
+	Saved       int         `json:"tokens_saved"`  // RawInput less what main requests sent: RawInput - (Payload - OwnInput)
+	Output      int         `json:"output_tokens"` // of all calls
+	OwnOutput   int         `json:"own_output"`    // of Output: what the policy's own calls wrote
 	Compactions int         `json:"compactions"`
 	Cleared     int         `json:"cleared_results"`
 	Events      int         `json:"events"`

@@ -11,18 +11,17 @@ import (
 
 func totalFields(tl *replay.Timeline) [][2]string {
 	t, sent := tl.Totals, sentName(tl)
-	calls := thousands(t.Requests)
-	if t.Calls > t.Requests {
-		calls += ", and " + count(t.Calls-t.Requests, "call") + " of the policy's own"
-	}
 	f := [][2]string{
-		{"requests", calls},
+		{"requests", thousands(t.Requests)},
 		{"peak", fmt.Sprintf("raw %s, %s %s (%s of raw)", thousands(t.RawPeak), sent, thousands(t.PayloadPeak), percent(t.PayloadPeak, t.RawPeak))},
 		{"mean", fmt.Sprintf("model %s", thousands(t.ModelMean))},
-		{"sent", fmt.Sprintf("raw %s, %s %s: saved %s (%s)", thousands(t.RawInput), sent, thousands(t.Payload), thousands(t.Saved), percent(t.Saved, t.RawInput))},
-		{"output", thousands(t.Output)},
-		{"events", fmt.Sprintf("%s, %s, %s cleared", thousands(t.Events), count(t.Compactions, "compaction"), count(t.Cleared, "result"))},
+		{"sent", fmt.Sprintf("raw %s, %s %s: saved %s (%s)", thousands(t.RawInput), sent, thousands(t.Payload-t.OwnInput), thousands(t.Saved), percent(t.Saved, t.RawInput))},
+		{"output", thousands(t.Output-t.OwnOutput)},
 	}
+	if t.Calls > t.Requests {
+		f = append(f, [2]string{"own calls", fmt.Sprintf("%s by the policy: %s sent, %s written; cache and cost hold them too", thousands(t.Calls-t.Requests), thousands(t.OwnInput), thousands(t.OwnOutput))})
+	}
+	f = append(f, [2]string{"events", fmt.Sprintf("%s, %s, %s cleared", thousands(t.Events), count(t.Compactions, "compaction"), count(t.Cleared, "result"))})
 	if c := t.Cache; c.Input() > 0 {
 		f = append(f, [2]string{"cache", fmt.Sprintf("read %s (%s), written %s, uncached %s", thousands(c.Read), percent(c.Read, c.Input()), thousands(c.Write5m+c.Write1h), thousands(c.Uncached))})
 	}

@@ -59,6 +59,7 @@ func Figures() []Figure {
 		{"model_mean", "tokens", Less, mean, total(func(t *replay.Totals) int { return t.ModelMean })},
 		{"payload_peak", "tokens", Less, highest, total(func(t *replay.Totals) int { return t.PayloadPeak })},
 		{"payload_input", "tokens", Less, sum, total(func(t *replay.Totals) int { return t.Payload })},
+		{"own_input", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.OwnInput })},
 		{"tokens_saved", "tokens", More, sum, total(func(t *replay.Totals) int { return t.Saved })},
 		{"output_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Output })},
 		{"cache_read", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Read })},
