@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -59,5 +60,48 @@ func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 	}
 	if calls == 0 {
 		t.Error("no upkeep of session memory came after a cache edit: nothing was tested")
+	}
+}
+
+// TestClearedResultsStayCleared: a result counts once, by however many stages
+// it was cleared, and not where it was given back; the input of a call is none.
+func TestClearedResultsStayCleared(t *testing.T) {
+	s := newScript()
+	s.user(400)
+	for k := range 6 {
+		id := fmt.Sprint("t", k+1)
+		s.answer(context(20000+k*1100), read(id))
+		s.result(id, 4000)
+	}
+	s.answer(context(27000), text(40))
+	s.user(400)
+	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:00.000Z" // after a pause
+	s.answer(context(27100), text(40))
+	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:01.000Z"
+	conv := s.load(t)
+	for _, c := range []struct {
+		name, yaml string
+		want       int // results that stay cleared
+		events     int // and as the events count them
+	}{
+		{"deleted on the server, then cleared by the client, the deletion lifted",
+			"microcompact_time: {keep_recent: 4}\n  - microcompact_cached: {trigger: 4, keep: 1}", 2, 3 + 2 + 3},
+		{"a call's input is no result", "clear_tool_uses: {trigger: {tool_uses: 3}, keep: 2, clear_tool_inputs: true}", 4, 4},
+		{"cut, then cleared", "tool_result_budget: {tool_max_chars: {Read: 3000}}\n  - microcompact_time: {keep_recent: 4}", 6, 8},
+	} {
+		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+c.yaml+"\n"), replay.Options{})
+		events, texts := 0, []string{}
+		for i := range tl.Events {
+			ev := &tl.Events[i]
+			events += ev.Results
+			texts = append(texts, fmt.Sprintf("%s %d", ev.Kind, ev.Results))
+		}
+		if tl.Totals.Cleared != c.want || events != c.events {
+			t.Errorf("%s: %d results cleared, want %d; events tell of %d, want %d: %v", c.name, tl.Totals.Cleared, c.want, events, c.events, texts)
+		}
+		rows := mains(tl)
+		if last := rows[len(rows)-1]; tl.Totals.ClearedTokens != last.Raw-last.Payload || last.Raw == last.Payload {
+			t.Errorf("%s: %d tokens cleared, the last payload is %d short of raw", c.name, tl.Totals.ClearedTokens, last.Raw-last.Payload)
+		}
 	}
 }

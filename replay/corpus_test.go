@@ -63,6 +63,19 @@ func named(t testing.TB, name string) *policy.Policy {
 	return p
 }
 
+// written is the policy of a text.
+func written(t testing.TB, yaml string) *policy.Policy {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Decode("test.yaml", []byte(yaml), reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func run(t testing.TB, conv *session.Conversation, name string) *replay.Timeline {
 	tl, err := replay.Run(conv, named(t, name), replay.Options{})
 	if err != nil {

@@ -90,6 +90,7 @@ type engine struct {
 	above    int            // requests above the assumed window
 	cache    *caching
 	checks   checks
+	cleared  clearing
 }
 
 // running is one stage of the policy at work.

@@ -50,6 +50,7 @@ func (e *engine) timeline() *Timeline {
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.total()
+	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
 	t.Totals.Violations = e.checks.count[FindingViolation]
 	t.Totals.Transcript = e.checks.count[FindingTranscript]
 	t.Totals.Preserved = e.checks.count[FindingPreserved]
@@ -109,11 +110,8 @@ func (t *Timeline) total() {
 	}
 	tot.Saved = tot.RawInput - (tot.Payload - tot.OwnInput)
 	for i := range t.Events {
-		switch ev := &t.Events[i]; ev.Kind {
-		case policy.KindSummarize:
+		if t.Events[i].Kind == policy.KindSummarize {
 			tot.Compactions++
-		case policy.KindClear, policy.KindPersist, policy.KindServerClear, policy.KindCacheEdit:
-			tot.Cleared += ev.Results
 		}
 	}
 }

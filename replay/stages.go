@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -89,11 +90,13 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			if ed.Kind == policy.KindSummarize {
 				e.rebuilding(&ed, next)
 			}
+			was := e.view.PayloadTokens()
 			ed, err := e.view.Apply(ed)
 			if err != nil {
 				e.fail(err)
 				return
 			}
+			e.cleared.weigh(&ed, was, e.view.PayloadTokens())
 			ev.Before += ed.Before
 			ev.After += ed.After
 			e.targets(&ev, &ed)
@@ -113,13 +116,15 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep, policy.KindTag:
 		t := Target{Message: e.uuid(ed.Target.Item)}
+		result := false
 		if ed.Target.Block != policy.WholeItem {
 			if raw := e.view.Raw(ed.Target); raw != nil {
-				t.ToolUse = raw.ID
+				t.ToolUse, result = raw.ID, raw.Kind == jsonl.KindToolResult
 			}
 		}
-		if t.ToolUse != "" && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else it is named and stays
+		if result && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else it is named and stays
 			ev.Results++
+			e.cleared.note(ed)
 		}
 		ev.Targets = append(ev.Targets, t)
 	case policy.KindRemove, policy.KindCollapse, policy.KindCall:

@@ -115,27 +115,28 @@ type RecordedEvent struct {
 
 // Totals sums a timeline up. Peaks and means are over main requests, in tokens.
 type Totals struct {
-	Requests    int         `json:"requests"` // main requests
-	Calls       int         `json:"calls"`    // main requests and the policy's own calls
-	RawPeak     int         `json:"raw_peak"`
-	ModelPeak   int         `json:"model_peak"`
-	ModelMean   int         `json:"model_mean"`
-	RawInput    int         `json:"raw_input"`     // sum of raw_tokens
-	ModelInput  int         `json:"model_input"`   // sum of model_tokens, the policy's own calls included
-	Payload     int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
-	PayloadPeak int         `json:"payload_peak"`
-	OwnInput    int         `json:"own_input"`     // of Payload: what the policy's own calls sent
-	Saved       int         `json:"tokens_saved"`  // RawInput less what main requests sent: RawInput - (Payload - OwnInput)
-	Output      int         `json:"output_tokens"` // of all calls
-	OwnOutput   int         `json:"own_output"`    // of Output: what the policy's own calls wrote
-	Compactions int         `json:"compactions"`
-	Cleared     int         `json:"cleared_results"`
-	Events      int         `json:"events"`
-	Cache       cache.Split `json:"cache"`                        // of all calls
-	CostUSD     price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
-	Unpriced    int         `json:"unpriced_requests,omitempty"`  // calls whose model has none
-	Misses      *int        `json:"misses,omitempty"`             // with Regret
-	Violations  int         `json:"violations"`                   // findings of the policy's
-	Transcript  int         `json:"transcript_violations"`        // findings of the transcript's own
-	Preserved   int         `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
+	Requests      int         `json:"requests"` // main requests
+	Calls         int         `json:"calls"`    // main requests and the policy's own calls
+	RawPeak       int         `json:"raw_peak"`
+	ModelPeak     int         `json:"model_peak"`
+	ModelMean     int         `json:"model_mean"`
+	RawInput      int         `json:"raw_input"`     // sum of raw_tokens
+	ModelInput    int         `json:"model_input"`   // sum of model_tokens, the policy's own calls included
+	Payload       int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
+	PayloadPeak   int         `json:"payload_peak"`
+	OwnInput      int         `json:"own_input"`     // of Payload: what the policy's own calls sent
+	Saved         int         `json:"tokens_saved"`  // RawInput less what main requests sent: RawInput - (Payload - OwnInput)
+	Output        int         `json:"output_tokens"` // of all calls
+	OwnOutput     int         `json:"own_output"`    // of Output: what the policy's own calls wrote
+	Compactions   int         `json:"compactions"`
+	Cleared       int         `json:"cleared_results"` // tool_results that stay cleared, each once: without those that a server_keep gave back
+	ClearedTokens int         `json:"cleared_tokens"`  // what edits of single blocks took off the payload, less what they gave back
+	Events        int         `json:"events"`
+	Cache         cache.Split `json:"cache"`                        // of all calls
+	CostUSD       price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
+	Unpriced      int         `json:"unpriced_requests,omitempty"`  // calls whose model has none
+	Misses        *int        `json:"misses,omitempty"`             // with Regret
+	Violations    int         `json:"violations"`                   // findings of the policy's
+	Transcript    int         `json:"transcript_violations"`        // findings of the transcript's own
+	Preserved     int         `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
 }

@@ -16,7 +16,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 		{"peak", fmt.Sprintf("raw %s, %s %s (%s of raw)", thousands(t.RawPeak), sent, thousands(t.PayloadPeak), percent(t.PayloadPeak, t.RawPeak))},
 		{"mean", fmt.Sprintf("model %s", thousands(t.ModelMean))},
 		{"sent", fmt.Sprintf("raw %s, %s %s: saved %s (%s)", thousands(t.RawInput), sent, thousands(t.Payload-t.OwnInput), thousands(t.Saved), percent(t.Saved, t.RawInput))},
-		{"output", thousands(t.Output-t.OwnOutput)},
+		{"output", thousands(t.Output - t.OwnOutput)},
 	}
 	if t.Calls > t.Requests {
 		f = append(f, [2]string{"own calls", fmt.Sprintf("%s by the policy: %s sent, %s written; cache and cost hold them too", thousands(t.Calls-t.Requests), thousands(t.OwnInput), thousands(t.OwnOutput))})

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -18,12 +17,12 @@ func TestFiguresOfATimeline(t *testing.T) {
 	tl := &replay.Timeline{
 		Totals: replay.Totals{
 			Requests: 3, Calls: 4, ModelPeak: 100, ModelMean: 50, Payload: 150, Saved: 30, Cache: cache.Split{Read: 90, Write5m: 40, Uncached: 20},
-			CostUSD: price.USD{Dollars: 1.5, Known: true}, Compactions: 1, Cleared: 2,
+			CostUSD: price.USD{Dollars: 1.5, Known: true}, Compactions: 1, Cleared: 2, ClearedTokens: 12,
 		},
 		Events: []replay.Event{
-			{Kind: policy.KindClear, Saved: 7, Detail: map[string]int{"pre_tokens": 90, "tokens_saved": 6, "compacted_ids": 3}},
-			{Kind: policy.KindServerClear, Saved: 5, Detail: map[string]int{"cleared_input_tokens": 4}},
-			{Kind: policy.KindSummarize, Saved: 1000, Detail: map[string]int{"pre_tokens": 2000}},
+			{Detail: map[string]int{"pre_tokens": 90, "tokens_saved": 6, "compacted_ids": 3}},
+			{Detail: map[string]int{"cleared_input_tokens": 4}},
+			{Detail: map[string]int{"pre_tokens": 2000}},
 		},
 	}
 	v := Of(tl)

@@ -6,7 +6,6 @@ package compare
 import (
 	"math"
 
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -72,7 +71,7 @@ func Figures() []Figure {
 		}},
 		{"compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Compactions })},
 		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
-		{"cleared_tokens", "tokens", Neither, sum, func(t *replay.Timeline) (float64, bool) { return float64(clearedTokens(t)), true }},
+		{"cleared_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.ClearedTokens })},
 		{"client_pre_tokens", "tokens", Neither, sum, detail("pre_tokens")},
 		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens")},
 		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
@@ -97,18 +96,6 @@ func Names() []string {
 		names = append(names, f.Name)
 	}
 	return names
-}
-
-// clearedTokens is what edits of single blocks took out of the payload.
-func clearedTokens(t *replay.Timeline) int {
-	n := 0
-	for i := range t.Events {
-		switch e := &t.Events[i]; e.Kind {
-		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
-			n += e.Saved
-		}
-	}
-	return n
 }
 
 // detail sums what the client, or the server for it, would itself write of its
