@@ -1,0 +1,161 @@
+package diff
+
+import (
+	"strconv"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// message compares one message: item l of the left view, item r of the right.
+func (c *comparison) message(l, r policy.ItemID) Message {
+	at := c.r.View
+	id := r
+	if !known(c.r.View, r) {
+		at, id = c.l.View, l
+	}
+	m := describe(at, id)
+	m.Left, m.Right = c.l.side(l), c.r.side(r)
+	if m.Left.Status == Absent && m.Right.Status == Kept {
+		m.Right.Status = Said
+	}
+	m.shown = c.l.has(l) || c.r.has(r)
+	if c.l.has(l) && c.r.has(r) {
+		m.Blocks = c.blocks(l, r)
+		m.Same = len(m.Blocks) == 0 && sameTag(c.l.Tag(l), c.r.Tag(r))
+	} else {
+		m.Same = c.l.has(l) == c.r.has(r) // in none of them
+		if c.r.has(r) && m.Right.Status == Added {
+			m.Text = c.text(c.r.View, r)
+		}
+	}
+	return m
+}
+
+func sameTag(a, b *policy.Content) bool { return a == b || a != nil && b != nil && a.Same(b) }
+
+func known(v *policy.View, id policy.ItemID) bool {
+	if id >= 0 {
+		return int(id) < len(v.Conversation().Messages)
+	}
+	return v.Has(id)
+}
+
+func (v *view) has(id policy.ItemID) bool { return id != nowhere && v.Has(id) }
+
+// side is how the view shows a message.
+func (v *view) side(id policy.ItemID) Side {
+	s := Side{Status: Kept}
+	h := v.history
+	switch {
+	case v.has(id):
+		s.Tokens = v.PayloadWeight(id)
+		if id < 0 || v.Message(id).RecordOnly {
+			s.Status = Added
+			s.by(h.made[id])
+			return s
+		}
+		for b := range v.Blocks(id) {
+			if t := (policy.Target{Item: id, Block: b}); v.edit(t) != nil {
+				s.Status = statusOf(v.edit(t).Kind)
+				s.by(v.edit(t))
+				return s
+			}
+		}
+		if e := h.tagged[id]; e != nil {
+			s.Status = Tagged
+			s.by(e)
+		}
+	case id >= 0 && id != nowhere && h.gone[id] != nil:
+		s.Status = statusOf(h.gone[id].Kind)
+		s.by(h.gone[id])
+	default:
+		s.Status = Absent
+	}
+	return s
+}
+
+// edit is the edit that stands on a block: the server's, where it holds one.
+func (v *view) edit(t policy.Target) *policy.Edit {
+	if _, on := v.PayloadReplacement(t); on && v.history.server[t] != nil {
+		return v.history.server[t]
+	}
+	return v.history.changed[t]
+}
+
+// blocks are those that the views do not show alike.
+func (c *comparison) blocks(l, r policy.ItemID) []Block {
+	var list []Block
+	for i := range min(c.l.Blocks(l), c.r.Blocks(r)) {
+		tl, tr := policy.Target{Item: l, Block: i}, policy.Target{Item: r, Block: i}
+		if c.l.shows(tl).equal(c.r.shows(tr)) {
+			continue
+		}
+		b := Block{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
+		if raw := c.r.Raw(tr); raw != nil {
+			b.Type, b.ToolUse = raw.Type, raw.ID
+		}
+		b.Before, b.Replacement = c.blockText(&c.l, tl), c.blockText(&c.r, tr)
+		list = append(list, b)
+	}
+	return list
+}
+
+func (v *view) blockSide(t policy.Target) Side {
+	s := Side{Status: Kept, Tokens: v.BlockTokens(t)}
+	if c, on := v.PayloadReplacement(t); on {
+		s.Tokens = 0
+		if c != nil {
+			s.Tokens = v.BlockTokens(t) + v.PayloadWeight(t.Item) - v.Weight(t.Item)
+		}
+	}
+	if e := v.edit(t); e != nil {
+		s.Status = statusOf(e.Kind)
+		s.by(e)
+	}
+	return s
+}
+
+// shown is what stands for a block in a view's payload.
+type shown struct {
+	model, payload *policy.Content
+	server         bool
+}
+
+func (v *view) shows(t policy.Target) shown {
+	s := shown{model: v.Replacement(t)}
+	s.payload, s.server = v.PayloadReplacement(t)
+	return s
+}
+
+func (s shown) equal(o shown) bool {
+	return s.server == o.server && sameTag(s.model, o.model) && sameTag(s.payload, o.payload)
+}
+
+// blockText is what a view's payload shows of a block.
+func (c *comparison) blockText(v *view, t policy.Target) string {
+	if with, on := v.PayloadReplacement(t); on {
+		if with == nil {
+			return ""
+		}
+		return with.Text
+	}
+	text, err := v.Text(t)
+	c.fail(err)
+	return text
+}
+
+func (c *comparison) text(v *policy.View, id policy.ItemID) string {
+	s := ""
+	for b := range v.Blocks(id) {
+		text, err := v.Text(policy.Target{Item: id, Block: b})
+		c.fail(err)
+		if r := v.Replacement(policy.Target{Item: id, Block: b}); text == "" && r != nil && r.Tokens > 0 {
+			text = "(a stand-in of " + strconv.Itoa(r.Tokens) + " tokens)"
+		}
+		if s != "" {
+			s += "\n"
+		}
+		s += text
+	}
+	return s
+}
