@@ -79,7 +79,8 @@ func (o offloads) open() (*os.Root, error) {
 		return root, err
 	}
 	defer root.Close()
-	return root.OpenRoot(o.inside)
+	inner, err := root.OpenRoot(o.inside)
+	return inner, plainly(err)
 }
 
 // readOffloads finds and measures the files of a conversation's stubs.
@@ -128,6 +129,20 @@ func (conv *Conversation) warnOffload(bl *Block, code Code, text string) {
 type errRefused string
 
 func (e errRefused) Error() string { return string(e) }
+
+const errLeadsOut errRefused = "it is a link that leads out of the session's folder"
+
+// leadsOut reports whether a root did not open a path because a link leads out
+// of it. A root says so by an error of its own, which has no name.
+func leadsOut(err error) bool { return err != nil && strings.Contains(err.Error(), "escapes") }
+
+// plainly is the error of a root in plain words.
+func plainly(err error) error {
+	if leadsOut(err) {
+		return errLeadsOut
+	}
+	return err
+}
 
 // findOffload looks for the file of a stub by the call's id, then by the last
 // element of the path the stub names: never by the path itself.
@@ -185,14 +200,14 @@ func plainName(s string) bool {
 func openPlain(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name) // before it is opened: opening a pipe would wait
 	if err != nil {
-		return nil, err
+		return nil, plainly(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errRefused("it is no plain file")
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, plainly(err)
 	}
 	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()

@@ -5,6 +5,7 @@ package session_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestOffloadLinks(t *testing.T) {
 func TestMemoryLinks(t *testing.T) {
 	outside := inFolder(t, map[string]string{"summary.md": "a secret"})
 	for name, make := range map[string]func(folder, file string) error{
-		"a link":                func(_, file string) error { return os.Symlink(filepath.Join(outside, "summary.md"), file) },
+		"an absolute link":      func(_, file string) error { return os.Symlink(filepath.Join(outside, "summary.md"), file) },
 		"a link to the session": func(_, file string) error { return os.Symlink("../../s.jsonl", file) },
 		"a folder":              func(_, file string) error { return os.Mkdir(file, 0o755) },
 		"a pipe":                func(_, file string) error { return syscall.Mkfifo(file, 0o644) },
@@ -87,6 +88,9 @@ func TestMemoryLinks(t *testing.T) {
 			t.Errorf("%s: %+v", name, conv.Memory)
 		}
 		wantWarning(t, conv, 0, "summary is not read")
+		if strings.Contains(name, "link") {
+			wantWarning(t, conv, 0, "a link that leads out of the session's folder")
+		}
 	}
 	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": "inside"})
 	conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})

@@ -160,14 +160,13 @@ func (d *discovery) child(root *os.Root, dir string, e fs.DirEntry) {
 	d.folder(sub, path, entries)
 }
 
-// unreadable warns of something that is there and cannot be read. Where a
-// link leads out of its folder, root says so by an error of its own.
+// unreadable warns of something that is there and cannot be read.
 func (d *discovery) unreadable(path string, err error) {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	if strings.Contains(err.Error(), "escapes") {
+	if leadsOut(err) {
 		d.warn(path, "leads out of its folder: not read")
 		return
 	}
