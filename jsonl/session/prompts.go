@@ -52,10 +52,10 @@ func (p *Prompts) uuid(u string, m int) {
 func (p *Prompts) ID(message int) string { return p.tags[message] }
 
 // Find is the prompt that a short id or a uuid names; the id may stand in its
-// tag, [id:abc123].
+// tag, [id:abc123], its brackets left out or not.
 func (p *Prompts) Find(name string) (message int, ok bool) {
 	name = strings.TrimSpace(name)
-	if s, ok := strings.CutPrefix(name, "[id:"); ok {
+	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {
 		name = strings.TrimSuffix(s, "]")
 	}
 	message, ok = p.at[name]

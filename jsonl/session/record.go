@@ -1,6 +1,12 @@
 package session
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+)
 
 // SnipCall is a call of the model's Snip tool: it names turns that are to
 // leave the view.
@@ -137,6 +143,38 @@ type snipMeta struct {
 
 // snipInput is the input of a call of the Snip tool.
 type snipInput struct {
-	IDs    []string `json:"ids"`
-	Reason string   `json:"reason"`
+	IDs    snipIDs `json:"ids"`
+	Reason string  `json:"reason"`
+}
+
+// snipIDs are the ids of a Snip call, a list or one text: a model may write down
+// a single id by itself, several of them in one text, or as a number one that is
+// all digits.
+type snipIDs struct {
+	list []string
+	odd  bool // something in it is no id
+}
+
+// UnmarshalJSON takes what reads; it gives no error, so that the rest of the
+// input is read too.
+func (s *snipIDs) UnmarshalJSON(data []byte) error {
+	var items []json.RawMessage
+	if json.Unmarshal(data, &items) != nil {
+		items = []json.RawMessage{data}
+	}
+	for _, item := range items {
+		var text string
+		var number json.Number
+		switch {
+		case bytes.Equal(item, []byte("null")): // a text and a number would take it for nothing
+			s.odd = true
+		case json.Unmarshal(item, &text) == nil:
+			s.list = append(s.list, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })...)
+		case json.Unmarshal(item, &number) == nil:
+			s.list = append(s.list, number.String())
+		default:
+			s.odd = true
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -15,7 +16,8 @@ const snipTool = "Snip"
 func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 	var in snipInput
 	if at := bl.Value.Off - e.Offset; at >= 0 && at+int64(bl.Value.Len) <= int64(len(e.Raw)) && bl.Value.Len > 0 {
-		if json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in) != nil {
+		if err := json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in); err != nil || in.IDs.odd {
+			in.IDs.odd = true
 			ld.warn(e.Line, "the input of a %s call does not read: what reads of it is used", snipTool).Code = CodeMetadata
 		}
 	}
@@ -194,8 +196,12 @@ func (c *chain) snips() {
 				alone = append(alone, s)
 			}
 		}
-		for _, id := range call.Unknown {
-			c.warn(call.Line, "the Snip call names %q, which is no prompt before it", id)
+		if n := len(call.Unknown); n > 0 && !c.ld.calls[c.ld.callAt[call.ToolID]].IDs.odd { // else it is warned of
+			more := ", which is no prompt"
+			if n > 1 {
+				more = fmt.Sprintf(" and %d more, which are no prompts", n-1)
+			}
+			c.warn(call.Line, "the Snip call names %q%s before it", call.Unknown[0], more)
 		}
 	}
 	conv.Snips = append(conv.Snips, alone...)
@@ -218,7 +224,7 @@ func (c *chain) snipCalls() {
 				continue
 			}
 			in := c.ld.calls[c.ld.callAt[bl.ID]]
-			call := SnipCall{ToolID: bl.ID, Line: int(bl.Line), IDs: in.IDs, Reason: in.Reason, Message: m, Answered: -1}
+			call := SnipCall{ToolID: bl.ID, Line: int(bl.Line), IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
 			if at, k, ok := conv.resultOf(bl.ID); ok {
 				call.Answered, call.Failed = at, conv.Messages[at].Blocks[k].IsError
 			}

@@ -225,6 +225,50 @@ func TestSnipCall(t *testing.T) {
 	}
 }
 
+// TestSnipCallIDs: the ways in which ids may be written down. What does not
+// read is told once, with what it names in vain.
+func TestSnipCallIDs(t *testing.T) {
+	u1, u2 := jsonl.ShortID("u1"), jsonl.ShortID("u2")
+	for _, tt := range []struct {
+		name   string
+		ids    any
+		want   []int    // prompts named
+		unread string   // what the one warning holds
+		names  []string // as they are kept; nil: those wanted
+	}{
+		{name: "a plain string", ids: u1, want: []int{0}, names: []string{u1}},
+		{name: "the tag as a plain string", ids: "[id:" + u1 + "]", want: []int{0}, names: []string{"[id:" + u1 + "]"}},
+		{name: "a tag without its brackets", ids: []any{"id:" + u1}, want: []int{0}, names: []string{"id:" + u1}},
+		{name: "several in one string", ids: u1 + ", [id:" + u2 + "]", want: []int{0, 4}, names: []string{u1, "[id:" + u2 + "]"}},
+		{name: "several in one element", ids: []any{u1 + " " + u2}, want: []int{0, 4}, names: []string{u1, u2}},
+		{name: "nothing in it", ids: "", names: nil},
+		{name: "null", ids: nil, names: nil},
+		{name: "an element that is nothing", ids: []any{u1, nil}, want: []int{0}, unread: "does not read", names: []string{u1}},
+		{name: "a number and nothing", ids: []any{1, nil}, unread: "does not read", names: []string{"1"}},
+		{name: "a number", ids: 5, unread: `names "5"`, names: []string{"5"}},
+		{name: "an object", ids: line{"id": u1}, unread: "does not read"},
+		{name: "a list in a list", ids: []any{[]any{u1}, u2}, want: []int{4}, unread: "does not read", names: []string{u2}},
+		{name: "several in vain", ids: []any{"zzzzzz", u1, "yyyyyy"}, want: []int{0}, unread: `"zzzzzz" and 1 more`, names: []string{"zzzzzz", u1, "yyyyyy"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := twoTurns()
+			lines[5] = assistant("a3", "u2", "m3", line{"type": "tool_use", "id": "t2", "name": "Snip", "input": line{"ids": tt.ids, "reason": "given up"}})
+			conv := load(t, append(lines, said("a4", "r2", "m4"), user("u3", "a4", "more"), said("a5", "u3", "m5"))...)
+			if c := conv.SnipCalls[0]; !slices.Equal(c.Prompts, tt.want) || !slices.Equal(c.IDs, tt.names) || c.Reason != "given up" {
+				t.Errorf("call %+v", c)
+			}
+			switch {
+			case tt.unread == "":
+				wantNoWarning(t, conv)
+			case len(conv.Warnings) != 1:
+				t.Errorf("%d warnings, want 1: %v", len(conv.Warnings), conv.Warnings)
+			default:
+				wantWarning(t, conv, 6, tt.unread)
+			}
+		})
+	}
+}
+
 // TestSnipCallByRecord: ids made in a way of the client's own are told by what
 // was removed.
 func TestSnipCallByRecord(t *testing.T) {
