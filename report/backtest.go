@@ -1,10 +1,8 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/ctxkit/ctxkit/replay/backtest"
 )
@@ -62,8 +60,12 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 		p.heading("microcompactions")
 		p.table(microTable(r.Micro))
 	}
-	p.heading("usage of the recorded track, simulated against reported")
+	p.heading("input by cache class, % of all input: recorded against simulated")
+	p.table(classTable(r.Usage))
+	p.note(bold, classText(&r.Usage[0].Usage))
+	p.heading("the same, request by request")
 	p.table(usageTable(r.Usage))
+	p.note(faint, usageNote)
 	if len(r.Causes) > 0 {
 		p.heading("breaks of the cache")
 		p.table(causeTable(r.Causes))
@@ -71,7 +73,7 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
 	p.note(bold, fidelityText(r))
-	p.note(faint, "hits, alarms: decided on the recorded view, before each request; exact, off, most: the policy's count of used tokens against the recorded pre_tokens; free, ±1, ±5: replayed freely, and how many requests off; lost: the last message is not in the file; read %, write %, input %: mean absolute error of a request, and the sum of the errors over what was recorded")
+	p.note(faint, "hits, alarms: decided on the recorded view, before each request; exact, off, most: the policy's count of used tokens against the recorded pre_tokens; free, ±1, ±5: replayed freely, and how many requests off; lost: the last message is not in the file")
 	return p.end()
 }
 
@@ -170,30 +172,6 @@ func microTable(rows []backtest.MicroRow) *Table {
 	return t
 }
 
-func usageTable(rows []backtest.UsageRow) *Table {
-	t := &Table{Columns: []Column{{Title: "clients"}}}
-	for _, title := range []string{"requests", "read ±5 %", "read ±1 %", "read %", "sum", "write %", "sum", "input %", "sum"} {
-		t.Columns = append(t.Columns, Column{Title: title, Right: true})
-	}
-	for i := range rows {
-		r := &rows[i]
-		st := none
-		if r.Clients == backtest.All {
-			st = bold
-		}
-		row := []string{r.Clients, thousands(r.Requests), percent(r.Near, r.Requests), percent(r.Close, r.Requests)}
-		for _, f := range []*backtest.Figure{&r.Read, &r.Write, &r.Input} {
-			mean, sum := "–", "–"
-			if f.Scored > 0 {
-				mean, sum = places(f.MAPE, 2), places(f.Share(), 2)
-			}
-			row = append(row, mean, sum)
-		}
-		t.styled(st, row...)
-	}
-	return t
-}
-
 func causeTable(rows []backtest.CauseRow) *Table {
 	t := &Table{Columns: []Column{{Title: "cause"}}}
 	for _, title := range []string{"breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"} {
@@ -256,61 +234,4 @@ func explainTable(worst []backtest.Break) *Table {
 		t.styled(st, thousands(b.Request), where, string(b.Cause), thousands(b.Left), thousands(b.Read), thousands(b.Simulated), thousands(b.Off()), fmt.Sprintf("%s:%d", b.File, b.Line))
 	}
 	return t
-}
-
-// backtestCSV is one row a session.
-func backtestCSV(w io.Writer, r *backtest.Result) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{
-		"session", "agent", "file", "model", "client_version", "clients", "policy", "requests", "window", "fitted",
-		"recorded", "hits", "lost", "lost_hits", "alarms", "free_alarms", "manual",
-		"micro_recorded", "micro_same", "micro_unrecorded", "micro_confirmed", "micro_alarms",
-		"usage_requests", "read_within_5", "read_within_1", "read_mape", "write_mape", "input_mape", "breaks", "named", "right_kind", "right_amount", "other_causes", "unexplained", "only_simulated",
-	}); err != nil {
-		return err
-	}
-	for _, s := range r.Sessions {
-		one := backtest.Sum(s.Policy, []*backtest.Session{s})
-		c, m, u := &one.Compactions[0], &one.Micro[0], &s.Usage
-		if s.Fit != nil {
-			c = &one.Compactions[len(one.Compactions)-1]
-		}
-		row := []string{csvText(s.Session), csvText(s.Agent), csvText(s.File), csvText(s.Model), csvText(s.Version), s.Clients, csvText(s.Policy)}
-		row = append(row, strconv.Itoa(s.Requests), strconv.Itoa(s.Window), strconv.FormatBool(s.Fit != nil))
-		for _, n := range []int{
-			c.Recorded, c.Hits, c.Lost, c.LostHits, c.Alarms, c.Free.Alarms, c.Manual, m.Recorded, m.Same, m.Unrecorded, m.Confirmed, m.Alarms,
-			u.Requests, u.Near, u.Close,
-		} {
-			row = append(row, strconv.Itoa(n))
-		}
-		row = append(row, exact(u.Read.MAPE), exact(u.Write.MAPE), exact(u.Input.MAPE))
-		for _, n := range []int{u.Broken, u.Named, u.Kind, u.Amount, u.Others, u.Unexplained, u.FalseAlarms} {
-			row = append(row, strconv.Itoa(n))
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
-}
-
-// backtestBreaksCSV is one row a break.
-func backtestBreaksCSV(w io.Writer, worst []backtest.Break) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{"session", "agent", "file", "line", "request", "in_record", "cause", "left", "read", "simulated", "right_kind", "right_amount"}); err != nil {
-		return err
-	}
-	for i := range worst {
-		b := &worst[i]
-		row := []string{
-			csvText(b.Session), csvText(b.Agent), csvText(b.File), strconv.Itoa(b.Line), strconv.Itoa(b.Request), strconv.FormatBool(b.Recorded), string(b.Cause),
-			strconv.Itoa(b.Left), strconv.Itoa(b.Read), strconv.Itoa(b.Simulated), strconv.FormatBool(b.Kind), strconv.FormatBool(b.Amount),
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
 }

@@ -118,3 +118,29 @@ func checkWidth(t *testing.T, text string) {
 		}
 	}
 }
+
+// TestBacktestSumsFirst: what the simulation comes to over all tokens is said
+// before the errors of single requests, of which few tokens make many percent.
+func TestBacktestSumsFirst(t *testing.T) {
+	var b bytes.Buffer
+	r := backtest.Sum("p", []*backtest.Session{{Requests: 101, Usage: backtest.Usage{
+		Requests: 100, Near: 100, Close: 100,
+		Read:  backtest.Figure{Recorded: 900000, Simulated: 899000, Off: 1000, Scored: 100, MAPE: 0.1},
+		Write: backtest.Figure{Recorded: 99000, Simulated: 101000, Off: 4000, Scored: 100, MAPE: 164.2},
+		Input: backtest.Figure{Recorded: 1000, Off: 1000, Scored: 100, MAPE: 100},
+	}}})
+	if err := Backtest(&b, r, BacktestOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for _, want := range []string{
+		"input by cache class, % of all input", "90.00      89.90", "9.90      10.10", "0.10       0.00",
+		"of 1,000,000 tokens of input, 90.00 % were read from the cache (simulated: 89.90 %)", "request by request", "164.20",
+	} {
+		at := strings.Index(b.String(), want)
+		if at <= last {
+			t.Errorf("%q stands at %d, what goes before it at %d:\n%s", want, at, last, b.String())
+		}
+		last = max(last, at)
+	}
+}

@@ -36,8 +36,11 @@ type Figure struct {
 	MAPE      float64 `json:"mape"`      // of those: mean absolute error, %
 }
 
-// Share is the sum of the absolute errors over what was recorded, %.
-func (f *Figure) Share() float64 { return 100 * float64(f.Off) / float64(max(f.Recorded, 1)) }
+// Classes are the classes of input: read, written, plain.
+func (u *Usage) Classes() [3]*Figure { return [3]*Figure{&u.Read, &u.Write, &u.Input} }
+
+// Recorded is all input reported, tokens.
+func (u *Usage) Recorded() int { return u.Read.Recorded + u.Write.Recorded + u.Input.Recorded }
 
 func (f *Figure) add(recorded, simulated int) {
 	off := abs(simulated - recorded)
@@ -83,7 +86,7 @@ func (u *Usage) join(o *Usage) {
 }
 
 func (u *Usage) round() {
-	for _, f := range []*Figure{&u.Read, &u.Write, &u.Input} {
+	for _, f := range u.Classes() {
 		f.MAPE = rounded(f.MAPE)
 	}
 }
