@@ -14,6 +14,8 @@ type CacheFit struct {
 	Named       int // of these: with a compaction, a microcompaction, an expired lifetime or a model switch before them
 	Kind        int // of the named: right in kind, something read or nothing
 	Amount      int // of the named: the amount within 10 %
+	AllKind     int // of all breaks, whatever the simulation says of them: right in kind
+	AllAmount   int // and within 10 % in amount
 	Others      int // breaks with another cause that the simulation names
 	Unexplained int // breaks that the simulation has no cause for
 	FalseAlarms int // requests that the simulation has break off and the record has not
@@ -86,8 +88,10 @@ func (f *CacheFit) add(p CachePoint) {
 		return
 	}
 	f.Breaks++
+	f.AllKind += count(p.RightKind())
+	f.AllAmount += count(p.RightAmount())
 	switch {
-	case p.alarm() && namedBreak(p.Cause.Kind):
+	case p.alarm() && NamedBreak(p.Cause.Kind):
 		f.Named++
 		f.Kind += count(p.RightKind())
 		f.Amount += count(p.RightAmount())
@@ -134,15 +138,17 @@ func (f *CacheFit) Add(o *CacheFit) {
 	f.Named += o.Named
 	f.Kind += o.Kind
 	f.Amount += o.Amount
+	f.AllKind += o.AllKind
+	f.AllAmount += o.AllAmount
 	f.Others += o.Others
 	f.Unexplained += o.Unexplained
 	f.FalseAlarms += o.FalseAlarms
 }
 
-// namedBreak reports whether a break of this cause is one that the recorded
+// NamedBreak reports whether a break of this cause is one that the recorded
 // session itself shows: after a compaction, a microcompaction, an expired
 // lifetime or a model switch.
-func namedBreak(k cache.Kind) bool {
+func NamedBreak(k cache.Kind) bool {
 	switch k {
 	case cache.Compacted, cache.Edited, cache.Expired, cache.ModelSwitch:
 		return true

@@ -54,6 +54,7 @@ func TestCorpusCache(t *testing.T) {
 	t.Logf("%d breaks: %d after a compaction, a microcompaction, an expired lifetime or a model switch, %d with another named cause, %d unexplained; %d false alarms",
 		sum.Breaks, sum.Named, sum.Others, sum.Unexplained, sum.FalseAlarms)
 	t.Logf("of the %d: %.1f %% right in kind, %.1f %% within 10 %% in amount", sum.Named, share(sum.Kind, sum.Named), share(sum.Amount, sum.Named))
+	t.Logf("of all %d: %.1f %% right in kind, %.1f %% within 10 %% in amount", sum.Breaks, share(sum.AllKind, sum.Breaks), share(sum.AllAmount, sum.Breaks))
 	t.Logf("of %d breaks for which the record itself shows a cause, whatever the simulation says of them: %.1f %% right in kind, %.1f %% in amount",
 		shown, share(kind, shown), share(amount, shown))
 	if shown < 100 || share(kind, shown) < 90 || share(amount, shown) < 70 {

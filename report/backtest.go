@@ -68,7 +68,8 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 	p.note(faint, usageNote)
 	if len(r.Causes) > 0 {
 		p.heading("breaks of the cache")
-		p.table(causeTable(r.Causes))
+		p.table(causeTable(r))
+		p.note(faint, "right kind, within 10 %: of the breaks in the record; named: of these, the ones the simulation puts down to a compaction, an edit, the lifetime (ttl) or a model switch; left: what the request before had read and written, read, simulated: sums, tokens; only simulated: the record reads on")
 	}
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
@@ -172,13 +173,19 @@ func microTable(rows []backtest.MicroRow) *Table {
 	return t
 }
 
-func causeTable(rows []backtest.CauseRow) *Table {
+func causeTable(r *backtest.Result) *Table {
 	t := &Table{Columns: []Column{{Title: "cause"}}}
 	for _, title := range []string{"breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"} {
 		t.Columns = append(t.Columns, Column{Title: title, Right: true})
 	}
-	for _, r := range rows {
-		t.Row(string(r.Cause), thousands(r.Breaks), thousands(r.Kind), thousands(r.Amount), thousands(r.Left), thousands(r.Read), thousands(r.Simulated), thousands(r.Only))
+	row := func(st style, name string, r *backtest.CauseRow) {
+		t.styled(st, name, thousands(r.Breaks), thousands(r.Kind), thousands(r.Amount), thousands(r.Left), thousands(r.Read), thousands(r.Simulated), thousands(r.Only))
+	}
+	all, named := r.Breaks(false), r.Breaks(true)
+	row(bold, backtest.All, &all)
+	row(bold, "named", &named)
+	for i := range r.Causes {
+		row(none, string(r.Causes[i].Cause), &r.Causes[i])
 	}
 	return t
 }
@@ -214,7 +221,8 @@ func fidelityText(r *backtest.Result) string {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
 	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests))
-	return text + fmt.Sprintf("; %s of %s of the cache have a cause", thousands(u.Broken-u.Unexplained), count(u.Broken, "break"))
+	text += fmt.Sprintf("; %s of %s of the cache have a cause", thousands(u.Broken-u.Unexplained), count(u.Broken, "break"))
+	return text + fmt.Sprintf("; right within 10 %%: %d of all %d, %d of the %d named", u.AllAmount, u.Broken, u.Amount, u.Named)
 }
 
 func explainTable(worst []backtest.Break) *Table {

@@ -17,6 +17,7 @@ func backtestCSV(w io.Writer, r *backtest.Result) error {
 		"micro_recorded", "micro_same", "micro_unrecorded", "micro_confirmed", "micro_alarms",
 		"usage_requests", "read_within_5", "read_within_1", "read_mape", "write_mape", "input_mape", "breaks", "named", "right_kind", "right_amount", "other_causes", "unexplained", "only_simulated",
 		"read_recorded", "read_simulated", "write_recorded", "write_simulated", "input_recorded", "input_simulated",
+		"all_right_kind", "all_right_amount",
 	}); err != nil {
 		return err
 	}
@@ -41,6 +42,7 @@ func backtestCSV(w io.Writer, r *backtest.Result) error {
 		for _, f := range u.Classes() {
 			row = append(row, strconv.Itoa(f.Recorded), strconv.Itoa(f.Simulated))
 		}
+		row = append(row, strconv.Itoa(u.AllKind), strconv.Itoa(u.AllAmount))
 		if err := out.Write(row); err != nil {
 			return err
 		}

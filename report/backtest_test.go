@@ -31,7 +31,7 @@ func sampleBacktest() *backtest.Result {
 		},
 		Usage: backtest.Usage{
 			Requests: 419, Read: figure(40000000, 39000000), Write: figure(900000, 1200000), Input: figure(1257, 0), Near: 410, Close: 400,
-			Broken: 3, Named: 1, Kind: 1, Others: 1, Unexplained: 1, FalseAlarms: 1,
+			Broken: 3, Named: 1, Kind: 1, AllKind: 3, AllAmount: 1, Others: 1, Unexplained: 1, FalseAlarms: 1,
 		},
 		Breaks: []backtest.Break{
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 428, Request: 116, Recorded: true, Cause: cache.Compacted, Why: "compaction", Left: 154500, Read: 18576, Simulated: 13000, Kind: true},

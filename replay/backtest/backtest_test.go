@@ -125,6 +125,10 @@ func TestSum(t *testing.T) {
 	if u := r.Usage[0]; breaks != u.Broken || only != u.FalseAlarms || u.Broken != u.Named+u.Others+u.Unexplained {
 		t.Errorf("%d breaks and %d false alarms by cause, %+v in all", breaks, only, u)
 	}
+	every, named := r.Breaks(false), r.Breaks(true)
+	if u := r.Usage[0]; every.Breaks != u.Broken || every.Kind != u.AllKind || every.Amount != u.AllAmount || named.Breaks != u.Named || named.Kind != u.Kind || named.Amount != u.Amount || u.Named == 0 {
+		t.Errorf("all breaks %+v, the named ones %+v, in the usage %+v", every, named, u)
+	}
 	all := r.Worst(1 << 20)
 	if len(all) != breaks+only || len(r.Worst(1)) != 1 || len(r.Worst(0)) != 0 || len(r.Worst(-1)) != 0 {
 		t.Errorf("%d breaks are listed, %d are there", len(all), breaks+only)

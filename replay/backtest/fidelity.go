@@ -24,6 +24,8 @@ const (
 	ReadMAPE    = "read_mape"
 	BreakKind   = "break_kind"
 	BreakAmount = "break_amount"
+	AllKind     = "all_break_kind"
+	AllAmount   = "all_break_amount"
 	BreakCauses = "break_causes"
 )
 
@@ -41,6 +43,8 @@ func (r *Result) measures() []Measure {
 		{Name: ReadMAPE, About: "mean absolute error of the simulated cache read", Value: u.Read.MAPE, Of: u.Read.Scored, Most: true, Bar: 5},
 		{Name: BreakKind, About: "breaks of the cache of known cause, right in kind", Value: share(u.Kind, u.Named), Of: u.Named, Bar: 90},
 		{Name: BreakAmount, About: "and within 10 % in amount", Value: share(u.Amount, u.Named), Of: u.Named, Bar: 70},
+		{Name: AllKind, About: "all breaks of the cache, of no known cause too, right in kind", Value: share(u.AllKind, u.Broken), Of: u.Broken, Bar: 85},
+		{Name: AllAmount, About: "and within 10 % in amount", Value: share(u.AllAmount, u.Broken), Of: u.Broken, Bar: 60},
 		{Name: BreakCauses, About: "breaks of the cache that the simulation has a cause for", Value: share(u.Broken-u.Unexplained, u.Broken), Of: u.Broken, Bar: 80},
 	}
 	for i := range list {

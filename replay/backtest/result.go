@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
@@ -138,6 +139,7 @@ type UsageRow struct {
 // CauseRow sums the breaks of one cause up.
 type CauseRow struct {
 	Cause     cache.Kind `json:"cause"`
+	Named     bool       `json:"named"`  // one that the record itself shows
 	Breaks    int        `json:"breaks"` // in the record
 	Kind      int        `json:"right_kind"`
 	Amount    int        `json:"right_amount"`
@@ -206,7 +208,7 @@ func causes(sessions []*Session) []CauseRow {
 			if !ok {
 				n = len(rows)
 				at[b.Cause] = n
-				rows = append(rows, CauseRow{Cause: b.Cause})
+				rows = append(rows, CauseRow{Cause: b.Cause, Named: replay.NamedBreak(b.Cause)})
 			}
 			row := &rows[n]
 			if !b.Recorded {
@@ -225,6 +227,28 @@ func causes(sessions []*Session) []CauseRow {
 		return cmp.Or(cmp.Compare(b.Breaks, a.Breaks), cmp.Compare(b.Only, a.Only), cmp.Compare(a.Cause, b.Cause))
 	})
 	return rows
+}
+
+// join adds another cause's breaks.
+func (r *CauseRow) join(o *CauseRow) {
+	r.Breaks += o.Breaks
+	r.Kind += o.Kind
+	r.Amount += o.Amount
+	r.Left += o.Left
+	r.Read += o.Read
+	r.Simulated += o.Simulated
+	r.Only += o.Only
+}
+
+// Breaks are the breaks of all causes in one row, or of the named ones.
+func (r *Result) Breaks(named bool) CauseRow {
+	sum := CauseRow{Cause: All, Named: named}
+	for i := range r.Causes {
+		if row := &r.Causes[i]; row.Named || !named {
+			sum.join(row)
+		}
+	}
+	return sum
 }
 
 // Worst are the n breaks whose simulated read is furthest from the recorded one,

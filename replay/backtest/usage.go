@@ -18,12 +18,14 @@ type Usage struct {
 	Near     int    `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
 	Close    int    `json:"read_within_1"`
 
-	Broken      int `json:"breaks"`       // the reported read is below 95 % of what the request before had left
-	Named       int `json:"named"`        // after a compaction, a microcompaction, an expired lifetime or a model switch
-	Kind        int `json:"right_kind"`   // of the named: something read, or nothing
-	Amount      int `json:"right_amount"` // of the named: within 10 %
-	Others      int `json:"other_causes"` // the simulation names another cause
-	Unexplained int `json:"unexplained"`  // and it has none
+	Broken      int `json:"breaks"`           // the reported read is below 95 % of what the request before had left
+	Named       int `json:"named"`            // after a compaction, a microcompaction, an expired lifetime or a model switch
+	Kind        int `json:"right_kind"`       // of the named: something read, or nothing
+	Amount      int `json:"right_amount"`     // of the named: within 10 %
+	AllKind     int `json:"all_right_kind"`   // of all breaks: something read, or nothing
+	AllAmount   int `json:"all_right_amount"` // of all breaks: within 10 %
+	Others      int `json:"other_causes"`     // the simulation names another cause
+	Unexplained int `json:"unexplained"`      // and it has none
 	FalseAlarms int `json:"only_simulated"`
 }
 
@@ -80,6 +82,8 @@ func (u *Usage) join(o *Usage) {
 	u.Named += o.Named
 	u.Kind += o.Kind
 	u.Amount += o.Amount
+	u.AllKind += o.AllKind
+	u.AllAmount += o.AllAmount
 	u.Others += o.Others
 	u.Unexplained += o.Unexplained
 	u.FalseAlarms += o.FalseAlarms
@@ -120,6 +124,7 @@ func (s *Session) usage(r *replay.Record, track *replay.Timeline) {
 	f := replay.FitCache(track)
 	s.Usage = Usage{
 		Requests: len(f.Requests), Near: f.Near, Close: f.Close, Broken: f.Breaks, Named: f.Named, Kind: f.Kind, Amount: f.Amount,
+		AllKind: f.AllKind, AllAmount: f.AllAmount,
 		Others: f.Others, Unexplained: f.Unexplained, FalseAlarms: f.FalseAlarms,
 	}
 	for i := range f.Requests {
