@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -20,6 +21,7 @@ type BacktestOptions struct {
 	NoFit   bool
 	Explain int
 	Bars    []string // MEASURE=PERCENT
+	Least   int      // a measure of so many is judged; 0: each has its own count
 }
 
 const longBacktest = `Hold a policy against what was recorded: does it compact where the client did,
@@ -31,7 +33,8 @@ with recorded automatic compactions they are fitted to those, and such sessions
 stand in rows of their own.
 
 --strict holds the figures against bars and exits 1 where one does not hold;
---bar sets another bar.`
+--bar sets another bar. A figure of few is said and not judged: each measure has
+a least count, --least sets one for all.`
 
 const exampleBacktest = `  ctxkit backtest session.jsonl
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
@@ -65,6 +68,7 @@ func newBacktest(sys *system) *cobra.Command {
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure does not hold its bar")
 	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, hold a measure against another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
+	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures of `N` or more; default: each from as many on as it needs (10 and more)")
 	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache that the simulation is furthest from")
 	f.Lookup("explain").NoOptDefVal = explained
 	f.BoolVar(&o.NoFit, "no-fit", false, "take no window from the record")
@@ -109,6 +113,12 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 	}
 	if len(bars) > 0 && !o.Strict {
 		return fmt.Errorf("flag --bar: without --strict nothing is held against a bar: add --strict")
+	}
+	if o.Least < 0 {
+		return fmt.Errorf("flag --least: %d: want 0 or more", o.Least)
+	}
+	if o.Least > 0 && !o.Strict {
+		return fmt.Errorf("flag --least: without --strict nothing is judged: add --strict")
 	}
 	if o.Explain < 0 {
 		return fmt.Errorf("flag --explain: %d: want 0 or more", o.Explain)
@@ -156,6 +166,9 @@ func (o *BacktestOptions) backtest(r *replaying, bars []bar) error {
 			return err
 		}
 	}
+	if o.Least > 0 {
+		result.SetLeast(o.Least)
+	}
 	err = report.Backtest(r.out, result, report.BacktestOptions{
 		Options: report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys)}, Explain: o.Explain,
 	})
@@ -165,7 +178,7 @@ func (o *BacktestOptions) backtest(r *replaying, bars []bar) error {
 	case failed != nil:
 		return failed
 	case o.Strict:
-		return barError(result.Failed())
+		return o.judge(r, result)
 	}
 	return nil
 }
@@ -187,6 +200,24 @@ func (o *BacktestOptions) score(r *replaying, c agentConversation) (*backtest.Se
 		s.Agent = c.agent
 	}
 	return s, nil
+}
+
+// judge says which measures are of too few to be judged, and fails for those that
+// do not hold, or where none is judged.
+func (o *BacktestOptions) judge(r *replaying, result *backtest.Result) error {
+	few, judged := result.Unjudged()
+	var texts []string
+	for _, m := range few {
+		texts = append(texts, fmt.Sprintf("%s (%d of %d)", m.Name, m.Of, m.Least))
+	}
+	list := strings.Join(texts, ", ")
+	switch {
+	case !judged:
+		return fmt.Errorf("%w: no measure is of enough to be judged: %s: add sessions, or set --least", errCheckFailed, list)
+	case list != "":
+		r.msgs.warn(session.Warning{Message: "too few to be judged: " + list + ": add sessions, or set --least"})
+	}
+	return barError(result.Failed())
 }
 
 // barError tells the measures that do not hold.

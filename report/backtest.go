@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/backtest"
 )
@@ -73,6 +75,9 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 	}
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
+	if few, _ := r.Unjudged(); len(few) > 0 {
+		p.note(faint, "few: said and not judged: "+leastText(few))
+	}
 	p.note(bold, fidelityText(r))
 	p.note(faint, "hits, alarms: decided on the recorded view, before each request; exact, off, most: the policy's count of used tokens against the recorded pre_tokens; free, ±1, ±5: replayed freely, and how many requests off; lost: the last message is not in the file")
 	return p.end()
@@ -200,12 +205,34 @@ func fidelityTable(list []backtest.Measure) *Table {
 		switch {
 		case m.Of == 0:
 			value, holds = "–", "–"
+		case !m.Judged():
+			st, holds = faint, "few"
 		case !m.Holds:
 			st, holds = red, "no"
 		}
 		t.styled(st, m.Name, value, thousands(m.Of), bar+exact(m.Bar), holds, m.About)
 	}
 	return t
+}
+
+// leastText says from how many on measures are judged.
+func leastText(few []backtest.Measure) string {
+	var counts []int
+	for _, m := range few {
+		counts = append(counts, m.Least)
+	}
+	slices.Sort(counts)
+	var texts []string
+	for _, least := range slices.Compact(counts) {
+		var names []string
+		for _, m := range few {
+			if m.Least == least {
+				names = append(names, m.Name)
+			}
+		}
+		texts = append(texts, fmt.Sprintf("%s from %s on", strings.Join(names, ", "), thousands(least)))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // fidelityText is how true the simulation is, in one sentence.

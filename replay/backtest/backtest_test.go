@@ -149,6 +149,7 @@ func TestBars(t *testing.T) {
 	r := backtest.Sum("p", []*backtest.Session{{
 		Compactions: []backtest.Compaction{{Hit: true}, {Hit: true}, {Hit: true}, {}}, Alarms: make([]backtest.Alarm, 1),
 	}})
+	r.SetLeast(1)
 	for _, c := range []struct {
 		measure string
 		bar     float64
@@ -207,6 +208,42 @@ func TestEverySession(t *testing.T) {
 					t.Errorf("%s, %s: %+v", path, name, b)
 				}
 			}
+		}
+	}
+}
+
+// TestLeast: a rate of few is said and not judged, and one wrong among the least
+// that are judged decides nothing alone.
+func TestLeast(t *testing.T) {
+	for _, c := range []struct {
+		hits, misses, alarms int
+		failed               []string
+		few                  int
+	}{
+		{1, 1, 0, nil, 2}, {3, 6, 0, nil, 2}, {3, 7, 0, []string{backtest.Hits}, 1}, {9, 1, 0, nil, 1},
+		{18, 0, 1, nil, 1}, {19, 0, 1, nil, 0}, {18, 0, 2, []string{backtest.Alarms}, 0},
+	} {
+		s := &backtest.Session{Compactions: make([]backtest.Compaction, c.hits+c.misses), Alarms: make([]backtest.Alarm, c.alarms)}
+		for i := range c.hits {
+			s.Compactions[i].Hit = true
+		}
+		r := backtest.Sum("p", []*backtest.Session{s})
+		var failed []string
+		for _, m := range r.Failed() {
+			failed = append(failed, m.Name)
+		}
+		few, judged := r.Unjudged()
+		if !slices.Equal(failed, c.failed) || len(few) != c.few || judged == (len(few) == 2) {
+			t.Errorf("%+v: %v do not hold, %d are too few, any judged %v", c, failed, len(few), judged)
+		}
+		r.SetLeast(1)
+		if few, _ := r.Unjudged(); len(few) > 0 {
+			t.Errorf("from 1 on these are not judged: %+v", few)
+		}
+	}
+	for _, m := range backtest.Sum("p", nil).Fidelity {
+		if wrong := 100 / float64(m.Least); m.Least < 10 || m.Most && wrong > m.Bar || !m.Most && 100-wrong < m.Bar {
+			t.Errorf("%s: one wrong of %d is beyond the bar of %v", m.Name, m.Least, m.Bar)
 		}
 	}
 }

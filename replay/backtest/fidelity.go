@@ -1,6 +1,9 @@
 package backtest
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Measure is one figure of how true the simulation is, and the bar it is held
 // against.
@@ -11,7 +14,23 @@ type Measure struct {
 	Of    int     `json:"of"`    // what it is a share or a mean of; 0: there was nothing to score
 	Most  bool    `json:"most"`  // the bar is the most the value may be; else the least
 	Bar   float64 `json:"bar"`   // %
-	Holds bool    `json:"holds"` // also where there was nothing to score
+	Least int     `json:"least"` // of so many on it is judged; under that it is only said
+	Holds bool    `json:"holds"` // also where it is not judged
+}
+
+// Judged reports whether there is enough to hold the measure against its bar.
+func (m *Measure) Judged() bool { return m.Of > 0 && m.Of >= m.Least }
+
+// fewest is the least count of any measure. leastFor raises it until one wrong
+// among them does not decide alone.
+const fewest = 10
+
+func leastFor(m *Measure) int {
+	room := m.Bar // % that may be wrong
+	if !m.Most {
+		room = 100 - m.Bar
+	}
+	return max(fewest, int(math.Ceil(100/room)))
 }
 
 // Names of the measures.
@@ -48,13 +67,14 @@ func (r *Result) measures() []Measure {
 		{Name: BreakCauses, About: "breaks of the cache that the simulation has a cause for", Value: share(u.Broken-u.Unexplained, u.Broken), Of: u.Broken, Bar: 80},
 	}
 	for i := range list {
+		list[i].Least = leastFor(&list[i])
 		list[i].hold()
 	}
 	return list
 }
 
 func (m *Measure) hold() {
-	m.Holds = m.Of == 0 || m.Most && m.Value <= m.Bar || !m.Most && m.Value >= m.Bar
+	m.Holds = !m.Judged() || m.Most && m.Value <= m.Bar || !m.Most && m.Value >= m.Bar
 }
 
 // MeasureNames lists the measures.
@@ -76,6 +96,28 @@ func (r *Result) SetBar(name string, bar float64) error {
 		}
 	}
 	return fmt.Errorf("no measure is called %q", name)
+}
+
+// SetLeast has every measure judged that is of n or more.
+func (r *Result) SetLeast(n int) {
+	for i := range r.Fidelity {
+		r.Fidelity[i].Least = n
+		r.Fidelity[i].hold()
+	}
+}
+
+// Unjudged are the measures there is something to score of, and too little to
+// judge them; judged reports whether any is judged.
+func (r *Result) Unjudged() (few []Measure, judged bool) {
+	for _, m := range r.Fidelity {
+		switch {
+		case m.Judged():
+			judged = true
+		case m.Of > 0:
+			few = append(few, m)
+		}
+	}
+	return few, judged
 }
 
 // Failed are the measures that do not hold.
