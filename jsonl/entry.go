@@ -78,23 +78,6 @@ type Block struct {
 	Value     Span    // the JSON value Text or JSON measures: text, thinking, data, content, input, or the block itself
 }
 
-// Usage is what the API reported for one response, in tokens.
-type Usage struct {
-	Input      int // input_tokens: neither read from nor written to the cache
-	CacheWrite int // cache_creation_input_tokens
-	CacheRead  int // cache_read_input_tokens
-	Output     int // output_tokens
-	Write5m    int // cache_creation.ephemeral_5m_input_tokens
-	Write1h    int // cache_creation.ephemeral_1h_input_tokens
-	Thinking   int // output_tokens_details.thinking_tokens
-}
-
-// Context is the size of the request's whole input: input + cache_creation + cache_read.
-func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
-
-// Total is Context plus output: what the client calls tokens used.
-func (u Usage) Total() int { return u.Context() + u.Output }
-
 // Message is the API message an entry carries.
 type Message struct {
 	ID         string

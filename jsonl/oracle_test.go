@@ -151,6 +151,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 			Output: oracleCount(u["output_tokens"]), Thinking: oracleCount(details["thinking_tokens"]),
 			Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
 		}
+		oracleIterations(&e.Message.Usage, u["iterations"])
 	}
 	var blocks []oracleBlock
 	var elements []json.RawMessage
@@ -170,6 +171,54 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		}
 	}
 	return e, blocks
+}
+
+// oracleIterations adds the iterations up by hand: the last message's input is the
+// context, or the last compaction's where a response is nothing else.
+func oracleIterations(u *Usage, raw json.RawMessage) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return
+	}
+	var byKind [2][]Usage
+	for _, raw := range list {
+		m := members(raw)
+		split := members(m["cache_creation"])
+		one := Usage{
+			Input: oracleCount(m["input_tokens"]), CacheWrite: oracleCount(m["cache_creation_input_tokens"]), CacheRead: oracleCount(m["cache_read_input_tokens"]),
+			Output: oracleCount(m["output_tokens"]), Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
+		}
+		switch oracleString(m["type"]) {
+		case "message":
+			byKind[0] = append(byKind[0], one)
+		case "compaction":
+			byKind[1] = append(byKind[1], one)
+		}
+	}
+	messages, compactions := byKind[0], byKind[1]
+	top, output := u.Input+u.CacheWrite+u.CacheRead, 0
+	for _, m := range messages {
+		output += m.Output
+	}
+	var now *Usage
+	if n := len(messages); n > 1 || n == 1 && top == 0 {
+		now, messages = &messages[n-1], messages[:n-1]
+	} else if c := len(compactions); n == 0 && c > 0 && top == 0 {
+		now, compactions, output = &compactions[c-1], compactions[:c-1], compactions[c-1].Output
+	} else {
+		messages = nil
+	}
+	if now != nil {
+		u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = now.Input, now.CacheWrite, now.CacheRead, now.Write5m, now.Write1h
+		u.Output = max(u.Output, output)
+	}
+	for i, list := range [][]Usage{messages, compactions} {
+		s := []*Spent{&u.Rounds, &u.Compactions}[i]
+		for _, one := range list {
+			s.Calls++
+			s.Input, s.CacheWrite, s.CacheRead, s.Output = s.Input+one.Input, s.CacheWrite+one.CacheWrite, s.CacheRead+one.CacheRead, s.Output+one.Output
+		}
+	}
 }
 
 func head(s string) string {

@@ -262,12 +262,29 @@ func (t *recordTrack) request(k int) {
 	ctx := -1
 	if msg.HasUsage {
 		ctx = msg.Usage.Context()
+		if msg.Usage.Compactions.Calls > 0 {
+			t.apply(compactedWithin(k, &msg.Usage.Compactions), noAct)
+		}
 		over = t.settle(k, ctx, over)
 	}
 	t.pending = -1
 	r.context = append(r.context, ctx)
 	r.weight = append(r.weight, t.view.Tokens())
 	r.overhead = append(r.overhead, over)
+}
+
+// compactedWithin is the edit for what the API compacted within request k: its
+// iterations are a call of their own, and what the last wrote is all that the
+// message's iteration was sent.
+func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
+	return policy.Edit{
+		Request: k + 1, Kind: policy.KindSummarize, Trigger: "auto", Reason: "the API compacted within the request, as its usage says",
+		Insert: []policy.Synthetic{{
+			Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: c.Output}},
+		}},
+		Call:   &policy.Call{Kind: "compaction", Input: c.Context(), Output: c.Output, Prefix: "session"},
+		Detail: map[string]int{"pre_tokens": c.Context()},
+	}
 }
 
 // settle makes R's weight and the overhead add up to the recorded context.

@@ -324,8 +324,7 @@ func (e *engine) account(k, used int) {
 	row.Cache = e.cacheRequest(k, row.Payload)
 	row.CostUSD = e.cache.cost(label(e.opt.Model, msg.Model), row.Cache.Split, row.Output)
 	if msg.HasUsage {
-		u := msg.Usage
-		row.Recorded = &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+		row.Recorded = recordedUsage(&msg.Usage)
 	}
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)

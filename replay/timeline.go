@@ -9,6 +9,7 @@ package replay
 import (
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -72,12 +73,32 @@ type Request struct {
 	Events    []int     `json:"events"` // indexes into Timeline.Events
 }
 
-// Recorded is the usage the API reported, in tokens.
+// Recorded is the usage the API reported, in tokens. Where it sampled several
+// times within the request, the input is that of the last time.
 type Recorded struct {
+	Input      int     `json:"input"`
+	CacheWrite int     `json:"cache_write"`
+	CacheRead  int     `json:"cache_read"`
+	Output     int     `json:"output"`
+	Billed     *Billed `json:"billed,omitempty"` // nil: what stands above
+}
+
+// Billed is what several samplings within one request come to, in tokens.
+type Billed struct {
+	Iterations int `json:"iterations"`
 	Input      int `json:"input"`
 	CacheWrite int `json:"cache_write"`
 	CacheRead  int `json:"cache_read"`
 	Output     int `json:"output"`
+}
+
+func recordedUsage(u *jsonl.Usage) *Recorded {
+	r := &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	if u.Iterated() {
+		b := u.Billed()
+		r.Billed = &Billed{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}
+	}
+	return r
 }
 
 // Event is one firing of one stage (or one act of the recorded track).

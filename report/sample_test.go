@@ -45,6 +45,9 @@ func sample(n int) *replay.Timeline {
 			Overhead: 18800, Messages: 2*k - 1, Output: 120 + k%50, Events: []int{},
 			Recorded: &replay.Recorded{Input: 3, CacheWrite: step, CacheRead: raw - step, Output: 120 + k%50},
 		}
+		if k == 2 {
+			r.Recorded.Billed = &replay.Billed{Iterations: 2, Input: 5, CacheWrite: step, CacheRead: 2 * raw, Output: r.Output + 9}
+		}
 		switch k {
 		case n / 4, n / 2:
 			cut := model / 4

@@ -61,6 +61,7 @@ func TestSchemaIsStrict(t *testing.T) {
 		{`"schema": "ctxkit.replay/v1"`, `"schema": "ctxkit.replay/v2"`},
 		{`"kind": "summarize"`, `"kind": "shrink"`},
 		{`"read": `, `"extra": 1, "read": `},
+		{`"iterations": 2`, `"iterations": -2`},
 	} {
 		changed := strings.Replace(doc, change[0], change[1], 1)
 		if changed == doc {

@@ -183,7 +183,7 @@ func (c *chain) assistant(group int32) {
 		if n.reply.hasUsage {
 			out := max(m.Usage.Output, n.reply.usage.Output)
 			think := max(m.Usage.Thinking, n.reply.usage.Thinking)
-			if !m.HasUsage {
+			if !m.HasUsage || n.reply.usage.Iterated() && !m.Usage.Iterated() {
 				m.Usage = n.reply.usage
 			}
 			m.Usage.Output, m.Usage.Thinking = out, think

@@ -168,6 +168,22 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestIterations: where only a later line of a message lists what the API sampled,
+// that line is believed.
+func TestIterations(t *testing.T) {
+	first, second := assistant("a1", "u1", "m1", thinking()).used(10, 1), said("a2", "a1", "m1").used(10, 7)
+	second["message"].(line)["usage"].(line)["iterations"] = []any{
+		line{"type": "compaction", "input_tokens": 900, "output_tokens": 80}, line{"type": "message", "input_tokens": 10, "output_tokens": 7},
+	}
+	for _, lines := range [][]any{{first, second}, {first, second, said("a3", "a2", "m1").used(10, 7)}} {
+		conv := load(t, append([]any{user("u1", "", "hello")}, lines...)...)
+		want := jsonl.Usage{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7, Compactions: jsonl.Spent{Calls: 1, Input: 900, Output: 80}}
+		if got := conv.Messages[conv.Requests[0].Message].Usage; got != want || len(conv.Requests) != 1 {
+			t.Errorf("%d lines of it: %+v, want %+v", len(lines), got, want)
+		}
+	}
+}
+
 // TestSynthetic: what the client writes itself is no request and no usage.
 func TestSynthetic(t *testing.T) {
 	zero := line{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}

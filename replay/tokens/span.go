@@ -59,8 +59,9 @@ func Spans(conv *session.Conversation) ([]Span, []Drop) {
 		s.Learn = s.Growth > 0 && p.Model == cur.Model
 		told := false
 		for n := conv.Requests[prev].N + 1; n <= s.Request; n++ {
-			s.Cut = s.Cut || cut[n]
-			told = told || cut[n] || edited[n]
+			within := conv.Messages[conv.Requests[n-1].Message].Usage.Compactions.Calls > 0
+			s.Cut = s.Cut || cut[n] || within
+			told = told || cut[n] || edited[n] || within
 		}
 		s.Learn = s.Learn && !told
 		for m := s.From; m < s.To; m++ {

@@ -1,0 +1,220 @@
+package jsonl
+
+import "github.com/ctxkit/ctxkit/jsonl/scan"
+
+// Usage is what the API reported for one response, in tokens. The API may have
+// sampled several times within the request: around tools of its own, and to
+// compact. The input fields are then those of the last sampling, which is how
+// large the context was; what went before is in Rounds and Compactions.
+type Usage struct {
+	Input      int // input_tokens: neither read from nor written to the cache
+	CacheWrite int // cache_creation_input_tokens
+	CacheRead  int // cache_read_input_tokens
+	Output     int // output_tokens, of all samplings but compactions: of the response
+	Write5m    int // cache_creation.ephemeral_5m_input_tokens
+	Write1h    int // cache_creation.ephemeral_1h_input_tokens
+	Thinking   int // output_tokens_details.thinking_tokens
+
+	Rounds      Spent // iterations of the message before the last: around tools the API runs itself
+	Compactions Spent // iterations that compacted; no other field has them
+}
+
+// Spent is what a number of samplings come to, in tokens.
+type Spent struct {
+	Calls      int
+	Input      int
+	CacheWrite int
+	CacheRead  int
+	Output     int
+}
+
+// Context is all input of the samplings, tokens.
+func (s Spent) Context() int { return s.Input + s.CacheWrite + s.CacheRead }
+
+func (s *Spent) add(u *Usage) {
+	s.Calls++
+	s.Input += u.Input
+	s.CacheWrite += u.CacheWrite
+	s.CacheRead += u.CacheRead
+	s.Output += u.Output
+}
+
+// Context is the size of the request's whole input: input + cache_creation + cache_read.
+func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
+
+// Total is Context plus what the last sampling wrote: what the client calls tokens
+// used.
+func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds.Output }
+
+// Iterated reports whether the API sampled several times.
+func (u Usage) Iterated() bool { return u.Rounds.Calls+u.Compactions.Calls > 0 }
+
+// Billed is what the request is billed for: all samplings.
+func (u Usage) Billed() Spent {
+	all := Spent{Calls: 1, Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	for _, s := range []*Spent{&u.Rounds, &u.Compactions} {
+		all.Calls += s.Calls
+		all.Input += s.Input
+		all.CacheWrite += s.CacheWrite
+		all.CacheRead += s.CacheRead
+	}
+	all.Output += u.Compactions.Output
+	return all
+}
+
+// usage decodes the value of message.usage.
+func (d *decoder) usage(msg *Message, b []byte, i int) (int, scan.Code) {
+	msg.Usage, msg.HasUsage = Usage{}, false
+	if b[i] != '{' {
+		return scan.Value(b, i, depthMessage)
+	}
+	msg.HasUsage = true
+	u := &msg.Usage
+	var its iterations
+	m := scan.Object(b, i, depthMessage)
+	for m.Next() {
+		switch key := d.key(&m); {
+		case string(key) == "iterations":
+			its = d.iterations(&m)
+		case string(key) == "output_tokens_details":
+			u.Thinking, _ = d.counts(&m, "thinking_tokens", "")
+		case !d.sampled(u, &m, key):
+			d.skip(&m)
+		}
+	}
+	its.into(u)
+	return m.At, m.Code
+}
+
+// sampled takes a member that usage and each of its iterations have alike.
+func (d *decoder) sampled(u *Usage, m *scan.Members, key []byte) bool {
+	switch string(key) {
+	case "input_tokens":
+		u.Input = d.count(m)
+	case "cache_creation_input_tokens":
+		u.CacheWrite = d.count(m)
+	case "cache_read_input_tokens":
+		u.CacheRead = d.count(m)
+	case "output_tokens":
+		u.Output = d.count(m)
+	case "cache_creation":
+		u.Write5m, u.Write1h = d.counts(m, "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+	default:
+		return false
+	}
+	return true
+}
+
+// iterations is what usage.iterations lists: the last of each kind, and what
+// those before it come to.
+type iterations struct {
+	message, compaction   Usage
+	messages, compactions Spent
+}
+
+// iterations decodes the value of usage.iterations. Iterations of other kinds, such
+// as those of an advisor, are another model's, and no part of the conversation.
+func (d *decoder) iterations(m *scan.Members) (its iterations) {
+	b := m.Text()
+	if b[m.At] != '[' {
+		d.skip(m)
+		return its
+	}
+	a := scan.Array(b, m.At, m.Depth())
+	for a.Next() {
+		if b[a.At] != '{' {
+			a.At, a.Code = scan.Value(b, a.At, m.Depth()+1)
+			continue
+		}
+		var u Usage
+		kind := iterationOther
+		in := scan.Object(b, a.At, m.Depth()+1)
+		for in.Next() {
+			switch key := d.key(&in); {
+			case string(key) == "type":
+				kind = d.iterationKind(&in)
+			case !d.sampled(&u, &in, key):
+				d.skip(&in)
+			}
+		}
+		a.At, a.Code = in.At, in.Code
+		switch kind {
+		case iterationMessage:
+			its.message = u
+			its.messages.add(&u)
+		case iterationCompaction:
+			its.compaction = u
+			its.compactions.add(&u)
+		}
+	}
+	m.At, m.Code = a.At, a.Code
+	return its
+}
+
+type iterationKind uint8
+
+const (
+	iterationOther iterationKind = iota
+	iterationMessage
+	iterationCompaction
+)
+
+func (d *decoder) iterationKind(m *scan.Members) iterationKind {
+	s, _ := d.quoted(m)
+	switch string(s) {
+	case "message":
+		return iterationMessage
+	case "compaction":
+		return iterationCompaction
+	}
+	return iterationOther
+}
+
+// into makes the listed iterations part of a usage. One message iteration is what
+// the usage itself says, which is left as it is.
+func (its *iterations) into(u *Usage) {
+	said := u.Context() > 0
+	switch {
+	case its.messages.Calls > 1 || its.messages.Calls == 1 && !said:
+		u.take(&its.message, its.messages.Output)
+		u.Rounds = its.messages.but(&its.message)
+	case its.messages.Calls == 0 && its.compactions.Calls > 0 && !said:
+		// The response is nothing but the summary.
+		u.take(&its.compaction, its.compaction.Output)
+		its.compactions = its.compactions.but(&its.compaction)
+	}
+	u.Compactions = its.compactions
+}
+
+// take makes the usage tell of the last sampling, and of so much output.
+func (u *Usage) take(last *Usage, output int) {
+	u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = last.Input, last.CacheWrite, last.CacheRead, last.Write5m, last.Write1h
+	u.Output = max(u.Output, output)
+}
+
+// but is what the samplings come to without one of them.
+func (s Spent) but(u *Usage) Spent {
+	return Spent{Calls: s.Calls - 1, Input: s.Input - u.Input, CacheWrite: s.CacheWrite - u.CacheWrite, CacheRead: s.CacheRead - u.CacheRead, Output: s.Output - u.Output}
+}
+
+// counts are two members of the object that is the member's value.
+func (d *decoder) counts(m *scan.Members, first, second string) (x, y int) {
+	b := m.Text()
+	if b[m.At] != '{' {
+		d.skip(m)
+		return 0, 0
+	}
+	in := scan.Object(b, m.At, m.Depth())
+	for in.Next() {
+		switch key := d.key(&in); {
+		case string(key) == first:
+			x = d.count(&in)
+		case string(key) == second:
+			y = d.count(&in)
+		default:
+			d.skip(&in)
+		}
+	}
+	m.At, m.Code = in.At, in.Code
+	return x, y
+}
