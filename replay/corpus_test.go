@@ -76,13 +76,34 @@ func written(t testing.TB, yaml string) *policy.Policy {
 	return p
 }
 
+// presets are all built-in policies, for tests that only replay them.
+func presets(t testing.TB) []*policy.Policy {
+	var list []*policy.Policy
+	for _, name := range preset.Names() {
+		list = append(list, named(t, name))
+	}
+	return list
+}
+
+func recordOf(t testing.TB, conv *session.Conversation) *replay.Record {
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
 func run(t testing.TB, conv *session.Conversation, name string) *replay.Timeline {
-	tl, err := replay.Run(conv, named(t, name), replay.Options{})
+	return runOn(t, recordOf(t, conv), named(t, name))
+}
+
+func runOn(t testing.TB, rec *replay.Record, pol *policy.Policy) *replay.Timeline {
+	tl, err := rec.Replay(pol, replay.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tl.CheckValid(); err != nil {
-		t.Fatalf("%s under %s: %v", conv.Path, name, err)
+		t.Fatalf("%s under %s: %v", rec.Conv.Path, pol.Name, err)
 	}
 	return tl
 }
@@ -115,14 +136,16 @@ func tsv(t testing.TB, path string) []map[string]string {
 // TestCorpusEveryPolicy replays every real file under every built-in policy:
 // what each sends breaks no rule of the API that the transcript does not.
 func TestCorpusEveryPolicy(t *testing.T) {
+	all, none := presets(t), named(t, "none")
 	for _, path := range corpusFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			for _, conv := range load(t, path).Conversations() {
-				own := violations(run(t, conv, "none"))
-				for _, name := range preset.Names() {
-					for broken := range violations(run(t, conv, name)) {
+				rec := recordOf(t, conv)
+				own := violations(runOn(t, rec, none))
+				for _, pol := range all {
+					for broken := range violations(runOn(t, rec, pol)) {
 						if !own[broken] {
-							t.Errorf("%s: %s", name, broken)
+							t.Errorf("%s: %s", pol.Name, broken)
 						}
 					}
 				}
