@@ -1,7 +1,8 @@
 package bpe
 
 import (
-	"hash/maphash"
+	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,14 +12,29 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestCorpus holds counts of every block of real sessions against the stock
-// encoder's, each distinct text once.
+// The stock encoder counts as well what a sample takes of the distinct texts: one in
+// so many, chosen by their hash, and those that hold a piece of so many bytes, on
+// which encoders differ in more than speed. CTXKIT_LONG=1 takes all of them.
+const (
+	share     = 16
+	longPiece = 64
+)
+
+// TestCorpus holds counts of the blocks of real sessions against the stock
+// encoder's, each distinct text once: a sample, or all.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CORPUS")
 	if dir == "" {
 		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
 	}
-	texts := corpusTexts(t, dir)
+	every := uint64(share)
+	if os.Getenv("CTXKIT_LONG") == "1" {
+		every = 1
+	}
+	pieces := encoding(t, Names()[0])
+	texts, of := corpusTexts(t, dir, func(text string, hash uint64) bool {
+		return hash%every == 0 || longestPiece(pieces, text) >= longPiece
+	})
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +67,7 @@ func TestCorpus(t *testing.T) {
 				}
 				bytes, from = bytes+size, to
 			}
-			t.Logf("%d texts, %.1f MB, longest piece %d bytes: the same counts; %.1f times as fast as the stock encoder", len(texts), float64(bytes)/1e6, longest, median(other)/median(own))
+			t.Logf("%d of %d texts, %.1f MB, longest piece %d bytes: the same counts; %.1f times as fast as the stock encoder", len(texts), of, float64(bytes)/1e6, longest, median(other)/median(own))
 		})
 	}
 }
@@ -66,17 +82,23 @@ func longestPiece(e *Encoding, text string) int {
 	return longest
 }
 
-// corpusTexts are the texts of all blocks under a folder of sessions.
-func corpusTexts(t *testing.T, dir string) []string {
+// corpusTexts are those of the distinct texts of all blocks under a folder of
+// sessions that are wanted, and how many there are.
+func corpusTexts(t *testing.T, dir string, wanted func(text string, hash uint64) bool) (list []string, of int) {
 	t.Helper()
-	var list []string
-	seen, seed := map[uint64]bool{}, maphash.MakeSeed()
+	seen := map[uint64]bool{}
 	take := func(text string, err error) {
 		if err != nil {
 			t.Error(err)
 		}
-		if h := maphash.String(seed, text); text != "" && !seen[h] {
-			seen[h] = true
+		hash := fnv.New64a()
+		io.WriteString(hash, text)
+		h := hash.Sum64()
+		if text == "" || seen[h] {
+			return
+		}
+		seen[h] = true
+		if wanted(text, h) {
 			list = append(list, text)
 		}
 	}
@@ -106,5 +128,5 @@ func corpusTexts(t *testing.T, dir string) []string {
 	if len(list) == 0 {
 		t.Fatalf("no sessions under %s", dir)
 	}
-	return list
+	return list, len(seen)
 }
