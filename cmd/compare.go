@@ -181,7 +181,8 @@ func runCompare(sys *system, o *CompareOptions) error {
 		return err
 	}
 	var sessions []compare.Session
-	failed, err := eachConversation(r.loop("compared"), func(c agentConversation) (compare.Session, error) {
+	loop := r.loop("compared")
+	failed, err := eachConversation(loop, func(c agentConversation) (compare.Session, error) {
 		var s compare.Session
 		err := o.replayEach(c, choices, func(p int, tl *replay.Timeline) error {
 			if p == 0 {
@@ -195,8 +196,11 @@ func runCompare(sys *system, o *CompareOptions) error {
 		sessions = append(sessions, s)
 		return nil
 	})
+	if err == nil && len(sessions) == 0 {
+		err = failed
+	}
 	if err == nil {
-		err = report.Comparisons(r.out, compare.Compare(o.Policies, sessions, compare.Group(o.By)), report.Options{
+		err = report.Comparisons(r.out, compare.Compare(o.Policies, sessions, compare.Group(o.By)), loop.inputs(failed), report.Options{
 			Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys),
 		})
 	}

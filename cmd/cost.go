@@ -113,6 +113,9 @@ func runCost(sys *system, o *ReplayOptions) error {
 		list = append(list, report.CostOf(tl))
 		return nil
 	})
+	if err == nil && len(list) == 0 {
+		err = failed
+	}
 	if err == nil {
 		err = report.Costs(begun.out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)})
 	}

@@ -1,5 +1,11 @@
 package cmd
 
+import (
+	"errors"
+
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
 // conversationLoop goes through the conversations of all inputs: several at
 // once, the results in the order of the inputs.
 type conversationLoop struct {
@@ -11,6 +17,16 @@ type conversationLoop struct {
 	keep func(*conversations) // takes over what was read, where set; else it is closed
 
 	progress *progress
+}
+
+// inputs counts what the loop was over, and what of it failed.
+func (l *conversationLoop) inputs(failed error) compare.Inputs {
+	in := compare.Inputs{Given: len(l.in.list)}
+	var part *partError
+	if errors.As(failed, &part) {
+		in.Failed = part.failed
+	}
+	return in
 }
 
 // tell says something on standard error while the loop is under way.

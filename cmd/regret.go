@@ -57,6 +57,9 @@ func runRegret(sys *system, o *ReplayOptions) error {
 		tls = append(tls, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret})
 		return nil
 	})
+	if err == nil && len(tls) == 0 {
+		err = failed
+	}
 	if err == nil {
 		err = report.Regret(begun.out, tls, report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys)})
 	}

@@ -33,6 +33,7 @@ func TestScript(t *testing.T) {
 		Setup:               setupScript,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":  exits,
+			"broken": broken,
 			"touch":  touch,
 			"same":   same,
 			"holds":  holds,
@@ -70,6 +71,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// broken FILE...: files that begin as compressed ones do, and go on as none.
+func broken(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: broken file...")
+	}
+	for _, name := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte("\x28\xb5\x2f\xfdnot compressed"), 0o600))
 	}
 }
 

@@ -161,13 +161,13 @@ func (r *replaying) sweep(o *SweepOptions) error {
 	if err != nil {
 		return err
 	}
-	list, done, failed, err := r.readAll()
+	list, in, done, failed, err := r.readAll()
 	defer done()
 	if err != nil {
 		return err
 	}
 	v := &variants{axes: axes, points: points, made: map[*policy.Policy][]*policy.Policy{}}
-	s := &compare.Sweep{Policy: newest.Name, Axes: axes, Points: points, Sessions: len(list)}
+	s := &compare.Sweep{Policy: newest.Name, Axes: axes, Points: points, Sessions: len(list), Inputs: in}
 	progress := newProgress(r.sys, o.Quiet, "tried", len(points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.end()
@@ -197,7 +197,7 @@ func (r *replaying) sweep(o *SweepOptions) error {
 }
 
 // readAll reads all inputs and keeps them.
-func (r *replaying) readAll() (list []recorded, done func(), failed, err error) {
+func (r *replaying) readAll() (list []recorded, in compare.Inputs, done func(), failed, err error) {
 	var files []*conversations
 	var mu sync.Mutex
 	loop := r.loop("read")
@@ -220,7 +220,7 @@ func (r *replaying) readAll() (list []recorded, done func(), failed, err error) 
 	if err == nil && len(list) == 0 {
 		err = failed
 	}
-	return list, func() {
+	return list, loop.inputs(failed), func() {
 		for _, f := range files {
 			f.close()
 		}

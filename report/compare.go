@@ -19,29 +19,30 @@ var comparedColumns = []struct{ figure, title string }{
 	{"misses", "miss"}, {"violations", "viol"},
 }
 
-// Comparisons prints policies side by side, one comparison a group.
-func Comparisons(w io.Writer, groups []compare.Comparison, opt Options) error {
+// Comparisons prints policies side by side, one comparison a group; in counts
+// what all of them were read from.
+func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Options) error {
 	switch opt.Format {
 	case FormatTable, "":
-		return comparePages(&textPage{w: w, color: opt.Color}, groups, opt)
+		return comparePages(&textPage{w: w, color: opt.Color}, groups, in)
 	case FormatMarkdown:
-		return comparePages(&markdownPage{w: w}, groups, opt)
+		return comparePages(&markdownPage{w: w}, groups, in)
 	case FormatJSON:
-		return WriteJSON(w, compareJSON(groups))
+		return WriteJSON(w, compareJSON(groups, in))
 	case FormatCSV:
 		return compareCSV(w, groups)
 	}
 	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
 }
 
-func comparePages(p page, groups []compare.Comparison, opt Options) error {
+func comparePages(p page, groups []compare.Comparison, in compare.Inputs) error {
 	for i := range groups {
 		c := &groups[i]
 		title := count(len(c.Sessions), "session")
 		if c.Group != "" {
 			title = c.Group + ": " + title
 		}
-		p.heading(title)
+		p.heading(title + failedText(in))
 		p.table(compareTotals(c))
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
@@ -59,12 +60,43 @@ func comparePages(p page, groups []compare.Comparison, opt Options) error {
 			p.note(none, fmt.Sprintf("most different: %s, %s against %s; to see why:", s.Session, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name))
 			p.picture([]string{"  " + Clean(diffCommand(c))})
 		}
-		for _, note := range unknownNotes(c) {
+		for _, note := range append(unknownNotes(c), lostNotes(c)...) {
 			p.note(yellow, note)
 		}
 	}
 	p.note(faint, "peak, mean: tokens of the model view, overhead included; sent: tokens of all requests, compactions included, of which read from the cache, written to it, and the rest; comp: compactions; clrd, tokens: results cleared, and their tokens; miss: taken away too early; viol: breaks of the API's rules")
 	return p.end()
+}
+
+// failedText says how many of the inputs failed, where some did.
+func failedText(in compare.Inputs) string {
+	if in.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d of %s failed", in.Failed, count(in.Given, "input"))
+}
+
+// lostNotes say what of the sessions there was nothing to compare by.
+func lostNotes(c *compare.Comparison) []string {
+	empty, lines, files := 0, 0, 0
+	for i := range c.Sessions {
+		s := &c.Sessions[i]
+		if s.Requests() == 0 {
+			empty++
+		}
+		if s.Malformed > 0 {
+			lines += s.Malformed
+			files++
+		}
+	}
+	var notes []string
+	if empty > 0 {
+		notes = append(notes, fmt.Sprintf("sessions without a request: %d of %d", empty, len(c.Sessions)))
+	}
+	if lines > 0 {
+		notes = append(notes, fmt.Sprintf("malformed lines left out: %s in %s; ctxkit lint lists them", thousands(lines), count(files, "session")))
+	}
+	return notes
 }
 
 // diffCommand shows why two policies differ most where they do.
@@ -207,6 +239,8 @@ func differenceText(name string, a, b float64) string {
 // comparedJSON is the JSON form of comparisons.
 type comparedJSON struct {
 	Schema string      `json:"schema"`
+	Inputs int         `json:"inputs"`
+	Failed int         `json:"failed_inputs"`
 	Groups []groupJSON `json:"groups"`
 }
 
@@ -237,17 +271,18 @@ type differJSON struct {
 }
 
 type comparedSession struct {
-	Session string                        `json:"session"`
-	Agent   string                        `json:"agent,omitempty"`
-	File    string                        `json:"file"`
-	Model   string                        `json:"model"`
-	Version string                        `json:"client_version,omitempty"`
-	Project string                        `json:"project,omitempty"`
-	Figures map[string]map[string]float64 `json:"figures"` // by policy
+	Session   string                        `json:"session"`
+	Agent     string                        `json:"agent,omitempty"`
+	File      string                        `json:"file"`
+	Model     string                        `json:"model"`
+	Version   string                        `json:"client_version,omitempty"`
+	Project   string                        `json:"project,omitempty"`
+	Malformed int                           `json:"malformed_lines,omitempty"`
+	Figures   map[string]map[string]float64 `json:"figures"` // by policy
 }
 
-func compareJSON(groups []compare.Comparison) comparedJSON {
-	out := comparedJSON{Schema: compare.Schema, Groups: []groupJSON{}}
+func compareJSON(groups []compare.Comparison, in compare.Inputs) comparedJSON {
+	out := comparedJSON{Schema: compare.Schema, Inputs: in.Given, Failed: in.Failed, Groups: []groupJSON{}}
 	figures := compare.Figures()
 	for i := range groups {
 		c := &groups[i]
@@ -276,7 +311,7 @@ func compareJSON(groups []compare.Comparison) comparedJSON {
 			g.Differ = &differJSON{s.Session, s.File, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name, diffCommand(c)}
 		}
 		for _, s := range c.Sessions {
-			e := comparedSession{Session: s.Session, Agent: s.Agent, File: s.File, Model: s.Model, Version: s.Version, Project: s.Project, Figures: map[string]map[string]float64{}}
+			e := comparedSession{Session: s.Session, Agent: s.Agent, File: s.File, Model: s.Model, Version: s.Version, Project: s.Project, Malformed: s.Malformed, Figures: map[string]map[string]float64{}}
 			for p := range s.Values {
 				e.Figures[c.Policies[p].Name] = s.Values[p].Map()
 			}

@@ -15,7 +15,7 @@ import (
 func comparedSample(sessions int) []compare.Comparison {
 	var list []compare.Session
 	for i := range sessions {
-		s := compare.Session{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e"}
+		s := compare.Session{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e", Malformed: 2 * i}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
 			for f := range v {
@@ -40,7 +40,7 @@ func TestComparisons(t *testing.T) {
 	for _, n := range []int{0, 1, 3} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Comparisons(&b, comparedSample(n), Options{Format: f}); err != nil {
+			if err := Comparisons(&b, comparedSample(n), compare.Inputs{Given: n + 1, Failed: n / 2}, Options{Format: f}); err != nil {
 				t.Fatal(err)
 			}
 			s := b.String()

@@ -58,7 +58,7 @@ func sweepPage(p page, s *compare.Sweep, opt Options) error {
 	if len(s.Results) < len(s.Points) {
 		title += " of " + thousands(len(s.Points)) + ", then interrupted"
 	}
-	p.heading(title)
+	p.heading(title + failedText(s.Inputs))
 	t := &Table{}
 	for i := range s.Axes {
 		t.Columns = append(t.Columns, Column{Title: axisTitle(s, i), Right: true, Max: 20})
@@ -104,6 +104,8 @@ type sweptJSON struct {
 	Schema   string      `json:"schema"`
 	Policy   string      `json:"policy"`
 	Sessions int         `json:"sessions"`
+	Inputs   int         `json:"inputs"`
+	Failed   int         `json:"failed_inputs"`
 	Vary     []axisJSON  `json:"vary"`
 	Wanted   int         `json:"points_wanted"` // more than there are where the work was interrupted
 	FrontBy  []string    `json:"front_by"`
@@ -122,7 +124,7 @@ type pointJSON struct {
 }
 
 func sweepJSON(s *compare.Sweep) sweptJSON {
-	out := sweptJSON{Schema: compare.SweepSchema, Policy: s.Policy, Sessions: s.Sessions, Wanted: len(s.Points), FrontBy: frontTitles(s), Vary: []axisJSON{}, Points: []pointJSON{}}
+	out := sweptJSON{Schema: compare.SweepSchema, Policy: s.Policy, Sessions: s.Sessions, Inputs: s.Inputs.Given, Failed: s.Inputs.Failed, Wanted: len(s.Points), FrontBy: frontTitles(s), Vary: []axisJSON{}, Points: []pointJSON{}}
 	for _, a := range s.Axes {
 		out.Vary = append(out.Vary, axisJSON(a))
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func sweptSample(n, wanted int) *compare.Sweep {
-	s := &compare.Sweep{Policy: "<b>\x1b[31mmine</b>.yaml", Sessions: 2, Axes: []compare.Axis{{Key: "opencode_prune.protect"}, {Key: "window.buffer"}}}
+	s := &compare.Sweep{Policy: "<b>\x1b[31mmine</b>.yaml", Sessions: 2, Inputs: compare.Inputs{Given: 3, Failed: 1}, Axes: []compare.Axis{{Key: "opencode_prune.protect"}, {Key: "window.buffer"}}}
 	for i := range wanted {
 		s.Points = append(s.Points, compare.Point{fmt.Sprint(1000 * i), "<script>"})
 	}

@@ -23,12 +23,23 @@ type Session struct {
 	Model   string
 	Version string
 	Project string
-	Values  []Values // by policy
+	// Malformed is how many lines of the file do not read and are left out.
+	Malformed int
+	Values    []Values // by policy
+}
+
+// Inputs counts what sessions were read from.
+type Inputs struct {
+	Given  int
+	Failed int // their sessions are missing, or there in part
 }
 
 // NewSession notes what a conversation is called; each replay adds its values.
 func NewSession(t *replay.Timeline, project string) Session {
-	return Session{Session: t.Session, Agent: t.Agent, File: t.File, Model: t.Model, Version: t.Version, Project: project}
+	return Session{
+		Session: t.Session, Agent: t.Agent, File: t.File, Model: t.Model, Version: t.Version, Project: project,
+		Malformed: t.Lines.SetAside[string(session.AsideMalformed)],
+	}
 }
 
 // Spread is a figure over sessions.
@@ -37,6 +48,14 @@ type Spread struct {
 	Median float64 // per session, 0.5 quantile by linear interpolation
 	P90    float64 // per session
 	Wins   int     // sessions in which this policy alone has the best value
+}
+
+// Requests is how many requests a session holds: the same under every policy.
+func (s *Session) Requests() float64 {
+	if len(s.Values) == 0 {
+		return 0
+	}
+	return s.Values[0].Get("requests")
 }
 
 // Policy is one policy's row.

@@ -303,6 +303,7 @@ type Sweep struct {
 	Points   []Point
 	Results  []Policy
 	Sessions int
+	Inputs   Inputs
 	Front    []bool   // by result
 	By       []string // the figures the front is by
 }
