@@ -101,8 +101,13 @@ func (l *linter) toldInCircle(path []int32, at int32) bool {
 func (l *linter) pairs() {
 	for _, id := range l.order {
 		calls, results := l.calls[id], l.results[id]
-		for _, c := range calls[min(1, len(calls)):] {
-			if c.message == "" || c.message != calls[0].message { // else a copy, as a client that resumes writes them
+		most := len(calls) // results there may be
+		for i := 1; i < len(calls); i++ {
+			switch c := &calls[i]; {
+			case l.doubled(&calls[0], c) || l.doubled(&calls[i-1], c):
+				l.tell("doubled-call", c.line, "%.80q is the id of a call of the same message, on line %d, already", id, calls[0].line)
+				most--
+			case c.message == "" || c.message != calls[0].message: // else a copy, as a client that resumes writes them
 				l.tell("repeated-call", c.line, "%.80q is the id of a call on line %d already", id, calls[0].line)
 			}
 		}
@@ -119,11 +124,24 @@ func (l *linter) pairs() {
 			if results[0].line < calls[0].line {
 				l.tell("result-before-call", results[0].line, "the call of %.80q stands on line %d", id, calls[0].line)
 			}
-			for _, r := range results[min(len(calls), len(results)):] {
+			for _, r := range results[min(most, len(results)):] {
 				l.tell("second-result", r.line, "%.80q has a result on line %d already", id, results[0].line)
 			}
 		}
 	}
+}
+
+// doubled reports whether a call stands in the message of another one of its
+// id. A copy of a line, as a client that resumes writes them, holds the same and
+// hangs elsewhere.
+func (l *linter) doubled(first, c *pair) bool {
+	switch {
+	case c.node == first.node:
+		return true
+	case c.message == "" || c.message != first.message:
+		return false
+	}
+	return c.name != first.name || c.input != first.input || l.nodes[first.node].uuid != "" && l.nodes[c.node].parent == l.nodes[first.node].uuid
 }
 
 // compactions looks at what belongs to each recorded compaction.

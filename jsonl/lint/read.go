@@ -63,6 +63,9 @@ type pair struct {
 	line    int
 	agent   string
 	message string // message.id of a call
+	node    int32  // the line, index into nodes
+	name    string // of a call's tool
+	input   jsonl.Metrics
 }
 
 type boundary struct {
@@ -266,5 +269,5 @@ func (l *linter) block(e *jsonl.Entry, b *jsonl.Block) {
 	if len(l.calls[b.ID]) == 0 && len(l.results[b.ID]) == 0 {
 		l.order = append(l.order, b.ID)
 	}
-	of[b.ID] = append(of[b.ID], pair{e.Line, e.AgentID, e.Message.ID})
+	of[b.ID] = append(of[b.ID], pair{e.Line, e.AgentID, e.Message.ID, int32(len(l.nodes) - 1), b.Name, b.JSON})
 }

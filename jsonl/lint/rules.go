@@ -50,6 +50,7 @@ func Rules() []Rule {
 		{"other-session", Warning, "a line belongs to another session than most of the file", "it is replayed where it hangs"},
 		{"no-call-id", Warning, "a tool call or a tool result has no id", "call and result cannot be brought together"},
 		{"repeated-call", Warning, "two messages call a tool by one id", "the first one counts, with its result"},
+		{"doubled-call", Warning, "one message calls tools twice by one id", "the first one counts, with its result; the API refuses such a message"},
 		{"unanswered-call", Warning, "a tool call has no result in the file although something was answered later", "a stand-in of unknown size, or of what preTokens leaves, takes its place"},
 		{"orphan-result", Warning, "a tool result answers no call of the file", "the API refuses such a result"},
 		{"second-result", Warning, "a tool call has more results than it should", "the first one counts"},
