@@ -199,3 +199,20 @@ func TestSuggestion(t *testing.T) {
 		}
 	}
 }
+
+func TestStrictError(t *testing.T) {
+	for _, c := range []struct {
+		violations, preserved int
+		want                  string
+	}{
+		{0, 0, ""},
+		{1, 0, "a check did not hold: breaks of a rule of the API in 1 place: see the warnings, or leave out --strict"},
+		{0, 2, "a check did not hold: edits before thinking that the model preserves in 2 places: see the warnings, or leave out --strict"},
+		{3, 1, "a check did not hold: breaks of a rule of the API in 3 places, edits before thinking that the model preserves in 1 place: see the warnings, or leave out --strict"},
+	} {
+		err := strictError(c.violations, c.preserved)
+		if got := fmt.Sprint(err); err != nil && (got != c.want || !errors.Is(err, errCheckFailed)) || err == nil && c.want != "" {
+			t.Errorf("%d, %d: %v, want %q", c.violations, c.preserved, err, c.want)
+		}
+	}
+}

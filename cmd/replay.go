@@ -70,7 +70,7 @@ func newReplay(sys *system) *cobra.Command {
 	o.OutputOptions.flags(cmd, formats...)
 	f := cmd.Flags()
 	f.IntSliceVar(&o.CompactAt, "compact-at", nil, "have the user ask for a compaction before request `N` (repeatable)")
-	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API")
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API, or edits before thinking that a model preserves")
 	f.BoolVar(&o.Regret, "regret", false, "count what the policy threw away too early (reads every text)")
 	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
@@ -187,11 +187,12 @@ func (r *replaying) replayAll() error {
 		return err
 	}
 	loop := r.loop("replayed")
-	violations := 0
+	violations, preserved := 0, 0
 	failed, err := eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
 		return replayOne(o, r.choose, c)
 	}, func(tl *replay.Timeline) error {
 		violations += tl.Totals.Violations
+		preserved += tl.Totals.Preserved
 		if o.Format == string(report.FormatNDJSON) || o.Format == string(report.FormatCSV) {
 			// These forms have no place for warnings.
 			for _, w := range tl.Warnings {
@@ -209,10 +210,27 @@ func (r *replaying) replayAll() error {
 	switch {
 	case failed != nil:
 		return failed
-	case violations > 0 && o.Strict:
-		return fmt.Errorf("%w: %d messages break a rule of the API: see the warnings, or leave out --strict", errCheckFailed, violations)
+	case o.Strict:
+		return strictError(violations, preserved)
 	}
 	return nil
+}
+
+// strictError says what does not hold of what a policy had sent. Edits before
+// preserved thinking are among it: accounts that are new enough get an error
+// for the request, the others lose the thinking.
+func strictError(violations, preserved int) error {
+	var what []string
+	if violations > 0 {
+		what = append(what, places("breaks of a rule of the API", violations))
+	}
+	if preserved > 0 {
+		what = append(what, places("edits before thinking that the model preserves", preserved))
+	}
+	if len(what) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: see the warnings, or leave out --strict", errCheckFailed, strings.Join(what, ", "))
 }
 
 func replayOne(o *ReplayOptions, choose policyChoice, c agentConversation) (*replay.Timeline, error) {

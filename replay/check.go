@@ -148,8 +148,11 @@ func (e *engine) prefix(k int, edits []policy.Edit) {
 			}
 		}
 		if most > 0 && !e.serverSide(ed.Stage) {
-			e.find(FindingPreserved, policy.ThinkingKeepsPrefix, k+1, ed.Stage, first, fmt.Sprintf(
-				"a client-side edit (%s) changes what comes before %d thinking blocks: the model preserves thinking and no longer takes them", ed.Kind, most))
+			what := "a thinking block: the model preserves thinking and no longer takes it"
+			if most > 1 {
+				what = fmt.Sprintf("%d thinking blocks: the model preserves thinking and no longer takes them", most)
+			}
+			e.find(FindingPreserved, policy.ThinkingKeepsPrefix, k+1, ed.Stage, first, fmt.Sprintf("a client-side edit (%s) changes what comes before %s", ed.Kind, what))
 		}
 	}
 }
