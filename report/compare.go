@@ -16,7 +16,7 @@ import (
 var comparedColumns = []struct{ figure, title string }{
 	{"model_peak", "peak"}, {"model_mean", "mean"}, {"payload_input", "sent"}, {"cache_read", "read"}, {"cache_write", "write"},
 	{"uncached", "rest"}, {"cost_usd", "USD"}, {"compactions", "comp"}, {"cleared_results", "clrd"}, {"cleared_tokens", "tokens"},
-	{"misses", "miss"}, {"violations", "viol"},
+	{"misses", "miss"}, {"bound_misses", "bound"}, {"violations", "viol"},
 }
 
 // Comparisons prints policies side by side, one comparison a group; in counts
@@ -24,9 +24,9 @@ var comparedColumns = []struct{ figure, title string }{
 func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Options) error {
 	switch opt.Format {
 	case FormatTable, "":
-		return comparePages(&textPage{w: w, color: opt.Color}, groups, in)
+		return comparePages(&textPage{w: w, color: opt.Color}, groups, in, opt.All)
 	case FormatMarkdown:
-		return comparePages(&markdownPage{w: w}, groups, in)
+		return comparePages(&markdownPage{w: w}, groups, in, opt.All)
 	case FormatJSON:
 		return WriteJSON(w, compareJSON(groups, in))
 	case FormatCSV:
@@ -35,7 +35,7 @@ func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
 }
 
-func comparePages(p page, groups []compare.Comparison, in compare.Inputs) error {
+func comparePages(p page, groups []compare.Comparison, in compare.Inputs, all bool) error {
 	for i := range groups {
 		c := &groups[i]
 		title := count(len(c.Sessions), "session")
@@ -49,8 +49,11 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs) error 
 			p.table(compareDifferences(c))
 		}
 		if len(c.Sessions) > 1 {
-			p.heading("per session: median, 90th percentile, and sessions in which the policy alone is best")
-			p.table(compareSpread(c))
+			p.heading("by session: total, median, 90th percentile, and in how many of them the policy alone is best")
+			p.table(compareSpread(c, all))
+			if !all {
+				p.note(faint, fmt.Sprintf("(%s, by which no policy is better, hidden: --all shows them, json holds them)", count(neitherFigures(), "more figure")))
+			}
 			if len(c.Sessions) < compare.Few {
 				p.note(yellow, fmt.Sprintf("medians and percentiles rest on %s only", count(len(c.Sessions), "session")))
 			}
@@ -64,7 +67,7 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs) error 
 			p.note(yellow, note)
 		}
 	}
-	p.note(faint, "peak, mean: tokens of the model view, overhead included; sent: tokens of all requests, compactions included, of which read from the cache, written to it, and the rest; comp: compactions; clrd, tokens: results cleared, and their tokens; miss: taken away too early; viol: breaks of the API's rules")
+	p.note(faint, "peak, mean: tokens of the model view, overhead included; sent: tokens of all requests, compactions included, of which read from the cache, written to it, and the rest; comp: compactions; clrd, tokens: results cleared, and their tokens; miss: taken away too early; bound: no choice of blocks within the same budget misses fewer; viol: breaks of the API's rules")
 	return p.end()
 }
 
@@ -163,26 +166,48 @@ func compareDifferences(c *compare.Comparison) *Table {
 	return t
 }
 
-// spreadColumns are the figures whose spread a table shows.
-var spreadColumns = []struct{ figure, title string }{
-	{"model_peak", "peak"}, {"payload_input", "sent"}, {"cost_usd", "USD"}, {"misses", "miss"},
-}
-
-func compareSpread(c *compare.Comparison) *Table {
-	t := &Table{Columns: []Column{{Title: "policy", Flex: true}}}
-	for _, col := range spreadColumns {
-		t.Columns = append(t.Columns, Column{Title: col.title, Right: true}, Column{Title: "p90", Right: true}, Column{Title: "best", Right: true})
-	}
-	for i := range c.Policies {
-		p := &c.Policies[i]
-		row := []string{p.Name}
-		for _, col := range spreadColumns {
-			f := figure(p, col.figure)
-			row = append(row, figureText(col.figure, f.Median), figureText(col.figure, f.P90), strconv.Itoa(f.Wins))
+// compareSpread is a block a figure: those by which one policy can be better
+// than another; or all.
+func compareSpread(c *compare.Comparison, all bool) *Table {
+	t := &Table{Columns: []Column{
+		{Title: "figure"}, {Title: "policy", Flex: true}, {Title: "total", Right: true}, {Title: "median", Right: true}, {Title: "p90", Right: true}, {Title: "best", Right: true},
+	}}
+	for f, figure := range compare.Figures() {
+		if figure.Better == compare.Neither && !all {
+			continue
 		}
-		t.Row(row...)
+		name := figure.Name
+		for i := range c.Policies {
+			s := c.Policies[i].Figures[f]
+			best := ""
+			if figure.Better != compare.Neither {
+				best = strconv.Itoa(s.Wins)
+			}
+			t.Row(name, c.Policies[i].Name, figureText(figure.Name, s.Total), quantileText(figure.Name, s.Median), quantileText(figure.Name, s.P90), best)
+			name = ""
+		}
 	}
 	return t
+}
+
+// neitherFigures is how many figures do not say which policy is better.
+func neitherFigures() int {
+	n := 0
+	for _, f := range compare.Figures() {
+		if f.Better == compare.Neither {
+			n++
+		}
+	}
+	return n
+}
+
+// quantileText is a value between two sessions': a small count has a decimal
+// where it needs one.
+func quantileText(name string, x float64) string {
+	if name != "cost_usd" && math.Abs(x) < 100 && x != math.Round(x) {
+		return places(x, 1)
+	}
+	return figureText(name, x)
 }
 
 func unknownNotes(c *compare.Comparison) []string {
@@ -201,7 +226,7 @@ func figureText(name string, x float64) string {
 	switch {
 	case !compare.Known(x):
 		return "–"
-	case name == "cost_usd":
+	case name == "cost_usd" && math.Abs(x) < 9999.995:
 		return places(x, 2)
 	case math.Abs(x) < 9999.5:
 		return thousands(int(math.Round(x)))

@@ -12,6 +12,22 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
+// A median between two counts is not rounded to one that it is not.
+func TestQuantileText(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		x    float64
+		want string
+	}{
+		{"compactions", 0.5, "0.5"}, {"compactions", 2, "2"}, {"misses", 99.94, "99.9"}, {"misses", 100.5, "101"}, {"model_peak", -12345, "-12.3k"},
+		{"cost_usd", 0.5, "0.50"}, {"cost_usd", 9999.99, "9999.99"}, {"cost_usd", 12345, "12.3k"}, {"misses", math.NaN(), "–"}, {"misses", -0.25, "-0.2"},
+	} {
+		if got := quantileText(c.name, c.x); got != c.want {
+			t.Errorf("%s %v is %q, want %q", c.name, c.x, got, c.want)
+		}
+	}
+}
+
 func comparedSample(sessions int) []compare.Comparison {
 	var list []compare.Session
 	for i := range sessions {
@@ -35,15 +51,20 @@ func comparedSample(sessions int) []compare.Comparison {
 	return compare.Compare([]string{"recorded", "opencode,opencode_prune.protect=20000", "it's mine.yaml"}, list, compare.ByNothing)
 }
 
+func renderCompared(t *testing.T, sessions int, opt Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2}, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func TestComparisons(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "compare.v1.json"))
 	for _, n := range []int{0, 1, 3} {
 		for _, f := range ListFormats {
-			var b bytes.Buffer
-			if err := Comparisons(&b, comparedSample(n), compare.Inputs{Given: n + 1, Failed: n / 2}, Options{Format: f}); err != nil {
-				t.Fatal(err)
-			}
-			s := b.String()
+			s := renderCompared(t, n, Options{Format: f})
 			if strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%d as %s lets control characters through", n, f)
 			}
@@ -55,12 +76,22 @@ func TestComparisons(t *testing.T) {
 				}
 			}
 			if f == FormatJSON {
-				if err := validate(schema, b.Bytes()); err != nil {
+				if err := validate(schema, []byte(s)); err != nil {
 					t.Errorf("%d: %v", n, err)
 				}
 			}
+			if n == 3 && f == FormatTable {
+				for _, want := range []string{"figure ", " median ", " p90 ", " best", "\nmodel_peak ", "\ncost_usd ", "\nviolations ", " bound "} {
+					if !strings.Contains(s, want) {
+						t.Errorf("the table has no %q", want)
+					}
+				}
+				if strings.Contains(s, "\ncache_read ") || !strings.Contains(renderCompared(t, n, Options{Format: f, All: true}), "\ncache_read ") {
+					t.Error("--all is to show what is neither better nor worse, and it alone")
+				}
+			}
 			if n == 3 {
-				golden.Check(t, filepath.Join("testdata", "compare."+string(f)), b.Bytes())
+				golden.Check(t, filepath.Join("testdata", "compare."+string(f)), []byte(s))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ const mostPoints = 40
 // sweepColumns are the figures of a point that a table shows.
 var sweepColumns = []struct{ figure, title string }{
 	{"model_peak", "peak"}, {"model_mean", "mean"}, {"payload_input", "sent"}, {"cost_usd", "USD"}, {"compactions", "comp"},
-	{"cleared_results", "clrd"}, {"misses", "miss"}, {"violations", "viol"},
+	{"cleared_results", "clrd"}, {"misses", "miss"}, {"bound_misses", "bound"}, {"violations", "viol"},
 }
 
 // Sweep prints the points of a sweep.
