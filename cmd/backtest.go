@@ -130,9 +130,12 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 	if err != nil {
 		return err
 	}
-	pol, err := r.choose("")
-	if err == nil && pol.Recorded {
-		err = fmt.Errorf("flag --policy: %s follows the record, and cannot be held against it: name another", o.Policy)
+	if !o.byVersion() { // else which policy it is depends on the session, and none of them is the record's
+		if pol, choosing := r.choose(""); choosing != nil {
+			err = choosing
+		} else if pol.Recorded {
+			err = fmt.Errorf("flag --policy: %s follows the record, and cannot be held against it: name another", o.Policy)
+		}
 	}
 	if err == nil {
 		err = o.backtest(r, bars)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -152,14 +151,18 @@ func (c *checking) policy(i int) policy.Errors {
 		if err != nil {
 			return nil, err
 		}
-		if p, errs := set(p); len(errs) > 0 {
-			return nil, errs
-		} else {
-			return p, nil
+		changed, errs := set(p)
+		if len(errs) == 0 {
+			return changed, nil
 		}
+		if base.byVersion() {
+			for _, e := range errs {
+				e.Msg = fmt.Sprintf("%s is %s for %s: %s", base.unfolded().Policy, p.Name, clientText(version), e.Msg)
+			}
+		}
+		return nil, errs
 	})
-	name := base.unfolded().Policy
-	if preset.ForVersion(name, "") != name {
+	if base.byVersion() {
 		return nil // which policy it is depends on the session
 	}
 	p, err := choose("")

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -83,63 +84,91 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 		seen[name] = true
 		one := *o
 		one.PolicyOptions = PolicyOptions{Policy: name, Env: o.Env}
-		choose, warnings, err := choosePolicy(sys, &one)
-		if err == nil && len(o.Snip) > 0 {
-			var can bool
-			choose, can, err = one.snipping(sys, choose, o.Snip)
-			snips = snips || can
-		}
+		plain, warnings, err := choosePolicy(sys, &one)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range warnings {
 			msgs.warn(w)
 		}
-		choices = append(choices, choose)
+		if len(o.Snip) == 0 {
+			choices = append(choices, plain)
+			continue
+		}
+		one.Snip = o.Snip
+		with, _, err := choosePolicy(sys, &one)
+		switch {
+		case cannotSnip(err):
+			choices = append(choices, plain)
+		case err != nil:
+			return nil, err
+		default:
+			snips = true
+			choices = append(choices, snipping(with, plain))
+		}
 	}
 	if len(o.Snip) > 0 && !snips {
-		reg, err := policy.NewRegistry(stage.All())
-		if err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage", reg))
+		return nil, noSnipHere("")
 	}
 	return choices, nil
 }
 
 // snipping gives snips to try to what a choice of policy yields, where that
-// can snip; can says whether the newest can.
-func (o *ReplayOptions) snipping(sys *system, plain policyChoice, snips []string) (choose policyChoice, can bool, err error) {
-	newest, err := plain("")
-	if err != nil {
-		return nil, false, err
-	}
-	canSnip := func(p *policy.Policy) bool { return paramsOf[stage.Snip](p) != nil }
-	if !canSnip(newest) {
-		return plain, false, nil
-	}
-	o.Snip = snips
-	with, _, err := choosePolicy(sys, o)
+// can snip.
+func snipping(with, plain policyChoice) policyChoice {
 	return func(version string) (*policy.Policy, error) {
-		p, err := plain(version)
-		if err != nil || !canSnip(p) {
-			return p, err
+		p, err := with(version)
+		if cannotSnip(err) {
+			return plain(version)
 		}
-		return with(version)
-	}, true, err
+		return p, err
+	}
+}
+
+func cannotSnip(err error) bool {
+	var no *noSnipError
+	return errors.As(err, &no)
+}
+
+// noSnipHere is the error of a --snip that none of several policies carries
+// out; for says for whom.
+func noSnipHere(who string) error {
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage"+who, reg))
+}
+
+// chosen are the policies for one conversation. Snips to try need one that can
+// snip.
+func (o *ReplayOptions) chosen(c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
+	list := make([]*policy.Policy, len(choices))
+	snips := false
+	for i, choose := range choices {
+		var err error
+		if list[i], err = choose(c.conv.Version); err != nil {
+			return nil, err
+		}
+		snips = snips || paramsOf[stage.Snip](list[i]) != nil
+	}
+	if len(o.Snip) > 0 && !snips {
+		return nil, noSnipHere(" for " + clientText(c.conv.Version))
+	}
+	return list, nil
 }
 
 // replayEach replays one conversation under each policy, on one record.
 func (o *ReplayOptions) replayEach(c agentConversation, choices []policyChoice, use func(p int, tl *replay.Timeline) error) error {
+	policies, err := o.chosen(c, choices)
+	if err != nil {
+		return err
+	}
 	rec, err := replay.NewRecordWith(c.conv, o.encoders)
 	if err != nil {
 		return err
 	}
-	for p, choose := range choices {
-		pol, err := choose(c.conv.Version)
-		if err != nil {
-			return err
-		}
+	for p, pol := range policies {
 		tl, err := replayOn(rec, c, pol, o.options())
 		if err != nil {
 			return err

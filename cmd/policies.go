@@ -94,8 +94,13 @@ func (p *loadedPolicy) snips(list []string, reg policy.Registry) error {
 	return nil
 }
 
-// noSnipStage is the error of a --snip that nothing carries out, with the
-// policies that would.
+// noSnipError is the error of a --snip that nothing carries out.
+type noSnipError struct{ why *policy.Error }
+
+func (e *noSnipError) Error() string { return e.why.Error() }
+func (e *noSnipError) Unwrap() error { return e.why }
+
+// noSnipStage names the policies that would carry a --snip out.
 func noSnipStage(msg string, reg policy.Registry) error {
 	names, err := presetsWith[stage.Snip](reg)
 	if err != nil {
@@ -105,7 +110,7 @@ func noSnipStage(msg string, reg policy.Registry) error {
 	if len(names) > 0 {
 		hint = "use " + strings.Join(names, ", ") + ", or a policy file with \"- snip\" among its stages"
 	}
-	return &policy.Error{Msg: msg, Hint: hint}
+	return &noSnipError{&policy.Error{Msg: msg, Hint: hint}}
 }
 
 // presetsWith are the built-in policies with a stage whose parameters are a T.

@@ -6,9 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
@@ -145,35 +142,6 @@ func runReplay(sys *system, o *ReplayOptions) error {
 		return err
 	}
 	return r.out.close(r.replayAll())
-}
-
-// policyChoice gives the policy for a session by the version of the client
-// that recorded it.
-type policyChoice func(version string) (*policy.Policy, error)
-
-// choosePolicy reads the policy once; or, where its name leaves the version to
-// the session (claude-code@recorded-version), for each session anew.
-func choosePolicy(sys *system, o *ReplayOptions) (policyChoice, []session.Warning, error) {
-	unfolded := o.PolicyOptions.unfolded()
-	if preset.ForVersion(unfolded.Policy, "") != unfolded.Policy {
-		return func(version string) (*policy.Policy, error) {
-			by := unfolded
-			if by.Policy = preset.ForVersion(unfolded.Policy, version); version == "" {
-				by.Policy = strings.TrimSuffix(by.Policy, "@") // the newest: the session does not say
-			}
-			p, err := readPolicy(sys, by)
-			if err != nil {
-				return nil, err
-			}
-			return p.Policy, nil
-		}, nil, nil
-	}
-	pol, err := readPolicy(sys, o.PolicyOptions)
-	if err != nil {
-		return nil, nil, err
-	}
-	pol.checkCompactAt(o.CompactAt)
-	return func(string) (*policy.Policy, error) { return pol.Policy, nil }, pol.warnings, nil
 }
 
 // replayAll prints the replays of all inputs in their order.

@@ -70,11 +70,8 @@ func newSweep(sys *system) *cobra.Command {
 	return cmd
 }
 
-// points reads the axes, tries every value on the policy, and lists the points.
-func (o *SweepOptions) points(base *policy.Policy) ([]compare.Axis, []compare.Point, error) {
-	if len(o.Vary) == 0 {
-		return nil, nil, fmt.Errorf("nothing to vary: name a parameter with --vary STAGE.PARAM=VALUES; the policy has %s", strings.Join(base.Keys(), ", "))
-	}
+// points reads the axes and lists the points.
+func (o *SweepOptions) points() ([]compare.Axis, []compare.Point, error) {
 	var axes []compare.Axis
 	for _, v := range o.Vary {
 		a, err := compare.ParseAxis(v)
@@ -84,11 +81,6 @@ func (o *SweepOptions) points(base *policy.Policy) ([]compare.Axis, []compare.Po
 		for _, other := range axes {
 			if other.Key == a.Key {
 				return nil, nil, fmt.Errorf("flag --vary: %s varies twice: give all its values at once", a.Key)
-			}
-		}
-		for _, value := range a.Values {
-			if err := base.Clone().Set(a.Key, value); err != nil {
-				return nil, nil, fmt.Errorf("flag --vary: %w", err)
 			}
 		}
 		axes = append(axes, a)
@@ -104,6 +96,36 @@ func (o *SweepOptions) points(base *policy.Policy) ([]compare.Axis, []compare.Po
 		return nil, nil, fmt.Errorf("flag --vary: %w", err)
 	}
 	return axes, points, nil
+}
+
+// vary tries every value on a policy.
+func vary(base *policy.Policy, axes []compare.Axis) error {
+	for _, a := range axes {
+		for _, value := range a.Values {
+			if err := base.Clone().Set(a.Key, value); err != nil {
+				return fmt.Errorf("flag --vary: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// bases gives the policy that a session's points start with, every value tried
+// on it.
+func (r *replaying) bases(axes []compare.Axis) policyChoice {
+	return func(version string) (*policy.Policy, error) {
+		base, err := r.choose(version)
+		if err != nil {
+			return nil, err
+		}
+		if err := vary(base, axes); err != nil {
+			if r.o.byVersion() {
+				err = fmt.Errorf("%s is %s for %s: %w", r.o.unfolded().Policy, base.Name, clientText(version), err)
+			}
+			return nil, err
+		}
+		return base, nil
+	}
 }
 
 // variants are the policies of all points, from each policy they start with.
@@ -153,21 +175,29 @@ func runSweep(sys *system, o *SweepOptions) error {
 
 func (r *replaying) sweep(o *SweepOptions) error {
 	r.sys.finishInterrupted()
-	newest, err := r.choose("")
+	name := o.unfolded().Policy
+	if len(o.Vary) == 0 {
+		return o.nothingToVary(r.choose)
+	}
+	axes, points, err := o.points()
 	if err != nil {
 		return err
 	}
-	axes, points, err := o.points(newest)
-	if err != nil {
-		return err
+	bases := r.bases(axes)
+	if !o.byVersion() { // else which policy it is depends on the session
+		base, err := bases("")
+		if err != nil {
+			return err
+		}
+		name = base.Name
 	}
-	list, in, done, failed, err := r.readAll()
+	list, in, done, failed, err := r.readAll(bases)
 	defer done()
 	if err != nil {
 		return err
 	}
 	v := &variants{axes: axes, points: points, made: map[*policy.Policy][]*policy.Policy{}}
-	s := &compare.Sweep{Policy: newest.Name, Axes: axes, Points: points, Sessions: len(list), Inputs: in}
+	s := &compare.Sweep{Policy: name, Axes: axes, Points: points, Sessions: len(list), Inputs: in}
 	progress := newProgress(r.sys, o.Quiet, "tried", len(points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.end()
@@ -196,8 +226,17 @@ func (r *replaying) sweep(o *SweepOptions) error {
 	return failed
 }
 
+// nothingToVary names what could be varied.
+func (o *SweepOptions) nothingToVary(choose policyChoice) error {
+	base, err := choose("")
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("nothing to vary: name a parameter with --vary STAGE.PARAM=VALUES; the policy has %s", strings.Join(base.Keys(), ", "))
+}
+
 // readAll reads all inputs and keeps them.
-func (r *replaying) readAll() (list []recorded, in compare.Inputs, done func(), failed, err error) {
+func (r *replaying) readAll(bases policyChoice) (list []recorded, in compare.Inputs, done func(), failed, err error) {
 	var files []*conversations
 	var mu sync.Mutex
 	loop := r.loop("read")
@@ -211,7 +250,7 @@ func (r *replaying) readAll() (list []recorded, in compare.Inputs, done func(), 
 		if err != nil {
 			return recorded{}, err
 		}
-		base, err := r.choose(c.conv.Version)
+		base, err := bases(c.conv.Version)
 		return recorded{c, rec, base}, err
 	}, func(one recorded) error {
 		list = append(list, one)
