@@ -9,6 +9,10 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
+// UnchangedFile opens the result of a Read that shows nothing, because an earlier
+// one is still good.
+const UnchangedFile = "File unchanged since last read"
+
 type toolUse struct{ message, block int32 }
 
 // IndexTools notes where each tool_use stands. Loading does it; a conversation

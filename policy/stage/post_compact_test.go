@@ -473,7 +473,7 @@ func TestPostCompactContent(t *testing.T) {
 		{"only a part", func(c *convo) { c.does("Read", input("file_path", "/a", "offset", 7), "     7→part\n") }, "part\n"},
 		{"unchanged since", func(c *convo) {
 			c.reads("/a", "all\n")
-			c.does("Read", input("file_path", "/a"), unchangedFile+". The content from the earlier Read is still current.")
+			c.does("Read", input("file_path", "/a"), session.UnchangedFile+". The content from the earlier Read is still current.")
 		}, "all\n"},
 		{"made by an edit", func(c *convo) { c.does("Edit", edit("", "new\n", false), "ok") }, "new\n"},
 		{"only edited: what the result shows", func(c *convo) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -158,17 +159,13 @@ func (f *readFile) hold(text string) {
 	f.text = text
 }
 
-// unchangedFile opens the result of a Read that shows nothing, because an earlier
-// one is still good.
-const unchangedFile = "File unchanged since last read"
-
 // whole reports whether a call shows or makes the whole file.
 func (f *readFile) whole(texts policy.TextSource, c *fileCall) (bool, error) {
 	if c.tool != "Read" || c.part {
 		return c.tool == "Write", nil
 	}
 	text, err := texts.Recorded(c.result)
-	return !strings.HasPrefix(text, unchangedFile), err
+	return !strings.HasPrefix(text, session.UnchangedFile), err
 }
 
 // see takes up one call.
@@ -176,7 +173,7 @@ func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
 	shown := func() (string, error) { return texts.Recorded(c.result) }
 	if c.tool == "Read" {
 		text, err := shown()
-		if err == nil && !strings.HasPrefix(text, unchangedFile) && (!c.part || f.text == "") {
+		if err == nil && !strings.HasPrefix(text, session.UnchangedFile) && (!c.part || f.text == "") {
 			f.hold(withoutNumbers(text))
 		}
 		return err

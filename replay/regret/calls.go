@@ -65,8 +65,15 @@ func values(d *json.Decoder, b *strings.Builder) error {
 // file is what was read of and written to one file.
 type file struct {
 	providers []int32 // blocks that hold (parts of) its text, oldest first
+	reads     []read  // what Read has shown of it, oldest first
 	state     int     // which of its states it is in, as far as tools changed it
 	states    int     // how many there were
+}
+
+// read is a result of Read, in one of a file's states.
+type read struct {
+	at    int32
+	state int
 }
 
 // readRange is a stretch of a file in one of its states.
@@ -82,6 +89,7 @@ type call struct {
 	write int32 // the block that changes the file; -1 of a Read
 	from  int   // the state before the change
 	read  readRange
+	again *use // of a Read: of the newest result of the same range, if there is one
 }
 
 // from is an offset, as a Read without one has it.
@@ -145,21 +153,11 @@ func (b *builder) call(m, i, request int, in input) error {
 	switch bl.Name {
 	case "Read", "NotebookRead":
 		r := readRange{path, from(in.Offset.String()), in.Limit.String(), f.state}
+		c := call{id: bl.ID, write: -1, read: r}
 		if old, ok := b.reads[r]; ok {
-			text, err := b.shown(old)
-			if err != nil {
-				return err
-			}
-			holders, err := b.alsoIn([]int32{old}, text)
-			if err != nil {
-				return err
-			}
-			b.uses = append(b.uses, use{
-				request: request, source: old, message: int32(m), line: bl.Line, evidence: Reread,
-				holders: holders, quote: path,
-			})
+			c.again = &use{request: request, source: old, message: int32(m), line: bl.Line, evidence: Reread, quote: path}
 		}
-		b.calls = append(b.calls, call{id: bl.ID, write: -1, read: r})
+		b.calls = append(b.calls, c)
 	case "Edit", "MultiEdit", "NotebookEdit":
 		for _, old := range olds(in) {
 			if err := b.edit(m, request, f, old); err != nil {
@@ -179,6 +177,44 @@ func (b *builder) change(id, path string, f *file, at int32) {
 	f.states++
 	f.state = f.states
 	f.providers = append(f.providers, at)
+}
+
+// readAgain notes the use of what a Read shows again, where it shows the same:
+// a file that somebody else has changed had to be read. Every result that shows
+// it, of whatever range, holds it.
+func (b *builder) readAgain(c *call, result int32) error {
+	again, err := b.numbered(result)
+	if err != nil {
+		return err
+	}
+	u := c.again
+	reads := b.files[c.read.path].reads
+	for i := len(reads) - 1; i >= 0 && len(u.holders) < maxProviders; i-- {
+		if reads[i].state != c.read.state {
+			continue
+		}
+		text, err := b.numbered(reads[i].at)
+		if err != nil {
+			return err
+		}
+		if holdsLines(text, again) {
+			u.holders = append(u.holders, reads[i].at)
+		}
+	}
+	if !slices.Contains(u.holders, u.source) {
+		return nil
+	}
+	text, err := b.shown(u.source)
+	if err == nil && text != "" {
+		u.holders, err = b.alsoIn(u.holders, text)
+	}
+	b.uses = append(b.uses, *u)
+	return err
+}
+
+// holdsLines reports whether whole lines of a text are those of another.
+func holdsLines(text, lines string) bool {
+	return strings.Contains("\n"+text+"\n", "\n"+lines+"\n")
 }
 
 // unchange takes a change back that failed. What came in the same message
@@ -258,14 +294,21 @@ func (b *builder) provides(at int32, text, old string) bool {
 	return shows(text, old)
 }
 
-// shown is the part of a file that the result of a Read shows.
-func (x *Index) shown(result int32) (string, error) {
+// numbered is the part of a file that the result of a Read shows, with the
+// numbers of its lines.
+func (x *Index) numbered(result int32) (string, error) {
 	text, err := x.conv.WholeText(x.at(result))
 	if err != nil {
 		return "", fmt.Errorf("looking for what was read again: %w", err)
 	}
 	text, _, _ = strings.Cut(text, "<system-reminder>")
-	return strings.TrimSpace(unnumbered(unixLines(text))), nil
+	return strings.TrimRight(unixLines(text), " \t\n"), nil
+}
+
+// shown is the same without the numbers.
+func (x *Index) shown(result int32) (string, error) {
+	text, err := x.numbered(result)
+	return strings.TrimSpace(unnumbered(text)), err
 }
 
 // shows reports whether a text holds another, line numbers off.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -19,6 +20,26 @@ func TestNoFalseAlarm(t *testing.T) {
 			s.call("r", "Bash", map[string]any{"command": "cat t.md"}, "| --- | --- | --- | --- | --- | --- | --- |\n")
 			s.says("filler")
 			s.says("so:\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		},
+		"a commit's trailers": func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "git log"}, "commit 1\n\n    Mend it\n\n    Co-Authored-By: Claude Opus 4.6 <noreply@anthropic.com>\n    Signed-off-by: Ada Example <ada.example@example.org>\n")
+			s.says("filler")
+			s.call("x", "Bash", map[string]any{"command": "git commit -F - <<EOF\nFix\n\nCo-authored-by: Claude Opus 4.6 <noreply@anthropic.com>\nSigned-off-by: Ada Example <ada.example@example.org>\nEOF"}, "ok")
+		},
+		"a trailer on the command line": func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "git log"}, "    Co-Authored-By: Claude Opus 4.6 <noreply@anthropic.com>\n")
+			s.says("filler")
+			s.call("x", "Bash", map[string]any{"command": `git commit -m Fix -m "Co-Authored-By: Claude Opus 4.6 <noreply@anthropic.com>"`}, "ok")
+		},
+		"a line that a search shows with its place": func(s *story) {
+			s.call("r", "Read", map[string]any{"file_path": "/p/a.go"}, "    12→\tthe ledger keeps one entry for each reservation\n")
+			s.call("g", "Grep", map[string]any{"pattern": "ledger"}, "internal/ledger.go:12:\tthe ledger keeps one entry for each reservation\n")
+			s.says("the ledger keeps one entry for each reservation")
+		},
+		"a line beside what a search shows": func(s *story) {
+			s.call("r", "Read", map[string]any{"file_path": "/p/a.go"}, "    13\tthe ledger keeps one entry for each reservation\n")
+			s.call("g", "Grep", map[string]any{"pattern": "ledger", "-A": 1}, "some-dir/ledger-v2.go-13-\tthe ledger keeps one entry for each reservation\n")
+			s.says("the ledger keeps one entry for each reservation")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,6 +67,16 @@ func TestFound(t *testing.T) {
 			s.call("r", "Read", map[string]any{"file_path": "/p/a.go"}, "     1→a := 1\r\n     2→b := 2\r\n")
 			s.says("filler")
 			s.call("x", "Edit", map[string]any{"file_path": "/p/a.go", "old_string": "a := 1\nb := 2", "new_string": "c"}, "ok")
+		},
+		"a line that only a search showed": func(s *story) {
+			s.call("r", "Grep", map[string]any{"pattern": "ledger"}, "internal/ledger.go:12:\tthe ledger keeps one entry for each reservation\n")
+			s.says("filler")
+			s.says("the ledger keeps one entry for each reservation")
+		},
+		"what is said beside a trailer": func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "git log"}, "    Mend reconcile_ledger_entries\n\n    Co-Authored-By: Claude Opus 4.6 <noreply@anthropic.com>\n")
+			s.says("filler")
+			s.call("x", "Bash", map[string]any{"command": "grep -r reconcile_ledger_entries # Co-Authored-By: Claude Opus 4.6 <noreply@anthropic.com>"}, "ok")
 		},
 		"MultiEdit": func(s *story) {
 			s.call("r", "Read", map[string]any{"file_path": "/p/a.go"}, "     1→a := 1\n     2→b := 2\n")
@@ -79,6 +110,61 @@ func TestRereadAfterFailure(t *testing.T) {
 	lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["first"]), "[cleared]")}
 	if r := judge(t, conv, lost, lost); len(r.Misses) != 1 {
 		t.Errorf("misses %+v, want one", r.Misses)
+	}
+}
+
+// A range that is read again is no miss where another read in view shows it, or
+// where the first would not have served: the file has changed.
+func TestRereadOfRange(t *testing.T) {
+	const head, whole = "     1→x := 1\n     2→y := 2\n", "     1→x := 1\n     2→y := 2\n     3→z := 3\n"
+	part := map[string]any{"file_path": "/p/a.go", "limit": 2}
+	for _, c := range []struct {
+		name  string
+		other map[string]any // read beside the range, and never taken away
+		shows string
+		again string
+		want  int
+	}{
+		{"the range alone", map[string]any{"file_path": "/p/b.go"}, whole, head, 1},
+		{"all of the file stays", map[string]any{"file_path": "/p/a.go"}, whole, head, 0},
+		{"a wider range stays", map[string]any{"file_path": "/p/a.go", "offset": 0, "limit": 3}, whole, head, 0},
+		{"another range stays", map[string]any{"file_path": "/p/a.go", "offset": 3}, "     3→z := 3\n", head, 1},
+		{"the same text elsewhere stays", map[string]any{"file_path": "/p/a.go", "offset": 11}, "    11→x := 1\n    12→y := 2\n", head, 1},
+		{"changed by somebody else", map[string]any{"file_path": "/p/b.go"}, whole, "     1→x := 7\n     2→y := 2\n", 0},
+		{"not shown again", map[string]any{"file_path": "/p/b.go"}, whole, session.UnchangedFile + ". The content is still current.", 0},
+		{"a reminder behind it", map[string]any{"file_path": "/p/b.go"}, whole, head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &story{}
+			s.prompt("go")
+			s.call("other", "Read", c.other, c.shows)
+			s.call("first", "Read", part, head)
+			s.says("filler")
+			s.call("again", "Read", part, c.again)
+			s.says("done")
+			conv := s.load(t)
+			lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]")}
+			if r := judge(t, conv, lost, lost); len(r.Misses) != c.want {
+				t.Errorf("misses %+v, want %d", r.Misses, c.want)
+			}
+		})
+	}
+}
+
+// A Read that was answered with a reference to the first shows nothing: the
+// first is what is read again later.
+func TestRereadAfterReference(t *testing.T) {
+	s := &story{}
+	s.prompt("go")
+	read := map[string]any{"file_path": "/p/a.go"}
+	s.call("first", "Read", read, "     1→x := 1\n")
+	s.call("reference", "Read", read, session.UnchangedFile+". The content from the earlier Read is still current.")
+	s.call("again", "Read", read, "     1→x := 1\n")
+	s.says("done")
+	conv := s.load(t)
+	lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["first"]), "[cleared]")}
+	if r := judge(t, conv, lost, lost); len(r.Misses) != 1 || r.Misses[0].ToolUse != s.at["first"] {
+		t.Errorf("misses %+v, want the first", r.Misses)
 	}
 }
 

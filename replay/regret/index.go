@@ -1,8 +1,11 @@
 package regret
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -60,6 +63,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 			return nil, err
 		}
 	}
+	slices.SortStableFunc(x.uses, func(a, b use) int { return cmp.Compare(a.request, b.request) })
 	return x, x.dropUnforced(recorded)
 }
 
@@ -160,7 +164,9 @@ func (b *builder) message(m int) error {
 				}
 			}
 		case jsonl.KindToolResult:
-			b.result(bl, at)
+			if err := b.result(bl, at, text); err != nil {
+				return err
+			}
 		case jsonl.KindAttachment:
 			b.attachment(at, bl.Type)
 		}
@@ -170,21 +176,29 @@ func (b *builder) message(m int) error {
 }
 
 // result notes what a Read has shown, and what was not written.
-func (b *builder) result(bl *session.Block, at int32) {
+func (b *builder) result(bl *session.Block, at int32, text string) error {
 	for i := range b.calls {
 		if b.calls[i].id != bl.ID {
 			continue
 		}
-		switch r := b.calls[i].read; {
-		case b.calls[i].write >= 0 && bl.IsError:
-			b.unchange(&b.calls[i])
-		case b.calls[i].write < 0 && !bl.IsError:
-			b.reads[r] = at
-			b.files[r.path].providers = append(b.files[r.path].providers, at)
-		}
+		c := b.calls[i]
 		b.calls = append(b.calls[:i], b.calls[i+1:]...)
-		return
+		switch f := b.files[c.read.path]; {
+		case c.write >= 0 && bl.IsError:
+			b.unchange(&c)
+		case c.write < 0 && !bl.IsError && !strings.HasPrefix(text, session.UnchangedFile):
+			if c.again != nil {
+				if err := b.readAgain(&c, at); err != nil {
+					return err
+				}
+			}
+			b.reads[c.read] = at
+			f.providers = append(f.providers, at)
+			f.reads = append(f.reads, read{at, c.read.state})
+		}
+		return nil
 	}
+	return nil
 }
 
 // text is what raw history holds of a block.

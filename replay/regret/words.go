@@ -23,12 +23,16 @@ const (
 // words yields the distinctive words of a text: names, paths (whole, and their
 // last element by itself) and lines. A word may come more than once.
 func words(text string, yield func(word string)) {
+	trailers := hasTrailer(text)
 	for len(text) > 0 {
 		line := text
 		if i := strings.IndexByte(text, '\n'); i >= 0 {
 			line, text = text[:i], text[i+1:]
 		} else {
 			text = ""
+		}
+		if trailers {
+			line = beforeTrailer(line)
 		}
 		names.Each(line, yield)
 		if l := bareLine(line); len(l) >= minLine && len(l) <= maxLine && worded(l) {
@@ -37,8 +41,31 @@ func words(text string, yield func(word string)) {
 	}
 }
 
-// bareLine is a line without the white space around it and without the number
-// that a file's reader or a search puts before it.
+// trailers are what clients and git itself put under every message of a commit:
+// whoever commits writes them again from what he knows.
+var trailers = [...]string{"Co-Authored-By: ", "Co-authored-by: ", "Signed-off-by: "}
+
+func hasTrailer(text string) bool {
+	for _, t := range trailers {
+		if strings.Contains(text, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// beforeTrailer is a line up to the trailer in it.
+func beforeTrailer(line string) string {
+	for _, t := range trailers {
+		if i := strings.Index(line, t); i >= 0 {
+			line = line[:i]
+		}
+	}
+	return line
+}
+
+// bareLine is a line without the white space around it and without what a
+// file's reader or a search puts before it: its number, or its file and number.
 func bareLine(line string) string {
 	l := strings.TrimSpace(line)
 	digits := 0
@@ -52,7 +79,39 @@ func bareLine(line string) string {
 			}
 		}
 	}
-	return l
+	return strings.TrimSpace(unplaced(l))
+}
+
+// unplaced takes FILE:12: off what a search shows, and FILE-12- off what stands
+// beside it.
+func unplaced(line string) string {
+	path := false
+	for i := 0; i < len(line) && line[i] > ' '; i++ {
+		switch c := line[i]; c {
+		case '/', '.':
+			path = true
+		case ':', '-':
+			if rest, ok := unnumber(line[i+1:], c); ok && path {
+				return rest
+			}
+			if c == ':' {
+				return line
+			}
+		}
+	}
+	return line
+}
+
+// unnumber takes a number and what ends it off a text.
+func unnumber(text string, end byte) (rest string, ok bool) {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	if digits == 0 || digits == len(text) || text[digits] != end {
+		return text, false
+	}
+	return text[digits+1:], true
 }
 
 // worded reports whether a line says something: letters, and more than one
