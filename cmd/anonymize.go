@@ -2,15 +2,11 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,8 +42,15 @@ func newAnonymize(sys *system) *cobra.Command {
 		Long:  longAnonymize,
 		Example: `  ctxkit anonymize session.jsonl -o testdata/fixture.jsonl
   ctxkit anonymize session.jsonl --check`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return errors.New("no input: name a session file, a session id, or - for standard input")
+			case len(args) > 1:
+				return fmt.Errorf("%d inputs: one session at a time", len(args))
+			case o.Check && o.File == "-":
+				return errors.New("--check and -o - both go to standard output: name a file with -o")
+			}
 			o.Input = args[0]
 			if err := o.OutputOptions.check(formats...); err != nil {
 				return err
@@ -60,20 +63,6 @@ func newAnonymize(sys *system) *cobra.Command {
 	f.StringVar(&o.Seed, "seed", "", "choose the stand-ins by `TEXT`, so that several sessions share them; default: by the session itself")
 	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")
 	return cmd
-}
-
-// sessionFolder is a session and what stands beside it.
-type sessionFolder struct {
-	main   *jsonl.Source
-	root   *os.Root // the session's own folder, nil where there is none
-	beside []string // names in it, with slashes
-}
-
-func (s *sessionFolder) close() {
-	s.main.Close()
-	if s.root != nil {
-		s.root.Close()
-	}
 }
 
 func runAnonymize(sys *system, o *AnonymizeOptions) error {
@@ -90,38 +79,21 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 		return pathError(in.list[0].path, err)
 	}
 	defer files.close()
+	target, err := files.target(o.File)
+	if err != nil {
+		return err
+	}
 	a := anonymize.New(o.Seed)
-	jobs := runtime.GOMAXPROCS(0)
-	if err := files.each(func(_ string, src *jsonl.Source, text []byte) error {
-		if src == nil {
-			a.NoteText(string(text))
-			return nil
-		}
-		return a.Note(src, jobs)
-	}); err != nil {
+	if err := files.note(a); err != nil {
 		return err
 	}
-	write := func(w io.Writer, src *jsonl.Source, text []byte) error {
-		lines := &lineCheck{a: a, w: w}
-		if src == nil {
-			_, err := io.WriteString(lines, a.Text(string(text)))
-			return err
-		}
-		return a.Write(src, jobs, lines)
-	}
-	toFile := o.File != "" && o.File != "-"
-	if err := files.each(func(name string, src *jsonl.Source, text []byte) error {
-		switch {
-		case name == "":
-			return o.writeMain(sys, in.list, func(w io.Writer) error { return write(w, src, text) })
-		case toFile:
-			return writeBeside(sys, besideName(o.File, name, a), func(w io.Writer) error { return write(w, src, text) })
-		}
-		return write(io.Discard, src, text)
-	}); err != nil {
+	if err := target.name(files.beside, a); err != nil {
 		return err
 	}
-	if len(files.beside) > 0 && !toFile && !o.Check {
+	if err := o.write(sys, files, target, a); err != nil {
+		return err
+	}
+	if len(files.beside) > 0 && target.folder == "" && (!o.Check || o.File != "") {
 		msgs.warn(session.Warning{File: in.list[0].path, Message: fmt.Sprintf("%d files beside the session are not written: name a file with -o", len(files.beside))})
 	}
 	found := a.Report()
@@ -137,112 +109,54 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	return nil
 }
 
-// writeMain writes the session itself: to the output, or with --check alone
-// nowhere.
-func (o *AnonymizeOptions) writeMain(sys *system, in []input, write func(io.Writer) error) error {
-	if o.Check && o.File == "" {
-		return write(io.Discard)
-	}
-	out, err := o.create(sys, in)
-	if err != nil {
-		return err
-	}
-	return out.close(write(out))
-}
-
-// openSession opens a session file, and the folder beside it.
-func openSession(sys *system, name string, msgs *messages) (*sessionFolder, error) {
-	if name == "-" {
-		src, err := jsonl.OpenReader("standard input", sys.in)
-		return &sessionFolder{main: src}, err
-	}
-	src, err := jsonl.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	s := &sessionFolder{main: src}
-	base, _, ok := strings.Cut(filepath.Base(name), ".jsonl")
-	if !ok || base == "" {
-		return s, nil
-	}
-	dir, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return s, nil // the file is open: its folder just cannot be listed
-	}
-	defer dir.Close()
-	if s.root, err = dir.OpenRoot(base); err != nil {
-		s.root = nil
-		return s, nil
-	}
-	err = fs.WalkDir(s.root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.Type().IsRegular():
-			s.beside = append(s.beside, p)
-		case !e.IsDir():
-			msgs.warn(session.Warning{File: filepath.Join(filepath.Dir(name), base, p), Message: "no plain file: left out"})
+// write writes the session and what stands beside it, first the latter: the
+// folder gets its name with the session, so that there is all or nothing. What
+// is written nowhere is gone through all the same.
+func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sessionTarget, a *anonymize.Anonymizer) error {
+	var folder *besideFolder
+	if target.folder != "" {
+		var err error
+		if folder, err = sys.createFolder(target.folder); err != nil {
+			return writeError(target.folder, err)
 		}
-		return nil
-	})
-	slices.Sort(s.beside)
-	if err != nil {
-		s.close()
-		return nil, err
+		defer folder.remove()
 	}
-	return s, nil
-}
-
-// each goes through the files: the session itself, whose name is "", then what
-// stands beside it, transcripts as sources and the rest as texts.
-func (s *sessionFolder) each(use func(name string, src *jsonl.Source, text []byte) error) error {
-	if err := use("", s.main, nil); err != nil {
-		return err
-	}
-	for _, name := range s.beside {
-		data, err := s.root.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if path.Ext(name) != ".jsonl" {
-			if err := use(name, nil, data); err != nil {
-				return err
+	for _, name := range files.beside {
+		if err := files.read(name, func(src *jsonl.Source, text []byte) error {
+			write := func(w io.Writer) error { return writeChecked(w, a, src, text) }
+			if folder == nil {
+				return write(io.Discard)
 			}
-			continue
-		}
-		src, err := jsonl.OpenReader(name, bytes.NewReader(data))
-		if err != nil {
-			return err
-		}
-		err = use(name, src, nil)
-		src.Close()
-		if err != nil {
+			if err := folder.write(target.names[name], write); err != nil {
+				return writeError(filepath.Join(target.folder, target.names[name]), err)
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// besideName is where a file beside the session goes: the folders keep their
-// names, ids in the file's name become what they are in the session.
-func besideName(out, name string, a *anonymize.Anonymizer) string {
-	stem, _, _ := strings.Cut(filepath.Base(out), ".jsonl")
-	dir, file := path.Split(name)
-	if file != "summary.md" {
-		file = a.Text(file)
+	if o.Check && o.File == "" {
+		return writeChecked(io.Discard, a, files.main, nil)
 	}
-	return filepath.Join(filepath.Dir(out), stem, filepath.FromSlash(dir), file)
-}
-
-func writeBeside(sys *system, name string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return writeError(name, err)
-	}
-	out, err := (&OutputOptions{File: name}).create(sys, nil)
+	out, err := o.create(sys, nil) // target has refused what is read
 	if err != nil {
 		return err
 	}
-	return out.close(write(out))
+	if out.beside != nil {
+		out.beside.folder = folder
+	}
+	return out.close(writeChecked(out, a, files.main, nil))
+}
+
+// writeChecked writes a transcript, or a text where src is nil, and looks
+// through what is written.
+func writeChecked(w io.Writer, a *anonymize.Anonymizer, src *jsonl.Source, text []byte) error {
+	lines := &lineCheck{a: a, w: w}
+	if src == nil {
+		_, err := io.WriteString(lines, a.Text(string(text)))
+		return err
+	}
+	return a.Write(src, runtime.GOMAXPROCS(0), lines)
 }
 
 // lineCheck looks through the lines that pass it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,70 +103,4 @@ func (l *lineWriter) close() error {
 	l.flushLines()
 	l.closed = true
 	return l.err
-}
-
-// createBeside opens a file beside path, to be renamed to path once it is
-// whole.
-func (s *system) createBeside(path string) (*besideFile, error) {
-	// Under the lock: a file that is there is known, so an interrupt removes it.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
-	if err != nil {
-		return nil, err
-	}
-	s.unfinished = append(s.unfinished, f.Name())
-	return &besideFile{File: f, sys: s, path: path}, nil
-}
-
-func (s *system) forget(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, n := range s.unfinished {
-		if n == name {
-			s.unfinished = append(s.unfinished[:i], s.unfinished[i+1:]...)
-			return
-		}
-	}
-}
-
-func (s *system) removeUnfinished() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range s.unfinished {
-		os.Remove(n)
-	}
-	s.unfinished = nil
-}
-
-// besideFile is an output file under a temporary name.
-type besideFile struct {
-	*os.File
-	sys  *system
-	path string
-}
-
-// commit gives the file its name. The mode is that of a new file, or of the
-// file it replaces.
-func (f *besideFile) commit() error {
-	mode := os.FileMode(0o644)
-	if old, err := os.Stat(f.path); err == nil {
-		mode = old.Mode().Perm()
-	}
-	defer f.sys.forget(f.Name())
-	err := errors.Join(f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), f.path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
-}
-
-// discard removes the unfinished file.
-func (f *besideFile) discard() {
-	f.Close()
-	os.Remove(f.Name())
-	f.sys.forget(f.Name())
 }
