@@ -108,6 +108,7 @@ type checking struct {
 	cases   map[string][]int  // the cases of each input, by its path
 	keys    map[string]string // what reports call an input
 	in      inputs
+	reads   []ownFile
 }
 
 func runCheck(sys *system, o *CheckOptions) error {
@@ -120,6 +121,9 @@ func runCheck(sys *system, o *CheckOptions) error {
 	}
 	c, err := newChecking(sys, o)
 	if err != nil {
+		return err
+	}
+	if err := c.targets(forms); err != nil {
 		return err
 	}
 	old, err := c.baseline()

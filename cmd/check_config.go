@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +17,9 @@ import (
 
 // newChecking reads the configuration and finds what it names.
 func newChecking(sys *system, o *CheckOptions) (*checking, error) {
+	if st, err := os.Stat(o.File); err == nil && st.IsDir() {
+		return nil, fmt.Errorf("%s: is a folder: name the file, such as %s", o.File, filepath.Join(o.File, checkFile))
+	}
 	data, err := readLimited(o.File, maxCheckFile)
 	if errors.Is(err, fs.ErrNotExist) && o.File == checkFile {
 		return nil, fmt.Errorf("%s: no such file: write one (docs/check.md), or name another", checkFile)
@@ -26,6 +28,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 		return nil, pathError(o.File, err)
 	}
 	c := &checking{sys: sys, o: o, dir: filepath.Dir(o.File), cases: map[string][]int{}, keys: map[string]string{}}
+	c.reads = append(c.reads, ownFile{o.File, "the configuration"})
 	if c.config, err = check.Decode(filepath.Clean(o.File), data); err != nil {
 		return nil, err
 	}
@@ -37,25 +40,17 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 		errs = append(errs, c.policy(i)...)
 		errs = append(errs, c.sessions(i)...)
 	}
+	if c.config.Baseline != "" {
+		if taken := c.taken(c.path(c.config.Baseline)); taken != "" {
+			errs = append(errs, &policy.Error{Position: c.config.Places["baseline"], Msg: "baseline: " + c.path(c.config.Baseline) + " " + taken, Hint: "name another file"})
+		}
+	}
 	if len(errs) > 0 {
 		errs.SortByPlace()
 		return nil, errs
 	}
 	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.keys[a.path], c.keys[b.path]) })
 	return c, nil
-}
-
-func readLimited(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: over %d bytes long: it is not what it should be", name, limit)
-	}
-	return data, err
 }
 
 // settings are those of all cases, held to what the flags of their names take.
@@ -84,6 +79,7 @@ func (c *checking) settings() error {
 	}
 	if c.config.Prices != "" {
 		r.Prices = c.path(c.config.Prices)
+		c.reads = append(c.reads, ownFile{r.Prices, "the table of prices"})
 		if err := r.PriceOptions.read(); err != nil {
 			wrong("prices", err.Error(), "")
 		}
@@ -169,6 +165,9 @@ func (c *checking) policy(i int) policy.Errors {
 	if err != nil {
 		return at(one.PolicyAt, err)
 	}
+	for _, file := range p.Files() {
+		c.reads = append(c.reads, ownFile{file, "a policy"})
+	}
 	_, errs := set(p)
 	return errs
 }
@@ -190,6 +189,7 @@ func (c *checking) sessions(i int) policy.Errors {
 			if _, ok := c.keys[path]; !ok {
 				c.keys[path] = name
 				c.in.list = append(c.in.list, input{path})
+				c.reads = append(c.reads, ownFile{path, "a session"})
 			}
 			if !slices.Contains(c.cases[path], i) {
 				c.cases[path] = append(c.cases[path], i)
@@ -200,38 +200,4 @@ func (c *checking) sessions(i int) policy.Errors {
 		return nil // told with the first case
 	}
 	return errs
-}
-
-// baseline reads the baseline; nil where none is named, or where there is none
-// that --update could hold against.
-func (c *checking) baseline() (*check.Baseline, error) {
-	if c.config.Baseline == "" {
-		if c.o.Update {
-			return nil, fmt.Errorf("%s: no baseline is named: write \"baseline: FILE\" in it", c.config.File)
-		}
-		return nil, nil
-	}
-	path := c.path(c.config.Baseline)
-	data, err := readLimited(path, maxBaseline)
-	if errors.Is(err, fs.ErrNotExist) {
-		if c.o.Update {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `ctxkit check %s--update`", path, c.argumentOf())
-	}
-	if err != nil {
-		return nil, pathError(path, err)
-	}
-	b, err := check.ReadBaseline(path, data)
-	if err != nil && c.o.Update {
-		return nil, nil // it is written anew
-	}
-	return b, err
-}
-
-func (c *checking) argumentOf() string {
-	if c.o.File == checkFile {
-		return ""
-	}
-	return c.o.File + " "
 }

@@ -48,6 +48,7 @@ func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, e
 		sortByPlace(d.errs, func(e *Error) Position { return e.Position })
 		return nil, d.errs
 	}
+	p.files = d.files
 	return p, nil
 }
 
@@ -55,8 +56,9 @@ type decoder struct {
 	reg     Registry
 	resolve Resolve
 	errs    Errors
-	chain   []string // files being read, outermost first
+	chain   []string // policies being read, outermost first
 	file    string   // the last of them
+	files   []string // that were read; built-in policies are none
 }
 
 func (d *decoder) report(at *yaml.Node, msg, hint string) {
@@ -72,6 +74,9 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 	outer := d.file
 	d.file = name
 	d.chain = append(d.chain, name)
+	if IsFile(name) {
+		d.files = append(d.files, name)
+	}
 	defer func() { d.file, d.chain = outer, d.chain[:len(d.chain)-1] }()
 
 	root, errs := parse(name, data)

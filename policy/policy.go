@@ -18,7 +18,8 @@ type Policy struct {
 	Stages   []StageConfig
 	File     string // where it was read from; "" for a built-in one
 
-	at map[string]Position // where each key was written, where it was
+	at    map[string]Position // where each key was written, where it was
+	files []string            // it was read from: see Files
 }
 
 // StageConfig is one stage of a policy with its parameters: a pointer to the

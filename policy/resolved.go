@@ -31,6 +31,10 @@ func (p *Policy) Position(key string) Position {
 	return p.at[owner]
 }
 
+// Files lists the files the policy was read from, by the names they were opened
+// by: its own, then those it extends. A built-in policy has none.
+func (p *Policy) Files() []string { return p.files }
+
 func (p *Policy) stage(name string) *StageConfig {
 	for i := range p.Stages {
 		if p.Stages[i].Definition.Name == name {

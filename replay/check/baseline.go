@@ -5,14 +5,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// BaselineSchema is the version of the file format.
-const BaselineSchema = "ctxkit.baseline/v1"
+const (
+	schemas = "ctxkit.baseline/" // what the schema of every version begins with
+
+	// BaselineSchema is the version of the file format.
+	BaselineSchema = schemas + "v1"
+)
 
 // Baseline is what replays came to when somebody looked at them and agreed.
 type Baseline struct {
@@ -87,6 +93,25 @@ func NewBaseline(c *Config, results []Result, tool string) *Baseline {
 	return b
 }
 
+// IsBaseline reports whether data is a baseline of any version, or was one and
+// has been cut off, edited or left with a merge's marks in it.
+func IsBaseline(data []byte) bool {
+	var doc struct {
+		Schema string `json:"schema"`
+	}
+	if json.Unmarshal(data, &doc) == nil && strings.HasPrefix(doc.Schema, schemas) {
+		return true
+	}
+	d := json.NewDecoder(bytes.NewReader(data)) // the schema is what is written first
+	var text string
+	for _, want := range []json.Token{json.Delim('{'), "schema"} {
+		if token, err := d.Token(); err != nil || token != want {
+			return false
+		}
+	}
+	return d.Decode(&text) == nil && strings.HasPrefix(text, schemas)
+}
+
 // ReadBaseline reads a baseline. Another schema, or what is no baseline at
 // all, is an error.
 func ReadBaseline(file string, data []byte) (*Baseline, error) {
@@ -94,8 +119,12 @@ func ReadBaseline(file string, data []byte) (*Baseline, error) {
 		Schema string `json:"schema"`
 	}
 	const hint = "make it anew with ctxkit check --update"
+	bad := func(err error) error {
+		line, what := jsonProblem(data, err)
+		return fmt.Errorf("%s:%d: not a baseline: %s: %s", file, line, what, hint)
+	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("%s: not a baseline: %v: %s", file, err, hint)
+		return nil, bad(err)
 	}
 	if head.Schema != BaselineSchema {
 		return nil, fmt.Errorf("%s: schema %q is not %s: %s, or take the ctxkit that wrote it", file, head.Schema, BaselineSchema, hint)
@@ -104,9 +133,26 @@ func ReadBaseline(file string, data []byte) (*Baseline, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(b); err != nil {
-		return nil, fmt.Errorf("%s: not a baseline: %v: %s", file, err, hint)
+		return nil, bad(err)
 	}
 	return b, nil
+}
+
+// jsonProblem says what a JSON decoder found wrong, and on which line.
+func jsonProblem(data []byte, err error) (line int, what string) {
+	at := len(data)
+	what = strings.TrimPrefix(err.Error(), "json: ")
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = int(syntax.Offset)
+	case errors.As(err, &kind) && kind.Field == "":
+		at, what = int(kind.Offset), kind.Value+" in place of a map"
+	case errors.As(err, &kind):
+		at, what = int(kind.Offset), kind.Field+" is of the wrong kind ("+kind.Value+")"
+	}
+	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
 }
 
 // find is the case of a name.

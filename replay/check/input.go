@@ -22,14 +22,13 @@ func Input(file string, agents bool) (string, error) {
 	if err := addFile(h, "", file, os.Open); err != nil {
 		return "", err
 	}
-	dir, base := filepath.Split(filepath.Clean(file))
-	own := filepath.Join(dir, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst"), ".jsonl"))
+	own, subagent := folderOf(file)
 	folders := []string{"tool-results", "session-memory"}
-	if agents {
+	switch {
+	case subagent: // its results stand with its session's
+		folders = folders[:1]
+	case agents:
 		folders = append(folders, "subagents")
-	}
-	if filepath.Base(dir) == "subagents" { // its results stand with its session's
-		own, folders = filepath.Join(dir, ".."), folders[:1]
 	}
 	root, err := os.OpenRoot(own)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && own == filepath.Clean(file) {
@@ -48,6 +47,21 @@ func Input(file string, agents bool) (string, error) {
 		}
 	}
 	return sum(h), nil
+}
+
+// Beside is the folder in which a session, or a subagent's, has what belongs to
+// it. It need not be there.
+func Beside(file string) string {
+	own, _ := folderOf(file)
+	return own
+}
+
+func folderOf(file string) (own string, subagent bool) {
+	dir, base := filepath.Split(filepath.Clean(file))
+	if filepath.Base(dir) == "subagents" {
+		return filepath.Join(dir, ".."), true
+	}
+	return filepath.Join(dir, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst"), ".jsonl")), false
 }
 
 func sum(h interface{ Sum([]byte) []byte }) string {

@@ -256,9 +256,43 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if got := Judge(conf, r, b, "1.0"); !got.Passed || got.Counts.OK != 1 {
 		t.Errorf("%+v", got)
 	}
-	for _, bad := range []string{"", "[]", "null", `{"schema": 3}`, `{"schema": "ctxkit.baseline/v2"}`, `{"schema": "ctxkit.baseline/v1", "more": 1}`, `{"schema": "ctxkit.baseline/v1", "cases": 3}`} {
-		if _, err := ReadBaseline("b.json", []byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "b.json: ") || !strings.Contains(err.Error(), "--update") {
-			t.Errorf("%s: %v", bad, err)
+	for bad, want := range map[string]string{
+		"":                                 "b.json:1: not a baseline: unexpected end of JSON input: make",
+		"[]":                               "b.json:1: not a baseline: array in place of a map: make",
+		"null":                             "b.json: schema \"\" is not ctxkit.baseline/v1: make",
+		`{"schema": 3}`:                    "b.json:1: not a baseline: schema is of the wrong kind (number): make",
+		`{"schema": "ctxkit.baseline/v2"}`: "b.json: schema \"ctxkit.baseline/v2\" is not ctxkit.baseline/v1: make",
+		"{\n\"schema\": \"ctxkit.baseline/v1\",\n<":                 "b.json:3: not a baseline: invalid character '<'",
+		`{"schema": "ctxkit.baseline/v1", "more": 1}`:               `not a baseline: unknown field "more": make`,
+		"{\"schema\": \"ctxkit.baseline/v1\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases is of the wrong kind (number): make",
+		`{"schema": "ctxkit.baseline/v1", "cases": [{"name": []}]}`: "not a baseline: cases.name is of the wrong kind (array): make",
+	} {
+		_, err := ReadBaseline("b.json", []byte(bad))
+		if err == nil || !strings.HasPrefix(err.Error(), "b.json:") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--update") {
+			t.Errorf("%s: %v, want %q", bad, err, want)
+		}
+	}
+}
+
+// TestIsBaseline holds which files --update may replace.
+func TestIsBaseline(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"schema": "ctxkit.baseline/v1"}`:                true,
+		`{"schema": "ctxkit.baseline/v2", "more": 1}`:     true,
+		`{"tool": "1", "schema": "ctxkit.baseline/v1"}`:   true,
+		"{\n  \"schema\": \"ctxkit.baseline/v1\",\n<<<<<": true,
+		`{"schema": "ctxkit.baseline/v1"`:                 true,
+		"":                                                false,
+		"[]":                                              false,
+		"null":                                            false,
+		"version: 1":                                      false,
+		`{"schema": "ctxkit.replay/v1"}`:                  false,
+		`{"schema": ["ctxkit.baseline/v1"]}`:              false,
+		`{"schema": 3`:                                    false,
+		`{"type": "user", "schema": 1}` + "\n" + `{"schema": "ctxkit.baseline/v1"}`: false,
+	} {
+		if IsBaseline([]byte(text)) != want {
+			t.Errorf("%s: want %v", text, want)
 		}
 	}
 }

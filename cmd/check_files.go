@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ctxkit/ctxkit/replay/check"
+)
+
+// ownFile is a file that a check reads, so that it writes nothing over it.
+type ownFile struct{ path, what string }
+
+// taken says why a file cannot be written, "" where nothing is against it: the
+// check reads it, or reads the folder it is in with a session.
+func (c *checking) taken(path string) string {
+	for _, own := range c.reads {
+		if sameFile(path, own.path) {
+			return "is " + own.what + " as well"
+		}
+	}
+	var above []fs.FileInfo
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
+		if st, err := os.Stat(dir); err == nil {
+			above = append(above, st)
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, in := range c.in.list {
+		st, err := os.Stat(check.Beside(in.path))
+		if err != nil {
+			continue
+		}
+		for _, dir := range above {
+			if os.SameFile(st, dir) {
+				return "belongs to session " + in.path
+			}
+		}
+	}
+	return ""
+}
+
+// sameFile reports whether two names mean one file, which need not be there.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	if errX == nil || errY == nil {
+		return errX == nil && errY == nil && os.SameFile(x, y)
+	}
+	x, errX = os.Stat(filepath.Dir(a))
+	y, errY = os.Stat(filepath.Dir(b))
+	return errX == nil && errY == nil && os.SameFile(x, y) && filepath.Base(a) == filepath.Base(b)
+}
+
+// targets holds where the result is to be written against what the check reads,
+// and the targets against each other.
+func (c *checking) targets(forms []also) error {
+	if c.config.Baseline != "" {
+		c.reads = append(c.reads, ownFile{c.path(c.config.Baseline), "the baseline"})
+	}
+	var before []string
+	one := func(path string) error {
+		if path == "" || path == "-" {
+			return nil
+		}
+		if taken := c.taken(path); taken != "" {
+			return fmt.Errorf("%s: %s: name another file for the output", path, taken)
+		}
+		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+			return nil // a device or a pipe takes what comes
+		}
+		for _, other := range before {
+			if sameFile(path, other) {
+				return fmt.Errorf("%s: is written already: name another file", path)
+			}
+		}
+		before = append(before, path)
+		return nil
+	}
+	if err := one(c.o.OutputOptions.File); err != nil {
+		return err
+	}
+	for _, f := range forms {
+		if err := one(f.file); err != nil {
+			return fmt.Errorf("flag --also: %w", err)
+		}
+	}
+	return nil
+}
+
+func readLimited(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, fmt.Errorf("%s: is a folder: name a file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: over %d bytes long: it is not what it should be", name, limit)
+	}
+	return data, err
+}
+
+// baseline reads the baseline; nil where none is named, or where there is none
+// that --update could hold against.
+func (c *checking) baseline() (*check.Baseline, error) {
+	if c.config.Baseline == "" {
+		if c.o.Update {
+			return nil, fmt.Errorf("%s: no baseline is named: write \"baseline: FILE\" in it", c.config.File)
+		}
+		return nil, nil
+	}
+	path := c.path(c.config.Baseline)
+	data, err := readLimited(path, maxBaseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		if c.o.Update {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `ctxkit check %s--update`", path, c.argumentOf())
+	}
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	if !check.IsBaseline(data) {
+		return nil, fmt.Errorf("%s: is no baseline, and is not written over: name another file after \"baseline:\", or move it away", path)
+	}
+	b, err := check.ReadBaseline(path, data)
+	if err != nil && c.o.Update {
+		return nil, nil // it is written anew
+	}
+	return b, err
+}
+
+func (c *checking) argumentOf() string {
+	if c.o.File == checkFile {
+		return ""
+	}
+	return c.o.File + " "
+}
