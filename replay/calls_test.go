@@ -105,3 +105,34 @@ func TestClearedResultsStayCleared(t *testing.T) {
 		}
 	}
 }
+
+// TestInflatedCompressionIsBilled: Gemini CLI throws a summary away that is larger
+// than what it stands for, and has paid for it by then.
+func TestInflatedCompressionIsBilled(t *testing.T) {
+	s := newScript()
+	for k := range 8 {
+		s.user(400)
+		s.answer(context(20000+k*300), text(400))
+	}
+	conv := s.load(t)
+	for _, c := range []struct {
+		summary      int
+		calls        int
+		output, made int // tokens of the own calls; compactions
+	}{{90000, 2, 180000, 0}, {100, 2, 200, 1}} {
+		yaml := fmt.Sprintf("name: mine\nstages:\n  - gemini_compression: {threshold: 0.105, summary: [fixed: %d]}\n", c.summary)
+		tl := replayed(t, conv, written(t, yaml), replay.Options{})
+		own := tl.Cost().Own
+		if own.Calls != c.calls || own.Output != c.output || tl.Totals.Compactions != c.made || !own.CostUSD.Known || own.CostUSD.Dollars*1e6 < float64(25*c.output) {
+			t.Errorf("a summary of %d: own %+v, %d compactions; want %d calls of %d out and %d compactions", c.summary, own, tl.Totals.Compactions, c.calls, c.output, c.made)
+		}
+		if c.made > 0 {
+			continue
+		}
+		for _, r := range mains(tl) {
+			if r.Tokens != r.Raw {
+				t.Errorf("request %d: %d tokens of %d are in view", r.N, r.Tokens, r.Raw)
+			}
+		}
+	}
+}

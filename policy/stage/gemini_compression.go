@@ -27,7 +27,7 @@ func defineGeminiCompression() policy.Definition {
 	return policy.Definition{
 		Name:    "gemini_compression",
 		Summary: "Once the last prompt filled half of the window, the history before a user message at about 70 % of it becomes a summary and its acknowledgement, and tool results beyond the newest 50,000 tokens are cut to their last 30 lines.",
-		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (commit 02b2885c), utils/tokenCalculation.ts, utils/fileUtils.ts; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted",
+		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (commit 02b2885c), utils/tokenCalculation.ts, utils/fileUtils.ts; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted. A summary that makes the history larger is thrown away, and its calls are billed all the same",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &GeminiCompression{
@@ -132,9 +132,9 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	if err != nil {
 		return nil, err
 	}
-	if before := s.prompt(c); !force && before > 0 && s.size(c.View, h.items[split:], cuts)+c.Weigh.Content(&summary)+len(geminiUnderstood)/4 > before {
-		s.failed = true
-		return nil, nil
+	if before := s.prompt(c); before > 0 && s.size(c.View, h.items[split:], cuts)+c.Weigh.Content(&summary)+len(geminiUnderstood)/4 > before {
+		s.failed = s.failed || !force
+		return s.inflated(c, h.items[:split], cuts, &summary, trigger, reason+"; summary: "+from), nil
 	}
 	keep := append(append([]policy.ItemID{}, h.items[split:]...), h.pending...)
 	if boundary >= 0 {
@@ -151,6 +151,19 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		Keep: keep, Call: s.call(c, h.items[:split], cuts, &summary),
 	}
 	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
+}
+
+// inflated is a compression whose summary is larger than what it stands for: the
+// history stays as it is, and the calls have been made all the same.
+func (s *geminiCompression) inflated(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content, trigger, reason string) []policy.Edit {
+	call := s.call(c, head, cuts, summary)
+	for made := call; made != nil; made = made.Then {
+		made.Output = c.Weigh.Content(summary)
+	}
+	return []policy.Edit{{
+		Kind: policy.KindCall, Trigger: trigger, Items: head, Call: call,
+		Reason: reason + "; the history would have been larger, and stays",
+	}}
 }
 
 // cutOnly is what is left to do after a compression that made things worse.

@@ -363,10 +363,20 @@ func TestGeminiFailed(t *testing.T) {
 	for range 3 {
 		r.fire(policy.Prepare, 5, policy.Context{})
 	}
-	if diff := cmp.Diff([]string{fmt.Sprintf("persist@6 m%d", old)}, r.edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
+	if diff := cmp.Diff([]string{"call@6", fmt.Sprintf("persist@6 m%d", old)}, r.edits()); diff != "" {
+		t.Fatalf("-want +got\n%s", diff)
 	}
-	r.fire(policy.Manual, 5, policy.Context{}) // by hand it is tried again
+	// The call was made, and checked, whatever became of it.
+	e := r.view.Edits()[0]
+	if e.Call.Output != 5000 || e.Call.Input <= 1000 || e.Call.Then == nil || e.Call.Then.Output != 5000 || e.Call.Then.Input != e.Call.Input+5000+83 || len(e.Items) == 0 || e.Before != e.After {
+		t.Errorf("the call that was thrown away: %+v, %+v", e, e.Call)
+	}
+	r.fire(policy.Manual, 5, policy.Context{}) // by hand it is tried again, and thrown away again
+	if n := len(r.view.Edits()); n != 3 || r.view.Edits()[2].Kind != policy.KindCall || r.view.Edits()[2].Trigger != "manual" || r.view.Epoch() != 0 {
+		t.Errorf("edits %v", r.edits())
+	}
+	r.last.Usage.Input = 400000
+	r.fire(policy.Manual, 5, policy.Context{})
 	if r.view.Epoch() != 1 {
 		t.Errorf("edits %v", r.edits())
 	}
