@@ -1,10 +1,8 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -35,16 +33,15 @@ func (o *PriceOptions) read() error {
 	}
 	f, err := os.Open(o.Prices)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return fmt.Errorf("%s: %w: check the path after --prices", o.Prices, err)
+		return fmt.Errorf("%s: %w: check the path after --prices", o.Prices, bare(err))
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: it is a directory, not a table of prices: name a file, such as ctxkit prices --format json -o mine.json writes", o.Prices)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxPrices))
 	if err != nil {
-		return fmt.Errorf("%s: %w: check that it is a plain file", o.Prices, err)
+		return fmt.Errorf("%s: %w: check that it is a plain file", o.Prices, bare(err))
 	}
 	own, err := price.ReadFile(o.Prices, data)
 	if err != nil {

@@ -144,12 +144,17 @@ func defaultFolders(sys *system) ([]string, error) {
 	return []string{filepath.Join(home, ".claude", "projects")}, nil
 }
 
+// bare is an error without the operation and the path, which are said already.
+func bare(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
 // pathError says what is wrong with a file, without the system call's name.
 func pathError(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
+	err = bare(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such file or folder: check the name", path)

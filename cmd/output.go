@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
@@ -89,11 +88,7 @@ func done(err error) bool {
 }
 
 func writeError(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return fmt.Errorf("%s: cannot be written: %w", path, err)
+	return fmt.Errorf("%s: cannot be written: %w", path, bare(err))
 }
 
 // messages writes warnings and errors to standard error, one a line.

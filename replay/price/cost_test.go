@@ -162,7 +162,7 @@ func TestReadFile(t *testing.T) {
 
 func TestReadFileErrors(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
-		{``, `p.json:1:1: the table breaks off: close its braces and brackets`},
+		{``, `p.json:1:1: there is nothing in it: write a table as ctxkit prices --format json prints it`},
 		{`[]`, `p.json:1:1: no object: write {…}`},
 		{`{"models": [}`, `p.json:1:13: no JSON: `},
 		{"{\n \"modles\": []}", `p.json:2:2: unknown key "modles": `},

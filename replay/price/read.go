@@ -83,6 +83,8 @@ func (r *reader) token() (json.Token, error) {
 		return tok, nil
 	case errors.As(err, &syntax):
 		return nil, r.fail("no JSON: "+syntax.Error(), "write a table as ctxkit prices --format json prints it")
+	case len(bytes.TrimSpace(r.data)) == 0:
+		return nil, r.fail("there is nothing in it", "write a table as ctxkit prices --format json prints it")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, r.fail("the table breaks off", "close its braces and brackets")
 	}
