@@ -183,8 +183,8 @@ func (t *recordTrack) boundary(i int) {
 }
 
 // compactionPrefix says what a client's compaction request begins with: from
-// 2.1.37 on it is a fork of the session, as those clients have recorded it (a
-// read of 166,636 tokens before it), and reads the warm cache.
+// 2.1.37 on it is taken for a fork of the session that reads the warm cache. The
+// usage of one recorded request says so, a read of 166,636 tokens.
 func compactionPrefix(version string) string {
 	if version != "" && session.CompareVersions(version, "2.1.37") >= 0 {
 		return "session"
