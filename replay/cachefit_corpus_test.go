@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 // TestCorpusCache holds the simulated prompt cache of the recorded track against
@@ -105,4 +106,77 @@ func shownBreaks(conv *session.Conversation) map[int]bool {
 		}
 	}
 	return shown
+}
+
+// TestCorpusHeads holds the heads of clients (replay/cache/head.go) against sessions
+// they were not taken from: a break that reads the head is given the median of what
+// the other sessions read at such breaks, and is wrong where there is no other.
+func TestCorpusHeads(t *testing.T) {
+	type headRead struct {
+		session int
+		point   replay.CachePoint
+	}
+	byHead := map[int][]headRead{}
+	named, right, heads, sessions := 0, 0, 0, 0
+	for _, path := range corpusFiles(t) {
+		for _, conv := range load(t, path).Conversations() {
+			tl := run(t, conv, "recorded")
+			if tl.Totals.Requests <= 20 {
+				continue
+			}
+			sessions++
+			for _, p := range replay.FitCache(tl).Requests {
+				if !p.Broke || p.Unexplained() || !replay.NamedBreak(p.Cause.Kind) {
+					continue
+				}
+				named++
+				if head := readsHead(conv.Messages[conv.Requests[p.N-1].Message].Version, p.Read); head > 0 {
+					heads++
+					byHead[head] = append(byHead[head], headRead{sessions, p})
+				} else if p.RightAmount() {
+					right++
+				}
+			}
+		}
+	}
+	inside, outside, alone := right, right, 0
+	for _, reads := range byHead {
+		for _, r := range reads {
+			if r.point.RightAmount() {
+				inside++
+			}
+			var others []int
+			for _, o := range reads {
+				if o.session != r.session {
+					others = append(others, o.point.Recorded)
+				}
+			}
+			if len(others) == 0 {
+				alone++
+				continue
+			}
+			slices.Sort(others)
+			r.point.Read = others[len(others)/2]
+			if r.point.RightAmount() {
+				outside++
+			}
+		}
+	}
+	share := func(n int) float64 { return 100 * float64(n) / float64(named) }
+	t.Logf("%d breaks of a named cause, %d of them read the head, %d of which no other session has: %.1f %% within 10 %% with the heads of the table, %.1f %% with those of the other sessions",
+		named, heads, alone, share(inside), share(outside))
+	if heads < 50 || share(outside) < 80 {
+		t.Errorf("of %d breaks that read the head %d are right out of sample (%.1f %%), want 80 %%", heads, outside, share(outside))
+	}
+}
+
+// readsHead is what a break read, where that is a head of the client's, shared or
+// not; else 0.
+func readsHead(version string, read int) int {
+	for _, overhead := range []int{29999, 1 << 30, -1} {
+		if h := cache.HeadOf(version, overhead); read > 0 && (read == h.Own || read == h.Shared) {
+			return read
+		}
+	}
+	return 0
 }

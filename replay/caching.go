@@ -48,8 +48,9 @@ func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
 	return c
 }
 
-// asksForHour reports whether a conversation's requests asked for entries that
-// live for an hour: that is how the client was set up, whatever was read.
+// asksForHour reports whether a conversation's requests wrote more entries, by
+// tokens, that live for an hour than such that live for five minutes: that is how
+// the client was set up, whatever was read.
 func asksForHour(conv *session.Conversation) bool {
 	short, long := 0, 0
 	for _, q := range conv.Requests {
