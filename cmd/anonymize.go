@@ -104,7 +104,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	}
 	if n := len(found.Survived); n > 0 {
 		s := found.Survived[0]
-		return fmt.Errorf("%w: %d words of the original are left, the first on line %d: %q", errCheckFailed, n, s.Line, s.Word)
+		return fmt.Errorf("%w: %d words of the original are left, the first in %s: %q", errCheckFailed, n, s.Place, s.Word)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 	}
 	for _, name := range files.beside {
 		if err := files.read(name, func(src *jsonl.Source, text []byte) error {
-			write := func(w io.Writer) error { return writeChecked(w, a, src, text) }
+			write := func(w io.Writer) error { return writeChecked(w, a, target.names[name], src, text) }
 			if folder == nil {
 				return write(io.Discard)
 			}
@@ -136,7 +136,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 		}
 	}
 	if o.Check && o.File == "" {
-		return writeChecked(io.Discard, a, files.main, nil)
+		return writeChecked(io.Discard, a, "", files.main, nil)
 	}
 	out, err := o.create(sys, nil) // target has refused what is read
 	if err != nil {
@@ -145,25 +145,29 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 	if out.beside != nil {
 		out.beside.folder = folder
 	}
-	return out.close(writeChecked(out, a, files.main, nil))
+	return out.close(writeChecked(out, a, "", files.main, nil))
 }
 
 // writeChecked writes a transcript, or a text where src is nil, and looks
 // through what is written.
-func writeChecked(w io.Writer, a *anonymize.Anonymizer, src *jsonl.Source, text []byte) error {
-	lines := &lineCheck{a: a, w: w}
+func writeChecked(w io.Writer, a *anonymize.Anonymizer, file string, src *jsonl.Source, text []byte) error {
+	lines := &lineCheck{a: a, w: w, at: anonymize.Place{File: file}}
 	if src == nil {
-		_, err := io.WriteString(lines, a.Text(string(text)))
+		if _, err := io.WriteString(lines, a.Text(string(text))); err != nil {
+			return err
+		}
+	} else if err := a.Write(src, runtime.GOMAXPROCS(0), lines); err != nil {
 		return err
 	}
-	return a.Write(src, runtime.GOMAXPROCS(0), lines)
+	lines.end()
+	return nil
 }
 
 // lineCheck looks through the lines that pass it.
 type lineCheck struct {
 	a    *anonymize.Anonymizer
 	w    io.Writer
-	line int
+	at   anonymize.Place // of the line before
 	rest []byte
 }
 
@@ -175,9 +179,18 @@ func (l *lineCheck) Write(p []byte) (int, error) {
 		if i < 0 {
 			break
 		}
-		l.line++
-		l.a.Check(string(l.rest[:i]), l.line)
+		l.at.Line++
+		l.a.Check(string(l.rest[:i]), l.at)
 		l.rest = l.rest[i+1:]
 	}
 	return l.w.Write(p)
+}
+
+// end checks what no line end is behind.
+func (l *lineCheck) end() {
+	if len(l.rest) > 0 {
+		l.at.Line++
+		l.a.Check(string(l.rest), l.at)
+		l.rest = nil
+	}
 }

@@ -109,14 +109,14 @@ func sessionStem(file string) string {
 	return stem
 }
 
-// read reads a file beside the session: a transcript as a source, anything
-// else as a text.
+// read reads a file beside the session: a transcript, or what else may be an
+// object on a line, as a source, anything else as a text.
 func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text []byte) error) error {
 	data, err := s.root.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(path.Base(name), ".jsonl") {
+	if base := path.Base(name); !strings.Contains(base, ".jsonl") && path.Ext(base) != ".json" {
 		return use(nil, data)
 	}
 	src, err := jsonl.OpenReader(filepath.Join(s.folder, name), bytes.NewReader(data))
@@ -134,6 +134,7 @@ func (s *sessionFolder) note(a *anonymize.Anonymizer) error {
 		return err
 	}
 	for _, name := range s.beside {
+		a.NotePath(name)
 		if err := s.read(name, func(src *jsonl.Source, text []byte) error {
 			if src == nil {
 				a.NoteText(string(text))
@@ -239,21 +240,21 @@ func (s *sessionFolder) contains(dir string) (bool, error) {
 	}
 }
 
-// name names the files in the target: ids in a name become what they are in
-// the session. A folder that is there is replaced, so all in it must be of
+// name names the files in the target. A folder that is there is replaced, so all in it must be of
 // those names.
 func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
-	if t.folder == "" {
-		return nil
-	}
 	t.names = map[string]string{}
 	from := map[string]string{}
 	for _, name := range beside {
-		to := besideName(name, a)
+		to := a.Path(name)
+		a.Check(to, anonymize.Place{File: to})
 		if other, taken := from[to]; taken {
 			return fmt.Errorf("%s and %s: the same name would stand in for both: choose another --seed", other, name)
 		}
 		from[to], t.names[name] = name, to
+	}
+	if t.folder == "" {
+		return nil
 	}
 	err := fs.WalkDir(os.DirFS(t.folder), ".", func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -268,13 +269,4 @@ func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 		return nil
 	}
 	return err
-}
-
-// besideName is what a file beside the session is called in the output.
-func besideName(name string, a *anonymize.Anonymizer) string {
-	dir, file := path.Split(name)
-	if file != "summary.md" {
-		file = a.Text(file)
-	}
-	return dir + file
 }

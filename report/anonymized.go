@@ -61,7 +61,7 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Options) error {
 	l.table.Row("the format's words", wordList(words))
 	l.table.Row("and always", "the number and order of lines, lengths of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
 	for _, s := range r.Survived {
-		l.table.styled(red, "survived", fmt.Sprintf("line %d: %s", s.Line, s.Word))
+		l.table.styled(red, "survived", s.Place.String()+": "+s.Word)
 	}
 	l.notes = append(l.notes, fmt.Sprintf("%s, %s with a stand-in", count(r.Lines, "record"), count(r.Words, "word")))
 	return l.print(w, opt)

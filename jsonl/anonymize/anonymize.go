@@ -13,6 +13,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -74,6 +75,34 @@ func (a *Anonymizer) NoteText(s string) {
 		a.content.Write([]byte(s))
 	}
 	a.book.note(s)
+}
+
+// NotePath notes the words of a file's name, with slashes.
+func (a *Anonymizer) NotePath(name string) {
+	if !a.seeded {
+		a.content.Write([]byte(name))
+	}
+	a.book.note(name)
+}
+
+// Path is the name of a file beside the session, with slashes, with stand-ins
+// for what is not the format's own: ids become what they are in the session.
+func (a *Anonymizer) Path(name string) string {
+	parts := strings.Split(name, "/")
+	last := len(parts) - 1
+	for i, part := range parts {
+		if i < last && folders[part] || i == last && files[part] {
+			continue
+		}
+		end := ""
+		for _, e := range ends {
+			if i == last && strings.HasSuffix(part, e) {
+				end = e
+			}
+		}
+		parts[i] = a.Text(strings.TrimSuffix(part, end)) + end
+	}
+	return strings.Join(parts, "/")
 }
 
 // begin ends the first pass.

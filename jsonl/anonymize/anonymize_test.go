@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -160,6 +162,102 @@ func TestSnipIDs(t *testing.T) {
 		a.object([]byte(call))
 		if !strings.Contains(string(a.dst), `["`+id+`"]`) || !strings.Contains(string(a.dst), `"name":"Snip"`) {
 			t.Errorf("%s became %s, want %s", call, a.dst, id)
+		}
+	}
+}
+
+// What is read as a letter is one, whatever its category.
+func TestLettersOfAllKinds(t *testing.T) {
+	a := New("seed")
+	for _, s := range []string{"ⓦⓔⓛⓛⓢ", "ⓌⒺⓁⓁ", "⒥⒪⒣⒩", "ｊｏｈｎ", "Ｊ１２", "𝓳𝓸𝓱𝓷", "𝕁𝕠𝕙𝕟", "🄹🄾🄷🄽", "🅙🅞🅗🅝", "🅹🅾🅷🅽", "🇯🇴🇭🇳", "ⅠⅤⅩ", "㈱㍿㊥", "㋿㌔㏂", "⼈⼝⼿",
+		"\U000E006A\U000E006F\U000E0068\U000E006E", "Юля", "יוסף", "יו", "예슬", "Ωμέγα"} {
+		got := a.Text(s)
+		if jsonl.Measure(got) != jsonl.Measure(s) {
+			t.Errorf("%q became %q: %+v and %+v", s, got, jsonl.Measure(s), jsonl.Measure(got))
+		}
+		if strings.Contains(got, s) {
+			t.Errorf("%q became %q", s, got)
+		}
+		left := 0
+		for i, r := range []rune(s) {
+			if []rune(got)[i] == r {
+				left++
+			}
+		}
+		if n := utf8.RuneCountInString(s); n > 2 && left == n {
+			t.Errorf("%q became %q: %d of %d letters are left", s, got, left, n)
+		}
+	}
+	for _, s := range []string{"🙂👍🏽", "→ ✓ … €", "№ ™ ℃", "e\u0301"} {
+		if got := a.Text(s); got != s {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+}
+
+func TestAlphabets(t *testing.T) {
+	for _, a := range alphabets {
+		for _, r := range a {
+			if utf8.RuneLen(r) != utf8.RuneLen(a[0]) || utf16.RuneLen(r) != utf16.RuneLen(a[0]) {
+				t.Errorf("%U to %U are of several lengths", a[0], a[1])
+			}
+		}
+	}
+}
+
+// Folders and files beside a session have stand-ins but where the format names
+// them; what belongs together still does.
+func TestPath(t *testing.T) {
+	a := New("seed")
+	for name, want := range map[string]string{
+		"session-memory/summary.md":         "session-memory/summary.md",
+		"tool-results/toolu_01AbCd.txt":     "tool-results/" + a.Text("toolu_01AbCd") + ".txt",
+		"subagents/agent-a12345f.jsonl":     "subagents/agent-" + a.Text("a12345f") + ".jsonl",
+		"subagents/agent-a12345f.meta.json": "subagents/agent-" + a.Text("a12345f") + ".meta.json",
+		"subagents/workflows/private/a.txt": "subagents/workflows/" + a.Text("private") + "/a.txt",
+		"tool-results":                      a.Text("tool-results"),
+		"summary.md/notes.txt":              a.Text("summary") + ".md/" + a.Text("notes") + ".txt",
+	} {
+		if got := a.Path(name); got != want {
+			t.Errorf("%s became %s, want %s", name, got, want)
+		}
+	}
+	if got := a.Path("john-private-notes/john.meta.json"); strings.Contains(got, "john") || strings.Contains(got, "private") || !strings.HasSuffix(got, ".meta.json") {
+		t.Errorf("it became %s", got)
+	}
+}
+
+// Words that survived are found in every script, however they are written.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		noted, line string
+		want        string
+	}{
+		{"the Johnsons", "of johnsons", "johnsons"},
+		{"short", "short", ""},
+		{"Übergröße", `{"a":"Übergröße"}`, "Übergröße"},
+		{"Übergröße", `{"a":"\u00dcbergr\u00f6\u00dfe"}`, "Übergröße"},
+		{"Übergröße", "bergren", ""},
+		{"Константин", "КОНСТАНТИН", "КОНСТАНТИН"},
+		{"ⓟⓡⓘⓥⓐⓣⓔ", "ⓟⓡⓘⓥⓐⓣⓔ", "ⓟⓡⓘⓥⓐⓣⓔ"},
+		{"𝓹𝓻𝓲𝓿𝓪𝓽𝓮", `{"a":"\ud835\udcf9\ud835\udcfb\ud835\udcf2\ud835\udcff\ud835\udcea\ud835\udcfd\ud835\udcee"}`, "𝓹𝓻𝓲𝓿𝓪𝓽𝓮"},
+		{"東京都港区芝公園", "東京都港区芝公園", "東京都港区芝公園"},
+		{"Johnson", `{"a":"C:\\Johnson\nJohnson"}`, "Johnson Johnson"},
+		{"Johnson", `C:\Johnson`, "Johnson"},
+		{"content", `"content"`, ""},
+	} {
+		a := New("seed")
+		a.NoteText(c.noted)
+		a.Check(c.line, Place{Line: 3})
+		var got []string
+		for _, s := range a.Report().Survived {
+			got = append(got, s.Word)
+			if s.Line != 3 {
+				t.Errorf("%s: at %v", c.line, s.Place)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: found %q, want %q", c.line, got, c.want)
 		}
 	}
 }

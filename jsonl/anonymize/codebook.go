@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -25,7 +24,7 @@ func newCodebook() *codebook {
 
 const (
 	keptLetters = 2  // words up to this long stay: they name nobody
-	longWord    = 6  // longer words must be gone from the output
+	longWord    = 6  // letters; longer words must be gone from the output
 	maxNoted    = 64 // bytes; a longer stretch is data and has no entry of its own
 	maxTries    = 64 // until two short words may share a stand-in
 )
@@ -33,11 +32,16 @@ const (
 // note notes the words of a text, so that no stand-in is one of them.
 func (c *codebook) note(s string) {
 	letterRuns(s, func(run string) {
-		if len(run) > longWord && len(run) <= maxNoted {
+		if isLong(run) {
 			c.originals[strings.ToLower(run)] = true
 			humps(run, func(h string) { c.originals[strings.ToLower(h)] = true })
 		}
 	})
+}
+
+// isLong reports whether a word must be gone from the output, and is no data.
+func isLong(w string) bool {
+	return len(w) > longWord && len(w) <= maxNoted && utf8.RuneCountInString(w) > longWord
 }
 
 // text puts stand-ins in the place of words. The result has the runes of s,
@@ -173,35 +177,16 @@ func (c *codebook) mixed(s string, letters int) string {
 	return c.lookup(s, fill, fill)
 }
 
-// foreign is how many bytes of letters beyond ASCII s begins with; combining
-// marks, emoji and the like are none.
-func foreign(s string) int {
-	n := 0
-	for n < len(s) {
-		r, size := utf8.DecodeRuneInString(s[n:])
-		if r < utf8.RuneSelf || r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			break
-		}
-		n += size
-	}
-	return n
-}
-
-// alphabets are stretches of letters whose runes stand in for one another.
-var alphabets = [][2]rune{
-	{0xDF, 0xF6}, {0xC0, 0xD6}, {0x101, 0x17E}, {0x3B1, 0x3C9}, {0x391, 0x3A1}, {0x430, 0x44F}, {0x410, 0x42F}, {0x5D0, 0x5EA}, {0x627, 0x63A},
-	{0x905, 0x939}, {0xE01, 0xE2E}, {0x3041, 0x3096}, {0x30A1, 0x30FA}, {0x4E00, 0x9FA5}, {0xAC00, 0xD7A3}, {0x20000, 0x2A6D6},
-}
-
 // foreignWord is a stretch of letters beyond ASCII: each becomes a letter of its
 // own alphabet, or, where that is not listed, one of the same length.
 func (c *codebook) foreignWord(s string) string {
-	out := make([]byte, 0, len(s))
-	d := c.draw(s, 0)
-	for _, r := range s {
-		out = utf8.AppendRune(out, d.rune(r))
+	fill := func(d *draw, out []byte) {
+		out = out[:0]
+		for _, r := range s {
+			out = utf8.AppendRune(out, d.rune(r))
+		}
 	}
-	return string(out)
+	return c.lookup(s, fill, fill)
 }
 
 func (d *draw) rune(r rune) rune {
@@ -249,7 +234,7 @@ func (c *codebook) lookup(w string, fill, wider func(d *draw, out []byte)) strin
 func (c *codebook) tells(s string) bool {
 	found := false
 	letterRuns(s, func(run string) {
-		found = found || len(run) > longWord && len(run) <= maxNoted && c.originals[strings.ToLower(run)]
+		found = found || isLong(run) && c.originals[strings.ToLower(run)]
 	})
 	return found
 }

@@ -1,8 +1,10 @@
 package anonymize
 
 import (
+	"encoding/json"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +27,25 @@ type Report struct {
 // did in the original and is none of the format's own.
 type Survivor struct {
 	Word string `json:"word"`
-	Line int    `json:"line"`
+	Place
+}
+
+// Place is where a word stands in what was written.
+type Place struct {
+	File string `json:"file,omitempty"` // beside the session, with slashes; "": the session itself
+	Line int    `json:"line"`           // 0: in the file's name
+}
+
+// String is the place as messages name it.
+func (p Place) String() string {
+	line := "line " + strconv.Itoa(p.Line)
+	switch {
+	case p.File == "":
+		return line
+	case p.Line == 0:
+		return "the name of " + p.File
+	}
+	return line + " of " + p.File
 }
 
 func (r *Report) entry(e *jsonl.Entry) {
@@ -57,14 +77,25 @@ func with(list []string, name string) []string {
 	return list
 }
 
-// escape is what stands for a character in a JSON string: none of its letters
-// is a word's.
-var escape = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
+// escape is what stands for a character in a JSON string, or for a pair of
+// which both make one.
+var escape = regexp.MustCompile(`\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
 
-// Check looks through what was written: line is one line of it, n its number.
-func (a *Anonymizer) Check(line string, n int) {
-	letterRuns(escape.ReplaceAllString(line, " "), func(run string) {
-		if len(run) <= longWord || len(run) > maxNoted {
+// Check looks through a line of what was written, or the name of a file, for
+// words of the original.
+func (a *Anonymizer) Check(line string, at Place) {
+	if strings.Contains(line, `\`) && json.Valid([]byte(line)) {
+		// None of an escape's letters is a word's; what it stands for may be.
+		line = escape.ReplaceAllStringFunc(line, func(e string) string {
+			if e[1] != 'u' {
+				return " "
+			}
+			r, _, _ := decode([]byte(e), 0)
+			return string(r)
+		})
+	}
+	letterRuns(line, func(run string) {
+		if !isLong(run) {
 			return
 		}
 		low := strings.ToLower(run)
@@ -73,7 +104,7 @@ func (a *Anonymizer) Check(line string, n int) {
 		case a.safe(low):
 			a.report.Kept[low]++
 		default:
-			a.report.Survived = append(a.report.Survived, Survivor{run, n})
+			a.report.Survived = append(a.report.Survived, Survivor{run, at})
 		}
 	})
 }

@@ -108,6 +108,15 @@ var markerBytes = func() (t [256]bool) {
 // kept are words that stay in any text: what file names and ids are made of.
 var kept = set(`txt json jsonl toolu msg req agent acompact asession memory tool results subagents mcp png jpeg image`)
 
+// folders and files are the names of what stands beside a session.
+var (
+	folders = set(`tool-results subagents session-memory workflows`)
+	files   = set(`summary.md`)
+)
+
+// ends are the ends of such files' names that say what they are.
+var ends = []string{".meta.json"}
+
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {
@@ -123,7 +132,7 @@ func SafeWords() map[string]bool {
 	add := func(s string) {
 		letterRuns(s, func(run string) { safe[strings.ToLower(run)] = true })
 	}
-	for _, m := range []map[string]bool{keys, tools, kept, statuses, vocabulary} {
+	for _, m := range []map[string]bool{keys, tools, kept, statuses, vocabulary, folders, files} {
 		for w := range m {
 			add(w)
 		}
@@ -133,21 +142,3 @@ func SafeWords() map[string]bool {
 	}
 	return safe
 }
-
-// letterRuns yields the longest stretches of ASCII letters.
-func letterRuns(s string, yield func(run string)) {
-	for i := 0; i < len(s); {
-		if !isLetter(s[i]) {
-			i++
-			continue
-		}
-		from := i
-		for i < len(s) && isLetter(s[i]) {
-			i++
-		}
-		yield(s[from:i])
-	}
-}
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
