@@ -170,7 +170,9 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 			return h, nil
 		}
 		h, err := check.Input(path, c.replays.Agent != "main")
-		hashes[path] = h
+		if err == nil {
+			hashes[path] = h
+		}
 		return h, err
 	}
 	msgs := &messages{w: c.sys.err, quiet: c.o.Quiet}
@@ -198,9 +200,8 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
 	}
-	r := check.Judge(c.config, results, old, buildVersion())
+	r := check.Judge(c.config, results, old, check.Run{Tool: buildVersion(), Updating: c.o.Update})
 	if c.o.Update {
-		r.Updated = true
 		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
 	}
 	return r, err

@@ -58,7 +58,7 @@ func (c *checking) settings() error {
 	count := c.config.Counting
 	r := &c.replays
 	r.Counter, r.Agent, r.Model, r.Jobs, r.Quiet = count.Tokens, count.Agent, count.Model, c.o.Jobs, true
-	r.Regret = c.config.NeedsRegret()
+	r.Regret = count.Regret
 	var errs policy.Errors
 	wrong := func(key, msg, hint string) {
 		errs = append(errs, &policy.Error{Position: c.config.Places[key], Msg: key + ": " + msg, Hint: hint})
@@ -82,6 +82,10 @@ func (c *checking) settings() error {
 		c.reads = append(c.reads, ownFile{r.Prices, "the table of prices"})
 		if err := r.PriceOptions.read(); err != nil {
 			wrong("prices", err.Error(), "")
+		} else if data, err := readLimited(r.Prices, maxPrices); err != nil {
+			wrong("prices", err.Error(), "")
+		} else {
+			c.config.Counting.Prices = check.ContentHash(data)
 		}
 	}
 	if len(errs) > 0 {

@@ -196,3 +196,27 @@ func TestUpdateKeepsOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckTellsSettings holds that a change of the settings is told as one, and
+// not as ctxkit's.
+func TestCheckTellsSettings(t *testing.T) {
+	checkFolder(t)
+	before := contents(t)
+	for _, c := range []struct{ file, old, new, want string }{
+		{"prices.json", `"cache_read": 0.5`, `"cache_read": 5`, "the settings have changed since the baseline was made: the file of prices holds something else"},
+		{"ctxkit.yaml", "prices: prices.json\n", "", "made: prices are the built-in ones, and were those of a file"},
+		{"ctxkit.yaml", "prices:", "regret: true\nprices:", "made: misses are looked for now (regret)"},
+		{"base.json", `"cost_usd"`, `"cost"`, "the baseline was edited: it does not hold cost_usd"},
+	} {
+		if err := os.WriteFile(c.file, []byte(strings.ReplaceAll(before[c.file], c.old, c.new)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		if code := Main([]string{"check", "-f", "json"}, nil, &out, &errs); code != exitCheckFailed || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "itself") {
+			t.Errorf("%s: exit %d, %s\n%s", c.new, code, errs.String(), out.String())
+		}
+		if err := os.WriteFile(c.file, []byte(before[c.file]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

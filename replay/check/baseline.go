@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 const (
@@ -26,6 +27,7 @@ type Baseline struct {
 	Tool     string                  `json:"tool"`
 	Inputs   map[string]string       `json:"inputs"`   // content hash, by session (and agent)
 	Policies map[string]BaselinePlan `json:"policies"` // by hash of what they do
+	Figures  []string                `json:"figures"`  // all that the tool knew
 	Cases    []BaselineCase          `json:"cases"`
 }
 
@@ -45,11 +47,11 @@ type BaselineCase struct {
 
 // BaselineSession is one replay.
 type BaselineSession struct {
-	Session string             `json:"session"`
-	Agent   string             `json:"agent,omitempty"`
-	Policy  string             `json:"policy"` // a key of Policies
-	Figures map[string]float64 `json:"figures"`
-	Events  []string           `json:"events"`
+	Session string              `json:"session"`
+	Agent   string              `json:"agent,omitempty"`
+	Policy  string              `json:"policy"`  // a key of Policies
+	Figures map[string]*float64 `json:"figures"` // nil where there was no value
+	Events  []string            `json:"events"`
 }
 
 func inputKey(session, agent string) string {
@@ -70,9 +72,13 @@ func planHash(settings []policy.Setting) string {
 
 // NewBaseline is the baseline of a run's results.
 func NewBaseline(c *Config, results []Result, tool string) *Baseline {
-	b := &Baseline{Schema: BaselineSchema, Tool: tool, Inputs: map[string]string{}, Policies: map[string]BaselinePlan{}, Cases: make([]BaselineCase, len(c.Cases))}
+	b := &Baseline{
+		Schema: BaselineSchema, Tool: tool, Inputs: map[string]string{}, Policies: map[string]BaselinePlan{},
+		Figures: compare.Names(), Cases: make([]BaselineCase, len(c.Cases)),
+	}
+	counted := c.Counting.String()
 	for i := range c.Cases {
-		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy), Counted: c.Counting.String(), Sessions: []BaselineSession{}}
+		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy), Counted: counted, Sessions: []BaselineSession{}}
 	}
 	for _, r := range results {
 		settings := r.Policy.Resolved()
@@ -85,10 +91,12 @@ func NewBaseline(c *Config, results []Result, tool string) *Baseline {
 			b.Policies[hash] = plan
 		}
 		b.Inputs[inputKey(r.Session, r.Agent)] = r.Input
+		figures := map[string]*float64{}
+		for i, name := range b.Figures {
+			figures[name] = known(r.Values[i])
+		}
 		one := &b.Cases[r.Case]
-		one.Sessions = append(one.Sessions, BaselineSession{
-			Session: r.Session, Agent: r.Agent, Policy: hash, Figures: r.Values.Map(), Events: r.Events,
-		})
+		one.Sessions = append(one.Sessions, BaselineSession{Session: r.Session, Agent: r.Agent, Policy: hash, Figures: figures, Events: r.Events})
 	}
 	return b
 }
@@ -153,6 +161,12 @@ func jsonProblem(data []byte, err error) (line int, what string) {
 		at, what = int(kind.Offset), kind.Field+" is of the wrong kind ("+kind.Value+")"
 	}
 	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
+}
+
+// knew reports whether the version that made the baseline knew a figure. One
+// that names none was not made so, and is taken to have known all.
+func (b *Baseline) knew(figure string) bool {
+	return len(b.Figures) == 0 || slices.Contains(b.Figures, figure)
 }
 
 // find is the case of a name.

@@ -22,7 +22,6 @@ type Config struct {
 	File         string
 	Sessions     []Pattern // of the cases that have none of their own
 	Counting     Counting
-	Regret       bool                       // whether misses are looked for
 	Prices       string                     // a file, relative to this one; "": the embedded table
 	Baseline     string                     // a file, relative to this one; "": none
 	Places       map[string]policy.Position // of the values of its keys
@@ -35,27 +34,6 @@ type Config struct {
 type Pattern struct {
 	Text string
 	policy.Position
-}
-
-// Counting is how tokens are counted, as the flags of those names say.
-type Counting struct {
-	Tokens   string
-	Agent    string
-	Model    string
-	Window   string
-	Overhead string
-}
-
-// String names what differs from the defaults, so that two ways of counting
-// can be told apart.
-func (c Counting) String() string {
-	s := "tokens " + c.Tokens + ", agent " + c.Agent
-	for _, kv := range [][2]string{{"model", c.Model}, {"window", c.Window}, {"overhead", c.Overhead}} {
-		if kv[1] != "" {
-			s += ", " + kv[0] + " " + kv[1]
-		}
-	}
-	return s
 }
 
 // Case is one policy over some sessions, and what is expected of it.
@@ -109,11 +87,8 @@ func (t Tolerance) allows(before, after float64) bool {
 	return math.Abs(after-before) <= max(t.Amount, t.Share*math.Abs(before))*(1+1e-12)
 }
 
-// NeedsRegret reports whether misses have to be looked for.
-func (c *Config) NeedsRegret() bool {
-	if c.Regret {
-		return true
-	}
+// expectsRegret reports whether something is expected of misses.
+func (c *Config) expectsRegret() bool {
 	for i := range c.Cases {
 		for _, e := range c.Cases[i].Expect {
 			if (e.Figure == "misses" || e.Figure == "refetch_tokens") && !e.Any {
@@ -222,10 +197,11 @@ func (d *decoder) config(root *yaml.Node) *Config {
 			*f.to = d.text(n, f.key)
 		}
 	}
-	c.Regret = d.flag(values["regret"], "regret")
+	regret := d.flag(values["regret"], "regret")
 	c.Within = d.tolerance(values["within"], "within")
 	c.AllowChanges = d.flag(values["allow_changes"], "allow_changes")
 	d.cases(root, values["cases"], c)
+	c.Counting.Regret = regret || c.expectsRegret()
 	return c
 }
 

@@ -86,7 +86,7 @@ func TestDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := c.Cases[0]
-	if c.Counting != (Counting{"heuristic", "all", "m", "200k", "100"}) || !c.NeedsRegret() || c.Prices != "p.json" || c.Baseline != "b.json" {
+	if c.Counting != (Counting{Tokens: "heuristic", Agent: "all", Model: "m", Window: "200k", Overhead: "100", Regret: true}) || c.Prices != "p.json" || c.Baseline != "b.json" {
 		t.Errorf("%+v", c)
 	}
 	if one.Within.String() != "5" || c.Within.String() != "2%" || one.AllowChanges || !c.AllowChanges || len(c.SessionsOf(0)) != 2 {

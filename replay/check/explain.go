@@ -28,6 +28,7 @@ func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionRe
 		return
 	}
 	switch {
+	case j.run.Updating: // what is advised below is under way
 	case s.Status == Stale:
 		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run ctxkit check --update")
 	case s.Status == Better:
@@ -36,11 +37,19 @@ func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionRe
 		s.Reasons = append(s.Reasons, "no figure is better or worse: run ctxkit check --update if that is meant, or set allow_changes")
 	}
 	if old != nil && len(s.Changes) == 0 && s.Status != Broken {
-		s.Reasons = append(s.Reasons, "neither the policy nor the session has changed: ctxkit itself has")
+		s.Reasons = append(s.Reasons, "neither the policy nor the session nor the settings have changed: "+j.blame())
 	}
 	if s.Status != Stale {
 		s.Command = j.commandFor(one, r, old, s)
 	}
+}
+
+// blame says what is left where nothing of a check's own has changed.
+func (j *judge) blame() string {
+	if was, now := j.baseline.Tool, j.run.Tool; was != now {
+		return fmt.Sprintf("ctxkit itself has, from %s to %s", was, now)
+	}
+	return fmt.Sprintf("the baseline says ctxkit %s, as this is, so it was edited, or made by another build of it", j.run.Tool)
 }
 
 // commandFor is the command that shows why: the two policies side by side at
@@ -134,6 +143,8 @@ func (f *FigureReport) Message() string {
 	switch {
 	case f.Before != nil && f.After != nil && *f.Before != *f.After:
 		text = fmt.Sprintf("%s %s -> %s (%s)", f.Figure, f.Value(f.Before), f.Value(f.After), f.Difference())
+	case f.Before == nil && f.After != nil && f.Status == Changed:
+		text = fmt.Sprintf("%s not known -> %s", f.Figure, f.Value(f.After))
 	case f.Before != nil && f.After == nil:
 		text = fmt.Sprintf("%s %s -> not known", f.Figure, f.Value(f.Before))
 	}

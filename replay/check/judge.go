@@ -9,11 +9,20 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
+// Run is what results come from, besides the configuration.
+type Run struct {
+	Tool     string // version of ctxkit
+	Updating bool   // the results become the baseline: what they are against it is told, and limits alone fail
+}
+
 // Judge compares results with what is expected of them and with the baseline,
 // which is nil where there is none. Results are in the order of their sessions.
-func Judge(c *Config, results []Result, b *Baseline, tool string) *Report {
-	r := &Report{Schema: Schema, File: c.File, Baseline: c.Baseline, Tool: tool, Cases: make([]CaseReport, len(c.Cases)), Stale: []string{}, Notes: []string{}}
-	j := &judge{config: c, baseline: b, unsaid: map[string]bool{}}
+func Judge(c *Config, results []Result, b *Baseline, run Run) *Report {
+	r := &Report{
+		Schema: Schema, File: c.File, Baseline: c.Baseline, Tool: run.Tool, Updated: run.Updating,
+		Cases: make([]CaseReport, len(c.Cases)), Stale: []string{}, Notes: []string{},
+	}
+	j := &judge{config: c, baseline: b, run: run, unsaid: map[string]bool{}}
 	for i := range c.Cases {
 		one := &c.Cases[i]
 		r.Cases[i] = CaseReport{Name: one.Name, Policy: one.command(one.Policy), Place: placeOf(one.At), Status: OK, Sessions: []SessionReport{}}
@@ -31,23 +40,36 @@ func Judge(c *Config, results []Result, b *Baseline, tool string) *Report {
 	if b != nil {
 		r.BaselineTool = b.Tool
 		r.Stale = append(r.Stale, j.gone(results)...)
-		if b.Tool != tool {
-			r.Notes = append(r.Notes, fmt.Sprintf("the baseline was made by ctxkit %s, this is %s", b.Tool, tool))
-		}
+		r.Notes = append(r.Notes, j.notes()...)
+	}
+	r.Passed = r.Counts.Failed == 0 && (len(r.Stale) == 0 || run.Updating) && r.Counts.Replays > 0
+	return r
+}
+
+// notes are what is worth knowing and fails nothing.
+func (j *judge) notes() []string {
+	var list []string
+	if was := j.baseline.Tool; was != j.run.Tool {
+		list = append(list, fmt.Sprintf("the baseline was made by ctxkit %s, this is %s", was, j.run.Tool))
 	}
 	for _, name := range compare.Names() {
-		if j.unsaid[name] {
-			r.Notes = append(r.Notes, "the baseline says nothing of "+name+": --update adds it")
+		if j.unsaid[name] && !j.run.Updating {
+			list = append(list, "the version that made the baseline did not know "+name+", which is not held: --update adds it")
 		}
 	}
-	r.Passed = r.Counts.Failed == 0 && len(r.Stale) == 0 && r.Counts.Replays > 0
-	return r
+	for _, name := range j.baseline.Figures {
+		if !slices.Contains(compare.Names(), name) {
+			list = append(list, "the baseline holds "+name+", which this version does not know")
+		}
+	}
+	return list
 }
 
 type judge struct {
 	config   *Config
 	baseline *Baseline
-	unsaid   map[string]bool // figures that the baseline does not have
+	run      Run
+	unsaid   map[string]bool // figures that the version which made the baseline did not know
 }
 
 // gone lists what the baseline has and this run has not.
@@ -96,6 +118,9 @@ func (j *judge) session(r *Result) SessionReport {
 		}
 	}
 	s.Failed = s.Status.rank() >= Stale.rank() || s.Status == Changed && !one.AllowChanges
+	if j.run.Updating {
+		s.Failed = s.Status == Broken
+	}
 	j.explain(one, r, old, &s)
 	switch {
 	case len(s.Changes) > 0:
@@ -118,8 +143,8 @@ func (j *judge) before(one *Case, r *Result) (*BaselineSession, string) {
 	if session == nil {
 		return nil, "the session is not in the baseline"
 	}
-	if counted := j.config.Counting.String(); old.Counted != counted {
-		return nil, fmt.Sprintf("the baseline was counted with %s, this run with %s", old.Counted, counted)
+	if now := j.config.Counting; old.Counted != now.String() {
+		return nil, "the settings have changed since the baseline was made: " + now.change(old.Counted)
 	}
 	if hash := j.baseline.Inputs[name]; hash != r.Input {
 		return nil, "the session's content has changed since the baseline was made"
@@ -127,142 +152,10 @@ func (j *judge) before(one *Case, r *Result) (*BaselineSession, string) {
 	if _, ok := j.baseline.Policies[session.Policy]; !ok {
 		return nil, "the baseline does not hold the session's policy"
 	}
+	if lost := j.lost(one, r, session); len(lost) > 0 {
+		return nil, "the baseline was edited: it does not hold " + some(lost) + ", as the version that made it would"
+	}
 	return session, ""
-}
-
-// figures judges every figure. It gives the place of the first limit that does
-// not hold.
-func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionReport) *Place {
-	var at *Place
-	better, worse, changed := false, false, false
-	for i, f := range compare.Figures() {
-		row := FigureReport{Figure: f.Name, Unit: f.Unit, Status: OK, After: known(r.Values[i])}
-		if old != nil {
-			if x, ok := old.Figures[f.Name]; ok {
-				row.Before = &x
-			} else if row.After != nil {
-				j.unsaid[f.Name] = true
-			}
-		}
-		e := one.expectation(f.Name)
-		switch {
-		case e != nil && e.Any:
-			continue
-		case e != nil:
-			row.Limit = e.text()
-			if !e.holds(row.After) {
-				row.Status = Broken
-			} else if e.Within != nil && old != nil {
-				row.Status = against(f.Better, e.Within, row.Before, row.After)
-				if row.Status == Changed || row.Before == nil {
-					row.Status = Broken // it was asked for
-				}
-			}
-			if row.Status == Broken && at == nil {
-				p := placeOf(e.Position)
-				at = &p
-			}
-		case old == nil || row.Before == nil:
-			continue
-		default:
-			row.Limit = asBefore
-			if one.Within != nil {
-				row.Limit = "within " + one.Within.String() + " of the baseline"
-			}
-			row.Status = against(f.Better, one.Within, row.Before, row.After)
-			if row.Status == OK && same(row.Before, row.After) {
-				continue
-			}
-		}
-		s.Figures = append(s.Figures, row)
-		switch row.Status {
-		case Broken:
-			s.Status = Broken
-		case Worse:
-			worse = true
-		case Better:
-			better = true
-		case Changed:
-			changed = true
-		}
-	}
-	switch {
-	case worse:
-		s.Status = worst(s.Status, Worse)
-	case better:
-		s.Status = worst(s.Status, Better)
-	case changed:
-		s.Status = worst(s.Status, Changed)
-	}
-	return at
-}
-
-// asBefore is the limit of a figure nothing is said of.
-const asBefore = "as in the baseline"
-
-func known(x float64) *float64 {
-	if !compare.Known(x) {
-		return nil
-	}
-	return &x
-}
-
-func same(a, b *float64) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
-}
-
-// against says what became of a figure since the baseline.
-func against(better compare.Better, within *Tolerance, before, after *float64) Status {
-	switch {
-	case same(before, after):
-		return OK
-	case after == nil && better != compare.Neither:
-		return Worse // it can be told no more
-	case before == nil || after == nil:
-		return Changed
-	case within != nil && within.allows(*before, *after):
-		return OK
-	case better == compare.Neither:
-		return Changed
-	case (*after < *before) == (better == compare.Less):
-		return Better
-	}
-	return Worse
-}
-
-func (c *Case) expectation(figure string) *Expectation {
-	for i := range c.Expect {
-		if c.Expect[i].Figure == figure {
-			return &c.Expect[i]
-		}
-	}
-	return nil
-}
-
-// holds reports whether the limits that need no baseline hold.
-func (e *Expectation) holds(x *float64) bool {
-	if e.Min == nil && e.Max == nil && e.Equals == nil {
-		return true
-	}
-	return x != nil && (e.Min == nil || *x >= *e.Min) && (e.Max == nil || *x <= *e.Max) && (e.Equals == nil || *x == *e.Equals)
-}
-
-// text says what is expected.
-func (e *Expectation) text() string {
-	var parts []string
-	if e.Equals != nil {
-		parts = append(parts, number(*e.Equals))
-	}
-	if e.Min != nil {
-		parts = append(parts, "at least "+number(*e.Min))
-	}
-	if e.Max != nil {
-		parts = append(parts, "at most "+number(*e.Max))
-	}
-	if e.Within != nil {
-		parts = append(parts, "within "+e.Within.String()+" of the baseline")
-	}
-	return strings.Join(parts, ", ")
 }
 
 // events finds the first event that is not as it was.

@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 		{name: "left out", extra: "expect: {cost_usd: any}", after: figures("cost_usd", 1000.0), status: OK},
 		{name: "known no more", after: figures("cost_usd", nan), status: Worse, failed: true, figure: "cost_usd", within: "cost_usd 100.0000 -> not known"},
 		{name: "not known, and a limit", extra: "expect: {cost_usd: {max: 200}}", before: figures("cost_usd", nan), after: figures("cost_usd", nan), status: Broken, failed: true, figure: "cost_usd", within: "cost_usd not known, wanted at most 200"},
-		{name: "known now", before: figures("misses", nan), after: figures("misses", 7.0), status: OK},
+		{name: "known now", before: figures("misses", nan), after: figures("misses", 7.0), status: Changed, failed: true, figure: "misses", within: "misses not known -> 7"},
 		{name: "never known", before: figures("misses", nan), after: figures("misses", nan), status: OK},
 		{name: "within nothing known", extra: "expect: {misses: {within: 1}}", before: figures("misses", nan), after: figures("misses", 7.0), status: Broken, failed: true, figure: "misses"},
 	} {
@@ -110,7 +110,7 @@ func TestJudge(t *testing.T) {
 			if events == nil {
 				events = []string{oneEvent}
 			}
-			r := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, "1.0")
+			r := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, Run{Tool: "1.0"})
 			s := r.Cases[0].Sessions[0]
 			if s.Status != c.status || s.Failed != c.failed || r.Passed == c.failed || r.Cases[0].Status != c.status {
 				t.Errorf("%s, failed %v, passed %v; want %s, failed %v", s.Status, s.Failed, r.Passed, c.status, c.failed)
@@ -121,8 +121,17 @@ func TestJudge(t *testing.T) {
 			if !strings.Contains(s.Message(), c.within) {
 				t.Errorf("message %q, want %q in it", s.Message(), c.within)
 			}
-			if c.status != OK && !strings.Contains(s.Message(), "ctxkit itself has") && c.status != Broken {
-				t.Errorf("message %q: nothing changed but ctxkit", s.Message())
+			if says := strings.Contains(s.Message(), "it was edited, or made by another build"); says != (c.status != OK && c.status != Broken) {
+				t.Errorf("message %q: nothing changed, ctxkit least", s.Message())
+			}
+			newer := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, Run{Tool: "1.1"}).Cases[0].Sessions[0]
+			if says := strings.Contains(newer.Message(), "ctxkit itself has, from 1.0 to 1.1"); newer.Status != c.status || says != (c.status != OK && c.status != Broken) {
+				t.Errorf("message %q: nothing changed but ctxkit", newer.Message())
+			}
+			update := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, Run{Tool: "1.0", Updating: true})
+			s = update.Cases[0].Sessions[0]
+			if s.Status != c.status || s.Failed != (c.status == Broken) || update.Passed == s.Failed || !update.Updated || strings.Contains(s.Message(), "--update") {
+				t.Errorf("updating: %s, failed %v, passed %v: %s", s.Status, s.Failed, update.Passed, s.Message())
 			}
 		})
 	}
@@ -147,7 +156,7 @@ func TestFirstDifference(t *testing.T) {
 		{[]string{"by hand"}, []string{oneEvent}, `expected "by hand"; got opencode_prune`},
 	} {
 		old := NewBaseline(conf, []Result{result(p, "a.jsonl", nil, c.before...)}, "1.0")
-		s := Judge(conf, []Result{result(p, "a.jsonl", nil, c.after...)}, old, "1.0").Cases[0].Sessions[0]
+		s := Judge(conf, []Result{result(p, "a.jsonl", nil, c.after...)}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
 		switch {
 		case c.want == "" && s.Events.First != nil:
 			t.Errorf("%+v", s.Events.First)
@@ -176,13 +185,21 @@ func TestStale(t *testing.T) {
 	}{
 		{"session", func(b *Baseline) { b.Cases[0].Sessions[0].Session = "b.jsonl" }, "the session is not in the baseline"},
 		{"case", func(b *Baseline) { b.Cases[0].Name = "z" }, "the case is not in the baseline"},
-		{"counter", func(b *Baseline) { b.Cases[0].Counted = "tokens heuristic, agent main" }, "the baseline was counted with tokens heuristic"},
+		{"counter", func(b *Baseline) { b.Cases[0].Counted = "tokens heuristic, agent main" }, "the settings have changed since the baseline was made: tokens is usage, and was heuristic"},
+		{"window", func(b *Baseline) { b.Cases[0].Counted += ", window 200k" }, "made: window is not given any more, and was 200k"},
+		{"prices", func(b *Baseline) { b.Cases[0].Counted += ", prices 0011223344556677" }, "made: prices are the built-in ones, and were those of a file"},
+		{"regret", func(b *Baseline) { b.Cases[0].Counted += ", regret on" }, "made: misses are not looked for any more (regret)"},
+		{"both", func(b *Baseline) { b.Cases[0].Counted += ", prices 1, regret on" }, "those of a file; misses are not"},
+		{"another version's counting", func(b *Baseline) { b.Cases[0].Counted += ", unit words" }, `made: "tokens usage, agent main, unit words" before, "tokens usage, agent main" now`},
+		{"a figure deleted", func(b *Baseline) { delete(b.Cases[0].Sessions[0].Figures, "cost_usd") }, "the baseline was edited: it does not hold cost_usd, as"},
+		{"all figures deleted", func(b *Baseline) { clear(b.Cases[0].Sessions[0].Figures) }, "does not hold requests, calls, raw_peak and "},
+		{"all figures deleted, and their names", func(b *Baseline) { clear(b.Cases[0].Sessions[0].Figures); b.Figures = nil }, "does not hold requests, calls, raw_peak and "},
 		{"content", func(b *Baseline) { b.Inputs["a.jsonl"] = "sha256:2" }, "the session's content has changed"},
 		{"policy", func(b *Baseline) { clear(b.Policies) }, "the baseline does not hold the session's policy"},
 	} {
 		old := NewBaseline(conf, both("a.jsonl"), "1.0")
 		c.change(old)
-		r := Judge(conf, both("a.jsonl"), old, "2.0")
+		r := Judge(conf, both("a.jsonl"), old, Run{Tool: "2.0"})
 		s := r.Cases[0].Sessions[0]
 		if s.Status != Stale || !s.Failed || r.Passed || len(s.Reasons) == 0 || !strings.Contains(s.Reasons[0], c.want) || r.Counts.Stale == 0 {
 			t.Errorf("%s: %+v", c.name, s)
@@ -194,8 +211,104 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: stale %q", c.name, r.Stale)
 		}
 	}
-	if Judge(conf, nil, nil, "1.0").Passed {
+	if Judge(conf, nil, nil, Run{Tool: "1.0"}).Passed {
 		t.Error("an empty run passes")
+	}
+}
+
+// TestSettings holds that what changes figures besides policies and sessions is
+// told in words.
+func TestSettings(t *testing.T) {
+	base := Counting{Tokens: "usage", Agent: "main"}
+	with := func(change func(*Counting)) Counting {
+		c := base
+		change(&c)
+		return c
+	}
+	file, other := with(func(c *Counting) { c.Prices = ContentHash([]byte("a")) }), with(func(c *Counting) { c.Prices = ContentHash([]byte("b")) })
+	for _, c := range []struct {
+		before, after Counting
+		want          string
+	}{
+		{base, with(func(c *Counting) { c.Regret = true }), "misses are looked for now (regret)"},
+		{base, file, "prices are those of a file, and were the built-in ones"},
+		{file, base, "prices are the built-in ones, and were those of a file"},
+		{file, other, "the file of prices holds something else"},
+		{base, with(func(c *Counting) { c.Model = "m" }), "model is m, and was not given"},
+		{with(func(c *Counting) { c.Overhead = "5" }), with(func(c *Counting) { c.Overhead = "6"; c.Agent = "all" }), "agent is all, and was main; overhead is 6, and was 5"},
+	} {
+		if got := c.after.change(c.before.String()); got != c.want || c.before.String() == c.after.String() {
+			t.Errorf("%s, %s: %q, want %q", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// TestNewFigure holds that a figure which the baseline's version did not know is
+// told and not held, and one this version does not know is told.
+func TestNewFigure(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y, expect: {cost_usd: {within: 5}, calls: {max: 200}, misses: any}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decodePolicy(t, "p.yaml", "stages: []")
+	for _, c := range []struct {
+		name   string
+		i      int
+		run    Run
+		absent []string // from the session
+		knew   bool     // the version knew them
+		status Status
+		note   string
+	}{
+		{"known to neither", 0, Run{Tool: "2.0"}, []string{"cost_usd"}, false, OK, "did not know cost_usd, which is not held: --update adds it"},
+		{"deleted, and this version is newer", 0, Run{Tool: "2.0"}, []string{"cost_usd"}, true, Stale, ""},
+		{"not named, and the same version", 0, Run{Tool: "1.0"}, []string{"cost_usd"}, false, Stale, ""},
+		{"updating", 0, Run{Tool: "2.0", Updating: true}, []string{"cost_usd"}, false, OK, ""},
+		{"with a limit in its place", 1, Run{Tool: "1.0"}, []string{"calls", "misses"}, true, OK, ""},
+		{"with a limit that is the baseline's", 1, Run{Tool: "1.0"}, []string{"cost_usd"}, true, Stale, ""},
+	} {
+		now := result(p, "a.jsonl", nil)
+		now.Case = c.i
+		old := NewBaseline(conf, []Result{now}, "1.0")
+		for _, name := range c.absent {
+			delete(old.Cases[c.i].Sessions[0].Figures, name)
+			if !c.knew {
+				old.Figures = slices.DeleteFunc(old.Figures, func(s string) bool { return s == name })
+			}
+		}
+		r := Judge(conf, []Result{now}, old, c.run)
+		if s := r.Cases[c.i].Sessions[0]; s.Status != c.status {
+			t.Errorf("%s: %s: %s, want %s", c.name, s.Status, s.Message(), c.status)
+		}
+		if notes := strings.Join(r.Notes, "; "); !strings.Contains(notes, c.note) || c.note == "" && strings.Contains(notes, "did not know") {
+			t.Errorf("%s: notes %q, want %q", c.name, notes, c.note)
+		}
+	}
+	old := NewBaseline(conf, []Result{result(p, "a.jsonl", nil)}, "3.0")
+	old.Figures = append(old.Figures, "smoothness")
+	if r := Judge(conf, []Result{result(p, "a.jsonl", nil)}, old, Run{Tool: "2.0"}); !r.Passed || !slices.Contains(r.Notes, "the baseline holds smoothness, which this version does not know") {
+		t.Errorf("passed %v, notes %q", r.Passed, r.Notes)
+	}
+}
+
+// TestStaleLimits holds that a limit which needs no baseline is held where the
+// baseline is of something else, and one that is the baseline's is not shown.
+func TestStaleLimits(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x, expect: {cost_usd: {within: 2%}, calls: {max: 200, within: 5}, violations: 0}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decodePolicy(t, "p.yaml", "stages: []")
+	old := NewBaseline(conf, []Result{result(p, "b.jsonl", nil)}, "1.0")
+	for violations, want := range map[float64]Status{0: Stale, 1: Broken} {
+		s := Judge(conf, []Result{result(p, "a.jsonl", map[string]float64{"violations": violations})}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
+		var limits []string
+		for _, f := range s.Figures {
+			limits = append(limits, f.Figure+" "+f.Limit)
+		}
+		if got := strings.Join(limits, "; "); got != "calls at most 200; violations 0" || s.Status != want {
+			t.Errorf("%s: %q", s.Status, got)
+		}
 	}
 }
 
@@ -221,7 +334,7 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := NewBaseline(conf, []Result{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
-		s := Judge(conf, []Result{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, "1.0").Cases[0].Sessions[0]
+		s := Judge(conf, []Result{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
 		if s.Place != c.place {
 			t.Errorf("%s: place %+v, want %+v", c.name, s.Place, c.place)
 		}
@@ -253,7 +366,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if again, err := json.Marshal(b); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("%s\n%s", text, again)
 	}
-	if got := Judge(conf, r, b, "1.0"); !got.Passed || got.Counts.OK != 1 {
+	if got := Judge(conf, r, b, Run{Tool: "1.0"}); !got.Passed || got.Counts.OK != 1 {
 		t.Errorf("%+v", got)
 	}
 	for bad, want := range map[string]string{
@@ -339,7 +452,7 @@ func FuzzBaseline(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := Judge(conf, []Result{result(p, "a.jsonl", nil, oneEvent)}, b, "1.0")
+		r := Judge(conf, []Result{result(p, "a.jsonl", nil, oneEvent)}, b, Run{Tool: "1.0"})
 		for _, s := range r.Cases[0].Sessions {
 			s.Message()
 		}

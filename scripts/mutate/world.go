@@ -185,7 +185,7 @@ func (w *world) judge(before, after []outcome) verdict {
 	}
 	report := func(figures, events bool) *check.Report {
 		old := check.NewBaseline(w.config, take(before, figures, events), "before")
-		return check.Judge(w.config, take(after, figures, events), old, "after")
+		return check.Judge(w.config, take(after, figures, events), old, check.Run{Tool: "after"})
 	}
 	figures, events := report(true, false), report(false, true)
 	at := before[0].Case

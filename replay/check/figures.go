@@ -1,0 +1,169 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// figures judges every figure. It gives the place of the first limit that does
+// not hold.
+func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionReport) *Place {
+	var at *Place
+	better, worse, changed := false, false, false
+	for i, f := range compare.Figures() {
+		row := FigureReport{Figure: f.Name, Unit: f.Unit, Status: OK, After: known(r.Values[i])}
+		held := false
+		if old != nil {
+			row.Before, held = old.Figures[f.Name]
+		}
+		e := one.expectation(f.Name)
+		switch {
+		case e != nil && e.Any:
+			continue
+		case e != nil:
+			if row.Limit = e.text(old != nil); row.Limit == "" {
+				continue // all that is expected is to be near a baseline that says nothing of the session
+			}
+			if !e.holds(row.After) {
+				row.Status = Broken
+			} else if e.Within != nil && old != nil {
+				row.Status = against(f.Better, e.Within, row.Before, row.After)
+				if row.Status == Changed || row.Before == nil {
+					row.Status = Broken // it was asked for
+				}
+			}
+			if row.Status == Broken && at == nil {
+				p := placeOf(e.Position)
+				at = &p
+			}
+		case !held:
+			if old != nil && row.After != nil {
+				j.unsaid[f.Name] = true
+			}
+			continue
+		default:
+			row.Limit = asBefore
+			if one.Within != nil {
+				row.Limit = "within " + one.Within.String() + " of the baseline"
+			}
+			row.Status = against(f.Better, one.Within, row.Before, row.After)
+			if row.Status == OK && same(row.Before, row.After) {
+				continue
+			}
+		}
+		s.Figures = append(s.Figures, row)
+		switch row.Status {
+		case Broken:
+			s.Status = Broken
+		case Worse:
+			worse = true
+		case Better:
+			better = true
+		case Changed:
+			changed = true
+		}
+	}
+	switch {
+	case worse:
+		s.Status = worst(s.Status, Worse)
+	case better:
+		s.Status = worst(s.Status, Better)
+	case changed:
+		s.Status = worst(s.Status, Changed)
+	}
+	return at
+}
+
+// lost lists the figures that have a value now and are not in the baseline,
+// though the version that made it knew them.
+func (j *judge) lost(one *Case, r *Result, old *BaselineSession) []string {
+	var list []string
+	for i, f := range compare.Figures() {
+		if e := one.expectation(f.Name); e != nil && e.Within == nil {
+			continue // its limits stand in place of the baseline
+		}
+		if _, held := old.Figures[f.Name]; !held && compare.Known(r.Values[i]) && (j.baseline.Tool == j.run.Tool || j.baseline.knew(f.Name)) {
+			list = append(list, f.Name)
+		}
+	}
+	return list
+}
+
+// some names the first of a list of figures, and says how many more there are.
+func some(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more figures", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// asBefore is the limit of a figure nothing is said of.
+const asBefore = "as in the baseline"
+
+func known(x float64) *float64 {
+	if !compare.Known(x) {
+		return nil
+	}
+	return &x
+}
+
+func same(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// against says what became of a figure since the baseline.
+func against(better compare.Better, within *Tolerance, before, after *float64) Status {
+	switch {
+	case same(before, after):
+		return OK
+	case after == nil && better != compare.Neither:
+		return Worse // it can be told no more
+	case before == nil || after == nil:
+		return Changed
+	case within != nil && within.allows(*before, *after):
+		return OK
+	case better == compare.Neither:
+		return Changed
+	case (*after < *before) == (better == compare.Less):
+		return Better
+	}
+	return Worse
+}
+
+func (c *Case) expectation(figure string) *Expectation {
+	for i := range c.Expect {
+		if c.Expect[i].Figure == figure {
+			return &c.Expect[i]
+		}
+	}
+	return nil
+}
+
+// holds reports whether the limits that need no baseline hold.
+func (e *Expectation) holds(x *float64) bool {
+	if e.Min == nil && e.Max == nil && e.Equals == nil {
+		return true
+	}
+	return x != nil && (e.Min == nil || *x >= *e.Min) && (e.Max == nil || *x <= *e.Max) && (e.Equals == nil || *x == *e.Equals)
+}
+
+// text says what is expected, of the baseline only where it has the session.
+func (e *Expectation) text(baseline bool) string {
+	var parts []string
+	if e.Equals != nil {
+		parts = append(parts, number(*e.Equals))
+	}
+	if e.Min != nil {
+		parts = append(parts, "at least "+number(*e.Min))
+	}
+	if e.Max != nil {
+		parts = append(parts, "at most "+number(*e.Max))
+	}
+	if e.Within != nil && baseline {
+		parts = append(parts, "within "+e.Within.String()+" of the baseline")
+	}
+	return strings.Join(parts, ", ")
+}
