@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -106,11 +107,17 @@ func TestHostile(t *testing.T) {
 		t.Logf("no such file name here: %v", err)
 		misnamed = file
 	}
-	more := map[string][][]string{
-		"view": {{"--as", "model"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
-		"diff": {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
+	replays := []string{"--policy", "claude-code-2.1.19", "--set", "window.context=60000", "--set", "autocompact.summary=outline"}
+	needs := map[string][]string{
+		"sweep":   append(slices.Clone(replays), "--vary", "window.buffer=1000,2000"),
+		"compare": {"--policy", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline", "--policy", "none"},
 	}
-	// What anonymize writes is a session again, for a file; its listing is not.
+	more := map[string][][]string{
+		"compare": {{"--by", "project"}, {"--by", "version", "--all"}},
+		"view":    {{"--as", "model"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
+		"diff":    {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
+	}
+	// What anonymize writes is a session again: see TestHostileAnonymized.
 	only := map[string][][]string{"anonymize": {{"--check"}}}
 	tried, shown := 0, 0
 	for _, c := range newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})).Commands() {
@@ -126,12 +133,17 @@ func TestHostile(t *testing.T) {
 				for input, colors := range map[string][]string{file: {"never", "always"}, misnamed: {"never"}, dir: {"never"}} {
 					for _, color := range colors {
 						args := append([]string{c.Name(), input, "--format", format, "--color", color}, extra...)
-						if c.Flags().Lookup("policy") != nil {
-							args = append(args, "--policy", "claude-code-2.1.19", "--set", "window.context=60000", "--set", "autocompact.summary=outline")
+						if need, ok := needs[c.Name()]; ok {
+							args = append(args, need...)
+						} else if c.Flags().Lookup("policy") != nil {
+							args = append(args, replays...)
 						}
 						var out, said bytes.Buffer
 						Main(args, strings.NewReader(""), &out, &said)
 						tried++
+						if needs[c.Name()] != nil && out.Len() == 0 {
+							t.Errorf("%q was not run: %s", args, said.Bytes())
+						}
 						text := out.Bytes()
 						shown += bytes.Count(text, []byte(`\x1b[31mred`))
 						if color == "always" {
@@ -150,6 +162,103 @@ func TestHostile(t *testing.T) {
 	}
 	if tried < 100 || shown < 100 {
 		t.Errorf("%d command lines were tried, the text was met %d times", tried, shown)
+	}
+}
+
+// TestHostileAnonymized holds that a session with stand-ins can be printed: what
+// a terminal acts on, and what cannot be seen, has some as well. Line ends stay,
+// and where a line is no JSON because of a control character, one that does
+// nothing keeps it so.
+func TestHostileAnonymized(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s1.jsonl")
+	if err := os.WriteFile(file, hostileSession(t), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	if code := Main([]string{"anonymize", file}, strings.NewReader(""), &out, &said); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, said.Bytes())
+	}
+	for text := out.Bytes(); len(text) > 0; {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && n == 1 && text[0] > 0x9f, r == 1: // bytes that are no UTF-8 stay such, and no control characters of 8 bits
+		case r >= 0xe0020 && r < 0xe007f: // a flag's letters: they are others now
+		case r == utf8.RuneError && n == 1:
+			t.Fatalf("it prints the byte %#x in %.80q", text[0], text)
+		default:
+			if bad := inert(text[:n]); bad != "" {
+				t.Fatalf("it prints %s before %.80q", bad, text)
+			}
+		}
+		text = text[n:]
+	}
+	if bad := inert(said.Bytes()); bad != "" {
+		t.Errorf("it says %s", bad)
+	}
+	if bytes.Count(out.Bytes(), []byte("\n")) != bytes.Count(hostileSession(t), []byte("\n")) {
+		t.Error("lines are lost")
+	}
+}
+
+// TestHostileCheck has check name hostile cases, files and sessions in every
+// format: passed, failed, and where nothing can be read.
+func TestHostileCheck(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CI", "")
+	t.Setenv("GITHUB_ACTIONS", "")
+	misnamed := "a\x1b[31m\u202eb\u009b.jsonl"
+	if err := os.WriteFile(filepath.Join(dir, misnamed), hostileSession(t), 0o644); err != nil {
+		t.Skipf("no such file name here: %v", err)
+	}
+	config := func(name string, buffer int) {
+		text := fmt.Sprintf(`version: 1
+sessions: ["*.jsonl"]
+baseline: base.json
+cases:
+  - name: %s
+    policy: claude-code-2.1.19
+    set: {window.context: 60000, autocompact.summary: outline, window.buffer: %d}
+    expect:
+      model_peak: {max: 1}
+      misses: {max: 10}
+`, name, buffer)
+		if err := os.WriteFile(filepath.Join(dir, "c\x1b[31m.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(wantOut bool, args ...string) {
+		var out, said bytes.Buffer
+		Main(append([]string{"check", filepath.Join(dir, "c\x1b[31m.yaml")}, args...), strings.NewReader(""), &out, &said)
+		if wantOut && out.Len() == 0 {
+			t.Errorf("%q prints nothing: %s", args, said.Bytes())
+		}
+		if bad := inert(out.Bytes()); bad != "" {
+			t.Errorf("%q prints %s", args, bad)
+		}
+		if bad := inert(said.Bytes()); bad != "" {
+			t.Errorf("%q says %s", args, bad)
+		}
+	}
+	formats := formatsOf(newCheck(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})))
+	if len(formats) < 5 {
+		t.Fatalf("formats %q", formats)
+	}
+	for _, format := range formats {
+		config(`"case \e]0;title\a \b\x7f \u202e\u009b31m\r"`, 13000)
+		run(false, "--format", format)
+		config("plain", 13000)
+		run(false, "--format", format)
+		run(true, "--format", format, "--update")
+		run(true, "--format", format)
+		config("plain", 1000)
+		run(true, "--format", format)
+		if err := os.WriteFile(filepath.Join(dir, "base.json"), []byte("{\"x\x1b\": \x9b"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(false, "--format", format)
+		if err := os.Remove(filepath.Join(dir, "base.json")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

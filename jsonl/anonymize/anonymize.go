@@ -150,6 +150,7 @@ func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
 				return err
 			}
 			a.dst = a.book.text(a.dst, string(raw))
+			inertLine(a.dst)
 		}
 		a.report.Lines++
 		_, err := w.Write(a.dst)

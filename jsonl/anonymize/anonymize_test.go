@@ -312,3 +312,26 @@ func TestPictures(t *testing.T) {
 		}
 	}
 }
+
+// What a terminal acts on, and what cannot be seen, has stand-ins of its length.
+func TestInert(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\"a\":\"\u009bm\u0085\u00ad\x7f\"}":              "{\"a\":\"\u00b7m\u00a0\u00b7~\"}",
+		"{\"a\":\"\u202e\u2066 \ufeff\u2028\u2029\"}":      "{\"a\":\"\u2022\u2022 \u2003\u2003\u2003\"}",
+		"{\"a\":\"\U000e0001\U00100000\"}":                 "{\"a\":\"\U0001f7e6\U0001f7e6\"}",
+		"{\"a\":\"\U0001f469\u200d\U0001f4bb \u200c …–\"}": "{\"a\":\"\U0001f469\u200d\U0001f4bb \u200c …–\"}",
+		`{"a":"\u202e\u009B\udb40\udc01\u001b\u0007\\"}`:   `{"a":"\u2022\u00b7\ud83d\udfe6\u001b\u0007\\"}`,
+		"{\"a\":\"\x9bm\xff\xc2\xe2\x9b\"}":                "{\"a\":\"\xffm\xff\xc2\xe2\xff\"}",
+		"{\"a\":\"\\n\x9b\"}":                              "{\"a\":\"\\n\xff\"}",
+		"{\"a\":\"\x1b[J\x07\"":                            "{\"a\":\"\x01[J\x01\"",
+		"// \x1b];\x07\t \x08\r\n{\"type\":\"user\"}\r\n":  "// \x01];\x01\t \x01\r\n{\"type\":\"user\"}\r\n",
+	} {
+		out := anonymized(t, "seed", in)
+		if len(out) != len(in) {
+			t.Errorf("%q became %q", in, out)
+		}
+		if out != want {
+			t.Errorf("%q became %q, want %q", in, out, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -65,6 +66,9 @@ func (c *codebook) text(dst []byte, s string) []byte {
 			}
 			dst = c.run(dst, s[i:i+n])
 			word = true
+		case s[i] == 0x7f:
+			dst = append(dst, '~')
+			n, word = 1, false
 		case s[i] < utf8.RuneSelf:
 			dst = append(dst, s[i])
 			n, word = 1, false
@@ -73,14 +77,52 @@ func (c *codebook) text(dst []byte, s string) []byte {
 			if n > 0 {
 				dst = append(dst, c.foreignWord(s[i:i+n])...)
 			} else {
-				_, n = utf8.DecodeRuneInString(s[i:])
-				dst = append(dst, s[i:i+n]...)
+				var r rune
+				if r, n = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && n == 1 {
+					dst = append(dst, inertByte(s[i]))
+				} else {
+					dst = utf8.AppendRune(dst, inert(r))
+				}
 			}
 			word = false
 		}
 		i += n
 	}
 	return dst
+}
+
+// inert is what stands for a rune that a terminal acts on, or that cannot be
+// seen and may hide what it says: one of its length that is white space where it
+// is. Joiners stay: emoji and scripts need them.
+func inert(r rune) rune {
+	switch {
+	case r == '\u0085':
+		return '\u00a0'
+	case r == '\u2028' || r == '\u2029' || r == '\ufeff':
+		return '\u2003'
+	case r >= 0x80 && r < 0xa0, unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d', unicode.Is(unicode.Co, r):
+		return [...]rune{'~', '\u00b7', '\u2022', '\U0001f7e6'}[utf8.RuneLen(r)-1]
+	}
+	return r
+}
+
+// inertByte is what stands for a byte that is no UTF-8: where it could be a
+// control character of 8 bits, one that is no UTF-8 anywhere.
+func inertByte(b byte) byte {
+	if b < 0xa0 {
+		return 0xff
+	}
+	return b
+}
+
+// inertLine takes the control characters of a line that is no JSON, perhaps
+// because of them, for one that does nothing.
+func inertLine(line []byte) {
+	for i, b := range line {
+		if b < ' ' && b != '\t' && (b != '\r' || i < len(line)-1) {
+			line[i] = 1
+		}
+	}
 }
 
 func markerAt(s string) string {

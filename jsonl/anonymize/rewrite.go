@@ -187,7 +187,7 @@ func decode(body []byte, i int) (r rune, n int, f form) {
 	if body[i] != '\\' {
 		r, n = utf8.DecodeRune(body[i:])
 		if r == utf8.RuneError && n == 1 {
-			f.raw = string(body[i : i+1])
+			f.raw = string([]byte{inertByte(body[i])})
 		}
 		return r, n, f
 	}
