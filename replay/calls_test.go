@@ -3,6 +3,7 @@ package replay_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -132,6 +133,68 @@ func TestInflatedCompressionIsBilled(t *testing.T) {
 		for _, r := range mains(tl) {
 			if r.Tokens != r.Raw {
 				t.Errorf("request %d: %d tokens of %d are in view", r.N, r.Tokens, r.Raw)
+			}
+		}
+	}
+}
+
+// TestUsageBelowContent: where the recorded usage cannot be that of the content
+// no figure falls below zero, and that is said once.
+func TestUsageBelowContent(t *testing.T) {
+	build := func(usage func(k int) int) *session.Conversation {
+		s := newScript()
+		for k := range 40 {
+			s.user(400)
+			s.answer(context(usage(2*k)), read(fmt.Sprint("t", k)))
+			s.result(fmt.Sprint("t", k), 8000)
+			s.answer(context(usage(2*k+1)), text(40))
+		}
+		return s.load(t)
+	}
+	grows := func(k int) int { return 20000 + 1100*k }
+	type recording struct {
+		name string
+		conv *session.Conversation
+		want string // of the warning, "" where there is none
+	}
+	sessions := []recording{
+		{"fits", build(grows), ""},
+		{"tiny", build(func(k int) int { return 15 + k }), "does not fit the content at 80 of 80 requests, at request 1 first"},
+		{"tiny at times", build(func(k int) int {
+			if k/20%2 == 1 {
+				return 30
+			}
+			return grows(k)
+		}), "does not fit the content at 40 of 80 requests, at request 21 first: the lines weigh up to "},
+	}
+	for from := 15; from < 21; from++ { // before one of them the policy makes a call of its own
+		sessions = append(sessions, recording{fmt.Sprint("tiny from ", from), build(func(k int) int {
+			if k >= from {
+				return 30
+			}
+			return grows(k)
+		}), fmt.Sprintf("does not fit the content at %d of 80 requests, at request %d first", 80-from, from+1)})
+	}
+	for _, c := range sessions {
+		for _, name := range preset.Names() {
+			tl := replayed(t, c.conv, named(t, name), replay.Options{})
+			for i, q := range tl.Requests {
+				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 {
+					t.Errorf("%s under %s: row %d falls below zero: %+v", c.name, name, i, q)
+					break
+				}
+			}
+			if tot := tl.Totals; min(tot.Payload, tot.OwnInput, tot.ModelInput, tot.ModelMean) < 0 {
+				t.Errorf("%s under %s: totals %+v", c.name, name, tot)
+			}
+			var told []string
+			for _, w := range tl.Warnings {
+				if strings.Contains(w.Message, "does not fit") {
+					told = append(told, w.Message)
+				}
+			}
+			if c.want == "" && len(told) > 0 || c.want != "" && (len(told) != 1 || !strings.Contains(told[0], c.want)) {
+				t.Errorf("%s under %s: told %q, want %q once", c.name, name, told, c.want)
 			}
 		}
 	}

@@ -88,6 +88,7 @@ type engine struct {
 	limits   map[limitsKey]policy.Thresholds
 	outputs  map[string]int // largest output by model, tokens
 	above    int            // requests above the assumed window
+	unfit    spell          // requests whose recorded usage is below what their content weighs
 	cache    *caching
 	checks   checks
 	cleared  clearing
@@ -292,7 +293,7 @@ func (e *engine) used(k int) (used, tail int) {
 		}
 		q := &e.conv.Messages[e.conv.Requests[j].Message]
 		tail = e.tail(e.conv.Requests[j].Message)
-		return q.Usage.Total() + e.weight[j] - e.r.weight[j] + tail, tail
+		return max(q.Usage.Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := tokens.DefaultOverhead
 	if k < len(e.r.overhead) {
@@ -301,7 +302,7 @@ func (e *engine) used(k int) (used, tail int) {
 	if e.fixed >= 0 {
 		over = e.fixed
 	}
-	return over + e.view.ClientPayloadTokens(), 0
+	return max(over+e.view.ClientPayloadTokens(), 0), 0
 }
 
 // account closes request k: its row, and the response a policy may know of.
@@ -314,7 +315,7 @@ func (e *engine) account(k, used int) {
 	}
 	row := Request{
 		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
-		Raw: e.raw + over, Tokens: e.view.Tokens() + over, Payload: e.view.PayloadTokens() + over, Overhead: over,
+		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0), Overhead: max(over, 0),
 		Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
 	row.Output, row.Estimated = e.output(q.Message)
@@ -337,6 +338,9 @@ func (e *engine) account(k, used int) {
 	e.pending = nil
 	e.requests = append(e.requests, row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
+	if over < 0 {
+		e.unfit.add(k+1, -over)
+	}
 	if e.r.context[k] > e.thresholds(k).Window {
 		e.above++
 	}

@@ -34,6 +34,10 @@ func (e *engine) timeline() *Timeline {
 	if e.above > 0 {
 		e.warn(0, "the recorded context is above the assumed window at %d of %d requests: say --window if it was another", e.above, len(conv.Requests))
 	}
+	if u := &e.unfit; u.requests > 0 {
+		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0, and --tokens o200k_base counts the content itself",
+			u.requests, len(conv.Requests), u.first, u.most)
+	}
 	if e.opt.Model != "" {
 		if _, known := e.r.table(e.opt).Find(e.opt.Model); !known {
 			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model)
@@ -116,6 +120,20 @@ func (t *Timeline) total() {
 	}
 }
 
+// spell is a number of requests with something in common.
+type spell struct {
+	requests int
+	first    int // n of the first of them
+	most     int // tokens, at the one with the most
+}
+
+func (s *spell) add(n, tokens int) {
+	if s.requests++; s.requests == 1 {
+		s.first = n
+	}
+	s.most = max(s.most, tokens)
+}
+
 // CheckValid states what holds of every timeline. It returns the first thing
 // that does not.
 func (t *Timeline) CheckValid() error {
@@ -136,8 +154,11 @@ func (t *Timeline) CheckValid() error {
 			return fmt.Errorf("request row %d has n %d after %d", i, r.N, n)
 		}
 		n = r.N
-		if s := r.Cache.Split; s.Read < 0 || s.Write5m < 0 || s.Write1h < 0 || s.Uncached < 0 || s.Input() != max(r.Payload, 0) {
+		if s := r.Cache.Split; s.Read < 0 || s.Write5m < 0 || s.Write1h < 0 || s.Uncached < 0 || s.Input() != r.Payload {
 			return fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, s)
+		}
+		if min(r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output) < 0 {
+			return fmt.Errorf("request %d has a figure below zero: %+v", r.N, r)
 		}
 		if r.Kind == "main" {
 			if main++; r.N != main {

@@ -170,6 +170,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 			}
 		}
 	}
+	c.Input = max(c.Input, c.Prompt, 0) // the overhead may be below zero: see account
 	sent := c.Input
 	if c.Prefix == "session" {
 		// It goes out as the session's own requests do: what the server drops
@@ -181,7 +182,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 		m := &e.conv.Messages[e.conv.Requests[k].Message]
 		row.Model = m.Model
 		if c.Prefix == "session" {
-			row.Overhead = e.overhead(k)
+			row.Overhead = max(e.overhead(k), 0)
 		}
 	}
 	row.Cache = e.cacheCall(c, sent, k)

@@ -52,7 +52,9 @@ type Lines struct {
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
 }
 
-// Request is one API call as the policy would have made it.
+// Request is one API call as the policy would have made it. No figure is below
+// zero: where the recorded usage is too small for the content, 0 is what is left
+// of one that an edit has taken more from.
 type Request struct {
 	N         int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
 	UUID      string    `json:"uuid,omitempty"`

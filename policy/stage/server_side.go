@@ -112,4 +112,4 @@ func (s *serverSide) orphans(e policy.Edit) []policy.Edit {
 
 // promptTokens is the size of the request about to be made, as the server
 // would count it before its own edits.
-func promptTokens(c *policy.Context) int { return c.Overhead + c.View.ClientTokens() }
+func promptTokens(c *policy.Context) int { return max(c.Overhead+c.View.ClientTokens(), 0) }
