@@ -88,6 +88,7 @@ type engine struct {
 	limits   map[limitsKey]policy.Thresholds
 	outputs  map[string]int // largest output by model, tokens
 	above    int            // requests above the assumed window
+	over     spell          // requests that a policy left above the window, and the record did not
 	unfit    spell          // requests whose recorded usage is below what their content weighs
 	cache    *caching
 	checks   checks
@@ -341,8 +342,11 @@ func (e *engine) account(k, used int) {
 	if over < 0 {
 		e.unfit.add(k+1, -over)
 	}
-	if e.r.context[k] > e.thresholds(k).Window {
+	switch window := e.thresholds(k).Window; {
+	case e.r.context[k] > window:
 		e.above++
+	case row.Payload > window:
+		e.over.add(k+1, row.Payload-window)
 	}
 	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
 	if msg.HasUsage {

@@ -34,6 +34,9 @@ func (e *engine) timeline() *Timeline {
 	if e.above > 0 {
 		e.warn(0, "the recorded context is above the assumed window at %d of %d requests: say --window if it was another", e.above, len(conv.Requests))
 	}
+	if o := &e.over; o.requests > 0 {
+		e.warn(e.r.LineAt(o.first), "the view is up to %d tokens over the window from request %d on (%d of %d requests): this policy found nothing more to give", o.most, o.first, o.requests, len(conv.Requests))
+	}
 	if u := &e.unfit; u.requests > 0 {
 		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0, and --tokens o200k_base counts the content itself",
 			u.requests, len(conv.Requests), u.first, u.most)
