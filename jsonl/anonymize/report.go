@@ -122,5 +122,6 @@ func (a *Anonymizer) Report() *Report {
 	if a.report.Survived == nil {
 		a.report.Survived = []Survivor{}
 	}
+	a.report.Models, a.report.Versions = append([]string{}, a.report.Models...), append([]string{}, a.report.Versions...)
 	return &a.report
 }

@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+)
+
+// jsonExamples is what each command that prints JSON is tried with, by the words
+// after ctxkit.
+func jsonExamples(t *testing.T) map[string][][]string {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const sessions, big, compaction = "../testdata/sessions", "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
+	odd := write("odd.yaml", "window: {context: 200000, auto_compact: false}\nstages: [autocompact, snip: {ids: [abc123@3]}]\n")
+	hostileFile := write("hostile.jsonl", string(hostileSession(t)))
+	empty := write("empty.jsonl", "")
+	return map[string][][]string{
+		"anonymize":   {{"--check", big}, {"--check", hostileFile}, {"--check", empty}},
+		"backtest":    {{big}},
+		"calibrate":   {{big}},
+		"check":       {{"../testdata/check/threshold/ctxkit.yaml"}},
+		"compare":     {{compaction, big}, {sessions, "--by", "version", "-p", "none"}, {empty, hostileFile}},
+		"cost":        {{big, "-p", "opencode"}, {sessions, "-p", "claude-code", "--agent", "all"}},
+		"diff":        {{compaction, "-p", "opencode"}},
+		"lint":        {{sessions}, {hostileFile}},
+		"policy diff": {{"opencode", "none"}, {"none", "none"}, {"claude-code", odd}},
+		"policy lint": {{odd}, {"none", "claude-code", "opencode"}},
+		"policy list": {{}},
+		"prices":      {{}, {"--prices", write("mine.json", `{"models": [{"id": "mine", "input": 1, "output": 2}]}`)}},
+		"regret":      {{big, compaction, "-p", "three-layer"}, {empty, "-p", "none"}},
+		"replay":      {{big, "-p", "claude-code"}, {sessions, "-p", "opencode", "--agent", "all", "--regret"}, {hostileFile, "-p", "three-layer"}},
+		"sessions":    {{sessions}, {sessions + "/subagent"}, {dir}},
+		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},
+		"thresholds":  {{}, {"--policy", "none"}, {"--policy", "opencode-1.18", "--model", "claude-opus-4-6"}, {"--policy", "claude-code-2.1.19", "--window", "1M", "--set", "window.pct_override=50"}, {"--policy", "gemini-cli"}},
+		"view":        {{big, "--as", "transcript"}},
+	}
+}
+
+// TestEveryJSONHasASchema runs every command that prints JSON, and holds what it
+// prints against the schema that its "schema" names.
+func TestEveryJSONHasASchema(t *testing.T) {
+	examples := jsonExamples(t)
+	schemas := map[string]*jsonschema.Schema{}
+	for _, name := range jsonCommands(newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}))) {
+		list, ok := examples[name]
+		if !ok {
+			t.Errorf("%s prints JSON, and is tried with nothing here", name)
+		}
+		delete(examples, name)
+		for _, rest := range list {
+			args := append(append(strings.Fields(name), rest...), "--format", "json")
+			var out, said bytes.Buffer
+			if code := Main(args, strings.NewReader(""), &out, &said); code == exitNotDone {
+				t.Fatalf("%q: %s", args, said.Bytes())
+			}
+			var doc struct {
+				Schema string `json:"schema"`
+			}
+			if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+				t.Fatalf("%q: %v", args, err)
+			}
+			product, version, ok := strings.Cut(strings.TrimPrefix(doc.Schema, "ctxkit."), "/")
+			if !ok {
+				t.Errorf("%q: the schema is %q", args, doc.Schema)
+				continue
+			}
+			file := product + "." + version + ".json"
+			if schemas[file] == nil {
+				schemas[file] = schemaOf(t, file)
+			}
+			v, err := jsonschema.UnmarshalJSON(&out)
+			if err == nil {
+				err = schemas[file].Validate(v)
+			}
+			if err != nil {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+	}
+	for name := range examples {
+		t.Errorf("%s prints no JSON", name)
+	}
+	// baseline.v1.json is of a file that check writes; its own test is beside it.
+	published, err := filepath.Glob("../docs/schemas/*.v1.json")
+	if err != nil || len(published) != len(schemas)+1 {
+		t.Errorf("%d schemas are published, %d are of what commands print, one of a baseline: %v", len(published), len(schemas), err)
+	}
+}
+
+// jsonCommands are the commands that have json among their formats.
+func jsonCommands(c *cobra.Command) []string {
+	var names []string
+	if slices.Contains(formatsOf(c), "json") {
+		_, name, _ := strings.Cut(c.CommandPath(), " ")
+		names = append(names, name)
+	}
+	for _, sub := range c.Commands() {
+		names = append(names, jsonCommands(sub)...)
+	}
+	return names
+}

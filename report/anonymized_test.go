@@ -1,0 +1,25 @@
+package report
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+)
+
+// What survived is printed by nothing that works as it should.
+func TestAnonymizedMatchesSchema(t *testing.T) {
+	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "anonymize.v1.json"))
+	r := anonymize.New("").Report()
+	for _, survived := range [][]anonymize.Survivor{{}, {{Word: "somebody", Place: anonymize.Place{Line: 3}}, {Word: "private", Place: anonymize.Place{File: "subagents/a.jsonl"}}}} {
+		r.Survived = survived
+		var b bytes.Buffer
+		if err := Anonymized(&b, r, Options{Format: FormatJSON}); err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(schema, b.Bytes()); err != nil {
+			t.Errorf("%d survivors: %v", len(survived), err)
+		}
+	}
+}
