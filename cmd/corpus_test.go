@@ -14,35 +14,48 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// TestCorpus replays every real session under every built-in policy: exit 0,
-// every line accounted for, JSON as the schema says, and a table that fits.
+// TestCorpus replays real sessions under every built-in policy: exit 0, every line
+// accounted for, JSON as the schema says, and a table that fits. Each session takes
+// its turn under three of the policies; CTXKIT_LONG=1 has each under all, as the
+// replays themselves are in TestCorpusEveryPolicy.
 func TestCorpus(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {
 		t.Skip("CTXKIT_CORPUS is not set")
 	}
-	files := sessionFiles(t, corpus)
+	all := sessionFiles(t, corpus)
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "replay.v1.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range preset.Names() {
+	names := preset.Names()
+	turn := max(len(names)/3, 1)
+	if os.Getenv("CTXKIT_LONG") == "1" {
+		turn = 1
+	}
+	for p, name := range names {
 		t.Run(name, func(t *testing.T) {
+			var files []string
+			for i, file := range all {
+				if (i+p)%turn == 0 {
+					files = append(files, file)
+				}
+			}
 			out := mustRun(t, append([]string{"replay", "-q", "-p", name, "-f", "json", "--agent", "all"}, files...)...)
-			var all struct{ Sessions []json.RawMessage }
-			if err := json.Unmarshal(out, &all); err != nil {
+			var doc struct{ Sessions []json.RawMessage }
+			if err := json.Unmarshal(out, &doc); err != nil {
 				t.Fatal(err)
 			}
-			if len(all.Sessions) < len(files) {
-				t.Fatalf("%d conversations of %d files", len(all.Sessions), len(files))
+			if len(doc.Sessions) < len(files) {
+				t.Fatalf("%d conversations of %d files", len(doc.Sessions), len(files))
 			}
-			for _, raw := range all.Sessions {
+			for _, raw := range doc.Sessions {
 				checkTimeline(t, schema, raw)
 			}
 		})
 	}
 	t.Run("table", func(t *testing.T) {
-		out := mustRun(t, append([]string{"replay", "-q", "-p", "recorded", "--all"}, files...)...)
+		out := mustRun(t, append([]string{"replay", "-q", "-p", "recorded", "--all"}, all...)...)
 		for line := range strings.Lines(string(out)) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
 				t.Errorf("%d columns: %s", n, line)
