@@ -11,21 +11,13 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
 // A call that goes out as the session's own requests do is billed for what the
 // server has not dropped, and reads what the last of them left.
 func TestCallsReadWhatTheSessionLeft(t *testing.T) {
-	reg, err := policy.NewRegistry(stage.All())
-	if err != nil {
-		t.Fatal(err)
-	}
-	pol, err := preset.Load("claude-code-pipeline", reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pol := named(t, "claude-code-pipeline")
 	f, err := session.Load(filepath.Join("..", "testdata", "sessions", "big.jsonl"), session.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)

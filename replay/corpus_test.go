@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -51,8 +52,11 @@ func load(t testing.TB, path string) *session.File {
 	return f
 }
 
+// registry holds all stages, for all tests: to make one tries every default.
+var registry = sync.OnceValues(func() (policy.Registry, error) { return policy.NewRegistry(stage.All()) })
+
 func named(t testing.TB, name string) *policy.Policy {
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +69,7 @@ func named(t testing.TB, name string) *policy.Policy {
 
 // written is the policy of a text.
 func written(t testing.TB, yaml string) *policy.Policy {
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := registry()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package backtest_test
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -25,8 +26,11 @@ func load(t testing.TB, path string) *session.Conversation {
 	return f.Main
 }
 
+// registry holds all stages, for all tests: to make one tries every default.
+var registry = sync.OnceValues(func() (policy.Registry, error) { return policy.NewRegistry(stage.All()) })
+
 func named(t testing.TB, name string) *policy.Policy {
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := registry()
 	if err != nil {
 		t.Fatal(err)
 	}
