@@ -75,7 +75,7 @@ func checkPage(p page, r *check.Report, opt Options) error {
 					left++
 					continue
 				}
-				checkSession(p, &r.Cases[i], s)
+				checkSession(p, &r.Cases[i], s, opt.All)
 			}
 		}
 	}
@@ -83,8 +83,12 @@ func checkPage(p page, r *check.Report, opt Options) error {
 		p.note(faint, fmt.Sprintf("%s more not as in the baseline: --all shows them, json holds them", count(left, "session")))
 	}
 	if len(r.Stale) > 0 {
-		p.heading("the baseline is of something else")
-		p.items(red, r.Stale)
+		title, look := "the baseline is of something else", red
+		if r.Updated {
+			title, look = "no longer in the baseline", none
+		}
+		p.heading(title)
+		p.items(look, r.Stale)
 	}
 	for _, n := range r.Notes {
 		if told > 0 || !strings.HasPrefix(n, "the baseline was made by") {
@@ -103,7 +107,7 @@ func checkPage(p page, r *check.Report, opt Options) error {
 }
 
 // checkSession tells what became of one session.
-func checkSession(p page, c *check.CaseReport, s *check.SessionReport) {
+func checkSession(p page, c *check.CaseReport, s *check.SessionReport, all bool) {
 	name := s.Session
 	if s.Agent != "" {
 		name += ", agent " + s.Agent
@@ -133,22 +137,13 @@ func checkSession(p page, c *check.CaseReport, s *check.SessionReport) {
 	if d := s.Events.First; d != nil {
 		more = append(more, d.Message())
 	}
-	for i := range s.Changes {
-		more = append(more, "policy: "+s.Changes[i].Message())
+	for _, line := range s.ChangeLines(all) {
+		more = append(more, "policy: "+line)
 	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
 		p.picture([]string{"  " + Clean(commandLine(s.Command))})
 	}
-}
-
-// commandLine is a command as a shell takes it.
-func commandLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = shellWord(w)
-	}
-	return strings.Join(quoted, " ")
 }
 
 // checkSummary is the last line.

@@ -55,7 +55,7 @@ func checkJUnit(w io.Writer, r *check.Report) error {
 		}
 		out.add(suite)
 	}
-	if len(r.Stale) > 0 {
+	if len(r.Stale) > 0 && !r.Updated {
 		suite := junitSuite{Name: "baseline"}
 		for _, text := range r.Stale {
 			text = Clean(text)
@@ -166,8 +166,12 @@ func checkGitHub(w io.Writer, r *check.Report, root func(string) string) error {
 			tell(level, s.Place, c.Name+": "+string(s.Status), sessionLines(s))
 		}
 	}
+	level := "error"
+	if r.Updated {
+		level = "notice"
+	}
 	for _, text := range r.Stale {
-		tell("error", check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
+		tell(level, check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
 	}
 	rest()
 	// A line that is no command: two colons at its start would make it one.

@@ -158,6 +158,26 @@ func TestCheckHostile(t *testing.T) {
 	}
 }
 
+// TestCheckUpdated holds that an update does not say that it failed.
+func TestCheckUpdated(t *testing.T) {
+	r := checkSample()
+	r.Updated, r.Passed = true, true
+	for i := range r.Cases {
+		r.Cases[i].Failed = 0
+		for k := range r.Cases[i].Sessions {
+			r.Cases[i].Sessions[k].Failed = false
+		}
+	}
+	for _, f := range CheckFormats {
+		out := string(renderCheck(t, r, CheckOptions{Options: Options{Format: f}}))
+		for _, bad := range []string{"FAILED", "of something else", "<error", "<failure", "::error"} {
+			if strings.Contains(out, bad) && f != FormatJSON {
+				t.Errorf("%s says %s:\n%s", f, bad, out)
+			}
+		}
+	}
+}
+
 // TestGitHubAnnotations holds that there are no more than GitHub shows, that
 // the rest is counted, and that files are named as the checkout has them.
 func TestGitHubAnnotations(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
@@ -110,14 +109,6 @@ func diffCommand(c *compare.Comparison) string {
 		command += " --agent " + shellWord(s.Agent)
 	}
 	return command
-}
-
-// shellWord quotes a word for a shell where it must be.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-=,@:+") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // figure is the spread of a figure, or of the sum of two: what was written to

@@ -208,7 +208,10 @@ func (d *decoder) config(root *yaml.Node) *Config {
 func (d *decoder) cases(root, n *yaml.Node, c *Config) {
 	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
 		at, is := root, "no cases"
-		if n != nil {
+		switch {
+		case n != nil && n.Kind == yaml.SequenceNode:
+			at, is = n, "cases: the list is empty"
+		case n != nil:
 			at, is = n, "cases: "+policy.KindName(n)+" is no list of cases"
 		}
 		d.report(at, is, "list them under \"cases:\", each after \"- \" with a name and a policy")

@@ -55,7 +55,11 @@ func (j *judge) blame() string {
 // commandFor is the command that shows why: the two policies side by side at
 // the request of the first event that differs, where both can be named.
 func (j *judge) commandFor(one *Case, r *Result, old *BaselineSession, s *SessionReport) []string {
-	words := []string{"ctxkit", "diff", r.File, "--policy", r.Command}
+	file := r.File
+	if strings.HasPrefix(file, "-") { // it would be a flag
+		file = "./" + file
+	}
+	words := []string{"ctxkit", "diff", file, "--policy", r.Command}
 	if against := j.against(one, old, s, r.Command); against != "" {
 		words = append(words, "--against", against)
 	}
@@ -94,9 +98,11 @@ func (j *judge) against(one *Case, old *BaselineSession, s *SessionReport, comma
 		return ""
 	}
 	list := ""
-	for _, c := range s.Changes {
-		if c.Key == "stages" || c.Key == "recorded" || c.From == "" {
-			if was := j.baseline.find(one.Name).Policy; !policy.IsFile(was) {
+	was := j.baseline.find(one.Name).Policy
+	named := !policy.IsFile(was) && was != one.command(one.Policy)
+	for i, c := range s.Changes {
+		if c.Key == "stages" || c.Key == "recorded" || c.From == "" || named && i == maxChanges {
+			if named {
 				return was
 			}
 			return ""
@@ -131,10 +137,28 @@ func (s *SessionReport) lines(of ...Status) []string {
 	if s.Events.First != nil {
 		lines = append(lines, s.Events.First.Message())
 	}
-	for i := range s.Changes {
+	lines = append(lines, s.ChangeLines(false)...)
+	return append(lines, s.Reasons...)
+}
+
+// maxChanges is how many changed keys are told one by one.
+const maxChanges = 8
+
+// ChangeLines say what became of the policy's keys: of many the first, and how
+// many more there are.
+func (s *SessionReport) ChangeLines(all bool) []string {
+	shown := len(s.Changes)
+	if shown > maxChanges+1 && !all {
+		shown = maxChanges
+	}
+	var lines []string
+	for i := range s.Changes[:shown] {
 		lines = append(lines, s.Changes[i].Message())
 	}
-	return append(lines, s.Reasons...)
+	if more := len(s.Changes) - shown; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more keys of the policy are others: --format json has them", more))
+	}
+	return lines
 }
 
 // Message says what became of the figure.

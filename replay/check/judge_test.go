@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -134,6 +135,55 @@ func TestJudge(t *testing.T) {
 				t.Errorf("updating: %s, failed %v, passed %v: %s", s.Status, s.Failed, update.Passed, s.Message())
 			}
 		})
+	}
+}
+
+// TestManyChanges holds that a policy that is another in many keys is told in a
+// few lines, and that the command names the old one instead of its keys.
+func TestManyChanges(t *testing.T) {
+	for policyNow, against := range map[string]string{"codex": "opencode-1.1.36", "opencode-1.1.36": ""} {
+		conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: "+policyNow+", name: x}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode-1.1.36, name: x}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := NewBaseline(was, []Result{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, "1.0")
+		s := Judge(conf, []Result{result(decodePolicy(t, "p.yaml", "extends: codex"), "a.jsonl", map[string]float64{"cost_usd": 101})}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
+		if len(s.Changes) < 12 {
+			t.Fatalf("%d changes", len(s.Changes))
+		}
+		more := fmt.Sprintf("%d more keys of the policy are others: --format json has them", len(s.Changes)-8)
+		for _, lines := range [][]string{s.ChangeLines(false), s.Lines()[2:]} {
+			if lines[8] != more || lines[7] != s.Changes[7].Message() {
+				t.Errorf("%q, want %q", lines, more)
+			}
+		}
+		if all := s.ChangeLines(true); len(all) != len(s.Changes) || !strings.Contains(s.Message(), more) || strings.Contains(s.Message(), s.Changes[8].Message()) {
+			t.Errorf("%q", all)
+		}
+		want := []string{"ctxkit", "diff", "dir/a.jsonl", "--policy", "mine.yaml"}
+		if against != "" {
+			want = append(want, "--against", against)
+		}
+		if !slices.Equal(s.Command, want) {
+			t.Errorf("command %q, want %q", s.Command, want)
+		}
+	}
+	dashed := result(decodePolicy(t, "p.yaml", "extends: codex"), "a.jsonl", nil)
+	dashed.File = "-a.jsonl"
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: codex, name: x, expect: {calls: 1}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Judge(conf, []Result{dashed}, nil, Run{}).Cases[0].Sessions[0].Command; len(got) < 3 || got[2] != "./-a.jsonl" {
+		t.Errorf("command %q", got)
+	}
+	few := &SessionReport{Changes: make([]KeyChange, 9)}
+	if got := few.ChangeLines(false); len(got) != 9 || strings.Contains(got[8], "more") {
+		t.Errorf("%q", got)
 	}
 }
 
