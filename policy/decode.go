@@ -13,13 +13,14 @@ import (
 )
 
 const (
+	extendsKey = "extends"
 	windowKey  = "window"
 	cacheKey   = "cache"
 	maxExtends = 16 // policies that extend one another
 )
 
 func keys() []string {
-	return []string{"name", "about", "source", "date", "truth", "extends", "recorded", windowKey, cacheKey, "stages", "set"}
+	return []string{"name", "about", "source", "date", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
 }
 
 func truths() []Truth {
@@ -99,9 +100,11 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 
 	p := defaults()
 	whole := true // false: what it extends could not be read
-	if n := value["extends"]; n != nil {
+	if n := value[extendsKey]; n != nil {
 		if base := d.extends(n); base != nil {
-			p = base
+			p = base.Clone()
+			p.base = base
+			p.at[extendsKey] = position(d.file, n)
 		} else {
 			whole = false
 		}
@@ -335,7 +338,7 @@ func (d *decoder) finish(root *yaml.Node, value map[string]*yaml.Node, p *Policy
 	}
 	if p.Recorded && len(p.Stages) > 0 {
 		at := value["recorded"]
-		for _, key := range []string{"stages", "extends"} {
+		for _, key := range []string{"stages", extendsKey} {
 			if n := value[key]; n != nil {
 				at = n
 			}
@@ -345,7 +348,7 @@ func (d *decoder) finish(root *yaml.Node, value map[string]*yaml.Node, p *Policy
 		}
 		d.report(at, "a recorded policy has stages", "leave out either: the record is what the client did")
 	}
-	if !p.Recorded && value["stages"] == nil && value["extends"] == nil {
+	if !p.Recorded && value["stages"] == nil && value[extendsKey] == nil {
 		d.report(root, "the policy has no stages", "list them under \"stages:\", [] for none, or say what it extends")
 	}
 	for _, err := range p.check() {

@@ -11,7 +11,7 @@ import (
 // Finding is something in a policy that is allowed but hardly meant: a stage
 // that can never fire, an order no source has, two stages that compete.
 type Finding struct {
-	Position        // of Key, where the policy was read from a file
+	Position        // of Key, or of what causes it in the user's file; zero where the policy is of no file
 	Key      string // "snip", "window.buffer"
 	Rule     string
 	Msg      string
@@ -58,14 +58,23 @@ const largestContext = 1000000
 const assumedOverhead = 18800
 
 // Lint looks for what is allowed but hardly meant. The findings are in the
-// order of the file, or else of the rules.
+// order of the file, or else of the rules, each where it can be mended.
 func Lint(p *Policy) []Finding {
+	found := findings(p)
+	for i := range found {
+		found[i].Position = placeOf(p, found[i])
+	}
+	sortByPlace(found, func(f Finding) Position { return f.Position })
+	return found
+}
+
+// findings are what the rules find, without a place.
+func findings(p *Policy) []Finding {
 	l := &linter{p: p, t: p.Window.Resolve(assumedContext, 0)}
 	for _, r := range Rules() {
 		l.rule = r.Name
 		r.find(l)
 	}
-	sortByPlace(l.found, func(f Finding) Position { return f.Position })
 	return l.found
 }
 
@@ -77,7 +86,7 @@ type linter struct {
 }
 
 func (l *linter) add(key, hint, msg string, args ...any) {
-	l.found = append(l.found, Finding{l.p.Position(key), key, l.rule, fmt.Sprintf(msg, args...), hint})
+	l.found = append(l.found, Finding{Key: key, Rule: l.rule, Msg: fmt.Sprintf(msg, args...), Hint: hint})
 }
 
 func (l *linter) has(stage string) bool { return l.p.stage(stage) != nil }

@@ -20,6 +20,7 @@ type Policy struct {
 
 	at    map[string]Position // where each key was written, where it was
 	files []string            // it was read from: see Files
+	base  *Policy             // what it extends, as that was; nil for none
 }
 
 // StageConfig is one stage of a policy with its parameters: a pointer to the

@@ -48,11 +48,10 @@ func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt 
 		}{PolicyFindingsSchema, append([]PolicyFinding{}, list...)},
 	}
 	for _, f := range list {
-		where := f.Key
-		if f.Line > 0 {
-			where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+		where, text := f.Key, f.Message
+		if f.Line > 0 { // where another key may stand that causes it
+			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Message
 		}
-		text := f.Message
 		if f.Hint != "" {
 			text += ": " + f.Hint
 		}
