@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
@@ -159,7 +160,11 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 	case peak == rawPeak:
 		add(peak, "peak")
 	default:
-		add(peak, "peak of the model view")
+		peakOf := "peak of the model view"
+		if hasPayloads(tl) {
+			peakOf = "peak of the payload"
+		}
+		add(peak, peakOf)
 		add(rawPeak, "peak of raw")
 	}
 	add(last, "last")
@@ -190,7 +195,14 @@ func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string 
 // eventWhat is what an event did, in two or three words.
 func eventWhat(e *replay.Event) string {
 	s := strings.ReplaceAll(string(e.Kind), "_", " ")
+	if e.Kind == policy.KindServerKeep {
+		s = "give back"
+	}
 	switch {
+	case e.Kind == policy.KindSummarize && e.Messages == 0:
+		s += ", no messages fewer"
+	case e.Kind == policy.KindSummarize:
+		s += ", " + count(e.Messages, "message") + " fewer"
 	case e.Results > 0:
 		s += " " + count(e.Results, "result")
 	case e.Messages > 0:

@@ -229,18 +229,25 @@ func eventStyle(e *replay.Event) style {
 func eventText(tl *replay.Timeline, e *replay.Event) string {
 	parts := []string{e.Reason}
 	if e.Results > 0 {
-		parts = append(parts, count(e.Results, "result"))
+		results := count(e.Results, "result")
+		if e.Kind == policy.KindServerKeep {
+			results += " given back"
+		}
+		parts = append(parts, results)
 	}
-	if e.Messages > 0 {
-		parts = append(parts, count(e.Messages, "message"))
+	if s := messagesText(e); s != "" {
+		parts = append(parts, s)
 	}
 	names := make([]string, 0, len(e.Detail))
 	for name := range e.Detail {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	for _, name := range names {
-		parts = append(parts, name+" "+thousands(e.Detail[name]))
+	for i, name := range names {
+		names[i] = name + " " + thousands(e.Detail[name])
+	}
+	if len(names) > 0 { // the product's own estimates, which are not the columns' figures
+		parts[len(parts)-1] += "; by its own count " + strings.Join(names, ", ")
 	}
 	if r := e.Recorded; r != nil {
 		file := r.File
@@ -260,4 +267,24 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 		parts = append(parts, s)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// messagesText is what became of the messages that an event is about.
+func messagesText(e *replay.Event) string {
+	n := count(e.Messages, "message")
+	switch {
+	case e.Kind == policy.KindSummarize && e.Messages == 0:
+		return "the view has no fewer messages"
+	case e.Kind == policy.KindSummarize:
+		return "the view is " + n + " shorter"
+	case e.Messages == 0:
+		return ""
+	case e.Kind == policy.KindCollapse && e.Messages == 1:
+		return n + " becomes another"
+	case e.Kind == policy.KindCollapse:
+		return n + " become one"
+	case e.Messages == 1:
+		return n + " leaves"
+	}
+	return n + " leave"
 }

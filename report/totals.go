@@ -14,7 +14,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	f := [][2]string{
 		{"requests", thousands(t.Requests)},
 		{"peak", fmt.Sprintf("raw %s, %s %s (%s of raw)", thousands(t.RawPeak), sent, thousands(t.PayloadPeak), percent(t.PayloadPeak, t.RawPeak))},
-		{"mean", fmt.Sprintf("model %s", thousands(t.ModelMean))},
+		{"mean", meanText(tl)},
 		{"sent", fmt.Sprintf("raw %s, %s %s: saved %s (%s)", thousands(t.RawInput), sent, thousands(t.Payload-t.OwnInput), thousands(t.Saved), percent(t.Saved, t.RawInput))},
 		{"output", thousands(t.Output - t.OwnOutput)},
 	}
@@ -41,6 +41,17 @@ func totalFields(tl *replay.Timeline) [][2]string {
 		f = append(f, [2]string{"thinking", count(t.Preserved, "edit") + " before it, on a model that preserves it"})
 	}
 	return append(f, [2]string{"lines", linesText(tl.Lines)})
+}
+
+// meanText is the mean of what the session's own requests sent; the model
+// view's, which is another where the API edits it.
+func meanText(tl *replay.Timeline) string {
+	t := tl.Totals
+	if !hasPayloads(tl) || t.Requests == 0 {
+		return "model " + thousands(t.ModelMean)
+	}
+	sent := (t.Payload - t.OwnInput + t.Requests/2) / t.Requests
+	return "payload " + thousands(sent) + ", model view " + thousands(t.ModelMean)
 }
 
 // costText is the cost, and how many requests it leaves out.
