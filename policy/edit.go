@@ -123,6 +123,6 @@ type Edit struct {
 	// Set by View.Apply: token figures by the report's counter, and how many
 	// messages of the conversation had been offered when the edit was made.
 	Joined int
-	Before int // tokens of what it changed, before
+	Before int // tokens of what it changed, before: in the payload, of a payload-only edit
 	After  int // and after
 }

@@ -110,6 +110,18 @@ func (v *View) payloadWeight(id ItemID) (w [2]int) {
 	return w
 }
 
+// payloadBlock is what a block weighs in the payload, by the report's counter.
+func (v *View) payloadBlock(t Target) int {
+	switch with, on := v.PayloadReplacement(t); {
+	case !on:
+		return v.BlockTokens(t)
+	case with == nil:
+		return 0
+	default:
+		return v.content(with)[0]
+	}
+}
+
 func (v *View) applyPayload(e *Edit) error {
 	t := e.Target
 	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
@@ -119,6 +131,7 @@ func (v *View) applyPayload(e *Edit) error {
 		return fmt.Errorf("no item %d in view to carry the edit", e.Carrier)
 	}
 	was := v.payloadWeight(t.Item)
+	e.Before = v.payloadBlock(t)
 	old, had := v.PayloadReplacement(t)
 	s := v.ensure(t.Item)
 	layers := slices.DeleteFunc(s.payload[t.Block], func(l layer) bool { return l.stage == e.Stage })
@@ -134,8 +147,7 @@ func (v *View) applyPayload(e *Edit) error {
 	now := v.payloadWeight(t.Item)
 	v.sum(&v.payload, now, 1)
 	v.sum(&v.payload, was, -1)
-	e.Before = v.BlockTokens(t)
-	e.After = e.Before + now[0] - was[0]
+	e.After = v.payloadBlock(t)
 	v.touchPayload(e, old, had, was[0]-now[0])
 	return nil
 }

@@ -55,8 +55,8 @@ func TestPayloadOwners(t *testing.T) {
 		if got := v.Tokens() - v.PayloadTokens(); got != s.off || left != s.left || ok != s.any {
 			t.Errorf("%s: %d tokens off, %v stands in (%t); want %d, %v (%t)", s.name, got, left, ok, s.off, s.left, s.any)
 		}
-		if e.Before-e.After != s.off-was {
-			t.Errorf("%s: the edit says %d saved, want %d", s.name, e.Before-e.After, s.off-was)
+		if e.Before != weight-was || e.After != weight-s.off {
+			t.Errorf("%s: the edit says %d -> %d tokens, want %d -> %d", s.name, e.Before, e.After, weight-was, weight-s.off)
 		}
 		was = s.off
 	}
