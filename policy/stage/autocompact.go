@@ -69,9 +69,9 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	call := s.call(c)
 	switch {
 	case c.Limits.Effective > 0 && call.Input > c.Limits.Effective:
-		from += fmt.Sprintf("; still too long after %d retries", call.Retries)
+		from += "; still too long after " + retries(call.Retries)
 	case call.Retries > 0:
-		from += fmt.Sprintf("; too long, %d retries", call.Retries)
+		from += "; too long, " + retries(call.Retries)
 	}
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
@@ -253,4 +253,11 @@ func (s summaries) take(c *policy.Context, choices policy.SummaryChoices) (conte
 		}
 	}
 	return policy.Content{Kind: jsonl.KindText, Tokens: policy.DefaultSummaryTokens}, -1, fmt.Sprintf("a stand-in of %d tokens", policy.DefaultSummaryTokens), nil
+}
+
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
 }

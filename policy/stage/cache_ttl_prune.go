@@ -107,11 +107,11 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 		switch {
 		case list[i].clear:
 			e.Kind, e.New = policy.KindClear, &s.placeholder
-			e.Reason = why + "; the oldest, while the messages fill " + percent(s.p.HardClearRatio) + " of the window"
+			e.Reason = why + "; oldest first, as long as the messages fill " + percent(s.p.HardClearRatio) + " of the window"
 			clears = append(clears, e)
 		case list[i].trim != nil:
 			e.Kind, e.New = policy.KindTruncate, list[i].trim
-			e.Reason = why + "; the messages fill " + percent(s.p.SoftTrimRatio) + " of the window"
+			e.Reason = why + "; long results, as the messages fill " + percent(s.p.SoftTrimRatio) + " of the window or more"
 			trims = append(trims, e)
 		}
 	}

@@ -67,7 +67,7 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if used < limit {
 		return nil, nil
 	}
-	return s.compact(c, pending, "auto", fmt.Sprintf("%d tokens >= %d", used, limit))
+	return s.compact(c, pending, "auto", fmt.Sprintf("used %d >= %d", used, limit))
 }
 
 // tail is what joined after the last response: what Codex has in its history,

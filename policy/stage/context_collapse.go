@@ -63,6 +63,12 @@ after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to 
 //     neighbouring placeholders are folded into one.
 //
 // Used is that before this request's edits, less what each commit takes out.
+//
+// A span is committed for any gain above zero. Beside microcompact_cached, whose
+// deletions leave the cached prefix as it is, that can be a bad bargain: what is
+// left of a span whose results the server has dropped already may be little, and
+// the placeholder rewrites the prefix from its place on. The sources name no
+// least gain, so the rule has none.
 type contextCollapse struct {
 	p        ContextCollapse
 	selector spanSelector
@@ -207,7 +213,7 @@ func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
 	}
 	for used >= target {
 		if sp := s.first(); sp != nil {
-			edits = append(edits, s.commit(sp, fmt.Sprintf("used %d >= commit_at %d, %d to go below %d", c.Used, commitAt, used, target)))
+			edits = append(edits, s.commit(sp, fmt.Sprintf("used %d >= commit_at %d, and %d is not yet below %d", c.Used, commitAt, used, target)))
 			used -= gain(c.View, sp)
 			continue
 		}

@@ -101,10 +101,10 @@ func TestAutocompactRetries(t *testing.T) {
 		{"a round and one over: two go", 20, 11, 3, 2, 11 - 19 + marker - 9, "; too long, 2 retries"},
 		{"many rounds over", 20, 100, 3, 2, marker - 18, "; too long, 2 retries"},
 		{"as often as it is wanted", 20, 10, 2, 2, marker - 18, "; too long, 2 retries"},
-		{"once less", 20, 10, 1, 1, marker, "; still too long after 1 retries"},
+		{"once less", 20, 10, 1, 1, marker, "; still too long after 1 retry"},
 		{"no retries, it fits", 20, 0, 0, 0, 0, ""},
 		{"no retries", 20, 10, 0, 0, 10, "; still too long after 0 retries"},
-		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, "; still too long after 1 retries"},
+		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, "; still too long after 1 retry"},
 		{"three rounds, two dropped one by one", 3, 10, 3, 2, marker - 9, "; still too long after 2 retries"},
 		{"there is one round", 1, 1, 3, 0, 1, "; still too long after 0 retries"},
 	}

@@ -153,7 +153,7 @@ func (s *microcompactCached) repin(v *policy.View, carrier policy.ItemID) []poli
 	for i := range s.deleted {
 		if d := &s.deleted[i]; !v.Has(d.carrier) {
 			d.carrier = carrier
-			edits = append(edits, s.edit(d, "the message that carried it has left the view", nil))
+			edits = append(edits, s.edit(d, "the message that carried the deletion has left the view: the last one carries it on", nil))
 		}
 	}
 	return edits

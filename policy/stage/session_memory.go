@@ -94,11 +94,11 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	var reason string
 	switch {
 	case !s.written && size >= s.p.InitTokens:
-		reason = fmt.Sprintf("first written: used %d >= %d", size, s.p.InitTokens)
+		reason = fmt.Sprintf("the summary is first written: used %d >= %d", size, s.p.InitTokens)
 	case s.written && grown >= s.p.GrowthTokens && s.calls >= s.p.GrowthToolCalls:
-		reason = fmt.Sprintf("grown by %d tokens >= %d, %d tools called >= %d", grown, s.p.GrowthTokens, s.calls, s.p.GrowthToolCalls)
+		reason = fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, %d tools called >= %d", grown, s.p.GrowthTokens, s.calls, s.p.GrowthToolCalls)
 	case s.written && grown >= s.p.GrowthTokens && open == 0:
-		reason = fmt.Sprintf("grown by %d tokens >= %d, and the response calls no tool", grown, s.p.GrowthTokens)
+		reason = fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, and the response calls no tool", grown, s.p.GrowthTokens)
 	default:
 		return nil
 	}
