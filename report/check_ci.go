@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/check"
 )
 
-// The JUnit form follows the schema that Jenkins publishes (junit-10.xsd): a
-// testsuite a case, a testcase a session. There is no clock here, so no times.
+// The JUnit form follows the schema that Jenkins published
+// (testdata/jenkins-junit.xsd): a testsuite a case, a testcase a session. There is no clock here, so no times.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
