@@ -49,6 +49,9 @@ func TestFiguresOfATimeline(t *testing.T) {
 	if v := Of(tl); Known(v.Get("cost_usd")) || len(v.Map()) != len(Names())-1 {
 		t.Errorf("a cost without one of its requests is %v", v.Get("cost_usd"))
 	}
+	if v := Of(&replay.Timeline{}); v.Get("cost_usd") != 0 {
+		t.Errorf("no request costs %v", v.Get("cost_usd"))
+	}
 }
 
 // session has one value in every figure, but for requests.

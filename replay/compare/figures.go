@@ -66,8 +66,8 @@ func Figures() []Figure {
 		{"cache_write_1h", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write1h })},
 		{"uncached", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Uncached })},
 		{"cost_usd", "USD", Less, sum, func(t *replay.Timeline) (float64, bool) {
-			// What is known of a part only would look cheap.
-			return t.Totals.CostUSD.Dollars, t.Totals.CostUSD.Known && t.Totals.Unpriced == 0
+			// What is known of a part only would look cheap; no request costs nothing.
+			return t.Totals.CostUSD.Dollars, (t.Totals.CostUSD.Known || t.Totals.Calls == 0) && t.Totals.Unpriced == 0
 		}},
 		{"compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Compactions })},
 		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
