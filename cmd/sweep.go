@@ -250,6 +250,7 @@ func (r *replaying) readAll(bases policyChoice) (list []recorded, in compare.Inp
 		if err != nil {
 			return recorded{}, err
 		}
+		rec.Share()
 		base, err := bases(c.conv.Version)
 		return recorded{c, rec, base}, err
 	}, func(one recorded) error {

@@ -60,7 +60,7 @@ func (v *View) known(ids []ItemID) error {
 func (v *View) ensure(id ItemID) *state {
 	s := v.state[id]
 	if s == nil {
-		s = &state{blocks: map[int]*Content{}, payload: map[int][]layer{}}
+		s = &state{}
 		v.state[id] = s
 	}
 	return s
@@ -75,7 +75,11 @@ func (v *View) replace(e *Edit) error {
 		return fmt.Errorf("no replacement for block %d of item %d", t.Block, t.Item)
 	}
 	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
-	v.ensure(t.Item).blocks[t.Block] = e.New
+	s := v.ensure(t.Item)
+	if s.blocks == nil {
+		s.blocks = map[int]*Content{}
+	}
+	s.blocks[t.Block] = e.New
 	v.touch(t)
 	after := v.blockTokens(t)
 	v.sum(&v.tokens, after, 1)

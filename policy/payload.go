@@ -143,6 +143,9 @@ func (v *View) applyPayload(e *Edit) error {
 		}
 		layers = append(layers, l)
 	}
+	if s.payload == nil {
+		s.payload = map[int][]layer{}
+	}
 	s.payload[t.Block] = layers
 	now := v.payloadWeight(t.Item)
 	v.sum(&v.payload, now, 1)

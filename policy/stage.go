@@ -140,6 +140,10 @@ type Context struct {
 	// view, in tokens: a quarter of its characters, rounded.
 	Estimate func(id ItemID) int
 
+	// Digests, where it is set, keeps what is worked out from recorded texts
+	// for other replays of the conversation: see Digest.
+	Digests *Digests
+
 	// Warned, where it is set, takes what Warn tells.
 	Warned func(line int, message string)
 }

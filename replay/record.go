@@ -36,7 +36,17 @@ type Record struct {
 	notes    []recordedAct      // by edit: what the client recorded
 	settings map[int]cache.Kind // by request (0-based): what the client did beside
 	uses     func() (*regret.Index, error)
+	digests  *policy.Digests // nil: nothing is kept for the next replay
 }
+
+// sharedTexts is how many bytes of what was made of its texts a shared record
+// keeps, and so many again for regret.
+const sharedTexts = 8 << 20
+
+// Share has the record keep what its replays make of its texts, for those to
+// come. It is for a record that is replayed many times: each is quicker, and
+// its result the same. It must be called before the first replay.
+func (r *Record) Share() { r.digests = policy.NewDigests(sharedTexts) }
 
 // table is the table of models a replay goes by.
 func (r *Record) table(opt Options) *price.Table {
@@ -90,8 +100,17 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		return nil, t.err
 	}
 	r.edits = t.view.Edits()
-	r.uses = sync.OnceValues(func() (*regret.Index, error) { return regret.NewIndex(conv, r.edits) })
+	r.uses = sync.OnceValues(r.index)
 	return r, nil
+}
+
+// index finds the uses that regret goes by.
+func (r *Record) index() (*regret.Index, error) {
+	x, err := regret.NewIndex(r.Conv, r.edits)
+	if err == nil && r.digests != nil {
+		x.Share(sharedTexts)
+	}
+	return x, err
 }
 
 // recordTrack drives the recorded view.

@@ -76,23 +76,27 @@ type engine struct {
 	taken     []bool // boundaries whose summary a compaction has used
 	last      policy.Response
 	context   policy.Context // of the stage that runs; used again for the next
-	now       time.Time      // of the message said last
-	compacted bool           // a compaction was made since the last main request
-	before    int            // used as it was before that compaction
+	estimator func(policy.ItemID) int
+	warner    func(int, string)
+	now       time.Time // of the message said last
+	compacted bool      // a compaction was made since the last main request
+	before    int       // used as it was before that compaction
 	asked     map[int]bool
 
-	requests []Request
-	events   []Event
-	pending  []int // events since the last main request
-	warnings []session.Warning
-	limits   map[limitsKey]policy.Thresholds
-	outputs  map[string]int // largest output by model, tokens
-	above    int            // requests above the assumed window
-	over     spell          // requests that a policy left above the window, and the record did not
-	unfit    spell          // requests whose recorded usage is below what their content weighs
-	cache    *caching
-	checks   checks
-	cleared  clearing
+	requests   []Request
+	events     []Event
+	pending    []int // events since the last main request
+	warnings   []session.Warning
+	limits     map[limitsKey]policy.Thresholds
+	limitsOf   limitsKey // what limitsLast is for
+	limitsLast policy.Thresholds
+	outputs    map[string]int // largest output by model, tokens
+	above      int            // requests above the assumed window
+	over       spell          // requests that a policy left above the window, and the record did not
+	unfit      spell          // requests whose recorded usage is below what their content weighs
+	cache      *caching
+	checks     checks
+	cleared    clearing
 }
 
 // running is one stage of the policy at work.
@@ -167,6 +171,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = policy.NewView(r.Conv, e.report, client)
+	e.estimator, e.warner = e.estimate, e.warned
 	return e, nil
 }
 

@@ -55,7 +55,8 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	if c.Now.IsZero() {
 		c.Now = e.now
 	}
-	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimate, e.warned
+	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimator, e.warner
+	c.Digests = e.r.digests
 }
 
 func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) }
@@ -66,6 +67,9 @@ func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) 
 // What stands at the end of the session belongs to the request that would have
 // come next; but what a turn end does there belongs to none.
 func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool) {
+	if len(edits) == 0 {
+		return
+	}
 	n := next + 1
 	if turnEnd {
 		n = requestNumber(e.conv, n)
@@ -281,17 +285,26 @@ func label(names ...string) string {
 func (e *engine) thresholds(k int) policy.Thresholds {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
 	key := limitsKey{m.Model, m.Version}
-	if t, ok := e.limits[key]; ok {
-		return t
+	if key == e.limitsOf && len(e.limits) > 0 {
+		return e.limitsLast
 	}
-	t := e.pol.Window.Resolve(e.r.window(m.Model, m.Version, e.opt), e.maxOutput(m.Model))
+	t, ok := e.limits[key]
+	if !ok {
+		t = e.resolve(m)
+		e.limits[key] = t
+	}
+	e.limitsOf, e.limitsLast = key, t
+	return t
+}
+
+// resolve works out the policy's limits for a model and a client version.
+func (e *engine) resolve(m *session.Message) policy.Thresholds {
 	if e.opt.Window > 0 {
 		w := e.pol.Window
 		w.Context = 0
-		t = w.Resolve(e.opt.Window, e.maxOutput(m.Model))
+		return w.Resolve(e.opt.Window, e.maxOutput(m.Model))
 	}
-	e.limits[key] = t
-	return t
+	return e.pol.Window.Resolve(e.r.window(m.Model, m.Version, e.opt), e.maxOutput(m.Model))
 }
 
 type limitsKey struct{ model, version string }

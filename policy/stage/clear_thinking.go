@@ -44,23 +44,38 @@ type clearThinking struct {
 	server serverSide
 	seen   int  // of the items that ever joined
 	open   bool // the last unit's turn goes on
+	model  string
+	usual  int // turns that keep it by default of model
 }
 
 func (s *clearThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c.View)
 	keep, whose := s.keep, ""
 	if keep == 0 {
-		keep, whose = defaultThinking(c.Model), ", the default of "+c.Model
+		keep, whose = s.byModel(c.Model), ", the default of "+c.Model
 	}
 	want := 0
-	reason := "all thinking is kept" + whose
 	if keep != unlimited {
 		want = max(len(s.server.units)-keep, 0)
+	}
+	if s.server.stands(want) {
+		return nil, nil
+	}
+	reason := "all thinking is kept" + whose
+	if keep != unlimited {
 		reason = fmt.Sprintf("%d turns with thinking, the newest %d keep it%s", len(s.server.units), keep, whose)
 	}
 	return s.server.set(want, policy.Edit{
 		Trigger: "auto", Reason: reason, Detail: map[string]int{"cleared_thinking_turns": want},
 	}), nil
+}
+
+// byModel is defaultThinking, worked out once for a model.
+func (s *clearThinking) byModel(model string) int {
+	if s.usual == 0 || model != s.model {
+		s.model, s.usual = model, defaultThinking(model)
+	}
+	return s.usual
 }
 
 // follow sorts the thinking blocks that joined since the last request into

@@ -124,13 +124,19 @@ func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 		want = max(len(s.server.units)-int(s.p.Keep), 0)
 	}
 	s.weigh(c, want)
+	over, enough := prompt > s.p.Trigger.Value, s.gain >= int(s.p.ClearAtLeast)
+	if !over || !enough {
+		want = 0
+	}
+	if s.server.stands(want) {
+		return nil, nil
+	}
 	reason := fmt.Sprintf("%d %s > %d: all but the newest %d", prompt, unit, s.p.Trigger.Value, s.p.Keep)
 	switch {
-	case prompt <= s.p.Trigger.Value:
+	case !over:
 		reason = fmt.Sprintf("%d %s <= %d", prompt, unit, s.p.Trigger.Value)
-	case s.gain < int(s.p.ClearAtLeast):
+	case !enough:
 		reason = fmt.Sprintf("%d tokens to clear < %d", s.gain, s.p.ClearAtLeast)
-		want = 0
 	}
 	detail := map[string]int{"cleared_tool_uses": want, "cleared_input_tokens": 0}
 	if want > 0 {

@@ -80,7 +80,11 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	if was.left {
 		edits = append(edits, s.repin(v, carrier)...)
 	}
-	return append(edits, s.deleteOldest(v, carrier)...), nil
+	deleted := s.deleteOldest(v, carrier)
+	if len(edits) == 0 {
+		return deleted, nil
+	}
+	return append(edits, deleted...), nil
 }
 
 // seenEdits is what other stages did since the last request.
@@ -169,7 +173,7 @@ func (s *microcompactCached) deleteOldest(v *policy.View, carrier policy.ItemID)
 	}
 	reason := fmt.Sprintf("%d live results >= trigger %d: all but the newest %d", n, s.p.Trigger, s.p.Keep)
 	detail := map[string]int{"live_results": n, "deleted_results": 0, "tokens_saved": 0}
-	var edits []policy.Edit
+	edits := make([]policy.Edit, 0, n-s.p.Keep)
 	var stay []compactableAt
 	for _, r := range s.live[:n-s.p.Keep] {
 		if r.Target.Item == carrier {
@@ -181,7 +185,8 @@ func (s *microcompactCached) deleteOldest(v *policy.View, carrier policy.ItemID)
 		detail["tokens_saved"] += resultEstimate(v, r.Target)
 		edits = append(edits, s.edit(&s.deleted[len(s.deleted)-1], reason, detail))
 	}
-	s.live = append(stay, s.live[n-s.p.Keep:]...)
+	s.live = s.live[n-s.p.Keep-len(stay):]
+	copy(s.live, stay)
 	return edits
 }
 

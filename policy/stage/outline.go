@@ -74,9 +74,7 @@ func gather(c *policy.Context, items iter.Seq[policy.ItemID]) (*outline, error) 
 
 func (o *outline) text(t policy.Target) string {
 	s, err := o.c.Texts.Text(t)
-	if err != nil && o.err == nil {
-		o.err = err
-	}
+	o.fail(err)
 	return s
 }
 
@@ -93,8 +91,11 @@ func (o *outline) outcomes(id policy.ItemID) {
 		case bl.IsError:
 			o.failed[bl.ID] = true
 		case o.c.Conv.ToolName(bl.ID) == "TaskCreate":
-			if n := taskNumber.FindStringSubmatch(o.text(policy.Target{Item: id, Block: b})); n != nil {
-				o.named[bl.ID] = n[1]
+			t := policy.Target{Item: id, Block: b}
+			number, err := taskNumberOf(o.digests(t), t, o.c.Texts.Text)
+			o.fail(err)
+			if number != "" {
+				o.named[bl.ID] = number
 			}
 		}
 	}
@@ -112,28 +113,75 @@ func (o *outline) item(id policy.ItemID) {
 	for b := range m.Blocks {
 		t := policy.Target{Item: id, Block: b}
 		bl := &m.Blocks[b]
-		where := pointer(m, bl)
 		switch {
 		case m.Class == session.ClassPrompt && (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment):
-			o.prompts = append(o.prompts, prompt{where, strings.TrimSpace(o.text(t))})
+			o.prompts = append(o.prompts, *digested(o, "prompt", t, o.prompt))
 		case bl.Kind == jsonl.KindText && m.Role == session.Assistant:
-			text := strings.TrimSpace(o.text(t))
-			if text == "" {
-				continue
+			if a := digested(o, "answer", t, o.answer); a.quoted != "" {
+				o.followed(a.quoted, a.where)
+				o.last = append(o.last, a.line)
 			}
-			o.followed(quote(text), where)
-			o.last = append(o.last, where+" "+quote(text))
 		case bl.Kind == jsonl.KindToolUse:
-			o.toolUse(bl, t, where)
+			o.toolUse(bl, t)
 		case bl.Kind == jsonl.KindToolResult && bl.IsError:
-			tool := o.c.Conv.ToolName(bl.ID)
-			if tool == "" {
-				tool = "a tool"
-			}
 			o.waiting = append(o.waiting, len(o.errors))
-			o.errors = append(o.errors, where+" "+tool+": "+quoteEnds(o.text(t)))
+			o.errors = append(o.errors, *digested(o, "error", t, o.failure))
 		}
 	}
+}
+
+// digested is what an outline holds of a block that stands as it was recorded,
+// made once for all replays; of any other it is made anew.
+func digested[T any](o *outline, what string, t policy.Target, make func(t policy.Target, where string) (digest T, size int)) *T {
+	work := func() (*T, int, error) {
+		digest, size := make(t, pointer(o.c.View.Message(t.Item), o.c.View.Raw(t)))
+		return &digest, size, o.err
+	}
+	digest, err := policy.Digest(o.digests(t), "outline "+what, t, work)
+	o.fail(err)
+	return digest
+}
+
+// digests keeps what is made of a block that stands as it was recorded; nil of
+// any other.
+func (o *outline) digests(t policy.Target) *policy.Digests {
+	if o.c.View.Replacement(t) != nil {
+		return nil
+	}
+	return o.c.Digests
+}
+
+func (o *outline) fail(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+func (o *outline) prompt(t policy.Target, where string) (prompt, int) {
+	text := strings.TrimSpace(o.text(t))
+	return prompt{where, text}, len(text)
+}
+
+// answered is a text of the agent's.
+type answered struct{ where, quoted, line string }
+
+func (o *outline) answer(t policy.Target, where string) (answered, int) {
+	text := strings.TrimSpace(o.text(t))
+	if text == "" {
+		return answered{}, 0
+	}
+	a := answered{where: where, quoted: quote(text)}
+	a.line = where + " " + a.quoted
+	return a, len(a.quoted) + len(a.line)
+}
+
+func (o *outline) failure(t policy.Target, where string) (string, int) {
+	tool := o.c.Conv.ToolName(o.c.View.Raw(t).ID)
+	if tool == "" {
+		tool = "a tool"
+	}
+	line := where + " " + tool + ": " + quoteEnds(o.text(t))
+	return line, len(line)
 }
 
 // summary takes up what an earlier compaction left: what it summarised is
@@ -165,10 +213,19 @@ func shortened(text string) string {
 	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(r[:half]), len(r)-2*half, string(r[len(r)-half:]))
 }
 
-// toolUse notes what a call did to files and tasks, and which failures it
-// followed. A call that failed did nothing.
-func (o *outline) toolUse(bl *session.Block, t policy.Target, where string) {
-	what, step := bl.Name, ""
+// called is what a call's input says.
+type called struct {
+	where   string
+	what    string // the tool, and the file it was called on
+	path    string
+	command string // with where it stands; "" of a tool that runs none
+	step    string
+}
+
+func (o *outline) calling(t policy.Target, where string) (called, int) {
+	bl := o.c.View.Raw(t)
+	k := called{where: where, what: bl.Name}
+	shell := ""
 	switch bl.Name {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit":
 		var in struct {
@@ -178,33 +235,46 @@ func (o *outline) toolUse(bl *session.Block, t policy.Target, where string) {
 		if json.Unmarshal([]byte(o.text(t)), &in) != nil {
 			break
 		}
-		path := in.FilePath
-		if path == "" {
-			path = in.Notebook
+		if k.path = in.FilePath; k.path == "" {
+			k.path = in.Notebook
 		}
-		if path != "" {
-			what += " " + path
-			o.touch(path, bl, where)
+		if k.path != "" {
+			k.what += " " + k.path
 		}
 	case "Bash":
 		var in struct {
 			Command string `json:"command"`
 		}
 		if json.Unmarshal([]byte(o.text(t)), &in) == nil && in.Command != "" {
-			o.commands = append(o.commands, where+" "+quote(in.Command))
-			step = " " + quote(in.Command)
-		}
-	case "TodoWrite", "TaskCreate", "TaskUpdate":
-		if !o.failed[bl.ID] {
-			o.call(bl.Name, o.text(t), o.named[bl.ID], where)
+			shell = " " + quote(in.Command)
+			k.command = where + shell
 		}
 	}
-	o.followed(what, where)
-	step = what + step
+	k.step = where + " " + k.what + shell
+	return k, len(k.what) + len(k.path) + len(k.command) + len(k.step)
+}
+
+// toolUse notes what a call did to files and tasks, and which failures it
+// followed. A call that failed did nothing.
+func (o *outline) toolUse(bl *session.Block, t policy.Target) {
+	k := digested(o, "call", t, o.calling)
+	if k.path != "" {
+		o.touch(k.path, bl, k.where)
+	}
+	if k.command != "" {
+		o.commands = append(o.commands, k.command)
+	}
+	if isTaskTool(bl.Name) && !o.failed[bl.ID] {
+		in, err := taskInputOf(o.digests(t), t, o.c.Texts.Text)
+		o.fail(err)
+		o.call(bl.Name, in, o.named[bl.ID], k.where)
+	}
+	o.followed(k.what, k.where)
+	step := k.step
 	if o.failed[bl.ID] {
 		step += ", failed"
 	}
-	o.steps = append(o.steps, where+" "+step)
+	o.steps = append(o.steps, step)
 }
 
 func (o *outline) touch(path string, bl *session.Block, where string) {

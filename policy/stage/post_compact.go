@@ -131,7 +131,7 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if e.Request != c.Request || reinjected(&e) {
 		return nil, nil
 	}
-	if err := s.files.resolve(c.Texts); err != nil {
+	if err := s.files.resolve(c); err != nil {
 		return nil, err
 	}
 	if err := s.resolve(c); err != nil {

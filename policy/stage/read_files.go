@@ -69,27 +69,36 @@ type fileEdit struct {
 	All bool   `json:"replace_all"`
 }
 
+// calledOn is the file a call is about, and whether it asks for some lines.
+type calledOn struct {
+	path string
+	part bool
+}
+
 // resolve finds out which files the noted calls are about.
-func (s *readFiles) resolve(texts policy.TextSource) error {
+func (s *readFiles) resolve(c *policy.Context) error {
 	for _, call := range s.pending {
-		in, err := inputOf(texts, call.use)
+		on, err := policy.Digest(c.Digests, "file call", call.use, func() (*calledOn, int, error) {
+			in, err := inputOf(c.Texts, call.use)
+			return &calledOn{in.Path, in.Offset != nil || in.Limit != nil}, len(in.Path), err
+		})
 		if err != nil {
 			return err
 		}
-		if in.Path == "" {
+		if on.path == "" {
 			continue
 		}
-		f := s.files[in.Path]
+		f := s.files[on.path]
 		if f == nil {
 			if s.files == nil {
 				s.files = map[string]*readFile{}
 			}
 			f = &readFile{}
-			s.files[in.Path] = f
+			s.files[on.path] = f
 		}
-		call.part = call.tool == "Read" && (in.Offset != nil || in.Limit != nil)
+		call.part = call.tool == "Read" && on.part
 		if call.result.Item >= s.since && !f.after(s.since) {
-			s.recent = append(s.recent, in.Path)
+			s.recent = append(s.recent, on.path)
 		}
 		f.calls = append(f.calls, call)
 	}
@@ -128,23 +137,58 @@ func (f *readFile) after(item policy.ItemID) bool {
 
 // content is the file as last seen: what was last read whole or written, and
 // the edits made to it since. Of a file that was never seen whole it is the
-// newest part, of one only edited what the edit's result shows.
-func (f *readFile) content(texts policy.TextSource) (string, error) {
+// newest part, of one only edited what the edit's result shows. It is the same
+// after the same calls, whatever was asked for before.
+func (f *readFile) content(c *policy.Context) (string, error) {
+	if f.done == len(f.calls) {
+		return f.text, nil
+	}
+	made, err := policy.Digest(c.Digests, "file as seen", f.last().result, func() (*asSeen, int, error) {
+		err := f.look(c.Texts)
+		made := &asSeen{text: f.text}
+		for i := range f.calls {
+			made.calls = append(made.calls, f.calls[i].result)
+		}
+		return made, len(f.text) + 16*len(made.calls), err
+	})
+	if err != nil {
+		return "", err
+	}
+	if f.done < len(f.calls) && made.of(f.calls) {
+		f.text, f.done = made.text, len(f.calls)
+	}
+	return f.text, f.look(c.Texts)
+}
+
+// asSeen is a file as it was last seen, and the results of the calls that
+// showed it.
+type asSeen struct {
+	text  string
+	calls []policy.Target
+}
+
+// of reports whether the calls are those that showed the file.
+func (a *asSeen) of(calls []fileCall) bool {
+	return slices.EqualFunc(a.calls, calls, func(t policy.Target, c fileCall) bool { return t == c.result })
+}
+
+// look takes up the calls since it was last asked.
+func (f *readFile) look(texts policy.TextSource) error {
 	from := len(f.calls)
 	for whole := false; from > f.done && !whole; { // what stands before is not seen any more
 		from--
 		var err error
 		if whole, err = f.whole(texts, &f.calls[from]); err != nil {
-			return "", err
+			return err
 		}
 	}
 	for i := from; i < len(f.calls); i++ {
 		if err := f.see(texts, &f.calls[i]); err != nil {
-			return "", err
+			return err
 		}
 	}
 	f.done = len(f.calls)
-	return f.text, nil
+	return nil
 }
 
 // maxSeen is how much of a file is remembered, in bytes: the client reads no

@@ -103,7 +103,7 @@ func (r *reattach) listing(out *policy.Edit, label, kind string) int {
 func (r *reattach) planText(out *policy.Edit) (int, error) {
 	text := r.s.plan.text
 	if f := r.s.files.files[r.s.plan.path]; f != nil {
-		seen, err := f.content(r.Texts)
+		seen, err := f.content(r.Context)
 		if err != nil {
 			return 0, err
 		}

@@ -20,7 +20,7 @@ func (r *reattach) filesAsSeen(out *policy.Edit) (int, error) {
 		if isPlan(path) || r.kept(f) || r.clearedNow(f, cleared, gone) {
 			continue
 		}
-		text, err := f.content(r.Texts)
+		text, err := f.content(r.Context)
 		if err != nil {
 			return 0, err
 		}

@@ -55,6 +55,10 @@ func (s *serverSide) follow(v *policy.View, touch func(policy.Target)) (anew boo
 	return anew
 }
 
+// stands reports whether the oldest want units are what is cleared already:
+// then set has nothing to do.
+func (s *serverSide) stands(want int) bool { return !s.stale && s.applied == want }
+
 // set clears the oldest want units and none else. e is the edit to make for
 // each block.
 func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {

@@ -154,21 +154,15 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 		s.heardOf(text)
 		return err
 	}
-	input, err := c.Texts.Recorded(n.use)
-	if err != nil {
+	if isTaskTool(n.kind) {
+		if n.failed {
+			return nil
+		}
+		return s.taskCall(c, n)
+	}
+	in, err := stateInputOf(c, n.use)
+	if err != nil || in == nil {
 		return err
-	}
-	var in struct {
-		Path        string `json:"file_path"`
-		Plan        string `json:"plan"`
-		Skill       string `json:"skill"`
-		Command     string `json:"command"`
-		Description string `json:"description"`
-		Background  bool   `json:"run_in_background"`
-		TaskID      string `json:"task_id"`
-	}
-	if json.Unmarshal([]byte(input), &in) != nil && !isTaskTool(n.kind) {
-		return nil
 	}
 	switch {
 	case isFileTool(n.kind):
@@ -186,8 +180,6 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 		}
 	case n.kind == "TaskStop":
 		s.agents.drop(in.TaskID)
-	case isTaskTool(n.kind):
-		return s.taskCall(c, n, input)
 	case in.Background:
 		text, err := c.Texts.Recorded(n.result)
 		if id := agentID.FindStringSubmatch(text); id != nil {
@@ -198,19 +190,42 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 	return nil
 }
 
-func (s *sessionState) taskCall(c *policy.Context, n *note, input string) error {
+// stateInput is what calls say that change the state of a session.
+type stateInput struct {
+	Path        string `json:"file_path"`
+	Plan        string `json:"plan"`
+	Skill       string `json:"skill"`
+	Command     string `json:"command"`
+	Description string `json:"description"`
+	Background  bool   `json:"run_in_background"`
+	TaskID      string `json:"task_id"`
+}
+
+// stateInputOf is the input of a call; nil of one that does not read.
+func stateInputOf(c *policy.Context, use policy.Target) (*stateInput, error) {
+	return policy.Digest(c.Digests, "state", use, func() (*stateInput, int, error) {
+		text, err := c.Texts.Recorded(use)
+		in := &stateInput{}
+		if err != nil || json.Unmarshal([]byte(text), in) != nil {
+			return nil, 0, err
+		}
+		return in, len(in.Path) + len(in.Plan) + len(in.Skill) + len(in.Command) + len(in.Description) + len(in.TaskID), nil
+	})
+}
+
+func (s *sessionState) taskCall(c *policy.Context, n *note) error {
 	number := ""
 	if n.kind == "TaskCreate" {
-		text, err := c.Texts.Recorded(n.result)
-		if err != nil {
+		var err error
+		if number, err = taskNumberOf(c.Digests, n.result, c.Texts.Recorded); err != nil {
 			return err
 		}
-		if m := taskNumber.FindStringSubmatch(text); m != nil {
-			number = m[1]
-		}
 	}
-	s.tasks.call(n.kind, input, number, "")
-	return nil
+	in, err := taskInputOf(c.Digests, n.use, c.Texts.Recorded)
+	if err == nil {
+		s.tasks.call(n.kind, in, number, "")
+	}
+	return err
 }
 
 // skillHead opens the text a client shows of a skill.

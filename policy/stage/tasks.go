@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // task is an entry of one of the two lists of tasks: that of TodoWrite, which
@@ -35,25 +37,51 @@ func (l *taskList) add(k *task) {
 // taskNumber is how a TaskCreate's result names the task.
 var taskNumber = regexp.MustCompile(`Task #(\d+)`)
 
+// taskNumberOf is the number that the result of a TaskCreate gives the task, ""
+// where it names none.
+func taskNumberOf(d *policy.Digests, result policy.Target, text func(policy.Target) (string, error)) (string, error) {
+	return policy.Digest(d, "task number", result, func() (string, int, error) {
+		shown, err := text(result)
+		if m := taskNumber.FindStringSubmatch(shown); m != nil {
+			return strings.Clone(m[1]), len(m[1]), err
+		}
+		return "", 0, err
+	})
+}
+
 // isTaskTool reports whether calls of a tool change a list of tasks.
 func isTaskTool(name string) bool {
 	return name == "TodoWrite" || name == "TaskCreate" || name == "TaskUpdate"
 }
 
+// taskInput is the input of a call of a task tool.
+type taskInput struct {
+	Todos []struct {
+		Content string `json:"content"`
+		Status  string `json:"status"`
+	} `json:"todos"`
+	Subject string          `json:"subject"`
+	TaskID  json.RawMessage `json:"taskId"` // a string, seldom a number
+	Status  string          `json:"status"`
+}
+
+// taskInputOf reads the input of a call; nil of one that does not read.
+func taskInputOf(d *policy.Digests, use policy.Target, text func(policy.Target) (string, error)) (*taskInput, error) {
+	return policy.Digest(d, "task", use, func() (*taskInput, int, error) {
+		input, err := text(use)
+		in := &taskInput{}
+		if err != nil || json.Unmarshal([]byte(input), in) != nil {
+			return nil, 0, err
+		}
+		return in, 2 * len(input), nil
+	})
+}
+
 // call follows one call of a task tool that did not fail: its input, the
 // number its result gives a new task ("" where it names none), and where it
 // stands.
-func (l *taskList) call(tool, input, number, where string) {
-	var in struct {
-		Todos []struct {
-			Content string `json:"content"`
-			Status  string `json:"status"`
-		} `json:"todos"`
-		Subject string          `json:"subject"`
-		TaskID  json.RawMessage `json:"taskId"` // a string, seldom a number
-		Status  string          `json:"status"`
-	}
-	if json.Unmarshal([]byte(input), &in) != nil {
+func (l *taskList) call(tool string, in *taskInput, number, where string) {
+	if in == nil {
 		return
 	}
 	switch tool {

@@ -36,6 +36,7 @@ func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, misse
 		ends[n+1] = append(ends[n+1], b)
 	}
 	s := newSight(x, record)
+	s.blind = true
 	total := 0
 	counted := make([]bool, len(s.present))
 	now := 0 // n of the request at hand

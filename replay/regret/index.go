@@ -21,6 +21,14 @@ type Index struct {
 	base   []int32 // by message: the number of its first block
 	uses   []use   // in order of request
 	joined []int   // by message: n of the first request that can hold it
+	texts  *known
+}
+
+// Share has the index keep the words of texts that policies put in, about so
+// many bytes of them, for further policies that put in the same. It must be
+// called before the first Judge.
+func (x *Index) Share(room int) {
+	x.texts = &known{byText: map[string][]uint64{}, room: room}
 }
 
 // use is one use of one block.

@@ -3,7 +3,6 @@ package regret
 import (
 	"fmt"
 
-	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -23,6 +22,7 @@ type sight struct {
 	added    []uint64       // the words of messages the policy added
 	words    map[uint64]int // how often each of those words is in view
 	edit     int            // the next edit
+	blind    bool           // only what is in view is wanted, not what it says
 
 	onEdit   func(i int, e *policy.Edit) // after an edit has been made, where set
 	onChange func(b int32)               // after a block has come, gone or changed, where set
@@ -160,6 +160,9 @@ func (s *sight) replace(e *policy.Edit) error {
 	if !s.replaced[b] {
 		return nil
 	}
+	if s.blind {
+		return nil
+	}
 	s.instead[b] = e.New
 	found, _, err := s.wordsOf(e.New)
 	if err != nil {
@@ -195,6 +198,9 @@ func (s *sight) rebuild(e *policy.Edit) error {
 // add puts messages a policy made into view. What quotes a recorded block
 // shows that block.
 func (s *sight) add(messages []policy.Synthetic) error {
+	if s.blind {
+		return nil
+	}
 	for i := range messages {
 		for j := range messages[i].Contents {
 			c := &messages[i].Contents[j]
@@ -217,8 +223,7 @@ func (s *sight) wordsOf(c *policy.Content) (found []uint64, text string, err err
 	if text, err = s.textOf(c); err != nil {
 		return nil, "", err
 	}
-	words(text, func(w string) { found = append(found, names.Hash(w)) })
-	return found, text, nil
+	return s.x.texts.words(text), text, nil
 }
 
 // textOf is the text of a content; what names a block is read from there.

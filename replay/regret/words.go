@@ -2,6 +2,7 @@ package regret
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -133,4 +134,42 @@ func worded(line string) bool {
 		}
 	}
 	return false
+}
+
+// known keeps the distinctive words of texts; nil keeps nothing. Several
+// goroutines may use one.
+type known struct {
+	mu     sync.RWMutex
+	byText map[string][]uint64
+	room   int // bytes that may still be kept
+}
+
+// words is the hashes of the distinctive words of a text. Nobody may change
+// them.
+func (k *known) words(text string) []uint64 {
+	if text == "" {
+		return nil
+	}
+	if k == nil {
+		return hashes(text)
+	}
+	k.mu.RLock()
+	found, ok := k.byText[text]
+	k.mu.RUnlock()
+	if ok {
+		return found
+	}
+	found = hashes(text)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if size := len(text) + 8*len(found); size <= k.room {
+		k.room -= size
+		k.byText[text] = found
+	}
+	return found
+}
+
+func hashes(text string) (found []uint64) {
+	words(text, func(w string) { found = append(found, names.Hash(w)) })
+	return found
 }

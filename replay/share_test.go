@@ -1,0 +1,97 @@
+package replay_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// A shared record's replays are those of one that is not, whatever was replayed
+// on it before, and by however many at once.
+func TestSharedRecord(t *testing.T) {
+	files := slices.DeleteFunc(shippedFiles(t), func(path string) bool { return strings.Contains(path, "big") })
+	if os.Getenv("CTXKIT_CORPUS") != "" && !testing.Short() {
+		files = append(files, corpusFiles(t)[:12]...)
+	}
+	for _, path := range files {
+		for _, conv := range load(t, path).Conversations() {
+			compareShared(t, conv)
+		}
+	}
+}
+
+func compareShared(t *testing.T, conv *session.Conversation) {
+	plain, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.Share()
+	type run struct {
+		policy string
+		window int
+	}
+	var runs []run
+	for _, name := range preset.Names() {
+		for _, window := range []int{0, 20_000} {
+			runs = append(runs, run{name, window})
+		}
+	}
+	want := make([]string, len(runs))
+	for i, r := range runs {
+		if want[i], err = told(plain, named(t, r.policy), r.window); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for i, r := range runs {
+				got, err := told(shared, named(t, r.policy), r.window)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d := cmp.Diff(strings.Split(want[i], "\n"), strings.Split(got, "\n")); d != "" {
+					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy, r.window, d)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// told is a replay's timeline and every text its policy put in.
+func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
+	var b strings.Builder
+	edits := 0
+	tl, err := rec.Replay(pol, replay.Options{Window: window, Regret: true, Observe: func(n int, v *policy.View) {
+		for _, e := range v.Edits()[edits:] {
+			for _, s := range slices.Concat(e.Insert, e.Tail) {
+				for _, c := range s.Contents {
+					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Text)
+				}
+			}
+		}
+		edits = len(v.Edits())
+	}})
+	if err != nil {
+		return "", err
+	}
+	out, err := json.MarshalIndent(tl, "", " ")
+	return b.String() + string(out), err
+}
