@@ -61,7 +61,37 @@ type apiCheck struct {
 // calls are the tool_uses of one message, in order.
 type calls struct {
 	list []toolCall
-	at   map[string]int // by id
+	at   map[string]int // by id, where there are many
+}
+
+// fewCalls is how many calls are looked through without a map.
+const fewCalls = 8
+
+// find is the place of the call with that id in the list.
+func (c *calls) find(id string) (int, bool) {
+	if c.at != nil {
+		i, ok := c.at[id]
+		return i, ok
+	}
+	for i := range c.list {
+		if c.list[i].id == id {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (c *calls) add(call toolCall) {
+	c.list = append(c.list, call)
+	switch n := len(c.list); {
+	case c.at != nil:
+		c.at[call.id] = n - 1
+	case n > fewCalls:
+		c.at = make(map[string]int, 2*n)
+		for i := range c.list {
+			c.at[c.list[i].id] = i
+		}
+	}
 }
 
 type toolCall struct {
@@ -139,15 +169,11 @@ func (c *apiCheck) block(t Target, role session.Role) {
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		if _, twice := c.calls.at[raw.ID]; twice {
+		if _, twice := c.calls.find(raw.ID); twice {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID)
 			return
 		}
-		if c.calls.at == nil {
-			c.calls.at = map[string]int{}
-		}
-		c.calls.at[raw.ID] = len(c.calls.list)
-		c.calls.list = append(c.calls.list, toolCall{id: raw.ID, item: t.Item})
+		c.calls.add(toolCall{id: raw.ID, item: t.Item})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
 		c.answer(t.Item, raw.ID, role)
@@ -166,7 +192,7 @@ func (c *apiCheck) text(t Target) {
 }
 
 func (c *apiCheck) answer(item ItemID, id string, role session.Role) {
-	i, asked := c.before.at[id]
+	i, asked := c.before.find(id)
 	switch {
 	case role != session.User || !asked:
 		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)

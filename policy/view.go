@@ -334,13 +334,15 @@ func (c *Content) resultState() ResultState {
 func (v *View) BlockTokens(t Target) int { return v.blockTokens(t)[0] }
 
 func (v *View) blockTokens(t Target) (w [2]int) {
-	c := v.Replacement(t)
+	if c := v.Replacement(t); c != nil {
+		return v.content(c)
+	}
+	return v.recordedTokens(t)
+}
+
+func (v *View) recordedTokens(t Target) (w [2]int) {
 	for i, by := range v.weigh {
-		switch {
-		case by == nil:
-		case c != nil:
-			w[i] = by.Content(c)
-		default:
+		if by != nil {
 			w[i] = by.Block(int(t.Item), t.Block)
 		}
 	}
@@ -378,6 +380,12 @@ func (v *View) ClientWeight(id ItemID) int {
 }
 
 func (v *View) weight(id ItemID) (w [2]int) {
+	if id >= 0 && v.state[id] == nil { // as it was said
+		for b := range v.conv.Messages[id].Blocks {
+			v.sum(&w, v.recordedTokens(Target{id, b}), 1)
+		}
+		return w
+	}
 	for b := range v.Blocks(id) {
 		v.sum(&w, v.blockTokens(Target{id, b}), 1)
 	}

@@ -46,6 +46,9 @@ type checks struct {
 	rawTold map[told]bool
 
 	decided map[decision]*policy.Content
+
+	model     string // that preserved is about
+	preserved bool
 }
 
 type told struct {
@@ -162,8 +165,11 @@ func (e *engine) preserves(model string) bool {
 	if e.opt.Model != "" {
 		model = e.opt.Model
 	}
-	m, _ := e.r.models.Find(model)
-	return m.Preserved
+	if c := &e.checks; model != c.model {
+		m, _ := e.r.models.Find(model)
+		c.model, c.preserved = model, m.Preserved
+	}
+	return e.checks.preserved
 }
 
 // serverSide reports whether it is the server that carries a stage out.

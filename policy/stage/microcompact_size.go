@@ -230,6 +230,9 @@ func (s *microcompactSize) follow(v *policy.View) {
 // inCallOrder sorts results that joined together by where their tool_uses
 // stand: the client lists the calls, not the answers.
 func inCallOrder[T any](v *policy.View, list []T, id func(T) string) {
+	if len(list) < 2 {
+		return
+	}
 	sort.SliceStable(list, func(i, j int) bool {
 		mi, bi, _ := v.Conversation().ToolUse(id(list[i]))
 		mj, bj, _ := v.Conversation().ToolUse(id(list[j]))

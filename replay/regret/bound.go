@@ -17,7 +17,8 @@ import (
 // clairvoyant's blocks are their own only sources.
 type demand struct {
 	needed []need
-	budget []int // by request, from 0; tokens
+	budget []int    // by request, from 0; tokens
+	shared *windows // of demands for the same; nil: none
 }
 
 type need struct {
@@ -25,16 +26,23 @@ type need struct {
 	from, to int // requests, 0-based, both included
 }
 
-func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, missed map[int32]bool) (*demand, error) {
-	d := &demand{budget: make([]int, len(x.conv.Requests))}
-	last := map[int32]int{} // by block: n of the last request that uses it
+// lastUses notes which request uses each block last.
+func (x *Index) lastUses() {
+	x.last = make([]int32, x.base[len(x.base)-1])
+	x.ends = make([][]int32, len(x.conv.Requests)+2)
 	for i := range x.uses {
-		last[x.uses[i].source] = x.uses[i].request
+		x.last[x.uses[i].source] = int32(x.uses[i].request)
 	}
-	ends := make([][]int32, len(d.budget)+2) // by n: blocks not needed any more
-	for b, n := range last {
-		ends[n+1] = append(ends[n+1], b)
+	for b, n := range x.last {
+		if n > 0 {
+			x.used = append(x.used, int32(b))
+			x.ends[n+1] = append(x.ends[n+1], int32(b))
+		}
 	}
+}
+
+func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, missed map[int32]bool) (*demand, error) {
+	d := &demand{budget: make([]int, len(x.conv.Requests)), shared: x.windows}
 	s := newSight(x, record)
 	s.blind = true
 	total := 0
@@ -45,8 +53,8 @@ func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, misse
 		if x.conv.Messages[m].RecordOnly || !evictable(x.conv.Messages[m].Blocks[i].Kind) {
 			return
 		}
-		n, needed := last[b]
-		if holds := s.visible(b) || needed && !missed[b] && s.joined > m && now <= n; holds != counted[b] {
+		n := int(x.last[b])
+		if holds := s.visible(b) || n > 0 && !missed[b] && s.joined > m && now <= n; holds != counted[b] {
 			counted[b] = holds
 			if t := w.Block(m, i); holds {
 				total += t
@@ -56,7 +64,7 @@ func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, misse
 		}
 	}
 	for now = 1; now <= len(d.budget); now++ {
-		for _, b := range ends[now] {
+		for _, b := range x.ends[now] {
 			s.onChange(b)
 		}
 		if err := s.until(edits, now); err != nil {
@@ -64,19 +72,11 @@ func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, misse
 		}
 		d.budget[now-1] = total
 	}
-	for b, n := range last {
+	d.needed = make([]need, len(x.used))
+	for k, b := range x.used {
 		m, i := x.at(b)
-		d.needed = append(d.needed, need{tokens: w.Block(m, i), from: x.joined[m] - 1, to: n - 1})
+		d.needed[k] = need{tokens: w.Block(m, i), from: x.joined[m] - 1, to: int(x.last[b]) - 1}
 	}
-	slices.SortFunc(d.needed, func(a, b need) int {
-		if a.from != b.from {
-			return a.from - b.from
-		}
-		if a.to != b.to {
-			return a.to - b.to
-		}
-		return a.tokens - b.tokens
-	})
 	return d, nil
 }
 
@@ -146,37 +146,9 @@ func (d *demand) windows() [][2]int {
 
 // within is the bound of one window.
 func (d *demand) within(from, to int) (misses, tokens int) {
-	type part struct{ tokens, length int }
-	var parts []part
-	budget, all := 0, 0
+	budget := 0
 	for _, b := range d.budget[from : to+1] {
 		budget += b
 	}
-	for _, n := range d.needed {
-		if l := min(n.to, to) - max(n.from, from) + 1; l > 0 {
-			parts = append(parts, part{n.tokens, l})
-			all += n.tokens
-		}
-	}
-	slices.SortFunc(parts, func(a, b part) int { return a.tokens*a.length - b.tokens*b.length })
-	fit, left := 0, budget
-	for fit < len(parts) && parts[fit].tokens*parts[fit].length <= left {
-		left -= parts[fit].tokens * parts[fit].length
-		fit++
-	}
-	slices.SortFunc(parts, func(a, b part) int { return a.length - b.length })
-	kept := 0
-	left = budget
-	for _, p := range parts {
-		if p.tokens*p.length > left {
-			kept += left / p.length // whole tokens of it, rounded down
-			if left%p.length > 0 {
-				kept++ // and up: what is kept must not be under the relaxation's
-			}
-			break
-		}
-		left -= p.tokens * p.length
-		kept += p.tokens
-	}
-	return len(parts) - fit, max(all-kept, 0)
+	return d.shared.of(d.needed, from, to).bound(budget)
 }

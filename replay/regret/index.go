@@ -18,17 +18,24 @@ import (
 // change.
 type Index struct {
 	conv   *session.Conversation
-	base   []int32 // by message: the number of its first block
-	uses   []use   // in order of request
-	joined []int   // by message: n of the first request that can hold it
-	texts  *known
+	base   []int32   // by message: the number of its first block
+	uses   []use     // in order of request
+	joined []int     // by message: n of the first request that can hold it
+	of     []int32   // by block: its message
+	last   []int32   // by block: n of the last request that uses it, 0: none does
+	used   []int32   // blocks that are used
+	ends   [][]int32 // by n: blocks not needed any more
+
+	texts   *known   // nil: nothing is kept for the next policy
+	windows *windows // likewise
 }
 
 // Share has the index keep the words of texts that policies put in, about so
 // many bytes of them, for further policies that put in the same. It must be
 // called before the first Judge.
 func (x *Index) Share(room int) {
-	x.texts = &known{byText: map[string][]uint64{}, room: room}
+	x.texts = &known{byText: map[string][]uint64{}, room: room / 2}
+	x.windows = &windows{kept: map[[2]int]*window{}, room: room / 2}
 }
 
 // use is one use of one block.
@@ -59,6 +66,9 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	next := 0
 	for m := range conv.Messages {
 		x.base[m+1] = x.base[m] + int32(len(conv.Messages[m].Blocks))
+		for range conv.Messages[m].Blocks {
+			x.of = append(x.of, int32(m))
+		}
 		for next < len(conv.Requests) && conv.Requests[next].Message <= m {
 			next++
 		}
@@ -72,7 +82,11 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		}
 	}
 	slices.SortStableFunc(x.uses, func(a, b use) int { return cmp.Compare(a.request, b.request) })
-	return x, x.dropUnforced(recorded)
+	if err := x.dropUnforced(recorded); err != nil {
+		return nil, err
+	}
+	x.lastUses()
+	return x, nil
 }
 
 // dropUnforced drops the reads that the record itself made with the first
@@ -99,15 +113,8 @@ func (x *Index) dropUnforced(recorded []policy.Edit) error {
 
 // at is where a block stands.
 func (x *Index) at(block int32) (message, index int) {
-	lo, hi := 0, len(x.base)-1
-	for lo+1 < hi {
-		if mid := (lo + hi) / 2; x.base[mid] <= block {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo, int(block - x.base[lo])
+	message = int(x.of[block])
+	return message, int(block - x.base[message])
 }
 
 func (x *Index) block(block int32) *session.Block {

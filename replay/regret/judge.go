@@ -15,7 +15,7 @@ func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Resu
 	if err := j.walk(edits, j.visit); err != nil {
 		return nil, err
 	}
-	r := &Result{Misses: j.misses, Removed: len(j.removed), Used: x.used()}
+	r := &Result{Misses: j.misses, Removed: len(j.removed), Used: len(x.used)}
 	if r.Misses == nil {
 		r.Misses = []Miss{}
 	}
@@ -32,15 +32,6 @@ func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Resu
 	}
 	r.BoundMisses, r.BoundTokens = d.bound()
 	return r, nil
-}
-
-// used is how many blocks have a use.
-func (x *Index) used() int {
-	seen := map[int32]bool{}
-	for i := range x.uses {
-		seen[x.uses[i].source] = true
-	}
-	return len(seen)
 }
 
 // judge looks at each use with the view as it was sent.
