@@ -204,6 +204,10 @@ func (s *snip) due(c *policy.Context) []policy.Edit {
 			c.Warn(r.line, "snip: the turn of %s has left the view before", s.prompts.ID(r.prompt))
 			return true
 		}
+		if answerFirst(c.View, turn, gone) {
+			c.Warn(r.line, "snip: the turn of %s stays: without it an answer would be the first message", s.prompts.ID(r.prompt))
+			return true
+		}
 		e := policy.Edit{Kind: policy.KindRemove, Trigger: r.trigger, Reason: r.reason}
 		for _, m := range turn {
 			if id := policy.ItemID(m); c.View.Has(id) && !gone[m] {
@@ -215,4 +219,22 @@ func (s *snip) due(c *policy.Context) []policy.Edit {
 		return true
 	})
 	return edits
+}
+
+// answerFirst reports whether the view would begin with the assistant's words
+// once a turn is gone, besides what is gone already: another stage may have
+// taken the prompt that stood before them.
+func answerFirst(v *policy.View, turn []int, gone map[int]bool) bool {
+	for id := range v.Items {
+		if id >= 0 && gone[int(id)] {
+			continue
+		}
+		if id < 0 {
+			return v.Role(id) == session.Assistant
+		}
+		if _, in := slices.BinarySearch(turn, int(id)); !in {
+			return v.Role(id) == session.Assistant
+		}
+	}
+	return false
 }

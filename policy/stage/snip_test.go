@@ -214,6 +214,7 @@ func TestSnipAway(t *testing.T) {
 		{"collapsed", policy.Edit{Kind: policy.KindCollapse, Items: []policy.ItemID{0, 1, 2, 3}, Insert: []policy.Synthetic{folded}}, "synthetic m4 m5 m6 m7 m8", true},
 		{"a part collapsed: it may stand for more", policy.Edit{Kind: policy.KindCollapse, Items: []policy.ItemID{1, 2, 3}, Insert: []policy.Synthetic{folded}}, "synthetic m4 m5 m6 m7 m8", false},
 		{"a part removed", policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{1, 2, 3}}, "m4 m5 m6 m7 m8", false},
+		{"the next prompt removed: an answer would come first", policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{4}}, "m0 m1 m2 m3 m5 m6 m7 m8", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := snipConvo()
