@@ -29,7 +29,6 @@ type CheckOptions struct {
 }
 
 const (
-	checkFile    = "ctxkit.yaml"
 	maxBaseline  = 256 << 20 // bytes; more than any baseline has
 	maxCheckFile = 1 << 20
 )
@@ -59,7 +58,7 @@ func newCheck(sys *system) *cobra.Command {
 			if len(args) > 1 {
 				return fmt.Errorf("%s takes one file: leave out %q", cmd.CommandPath(), args[1])
 			}
-			o.File = checkFile
+			o.File = check.DefaultFile
 			if len(args) == 1 {
 				o.File = args[0]
 			}
@@ -315,7 +314,7 @@ func (c *checking) verdict(r *check.Report) error {
 	case r.Updated || r.Passed:
 		return nil
 	case r.Counts.Failed == 0:
-		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `ctxkit check %s--update`", errCheckFailed, c.argumentOf())
+		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `%s`", errCheckFailed, check.UpdateCommand(c.config.File))
 	}
 	return fmt.Errorf("%w: %d of %d replays", errCheckFailed, r.Counts.Failed, r.Counts.Replays)
 }

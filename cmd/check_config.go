@@ -18,11 +18,11 @@ import (
 // newChecking reads the configuration and finds what it names.
 func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 	if st, err := os.Stat(o.File); err == nil && st.IsDir() {
-		return nil, fmt.Errorf("%s: is a folder: name the file, such as %s", o.File, filepath.Join(o.File, checkFile))
+		return nil, fmt.Errorf("%s: is a folder: name the file, such as %s", o.File, filepath.Join(o.File, check.DefaultFile))
 	}
 	data, err := readLimited(o.File, maxCheckFile)
-	if errors.Is(err, fs.ErrNotExist) && o.File == checkFile {
-		return nil, fmt.Errorf("%s: no such file: write one (docs/check.md), or name another", checkFile)
+	if errors.Is(err, fs.ErrNotExist) && o.File == check.DefaultFile {
+		return nil, fmt.Errorf("%s: no such file: write one (docs/check.md), or name another", check.DefaultFile)
 	}
 	if err != nil {
 		return nil, pathError(o.File, err)

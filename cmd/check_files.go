@@ -128,7 +128,7 @@ func (c *checking) baseline() (*check.Baseline, error) {
 		if c.o.Update {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `ctxkit check %s--update`", path, c.argumentOf())
+		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `%s`", path, check.UpdateCommand(c.config.File))
 	}
 	if err != nil {
 		return nil, pathError(path, err)
@@ -141,11 +141,4 @@ func (c *checking) baseline() (*check.Baseline, error) {
 		return nil, nil // it is written anew
 	}
 	return b, err
-}
-
-func (c *checking) argumentOf() string {
-	if c.o.File == checkFile {
-		return ""
-	}
-	return c.o.File + " "
 }

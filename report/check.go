@@ -101,7 +101,7 @@ func checkPage(p page, r *check.Report, opt Options) error {
 	}
 	p.note(st, checkSummary(r))
 	if r.Passed && r.Counts.Better > 0 && !r.Updated {
-		p.note(green, "ctxkit check --update keeps what is better")
+		p.note(green, check.UpdateCommand(r.File)+" keeps what is better")
 	}
 	return p.end()
 }

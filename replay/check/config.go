@@ -14,8 +14,21 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// Version is the version of ctxkit.yaml that is read.
-const Version = 1
+const (
+	// Version is the version of ctxkit.yaml that is read.
+	Version = 1
+
+	// DefaultFile is the configuration where none is named.
+	DefaultFile = "ctxkit.yaml"
+)
+
+// UpdateCommand is the command that makes the baseline of a configuration anew.
+func UpdateCommand(file string) string {
+	if file == DefaultFile {
+		return "ctxkit check --update"
+	}
+	return "ctxkit check " + file + " --update"
+}
 
 // Config is a ctxkit.yaml.
 type Config struct {

@@ -27,14 +27,15 @@ func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionRe
 	if s.Status == OK {
 		return
 	}
+	update := UpdateCommand(j.config.File)
 	switch {
 	case j.run.Updating: // what is advised below is under way
 	case s.Status == Stale:
-		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run ctxkit check --update")
+		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run "+update)
 	case s.Status == Better:
-		s.Reasons = append(s.Reasons, "run ctxkit check --update to keep it so")
+		s.Reasons = append(s.Reasons, "run "+update+" to keep it so")
 	case s.Status == Changed && s.Failed:
-		s.Reasons = append(s.Reasons, "no figure is better or worse: run ctxkit check --update if that is meant, or set allow_changes")
+		s.Reasons = append(s.Reasons, "no figure is better or worse: run "+update+" if that is meant, or set allow_changes")
 	}
 	if old != nil && len(s.Changes) == 0 && s.Status != Broken {
 		s.Reasons = append(s.Reasons, "neither the policy nor the session nor the settings have changed: "+j.blame())
