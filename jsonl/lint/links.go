@@ -13,7 +13,7 @@ func (l *linter) loaded(f *session.File) {
 	for _, conv := range f.Conversations() {
 		for _, w := range conv.Warnings {
 			at := toldAt{string(w.Code), w.Line}
-			if !known[at.code] || l.told[at] && at.code != string(session.CodeMalformed) {
+			if !known[at.code] || l.told[at] && !perObject(w.Code) {
 				continue
 			}
 			l.told[at] = true
@@ -25,6 +25,12 @@ func (l *linter) loaded(f *session.File) {
 			}
 		}
 	}
+}
+
+// perObject reports whether a code is told of each object that is set aside, of
+// which there may be several on a line.
+func perObject(c session.Code) bool {
+	return c == session.CodeMalformed || c == session.CodeNoMessage || c == session.CodeDuplicateUUID
 }
 
 // tell adds what loading has not told of already.

@@ -82,6 +82,8 @@ var rules = []struct {
 	{"rubbish behind a line", []string{prompt(1, 0, "") + "}", answer(2, 1, text)}, "malformed-line:1"},
 	{"two on a line", []string{prompt(1, 0, "") + answer(2, 1, text)}, "fused-lines:1"},
 	{"three on a line", []string{prompt(1, 0, "") + answer(2, 1, text) + prompt(3, 2, "")}, "fused-lines:1 fused-lines:1"},
+	{"two without a message on a line", []string{prompt(1, 0, ""), strings.Repeat(`{"type":"user","uuid":"u9","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-15T09:00:01Z"}`, 2), answer(2, 1, text)}, "no-message:2 no-message:2 fused-lines:2"},
+	{"a uuid three times on a line", []string{prompt(1, 0, ""), strings.Repeat(answer(2, 1, text), 3)}, "duplicate-uuid:2 duplicate-uuid:2 fused-lines:2 fused-lines:2"},
 	{"blank and comment", []string{prompt(1, 0, ""), "", "// note", answer(2, 1, text)}, "blank-line:2 comment-line:3"},
 	{"no message", []string{prompt(1, 0, ""), `{"type":"user","uuid":"u9","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-15T09:00:01Z"}`, answer(2, 1, text)}, "no-message:2"},
 	{"a uuid twice", []string{prompt(1, 0, ""), answer(2, 1, text), answer(2, 1, text)}, "duplicate-uuid:3"},
