@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -26,8 +27,10 @@ type AnonymizeOptions struct {
 
 const longAnonymize = `Write a session that can be shown to others, for instance committed as a
 regression fixture: every word becomes a stand-in of the same length, the same
-one wherever it stands; structure, numbers, recorded usage and times stay. With
-characters / 4 as the counter a replay comes to the same events and figures.
+one wherever it stands; structure, numbers, recorded usage and times stay. A
+replay comes to the same events and, with characters / 4 as the counter, to the
+same figures; by other counters they differ little, since a stand-in is about as
+many tokens as its word.
 
 The files beside the session (subagents, offloaded results, its own summary)
 are written beside the output. --check lists what still tells something about
@@ -83,7 +86,10 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	if err != nil {
 		return err
 	}
-	a := anonymize.New(o.Seed)
+	a, err := newAnonymizer(o.Seed)
+	if err != nil {
+		return err
+	}
 	if err := files.note(a); err != nil {
 		return err
 	}
@@ -107,6 +113,20 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 		return fmt.Errorf("%w: %d words of the original are left, the first in %s: %q", errCheckFailed, n, s.Place, s.Word)
 	}
 	return nil
+}
+
+// newAnonymizer is an Anonymizer whose stand-ins are chosen by the encodings
+// tokens are counted in.
+func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
+	var counters []func(string) int
+	for _, name := range []string{tokens.NameO200K, tokens.NameCL100K} {
+		encoder, err := tokens.NewEncoder(name)
+		if err != nil {
+			return nil, err
+		}
+		counters = append(counters, encoder.Count)
+	}
+	return anonymize.New(seed, counters...), nil
 }
 
 // write writes the session and what stands beside it, first the latter: the

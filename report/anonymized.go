@@ -59,7 +59,7 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Options) error {
 	l.table.Row("client versions", strings.Join(r.Versions, ", "))
 	l.table.Row("times", times)
 	l.table.Row("the format's words", wordList(words))
-	l.table.Row("and always", "the number and order of lines, lengths of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
+	l.table.Row("and always", "the number and order of lines, lengths and tokens of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
 	for _, s := range r.Survived {
 		l.table.styled(red, "survived", s.Place.String()+": "+s.Word)
 	}

@@ -5,7 +5,8 @@
 // A word has one stand-in wherever it stands, in every file of a session: a
 // path that was read and edited is one path still, an old_string still stands
 // in what was read. That keeps a policy's decisions; it also keeps word
-// frequencies, lengths and rhythm, which Report says.
+// frequencies, lengths and rhythm, and with counters about how many tokens each
+// word is, which Report says.
 package anonymize
 
 import (
@@ -26,20 +27,21 @@ type Anonymizer struct {
 	report  Report
 	uuids   []string // of user lines: their short ids may be named
 	seeded  bool
-
-	safeWords map[string]bool
 }
 
 // New returns an Anonymizer. The seed decides the stand-ins; where it is "" the
 // content of what is noted does, so that the same session becomes the same
 // output and nobody without the session can work out its words.
-func New(seed string) *Anonymizer {
+//
+// Stand-ins are chosen so that the counters, at most two, give them the tokens
+// of their words: nearly, since a word has one stand-in wherever it stands.
+func New(seed string, counters ...func(text string) int) *Anonymizer {
 	a := &Anonymizer{content: sha256.New()}
-	a.book = newCodebook()
+	a.book = newCodebook(counters[:min(len(counters), maxCounters)])
 	a.report.Kept = map[string]int{}
 	if seed != "" {
 		a.content.Write([]byte(seed))
-		a.seeded = true
+		a.seeded, a.book.shared = true, true
 	}
 	return a
 }
@@ -113,6 +115,7 @@ func (a *Anonymizer) begin() {
 	a.noting = false
 	a.content.Sum(a.book.seed[:0])
 	a.snipped = map[string]string{}
+	a.book.assign()
 	for _, u := range a.uuids {
 		a.snipped[jsonl.ShortID(u)] = jsonl.ShortID(a.Text(u))
 	}

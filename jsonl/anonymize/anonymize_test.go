@@ -13,20 +13,26 @@ import (
 )
 
 // anonymized rewrites one file by itself.
-func anonymized(t testing.TB, seed, text string) string {
+func anonymized(t testing.TB, seed, text string, counters ...func(string) int) string {
 	t.Helper()
 	src, err := jsonl.OpenReader("test.jsonl", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	a := New(seed)
+	a := New(seed, counters...)
 	if err := a.Note(src, 1); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	if err := a.Write(src, 1, &out); err != nil {
 		t.Fatal(err)
+	}
+	for i, line := range strings.Split(out.String(), "\n") {
+		a.Check(line, Place{Line: i + 1})
+	}
+	for _, left := range a.Report().Survived {
+		t.Errorf("%q is left on %v: %q became %q", left.Word, left.Place, text, out.String())
 	}
 	return out.String()
 }
@@ -262,6 +268,134 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// listed counts the words of the list as one token, with or without a space
+// before them, and any other in threes of letters.
+func listed() func(string) int {
+	one := map[string]bool{}
+	for _, w := range strings.Fields(wordList) {
+		one[w] = true
+	}
+	return func(text string) int {
+		n := 0
+		for w := range strings.FieldsSeq(text) {
+			if one[strings.ToLower(w)] {
+				n++
+			} else {
+				n += (utf8.RuneCountInString(w) + 2) / 3
+			}
+		}
+		return n
+	}
+}
+
+// With a counter stand-ins are as many tokens as their words, and none is a
+// word of the session.
+func TestTokensStay(t *testing.T) {
+	list := strings.Fields(wordList)
+	words := []string{"Antidisestablishment", "zzyzxqua", "quuxblork", "naïveté", "don't", "python3", "getHTTPServerName", "файлы", "読み込み"}
+	for i := 0; i < len(list); i += 11 {
+		words = append(words, list[i])
+	}
+	text := strings.Join(words, " ") + " " + strings.Join(words[:40], " ")
+	had := map[string]bool{}
+	letterRuns(text, func(run string) { had[strings.ToLower(run)] = true })
+	count := listed()
+	for _, seed := range []string{"a", "b"} {
+		a := New(seed, count)
+		a.NoteText(text)
+		got := a.Text(text)
+		if again := a.Text(text); again != got {
+			t.Errorf("seed %s: it becomes one text, then another", seed)
+		}
+		if jsonl.Measure(got) != jsonl.Measure(text) {
+			t.Errorf("seed %s: %+v became %+v", seed, jsonl.Measure(text), jsonl.Measure(got))
+		}
+		if before, after := count(text), count(got); after < before-before/200 || after > before+before/200 {
+			t.Errorf("seed %s: %d tokens became %d", seed, before, after)
+		}
+		letterRuns(got, func(run string) {
+			if len(run) > keptLetters && had[strings.ToLower(run)] && !kept[strings.ToLower(run)] {
+				t.Errorf("seed %s: %s is a word of the session", seed, run)
+			}
+		})
+		b := New(seed, count)
+		b.NoteText(text)
+		if other := b.Text(text); other != got {
+			t.Errorf("seed %s: two runs, two texts", seed)
+		}
+	}
+}
+
+// Sessions of one seed share the stand-ins of nearly all words.
+func TestSeedIsShared(t *testing.T) {
+	list := strings.Fields(wordList)
+	var texts [2][]string
+	for i := 0; i < len(list); i += 7 {
+		texts[i%2] = append(texts[i%2], list[i], list[i])
+		texts[1-i%2] = append(texts[1-i%2], list[i])
+	}
+	var books [2]map[string]string
+	for i, words := range texts {
+		a := New("seed", listed())
+		a.NoteText(strings.Join(append(words, "another", "session"[:3+i]), "."))
+		a.begin()
+		books[i] = a.book.stand
+	}
+	same, other := 0, 0
+	for w, stand := range books[0] {
+		switch books[1][w] {
+		case stand:
+			same++
+		default:
+			other++
+		}
+	}
+	if same < 20*other {
+		t.Errorf("%d words have the same stand-in, %d another", same, other)
+	}
+}
+
+// What stands before a word and behind it counts with it as tokenizers cut.
+func TestUses(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		escaped bool
+		want    use
+	}{
+		{"word", false, use{"", "word", ""}},
+		{"a word", false, use{" ", "word", ""}},
+		{"a.word", false, use{".", "word", ""}},
+		{"a(.word", false, use{"", "word", ""}},
+		{"a .word", false, use{"", "word", ""}},
+		{"a\t.word", false, use{".", "word", ""}},
+		{"a\nword", false, use{"", "word", ""}},
+		{"a\nword", true, use{`\n`, "word", ""}},
+		{"a\nWord", true, use{"", "Word", ""}},
+		{"a\tword", false, use{"\t", "word", ""}},
+		{"a\tword", true, use{`\t`, "word", ""}},
+		{`a"word`, false, use{`"`, "word", ""}},
+		{`a"word`, true, use{"", "word", ""}},
+		{"/word", false, use{"/", "word", ""}},
+		{"/word", true, use{"", "word", ""}},
+		{"a word's", false, use{" ", "word", "'s"}},
+	} {
+		book := newCodebook([]func(string) int{func(string) int { return 1 }})
+		book.escaped = c.escaped
+		book.note(c.text)
+		if got := book.uses["word"]; len(got) != 1 || got[c.want] != 1 {
+			t.Errorf("%q, escaped %v: %+v, want %+v", c.text, c.escaped, got, c.want)
+		}
+	}
+}
+
+// A letter of \n that stands in a text is none of the word behind it.
+func TestEscapesInTexts(t *testing.T) {
+	a := New("seed", listed())
+	if got := a.Text(`one\nThree`); !strings.Contains(got, `\n`) {
+		t.Errorf("it became %q", got)
+	}
+}
+
 func FuzzAnonymize(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"user","uuid":"u1","message":{"content":"hi \ud83d\ude00 \ud83d there"}}`, "{\"a\":\"\xff\"}", `{"a":"b"} {"c":[1,{"d":"ef gh"}]}`, "not json", `{"\u0061bc":"x"}`,
@@ -269,24 +403,32 @@ func FuzzAnonymize(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	count := listed()
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.HasPrefix(text, "\x1f\x8b") || strings.HasPrefix(text, "\x28\xb5") || len(text) > 3 && text[0]&0xF0 == 0x50 && text[1:4] == "\x2A\x4D\x18" {
 			t.Skip() // compressed
 		}
-		out := anonymized(t, "seed", text)
-		if len(out) != len(text) {
-			t.Fatalf("%d bytes became %d: %q, %q", len(text), len(out), text, out)
-		}
-		before, after := strings.Split(text, "\n"), strings.Split(out, "\n")
-		if len(before) != len(after) {
-			t.Fatalf("%d lines became %d: %q, %q", len(before), len(after), text, out)
-		}
-		for i := range before {
-			if json.Valid([]byte(before[i])) && strings.HasPrefix(strings.TrimSpace(before[i]), "{") && !json.Valid([]byte(after[i])) {
-				t.Fatalf("line %d was valid: %q, %q", i+1, before[i], after[i])
-			}
+		for _, out := range []string{anonymized(t, "seed", text), anonymized(t, "seed", text, count)} {
+			checkShape(t, text, out)
 		}
 	})
+}
+
+// checkShape holds that lines and JSON are what they were.
+func checkShape(t *testing.T, text, out string) {
+	t.Helper()
+	if len(out) != len(text) {
+		t.Fatalf("%d bytes became %d: %q, %q", len(text), len(out), text, out)
+	}
+	before, after := strings.Split(text, "\n"), strings.Split(out, "\n")
+	if len(before) != len(after) {
+		t.Fatalf("%d lines became %d: %q, %q", len(before), len(after), text, out)
+	}
+	for i := range before {
+		if json.Valid([]byte(before[i])) && strings.HasPrefix(strings.TrimSpace(before[i]), "{") && !json.Valid([]byte(after[i])) {
+			t.Fatalf("line %d was valid: %q, %q", i+1, before[i], after[i])
+		}
+	}
 }
 
 // The size of an image stays, what it shows does not.

@@ -1,8 +1,6 @@
 package anonymize
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,16 +9,30 @@ import (
 // codebook gives every word its stand-in: the same one wherever it stands,
 // another one for every other word. A stand-in has the length of its word in
 // UTF-16 units, in UTF-8 and in JSON, and its pattern of capitals, digits and
-// hexadecimal digits.
+// hexadecimal digits; where there are counters, about its tokens, too.
 type codebook struct {
 	seed      [32]byte
 	originals map[string]bool // words that no stand-in may be
 	stand     map[string]string
 	taken     map[string]bool
+
+	counters []func(string) int
+	shared   bool // by several sessions: no stand-in depends on how its word is used
+	noting   bool // words are counted, not replaced
+	escaped  bool // what is noted counts as it stands in JSON
+	uses     map[string]map[use]int
+	letters  map[int]map[[maxCounters]int][]rune // of an alphabet, by their tokens
+	scratch  []byte
+	owed     [maxCounters]int // tokens that the stand-ins are too many, by counter
+	lists    map[int][]string // of words to choose from, by length
+	safe     map[string]bool  // words that stand for something to readers: no stand-ins
 }
 
-func newCodebook() *codebook {
-	return &codebook{originals: map[string]bool{}, stand: map[string]string{}, taken: map[string]bool{}}
+func newCodebook(counters []func(string) int) *codebook {
+	return &codebook{
+		originals: map[string]bool{}, stand: map[string]string{}, taken: map[string]bool{},
+		counters: counters, uses: map[string]map[use]int{}, letters: map[int]map[[maxCounters]int][]rune{}, safe: SafeWords(),
+	}
 }
 
 const (
@@ -30,14 +42,20 @@ const (
 	maxTries    = 64 // until two short words may share a stand-in
 )
 
-// note notes the words of a text, so that no stand-in is one of them.
+// note notes the words of a text, so that no stand-in is one of them, and how
+// they stand in it.
 func (c *codebook) note(s string) {
 	letterRuns(s, func(run string) {
-		if isLong(run) {
+		if len(run) <= maxNoted {
 			c.originals[strings.ToLower(run)] = true
 			humps(run, func(h string) { c.originals[strings.ToLower(h)] = true })
 		}
 	})
+	if len(c.counters) > 0 {
+		c.noting = true
+		c.scratch = c.text(c.scratch[:0], s)
+		c.noting = false
+	}
 }
 
 // isLong reports whether a word must be gone from the output, and is no data.
@@ -60,12 +78,10 @@ func (c *codebook) text(dst []byte, s string) []byte {
 		}
 		n := 0
 		switch {
-		case isLetter(s[i]) || isDigit(s[i]):
-			for i+n < len(s) && (isLetter(s[i+n]) || isDigit(s[i+n])) {
-				n++
-			}
-			dst = c.run(dst, s[i:i+n])
-			word = true
+		case latin(s[i:]) > 0:
+			n = latin(s[i:])
+			dst = c.run(dst, s, i, i+n)
+			word = isLetter(s[i+n-1]) || isDigit(s[i+n-1])
 		case s[i] == 0x7f:
 			dst = append(dst, '~')
 			n, word = 1, false
@@ -134,23 +150,30 @@ func markerAt(s string) string {
 	return ""
 }
 
-// run is a stretch of ASCII letters and digits.
-func (c *codebook) run(dst []byte, s string) []byte {
-	letters, digits := 0, 0
-	for i := range len(s) {
-		if isDigit(s[i]) {
-			digits++
-		} else {
-			letters++
-		}
+// run is a stretch of Latin letters and digits, s[from:to].
+func (c *codebook) run(dst []byte, s string, from, to int) []byte {
+	r := s[from:to]
+	if len(r) > maxNoted || strings.ContainsAny(r, "0123456789") {
+		return append(dst, c.mixed(s, from, to)...)
 	}
-	if digits > 0 || len(s) > maxNoted {
-		return append(dst, c.mixed(s, letters)...)
+	if utf8.RuneCountInString(r) <= keptLetters || kept[lowered(r)] {
+		return append(dst, r...)
 	}
-	if len(s) <= keptLetters || kept[strings.ToLower(s)] {
-		return append(dst, s...)
+	start := len(dst)
+	at := from
+	if len(c.counters) > 0 && escapes(s, from) && len(r) > 1 && isLetter(r[1]) && r[1] < 'a' {
+		dst = append(dst, r[0]) // of \n in a text, before a word
+		at++
+		r = r[1:]
 	}
-	humps(s, func(h string) { dst = c.word(dst, h) })
+	humps(r, func(h string) {
+		dst = c.word(dst, s, at, at+len(h), at == from, at+len(h) == to)
+		at += len(h)
+	})
+	if !c.noting && c.tells(string(dst[start:])) {
+		// Words of two stand-ins make one of the original.
+		dst = append(dst[:start], c.mixed(s, from, to)...)
+	}
 	return dst
 }
 
@@ -168,82 +191,103 @@ func humps(s string, yield func(hump string)) {
 	yield(s[from:])
 }
 
-// word is letters only; its stand-in takes over the capitals.
-func (c *codebook) word(dst []byte, w string) []byte {
-	low := strings.ToLower(w)
-	s := c.lookup(low, func(d *draw, out []byte) {
-		vowel := d.n(3) == 0
-		for i := range out {
-			if vowel {
-				out[i] = "aeiou"[d.n(5)]
-			} else {
-				out[i] = "bcdfghklmnprstvw"[d.n(16)]
-			}
-			vowel = !vowel
-		}
-	}, func(d *draw, out []byte) {
-		for i := range out {
-			out[i] = 'a' + byte(d.n(26))
-		}
-	})
-	for i := range len(w) {
-		ch := s[i]
-		if w[i] < 'a' {
-			ch -= 'a' - 'A'
-		}
-		dst = append(dst, ch)
+// word is letters only, s[from:to]; its stand-in takes over the capitals. It
+// begins or ends a run of letters, or stands in the middle of one.
+func (c *codebook) word(dst []byte, s string, from, to int, begins, ends bool) []byte {
+	w := s[from:to]
+	low := lowered(w)
+	if c.noting {
+		c.meet(low, useOf(s, from, to, begins, ends, c.escaped))
+		return dst
 	}
-	return dst
+	return appendCased(dst, w, c.wordFor(low))
+}
+
+// wordFor is the stand-in of a word in lower case.
+func (c *codebook) wordFor(low string) string {
+	if s, ok := c.stand[low]; ok {
+		return s
+	}
+	if len(c.counters) > 0 && len(low) <= maxNoted {
+		if s := c.choose(low); s != "" {
+			c.stand[low], c.taken[s] = s, true
+			return s
+		}
+	}
+	return c.lookup(low, func(d *draw, out []byte) {
+		vowel := d.n(3) == 0
+		d.each(low, out, func(byte) byte {
+			vowel = !vowel
+			if !vowel {
+				return "aeiou"[d.n(5)]
+			}
+			return "bcdfghklmnprstvw"[d.n(16)]
+		})
+	}, func(d *draw, out []byte) {
+		d.each(low, out, func(byte) byte { return 'a' + byte(d.n(26)) })
+	})
 }
 
 // mixed is a stretch with digits in it, or a long one: ids, hashes, numbers,
 // data. Letters become letters of their case, digits digits, and what could be
-// hexadecimal stays so.
-func (c *codebook) mixed(s string, letters int) string {
-	hex := letters > 0 && len(s) > 3
-	for i := range len(s) {
-		hex = hex && (isDigit(s[i]) || s[i]|0x20 <= 'f')
-	}
-	fill := func(d *draw, out []byte) {
-		for i := range out {
-			switch {
-			case isDigit(s[i]):
-				out[i] = '0' + byte(d.n(10))
-			case hex:
-				out[i] = s[i]&0x20 | 'A' + byte(d.n(6))
-			default:
-				out[i] = s[i]&0x20 | 'A' + byte(d.n(26))
-			}
+// hexadecimal stays so. A word with a number, such as utf8, keeps the word's
+// stand-in.
+func (c *codebook) mixed(s string, from, to int) string {
+	r := s[from:to]
+	letters, hex := 0, len(r) > 3
+	for _, b := range []byte(r) {
+		hex = hex && (isDigit(b) || isLetter(b) && b|0x20 <= 'f')
+		if !isDigit(b) {
+			letters++
 		}
 	}
-	return c.lookup(s, fill, fill)
+	hex = hex && letters > 0
+	named := len(c.counters) > 0 && !hex && numbered(r)
+	if c.noting {
+		if named {
+			parts(r, func(i, j int) {
+				if j-i > keptLetters && !isDigit(r[i]) {
+					c.word(nil, s, from+i, from+j, i == 0, j == len(r))
+				}
+			})
+		}
+		return ""
+	}
+	fill := func(d *draw, out []byte) {
+		d.each(r, out, func(b byte) byte {
+			switch {
+			case isDigit(b):
+				return '0' + byte(d.n(10))
+			case hex:
+				return b&0x20 | 'A' + byte(d.n(6))
+			}
+			return b&0x20 | 'A' + byte(d.n(26))
+		})
+	}
+	if !named {
+		return c.lookup(r, fill, fill)
+	}
+	return c.lookup(r, func(d *draw, out []byte) {
+		fill(d, out)
+		parts(r, func(i, j int) {
+			if j-i > keptLetters && !isDigit(r[i]) {
+				appendCased(out[:i], r[i:j], c.wordFor(lowered(r[i:j])))
+			}
+		})
+	}, fill)
 }
 
 // foreignWord is a stretch of letters beyond ASCII: each becomes a letter of its
 // own alphabet, or, where that is not listed, one of the same length.
 func (c *codebook) foreignWord(s string) string {
-	fill := func(d *draw, out []byte) {
-		out = out[:0]
-		for _, r := range s {
-			out = utf8.AppendRune(out, d.rune(r))
-		}
+	if c.noting {
+		return ""
 	}
+	if len(c.counters) > 0 {
+		return c.lookup(s, func(d *draw, out []byte) { copy(out, c.alike(d, s)) }, func(d *draw, out []byte) { d.each(s, out, nil) })
+	}
+	fill := func(d *draw, out []byte) { d.each(s, out, nil) }
 	return c.lookup(s, fill, fill)
-}
-
-func (d *draw) rune(r rune) rune {
-	for _, a := range alphabets {
-		if r >= a[0] && r <= a[1] {
-			return a[0] + rune(d.n(int(a[1]-a[0]+1)))
-		}
-	}
-	switch utf8.RuneLen(r) {
-	case 2:
-		return 0x101 + rune(d.n(0x17E-0x101))
-	case 3:
-		return 0x4E00 + rune(d.n(0x9FA5-0x4E00))
-	}
-	return 0x20000 + rune(d.n(0x2A6D6-0x20000))
 }
 
 // lookup is the stand-in of a word. It is drawn by fill, and where that finds
@@ -279,36 +323,4 @@ func (c *codebook) tells(s string) bool {
 		found = found || isLong(run) && c.originals[strings.ToLower(run)]
 	})
 	return found
-}
-
-// draw is a stream of numbers that a word and the seed decide.
-type draw struct {
-	seed  [32]byte
-	block [32]byte
-	at    int
-	round uint64
-}
-
-func (c *codebook) draw(w string, try int) *draw {
-	h := sha256.New()
-	h.Write(c.seed[:])
-	h.Write([]byte{byte(try)})
-	h.Write([]byte(w))
-	d := &draw{at: 32}
-	h.Sum(d.seed[:0])
-	return d
-}
-
-// n is a number from 0 to below.
-func (d *draw) n(below int) int {
-	if d.at+4 > len(d.block) {
-		var in [40]byte
-		copy(in[:], d.seed[:])
-		binary.LittleEndian.PutUint64(in[32:], d.round)
-		d.block = sha256.Sum256(in[:])
-		d.at, d.round = 0, d.round+1
-	}
-	v := binary.LittleEndian.Uint32(d.block[d.at:])
-	d.at += 4
-	return int(uint64(v) * uint64(below) >> 32)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"strings"
 )
 
 // maxPictureHead is how much of an image is searched for its size, in bytes.
@@ -58,9 +59,11 @@ func (w *writer) picture(body []byte) bool {
 	if head == "" {
 		return false
 	}
-	if !w.noting {
+	if w.noting { // the size may stand in the rest as it does in what is kept
+		letterRuns(head, func(run string) { w.book.safe[strings.ToLower(run)] = true })
+	} else {
 		w.dst = append(w.dst, head...)
 	}
-	w.words(body[len(head):])
+	w.words(body[len(head):], place{})
 	return true
 }

@@ -101,19 +101,12 @@ func (a *Anonymizer) Check(line string, at Place) {
 		low := strings.ToLower(run)
 		switch {
 		case !a.book.originals[low]:
-		case a.safe(low):
+		case a.book.safe[low]:
 			a.report.Kept[low]++
 		default:
 			a.report.Survived = append(a.report.Survived, Survivor{run, at})
 		}
 	})
-}
-
-func (a *Anonymizer) safe(low string) bool {
-	if a.safeWords == nil {
-		a.safeWords = SafeWords()
-	}
-	return a.safeWords[low]
 }
 
 // Report is what is known once everything has been written and checked.

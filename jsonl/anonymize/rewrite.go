@@ -25,6 +25,7 @@ type writer struct {
 type place struct {
 	key  string // of the member it is
 	free bool   // in a tool's input or result: nothing there is the format's
+	call bool   // in a tool's input, which counts as the JSON it is
 }
 
 // object rewrites one line's object, which is valid JSON.
@@ -77,10 +78,11 @@ func (w *writer) members(b []byte, i int, at place) int {
 		if keys[key] {
 			w.dst = append(w.dst, raw...)
 		} else {
-			w.words(raw)
+			w.words(raw, at)
 		}
 		w.dst = append(w.dst, b[open+1+len(raw):keyEnd]...)
 		inner.key = key
+		inner.call = at.call || key == "input"
 		inner.free = at.free || key == "input" || key == "toolUseResult"
 		end = w.value(b, m.At, inner)
 		m.At = end
@@ -107,7 +109,7 @@ func (w *writer) content(body []byte, at place) {
 	if at.key == "data" && w.picture(body) {
 		return
 	}
-	w.words(body)
+	w.words(body, at)
 }
 
 // stays reports whether a string is the format's own word.
@@ -141,10 +143,12 @@ func plain(s string) bool {
 
 // words rewrites the words between a string's quotes, escapes kept as they
 // are.
-func (w *writer) words(body []byte) {
+func (w *writer) words(body []byte, at place) {
 	if w.noting {
 		w.text = scan.AppendUnquoted(w.text[:0], body, -1)
+		w.book.escaped = at.call
 		w.book.note(string(w.text))
+		w.book.escaped = false
 		return
 	}
 	if !strings.Contains(string(body), `\`) {

@@ -1,0 +1,149 @@
+package cmd
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// drift is how far the figures of anonymised sessions are from those of their
+// originals, by one counter: one entry a session and policy.
+type drift struct {
+	peak, sum []float64 // of the model's tokens, relative
+	events    int       // replays with other events
+}
+
+// add compares two replays.
+func (d *drift) add(before, after *replay.Timeline) {
+	figures := func(tl *replay.Timeline) (peak, sum float64, events string) {
+		for _, r := range tl.Requests {
+			peak, sum = max(peak, float64(r.Tokens)), sum+float64(r.Tokens)
+		}
+		var b strings.Builder
+		for _, e := range tl.Events {
+			fmt.Fprintln(&b, at(e.Request), e.Stage, e.Kind, len(e.Targets))
+		}
+		return peak, sum, b.String()
+	}
+	peak, sum, events := figures(before)
+	otherPeak, otherSum, otherEvents := figures(after)
+	if peak > 0 {
+		d.peak = append(d.peak, math.Abs(otherPeak/peak-1))
+		d.sum = append(d.sum, math.Abs(otherSum/sum-1))
+	}
+	if events != otherEvents {
+		d.events++
+	}
+}
+
+// quantiles are the median, the ninth decile and the largest, in percent.
+func quantiles(list []float64) (q [3]float64) {
+	list = slices.Sorted(slices.Values(list))
+	for i, share := range []float64{0.5, 0.9, 1} {
+		q[i] = 100 * list[int(share*float64(len(list)-1))]
+	}
+	return q
+}
+
+// measureDrift anonymises sessions and replays them and their originals under
+// every built-in policy by every counter.
+func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*drift {
+	t.Helper()
+	reg, err := policy.NewRegistry(stage.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]*drift{}
+	for _, counter := range tokens.Names() {
+		found[counter] = &drift{}
+	}
+	shared := &tokens.Encoders{}
+	for _, path := range sessions {
+		out := filepath.Join(t.TempDir(), "out.jsonl")
+		mustRun(t, append([]string{"anonymize", path, "-q", "-o", out}, flags...)...)
+		before, after := record(t, path), record(t, out)
+		for _, name := range preset.Names() {
+			pol, err := preset.Load(name, reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for counter, d := range found {
+				opt := replay.Options{Counter: counter, Encoders: shared}
+				a, err := before.Replay(pol, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := after.Replay(pol, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.add(a, b)
+			}
+		}
+	}
+	return found
+}
+
+// drifts is what docs/cli.md says of a counter: how far the peak and the sum of
+// the model's tokens are off in half of all replays and at most, in percent;
+// most also with a seed, where sessions share their stand-ins.
+var drifts = map[string]struct{ half, most, seeded float64 }{
+	"heuristic":   {0, 0, 0},
+	"usage":       {0.01, 0.01, 0.01},
+	"o200k_base":  {0.5, 2.5, 6},
+	"cl100k_base": {1.5, 4, 8},
+}
+
+// TestAnonymizeTokens holds it over every sixteenth session, and that the events
+// are the same by every counter.
+func TestAnonymizeTokens(t *testing.T) {
+	corpus := os.Getenv("CTXKIT_CORPUS")
+	if corpus == "" {
+		t.Skip("CTXKIT_CORPUS is not set")
+	}
+	var sample []string
+	for i, path := range sessionFiles(t, corpus) {
+		if i%16 == 4 {
+			sample = append(sample, path)
+		}
+	}
+	for counter, d := range measureDrift(t, sample) {
+		d.hold(t, counter, drifts[counter].half, drifts[counter].most)
+		if d.events > 0 {
+			t.Errorf("%s: other events in %d of %d replays", counter, d.events, len(d.peak))
+		}
+	}
+	for counter, d := range measureDrift(t, sample[:len(sample)/2], "--seed", "shared") {
+		d.hold(t, counter+" with a seed", drifts[counter].seeded, drifts[counter].seeded)
+	}
+}
+
+// hold fails where half of the figures, or the largest, are further off.
+func (d *drift) hold(t *testing.T, name string, half, most float64) {
+	t.Helper()
+	for what, list := range map[string][]float64{"peak": d.peak, "sum": d.sum} {
+		q := quantiles(list)
+		t.Logf("%s: %s: median %.2f %%, p90 %.2f %%, max %.2f %%; other events in %d of %d replays", name, what, q[0], q[1], q[2], d.events, len(list))
+		if q[0] > half || q[2] > most {
+			t.Errorf("%s: the %s is off by %.2f %% in half of the replays and by %.2f %% at most, want %v and %v", name, what, q[0], q[2], half, most)
+		}
+	}
+}
+
+// at is a request, -1 behind the last.
+func at(request *int) int {
+	if request == nil {
+		return -1
+	}
+	return *request
+}

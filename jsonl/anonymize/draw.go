@@ -1,0 +1,66 @@
+package anonymize
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// draw is a stream of numbers that a word and the seed decide.
+type draw struct {
+	seed  [32]byte
+	block [32]byte
+	at    int
+	round uint64
+}
+
+func (c *codebook) draw(w string, try int) *draw {
+	h := sha256.New()
+	h.Write(c.seed[:])
+	h.Write([]byte{byte(try >> 8), byte(try)})
+	h.Write([]byte(w))
+	d := &draw{at: 32}
+	h.Sum(d.seed[:0])
+	return d
+}
+
+// n is a number from 0 to below.
+func (d *draw) n(below int) int {
+	if d.at+4 > len(d.block) {
+		var in [40]byte
+		copy(in[:], d.seed[:])
+		binary.LittleEndian.PutUint64(in[32:], d.round)
+		d.block = sha256.Sum256(in[:])
+		d.at, d.round = 0, d.round+1
+	}
+	v := binary.LittleEndian.Uint32(d.block[d.at:])
+	d.at += 4
+	return int(uint64(v) * uint64(below) >> 32)
+}
+
+// each fills out with stand-ins for the runes of s, those of ASCII by ascii.
+func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
+	out = out[:0]
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			out = append(out, ascii(byte(r)))
+		} else {
+			out = utf8.AppendRune(out, d.rune(r))
+		}
+	}
+}
+
+// rune is a letter of the alphabet of r, or one of the same length.
+func (d *draw) rune(r rune) rune {
+	if i := alphabetOf(r); i >= 0 {
+		a := alphabets[i]
+		return a[0] + rune(d.n(int(a[1]-a[0]+1)))
+	}
+	switch utf8.RuneLen(r) {
+	case 2:
+		return 0x101 + rune(d.n(0x17E-0x101))
+	case 3:
+		return 0x4E00 + rune(d.n(0x9FA5-0x4E00))
+	}
+	return 0x20000 + rune(d.n(0x2A6D6-0x20000))
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay/tokens/bpe"
+)
+
+// The list is what this program writes: words of one token, none that is left
+// out, in order.
+func TestWords(t *testing.T) {
+	const path = "../../jsonl/anonymize/words.txt"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoding, err := bpe.Load(bpe.O200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(data))
+	if len(words) < 10000 {
+		t.Errorf("%s: only %d words", path, len(words))
+	}
+	if got := lines(pick(words, leaveOut(nil), encoding.NewCounter().Count)); got != string(data) {
+		t.Errorf("%s: holds what is not picked, or in another order: run genwords again", path)
+	}
+}
+
+func TestPick(t *testing.T) {
+	encoding, err := bpe.Load(bpe.O200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := pick([]string{"zebra", "house", "an", "house", "Paris", "naïve", "antidisestablishmentarianism", "curse", "cursed", "nude"}, leaveOut([]string{"curse"}), encoding.NewCounter().Count)
+	if want := "house zebra"; strings.Join(got, " ") != want {
+		t.Errorf("picked %q, want %s", got, want)
+	}
+	long := strings.Split(strings.TrimSuffix(lines(strings.Fields(strings.Repeat("abcdefghi ", 30)+"abcdefghij")), "\n"), "\n")
+	if len(long) != 4 || len(long[0]) > 120 || long[3] != "abcdefghij" {
+		t.Errorf("lines %q", long)
+	}
+}
