@@ -113,12 +113,11 @@ func (r *runner) worker() ([]int, error) {
 		k := left[0]
 		left = left[1:]
 		var l line
-		if _, err := fmt.Fprintln(in, k); err == nil {
+		_, err := fmt.Fprintln(in, k)
+		if err == nil {
 			err = d.Decode(&l)
-		} else {
-			l.Mutant = 0
 		}
-		if l.Mutant != k { // it is gone
+		if err != nil || l.Mutant != k { // it is gone
 			r.use(line{Mutant: k, Stopped: "it does not end, or takes all memory"})
 			break
 		}
