@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -53,8 +54,10 @@ func newCompare(sys *system) *cobra.Command {
 			if err := o.InputOptions.check(); err != nil {
 				return err
 			}
-			if err := oneOf("--by", o.By, []string{"", "model", "version", "project"}); err != nil {
-				return err
+			if o.By != "" {
+				if err := oneOf("--by", o.By, groupNames()); err != nil {
+					return err
+				}
 			}
 			return runCompare(sys, o)
 		},
@@ -212,23 +215,19 @@ func runCompare(sys *system, o *CompareOptions) error {
 	var sessions []compare.Session
 	loop := r.loop("compared")
 	failed, err := eachConversation(loop, func(c agentConversation) (compare.Session, error) {
-		var s compare.Session
-		err := o.replayEach(c, choices, func(p int, tl *replay.Timeline) error {
-			if p == 0 {
-				s = compare.NewSession(tl, projectOf(c))
-			}
-			s.Values = append(s.Values, compare.Of(tl))
-			return nil
-		})
-		return s, err
+		return o.compareOne(c, choices)
 	}, func(s compare.Session) error {
+		if len(s.Values) == 0 {
+			loop.leaveOut(compare.Source{Session: s.Session, Agent: s.Agent, File: s.File})
+			return nil
+		}
 		sessions = append(sessions, s)
 		return nil
 	})
 	if err == nil && len(sessions) == 0 {
-		err = failed
+		err = loop.nothing(failed)
 	}
-	if err == nil {
+	if err == nil && len(sessions) > 0 {
 		err = report.Comparisons(r.out, compare.Compare(o.Policies, sessions, compare.Group(o.By)), loop.inputs(failed), report.Options{
 			Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys),
 		})
@@ -237,6 +236,61 @@ func runCompare(sys *system, o *CompareOptions) error {
 		err = failed
 	}
 	return r.out.close(err)
+}
+
+// compareOne replays a conversation under each policy; of one without a request
+// there are no values.
+func (o *CompareOptions) compareOne(c agentConversation, choices []policyChoice) (compare.Session, error) {
+	if len(c.conv.Requests) == 0 {
+		src := c.source()
+		return compare.Session{Session: src.Session, Agent: src.Agent, File: src.File}, nil
+	}
+	var s compare.Session
+	var first *replay.Timeline
+	err := o.replayEach(c, choices, func(p int, tl *replay.Timeline) error {
+		if p == 0 {
+			first, s = tl, compare.NewSession(tl, projectOf(c))
+			s.Input, s.Flags = c.input, o.given(c, tl.Agent)
+		}
+		s.Values = append(s.Values, compare.Of(tl))
+		s.Apart = append(s.Apart, compare.Apart(first, tl))
+		return nil
+	})
+	return s, err
+}
+
+// source names a conversation.
+func (c agentConversation) source() compare.Source {
+	agent := c.conv.Agent
+	if agent == "" {
+		agent = c.agent
+	}
+	return compare.Source{Session: c.conv.SessionID, Agent: agent, File: c.conv.Path}
+}
+
+// given are the flags that a command on the same conversation needs.
+func (o *ReplayOptions) given(c agentConversation, agent string) compare.Flags {
+	f := compare.Flags{Model: o.Model, Snip: o.Snip, Env: o.Env}
+	if c.main { // --leaf names a line of the main conversation
+		f.Leaf = o.Leaf
+	} else {
+		f.Agent = agent
+	}
+	if o.Counter != tokens.NameUsage {
+		f.Tokens = o.Counter
+	}
+	if o.Window > 0 {
+		f.Window = o.Window.String()
+	}
+	if o.Overhead > 0 {
+		f.Overhead = o.Overhead.String()
+	}
+	return f
+}
+
+// groupNames lists what --by takes.
+func groupNames() []string {
+	return []string{string(compare.ByModel), string(compare.ByVersion), string(compare.ByProject)}
 }
 
 // projectOf is the project a conversation belongs to: the folder it was

@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -17,16 +19,33 @@ type conversationLoop struct {
 	keep func(*conversations) // takes over what was read, where set; else it is closed
 
 	progress *progress
+	empty    []compare.Source // left out
+}
+
+// leaveOut says that a conversation is left out because nothing is asked in it.
+func (l *conversationLoop) leaveOut(s compare.Source) {
+	l.empty = append(l.empty, s)
+	l.tell(func(m *messages) {
+		m.warn(session.Warning{File: s.File, Message: "there is no request in it, so nothing to compare: it is left out"})
+	})
 }
 
 // inputs counts what the loop was over, and what of it failed.
 func (l *conversationLoop) inputs(failed error) compare.Inputs {
-	in := compare.Inputs{Given: len(l.in.list)}
+	in := compare.Inputs{Given: len(l.in.list), Empty: l.empty}
 	var part *partError
 	if errors.As(failed, &part) {
 		in.Failed = part.failed
 	}
 	return in
+}
+
+// nothing is the error of a loop that was left with no conversation.
+func (l *conversationLoop) nothing(failed error) error {
+	if failed != nil || len(l.empty) == 0 {
+		return failed
+	}
+	return fmt.Errorf("there is no request in any of the %d sessions: name one in which an answer was asked for", len(l.empty))
 }
 
 // tell says something on standard error while the loop is under way.

@@ -176,6 +176,7 @@ type conversations struct {
 type agentConversation struct {
 	agent string // id, where the conversation does not hold it itself
 	input string // what it was read from, or stands beside
+	main  bool   // it is the input's main conversation
 	conv  *session.Conversation
 }
 
@@ -195,13 +196,13 @@ func (in input) load(stdin io.Reader, o InputOptions, jobs int, warn func(sessio
 	}
 	c.files = append(c.files, f)
 	if o.Agent == "main" {
-		c.list = append(c.list, agentConversation{conv: f.Main})
+		c.list = append(c.list, agentConversation{main: true, conv: f.Main})
 		return c, nil
 	}
 	id := strings.TrimPrefix(o.Agent, "agent-")
 	wanted := func(agent string) bool { return o.Agent == "all" || agent == id }
 	if o.Agent == "all" {
-		c.list = append(c.list, agentConversation{conv: f.Main})
+		c.list = append(c.list, agentConversation{main: true, conv: f.Main})
 	}
 	var known []string
 	for _, s := range f.Sidechains {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 
@@ -70,92 +69,6 @@ func newSweep(sys *system) *cobra.Command {
 	return cmd
 }
 
-// points reads the axes and lists the points.
-func (o *SweepOptions) points() ([]compare.Axis, []compare.Point, error) {
-	var axes []compare.Axis
-	for _, v := range o.Vary {
-		a, err := compare.ParseAxis(v)
-		if err != nil {
-			return nil, nil, fmt.Errorf("flag --vary: %w", err)
-		}
-		for _, other := range axes {
-			if other.Key == a.Key {
-				return nil, nil, fmt.Errorf("flag --vary: %s varies twice: give all its values at once", a.Key)
-			}
-		}
-		axes = append(axes, a)
-	}
-	if o.Samples < 0 || o.Samples > compare.MaxPoints {
-		return nil, nil, fmt.Errorf("flag --samples: %d: want 1 to %d, or 0 for the full grid", o.Samples, compare.MaxPoints)
-	}
-	if o.Samples > 0 {
-		return axes, compare.Sample(axes, o.Samples, rand.New(rand.NewPCG(o.Seed, 0)).IntN), nil
-	}
-	points, err := compare.Grid(axes)
-	if err != nil {
-		return nil, nil, fmt.Errorf("flag --vary: %w", err)
-	}
-	return axes, points, nil
-}
-
-// vary tries every value on a policy.
-func vary(base *policy.Policy, axes []compare.Axis) error {
-	for _, a := range axes {
-		for _, value := range a.Values {
-			if err := base.Clone().Set(a.Key, value); err != nil {
-				return fmt.Errorf("flag --vary: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-// bases gives the policy that a session's points start with, every value tried
-// on it.
-func (r *replaying) bases(axes []compare.Axis) policyChoice {
-	return func(version string) (*policy.Policy, error) {
-		base, err := r.choose(version)
-		if err != nil {
-			return nil, err
-		}
-		if err := vary(base, axes); err != nil {
-			if r.o.byVersion() {
-				err = fmt.Errorf("%s is %s for %s: %w", r.o.unfolded().Policy, base.Name, clientText(version), err)
-			}
-			return nil, err
-		}
-		return base, nil
-	}
-}
-
-// variants are the policies of all points, from each policy they start with.
-type variants struct {
-	mu     sync.Mutex
-	axes   []compare.Axis
-	points []compare.Point
-	made   map[*policy.Policy][]*policy.Policy
-}
-
-func (v *variants) of(base *policy.Policy, point int) (*policy.Policy, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	list, ok := v.made[base]
-	if !ok {
-		list = make([]*policy.Policy, len(v.points))
-		v.made[base] = list
-	}
-	if list[point] == nil {
-		p := base.Clone()
-		for i, value := range v.points[point] {
-			if err := p.Set(v.axes[i].Key, value); err != nil {
-				return nil, err
-			}
-		}
-		list[point] = p
-	}
-	return list[point], nil
-}
-
 // recorded is one conversation, read and counted, and the policy it starts
 // with.
 type recorded struct {
@@ -183,33 +96,38 @@ func (r *replaying) sweep(o *SweepOptions) error {
 	if err != nil {
 		return err
 	}
-	bases := r.bases(axes)
+	v := &variants{axes: axes, points: points, made: map[*policy.Policy]*variant{}}
 	if !o.byVersion() { // else which policy it is depends on the session
-		base, err := bases("")
+		base, err := r.choose("")
+		if err == nil {
+			err = v.try(base)
+		}
 		if err != nil {
 			return err
 		}
 		name = base.Name
 	}
-	list, in, done, failed, err := r.readAll(bases)
+	list, in, done, failed, err := r.readAll()
 	defer done()
 	if err != nil {
 		return err
 	}
-	v := &variants{axes: axes, points: points, made: map[*policy.Policy][]*policy.Policy{}}
 	s := &compare.Sweep{Policy: name, Axes: axes, Points: points, Sessions: len(list), Inputs: in}
+	if s.Applied, err = r.applies(v, list); err != nil {
+		return err
+	}
 	progress := newProgress(r.sys, o.Quiet, "tried", len(points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.end()
-	err = inOrder(len(points), o.Jobs, func(i int) (compare.Policy, error) {
+	err = inOrder(len(points), o.Jobs, func(i int) (tried, error) {
 		if r.sys.interrupted() {
-			return compare.Policy{}, errInterrupted
+			return tried{}, errInterrupted
 		}
 		return r.tryPoint(v, i, list)
-	}, func(i int, p compare.Policy, err error) error {
+	}, func(i int, t tried, err error) error {
 		if err == nil {
 			progress.step()
-			s.Results = append(s.Results, p)
+			s.Results, s.Unpriced = append(s.Results, t.row), t.unpriced
 		}
 		return err
 	})
@@ -236,7 +154,7 @@ func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 }
 
 // readAll reads all inputs and keeps them.
-func (r *replaying) readAll(bases policyChoice) (list []recorded, in compare.Inputs, done func(), failed, err error) {
+func (r *replaying) readAll() (list []recorded, in compare.Inputs, done func(), failed, err error) {
 	var files []*conversations
 	var mu sync.Mutex
 	loop := r.loop("read")
@@ -246,19 +164,26 @@ func (r *replaying) readAll(bases policyChoice) (list []recorded, in compare.Inp
 		files = append(files, c)
 	}
 	failed, err = eachConversation(loop, func(c agentConversation) (recorded, error) {
+		if len(c.conv.Requests) == 0 {
+			return recorded{conv: c}, nil
+		}
 		rec, err := replay.NewRecordWith(c.conv, r.o.encoders)
 		if err != nil {
 			return recorded{}, err
 		}
 		rec.Share()
-		base, err := bases(c.conv.Version)
+		base, err := r.choose(c.conv.Version)
 		return recorded{c, rec, base}, err
 	}, func(one recorded) error {
+		if one.rec == nil {
+			loop.leaveOut(one.conv.source())
+			return nil
+		}
 		list = append(list, one)
 		return nil
 	})
 	if err == nil && len(list) == 0 {
-		err = failed
+		err = loop.nothing(failed)
 	}
 	return list, loop.inputs(failed), func() {
 		for _, f := range files {
@@ -267,24 +192,30 @@ func (r *replaying) readAll(bases policyChoice) (list []recorded, in compare.Inp
 	}, failed, err
 }
 
+// tried is what a point came to.
+type tried struct {
+	row      compare.Policy
+	unpriced []compare.Unpriced
+}
+
 // tryPoint replays every conversation under one point's policy.
-func (r *replaying) tryPoint(v *variants, point int, list []recorded) (compare.Policy, error) {
+func (r *replaying) tryPoint(v *variants, point int, list []recorded) (tried, error) {
 	sessions := make([]compare.Session, len(list))
 	for i, one := range list {
 		pol, err := v.of(one.base, point)
 		if err != nil {
-			return compare.Policy{}, err
+			return tried{}, err
 		}
 		tl, err := one.rec.Replay(pol, r.o.options())
 		if err != nil {
-			return compare.Policy{}, err
+			return tried{}, err
 		}
 		if err := tl.CheckValid(); err != nil {
-			return compare.Policy{}, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+			return tried{}, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
 		sessions[i] = compare.NewSession(tl, "")
 		sessions[i].Values = []compare.Values{compare.Of(tl)}
 	}
 	name := strings.Join(v.points[point], ",")
-	return compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], nil
+	return tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil
 }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -98,7 +97,7 @@ func (c *caching) unpriced() []string {
 	var names []string
 	for id, m := range c.known {
 		if m == nil {
-			names = append(names, strconv.Quote(id))
+			names = append(names, id)
 		}
 	}
 	slices.Sort(names)

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -52,7 +53,11 @@ func (e *engine) timeline() *Timeline {
 		}
 	}
 	t.Findings = append([]Finding{}, e.checks.findings...)
-	if names := e.cache.unpriced(); len(names) > 0 {
+	if t.unpriced = e.cache.unpriced(); len(t.unpriced) > 0 {
+		names := make([]string, len(t.unpriced))
+		for i, name := range t.unpriced {
+			names[i] = strconv.Quote(name)
+		}
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only; give a table with --prices", strings.Join(names, ", "))
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)

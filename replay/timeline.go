@@ -42,7 +42,13 @@ type Timeline struct {
 	Regret     *regret.Result    `json:"regret,omitempty"` // where it was asked for
 	Findings   []Finding         `json:"findings"`         // what does not hold of what was sent
 	Warnings   []session.Warning `json:"warnings"`
+
+	unpriced []string
 }
+
+// Unpriced lists the models that calls were made of and no price is known for,
+// sorted. A timeline that was not replayed here names none.
+func (t *Timeline) Unpriced() []string { return t.unpriced }
 
 // Lines accounts for every line of the file: Read = Used + sum(SetAside).
 type Lines struct {

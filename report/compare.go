@@ -41,7 +41,7 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs, all bo
 		if c.Group != "" {
 			title = c.Group + ": " + title
 		}
-		p.heading(title + failedText(in))
+		p.heading(title + inputsText(in))
 		p.table(compareTotals(c))
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
@@ -57,58 +57,21 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs, all bo
 				p.note(yellow, fmt.Sprintf("medians and percentiles rest on %s only", count(len(c.Sessions), "session")))
 			}
 		}
-		if len(c.Policies) > 1 && c.Differ >= 0 {
-			s := c.Sessions[c.Differ]
-			p.note(none, fmt.Sprintf("most different: %s, %s against %s; to see why:", s.Session, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name))
-			p.picture([]string{"  " + Clean(diffCommand(c))})
+		if c.Differ >= 0 {
+			p.note(none, differText(c))
+			if lines := commandLines(c); len(lines) > 0 {
+				p.picture(lines)
+			}
 		}
-		for _, note := range append(unknownNotes(c), lostNotes(c)...) {
+		for _, note := range append(unpricedNotes(compare.UnpricedModels(c.Sessions)), lostNotes(c)...) {
 			p.note(yellow, note)
 		}
 	}
+	for _, note := range emptyNotes(in.Empty) {
+		p.note(yellow, note)
+	}
 	p.note(faint, "peak, mean: tokens of the model view, overhead included; sent: tokens of all requests, compactions included, of which read from the cache, written to it, and the rest; comp: compactions; clrd, tokens: results cleared, and their tokens; miss: taken away too early; bound: no choice of blocks within the same budget misses fewer; viol: breaks of the API's rules")
 	return p.end()
-}
-
-// failedText says how many of the inputs failed, where some did.
-func failedText(in compare.Inputs) string {
-	if in.Failed == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %d of %s failed", in.Failed, count(in.Given, "input"))
-}
-
-// lostNotes say what of the sessions there was nothing to compare by.
-func lostNotes(c *compare.Comparison) []string {
-	empty, lines, files := 0, 0, 0
-	for i := range c.Sessions {
-		s := &c.Sessions[i]
-		if s.Requests() == 0 {
-			empty++
-		}
-		if s.Malformed > 0 {
-			lines += s.Malformed
-			files++
-		}
-	}
-	var notes []string
-	if empty > 0 {
-		notes = append(notes, fmt.Sprintf("sessions without a request: %d of %d", empty, len(c.Sessions)))
-	}
-	if lines > 0 {
-		notes = append(notes, fmt.Sprintf("malformed lines left out: %s in %s; ctxkit lint lists them", thousands(lines), count(files, "session")))
-	}
-	return notes
-}
-
-// diffCommand shows why two policies differ most where they do.
-func diffCommand(c *compare.Comparison) string {
-	s := c.Sessions[c.Differ]
-	command := "ctxkit diff " + shellWord(s.File) + " --policy " + shellWord(c.Policies[c.DifferPolicy].Name) + " --against " + shellWord(c.Policies[0].Name)
-	if s.Agent != "" {
-		command += " --agent " + shellWord(s.Agent)
-	}
-	return command
 }
 
 // figure is the spread of a figure, or of the sum of two: what was written to
@@ -201,17 +164,6 @@ func quantileText(name string, x float64) string {
 	return figureText(name, x)
 }
 
-func unknownNotes(c *compare.Comparison) []string {
-	var notes []string
-	for i := range c.Policies {
-		if !compare.Known(figure(&c.Policies[i], "cost_usd").Total) {
-			notes = append(notes, "no dollars where a model has no price (ctxkit prices lists those that have): tokens only")
-			break
-		}
-	}
-	return notes
-}
-
 // figureText is a value for a narrow column: a dash where it is not known.
 func figureText(name string, x float64) string {
 	switch {
@@ -249,98 +201,6 @@ func differenceText(name string, a, b float64) string {
 		return fmt.Sprintf("%+.1f%%", 100*d/a)
 	default:
 		return fmt.Sprintf("%+.0f%%", 100*d/a)
-	}
-}
-
-// comparedJSON is the JSON form of comparisons.
-type comparedJSON struct {
-	Schema string      `json:"schema"`
-	Inputs int         `json:"inputs"`
-	Failed int         `json:"failed_inputs"`
-	Groups []groupJSON `json:"groups"`
-}
-
-type groupJSON struct {
-	Group    string            `json:"group,omitempty"`
-	Sessions int               `json:"sessions"`
-	Few      bool              `json:"few_sessions"`
-	Policies []policyJSON      `json:"policies"`
-	Differ   *differJSON       `json:"most_different,omitempty"`
-	Each     []comparedSession `json:"each"`
-}
-
-type policyJSON struct {
-	Policy     string             `json:"policy"`
-	Totals     map[string]float64 `json:"totals"`
-	Median     map[string]float64 `json:"median"`
-	P90        map[string]float64 `json:"p90"`
-	Best       map[string]int     `json:"best"`
-	Difference map[string]float64 `json:"difference,omitempty"` // of totals, to the first policy
-}
-
-type differJSON struct {
-	Session string `json:"session"`
-	File    string `json:"file"`
-	Policy  string `json:"policy"`
-	Against string `json:"against"`
-	Command string `json:"command"`
-}
-
-type comparedSession struct {
-	Session   string                        `json:"session"`
-	Agent     string                        `json:"agent,omitempty"`
-	File      string                        `json:"file"`
-	Model     string                        `json:"model"`
-	Version   string                        `json:"client_version,omitempty"`
-	Project   string                        `json:"project,omitempty"`
-	Malformed int                           `json:"malformed_lines,omitempty"`
-	Figures   map[string]map[string]float64 `json:"figures"` // by policy
-}
-
-func compareJSON(groups []compare.Comparison, in compare.Inputs) comparedJSON {
-	out := comparedJSON{Schema: compare.Schema, Inputs: in.Given, Failed: in.Failed, Groups: []groupJSON{}}
-	figures := compare.Figures()
-	for i := range groups {
-		c := &groups[i]
-		g := groupJSON{Group: c.Group, Sessions: len(c.Sessions), Few: len(c.Sessions) < compare.Few, Policies: []policyJSON{}, Each: []comparedSession{}}
-		for p := range c.Policies {
-			j := policyJSON{Policy: c.Policies[p].Name, Totals: map[string]float64{}, Median: map[string]float64{}, P90: map[string]float64{}, Best: map[string]int{}}
-			if p > 0 {
-				j.Difference = map[string]float64{}
-			}
-			for f := range figures {
-				s, name := c.Policies[p].Figures[f], figures[f].Name
-				put(j.Totals, name, s.Total)
-				put(j.Median, name, s.Median)
-				put(j.P90, name, s.P90)
-				if figures[f].Better != compare.Neither {
-					j.Best[name] = s.Wins
-				}
-				if p > 0 {
-					put(j.Difference, name, s.Total-c.Policies[0].Figures[f].Total)
-				}
-			}
-			g.Policies = append(g.Policies, j)
-		}
-		if c.Differ >= 0 {
-			s := c.Sessions[c.Differ]
-			g.Differ = &differJSON{s.Session, s.File, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name, diffCommand(c)}
-		}
-		for _, s := range c.Sessions {
-			e := comparedSession{Session: s.Session, Agent: s.Agent, File: s.File, Model: s.Model, Version: s.Version, Project: s.Project, Malformed: s.Malformed, Figures: map[string]map[string]float64{}}
-			for p := range s.Values {
-				e.Figures[c.Policies[p].Name] = s.Values[p].Map()
-			}
-			g.Each = append(g.Each, e)
-		}
-		out.Groups = append(out.Groups, g)
-	}
-	return out
-}
-
-func put(m map[string]float64, name string, x float64) {
-	if compare.Known(x) {
-		m[name] = x
 	}
 }
 

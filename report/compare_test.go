@@ -31,7 +31,8 @@ func TestQuantileText(t *testing.T) {
 func comparedSample(sessions int) []compare.Comparison {
 	var list []compare.Session
 	for i := range sessions {
-		s := compare.Session{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e", Malformed: 2 * i}
+		s := compare.Session{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e", Malformed: 2 * i,
+			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Flags: compare.Flags{Agent: "a5", Window: "20000", Snip: []string{"abc@3"}}}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
 			for f := range v {
@@ -48,13 +49,16 @@ func comparedSample(sessions int) []compare.Comparison {
 		}
 		list = append(list, s)
 	}
+	if sessions > 0 {
+		list[sessions-1].Unpriced = []string{"gpt\x1b[31m-9", "glm-4.7"}
+	}
 	return compare.Compare([]string{"recorded", "opencode,opencode_prune.protect=20000", "it's mine.yaml"}, list, compare.ByNothing)
 }
 
 func renderCompared(t *testing.T, sessions int, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2}, opt); err != nil {
+	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Source{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -16,7 +16,7 @@ import (
 const (
 	pictureWidth, pictureHeight              = 800, 520
 	plotLeft, plotTop, plotRight, plotBottom = 90, 50, 770, 450
-	tickCount                                = 5
+	fewestTicks                              = 4
 )
 
 // sweepSVG draws the points of a sweep: cost to the right, peak upwards, misses
@@ -26,8 +26,7 @@ func sweepSVG(w io.Writer, s *compare.Sweep) error {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
 		pictureWidth, pictureHeight, pictureWidth, pictureHeight)
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
-	title := fmt.Sprintf("%s over %s: %s", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point"))
-	fmt.Fprintf(&b, `<text x="%d" y="26" font-size="15">%s</text>`+"\n", plotLeft, escaped(title))
+	fmt.Fprintf(&b, `<text x="%d" y="26" font-size="15">%s</text>`+"\n", plotLeft, escaped(sweepTitle(s)))
 	xName, yName := s.By[0], s.By[1]
 	x := newScale(s, xName, plotLeft, plotRight)
 	y := newScale(s, yName, plotBottom, plotTop)
@@ -149,9 +148,8 @@ func (c *scale) of(i int) float64 {
 func (c *scale) at(v float64) float64 { return c.from + (c.to-c.from)*(v-c.lo)/(c.hi-c.lo) }
 
 func (c *scale) axis(b *bytes.Buffer, name string, across bool) {
-	for k := range tickCount {
-		v := c.lo + (c.hi-c.lo)*float64(k)/(tickCount-1)
-		at, text := c.at(v), escaped(figureText(name, v))
+	for _, tick := range c.ticks() {
+		at, text := c.at(tick.value), escaped(tick.text)
 		if across {
 			fmt.Fprintf(b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#eee"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", at, plotTop, at, plotBottom, at, plotBottom+18, text)
 		} else {
@@ -163,4 +161,49 @@ func (c *scale) axis(b *bytes.Buffer, name string, across bool) {
 	} else {
 		fmt.Fprintf(b, `<text transform="translate(22 %d) rotate(-90)" text-anchor="middle" fill="#555">%s</text>`+"\n", (plotTop+plotBottom)/2, escaped(name))
 	}
+}
+
+// tick is a round value on an axis.
+type tick struct {
+	value float64
+	text  string
+}
+
+// ticks are the multiples of a step of 1, 2 or 5 times a power of ten: the
+// largest that gives fewestTicks of them.
+func (c *scale) ticks() []tick {
+	span := c.hi - c.lo
+	power := math.Pow(10, math.Floor(math.Log10(span)))
+	for {
+		for _, digit := range []float64{5, 2, 1} {
+			step := digit * power
+			first, last := math.Ceil(c.lo/step), math.Floor(c.hi/step)
+			if last-first+1 < fewestTicks {
+				continue
+			}
+			var list []tick
+			for k := first; k <= last; k++ {
+				list = append(list, tick{k * step, tickText(k*step, step, max(math.Abs(c.lo), math.Abs(c.hi)))})
+			}
+			return list
+		}
+		power /= 10
+	}
+}
+
+// tickText writes a multiple of a step with the digits that tell it from the
+// next, in thousands or millions where the axis goes that far.
+func tickText(value, step, most float64) string {
+	unit, letter := 1.0, ""
+	switch {
+	case most >= 1e6:
+		unit, letter = 1e6, "M"
+	case most >= 1e4:
+		unit, letter = 1e3, "k"
+	}
+	if value == 0 {
+		return "0"
+	}
+	digits := max(0, int(-math.Floor(math.Log10(step/unit)+1e-9)))
+	return places(value/unit, digits) + letter
 }

@@ -53,12 +53,29 @@ func axisTitle(s *compare.Sweep, i int) string {
 	return name
 }
 
-func sweepPage(p page, s *compare.Sweep, opt Options) error {
+// sweepTitle says what was swept, over what, and how far it came.
+func sweepTitle(s *compare.Sweep) string {
 	title := fmt.Sprintf("%s over %s: %s", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point"))
 	if len(s.Results) < len(s.Points) {
 		title += " of " + thousands(len(s.Points)) + ", then interrupted"
 	}
-	p.heading(title + failedText(s.Inputs))
+	return title + inputsText(s.Inputs)
+}
+
+// sweepNotes say what does not hold for all sessions.
+func sweepNotes(s *compare.Sweep) []string {
+	var notes []string
+	for i, n := range s.Applied {
+		if n < s.Sessions {
+			notes = append(notes, fmt.Sprintf("%s: varied in %d of %s; the other sessions' policies do not have it", s.Axes[i].Key, n, count(s.Sessions, "session")))
+		}
+	}
+	notes = append(notes, unpricedNotes(s.Unpriced)...)
+	return append(notes, emptyNotes(s.Inputs.Empty)...)
+}
+
+func sweepPage(p page, s *compare.Sweep, opt Options) error {
+	p.heading(sweepTitle(s))
 	t := &Table{}
 	for i := range s.Axes {
 		t.Columns = append(t.Columns, Column{Title: axisTitle(s, i), Right: true, Max: 20})
@@ -86,6 +103,9 @@ func sweepPage(p page, s *compare.Sweep, opt Options) error {
 	if hidden > 0 {
 		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json and csv hold them)", count(hidden, "more point")))
 	}
+	for _, note := range sweepNotes(s) {
+		p.note(yellow, note)
+	}
 	p.note(faint, "* no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
 	return p.end()
 }
@@ -101,20 +121,23 @@ func frontTitles(s *compare.Sweep) []string {
 }
 
 type sweptJSON struct {
-	Schema   string      `json:"schema"`
-	Policy   string      `json:"policy"`
-	Sessions int         `json:"sessions"`
-	Inputs   int         `json:"inputs"`
-	Failed   int         `json:"failed_inputs"`
-	Vary     []axisJSON  `json:"vary"`
-	Wanted   int         `json:"points_wanted"` // more than there are where the work was interrupted
-	FrontBy  []string    `json:"front_by"`
-	Points   []pointJSON `json:"points"`
+	Schema   string         `json:"schema"`
+	Policy   string         `json:"policy"`
+	Sessions int            `json:"sessions"`
+	Inputs   int            `json:"inputs"`
+	Failed   int            `json:"failed_inputs"`
+	Empty    []sourceJSON   `json:"without_requests,omitempty"`
+	Unpriced []unpricedJSON `json:"unpriced,omitempty"`
+	Vary     []axisJSON     `json:"vary"`
+	Wanted   int            `json:"points_wanted"` // more than there are where the work was interrupted
+	FrontBy  []string       `json:"front_by"`
+	Points   []pointJSON    `json:"points"`
 }
 
 type axisJSON struct {
-	Key    string   `json:"key"`
-	Values []string `json:"values"`
+	Key      string   `json:"key"`
+	Values   []string `json:"values"`
+	Sessions int      `json:"sessions"` // whose policy has it
 }
 
 type pointJSON struct {
@@ -124,9 +147,10 @@ type pointJSON struct {
 }
 
 func sweepJSON(s *compare.Sweep) sweptJSON {
-	out := sweptJSON{Schema: compare.SweepSchema, Policy: s.Policy, Sessions: s.Sessions, Inputs: s.Inputs.Given, Failed: s.Inputs.Failed, Wanted: len(s.Points), FrontBy: frontTitles(s), Vary: []axisJSON{}, Points: []pointJSON{}}
-	for _, a := range s.Axes {
-		out.Vary = append(out.Vary, axisJSON(a))
+	out := sweptJSON{Schema: compare.SweepSchema, Policy: s.Policy, Sessions: s.Sessions, Inputs: s.Inputs.Given, Failed: s.Inputs.Failed, Empty: sourcesJSON(s.Inputs.Empty), Unpriced: unpricedModelsJSON(s.Unpriced),
+		Wanted: len(s.Points), FrontBy: frontTitles(s), Vary: []axisJSON{}, Points: []pointJSON{}}
+	for i, a := range s.Axes {
+		out.Vary = append(out.Vary, axisJSON{a.Key, a.Values, s.Applied[i]})
 	}
 	for i := range s.Results {
 		p := pointJSON{Set: map[string]string{}, Totals: map[string]float64{}, Front: s.Front[i]}

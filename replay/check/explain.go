@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // command is a policy's name with the case's settings behind it, as --policy
@@ -56,13 +57,13 @@ func (j *judge) blame() string {
 // commandFor is the command that shows why: the two policies side by side at
 // the request of the first event that differs, where both can be named.
 func (j *judge) commandFor(one *Case, r *Result, old *BaselineSession, s *SessionReport) []string {
-	file := r.File
-	if strings.HasPrefix(file, "-") { // it would be a flag
-		file = "./" + file
+	c := j.config.Counting
+	command := compare.Command{
+		Name: "diff", File: r.File, Policy: r.Command, Against: j.against(one, old, s, r.Command),
+		Flags: compare.Flags{Agent: r.Agent, Model: c.Model, Window: c.Window, Overhead: c.Overhead},
 	}
-	words := []string{"ctxkit", "diff", file, "--policy", r.Command}
-	if against := j.against(one, old, s, r.Command); against != "" {
-		words = append(words, "--against", against)
+	if c.Tokens != "usage" {
+		command.Flags.Tokens = c.Tokens
 	}
 	if d := s.Events.First; d != nil {
 		at := 0
@@ -71,25 +72,12 @@ func (j *judge) commandFor(one *Case, r *Result, old *BaselineSession, s *Sessio
 				at = e.Request
 			}
 		}
-		if at == 0 {
-			words = append(words, "--at", "end")
-		} else {
-			words = append(words, "--at", strconv.Itoa(at))
+		command.At = "end"
+		if at > 0 {
+			command.At = strconv.Itoa(at)
 		}
 	}
-	if r.Agent != "" {
-		words = append(words, "--agent", r.Agent)
-	}
-	c := j.config.Counting
-	if c.Tokens != "usage" {
-		words = append(words, "--tokens", c.Tokens)
-	}
-	for _, kv := range [][2]string{{"--model", c.Model}, {"--window", c.Window}, {"--overhead", c.Overhead}} {
-		if kv[1] != "" {
-			words = append(words, kv[0], kv[1])
-		}
-	}
-	return words
+	return command.Words()
 }
 
 // against names the policy of the baseline: this one with the old values, or

@@ -25,20 +25,36 @@ type Session struct {
 	Project string
 	// Malformed is how many lines of the file do not read and are left out.
 	Malformed int
+	Unpriced  []string // models without a price that requests were made of, sorted
 	Values    []Values // by policy
+
+	// Apart is, by policy, the number of the main request at which most is sent
+	// more or less than under the first policy; 0 where each sends as much.
+	Apart []int
+
+	Input string // what names its file on a command line; "-": standard input
+	Flags Flags  // with which it was taken and counted
 }
 
-// Inputs counts what sessions were read from.
+// Inputs counts what sessions were read from, and names what of it is left out.
 type Inputs struct {
 	Given  int
-	Failed int // their sessions are missing, or there in part
+	Failed int      // their sessions are missing, or there in part
+	Empty  []Source // conversations without a request: there is nothing to compare in them
+}
+
+// Source names a conversation.
+type Source struct {
+	Session string
+	Agent   string
+	File    string
 }
 
 // NewSession notes what a conversation is called; each replay adds its values.
 func NewSession(t *replay.Timeline, project string) Session {
 	return Session{
 		Session: t.Session, Agent: t.Agent, File: t.File, Model: t.Model, Version: t.Version, Project: project,
-		Malformed: t.Lines.SetAside[string(session.AsideMalformed)],
+		Malformed: t.Lines.SetAside[string(session.AsideMalformed)], Unpriced: t.Unpriced(),
 	}
 }
 
@@ -48,14 +64,6 @@ type Spread struct {
 	Median float64 // per session, 0.5 quantile by linear interpolation
 	P90    float64 // per session
 	Wins   int     // sessions in which this policy alone has the best value
-}
-
-// Requests is how many requests a session holds: the same under every policy.
-func (s *Session) Requests() float64 {
-	if len(s.Values) == 0 {
-		return 0
-	}
-	return s.Values[0].Get("requests")
 }
 
 // Policy is one policy's row.
@@ -69,9 +77,10 @@ type Comparison struct {
 	Group    string // model, version or project all sessions share; "" for all of them
 	Policies []Policy
 	Sessions []Session
-	// Differ is the session in which the policies differ most, by the tokens
-	// sent, and with which policy from the first; -1 where they do not differ.
+	// Differ is the session in which the policies differ most by DifferFigure,
+	// and with which policy from the first; -1 where they do not differ.
 	Differ, DifferPolicy int
+	DifferFigure         string
 }
 
 // Group is what sessions can be grouped by.
@@ -200,20 +209,6 @@ func (c *Comparison) wins(f int, better Better) {
 		}
 		if at >= 0 && ties == 0 && len(c.Policies) > 1 {
 			c.Policies[at].Figures[f].Wins++
-		}
-	}
-}
-
-// differ finds the session that best shows how the policies differ.
-func (c *Comparison) differ() {
-	input := slices.Index(Names(), "payload_input")
-	most := 0.0
-	for s := range c.Sessions {
-		v := c.Sessions[s].Values
-		for p := 1; p < len(v); p++ {
-			if d := math.Abs(v[p][input] - v[0][input]); d > most {
-				most, c.Differ, c.DifferPolicy = d, s, p
-			}
 		}
 	}
 }

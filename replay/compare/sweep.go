@@ -303,7 +303,9 @@ type Sweep struct {
 	Points   []Point
 	Results  []Policy
 	Sessions int
+	Applied  []int // by axis: sessions whose policy has the parameter
 	Inputs   Inputs
+	Unpriced []Unpriced
 	Front    []bool   // by result
 	By       []string // the figures the front is by
 }

@@ -1,0 +1,32 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+)
+
+// Unpriced is a model without a price and the sessions that ask it: there are
+// no dollars of those, nor of anything they are part of.
+type Unpriced struct {
+	Model    string
+	Sessions int
+	First    Source // one of them
+}
+
+// UnpricedModels lists them, by name.
+func UnpricedModels(sessions []Session) []Unpriced {
+	var list []Unpriced
+	for i := range sessions {
+		s := &sessions[i]
+		for _, model := range s.Unpriced {
+			at := slices.IndexFunc(list, func(u Unpriced) bool { return u.Model == model })
+			if at < 0 {
+				at = len(list)
+				list = append(list, Unpriced{Model: model, First: Source{s.Session, s.Agent, s.File}})
+			}
+			list[at].Sessions++
+		}
+	}
+	slices.SortFunc(list, func(a, b Unpriced) int { return strings.Compare(a.Model, b.Model) })
+	return list
+}
