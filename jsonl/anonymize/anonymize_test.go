@@ -388,6 +388,19 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// However many ways a word is used in, few are weighed: the most frequent.
+func TestUsesAreBounded(t *testing.T) {
+	book := newCodebook([]func(string) int{listed()})
+	for r := rune(0x2190); r < 0x2400; r++ {
+		book.note("a" + string(r) + "word")
+	}
+	book.note("a word")
+	book.note("a word")
+	if list := book.measure("word"); len(list) != maxUses || list[0].before != " " || list[0].times != 2 {
+		t.Errorf("%d uses, the first %+v", len(list), list[0])
+	}
+}
+
 // A letter of \n that stands in a text is none of the word behind it.
 func TestEscapesInTexts(t *testing.T) {
 	a := New("seed", listed())

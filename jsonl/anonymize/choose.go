@@ -2,6 +2,7 @@ package anonymize
 
 import (
 	_ "embed"
+	"math"
 	"sort"
 	"strings"
 	"unicode"
@@ -124,7 +125,7 @@ func (c *codebook) measure(low string) []measured {
 		}
 		return a.after < b.after
 	})
-	return list
+	return list[:min(len(list), maxUses)]
 }
 
 // assign chooses the stand-ins of all words that were noted, the most frequent
@@ -161,6 +162,7 @@ const (
 	fewDraws  = 8   // once there is one that is as many tokens
 	often     = 32  // uses
 	maxPaid   = 32  // tokens one word makes up for
+	maxUses   = 32  // of a word that are weighed, the most frequent
 )
 
 // choose is a stand-in that is as many tokens as its word in all its uses, or
@@ -170,7 +172,7 @@ const (
 func (c *codebook) choose(low string) string {
 	uses := c.measure(low)
 	parts := uses[0].tokens[0]
-	best, least, debt := "", 0, [maxCounters]int{}
+	best, least, debt := "", math.MaxInt, [maxCounters]int{}
 	times := 0
 	for i := range uses {
 		times += uses[i].times
@@ -188,8 +190,8 @@ func (c *codebook) choose(low string) string {
 		if s == low || c.taken[s] || c.originals[s] || c.safe[s] || c.tells(s) {
 			continue
 		}
-		off, owes := c.weigh(uses, s)
-		if best == "" || off < least {
+		off, owes := c.weigh(uses, s, least)
+		if off < least {
 			best, least, debt = s, off, owes
 		}
 		if least < 0 || least == 0 && (c.owed == [maxCounters]int{} || try >= fewDraws || times >= often) {
@@ -202,11 +204,11 @@ func (c *codebook) choose(low string) string {
 	return best
 }
 
-// weigh is how bad a stand-in is, and the tokens that are too many with it.
-// Each token too many or too few is bad; one that pays for another is better
-// than none, but a word that is met often does not pay, since it may not be met
-// where the others are.
-func (c *codebook) weigh(uses []measured, stand string) (off int, owes [maxCounters]int) {
+// weigh is how bad a stand-in is, exactly where it is better than least, and the
+// tokens that are too many with it. Each token too many or too few is bad; one
+// that pays for another is better than none, but a word that is met often does
+// not pay, since it may not be met where the others are.
+func (c *codebook) weigh(uses []measured, stand string, least int) (off int, owes [maxCounters]int) {
 	owes = c.owed
 	for i := range uses {
 		u := &uses[i]
@@ -215,6 +217,9 @@ func (c *codebook) weigh(uses []measured, stand string) (off int, owes [maxCount
 			more := u.times * (now[k] - u.tokens[k])
 			owes[k] += more
 			off += max(more, -more)
+		}
+		if off > maxPaid && off >= least {
+			break
 		}
 	}
 	if off > maxPaid {
