@@ -1,9 +1,10 @@
 // Genwords writes jsonl/anonymize/words.txt: English words, and any three
 // letters, that are one token of o200k_base, alone or behind a space. The
-// stand-ins of words are made from them. It takes the words them from a dictionary, a JSON array of words in lower case
-// (such as that of the npm package an-array-of-english-words), and leaves out
-// what a list of words not to be said holds (one a line, such as that of
-// @coffeeandfun/google-profanity-words), with its inflections:
+// stand-ins of words are made from them. It takes the words from a dictionary,
+// a JSON array of words in lower case (such as that of the npm package an-
+// array-of-english-words), and leaves out what a list of words not to be said
+// holds (one a line, such as that of @coffeeandfun/google-profanity-words),
+// with its inflections:
 //
 //	go run ./scripts/genwords -dictionary index.json -leave en.txt jsonl/anonymize/words.txt
 package main
