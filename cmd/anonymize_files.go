@@ -175,10 +175,12 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 		if slices.ContainsFunc(s.files, func(own os.FileInfo) bool { return os.SameFile(st, own) }) {
 			return nil, fmt.Errorf("%s: is an input as well: name another file for the output", file)
 		}
-		if dir, err = filepath.EvalSymlinks(file); err != nil {
-			return nil, writeError(file, err)
+		if plain {
+			if dir, err = filepath.EvalSymlinks(file); err != nil {
+				return nil, writeError(file, err)
+			}
+			dir = filepath.Dir(dir)
 		}
-		dir = filepath.Dir(dir)
 	}
 	if inside, err := s.contains(dir); err != nil {
 		return nil, writeError(file, err)

@@ -136,7 +136,7 @@ func (c *checking) baseline() (*check.Baseline, error) {
 	if !check.IsBaseline(data) {
 		return nil, fmt.Errorf("%s: is no baseline, and is not written over: name another file after \"baseline:\", or move it away", path)
 	}
-	b, err := check.ReadBaseline(path, data)
+	b, err := check.ReadBaseline(path, data, check.UpdateCommand(c.config.File))
 	if err != nil && c.o.Update {
 		return nil, nil // it is written anew
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
@@ -218,7 +219,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 		return o.compareOne(c, choices)
 	}, func(s compare.Session) error {
 		if len(s.Values) == 0 {
-			loop.leaveOut(compare.Source{Session: s.Session, Agent: s.Agent, File: s.File})
+			loop.leaveOut(compare.Source{Session: s.Session, Agent: s.Agent, File: s.File, Malformed: s.Malformed})
 			return nil
 		}
 		sessions = append(sessions, s)
@@ -243,7 +244,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 func (o *CompareOptions) compareOne(c agentConversation, choices []policyChoice) (compare.Session, error) {
 	if len(c.conv.Requests) == 0 {
 		src := c.source()
-		return compare.Session{Session: src.Session, Agent: src.Agent, File: src.File}, nil
+		return compare.Session{Session: src.Session, Agent: src.Agent, File: src.File, Malformed: src.Malformed}, nil
 	}
 	var s compare.Session
 	var first *replay.Timeline
@@ -265,7 +266,7 @@ func (c agentConversation) source() compare.Source {
 	if agent == "" {
 		agent = c.agent
 	}
-	return compare.Source{Session: c.conv.SessionID, Agent: agent, File: c.conv.Path}
+	return compare.Source{Session: c.conv.SessionID, Agent: agent, File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed]}
 }
 
 // given are the flags that a command on the same conversation needs.

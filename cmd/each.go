@@ -26,7 +26,11 @@ type conversationLoop struct {
 func (l *conversationLoop) leaveOut(s compare.Source) {
 	l.empty = append(l.empty, s)
 	l.tell(func(m *messages) {
-		m.warn(session.Warning{File: s.File, Message: "there is no request in it, so nothing to compare: it is left out"})
+		what := "there is no request in it"
+		if s.Malformed > 0 {
+			what += fmt.Sprintf(", and lines that are malformed (%d)", s.Malformed)
+		}
+		m.warn(session.Warning{File: s.File, Message: what + ", so nothing to compare: it is left out"})
 	})
 }
 
@@ -44,6 +48,9 @@ func (l *conversationLoop) inputs(failed error) compare.Inputs {
 func (l *conversationLoop) nothing(failed error) error {
 	if failed != nil || len(l.empty) == 0 {
 		return failed
+	}
+	if len(l.empty) == 1 {
+		return errors.New("there is no request in the session: name one in which an answer was asked for")
 	}
 	return fmt.Errorf("there is no request in any of the %d sessions: name one in which an answer was asked for", len(l.empty))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // FormatJUnit is the XML that CI systems read test results from.
@@ -142,7 +143,7 @@ func checkSession(p page, c *check.CaseReport, s *check.SessionReport, all bool)
 	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
-		p.picture([]string{"  " + Clean(commandLine(s.Command))})
+		p.picture([]string{"  " + compare.ShellLine(s.Command)})
 	}
 }
 
@@ -161,6 +162,9 @@ func checkSummary(r *check.Report) string {
 		}
 	}
 	text := count(c.Replays, "replay") + " in " + count(len(r.Cases), "case") + ": " + strings.Join(parts, ", ")
+	if n := len(r.Stale); n > 0 && !r.Updated {
+		text += "; " + thousands(n) + " in the baseline only"
+	}
 	switch {
 	case r.Updated:
 		text += "; written to " + r.Baseline

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // The JUnit form follows the schema that Jenkins published
@@ -114,7 +115,7 @@ func (s *junitSuites) add(suite junitSuite) {
 func sessionLines(s *check.SessionReport) []string {
 	lines := s.Lines()
 	if len(s.Command) > 0 {
-		lines = append(lines, "to see why: "+commandLine(s.Command))
+		lines = append(lines, "to see why: "+compare.ShellLine(s.Command))
 	}
 	for i := range lines {
 		lines[i] = Clean(lines[i])

@@ -12,9 +12,10 @@ type comparedJSON struct {
 }
 
 type sourceJSON struct {
-	Session string `json:"session"`
-	Agent   string `json:"agent,omitempty"`
-	File    string `json:"file"`
+	Session   string `json:"session"`
+	Agent     string `json:"agent,omitempty"`
+	File      string `json:"file"`
+	Malformed int    `json:"malformed_lines,omitempty"`
 }
 
 func sourcesJSON(list []compare.Source) []sourceJSON {

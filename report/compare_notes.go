@@ -30,7 +30,11 @@ func emptyNotes(list []compare.Source) []string {
 	}
 	var names []string
 	for _, s := range list[:min(len(list), mostNamed)] {
-		names = append(names, sourceName(s))
+		name := sourceName(s)
+		if s.Malformed > 0 {
+			name += " (" + count(s.Malformed, "malformed line") + ")"
+		}
+		names = append(names, name)
 	}
 	return []string{"without a request, so left out: " + strings.Join(names, ", ") + andMore(len(list))}
 }
@@ -98,7 +102,7 @@ func differText(c *compare.Comparison) string {
 func commandLines(c *compare.Comparison) []string {
 	var lines []string
 	for _, command := range c.Commands() {
-		lines = append(lines, "  "+Clean(commandLine(command.Words())))
+		lines = append(lines, "  "+compare.ShellLine(command.Words()))
 	}
 	return lines
 }
@@ -107,7 +111,7 @@ func commandLines(c *compare.Comparison) []string {
 func oneLine(commands []compare.Command) string {
 	var lines []string
 	for i := range commands {
-		lines = append(lines, commandLine(commands[i].Words()))
+		lines = append(lines, compare.ShellLine(commands[i].Words()))
 	}
 	return strings.Join(lines, " && ")
 }

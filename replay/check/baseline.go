@@ -121,12 +121,12 @@ func IsBaseline(data []byte) bool {
 }
 
 // ReadBaseline reads a baseline. Another schema, or what is no baseline at
-// all, is an error.
-func ReadBaseline(file string, data []byte) (*Baseline, error) {
+// all, is an error that names the command which makes it anew.
+func ReadBaseline(file string, data []byte, update string) (*Baseline, error) {
 	var head struct {
 		Schema string `json:"schema"`
 	}
-	const hint = "make it anew with ctxkit check --update"
+	hint := "make it anew with " + update
 	bad := func(err error) error {
 		line, what := jsonProblem(data, err)
 		return fmt.Errorf("%s:%d: not a baseline: %s: %s", file, line, what, hint)

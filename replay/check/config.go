@@ -27,7 +27,10 @@ func UpdateCommand(file string) string {
 	if file == DefaultFile {
 		return "ctxkit check --update"
 	}
-	return "ctxkit check " + file + " --update"
+	if strings.HasPrefix(file, "-") {
+		file = "./" + file
+	}
+	return compare.ShellLine([]string{"ctxkit", "check", file, "--update"})
 }
 
 // Config is a ctxkit.yaml.

@@ -145,7 +145,7 @@ func (s *SessionReport) ChangeLines(all bool) []string {
 		lines = append(lines, s.Changes[i].Message())
 	}
 	if more := len(s.Changes) - shown; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more keys of the policy are others: --format json has them", more))
+		lines = append(lines, fmt.Sprintf("%d more keys of the policy changed: --all shows them, json holds them", more))
 	}
 	return lines
 }

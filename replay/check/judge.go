@@ -80,14 +80,18 @@ func (j *judge) gone(results []Result) []string {
 		here[key{j.config.Cases[r.Case].Name, inputKey(r.Session, r.Agent)}] = true
 	}
 	var list []string
+	still := "in the baseline and "
+	if j.run.Updating { // it is taken out
+		still = ""
+	}
 	for _, old := range j.baseline.Cases {
 		if !slices.ContainsFunc(j.config.Cases, func(c Case) bool { return c.Name == old.Name }) {
-			list = append(list, fmt.Sprintf("case %q is in the baseline and not in %s any more", old.Name, j.config.File))
+			list = append(list, fmt.Sprintf("case %q is %snot in %s any more", old.Name, still, j.config.File))
 			continue
 		}
 		for _, s := range old.Sessions {
 			if name := inputKey(s.Session, s.Agent); !here[key{old.Name, name}] {
-				list = append(list, fmt.Sprintf("session %s of case %q is in the baseline and not among the sessions any more", name, old.Name))
+				list = append(list, fmt.Sprintf("session %s of case %q is %snot among the sessions any more", name, old.Name, still))
 			}
 		}
 	}
@@ -222,7 +226,10 @@ func (c *Case) place(p *policy.Policy, key string) policy.Position {
 		return c.PolicyAt
 	case at.Line > 0 && policy.IsFile(at.File):
 		return at
-	case p.File != "" && policy.IsFile(p.File): // it says nothing of the key any more
+	case p.File != "" && policy.IsFile(p.File): // it says nothing of the key
+		if at := p.Position("extends"); at.Line > 0 {
+			return at
+		}
 		return policy.Position{File: p.File, Line: 1, Column: 1}
 	}
 	return c.PolicyAt

@@ -155,7 +155,7 @@ func TestManyChanges(t *testing.T) {
 		if len(s.Changes) < 12 {
 			t.Fatalf("%d changes", len(s.Changes))
 		}
-		more := fmt.Sprintf("%d more keys of the policy are others: --format json has them", len(s.Changes)-8)
+		more := fmt.Sprintf("%d more keys of the policy changed: --all shows them, json holds them", len(s.Changes)-8)
 		for _, lines := range [][]string{s.ChangeLines(false), s.Lines()[2:]} {
 			if lines[8] != more || lines[7] != s.Changes[7].Message() {
 				t.Errorf("%q, want %q", lines, more)
@@ -372,12 +372,12 @@ func TestPlaces(t *testing.T) {
 		{"in the policy's file", "{policy: ./mine.yaml, name: x}", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.7}", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
 			Place{"mine.yaml", 2, 37}, "mine.yaml,gemini_compression.threshold=0.7"},
 		{"taken out of the policy's file", "{policy: ./mine.yaml, name: x}", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.7}", "extends: gemini-cli",
-			Place{"mine.yaml", 1, 1}, "mine.yaml,gemini_compression.threshold=0.7"},
+			Place{"mine.yaml", 1, 10}, "mine.yaml,gemini_compression.threshold=0.7"},
 		{"among the case's settings", "{policy: ./mine.yaml, name: x, set: {gemini_compression.threshold: 0.2}}", "extends: gemini-cli", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
 			Place{"c.yaml", 4, 76}, "mine.yaml,gemini_compression.threshold=0.5"},
 		{"behind the policy's name", "{policy: './mine.yaml,gemini_compression.threshold=0.2', name: x}", "extends: gemini-cli", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
 			Place{"c.yaml", 4, 18}, "mine.yaml,gemini_compression.threshold=0.5"},
-		{"other stages", "{policy: ./mine.yaml, name: x}", "extends: gemini-cli", "extends: codex", Place{"mine.yaml", 1, 1}, ""},
+		{"other stages", "{policy: ./mine.yaml, name: x}", "name: mine\nextends: gemini-cli", "name: mine\nextends: codex", Place{"mine.yaml", 2, 10}, ""},
 	} {
 		conf, err := Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]"))
 		if err != nil {
@@ -409,7 +409,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := ReadBaseline("b.json", text)
+	b, err := ReadBaseline("b.json", text, UpdateCommand(DefaultFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 		"{\"schema\": \"ctxkit.baseline/v1\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases is of the wrong kind (number): make",
 		`{"schema": "ctxkit.baseline/v1", "cases": [{"name": []}]}`: "not a baseline: cases.name is of the wrong kind (array): make",
 	} {
-		_, err := ReadBaseline("b.json", []byte(bad))
+		_, err := ReadBaseline("b.json", []byte(bad), UpdateCommand(DefaultFile))
 		if err == nil || !strings.HasPrefix(err.Error(), "b.json:") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--update") {
 			t.Errorf("%s: %v, want %q", bad, err, want)
 		}
@@ -498,7 +498,7 @@ func FuzzBaseline(f *testing.F) {
 	}
 	p := &policy.Policy{Name: "p"}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := ReadBaseline("b.json", data)
+		b, err := ReadBaseline("b.json", data, UpdateCommand(DefaultFile))
 		if err != nil {
 			return
 		}
@@ -526,6 +526,20 @@ func TestBaselineSchema(t *testing.T) {
 		}
 		if err := s.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestUpdateCommand holds that the command can be pasted into a shell.
+func TestUpdateCommand(t *testing.T) {
+	for file, want := range map[string]string{
+		DefaultFile:     "ctxkit check --update",
+		"ci/x.yaml":     "ctxkit check ci/x.yaml --update",
+		"my check.yaml": "ctxkit check 'my check.yaml' --update",
+		"-x.yaml":       "ctxkit check ./-x.yaml --update",
+	} {
+		if got := UpdateCommand(file); got != want {
+			t.Errorf("%q: %s, want %s", file, got, want)
 		}
 	}
 }

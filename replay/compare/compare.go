@@ -45,9 +45,10 @@ type Inputs struct {
 
 // Source names a conversation.
 type Source struct {
-	Session string
-	Agent   string
-	File    string
+	Session   string
+	Agent     string
+	File      string
+	Malformed int // lines that did not read
 }
 
 // NewSession notes what a conversation is called; each replay adds its values.

@@ -22,7 +22,7 @@ func UnpricedModels(sessions []Session) []Unpriced {
 			at := slices.IndexFunc(list, func(u Unpriced) bool { return u.Model == model })
 			if at < 0 {
 				at = len(list)
-				list = append(list, Unpriced{Model: model, First: Source{s.Session, s.Agent, s.File}})
+				list = append(list, Unpriced{Model: model, First: Source{Session: s.Session, Agent: s.Agent, File: s.File}})
 			}
 			list[at].Sessions++
 		}

@@ -1,4 +1,4 @@
-package report
+package compare
 
 import (
 	"os/exec"
@@ -29,11 +29,11 @@ func TestShellWord(t *testing.T) {
 		t.Log("no bash: the words were not tried")
 	}
 	for word, want := range words {
-		got := shellWord(word)
+		got := ShellWord(word)
 		if got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}
-		if Clean(got) != got {
+		if !printed(got) {
 			t.Errorf("%q: %q is not printed as it is", word, got)
 		}
 		if bash == "" {

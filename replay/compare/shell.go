@@ -1,26 +1,29 @@
-package report
+package compare
 
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// commandLine is a command as a shell takes it.
-func commandLine(words []string) string {
+// ShellLine is a command as a shell takes it, in characters that are printed as
+// they are.
+func ShellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shellWord(w)
+		quoted[i] = ShellWord(w)
 	}
 	return strings.Join(quoted, " ")
 }
 
-// shellWord quotes a word for a shell where it must be: in '…', or in $'…' with
-// escapes where Clean would change what is printed, so that it can be pasted.
-func shellWord(s string) string {
+// ShellWord quotes a word for a shell where it must be: in '…', or in $'…' with
+// escapes where a character cannot be printed as it is, so that it can be pasted.
+func ShellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-=,@:+") == "" {
 		return s
 	}
-	if Clean(s) == s {
+	if printed(s) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	var b strings.Builder
@@ -35,7 +38,7 @@ func shellWord(s string) string {
 			b.WriteString(`\t`)
 		case part == "\r":
 			b.WriteString(`\r`)
-		case Clean(part) == part:
+		case printed(part):
 			b.WriteString(part)
 		default: // at most three digits, whatever follows
 			for i := range len(part) {
@@ -44,4 +47,9 @@ func shellWord(s string) string {
 		}
 	}
 	return b.String() + "'"
+}
+
+// printed reports whether all of s is text that can be seen.
+func printed(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
