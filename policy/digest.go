@@ -23,6 +23,15 @@ func NewDigests(room int) *Digests {
 	return &Digests{kept: map[digestKey]any{}, room: room}
 }
 
+// DigestsOf keeps what is made of a block that stands in the view as it was
+// recorded; it is nil of any other.
+func (c *Context) DigestsOf(t Target) *Digests {
+	if t.Item < 0 || c.View.Replacement(t) != nil {
+		return nil
+	}
+	return c.Digests
+}
+
 // digestCost is what keeping a digest takes beside its own bytes, about.
 const digestCost = 128
 

@@ -54,14 +54,12 @@ func (s *byRisk) risk(c *policy.Context, items []policy.ItemID) (float64, error)
 			if c.View.Length(t).UTF16 == 0 {
 				continue
 			}
-			text, err := c.Texts.Text(t)
+			held, err := namesIn(c.DigestsOf(t), t, c.Texts.Text)
 			if err != nil {
 				return 0, err
 			}
 			blocks++
-			later := false
-			names.Each(text, func(name string) { later = later || s.last[names.Hash(name)] > end })
-			if later {
+			if slices.ContainsFunc(held, func(name uint64) bool { return s.last[name] > end }) {
 				used++
 			}
 		}
@@ -88,18 +86,32 @@ func (s *byRisk) follow(c *policy.Context) error {
 			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text.UTF16 == 0 {
 				continue
 			}
-			get := c.Texts.Recorded
+			get, digests := c.Texts.Recorded, c.Digests
 			if id < 0 {
-				get = c.Texts.Text
+				get, digests = c.Texts.Text, nil
 			}
-			text, err := get(t)
+			held, err := namesIn(digests, t, get)
 			if err != nil {
 				return err
 			}
-			names.Each(text, func(name string) { s.last[names.Hash(name)] = at })
+			for _, name := range held {
+				s.last[name] = at
+			}
 		}
 	}
 	return nil
+}
+
+// namesIn is the hashes of the names that a text holds, each once.
+func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (string, error)) ([]uint64, error) {
+	return policy.Digest(d, "names", t, func() ([]uint64, int, error) {
+		said, err := text(t)
+		var held []uint64
+		names.Each(said, func(name string) { held = append(held, names.Hash(name)) })
+		slices.Sort(held)
+		held = slices.Clip(slices.Compact(held))
+		return held, 8 * len(held), err
+	})
 }
 
 // first takes the span to commit next off the list.

@@ -36,7 +36,11 @@ func defineGeminiCompression() policy.Definition {
 		},
 		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
-		New: func(p any) (policy.Stage, error) { return &geminiCompression{p: *p.(*GeminiCompression)}, nil },
+		New: func(p any) (policy.Stage, error) {
+			s := &geminiCompression{p: *p.(*GeminiCompression)}
+			s.cutName = fmt.Sprintf("gemini cut %s %d %d", s.p.Cut, s.p.CutLines, s.p.CutChars)
+			return s, nil
+		},
 	}
 }
 
@@ -52,6 +56,8 @@ type geminiCompression struct {
 	epoch  int  // of the view when nothing could
 	seen   int  // items that had joined then
 	texts  map[policy.Target]int
+
+	cutName string // of digests: how results are cut
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {

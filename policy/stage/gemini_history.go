@@ -27,6 +27,12 @@ func (s *geminiCompression) history(c *policy.Context, all bool) geminiHistory {
 	return geminiHistory{ids[:end], ids[end:]}
 }
 
+// geminiCut is what is left of a result, and its estimate.
+type geminiCut struct {
+	policy.Content
+	tokens int
+}
+
 // cut works out which tool results are over the budget: from the newest to the
 // oldest each one that, with those before it, is more than the budget, and
 // what is left of it counts in its place. One that was cut before is not cut
@@ -51,14 +57,20 @@ func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.
 				total += n
 				continue
 			}
-			text, err := c.Texts.Text(t)
+			left, err := policy.Digest(c.DigestsOf(t), s.cutName, t, func() (*geminiCut, int, error) {
+				text, err := c.Texts.Text(t)
+				if err != nil {
+					return nil, 0, fmt.Errorf("reading a tool result: %w", err)
+				}
+				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, geminiPath(raw)))}
+				left.Partial, left.tokens = true, geminiTextTokens(left.Text)
+				return left, len(left.Text), nil
+			})
 			if err != nil {
-				return nil, fmt.Errorf("reading a tool result: %w", err)
+				return nil, err
 			}
-			content := policy.NewContent(jsonl.KindToolResult, s.cutText(text, geminiPath(raw)))
-			content.Partial = true
-			cuts[t] = &content
-			total += geminiTextTokens(content.Text)
+			cuts[t] = &left.Content
+			total += left.tokens
 		}
 	}
 	return cuts, nil
@@ -146,11 +158,16 @@ func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (in
 			return n, nil
 		}
 	}
-	text, err := c.Texts.Text(t)
+	n, err := policy.Digest(c.DigestsOf(t), "gemini tokens", t, func() (int, int, error) {
+		text, err := c.Texts.Text(t)
+		if err != nil {
+			return 0, 0, fmt.Errorf("reading a tool result: %w", err)
+		}
+		return geminiTextTokens(text), 0, nil
+	})
 	if err != nil {
-		return 0, fmt.Errorf("reading a tool result: %w", err)
+		return 0, err
 	}
-	n := geminiTextTokens(text)
 	if c.View.Replacement(t) == nil {
 		if s.texts == nil {
 			s.texts = map[policy.Target]int{}

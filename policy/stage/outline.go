@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -92,7 +93,7 @@ func (o *outline) outcomes(id policy.ItemID) {
 			o.failed[bl.ID] = true
 		case o.c.Conv.ToolName(bl.ID) == "TaskCreate":
 			t := policy.Target{Item: id, Block: b}
-			number, err := taskNumberOf(o.digests(t), t, o.c.Texts.Text)
+			number, err := taskNumberOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
 			o.fail(err)
 			if number != "" {
 				o.named[bl.ID] = number
@@ -137,18 +138,9 @@ func digested[T any](o *outline, what string, t policy.Target, make func(t polic
 		digest, size := make(t, pointer(o.c.View.Message(t.Item), o.c.View.Raw(t)))
 		return &digest, size, o.err
 	}
-	digest, err := policy.Digest(o.digests(t), "outline "+what, t, work)
+	digest, err := policy.Digest(o.c.DigestsOf(t), "outline "+what, t, work)
 	o.fail(err)
 	return digest
-}
-
-// digests keeps what is made of a block that stands as it was recorded; nil of
-// any other.
-func (o *outline) digests(t policy.Target) *policy.Digests {
-	if o.c.View.Replacement(t) != nil {
-		return nil
-	}
-	return o.c.Digests
 }
 
 func (o *outline) fail(err error) {
@@ -205,12 +197,23 @@ func (o *outline) summary(id policy.ItemID) {
 
 // shortened is a text of which no more than maxEarlier characters are left.
 func shortened(text string) string {
-	r := []rune(text)
-	if len(r) <= maxEarlier {
+	n := utf8.RuneCountInString(text)
+	if n <= maxEarlier {
 		return text
 	}
 	const half = maxEarlier / 2
-	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(r[:half]), len(r)-2*half, string(r[len(r)-half:]))
+	return fmt.Sprintf("%s\n(%d characters left out)\n%s", text[:runesIn(text, half)], n-2*half, text[runesIn(text, n-half):])
+}
+
+// runesIn is how many bytes the first n characters of a text are.
+func runesIn(text string, n int) int {
+	for at := range text {
+		if n == 0 {
+			return at
+		}
+		n--
+	}
+	return len(text)
 }
 
 // called is what a call's input says.
@@ -265,7 +268,7 @@ func (o *outline) toolUse(bl *session.Block, t policy.Target) {
 		o.commands = append(o.commands, k.command)
 	}
 	if isTaskTool(bl.Name) && !o.failed[bl.ID] {
-		in, err := taskInputOf(o.digests(t), t, o.c.Texts.Text)
+		in, err := taskInputOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
 		o.fail(err)
 		o.call(bl.Name, in, o.named[bl.ID], k.where)
 	}
