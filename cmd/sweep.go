@@ -154,7 +154,7 @@ func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 }
 
 // readAll reads all inputs and keeps them.
-func (r *replaying) readAll() (list []recorded, in compare.Inputs, done func(), failed, err error) {
+func (r *replaying) readAll() (list []*sweptSession, in compare.Inputs, done func(), failed, err error) {
 	var files []*conversations
 	var mu sync.Mutex
 	loop := r.loop("read")
@@ -179,7 +179,7 @@ func (r *replaying) readAll() (list []recorded, in compare.Inputs, done func(), 
 			loop.leaveOut(one.conv.source())
 			return nil
 		}
-		list = append(list, one)
+		list = append(list, &sweptSession{recorded: one, known: map[int]*point{}, ahead: 1})
 		return nil
 	})
 	if err == nil && len(list) == 0 {
@@ -199,22 +199,18 @@ type tried struct {
 }
 
 // tryPoint replays every conversation under one point's policy.
-func (r *replaying) tryPoint(v *variants, point int, list []recorded) (tried, error) {
+func (r *replaying) tryPoint(v *variants, point int, list []*sweptSession) (tried, error) {
 	sessions := make([]compare.Session, len(list))
 	for i, one := range list {
-		pol, err := v.of(one.base, point)
+		p, err := one.try(v, point, r.o.options())
 		if err != nil {
 			return tried{}, err
 		}
-		tl, err := one.rec.Replay(pol, r.o.options())
-		if err != nil {
-			return tried{}, err
+		src := one.conv.source()
+		sessions[i] = compare.Session{
+			Session: src.Session, Agent: src.Agent, File: src.File,
+			Unpriced: p.unpriced, Values: []compare.Values{p.values},
 		}
-		if err := tl.CheckValid(); err != nil {
-			return tried{}, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
-		}
-		sessions[i] = compare.NewSession(tl, "")
-		sessions[i].Values = []compare.Values{compare.Of(tl)}
 	}
 	name := strings.Join(v.points[point], ",")
 	return tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil

@@ -118,7 +118,7 @@ func (v *variants) tryAxis(base *policy.Policy, i int, a compare.Axis) error {
 
 // applies counts for each axis the sessions whose policy has its parameter, and
 // tries its values on those policies. A parameter that none has is an error.
-func (r *replaying) applies(v *variants, list []recorded) ([]int, error) {
+func (r *replaying) applies(v *variants, list []*sweptSession) ([]int, error) {
 	applied := make([]int, len(v.axes))
 	ok := map[*policy.Policy]bool{}
 	for _, one := range list {
@@ -132,7 +132,7 @@ func (r *replaying) applies(v *variants, list []recorded) ([]int, error) {
 				continue
 			}
 			if err := v.tryAxis(one.base, i, a); err != nil {
-				return nil, r.versionError(one, fmt.Errorf("flag --vary: %w", err))
+				return nil, r.versionError(one.recorded, fmt.Errorf("flag --vary: %w", err))
 			}
 		}
 		ok[one.base] = true
@@ -143,7 +143,7 @@ func (r *replaying) applies(v *variants, list []recorded) ([]int, error) {
 			if len(list) > 1 {
 				err = fmt.Errorf("none of the %d sessions' policies has it: %w", len(list), err)
 			}
-			return nil, r.versionError(list[0], err)
+			return nil, r.versionError(list[0].recorded, err)
 		}
 	}
 	return applied, nil

@@ -74,6 +74,7 @@ type Definition struct {
 	Params  any
 	Example string // a worked before/after, plain text
 	Memory  Memory // how it keeps to what it decided
+	Limits  bool   // it goes by Context.Limits
 	New     func(params any) (Stage, error)
 }
 
@@ -107,7 +108,7 @@ type Context struct {
 	Request   int // n of the request being prepared, or, at Respond and TurnEnd, of the next one
 	View      *View
 	Conv      *session.Conversation
-	Limits    Thresholds
+	Limits    Thresholds // zero for a stage whose Definition does not say that it goes by them
 	Model     string
 	MaxOutput int       // the model's largest output, tokens; 0: unknown
 	Version   string    // client version that made the request

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -83,6 +85,9 @@ func NewView(conv *session.Conversation, report, client Weigher) *View {
 	}
 	return v
 }
+
+// Expect makes room for so many edits, so that making them moves none.
+func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }
 
 // Join appends message m of the conversation. Messages join in index order;
 // those a track does not hold are passed over with Skip.

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -37,6 +38,7 @@ type Record struct {
 	settings map[int]cache.Kind // by request (0-based): what the client did beside
 	uses     func() (*regret.Index, error)
 	digests  *policy.Digests // nil: nothing is kept for the next replay
+	most     atomic.Int64    // edits that a replay made; of a shared record
 }
 
 // sharedTexts is how many bytes of what was made of its texts a shared record

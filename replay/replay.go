@@ -48,11 +48,19 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := e.timeline()
-	if opt.Regret {
-		err = e.regret(t)
+	return e.finish()
+}
+
+// finish makes the timeline of a replay that has come to its end.
+func (e *engine) finish() (*Timeline, error) {
+	if n := int64(len(e.view.Edits())); e.r.digests != nil && n > e.r.most.Load() {
+		e.r.most.Store(n) // two at once may lose one: it is for speed alone
 	}
-	return t, err
+	t := e.timeline()
+	if !e.opt.Regret {
+		return t, nil
+	}
+	return t, e.regret(t)
 }
 
 // engine is one replay under way: the policy's own track.
@@ -64,6 +72,7 @@ type engine struct {
 	view    *policy.View
 	report  policy.Weigher
 	stages  []running
+	shadows []*shadow     // policies that have done the same so far
 	moments policy.Moment // at which some stage runs
 	err     error
 	each    func(n int, v *policy.View) bool // where it is set: called with each view, false ends the replay
@@ -156,14 +165,9 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		e.asked[n-1] = true
 	}
 	for _, sc := range pol.Stages {
-		st, err := sc.Definition.New(sc.Params)
+		st, err := newStage(r.Conv, sc)
 		if err != nil {
 			return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
-		}
-		if st, ok := st.(policy.Starter); ok {
-			if err := st.Start(r.Conv); err != nil {
-				return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
-			}
 		}
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
 		e.moments |= sc.Definition.Moments
@@ -171,8 +175,21 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = policy.NewView(r.Conv, e.report, client)
+	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner = e.estimate, e.warned
 	return e, nil
+}
+
+// newStage makes a stage that has not run yet.
+func newStage(conv *session.Conversation, sc policy.StageConfig) (policy.Stage, error) {
+	st, err := sc.Definition.New(sc.Params)
+	if err != nil {
+		return nil, err
+	}
+	if starter, ok := st.(policy.Starter); ok {
+		err = starter.Start(conv)
+	}
+	return st, err
 }
 
 func (e *engine) warn(line int, format string, args ...any) {

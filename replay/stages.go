@@ -18,6 +18,8 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 		return
 	}
 	set, c := false, &e.context
+	var limits policy.Thresholds
+	at := -1
 	for i := range e.stages {
 		s := &e.stages[i]
 		if s.Definition.Moments&moment == 0 {
@@ -26,11 +28,19 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 		if !set {
 			set, *c = true, given
 			e.fill(c, moment, next)
+			limits, at = c.Limits, min(next, len(e.conv.Requests)-1)
+		}
+		c.Limits = policy.Thresholds{}
+		if s.Definition.Limits {
+			c.Limits = limits
 		}
 		edits, err := s.stage.Run(c)
 		if err != nil {
 			e.fail(fmt.Errorf("stage %s: %w", s.Definition.Name, err))
 			return
+		}
+		if len(e.shadows) > 0 {
+			e.agree(i, at, c, edits)
 		}
 		e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd)
 		c.Last = e.last
@@ -290,21 +300,20 @@ func (e *engine) thresholds(k int) policy.Thresholds {
 	}
 	t, ok := e.limits[key]
 	if !ok {
-		t = e.resolve(m)
+		t = e.resolve(e.pol.Window, m)
 		e.limits[key] = t
 	}
 	e.limitsOf, e.limitsLast = key, t
 	return t
 }
 
-// resolve works out the policy's limits for a model and a client version.
-func (e *engine) resolve(m *session.Message) policy.Thresholds {
+// resolve works out a policy's limits for a model and a client version.
+func (e *engine) resolve(w policy.Window, m *session.Message) policy.Thresholds {
 	if e.opt.Window > 0 {
-		w := e.pol.Window
 		w.Context = 0
 		return w.Resolve(e.opt.Window, e.maxOutput(m.Model))
 	}
-	return e.pol.Window.Resolve(e.r.window(m.Model, m.Version, e.opt), e.maxOutput(m.Model))
+	return w.Resolve(e.r.window(m.Model, m.Version, e.opt), e.maxOutput(m.Model))
 }
 
 type limitsKey struct{ model, version string }

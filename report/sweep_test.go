@@ -54,6 +54,9 @@ func TestSweep(t *testing.T) {
 				if err := wellFormed(text); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
+				if cut := len(s.Results) < len(s.Points); strings.Contains(text, "then interrupted") != cut {
+					t.Errorf("%s: that it was interrupted is told: %v", name, !cut)
+				}
 				if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 					t.Errorf("%s draws what is no number", name)
 				}

@@ -28,6 +28,7 @@ func defineAutocompact() policy.Definition {
 		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client; thresholds confirmed by 95 recorded automatic compactions",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual,
+		Limits:  true,
 		Params: &Autocompact{
 			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
 			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Gap: "reported", Manual: "replay",

@@ -33,6 +33,7 @@ func defineCacheTTLPrune() policy.Definition {
 		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was trimmed or cleared is frozen as it is (pull request 137021) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
+		Limits:  true,
 		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared
 		Params: &CacheTTLPrune{
 			TTL: 5 * time.Minute, KeepLastAssistants: 3, SoftTrimRatio: 0.3, HardClearRatio: 0.5, MinPrunableChars: 50000,

@@ -27,6 +27,7 @@ func defineCodexCompaction() policy.Definition {
 		Source:  "Codex CLI, local compaction: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; a typed prompt is a user message, and what it holds beside text stays with it",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
+		Limits:  true,
 		Params: &CodexCompaction{
 			Percent: 90, UserTokens: 20000, Prompt: 113,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",

@@ -40,6 +40,7 @@ func defineContextCollapse() policy.Definition {
 		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is in neither and is this project's own rule",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
+		Limits:  true,
 		Params: &ContextCollapse{
 			Source: "auto", Protect: 40000, Span: 20000, Selector: "risk",
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryOutline}}, PromptTokens: 1351, Prefix: "session",

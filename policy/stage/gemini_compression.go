@@ -30,6 +30,7 @@ func defineGeminiCompression() policy.Definition {
 		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (commit 02b2885c), utils/tokenCalculation.ts, utils/fileUtils.ts; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted. A summary that makes the history larger is thrown away, and its calls are billed all the same",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
+		Limits:  true,
 		Params: &GeminiCompression{
 			Threshold: 0.5, Preserve: 0.3, ResponseBudget: 50000, Cut: "lines", CutLines: 30, CutChars: 40000, Verify: true, Prompt: 1000, VerifyPrompt: 83,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",

@@ -41,6 +41,7 @@ func defineMicrocompactSize() policy.Definition {
 		Source:  "Claude Code 2.1.19, analysis of the bundled client; confirmed by microcompactions recorded by 2.1.12-2.1.22",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare,
+		Limits:  true,
 		Params:  DefaultMicrocompactSize(),
 		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
 after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,

@@ -26,6 +26,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/opencode.md sections 4, 5, 7 and 8, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
+		Limits:  true,
 		Params: &OpencodeCompaction{
 			Auto: true, Count: "1.1.36", Reserved: -1, TailTurns: -1, PreserveRecent: -1,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,

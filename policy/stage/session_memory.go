@@ -30,6 +30,7 @@ func defineSessionMemory() policy.Definition {
 		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Respond | policy.Prepare,
+		Limits:  true,
 		Params: &SessionMemory{
 			MinTokens: 10000, MinTextMessages: 5, MaxTokens: 40000,
 			InitTokens: 10000, GrowthTokens: 5000, GrowthToolCalls: 3,

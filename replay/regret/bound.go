@@ -41,7 +41,7 @@ func (x *Index) lastUses() {
 	}
 }
 
-func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, missed map[int32]bool) (*demand, error) {
+func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, missed []bool) (*demand, error) {
 	d := &demand{budget: make([]int, len(x.conv.Requests)), shared: x.windows}
 	s := newSight(x, record)
 	s.blind = true

@@ -7,15 +7,16 @@ import (
 // Judge finds the misses of a policy by the edits it made. record says that
 // they are the record's own. Tokens are by w.
 func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Result, error) {
+	n := len(x.of)
 	j := &judge{
 		sight: newSight(x, record), edits: edits,
-		took: map[int32]int{}, missed: map[int32]bool{}, removed: map[int32]bool{},
+		took: make([]int32, n), missed: make([]bool, n), removed: make([]bool, n),
 	}
 	j.onEdit = j.note
 	if err := j.walk(edits, j.visit); err != nil {
 		return nil, err
 	}
-	r := &Result{Misses: j.misses, Removed: len(j.removed), Used: len(x.used)}
+	r := &Result{Misses: j.misses, Removed: j.takenAway, Used: len(x.used)}
 	if r.Misses == nil {
 		r.Misses = []Miss{}
 	}
@@ -37,11 +38,12 @@ func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Resu
 // judge looks at each use with the view as it was sent.
 type judge struct {
 	*sight
-	edits   []policy.Edit
-	took    map[int32]int // by block: the edit that took it away
-	missed  map[int32]bool
-	removed map[int32]bool
-	misses  []Miss
+	edits     []policy.Edit
+	took      []int32 // by block: 1 + the edit that took it away, 0: none did
+	missed    []bool  // by block
+	removed   []bool  // by block: it was taken away once
+	takenAway int     // blocks that were
+	misses    []Miss
 }
 
 // note remembers by which edit a block went.
@@ -50,7 +52,7 @@ func (j *judge) note(i int, e *policy.Edit) {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
 		j.gone(j.target(e.Target), i)
 	case policy.KindServerKeep:
-		delete(j.took, j.target(e.Target))
+		j.took[j.target(e.Target)] = 0
 	case policy.KindRemove, policy.KindCollapse:
 		for _, id := range e.Items {
 			if id >= 0 {
@@ -82,15 +84,18 @@ func (j *judge) gone(b int32, edit int) {
 	if !evictable(j.x.conv.Messages[m].Blocks[i].Kind) {
 		return
 	}
-	j.removed[b] = true
-	if _, ok := j.took[b]; !ok {
-		j.took[b] = edit
+	if !j.removed[b] {
+		j.removed[b] = true
+		j.takenAway++
+	}
+	if j.took[b] == 0 {
+		j.took[b] = int32(edit) + 1
 	}
 }
 
 func (j *judge) visit(u *use) error {
-	edit, ok := j.took[u.source]
-	if !ok || j.missed[u.source] {
+	edit := int(j.took[u.source]) - 1
+	if edit < 0 || j.missed[u.source] {
 		return nil // in view all along; or never, a loss of the record's own
 	}
 	if missing, err := j.missing(u); err != nil || !missing {

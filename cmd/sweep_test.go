@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sweptFiles are sessions for sweeps: those of CTXKIT_CORPUS, else shipped ones.
+func sweptFiles(t *testing.T) []string {
+	dir, pattern := filepath.Join("..", "testdata", "sessions"), "*.jsonl"
+	if corpus := os.Getenv("CTXKIT_CORPUS"); corpus != "" {
+		dir, pattern = corpus, "claude-2.1.[57]*auto*.jsonl.gz"
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d sessions in %s: %v", len(files), dir, err)
+	}
+	return files[:10]
+}
+
+// sweptPoint is a point as a sweep prints it.
+type sweptPoint struct {
+	Set    map[string]string
+	Totals map[string]float64
+}
+
+// A sweep's points are those of replays of their own, however many do the same
+// and whatever the order they are worked on in.
+func TestSweepPoints(t *testing.T) {
+	files := sweptFiles(t)[:6]
+	for _, c := range []struct{ policy, vary string }{
+		{"claude-code", "microcompact_cached.keep=1,2,3,40,41,90"},
+		{"claude-code", "microcompact_cached.trigger=5..50:15"},
+		{"claude-code", "session_memory.min_tokens=1000,1001,1002,30000"},
+		{"claude-code-2.1.19", "window.buffer=1000,1001,1002,60000,150000"},
+		{"claude-code-collapse", "window.context=30000,30001,90000"},
+		{"claude-code", "window.overhead=1000,2000"},
+		{"claude-code", "cache.ttl=5m,1h"},
+		{"opencode", "opencode_prune.protect=1000,1001,40000"},
+		{"gemini-cli", "gemini_compression.threshold=0.05,0.051,0.4"},
+	} {
+		key, _, _ := strings.Cut(c.vary, "=")
+		t.Run(c.policy+" "+key, func(t *testing.T) {
+			var want []byte
+			for _, jobs := range []string{"1", "4"} {
+				out := mustRun(t, append([]string{"sweep", "-q", "-p", c.policy, "--vary", c.vary, "-f", "json", "--jobs", jobs}, files...)...)
+				if want != nil && string(want) != string(out) {
+					t.Errorf("%s jobs give other bytes than one", jobs)
+				}
+				want = out
+			}
+			var sweep struct{ Points []sweptPoint }
+			if err := json.Unmarshal(want, &sweep); err != nil {
+				t.Fatal(err)
+			}
+			args := append([]string{"compare", "-q", "-f", "json"}, files...)
+			for _, p := range sweep.Points {
+				args = append(args, "-p", fmt.Sprintf("%s,%s=%s", c.policy, key, p.Set[key]))
+			}
+			var compared struct {
+				Groups []struct{ Policies []sweptPoint }
+			}
+			if err := json.Unmarshal(mustRun(t, args...), &compared); err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range sweep.Points {
+				if d := cmp.Diff(compared.Groups[0].Policies[i].Totals, p.Totals); d != "" {
+					t.Errorf("%s=%s is not its own replay (-replay +sweep):\n%s", key, p.Set[key], d)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package replay
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// ReplayAlike replays a policy and tells, of others that differ from it in the
+// parameters of stages or in thresholds only, which do the same at every step:
+// their replays are this one but for the reasons their events give and the
+// thresholds they name, so that every figure is the same. It costs less than
+// replaying those, too. A policy of which false is told may do the same all the
+// same.
+//
+// Where a policy differs, its stages are asked beside those of the first, on the
+// same view, until they answer something else.
+func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
+	e, err := r.prepare(pol, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	same = make([]bool, len(others))
+	at := map[*shadow]int{}
+	for i, other := range others {
+		if s := newShadow(r.Conv, pol, other); s != nil {
+			e.shadows = append(e.shadows, s)
+			at[s] = i
+		}
+	}
+	if err := e.run(); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range e.shadows {
+		same[at[s]] = true
+	}
+	t, err = e.finish()
+	return t, same, err
+}
+
+// shadow is a policy whose stages are asked beside those of the policy that is
+// replayed. It has done the same so far.
+type shadow struct {
+	window policy.Window
+	stages []policy.Stage // by stage of the policy; nil where that answers for both
+	limits map[limitsKey]policy.Thresholds
+}
+
+// newShadow makes one, nil where policies differ in more than stages and
+// thresholds.
+func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
+	a, b := pol.Window, other.Window
+	if pol.Recorded || other.Recorded || pol.Cache != other.Cache || a.Overhead != b.Overhead || a.Tail != b.Tail || len(pol.Stages) != len(other.Stages) {
+		return nil
+	}
+	s := &shadow{window: b, stages: make([]policy.Stage, len(pol.Stages)), limits: map[limitsKey]policy.Thresholds{}}
+	for i, of := range other.Stages {
+		beside := &pol.Stages[i]
+		if of.Definition.Name != beside.Definition.Name {
+			return nil
+		}
+		if reflect.DeepEqual(of.Params, beside.Params) && (a == b || !of.Definition.Limits) {
+			continue
+		}
+		var err error
+		if s.stages[i], err = newStage(conv, of); err != nil {
+			return nil // its own replay tells
+		}
+	}
+	return s
+}
+
+// thresholds are the shadow's limits at request k of a replay.
+func (s *shadow) thresholds(e *engine, k int) policy.Thresholds {
+	m := &e.conv.Messages[e.conv.Requests[k].Message]
+	key := limitsKey{m.Model, m.Version}
+	t, ok := s.limits[key]
+	if !ok {
+		t = e.resolve(s.window, m)
+		s.limits[key] = t
+	}
+	return t
+}
+
+// agree has the shadows of the i-th stage asked as it was, and drops those that
+// answer something else. at is the 0-based request that limits are of, -1 where
+// there is none.
+func (e *engine) agree(i, at int, c *policy.Context, edits []policy.Edit) {
+	limits, warned := c.Limits, c.Warned
+	c.Warned = nil
+	e.shadows = slices.DeleteFunc(e.shadows, func(s *shadow) bool {
+		if s.stages[i] == nil {
+			return false
+		}
+		if at >= 0 && e.stages[i].Definition.Limits {
+			c.Limits = s.thresholds(e, at)
+		}
+		own, err := s.stages[i].Run(c)
+		return err != nil || !slices.EqualFunc(edits, own, sameEdit)
+	})
+	c.Limits, c.Warned = limits, warned
+}
+
+// sameEdit reports whether two edits that are not applied yet do the same,
+// whatever their reasons.
+func sameEdit(a, b policy.Edit) bool {
+	return a.Kind == b.Kind && a.Trigger == b.Trigger && a.Target == b.Target && a.Carrier == b.Carrier && a.Delta == b.Delta &&
+		sameContent(a.New, b.New) && slices.Equal(a.Items, b.Items) && slices.Equal(a.Lead, b.Lead) && slices.Equal(a.Keep, b.Keep) &&
+		slices.EqualFunc(a.Insert, b.Insert, sameSynthetic) && slices.EqualFunc(a.Tail, b.Tail, sameSynthetic) &&
+		sameCall(a.Call, b.Call) && maps.Equal(a.Detail, b.Detail)
+}
+
+func sameContent(a, b *policy.Content) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Partial == b.Partial && a.Same(b)
+}
+
+func sameSynthetic(a, b policy.Synthetic) bool {
+	return a.Role == b.Role && a.Label == b.Label && a.Turn == b.Turn && a.Summary == b.Summary && a.Attached == b.Attached &&
+		slices.EqualFunc(a.Contents, b.Contents, func(x, y policy.Content) bool { return sameContent(&x, &y) })
+}
+
+func sameCall(a, b *policy.Call) bool {
+	for ; a != nil && b != nil; a, b = a.Then, b.Then {
+		cut := a.Cut == nil && b.Cut == nil || a.Cut != nil && b.Cut != nil && *a.Cut == *b.Cut
+		if !cut || a.Kind != b.Kind || a.Prompt != b.Prompt || a.Input != b.Input || a.Output != b.Output || a.Prefix != b.Prefix || a.Retries != b.Retries {
+			return false
+		}
+	}
+	return a == b // both at their ends
+}

@@ -1,0 +1,109 @@
+package replay_test
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// changed is a policy with one parameter changed.
+func changed(t *testing.T, base *policy.Policy, key, value string) *policy.Policy {
+	t.Helper()
+	p := base.Clone()
+	if err := p.Set(key, value); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What is told to do the same has the same figures; some do and some do not.
+func TestReplayAlike(t *testing.T) {
+	alike, apart := 0, 0
+	for _, file := range []string{"big.jsonl", "compaction.jsonl", "microcompact.jsonl", "parallel-tools.jsonl"} {
+		rec, err := replay.NewRecord(load(t, filepath.Join(shipped, file)).Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			policy, key string
+			values      []string
+		}{
+			{"claude-code", "microcompact_cached.keep", []string{"3", "4", "80", "81", "500"}},
+			{"claude-code", "window.buffer", []string{"10000", "10001", "90000"}},
+			{"claude-code-2.1.19", "window.warning_offset", []string{"10000", "20000", "160000"}},
+			{"claude-code-collapse", "window.buffer", []string{"10000", "10001", "170000"}},
+			{"codex", "codex_compaction.percent", []string{"50", "51", "90"}},
+			{"gemini-cli", "gemini_compression.threshold", []string{"0.3", "0.301", "0.5"}},
+			{"opencode", "opencode_compaction.reserved", []string{"1000", "1001", "100000"}},
+			{"opencode", "opencode_prune.protect", []string{"100", "101", "40000"}},
+			{"three-layer", "three_layer_auto.threshold", []string{"20000", "20001", "60000"}},
+		} {
+			base := named(t, c.policy)
+			var pols []*policy.Policy
+			for _, v := range c.values {
+				pols = append(pols, changed(t, base, c.key, v))
+			}
+			tl, same, err := rec.ReplayAlike(pols[0], pols[1:], replay.Options{Regret: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := figuresOf(tl)
+			for i, pol := range pols {
+				own, err := rec.Replay(pol, replay.Options{Regret: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				equal := figuresOf(own) == want
+				switch {
+				case i == 0 || same[i-1]:
+					alike++
+					if !equal {
+						t.Errorf("%s, %s, %s=%s is told to be as %s, and is not:\n%s\n%s", file, c.policy, c.key, c.values[i], c.values[0], figuresOf(own), want)
+					}
+				case !equal:
+					apart++
+				}
+			}
+		}
+	}
+	if alike < 60 || apart < 20 {
+		t.Errorf("%d alike, %d apart: nothing is told", alike, apart)
+	}
+}
+
+func figuresOf(tl *replay.Timeline) string {
+	v := compare.Of(tl)
+	for i := range v {
+		if math.IsNaN(v[i]) {
+			v[i] = -1
+		}
+	}
+	return fmt.Sprint([]float64(v))
+}
+
+// Policies that differ in what is not asked of stages are never told to do the
+// same, nor is any beside the record.
+func TestReplayAlikeOthers(t *testing.T) {
+	rec, err := replay.NewRecord(load(t, filepath.Join(shipped, "thinking.jsonl")).Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := named(t, "opencode")
+	others := []*policy.Policy{
+		base.Clone(), changed(t, base, "cache.ttl", "1h"), changed(t, base, "window.overhead", "1000"), changed(t, base, "window.tail", "after_first"),
+		named(t, "none"), named(t, "recorded"),
+	}
+	_, same, err := rec.ReplayAlike(base, others, replay.Options{})
+	if err != nil || !slices.Equal(same, []bool{true, false, false, false, false, false}) {
+		t.Errorf("the same: %v, %v", same, err)
+	}
+	if _, same, err = rec.ReplayAlike(named(t, "recorded"), []*policy.Policy{named(t, "recorded")}, replay.Options{}); err != nil || same[0] {
+		t.Errorf("beside the record: %v, %v", same, err)
+	}
+}
