@@ -27,16 +27,15 @@ type sweptSession struct {
 // where its own replay must tell.
 type point struct {
 	done     chan struct{}
+	likely   bool // the points before it did the same
 	values   compare.Values
 	unpriced []string
 }
 
 // try gives a point's values. Several goroutines may try points.
 func (s *sweptSession) try(v *variants, i int, opt replay.Options) (*point, error) {
-	if told := s.take(i); told != nil {
-		if <-told.done; told.values != nil {
-			return told, nil
-		}
+	if told := s.take(i); told.known() {
+		return told, nil
 	}
 	from, next := s.claim(len(v.points))
 	defer func() {
@@ -45,6 +44,23 @@ func (s *sweptSession) try(v *variants, i int, opt replay.Options) (*point, erro
 		}
 	}()
 	return s.replay(v, i, from, next, opt)
+}
+
+// known reports whether a point's values are known, and waits for that where
+// they are likely to be.
+func (p *point) known() bool {
+	if p == nil {
+		return false
+	}
+	if !p.likely {
+		select {
+		case <-p.done:
+		default:
+			return false
+		}
+	}
+	<-p.done
+	return p.values != nil
 }
 
 // take is what is known of a point, or will be. Nobody asks for it again.
@@ -63,7 +79,7 @@ func (s *sweptSession) claim(points int) (from int, next []*point) {
 	defer s.mu.Unlock()
 	from = s.tried
 	for j := from; j < points && len(next) < s.ahead && s.known[j] == nil; j++ {
-		p := &point{done: make(chan struct{})}
+		p := &point{done: make(chan struct{}), likely: s.ahead > 1}
 		s.known[j] = p
 		next = append(next, p)
 	}
