@@ -119,13 +119,11 @@ func tryCode(root string, n int, limit time.Duration) (*tally, error) {
 	if _, err := r.worker(); err != nil { // tells which places are reached
 		return nil, err
 	}
-	for _, k := range sample(list, n) {
-		if !r.reached[list[k-1].site] {
-			t.tried++
-			t.missed++
-			continue
+	order := sample(list, n)
+	for _, k := range order {
+		if r.reached[list[k-1].site] {
+			r.numbers = append(r.numbers, k)
 		}
-		r.numbers = append(r.numbers, k)
 	}
 	if limit > 0 {
 		r.until = time.Now().Add(limit)
@@ -140,9 +138,20 @@ func tryCode(root string, n int, limit time.Duration) (*tally, error) {
 			t.add(m.name(), l.Verdict)
 			state = fmt.Sprintf("%d replays with other events, %d with other figures", l.Verdict.Events, l.Verdict.Figures)
 		}
-		fmt.Fprintf(os.Stderr, "%d: %s: %s\n", t.tried-t.missed, m.name(), state)
+		fmt.Fprintf(os.Stderr, "%d: %s: %s\n", t.tried, m.name(), state)
 	}
-	return t, r.run()
+	err = r.run()
+	// What no session comes to is tried as far as the rest of the order was.
+	run := t.tried
+	for _, k := range order {
+		if !r.reached[list[k-1].site] {
+			t.missed++
+		} else if run--; run < 0 {
+			break
+		}
+	}
+	t.tried += t.missed
+	return t, err
 }
 
 // share is a part in percent.
@@ -163,8 +172,9 @@ the sample sessions) is held against it. A mutant counts when it changes any eve
 holds but its reason, which is words. It is caught when the check says that something is not as it was.
 
 Written by `+"`go run ./scripts/mutate -o docs/mutants.md`"+`, which builds all %d mutants of the code into one program, each
-behind a switch, and tries a sample of them (the same each time; -sample 0 tries all). A test tries a sample of the
-parameters' mutants with every change.
+behind a switch, and tries a sample of them, the same each time, in an order that is a sample wherever it ends:
+-sample 0 tries all, -for ends it after a time. The code is that of its day. A test tries a sample of the parameters'
+mutants with every change.
 
 | | code | parameters |
 |---|--:|--:|
@@ -175,7 +185,7 @@ parameters' mutants with every change.
 	number := func(get func(t *tally) int) func(t *tally) string {
 		return func(t *tally) string { return fmt.Sprint(get(t)) }
 	}
-	row("tried", number(func(t *tally) int { return t.tried }))
+	row("tried", func(t *tally) string { return fmt.Sprintf("%d of %d", t.tried, t.all) })
 	row("in code that no shipped session comes to", number(func(t *tally) int { return t.missed }))
 	row("stop the replay (a panic, no end, a policy that is refused): the check ends with 2", number(func(t *tally) int { return t.stopped }))
 	row("change nothing on these sessions", number(func(t *tally) int { return t.none }))
@@ -208,7 +218,11 @@ func reason(survivor string) string {
 
 const unexplained = "not explained yet"
 
-// reasons are by what a survivor's text holds.
+// reasons are by what a survivor's text holds, the first that fits.
 var reasons = []struct{ part, why string }{
-	{"window.tail", "what changes is pre_tokens alone, the client's own arithmetic as the event records it: the compaction comes at the same request and leaves the same view, so no figure of the replay differs"},
+	{": order: ", "an event's targets come in another order: the same blocks at the same request, so nothing that is sent differs"},
+	{"session_memory.go", "what changes is post_tokens, the client's own estimate of what it leaves: it stays below the threshold, and no figure sums it"},
+	{"message_json.go", "what changes is json_chars, a length that the event records: it stays on the same side of every limit, and no figure sums it"},
+	{"post_compact.go", "what changes is which counts of nothing the event writes down: the same messages are put back"},
+	{"reattach.go", "what changes is how many the event says were put back: the same messages are"},
 }
