@@ -221,6 +221,9 @@ const unexplained = "not explained yet"
 // reasons are by what a survivor's text holds, the first that fits.
 var reasons = []struct{ part, why string }{
 	{": order: ", "an event's targets come in another order: the same blocks at the same request, so nothing that is sent differs"},
+	{"microcompact_size.go:233", "an event's targets come in another order: the same blocks at the same request, so nothing that is sent differs"},
+	{"microcompact_time.go", "what changes is compacted_ids, how many results the event says it cleared: the same ones are"},
+	{"opencode_prune.go:81", "what changes is total and pruned, what OpenCode would log: it looks on beyond a summary, where nothing is left to clear"},
 	{"session_memory.go", "what changes is post_tokens, the client's own estimate of what it leaves: it stays below the threshold, and no figure sums it"},
 	{"message_json.go", "what changes is json_chars, a length that the event records: it stays on the same side of every limit, and no figure sums it"},
 	{"post_compact.go", "what changes is which counts of nothing the event writes down: the same messages are put back"},
