@@ -212,12 +212,16 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 		u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = now.Input, now.CacheWrite, now.CacheRead, now.Write5m, now.Write1h
 		u.Output = max(u.Output, output)
 	}
+	var beside Iterations
 	for i, list := range [][]Usage{messages, compactions} {
-		s := []*Spent{&u.Rounds, &u.Compactions}[i]
+		s := []*Spent{&beside.Rounds, &beside.Compactions}[i]
 		for _, one := range list {
 			s.Calls++
 			s.Input, s.CacheWrite, s.CacheRead, s.Output = s.Input+one.Input, s.CacheWrite+one.CacheWrite, s.CacheRead+one.CacheRead, s.Output+one.Output
 		}
+	}
+	if beside != (Iterations{}) {
+		u.Iterations = &beside
 	}
 }
 

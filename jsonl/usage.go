@@ -15,6 +15,11 @@ type Usage struct {
 	Write1h    int // cache_creation.ephemeral_1h_input_tokens
 	Thinking   int // output_tokens_details.thinking_tokens
 
+	Iterations *Iterations // nil where the API sampled once, as nearly always
+}
+
+// Iterations is what the API sampled for a response besides the last message.
+type Iterations struct {
 	Rounds      Spent // iterations of the message before the last: around tools the API runs itself
 	Compactions Spent // iterations that compacted; no other field has them
 }
@@ -44,21 +49,37 @@ func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
 
 // Total is Context plus what the last sampling wrote: what the client calls tokens
 // used.
-func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds.Output }
+func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds().Output }
+
+// Rounds are the iterations of the message before the last.
+func (u Usage) Rounds() Spent {
+	if u.Iterations == nil {
+		return Spent{}
+	}
+	return u.Iterations.Rounds
+}
+
+// Compactions are the iterations that compacted.
+func (u Usage) Compactions() Spent {
+	if u.Iterations == nil {
+		return Spent{}
+	}
+	return u.Iterations.Compactions
+}
 
 // Iterated reports whether the API sampled several times.
-func (u Usage) Iterated() bool { return u.Rounds.Calls+u.Compactions.Calls > 0 }
+func (u Usage) Iterated() bool { return u.Iterations != nil }
 
 // Billed is what the request is billed for: all samplings.
 func (u Usage) Billed() Spent {
 	all := Spent{Calls: 1, Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
-	for _, s := range []*Spent{&u.Rounds, &u.Compactions} {
+	for _, s := range []Spent{u.Rounds(), u.Compactions()} {
 		all.Calls += s.Calls
 		all.Input += s.Input
 		all.CacheWrite += s.CacheWrite
 		all.CacheRead += s.CacheRead
 	}
-	all.Output += u.Compactions.Output
+	all.Output += u.Compactions().Output
 	return all
 }
 
@@ -174,16 +195,20 @@ func (d *decoder) iterationKind(m *scan.Members) iterationKind {
 // the usage itself says, which is left as it is.
 func (its *iterations) into(u *Usage) {
 	said := u.Context() > 0
+	var beside Iterations
 	switch {
 	case its.messages.Calls > 1 || its.messages.Calls == 1 && !said:
 		u.take(&its.message, its.messages.Output)
-		u.Rounds = its.messages.but(&its.message)
+		beside.Rounds = its.messages.but(&its.message)
 	case its.messages.Calls == 0 && its.compactions.Calls > 0 && !said:
 		// The response is nothing but the summary.
 		u.take(&its.compaction, its.compaction.Output)
 		its.compactions = its.compactions.but(&its.compaction)
 	}
-	u.Compactions = its.compactions
+	beside.Compactions = its.compactions
+	if beside.Rounds.Calls+beside.Compactions.Calls > 0 {
+		u.Iterations = &Iterations{beside.Rounds, beside.Compactions}
+	}
 }
 
 // take makes the usage tell of the last sampling, and of so much output.

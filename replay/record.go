@@ -283,8 +283,8 @@ func (t *recordTrack) request(k int) {
 	ctx := -1
 	if msg.HasUsage {
 		ctx = msg.Usage.Context()
-		if msg.Usage.Compactions.Calls > 0 {
-			t.apply(compactedWithin(k, &msg.Usage.Compactions), noAct)
+		if within := msg.Usage.Compactions(); within.Calls > 0 {
+			t.apply(compactedWithin(k, &within), noAct)
 		}
 		over = t.settle(k, ctx, over)
 	}

@@ -59,7 +59,7 @@ func Spans(conv *session.Conversation) ([]Span, []Drop) {
 		s.Learn = s.Growth > 0 && p.Model == cur.Model
 		told := false
 		for n := conv.Requests[prev].N + 1; n <= s.Request; n++ {
-			within := conv.Messages[conv.Requests[n-1].Message].Usage.Compactions.Calls > 0
+			within := conv.Messages[conv.Requests[n-1].Message].Usage.Compactions().Calls > 0
 			s.Cut = s.Cut || cut[n] || within
 			told = told || cut[n] || edited[n] || within
 		}
