@@ -190,13 +190,7 @@ func replayOn(rec *replay.Record, c agentConversation, pol *policy.Policy, opt r
 	if err != nil {
 		return nil, err
 	}
-	if tl.Agent == "" {
-		tl.Agent = c.agent
-	}
-	if err := tl.CheckValid(); err != nil {
-		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
-	}
-	return tl, nil
+	return checkedReplay(tl, c)
 }
 
 func runCompare(sys *system, o *CompareOptions) error {

@@ -210,6 +210,12 @@ func replayOne(o *ReplayOptions, choose policyChoice, c agentConversation) (*rep
 	if err != nil {
 		return nil, err
 	}
+	return checkedReplay(tl, c)
+}
+
+// checkedReplay names the replay's conversation and holds its figures against
+// each other.
+func checkedReplay(tl *replay.Timeline, c agentConversation) (*replay.Timeline, error) {
 	if tl.Agent == "" {
 		tl.Agent = c.agent
 	}
