@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/report"
@@ -139,7 +140,7 @@ func (d *differ) one() error {
 	if err != nil {
 		return err
 	}
-	var left *policy.View
+	var left *view.View
 	if d.against == nil {
 		left, err = d.rec.RawAt(d.opt, n)
 	} else {
@@ -151,7 +152,7 @@ func (d *differ) one() error {
 	return d.compare(n, left, right)
 }
 
-func (d *differ) compare(n int, left, right *policy.View) error {
+func (d *differ) compare(n int, left, right *view.View) error {
 	found, err := diff.Compare(left, right)
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func (d *differ) all() error {
 	edits := [2]int{}
 	last := max(len(d.conv.conv.Requests), 1)
 	var failed error
-	err := d.rec.EachView(d.pol, d.opt, func(n int, right *policy.View) bool {
+	err := d.rec.EachView(d.pol, d.opt, func(n int, right *view.View) bool {
 		left, ok := lefts()
 		if !ok || left.err != nil {
 			failed = left.err
@@ -220,7 +221,7 @@ func (d *differ) all() error {
 
 // leftView is the left side at one request.
 type leftView struct {
-	view *policy.View
+	view *view.View
 	err  error
 }
 
@@ -229,11 +230,11 @@ func (d *differ) lefts() iter.Seq[leftView] {
 	return func(yield func(leftView) bool) {
 		each := d.rec.EachView
 		if d.against == nil {
-			each = func(_ *policy.Policy, opt replay.Options, yield func(int, *policy.View) bool) error {
+			each = func(_ *policy.Policy, opt replay.Options, yield func(int, *view.View) bool) error {
 				return d.rec.EachRaw(opt, yield)
 			}
 		}
-		if err := each(d.against, d.opt, func(_ int, v *policy.View) bool { return yield(leftView{view: v}) }); err != nil {
+		if err := each(d.against, d.opt, func(_ int, v *view.View) bool { return yield(leftView{view: v}) }); err != nil {
 			yield(leftView{err: err})
 		}
 	}

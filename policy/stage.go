@@ -106,7 +106,7 @@ type Response struct {
 type Context struct {
 	Moment    Moment
 	Request   int // n of the request being prepared, or, at Respond and TurnEnd, of the next one
-	View      *View
+	View      View
 	Conv      *session.Conversation
 	Limits    Thresholds // zero for a stage whose Definition does not say that it goes by them
 	Model     string

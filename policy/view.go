@@ -1,401 +1,76 @@
 package policy
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// View is a conversation seen through edits: which messages the model is
-// shown, in which order, and what stands in the place of changed blocks. It
-// holds no texts and no copies of messages; applying an edit costs what it
-// touches. Two views of one conversation share everything but their edits.
-//
-// A view is owned by one goroutine. Stages read it; only the engine applies.
-type View struct {
-	conv    *session.Conversation
-	weigh   [2]Weigher // the report's, and the client's where it is another
-	items   []item
-	pos     []int32           // message index -> index into items, -1 where it is not in view
-	synth   []Synthetic       // synth[i] has ItemID -(i+1)
-	synthAt []int32           // index into items, -1
-	state   map[ItemID]*state // items an edit has changed
-	arrived []ItemID          // every item that ever joined, in the order it did
-	results []Result
-	edits   []Edit
-	joined  int // conv.Messages[:joined] have been offered
-	tokens  [2]int
-	payload [2]int      // what payload-only edits take off, in tokens (negative or zero)
-	cached  []CacheEdit // every cache edit ever made, lifted ones too
-	live    int         // items not removed
-	hidden  []ItemID    // whose place a collapse gave to its placeholder
-	epoch   int
-	places  int // of the block that joins next
-	sent    sending
-}
+// View is what a stage sees of the model view and the payload: read only. The
+// engine's own type (package policy/view) implements it and applies the edits
+// that stages propose. Slices belong to the view: a stage does not change them.
+type View interface {
+	// Conversation is the recorded conversation behind the view.
+	Conversation() *session.Conversation
+	// Items calls yield with each item in view, in order; Backward from the
+	// newest to the oldest.
+	Items(yield func(ItemID) bool)
+	Backward(yield func(ItemID) bool)
+	// IDs is the items in view, in order, as a new slice.
+	IDs() []ItemID
+	// Len is the number of items in view.
+	Len() int
+	// Last is the newest item in view.
+	Last() (ItemID, bool)
+	// Has reports whether an item is in view now.
+	Has(id ItemID) bool
+	// Arrived is every item that ever joined the view, in the order it did.
+	Arrived() []ItemID
+	// Joined is how many messages of the conversation have been offered so far.
+	Joined() int
+	// Results is every tool_result that joined since the last rebuild, in view
+	// order. Epoch counts the rebuilds: indexes into Results are valid within one.
+	Results() []Result
+	Epoch() int
+	// Edits is every edit applied so far, in order.
+	Edits() []Edit
 
-// item is one place of a view. Where next is not 0 the item is out of view,
-// and so are all from here up to next.
-type item struct {
-	id    ItemID
-	next  int32
-	place int32 // of its first block in the payload
-}
+	// Tokens is the size of the model view without overhead, by the report's
+	// counter; PayloadTokens that of the payload. The Client forms count by the
+	// counter of the client's own arithmetic.
+	Tokens() int
+	ClientTokens() int
+	PayloadTokens() int
+	ClientPayloadTokens() int
+	// Weight is the tokens of an item in the model view, PayloadWeight in the
+	// payload.
+	Weight(id ItemID) int
+	ClientWeight(id ItemID) int
+	PayloadWeight(id ItemID) int
+	ClientPayloadWeight(id ItemID) int
+	// BlockTokens is the tokens of a block in the model view, Length the length
+	// of its text there.
+	BlockTokens(t Target) int
+	Length(t Target) jsonl.Metrics
 
-func (it item) removed() bool { return it.next != 0 }
-
-// state is what edits did to one item's blocks.
-type state struct {
-	blocks  map[int]*Content // model view replacements
-	payload map[int][]layer  // what payload-only edits left of a block, one layer a stage
-	tag     *Content
-}
-
-// ResultState says what became of a tool_result.
-type ResultState uint8
-
-// The states of a tool_result in a view.
-const (
-	ResultLive    ResultState = iota // as it came (or as ingest left it: truncated)
-	ResultChanged                    // cleared or persisted
-	ResultGone                       // its message left the view
-)
-
-// Result is one tool_result that joined the view since it was last rebuilt,
-// in view order.
-type Result struct {
-	Target Target
-	Tool   string // name of the tool_use it answers, "" where that is unknown
-	ID     string // tool_use id
-	State  ResultState
-}
-
-// NewView returns an empty view of conv. The report's figures are by report;
-// client is the calibrated counter that client arithmetic is done in (the same
-// one, or nil, where the report uses it already).
-func NewView(conv *session.Conversation, report, client Weigher) *View {
-	if client == report {
-		client = nil
-	}
-	n := len(conv.Messages)
-	v := &View{items: make([]item, 0, n), arrived: make([]ItemID, 0, n), conv: conv, weigh: [2]Weigher{report, client}, pos: make([]int32, len(conv.Messages)), state: map[ItemID]*state{}}
-	for i := range v.pos {
-		v.pos[i] = -1
-	}
-	return v
-}
-
-// Expect makes room for so many edits, so that making them moves none.
-func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }
-
-// Join appends message m of the conversation. Messages join in index order;
-// those a track does not hold are passed over with Skip.
-func (v *View) Join(m int) {
-	v.joined = m + 1
-	if v.pos[m] >= 0 { // a rebuild has taken it in already
-		return
-	}
-	v.push(ItemID(m))
-}
-
-// Skip notes that message m was passed over: it is no part of this view.
-func (v *View) Skip(m int) { v.joined = m + 1 }
-
-// Joined is how many messages of the conversation have been offered so far.
-func (v *View) Joined() int { return v.joined }
-
-func (v *View) push(id ItemID) {
-	v.setPos(id, len(v.items))
-	v.items = append(v.items, item{id: id, place: int32(v.places)})
-	v.places += v.SentBlocks(id)
-	v.arrived = append(v.arrived, id)
-	v.live++
-	v.sum(&v.tokens, v.weight(id), 1)
-	v.index(id)
-}
-
-func (v *View) sum(to *[2]int, w [2]int, sign int) {
-	to[0] += sign * w[0]
-	to[1] += sign * w[1]
-}
-
-func (v *View) index(id ItemID) {
-	if id < 0 {
-		return
-	}
-	m := &v.conv.Messages[id]
-	for b := range m.Blocks {
-		if m.Blocks[b].Kind == jsonl.KindToolResult {
-			st := ResultLive
-			if c := v.replaced(id, b); c != nil {
-				st = c.resultState()
-			}
-			v.results = append(v.results, Result{
-				Target: Target{id, b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID, State: st,
-			})
-		}
-	}
-}
-
-func (v *View) setPos(id ItemID, at int) {
-	if id >= 0 {
-		v.pos[id] = int32(at)
-		return
-	}
-	v.synthAt[-id-1] = int32(at)
-}
-
-func (v *View) posOf(id ItemID) int {
-	if id >= 0 {
-		if int(id) >= len(v.pos) {
-			return -1
-		}
-		return int(v.pos[id])
-	}
-	if int(-id-1) >= len(v.synthAt) {
-		return -1
-	}
-	return int(v.synthAt[-id-1])
-}
-
-// Has reports whether the item is in view now.
-func (v *View) Has(id ItemID) bool {
-	p := v.posOf(id)
-	return p >= 0 && !v.items[p].removed() && v.items[p].id == id
-}
-
-// Conversation is the conversation seen.
-func (v *View) Conversation() *session.Conversation { return v.conv }
-
-// Items calls yield with the id of each item in view, in order.
-func (v *View) Items(yield func(ItemID) bool) {
-	for i := 0; i < len(v.items); i++ {
-		if v.items[i].removed() {
-			i = v.skip(i)
-			if i == len(v.items) {
-				return
-			}
-		}
-		if !yield(v.items[i].id) {
-			return
-		}
-	}
-}
-
-// skip is the place of the first item in view behind place i, which is out of
-// view. The way there is made shorter for the next time, so that a window that
-// slides is not walked over from its beginning at each request.
-func (v *View) skip(i int) int {
-	to := i
-	for to < len(v.items) && v.items[to].removed() {
-		to = int(v.items[to].next)
-	}
-	for i < to {
-		i, v.items[i].next = int(v.items[i].next), int32(to)
-	}
-	return to
-}
-
-// Backward is Items from the newest to the oldest.
-func (v *View) Backward(yield func(ItemID) bool) {
-	for i := len(v.items) - 1; i >= 0; i-- {
-		if it := v.items[i]; !it.removed() && !yield(it.id) {
-			return
-		}
-	}
-}
-
-// IDs is the ids of the items in view, in order, as a new slice.
-func (v *View) IDs() []ItemID {
-	ids := make([]ItemID, 0, v.live)
-	for id := range v.Items {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
-// Len is the number of items in view.
-func (v *View) Len() int { return v.live }
-
-// Last is the newest item in view.
-func (v *View) Last() (ItemID, bool) {
-	for id := range v.Backward {
-		return id, true
-	}
-	return 0, false
-}
-
-// Arrived is every item that ever joined, in the order it did, whether it is
-// still in view or not. The slice is the view's own.
-func (v *View) Arrived() []ItemID { return v.arrived }
-
-// Results is every tool_result that joined since the view was last rebuilt,
-// in view order, with what became of it. The slice is the view's own.
-func (v *View) Results() []Result { return v.results }
-
-// Epoch grows each time the view is rebuilt by a summarize edit: indexes into
-// Results are good within one epoch.
-func (v *View) Epoch() int { return v.epoch }
-
-// Edits is every edit applied so far, in order. The slice is the view's own.
-func (v *View) Edits() []Edit { return v.edits }
-
-// Tokens is the model view's size without overhead, by the report's counter.
-func (v *View) Tokens() int { return v.tokens[0] }
-
-// ClientTokens is Tokens by the counter client arithmetic is done in.
-func (v *View) ClientTokens() int {
-	if v.weigh[1] == nil {
-		return v.tokens[0]
-	}
-	return v.tokens[1]
-}
-
-// Message is the recorded message behind an item, or nil for a synthetic one.
-func (v *View) Message(id ItemID) *session.Message {
-	if id < 0 {
-		return nil
-	}
-	return &v.conv.Messages[id]
-}
-
-// Synthetic is the made-up message behind an item, or nil for a recorded one.
-func (v *View) Synthetic(id ItemID) *Synthetic {
-	if id >= 0 {
-		return nil
-	}
-	return &v.synth[-id-1]
-}
-
-// Role of an item.
-func (v *View) Role(id ItemID) session.Role {
-	if s := v.Synthetic(id); s != nil {
-		if s.Role == "assistant" {
-			return session.Assistant
-		}
-		return session.User
-	}
-	return v.conv.Messages[id].Role
-}
-
-// Blocks is how many blocks an item has.
-func (v *View) Blocks(id ItemID) int {
-	if s := v.Synthetic(id); s != nil {
-		return len(s.Contents)
-	}
-	return len(v.conv.Messages[id].Blocks)
-}
-
-// Kind of a block, as recorded.
-func (v *View) Kind(t Target) jsonl.Kind {
-	if s := v.Synthetic(t.Item); s != nil {
-		return s.Contents[t.Block].Kind
-	}
-	return v.conv.Messages[t.Item].Blocks[t.Block].Kind
-}
-
-// Raw is the recorded block, or nil in a synthetic message.
-func (v *View) Raw(t Target) *session.Block {
-	if t.Item < 0 {
-		return nil
-	}
-	return &v.conv.Messages[t.Item].Blocks[t.Block]
-}
-
-// Replacement is what an edit put in a block's place in the model view, or nil.
-func (v *View) Replacement(t Target) *Content {
-	if s := v.Synthetic(t.Item); s != nil {
-		return &s.Contents[t.Block]
-	}
-	return v.replaced(t.Item, t.Block)
-}
-
-// Tag is the text an edit appended to a message, or nil.
-func (v *View) Tag(id ItemID) *Content {
-	if s := v.state[id]; s != nil {
-		return s.tag
-	}
-	return nil
-}
-
-func (v *View) replaced(id ItemID, block int) *Content {
-	if s := v.state[id]; s != nil {
-		return s.blocks[block]
-	}
-	return nil
-}
-
-// resultState is what a result with this content has become: a truncation is
-// still the result, what takes the place of the whole is not.
-func (c *Content) resultState() ResultState {
-	if c.Partial {
-		return ResultLive
-	}
-	return ResultChanged
-}
-
-// BlockTokens is the current weight of a block in the model view.
-func (v *View) BlockTokens(t Target) int { return v.blockTokens(t)[0] }
-
-func (v *View) blockTokens(t Target) (w [2]int) {
-	if c := v.Replacement(t); c != nil {
-		return v.content(c)
-	}
-	return v.recordedTokens(t)
-}
-
-func (v *View) recordedTokens(t Target) (w [2]int) {
-	for i, by := range v.weigh {
-		if by != nil {
-			w[i] = by.Block(int(t.Item), t.Block)
-		}
-	}
-	return w
-}
-
-func (v *View) content(c *Content) (w [2]int) {
-	for i, by := range v.weigh {
-		if by != nil {
-			w[i] = by.Content(c)
-		}
-	}
-	return w
-}
-
-// Length is the current length of a block's text in the model view. For an
-// unchanged tool_result with array content it is the sum over its texts.
-func (v *View) Length(t Target) jsonl.Metrics {
-	if c := v.Replacement(t); c != nil {
-		return c.Length
-	}
-	return v.conv.Messages[t.Item].Blocks[t.Block].Whole()
-}
-
-// Weight is the current weight of an item in the model view, in tokens.
-func (v *View) Weight(id ItemID) int { return v.weight(id)[0] }
-
-// ClientWeight is Weight by the counter client arithmetic is done in.
-func (v *View) ClientWeight(id ItemID) int {
-	w := v.weight(id)
-	if v.weigh[1] == nil {
-		return w[0]
-	}
-	return w[1]
-}
-
-func (v *View) weight(id ItemID) (w [2]int) {
-	if id >= 0 && v.state[id] == nil { // as it was said
-		for b := range v.conv.Messages[id].Blocks {
-			v.sum(&w, v.recordedTokens(Target{id, b}), 1)
-		}
-		return w
-	}
-	for b := range v.Blocks(id) {
-		v.sum(&w, v.blockTokens(Target{id, b}), 1)
-	}
-	if t := v.Tag(id); t != nil {
-		v.sum(&w, v.content(t), 1)
-	}
-	return w
+	// Message is the recorded message of an item, nil for a synthetic one;
+	// Synthetic the synthetic message, nil for a recorded one.
+	Message(id ItemID) *session.Message
+	Synthetic(id ItemID) *Synthetic
+	Role(id ItemID) session.Role
+	// Blocks is the number of blocks of an item.
+	Blocks(id ItemID) int
+	// Kind is a block's kind as recorded, Raw the recorded block (nil in a
+	// synthetic message).
+	Kind(t Target) jsonl.Kind
+	Raw(t Target) *session.Block
+	// Replacement is the content an edit put in a block's place in the model
+	// view, nil for none. Tag is the text an edit appended to a message.
+	Replacement(t Target) *Content
+	Tag(id ItemID) *Content
+	// PayloadReplacement reports whether a payload-only edit changed a block, and
+	// to what (nil: it was removed).
+	PayloadReplacement(t Target) (*Content, bool)
+	// CacheEdits lists the cache edits in force, CacheEdited reports one on a block.
+	CacheEdits() []CacheEdit
+	CacheEdited(t Target) bool
 }

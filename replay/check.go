@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // FindingKind says whose fault a finding is.
@@ -20,13 +21,13 @@ const (
 // Finding is something that does not hold of what was sent. It is told once,
 // at the first request where it shows.
 type Finding struct {
-	Kind    FindingKind      `json:"kind"`
-	Rule    policy.Invariant `json:"rule"`
-	Request int              `json:"request"`         // n of the main request
-	Stage   string           `json:"stage,omitempty"` // that edited last
-	Message string           `json:"message"`         // uuid
-	Line    int              `json:"line,omitempty"`  // of the message
-	Text    string           `json:"text"`            // one sentence
+	Kind    FindingKind    `json:"kind"`
+	Rule    view.Invariant `json:"rule"`
+	Request int            `json:"request"`         // n of the main request
+	Stage   string         `json:"stage,omitempty"` // that edited last
+	Message string         `json:"message"`         // uuid
+	Line    int            `json:"line,omitempty"`  // of the message
+	Text    string         `json:"text"`            // one sentence
 }
 
 // maxTold is how many findings of a kind are told as warnings one by one.
@@ -36,13 +37,13 @@ const maxTold = 20
 type checks struct {
 	findings []Finding
 	count    map[FindingKind]int
-	view     *policy.Checker
+	view     *view.Checker
 	told     map[told]bool
 	stage    string // that edited the model view last
 	edits    int    // of the view's, looked at
 
-	raw     *policy.Checker // of the raw history, made where a violation shows
-	rawView *policy.View
+	raw     *view.Checker // of the raw history, made where a violation shows
+	rawView *view.View
 	rawTold map[told]bool
 
 	decided map[decision]*policy.Content
@@ -62,7 +63,7 @@ type decision struct {
 	target policy.Target
 }
 
-func (e *engine) find(kind FindingKind, rule policy.Invariant, request int, stage string, item policy.ItemID, text string) {
+func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
 	f := Finding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.uuid(item), Text: text}
 	if m := e.view.Message(item); m != nil {
 		f.Line = int(m.Line)
@@ -93,7 +94,7 @@ func (e *engine) find(kind FindingKind, rule policy.Invariant, request int, stag
 func (e *engine) check(k int) {
 	c := &e.checks
 	if c.view == nil {
-		c.view, c.told = policy.NewChecker(e.view), map[told]bool{}
+		c.view, c.told = view.NewChecker(e.view), map[told]bool{}
 	}
 	edits := e.view.Edits()[c.edits:]
 	c.edits += len(edits)
@@ -122,8 +123,8 @@ func (e *engine) check(k int) {
 func (e *engine) own(k int, at told) bool {
 	c := &e.checks
 	if c.raw == nil {
-		c.rawView = policy.NewView(e.conv, e.r.Cal, nil)
-		c.raw, c.rawTold = policy.NewChecker(c.rawView), map[told]bool{}
+		c.rawView = view.New(e.conv, e.r.Cal, nil)
+		c.raw, c.rawTold = view.NewChecker(c.rawView), map[told]bool{}
 	}
 	joinRaw(c.rawView, before(e.conv, k+1))
 	for _, v := range c.raw.Check() {
@@ -155,7 +156,7 @@ func (e *engine) prefix(k int, edits []policy.Edit) {
 			if most > 1 {
 				what = fmt.Sprintf("%d thinking blocks: the model preserves thinking and no longer takes them", most)
 			}
-			e.find(FindingPreserved, policy.ThinkingKeepsPrefix, k+1, ed.Stage, first, fmt.Sprintf("a client-side edit (%s) changes what comes before %s", ed.Kind, what))
+			e.find(FindingPreserved, view.ThinkingKeepsPrefix, k+1, ed.Stage, first, fmt.Sprintf("a client-side edit (%s) changes what comes before %s", ed.Kind, what))
 		}
 	}
 }
@@ -199,7 +200,7 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 		return
 	}
 	say := func(text string) {
-		e.find(FindingViolation, policy.DecisionsSticky, next+1, ed.Stage, ed.Target.Item, text)
+		e.find(FindingViolation, view.DecisionsSticky, next+1, ed.Stage, ed.Target.Item, text)
 	}
 	switch ed.Kind {
 	case policy.KindServerKeep:
@@ -247,7 +248,7 @@ func (e *engine) sent(id policy.ItemID, next int) bool {
 }
 
 // joinRaw lets the messages before message m join a view of the raw history.
-func joinRaw(v *policy.View, m int) {
+func joinRaw(v *view.View, m int) {
 	conv := v.Conversation()
 	for i := v.Joined(); i < m; i++ {
 		if conv.Messages[i].RecordOnly {

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -93,7 +94,7 @@ func TestFindings(t *testing.T) {
 	clearing := policy.Edit{Request: 3, Kind: policy.KindServerClear, Target: policy.Target{Item: 2}}
 	type finding struct {
 		Kind    replay.FindingKind
-		Rule    policy.Invariant
+		Rule    view.Invariant
 		Request int
 		Stage   string
 		Message string
@@ -108,30 +109,30 @@ func TestFindings(t *testing.T) {
 		{"nothing", conv, scripted(policy.Sticky), "", nil},
 		{"a result cleared", conv, scripted(policy.Sticky, put(3, 2, "gone")), "", nil},
 		{"a call removed without its result", conv, scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{1}}), "",
-			[]finding{{replay.FindingViolation, policy.ResultFollowsUse, 3, "script", "u2"}}},
+			[]finding{{replay.FindingViolation, view.ResultFollowsUse, 3, "script", "u2"}}},
 		{"a call removed before its result came", conv, scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{0, 1, 2}}), "",
-			[]finding{{replay.FindingViolation, policy.FirstIsUser, 3, "script", "u3"}}},
+			[]finding{{replay.FindingViolation, view.FirstIsUser, 3, "script", "u3"}}},
 		{"the same again", conv, scripted(policy.Sticky, put(3, 2, "gone"), put(4, 2, "gone")), "", nil},
 		{"something else", conv, scripted(policy.Sticky, put(3, 2, "gone"), put(4, 2, "went")), "",
-			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+			[]finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
 		{"something else, by a stage without memory", conv, scripted(policy.Stateless, put(3, 2, "gone"), put(4, 2, "went")), "", nil},
 		{"fresh ones decided", conv, scripted(policy.Frozen, put(2, 2, "gone"), put(3, 4, "gone")), "", nil},
 		{"a frozen one touched", conv, scripted(policy.Frozen, put(3, 2, "gone")), "",
-			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 3, "script", "u2"}}},
-		{"sent again", conv, scripted(policy.Sticky, clearing, keep), "", []finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+			[]finding{{replay.FindingViolation, view.DecisionsSticky, 3, "script", "u2"}}},
+		{"sent again", conv, scripted(policy.Sticky, clearing, keep), "", []finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
 		{"sent again where another stage edits", conv, twoStages(scripted(policy.Sticky, clearing, keep), scripted(policy.Sticky, put(4, 2, "gone"))), "", nil},
 		{"sent again by a server", conv, scripted(policy.Stateless, clearing, keep), "", nil},
 		{"sent again where another stage changed what comes before", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 2, "gone")), "", nil},
 		{"sent again where another stage changed what comes behind", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 4, "gone")), "",
-			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+			[]finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
 		{"sent again where another stage changed what comes before, earlier", conv, with(scripted(policy.Sticky, clearing, keep), put(3, 2, "gone")), "",
-			[]finding{{replay.FindingViolation, policy.DecisionsSticky, 4, "script", "u2"}}},
+			[]finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
 		{"sent again after a compaction", conv, with(scripted(policy.Sticky, clearing, keep), policy.Edit{
 			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2, 3, 4, 5, 6},
 			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}},
 		}), "", nil},
 		{"before thinking that is preserved", conv, scripted(policy.Sticky, put(3, 2, "gone")), "claude-opus-5-5",
-			[]finding{{replay.FindingPreserved, policy.ThinkingKeepsPrefix, 3, "script", "u3"}}},
+			[]finding{{replay.FindingPreserved, view.ThinkingKeepsPrefix, 3, "script", "u3"}}},
 		{"behind it", conv, scripted(policy.Sticky, put(3, 4, "gone")), "claude-opus-5-5", nil},
 		{"a summary of all thinking", conv, scripted(policy.Sticky, policy.Edit{
 			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{6},
@@ -140,11 +141,11 @@ func TestFindings(t *testing.T) {
 		{"a summary before some", conv, scripted(policy.Sticky, policy.Edit{
 			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{3, 4, 5, 6},
 			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}},
-		}), "claude-fable-5-1", []finding{{replay.FindingPreserved, policy.ThinkingKeepsPrefix, 4, "script", "u3"}}},
+		}), "claude-fable-5-1", []finding{{replay.FindingPreserved, view.ThinkingKeepsPrefix, 4, "script", "u3"}}},
 		{"the transcript's own", append([]string{"user " + result("x")}, conv...), scripted(policy.Sticky), "",
-			[]finding{{replay.FindingTranscript, policy.ResultFollowsUse, 1, "", "u0"}}},
+			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}}},
 		{"the transcript's own and the policy's", append([]string{"user " + result("x")}, conv...), scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{2}}), "",
-			[]finding{{replay.FindingTranscript, policy.ResultFollowsUse, 1, "", "u0"}, {replay.FindingViolation, policy.ResultFollowsUse, 3, "script", "u3"}}},
+			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}, {replay.FindingViolation, view.ResultFollowsUse, 3, "script", "u3"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tl, err := replay.Run(chain(t, tt.messages...), tt.pol, replay.Options{Model: tt.model})

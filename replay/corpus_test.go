@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -251,8 +252,8 @@ func TestCorpusOffloadStubs(t *testing.T) {
 			if conv.Offloads.Read == 0 {
 				continue
 			}
-			var last *policy.View
-			_, err := replay.Run(conv, named(t, "claude-code-2.1"), replay.Options{Observe: func(_ int, v *policy.View) { last = v }})
+			var last *view.View
+			_, err := replay.Run(conv, named(t, "claude-code-2.1"), replay.Options{Observe: func(_ int, v *view.View) { last = v }})
 			if err != nil {
 				t.Fatal(err)
 			}

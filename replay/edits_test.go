@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -55,7 +56,7 @@ func turns(n int) *script {
 
 // seen lists the messages in view, as their uuids, and the texts of those
 // that were made up.
-func seen(v *policy.View) string {
+func seen(v *view.View) string {
 	var list []string
 	for id := range v.Items {
 		switch m := v.Message(id); {
@@ -74,7 +75,7 @@ func seen(v *policy.View) string {
 func views(t *testing.T, s *script, name string) ([]string, *replay.Timeline) {
 	t.Helper()
 	var list []string
-	tl := replayed(t, s.load(t), named(t, name), replay.Options{Observe: func(_ int, v *policy.View) { list = append(list, seen(v)) }})
+	tl := replayed(t, s.load(t), named(t, name), replay.Options{Observe: func(_ int, v *view.View) { list = append(list, seen(v)) }})
 	return list, tl
 }
 

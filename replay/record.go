@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -95,7 +96,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	}
 	n := len(conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
-	t := &recordTrack{r: r, view: policy.NewView(conv, r.Cal, nil), pending: -1}
+	t := &recordTrack{r: r, view: view.New(conv, r.Cal, nil), pending: -1}
 	t.drops = r.Cal.Drops
 	walk(conv, t)
 	if t.err != nil {
@@ -118,7 +119,7 @@ func (r *Record) index() (*regret.Index, error) {
 // recordTrack drives the recorded view.
 type recordTrack struct {
 	r       *Record
-	view    *policy.View
+	view    *view.View
 	pending int // boundary whose first request is still to come, -1: none
 	drops   []tokens.Drop
 	folded  map[int]policy.ItemID // by collapse: its placeholder
@@ -249,7 +250,7 @@ func (t *recordTrack) micro(i int) {
 
 // hiddenMicro is the edit for a recorded microcompaction of results that lie
 // before the start of the file.
-func (r *Record) hiddenMicro(i int, view *policy.View) policy.Edit {
+func (r *Record) hiddenMicro(i int, view *view.View) policy.Edit {
 	m := &r.Conv.Micro[i]
 	e := policy.Edit{
 		Request: m.Request, Kind: policy.KindInferred, Trigger: m.Trigger,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -29,7 +30,7 @@ type Options struct {
 
 	// Observe, where it is set, is called at each main request with the view
 	// as it is sent. The view is the replay's own and good during the call.
-	Observe func(n int, v *policy.View)
+	Observe func(n int, v *view.View)
 }
 
 // Run replays a conversation through a policy.
@@ -69,14 +70,14 @@ type engine struct {
 	pol     *policy.Policy
 	opt     Options
 	conv    *session.Conversation
-	view    *policy.View
+	view    *view.View
 	report  policy.Weigher
 	stages  []running
 	shadows []*shadow     // policies that have done the same so far
 	moments policy.Moment // at which some stage runs
 	err     error
-	each    func(n int, v *policy.View) bool // where it is set: called with each view, false ends the replay
-	ended   bool                             // it was
+	each    func(n int, v *view.View) bool // where it is set: called with each view, false ends the replay
+	ended   bool                           // it was
 
 	counter   string
 	fixed     int    // overhead when it does not follow the record, -1: it does
@@ -174,7 +175,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	}
 	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
 	e.weight = make([]int, 0, len(r.Conv.Requests))
-	e.view = policy.NewView(r.Conv, e.report, client)
+	e.view = view.New(r.Conv, e.report, client)
 	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner = e.estimate, e.warned
 	return e, nil

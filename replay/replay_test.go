@@ -16,6 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -31,7 +32,7 @@ func shippedFiles(t testing.TB) []string {
 
 // naive recounts a view from its edits, one message after another: the oracle
 // for the running sums.
-func naive(t *testing.T, conv *session.Conversation, v *policy.View) []policy.ItemID {
+func naive(t *testing.T, conv *session.Conversation, v *view.View) []policy.ItemID {
 	var items []policy.ItemID
 	joined := 0
 	join := func(upTo int, record bool) {
@@ -96,7 +97,7 @@ func TestViewFromEdits(t *testing.T) {
 				if pol.Recorded {
 					continue // its summary joins when the boundary does: see TestRecordedTrack
 				}
-				opt := replay.Options{Observe: func(n int, v *policy.View) {
+				opt := replay.Options{Observe: func(n int, v *view.View) {
 					want := naive(t, conv, v)
 					if got := v.IDs(); !slices.Equal(want, got) {
 						t.Errorf("%s under %s, request %d: items (-edits +view)\n%s", path, pol.Name, n, cmp.Diff(want, got))

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -79,7 +80,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
 	var b strings.Builder
 	edits := 0
-	tl, err := rec.Replay(pol, replay.Options{Window: window, Regret: true, Observe: func(n int, v *policy.View) {
+	tl, err := rec.Replay(pol, replay.Options{Window: window, Regret: true, Observe: func(n int, v *view.View) {
 		for _, e := range v.Edits()[edits:] {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {

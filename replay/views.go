@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // EachView replays and calls yield with the view as it is sent at each main
 // request n, and at the end of the file once more, with the number a further
 // request would have. The view is the replay's own and good during the call;
 // where yield returns false the replay ends there.
-func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *policy.View) bool) error {
+func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	e, err := r.prepare(pol, opt)
 	if err != nil {
 		return err
@@ -27,9 +28,9 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 
 // ViewAt is the view as it is sent at main request n; at one more than there
 // are, the view at the end of the file.
-func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*policy.View, error) {
-	var at *policy.View
-	err := r.EachView(pol, opt, func(k int, v *policy.View) bool {
+func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
+	var at *view.View
+	err := r.EachView(pol, opt, func(k int, v *view.View) bool {
 		if k == n {
 			at = v
 		}
@@ -43,7 +44,7 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*policy.View, e
 
 // RawAt is the raw history before main request n: all that was said up to
 // there, nothing compacted; at one more than there are requests, all of it.
-func (r *Record) RawAt(opt Options, n int) (*policy.View, error) {
+func (r *Record) RawAt(opt Options, n int) (*view.View, error) {
 	v, err := r.rawView(opt)
 	if err == nil {
 		joinRaw(v, before(r.Conv, n))
@@ -52,7 +53,7 @@ func (r *Record) RawAt(opt Options, n int) (*policy.View, error) {
 }
 
 // EachRaw is EachView for the raw history.
-func (r *Record) EachRaw(opt Options, yield func(n int, v *policy.View) bool) error {
+func (r *Record) EachRaw(opt Options, yield func(n int, v *view.View) bool) error {
 	v, err := r.rawView(opt)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (r *Record) EachRaw(opt Options, yield func(n int, v *policy.View) bool) er
 }
 
 // rawView is an empty view with the counters that the options choose.
-func (r *Record) rawView(opt Options) (*policy.View, error) {
+func (r *Record) rawView(opt Options) (*view.View, error) {
 	e, err := r.prepare(&policy.Policy{Name: "raw", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, opt)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
@@ -25,7 +26,7 @@ type View struct {
 	Policy   string
 	Request  int // n of the main request; one more than there are: the end of the file
 	Overhead int // tokens
-	View     *policy.View
+	View     *view.View
 	Body     *wire.Body
 	Marks    []diff.Mark // of scrollback: where something was compacted
 }

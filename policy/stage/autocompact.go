@@ -138,7 +138,7 @@ func stripped(c *policy.Context) (tokens int, first *policy.Target) {
 	return tokens, first
 }
 
-func firstItem(v *policy.View) (policy.ItemID, bool) {
+func firstItem(v policy.View) (policy.ItemID, bool) {
 	for id := range v.Items {
 		return id, true
 	}
@@ -146,7 +146,7 @@ func firstItem(v *policy.View) (policy.ItemID, bool) {
 }
 
 // leftOut is how much of one item a compaction's request leaves out.
-func leftOut(v *policy.View, id policy.ItemID) int {
+func leftOut(v policy.View, id policy.ItemID) int {
 	if sy := v.Synthetic(id); sy != nil {
 		if sy.Attached {
 			return v.Weight(id)
@@ -167,7 +167,7 @@ func leftOut(v *policy.View, id policy.ItemID) int {
 }
 
 // imagesIn counts the images and documents of a tool_result.
-func imagesIn(v *policy.View, t policy.Target) int {
+func imagesIn(v policy.View, t policy.Target) int {
 	if v.Replacement(t) != nil {
 		return 0
 	}
@@ -208,7 +208,7 @@ const truncatedForRetry = "[earlier conversation truncated for compaction retry]
 // roundWeights is what a compaction's request holds of each round, oldest first: an
 // assistant message and what answers it; what stands before the first one
 // belongs to it.
-func roundWeights(v *policy.View) []int {
+func roundWeights(v policy.View) []int {
 	rounds := []int{0}
 	seen := false
 	for id := range v.Items {

@@ -159,7 +159,7 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 
 // cutoff is the first of the newest assistant messages; false where there are
 // not that many.
-func (s *cacheTTLPrune) cutoff(v *policy.View) (policy.ItemID, bool) {
+func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
 	left := s.p.KeepLastAssistants
 	if left <= 0 {
 		return 0, true

@@ -16,7 +16,7 @@ const imageRemoved = "[image removed during context pruning]"
 
 // openclawChars is the characters of an item: of its texts, of its thinking and
 // the signatures of that, of the JSON of its calls' inputs, and 8,000 an image.
-func openclawChars(v *policy.View, id policy.ItemID) int {
+func openclawChars(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}
@@ -39,7 +39,7 @@ func openclawChars(v *policy.View, id policy.ItemID) int {
 	return n
 }
 
-func resultChars(v *policy.View, t policy.Target) int {
+func resultChars(v policy.View, t policy.Target) int {
 	if c := v.Replacement(t); c != nil && c.Tokens > 0 {
 		return 4 * c.Tokens
 	}
@@ -73,7 +73,7 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 
 // joinedChars is the length of a result's texts, and of the words that stand
 // for its images, with a line break between each two.
-func joinedChars(v *policy.View, t policy.Target) int {
+func joinedChars(v policy.View, t policy.Target) int {
 	n := v.Length(t).UTF16
 	parts := resultParts(v, t)
 	if parts == nil {
@@ -84,7 +84,7 @@ func joinedChars(v *policy.View, t policy.Target) int {
 
 // resultParts is the texts and images of a result whose content is an array, in
 // order; nil where it is one text.
-func resultParts(v *policy.View, t policy.Target) []jsonl.Part {
+func resultParts(v policy.View, t policy.Target) []jsonl.Part {
 	raw := v.Raw(t)
 	if raw.ReadBack() || raw.IsString {
 		return nil
@@ -100,7 +100,7 @@ func resultParts(v *policy.View, t policy.Target) []jsonl.Part {
 
 // joinParts joins the parts of a result by line breaks. text is its texts,
 // joined by blank lines.
-func joinParts(v *policy.View, t policy.Target, text string) string {
+func joinParts(v policy.View, t policy.Target, text string) string {
 	parts := resultParts(v, t)
 	if parts == nil {
 		return text

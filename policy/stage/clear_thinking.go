@@ -80,7 +80,7 @@ func (s *clearThinking) byModel(model string) int {
 
 // follow sorts the thinking blocks that joined since the last request into
 // turns.
-func (s *clearThinking) follow(v *policy.View) {
+func (s *clearThinking) follow(v policy.View) {
 	if s.server.follow(v, func(policy.Target) {}) {
 		s.open = false
 		for id := range v.Items {
@@ -94,7 +94,7 @@ func (s *clearThinking) follow(v *policy.View) {
 	s.seen = len(v.Arrived())
 }
 
-func (s *clearThinking) item(v *policy.View, id policy.ItemID) {
+func (s *clearThinking) item(v policy.View, id policy.ItemID) {
 	m := v.Message(id)
 	if m == nil || m.Role == session.User {
 		// A prompt queued while the agent ran is part of its turn.

@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // thoughts is three answered prompts, each with thinking; the second has a
@@ -50,7 +51,7 @@ func TestClearThinking(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRun(t, thoughts(tt.model), start(t, defineClearThinking(), &ClearThinking{Keep: tt.keep}))
 			r.each = func(k int) {
-				if v := policy.CheckAPI(r.view); v != nil {
+				if v := view.CheckAPI(r.view); v != nil {
 					t.Errorf("request %d: %v", k+1, v)
 				}
 			}

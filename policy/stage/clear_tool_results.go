@@ -106,7 +106,7 @@ func (s *clearToolResults) enough() bool {
 }
 
 // take counts what replacing a block takes off its message.
-func (s *clearToolResults) take(v *policy.View, t policy.Target) {
+func (s *clearToolResults) take(v policy.View, t policy.Target) {
 	before := s.tokens(v, t.Item)
 	s.taking[t] = true
 	s.cleared += before - s.tokens(v, t.Item)
@@ -121,7 +121,7 @@ const (
 // tokens is the source's estimate of an item: for each of its messages a
 // quarter of its characters, rounded up, and 3 more. A tool_result is a message
 // of its own.
-func (s *clearToolResults) tokens(v *policy.View, id policy.ItemID) int {
+func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 	n, chars, rest := 0, 0, false
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}
@@ -156,7 +156,7 @@ func (s *clearToolResults) tokens(v *policy.View, id policy.ItemID) int {
 }
 
 // length of a block's text, of what is about to replace it where something is.
-func (s *clearToolResults) length(v *policy.View, t policy.Target) int {
+func (s *clearToolResults) length(v policy.View, t policy.Target) int {
 	call := v.Kind(t) == jsonl.KindToolUse
 	switch c := v.Replacement(t); {
 	case s.taking[t] && call:
@@ -172,7 +172,7 @@ func (s *clearToolResults) length(v *policy.View, t policy.Target) int {
 }
 
 // images is how many images a tool_result holds as it stands in the view.
-func images(v *policy.View, t policy.Target) int {
+func images(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
 	if raw == nil || v.Replacement(t) != nil || raw.ReadBack() {
 		return 0

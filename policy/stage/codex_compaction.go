@@ -97,7 +97,7 @@ func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.Ite
 
 // codexTokens is Codex' estimate of an item in its history: for each of its
 // parts a quarter of the bytes of its JSON, rounded up.
-func codexTokens(v *policy.View, id policy.ItemID) int {
+func codexTokens(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}

@@ -134,7 +134,7 @@ func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapsho
 // themselves and placeholders of parts of it. It is nil where that is no
 // stretch of the view, parts a tool_result from its call, or is placeholders
 // alone.
-func (s *contextCollapse) inView(v *policy.View, x extent, taken map[policy.ItemID]bool) []policy.ItemID {
+func (s *contextCollapse) inView(v policy.View, x extent, taken map[policy.ItemID]bool) []policy.ItemID {
 	var items []policy.ItemID
 	recorded := false
 	for id := range v.Items {

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // commit is a recorded collapse of messages from up to and with to, made when
@@ -113,7 +114,7 @@ func TestContextCollapseRecorded(t *testing.T) {
 						calls++
 					}
 				}
-				for _, v := range policy.CheckAPI(r.view) {
+				for _, v := range view.CheckAPI(r.view) {
 					t.Errorf("request %d: message %d: %s", k+1, v.Item, v.Message)
 				}
 			}

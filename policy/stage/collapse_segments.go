@@ -44,7 +44,7 @@ type segment struct {
 func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 
 // follow brings the list up to date. It reports whether it was made anew.
-func (s *segments) follow(v *policy.View) (anew bool) {
+func (s *segments) follow(v policy.View) (anew bool) {
 	anew = v.Epoch() != s.epoch || s.open == nil
 	changed := false
 	edits := v.Edits()
@@ -78,7 +78,7 @@ func (s *segments) follow(v *policy.View) (anew bool) {
 	return anew
 }
 
-func (s *segments) add(v *policy.View, id policy.ItemID) {
+func (s *segments) add(v policy.View, id policy.ItemID) {
 	sy := v.Synthetic(id)
 	switch {
 	case sy != nil && sy.Label == collapsedLabel:
@@ -103,7 +103,7 @@ func (s *segments) add(v *policy.View, id policy.ItemID) {
 
 // cut makes a rest of the turn before a placeholder that does not begin with a
 // turn.
-func (s *segments) cut(v *policy.View, id policy.ItemID) {
+func (s *segments) cut(v policy.View, id policy.ItemID) {
 	if x, ok := s.extents[id]; ok && x.from >= 0 && !beginsTurn(v, policy.ItemID(x.from)) && len(s.list) > 0 {
 		if last := &s.list[len(s.list)-1]; last.kind == segmentTurn {
 			last.kind = segmentRest
@@ -121,7 +121,7 @@ func (s *segments) begin(kind segmentKind) {
 
 // beginsTurn reports whether a turn begins with an item: a prompt that was not
 // queued while the agent ran, or one that a policy made.
-func beginsTurn(v *policy.View, id policy.ItemID) bool {
+func beginsTurn(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Turn
 	}
@@ -145,7 +145,7 @@ func calls(m *session.Message, open map[string]bool) (stray bool) {
 }
 
 // weight is a segment's tokens by the client's counter.
-func (s *segments) weight(v *policy.View, i int) int {
+func (s *segments) weight(v policy.View, i int) int {
 	g := &s.list[i]
 	if g.tokens < 0 {
 		g.tokens = s.sum(v, g.items)
@@ -153,7 +153,7 @@ func (s *segments) weight(v *policy.View, i int) int {
 	return g.tokens
 }
 
-func (s *segments) sum(v *policy.View, items []policy.ItemID) int {
+func (s *segments) sum(v policy.View, items []policy.ItemID) int {
 	n := 0
 	for _, id := range items {
 		n += v.ClientWeight(id)
@@ -163,7 +163,7 @@ func (s *segments) sum(v *policy.View, items []policy.ItemID) int {
 
 // before is the number of segments, from the oldest, that another one follows
 // and that lie before the newest protect tokens of the view.
-func (s *segments) before(v *policy.View, protect int) int {
+func (s *segments) before(v policy.View, protect int) int {
 	behind := 0
 	for i := len(s.list) - 1; i > 0; i-- {
 		if behind += s.weight(v, i); behind >= protect {
@@ -175,7 +175,7 @@ func (s *segments) before(v *policy.View, protect int) int {
 
 // covers reports whether items, in the order of the view, are a stretch of it
 // that parts no tool_result from its call; with whole, one of whole turns.
-func (s *segments) covers(v *policy.View, items []policy.ItemID, whole bool) bool {
+func (s *segments) covers(v policy.View, items []policy.ItemID, whole bool) bool {
 	if len(items) == 0 || !contiguous(v, items) {
 		return false
 	}
@@ -199,7 +199,7 @@ func (s *segments) covers(v *policy.View, items []policy.ItemID, whole bool) boo
 }
 
 // contiguous reports whether items stand together in view, in this order.
-func contiguous(v *policy.View, items []policy.ItemID) bool {
+func contiguous(v policy.View, items []policy.ItemID) bool {
 	at := 0
 	for id := range v.Items {
 		switch {
@@ -216,7 +216,7 @@ func contiguous(v *policy.View, items []policy.ItemID) bool {
 
 // closed reports whether items hold the answers to all of their calls, and
 // theirs alone.
-func closed(v *policy.View, items []policy.ItemID) bool {
+func closed(v policy.View, items []policy.ItemID) bool {
 	open := map[string]bool{}
 	for _, id := range items {
 		if m := v.Message(id); m != nil && calls(m, open) {

@@ -141,7 +141,7 @@ func (s *contextCollapse) available(seg *segment) bool {
 
 // stretch is the oldest stretch of turns before free that comes to span
 // tokens; with whatever there is, the oldest at all.
-func (s *contextCollapse) stretch(v *policy.View, free int, whatever bool) []int {
+func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int {
 	var group []int
 	tokens, turns := 0, 0
 	for i := range free {

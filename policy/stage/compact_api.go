@@ -87,7 +87,7 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // something reports whether there is more in view than a compaction's
 // summary.
-func (s *compactAPI) something(v *policy.View) bool {
+func (s *compactAPI) something(v policy.View) bool {
 	for id := range v.Items {
 		if sy := v.Synthetic(id); sy == nil || !sy.Summary {
 			return true

@@ -53,7 +53,7 @@ type condenserEvents struct {
 }
 
 // events is how many events an item is.
-func events(v *policy.View, id policy.ItemID) int {
+func events(v policy.View, id policy.ItemID) int {
 	calls, results, other := 0, 0, 0
 	for b := range v.Blocks(id) {
 		switch v.Kind(policy.Target{Item: id, Block: b}) {
@@ -144,7 +144,7 @@ func (s *condenserEvents) condense(c *policy.Context, size, target int, trigger,
 }
 
 // shown is what the summariser is sent of an item, in tokens.
-func (s *condenserEvents) shown(v *policy.View, id policy.ItemID) int {
+func (s *condenserEvents) shown(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
 		n += cutTokens(v, policy.Target{Item: id, Block: b}, s.p.MaxEventSize)
@@ -154,7 +154,7 @@ func (s *condenserEvents) shown(v *policy.View, id policy.ItemID) int {
 
 // cutTokens is the weight of a block of which no more than limit characters
 // are sent.
-func cutTokens(v *policy.View, t policy.Target, limit int) int {
+func cutTokens(v policy.View, t policy.Target, limit int) int {
 	w := v.BlockTokens(t)
 	if l := v.Length(t).UTF16; l > limit {
 		return w * limit / l
@@ -210,7 +210,7 @@ func (s eventSpan) forgotten(c *policy.Context) map[policy.ItemID]bool {
 }
 
 // anyEvent reports whether anything but summaries is gone.
-func anyEvent(v *policy.View, gone map[policy.ItemID]bool) bool {
+func anyEvent(v policy.View, gone map[policy.ItemID]bool) bool {
 	for id := range gone {
 		if sy := v.Synthetic(id); sy == nil || !sy.Summary {
 			return true

@@ -144,7 +144,7 @@ func (s *contextCollapse) sources(c *policy.Context) (recorded, simulated bool) 
 // follow brings everything up to date with what was done since the last
 // request. A staged span of which something has left the view is kept where
 // what remains is whole turns still, and dropped else.
-func (s *contextCollapse) follow(v *policy.View) {
+func (s *contextCollapse) follow(v policy.View) {
 	edits := v.Edits()
 	for i := s.edits; i < len(edits); i++ {
 		if e := &edits[i]; e.Kind == policy.KindCollapse {
@@ -353,7 +353,7 @@ func collapseID(c *policy.Context, items []policy.ItemID) string {
 
 // gain is what a commit takes off used: what the server has dropped of the span
 // already is no part of it.
-func gain(v *policy.View, sp *span) int {
+func gain(v policy.View, sp *span) int {
 	n := -placeholderSize(sp.content)
 	for _, id := range sp.items {
 		n += v.ClientPayloadWeight(id)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // collapsing are parameters of tests: every turn but the newest may go, one by
@@ -44,7 +45,7 @@ func prepare(t *testing.T, r *run, used int) []policy.Edit {
 	n := len(r.view.Edits())
 	r.used = func(int) (int, int) { return used, 0 }
 	r.fire(policy.Prepare, len(r.c.Requests), policy.Context{})
-	for _, v := range policy.CheckAPI(r.view) {
+	for _, v := range view.CheckAPI(r.view) {
 		t.Errorf("message %d: %s", v.Item, v.Message)
 	}
 	return r.view.Edits()[n:]

@@ -14,7 +14,7 @@ const imageTokens = 2000
 // resultEstimate is Claude Code's estimate of a tool_result as it stands in
 // the view: round(length/4) of a string; of an array, each text likewise and
 // 2,000 an image (analysis of Claude Code 2.1.19).
-func resultEstimate(v *policy.View, t policy.Target) int {
+func resultEstimate(v policy.View, t policy.Target) int {
 	if c := v.Replacement(t); c != nil {
 		return policy.RoundQuarter(c.Length.UTF16)
 	}
@@ -36,13 +36,13 @@ func resultEstimate(v *policy.View, t policy.Target) int {
 
 // stands reports whether a result is in view as itself: as it came, cut, or
 // with a preview; and not a placeholder or the name of its file.
-func stands(v *policy.View, t policy.Target) bool {
+func stands(v policy.View, t policy.Target) bool {
 	r := v.Replacement(t)
 	return r == nil || r.Partial || r.Ref != nil || strings.Contains(r.Text, previewMark)
 }
 
 // ResultExt is the ending of the file a result is saved to.
-func ResultExt(v *policy.View, t policy.Target) string {
+func ResultExt(v policy.View, t policy.Target) string {
 	if raw := v.Raw(t); v.Replacement(t) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts) > 0 {
 		return "json"
 	}

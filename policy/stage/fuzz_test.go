@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // Every stage, on random conversations with random parameters, keeps what
@@ -122,7 +123,7 @@ type checks struct {
 func (c *checks) request(k int) {
 	c.t.Helper()
 	where := fmt.Sprintf("request %d", k+1)
-	for _, v := range policy.CheckAPI(c.view) {
+	for _, v := range view.CheckAPI(c.view) {
 		c.t.Errorf("%s: message %d: %s", where, v.Item, v.Message)
 	}
 	c.counts(where)
@@ -249,7 +250,7 @@ func (c *checks) results(where string) {
 func (c *checks) again() {
 	c.t.Helper()
 	w := quarter{c.c.Conversation}
-	v := policy.NewView(c.c.Conversation, w, w)
+	v := view.New(c.c.Conversation, w, w)
 	join := func(to int) {
 		for m := v.Joined(); m < to; m++ {
 			if c.c.Messages[m].RecordOnly {
@@ -291,7 +292,7 @@ type shownView struct {
 	Results []policy.Result
 }
 
-func picture(v *policy.View) shownView {
+func picture(v *view.View) shownView {
 	p := shownView{Sums: [6]int{v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), len(v.Edits())}, Results: v.Results()}
 	for id := range v.Items {
 		p.Shown = append(p.Shown, shown{ID: id, Role: v.Role(id), Weight: v.Weight(id), Content: v.Tag(id)})

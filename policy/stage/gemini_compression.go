@@ -90,7 +90,7 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 
 // stuck reports whether there is still nothing to split: no prompt has joined
 // since there was not, and the last response called a tool.
-func (s *geminiCompression) stuck(v *policy.View) bool {
+func (s *geminiCompression) stuck(v policy.View) bool {
 	if !s.idle || v.Epoch() != s.epoch {
 		return false
 	}
@@ -108,7 +108,7 @@ func (s *geminiCompression) stuck(v *policy.View) bool {
 }
 
 // callsTool reports whether a message calls a tool.
-func callsTool(v *policy.View, id policy.ItemID) bool {
+func callsTool(v policy.View, id policy.ItemID) bool {
 	for b := range v.Blocks(id) {
 		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolUse {
 			return true

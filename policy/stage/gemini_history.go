@@ -199,7 +199,7 @@ func geminiTextTokens(text string) int {
 // size is the source's estimate of items, results cut: of a text a quarter of
 // its ASCII characters and 1.3 of each other one, these taken to be of three
 // bytes each; of calls and results a quarter of the characters of their JSON.
-func (s *geminiCompression) size(v *policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
+func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
 	tokens := 0.0
 	for _, id := range ids {
 		for b := range v.Blocks(id) {
@@ -224,7 +224,7 @@ func (s *geminiCompression) size(v *policy.View, ids []policy.ItemID, cuts map[p
 }
 
 // partJSON is the length of a part's JSON, in UTF-16 units.
-func (s *geminiCompression) partJSON(v *policy.View, t policy.Target, cuts map[policy.Target]*policy.Content) int {
+func (s *geminiCompression) partJSON(v policy.View, t policy.Target, cuts map[policy.Target]*policy.Content) int {
 	raw, length := v.Raw(t), v.Length(t).JSON
 	if c := v.Replacement(t); c != nil && c.Tokens > 0 {
 		length = contentJSON(c)
@@ -253,7 +253,7 @@ func (s *geminiCompression) partJSON(v *policy.View, t policy.Target, cuts map[p
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0
 // where nothing can go.
-func (s *geminiCompression) split(v *policy.View, h geminiHistory, cuts map[policy.Target]*policy.Content) int {
+func (s *geminiCompression) split(v policy.View, h geminiHistory, cuts map[policy.Target]*policy.Content) int {
 	chars := make([]int, len(h.items))
 	total := 0
 	for i, id := range h.items {
@@ -293,7 +293,7 @@ func (s *geminiCompression) split(v *policy.View, h geminiHistory, cuts map[poli
 }
 
 // splitsAt reports whether an item is a user message of its own.
-func splitsAt(v *policy.View, id policy.ItemID) bool {
+func splitsAt(v policy.View, id policy.ItemID) bool {
 	if m := v.Message(id); m != nil {
 		return m.Class == session.ClassPrompt
 	}
@@ -301,7 +301,7 @@ func splitsAt(v *policy.View, id policy.ItemID) bool {
 }
 
 // openCalls notes the calls of an item that nothing has answered yet.
-func openCalls(v *policy.View, id policy.ItemID, open map[string]bool) {
+func openCalls(v policy.View, id policy.ItemID, open map[string]bool) {
 	for b := range v.Blocks(id) {
 		raw := v.Raw(policy.Target{Item: id, Block: b})
 		switch {

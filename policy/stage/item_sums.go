@@ -5,7 +5,7 @@ import "github.com/ctxkit/ctxkit/policy"
 // itemSums keeps a figure of each item in view, and their sum, up to date by
 // what joined, what was changed and what left.
 type itemSums struct {
-	of    func(*policy.View, policy.ItemID) int
+	of    func(policy.View, policy.ItemID) int
 	items map[policy.ItemID]int
 	sum   int
 	epoch int
@@ -13,7 +13,7 @@ type itemSums struct {
 	edits int // of the view
 }
 
-func (s *itemSums) follow(v *policy.View) {
+func (s *itemSums) follow(v policy.View) {
 	edits := v.Edits()
 	anew := s.items == nil || v.Epoch() != s.epoch
 	if anew {
@@ -44,7 +44,7 @@ func (s *itemSums) follow(v *policy.View) {
 	s.edits, s.seen = len(edits), len(v.Arrived())
 }
 
-func (s *itemSums) put(v *policy.View, id policy.ItemID) {
+func (s *itemSums) put(v policy.View, id policy.ItemID) {
 	n := s.of(v, id)
 	s.sum += n - s.items[id]
 	s.items[id] = n

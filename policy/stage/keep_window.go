@@ -46,7 +46,7 @@ func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 // madeByCompaction reports whether an item is what a compaction put into the
 // view: its summary, or what it attached. The placeholder of a collapsed span
 // stands for messages of its place.
-func madeByCompaction(v *policy.View, id policy.ItemID) bool {
+func madeByCompaction(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Summary && sy.Label != collapsedLabel || sy.Attached
 	}
@@ -54,7 +54,7 @@ func madeByCompaction(v *policy.View, id policy.ItemID) bool {
 }
 
 // textLines is how many lines of an item hold text.
-func textLines(v *policy.View, id policy.ItemID) int {
+func textLines(v policy.View, id policy.ItemID) int {
 	m := v.Message(id)
 	if m == nil {
 		return 1
@@ -70,7 +70,7 @@ func textLines(v *policy.View, id policy.ItemID) int {
 
 // withCalls moves the start of what is kept back until every tool_result in it
 // has its tool_use.
-func withCalls(v *policy.View, items []policy.ItemID, start int) int {
+func withCalls(v policy.View, items []policy.ItemID, start int) int {
 	at := make(map[policy.ItemID]int, len(items))
 	for i, id := range items {
 		at[id] = i

@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // convo builds a small conversation by hand.
@@ -179,7 +180,7 @@ func (w quarter) Content(c *policy.Content) int {
 // texts fetches texts as the engine does; fetched counts how often.
 type texts struct {
 	c       *convo
-	view    *policy.View
+	view    *view.View
 	fetched int
 }
 

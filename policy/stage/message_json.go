@@ -17,13 +17,13 @@ func (l *jsonLength) total() int {
 	return l.sum + len(l.items) + 1
 }
 
-func (l *jsonLength) follow(v *policy.View) {
+func (l *jsonLength) follow(v policy.View) {
 	l.of = wholeMessageJSON
 	l.itemSums.follow(v)
 }
 
 // wholeMessageJSON is the length of one message: {"role":…,"content":…}.
-func wholeMessageJSON(v *policy.View, id policy.ItemID) int {
+func wholeMessageJSON(v policy.View, id policy.ItemID) int {
 	n := len(`{"role":"","content":}`) + len(v.Role(id).String())
 	blocks := v.Blocks(id)
 	tag := v.Tag(id)
@@ -54,7 +54,7 @@ func contentJSON(c *policy.Content) int {
 
 // blockJSON is the length of one block. What is recorded as a string by
 // somebody else's hand (an attachment) counts as a text block.
-func blockJSON(v *policy.View, t policy.Target) int {
+func blockJSON(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
 	c := v.Replacement(t)
 	if raw == nil {

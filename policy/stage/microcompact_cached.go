@@ -94,7 +94,7 @@ type seenEdits struct {
 	changed bool // blocks were changed
 }
 
-func (s *microcompactCached) look(v *policy.View) (was seenEdits) {
+func (s *microcompactCached) look(v policy.View) (was seenEdits) {
 	for _, e := range v.Edits()[s.edits:] {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse:
@@ -109,7 +109,7 @@ func (s *microcompactCached) look(v *policy.View) (was seenEdits) {
 }
 
 // restart forgets what was deleted: those results are sent again.
-func (s *microcompactCached) restart(v *policy.View, reason string) []policy.Edit {
+func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit {
 	var edits []policy.Edit
 	for _, d := range s.deleted {
 		if v.Has(d.Target.Item) {
@@ -128,7 +128,7 @@ func (s *microcompactCached) restart(v *policy.View, reason string) []policy.Edi
 }
 
 // prune drops from the lists what is live, or in view, no more.
-func (s *microcompactCached) prune(v *policy.View, left bool) {
+func (s *microcompactCached) prune(v policy.View, left bool) {
 	results := v.Results()
 	s.live = slices.DeleteFunc(s.live, func(r compactableAt) bool {
 		return results[r.index].State == policy.ResultGone || !stands(v, r.Target)
@@ -139,7 +139,7 @@ func (s *microcompactCached) prune(v *policy.View, left bool) {
 }
 
 // follow lists the live compactable results that joined since the last request.
-func (s *microcompactCached) follow(v *policy.View) {
+func (s *microcompactCached) follow(v policy.View) {
 	results := v.Results()
 	from := len(s.live)
 	for i := s.seen; i < len(results); i++ {
@@ -152,7 +152,7 @@ func (s *microcompactCached) follow(v *policy.View) {
 }
 
 // repin gives edits whose message has left the view to the last one.
-func (s *microcompactCached) repin(v *policy.View, carrier policy.ItemID) []policy.Edit {
+func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []policy.Edit {
 	var edits []policy.Edit
 	for i := range s.deleted {
 		if d := &s.deleted[i]; !v.Has(d.carrier) {
@@ -166,7 +166,7 @@ func (s *microcompactCached) repin(v *policy.View, carrier policy.ItemID) []poli
 // deleteOldest deletes the oldest live results down to keep. A result that
 // stands in the message that carries the edit cannot be referred to from
 // there, so it stays.
-func (s *microcompactCached) deleteOldest(v *policy.View, carrier policy.ItemID) []policy.Edit {
+func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
 	n := len(s.live)
 	if n < s.p.Trigger || n <= s.p.Keep {
 		return nil
@@ -196,7 +196,7 @@ func (s *microcompactCached) edit(d *pinned, reason string, detail map[string]in
 
 // lastSent is the last user message of a view that is sent: an attachment that
 // the client keeps to itself is not.
-func lastSent(v *policy.View) (policy.ItemID, bool) {
+func lastSent(v policy.View) (policy.ItemID, bool) {
 	for id := range v.Backward {
 		if v.Role(id) != session.User {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 func cached(trigger, keep int) *MicrocompactCached {
@@ -20,7 +21,7 @@ func cached(trigger, keep int) *MicrocompactCached {
 
 // pins lists the standing cache edits as "m2>m9": what is deleted, and the
 // message that carries the edit.
-func pins(v *policy.View) []string {
+func pins(v *view.View) []string {
 	var list []string
 	for _, e := range v.CacheEdits() {
 		list = append(list, fmt.Sprintf("m%d>m%d", e.Target.Item, e.Carrier))

@@ -182,7 +182,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string
 }
 
 // unchanged is a block's content as it stands.
-func unchanged(v *policy.View, t policy.Target) *policy.Content {
+func unchanged(v policy.View, t policy.Target) *policy.Content {
 	if r := v.Replacement(t); r != nil {
 		return r
 	}
@@ -192,7 +192,7 @@ func unchanged(v *policy.View, t policy.Target) *policy.Content {
 // LeftByMicrocompact reports whether a marked result is left as it stands
 // although it counts: it is empty, a placeholder, or persisted already. Array
 // content is always replaced.
-func LeftByMicrocompact(v *policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
+func LeftByMicrocompact(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
 	if r := v.Replacement(t); r != nil {
 		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
 	}
@@ -212,7 +212,7 @@ func LeftByMicrocompact(v *policy.View, texts policy.TextSource, t policy.Target
 
 // follow brings the list of compactable results up to date: what joined, and,
 // where another stage has edited, everything anew.
-func (s *microcompactSize) follow(v *policy.View) {
+func (s *microcompactSize) follow(v policy.View) {
 	if v.Epoch() != s.epoch || len(v.Edits()) != s.edits {
 		s.epoch, s.edits, s.seen, s.ids = v.Epoch(), len(v.Edits()), 0, s.ids[:0]
 	}
@@ -230,7 +230,7 @@ func (s *microcompactSize) follow(v *policy.View) {
 
 // inCallOrder sorts results that joined together by where their tool_uses
 // stand: the client lists the calls, not the answers.
-func inCallOrder[T any](v *policy.View, list []T, id func(T) string) {
+func inCallOrder[T any](v policy.View, list []T, id func(T) string) {
 	if len(list) < 2 {
 		return
 	}

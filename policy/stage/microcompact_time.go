@@ -93,7 +93,7 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 }
 
 // lastAnswer is the time of the last assistant message in view.
-func lastAnswer(v *policy.View) (time.Time, bool) {
+func lastAnswer(v policy.View) (time.Time, bool) {
 	for id := range v.Backward {
 		if m := v.Message(id); m != nil && m.Role == session.Assistant {
 			return m.Time, !m.Time.IsZero()
@@ -115,7 +115,7 @@ func currentText(c *policy.Context, t policy.Target, n int) (string, error) {
 }
 
 // follow lists the compactable results that joined since the last request.
-func (s *microcompactTime) follow(v *policy.View) {
+func (s *microcompactTime) follow(v policy.View) {
 	if v.Epoch() != s.epoch {
 		s.epoch, s.seen, s.pending = v.Epoch(), 0, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 func TestMicrocompactTimeGap(t *testing.T) {
@@ -65,7 +66,7 @@ func TestMicrocompactTimeExample(t *testing.T) {
 	if r.shown(second) != "" || r.shown(third) != "" || len(r.view.Edits()) != 1 {
 		t.Errorf("edits %v: want that of toolu_01 alone", r.edits())
 	}
-	if v := policy.CheckAPI(r.view); v != nil {
+	if v := view.CheckAPI(r.view); v != nil {
 		t.Errorf("%v", v)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 func overflow(change func(*OpencodeCompaction)) *OpencodeCompaction {
@@ -86,7 +87,7 @@ func TestOpencodeCompactionView(t *testing.T) {
 			if diff := cmp.Diff(tt.want, texts(r)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if v := policy.CheckAPI(r.view); v != nil {
+			if v := view.CheckAPI(r.view); v != nil {
 				t.Errorf("%v", v)
 			}
 		})

@@ -56,7 +56,7 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 }
 
 // startsTurn reports whether an item is a user message of its own.
-func startsTurn(v *policy.View, id policy.ItemID) bool {
+func startsTurn(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Turn
 	}
@@ -65,7 +65,7 @@ func startsTurn(v *policy.View, id policy.ItemID) bool {
 
 // startsMessage reports whether a slice may begin at an item: tool results
 // belong to the assistant message before them, as in OpenCode's store.
-func startsMessage(v *policy.View, id policy.ItemID) bool {
+func startsMessage(v policy.View, id policy.ItemID) bool {
 	m := v.Message(id)
 	return m == nil || m.Class != session.ClassToolResult
 }

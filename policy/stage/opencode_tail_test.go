@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/opencode"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // keeping are the parameters of a compaction that keeps a tail.
@@ -28,7 +29,7 @@ func compacted(t *testing.T, c *convo, p *OpencodeCompaction) *run {
 		r.view.Join(m)
 	}
 	r.fire(policy.Manual, len(c.Requests), policy.Context{MaxOutput: 64000})
-	if v := policy.CheckAPI(r.view); v != nil {
+	if v := view.CheckAPI(r.view); v != nil {
 		t.Errorf("%v", v)
 	}
 	return r
@@ -363,7 +364,7 @@ func TestOpencodeTailView(t *testing.T) {
 			if diff := cmp.Diff([]string{"compaction", "summary", "m3", "m4", "continue"}, order(r)); diff != "" {
 				t.Fatalf("-want +got\n%s", diff)
 			}
-			if a := policy.CheckAPI(r.view); a != nil {
+			if a := view.CheckAPI(r.view); a != nil {
 				t.Errorf("%v", a)
 			}
 			// The prompt of 4,000, the call and its result are summarised.

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // TestOutlineTen: the form of a session's own summary, every line quoted from
@@ -22,7 +23,7 @@ func TestOutlineTen(t *testing.T) {
 	c.assistant(say("later"))
 	c.IndexTools()
 	w := quarter{c.Conversation}
-	v := policy.NewView(c.Conversation, w, w)
+	v := view.New(c.Conversation, w, w)
 	for m := range c.Messages {
 		c.Messages[m].Line = int32(10 * (m + 1))
 		v.Join(m)

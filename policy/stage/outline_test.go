@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // calling is a tool_use with an input.
@@ -32,7 +33,7 @@ func outlined(t *testing.T, c *convo, before ...policy.Synthetic) string {
 	t.Helper()
 	c.IndexTools()
 	w := quarter{c.Conversation}
-	v := policy.NewView(c.Conversation, w, w)
+	v := view.New(c.Conversation, w, w)
 	if len(before) > 0 {
 		if _, err := v.Apply(policy.Edit{Kind: policy.KindAttach, Insert: before}); err != nil {
 			t.Fatal(err)
@@ -388,7 +389,7 @@ func TestOutlineLine(t *testing.T) {
 func TestOutlineUnreadable(t *testing.T) {
 	c := newConvo()
 	c.prompt("Hello.")
-	v := policy.NewView(c.Conversation, quarter{c.Conversation}, nil)
+	v := view.New(c.Conversation, quarter{c.Conversation}, nil)
 	v.Join(0)
 	clear(c.texts)
 	if got, err := outlineSummary(&policy.Context{View: v, Conv: c.Conversation, Texts: &texts{c: c, view: v}}); err == nil {

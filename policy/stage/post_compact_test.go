@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 func after(change func(*PostCompact)) *PostCompact {
@@ -212,7 +213,7 @@ func TestPostCompactExample(t *testing.T) {
 }
 
 // standing is summary, kept messages, attachments.
-func standing(v *policy.View, id policy.ItemID) int {
+func standing(v *view.View, id policy.ItemID) int {
 	sy := v.Synthetic(id)
 	switch {
 	case sy == nil:

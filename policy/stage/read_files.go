@@ -44,7 +44,7 @@ func isFileTool(name string) bool {
 }
 
 // note takes up a call's result.
-func (s *readFiles) note(v *policy.View, t policy.Target, tool string) {
+func (s *readFiles) note(v policy.View, t policy.Target, tool string) {
 	use, block, ok := v.Conversation().ToolUse(v.Raw(t).ID)
 	if !ok {
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // named is a stage at work.
@@ -35,7 +36,7 @@ type run struct {
 	t      testing.TB
 	c      *convo
 	stages []named
-	view   *policy.View
+	view   *view.View
 	texts  *texts
 	record record
 
@@ -55,7 +56,7 @@ type run struct {
 func newRun(t testing.TB, c *convo, stages ...named) *run {
 	c.IndexTools()
 	w := quarter{c.Conversation}
-	r := &run{t: t, c: c, stages: stages, view: policy.NewView(c.Conversation, w, w)}
+	r := &run{t: t, c: c, stages: stages, view: view.New(c.Conversation, w, w)}
 	r.texts = &texts{c: c, view: r.view}
 	r.limits = policy.DefaultWindow().Resolve(200000, 0)
 	return r

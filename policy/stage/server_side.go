@@ -32,7 +32,7 @@ type substitute struct {
 // follow looks at what other stages did since the last request. It reports
 // whether messages left the view, so that the units must be listed anew; touch
 // is called for each block that was changed, in the view or in the payload.
-func (s *serverSide) follow(v *policy.View, touch func(policy.Target)) (anew bool) {
+func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (anew bool) {
 	edits := v.Edits()
 	anew = v.Epoch() != s.epoch
 	for i := s.edits; i < len(edits); i++ {

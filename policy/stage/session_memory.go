@@ -179,7 +179,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 }
 
 // covered is what the summary was made from: the view up to the last update.
-func (s *sessionMemory) covered(v *policy.View) func(func(policy.ItemID) bool) {
+func (s *sessionMemory) covered(v policy.View) func(func(policy.ItemID) bool) {
 	known := v.Has(s.covers)
 	return func(yield func(policy.ItemID) bool) {
 		for id := range v.Items {

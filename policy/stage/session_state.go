@@ -52,7 +52,7 @@ type announced struct {
 }
 
 // follow notes what has joined.
-func (s *postCompact) follow(v *policy.View) {
+func (s *postCompact) follow(v policy.View) {
 	arrived := v.Arrived()
 	for _, id := range arrived[s.seen:] {
 		m := v.Message(id)
@@ -76,7 +76,7 @@ func (s *postCompact) follow(v *policy.View) {
 	s.seen = len(arrived)
 }
 
-func (s *postCompact) result(v *policy.View, t policy.Target, bl *session.Block) {
+func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
 	tool := v.Conversation().ToolName(bl.ID)
 	switch {
 	case isFileTool(tool):
@@ -96,7 +96,7 @@ func (s *postCompact) result(v *policy.View, t policy.Target, bl *session.Block)
 	}
 }
 
-func (s *sessionState) noteCall(v *policy.View, t policy.Target, bl *session.Block, tool string) {
+func (s *sessionState) noteCall(v policy.View, t policy.Target, bl *session.Block, tool string) {
 	if use, block, ok := v.Conversation().ToolUse(bl.ID); ok {
 		s.noted = append(s.noted, note{kind: tool, use: policy.Target{Item: policy.ItemID(use), Block: block}, result: t, failed: bl.IsError})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // TestPostCompactOthers: each attachment where its condition holds.
@@ -152,7 +153,7 @@ func TestPostCompactAnnounced(t *testing.T) {
 		"the second change kept": {[]string{"b"}, []string{"<deferred tools>\nA: one\nC: three", "<agent listing>\n- x: does", "be brief"}},
 		"all kept":               {[]string{"h", "a", "b", "c"}, nil},
 	} {
-		v := policy.NewView(conv, w, w)
+		v := view.New(conv, w, w)
 		for m := range conv.Messages {
 			v.Join(m)
 		}

@@ -88,7 +88,7 @@ func (s *slidingWindow) begins(i int) bool {
 	return !s.runs[i].results
 }
 
-func (s *slidingWindow) follow(v *policy.View) {
+func (s *slidingWindow) follow(v policy.View) {
 	edits := v.Edits()
 	anew := !s.made || v.Epoch() != s.epoch
 	for i := s.edits; i < len(edits) && !anew; i++ {
@@ -113,7 +113,7 @@ func (s *slidingWindow) follow(v *policy.View) {
 }
 
 // put appends an item. One that is not sent goes with the message before it.
-func (s *slidingWindow) put(v *policy.View, id policy.ItemID) {
+func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
 	role, results := v.Role(id), false
 	for b := range v.Blocks(id) {
 		results = results || v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult
@@ -130,7 +130,7 @@ func (s *slidingWindow) put(v *policy.View, id policy.ItemID) {
 
 // sent reports whether an item goes to the API: an attachment that the client
 // keeps to itself does not.
-func sent(v *policy.View, id policy.ItemID) bool {
+func sent(v policy.View, id policy.ItemID) bool {
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}
 		if v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0 {

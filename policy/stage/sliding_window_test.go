@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 func sliding(messages int, every, cut string) *SlidingWindow {
@@ -170,7 +171,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 			for id := range r.view.Items {
 				got = append(got, int(id))
 			}
-			if v := policy.CheckAPI(r.view); v != nil {
+			if v := view.CheckAPI(r.view); v != nil {
 				t.Error(v)
 			}
 		}

@@ -224,7 +224,7 @@ func (s *snip) due(c *policy.Context) []policy.Edit {
 // answerFirst reports whether the view would begin with the assistant's words
 // once a turn is gone, besides what is gone already: another stage may have
 // taken the prompt that stood before them.
-func answerFirst(v *policy.View, turn []int, gone map[int]bool) bool {
+func answerFirst(v policy.View, turn []int, gone map[int]bool) bool {
 	for id := range v.Items {
 		if id >= 0 && gone[int(id)] {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // sent lists what a request holds: the uuids of messages, with their tags.
@@ -38,7 +39,7 @@ func sents(t *testing.T, c *convo, p *Snip, more ...named) (list, warned []strin
 	r.warned = func(line int, message string) { warned = append(warned, fmt.Sprintf("%d: %s", line, message)) }
 	r.each = func(int) {
 		list = append(list, r.sent())
-		for _, v := range policy.CheckAPI(r.view) {
+		for _, v := range view.CheckAPI(r.view) {
 			t.Errorf("request %d: message %d: %s", len(list), v.Item, v.Message)
 		}
 	}

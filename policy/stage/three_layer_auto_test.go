@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // lesson is the source's loop, word by word, on messages as JSON has them.
@@ -145,7 +146,7 @@ func TestThreeLayerLoop(t *testing.T) {
 		if want := len(source.messages); r.view.Len() != want {
 			t.Fatalf("request %d: %d messages, the source has %d", k+1, r.view.Len(), want)
 		}
-		if v := policy.CheckAPI(r.view); v != nil {
+		if v := view.CheckAPI(r.view); v != nil {
 			t.Fatalf("request %d: %v", k+1, v)
 		}
 	}

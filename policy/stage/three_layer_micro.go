@@ -71,6 +71,6 @@ func (s *threeLayerMicro) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-func (s *threeLayerMicro) isString(v *policy.View, t policy.Target) bool {
+func (s *threeLayerMicro) isString(v policy.View, t policy.Target) bool {
 	return v.Replacement(t) != nil || v.Raw(t).IsString
 }

@@ -92,7 +92,7 @@ func (s *toolResultBudget) arrive(c *policy.Context) ([]policy.Edit, error) {
 // measure gives the limit of a result and its length as it stands in the
 // view. ok is false for what is never counted or touched: other blocks, what
 // is empty or holds an image, what was replaced before, and exempt tools.
-func (s *toolResultBudget) measure(v *policy.View, t policy.Target) (limit, chars int, ok bool) {
+func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars int, ok bool) {
 	if v.Kind(t) != jsonl.KindToolResult || t.Item < 0 {
 		return 0, 0, false
 	}
@@ -169,7 +169,7 @@ func (s *toolResultBudget) rounds(c *policy.Context) ([]policy.Edit, error) {
 
 // open is the rounds that hold undecided results, newest first; in each, the
 // results stand in view order.
-func (s *toolResultBudget) open(v *policy.View) []round {
+func (s *toolResultBudget) open(v policy.View) []round {
 	var list []round
 	var r round
 	flush := func() {

@@ -6,10 +6,11 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // describe names a message, its role and what is in it.
-func describe(v *policy.View, id policy.ItemID) Message {
+func describe(v *view.View, id policy.ItemID) Message {
 	m := Message{ID: ItemName(v.Conversation(), id), Role: v.Role(id).String()}
 	if s := v.Synthetic(id); s != nil {
 		m.About = s.Label

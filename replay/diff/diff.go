@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // Status is what became of a message or a block in a view.
@@ -109,20 +110,20 @@ type Diff struct {
 	First    *First    `json:"first_change,omitempty"` // of two requests of one policy
 }
 
-// view is one side of a comparison.
-type view struct {
-	*policy.View
+// compared is one side of a comparison.
+type compared struct {
+	*view.View
 	history *History
 }
 
 // Compare says how right differs from left, two views of one conversation.
-func Compare(left, right *policy.View) (*Diff, error) {
+func Compare(left, right *view.View) (*Diff, error) {
 	return compare(left, right, false)
 }
 
 // Between says what became of the view at an earlier request of the same
 // policy, and what changed first of what was sent then.
-func Between(earlier, later *policy.View) (*Diff, error) {
+func Between(earlier, later *view.View) (*Diff, error) {
 	d, err := compare(earlier, later, true)
 	if err == nil {
 		d.First = first(earlier, later, NewHistory(later))
@@ -132,9 +133,9 @@ func Between(earlier, later *policy.View) (*Diff, error) {
 
 // compare works two views out. related views are of one policy: their made-up
 // messages have the same ids.
-func compare(left, right *policy.View, related bool) (*Diff, error) {
+func compare(left, right *view.View, related bool) (*Diff, error) {
 	c := comparison{
-		l: view{left, NewHistory(left)}, r: view{right, NewHistory(right)},
+		l: compared{left, NewHistory(left)}, r: compared{right, NewHistory(right)},
 		d: &Diff{Messages: []Message{}, Before: left.PayloadTokens(), After: right.PayloadTokens()},
 	}
 	c.match(related)
@@ -143,7 +144,7 @@ func compare(left, right *policy.View, related bool) (*Diff, error) {
 }
 
 type comparison struct {
-	l, r    view
+	l, r    compared
 	d       *Diff
 	partner map[policy.ItemID]policy.ItemID // made-up message of the right view -> the same one of the left
 	matched map[policy.ItemID]bool          // of the left
@@ -227,7 +228,7 @@ func (c *comparison) run() {
 // nowhere is no item of any view, and comes after all of them.
 const nowhere = policy.ItemID(1<<31 - 1)
 
-func recordOnly(v *policy.View, id policy.ItemID) bool {
+func recordOnly(v *view.View, id policy.ItemID) bool {
 	m := v.Message(id)
 	return m != nil && m.RecordOnly
 }

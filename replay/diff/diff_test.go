@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
@@ -36,9 +37,9 @@ func said(n int) *session.Conversation {
 	return conv
 }
 
-func viewAt(t *testing.T, conv *session.Conversation, n int, edits ...policy.Edit) *policy.View {
+func viewAt(t *testing.T, conv *session.Conversation, n int, edits ...policy.Edit) *view.View {
 	t.Helper()
-	v := policy.NewView(conv, flat{}, nil)
+	v := view.New(conv, flat{}, nil)
 	for m := range n {
 		v.Join(m)
 		for len(edits) > 0 && edits[0].Request == m+1 {

@@ -4,6 +4,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // Edit is one edit as it is written down: with the raw history it is all that
@@ -53,7 +54,7 @@ type Made struct {
 }
 
 // Edits writes the edits of a view down, from the one with this index on.
-func Edits(v *policy.View, from int) []Edit {
+func Edits(v *view.View, from int) []Edit {
 	conv := v.Conversation()
 	list := []Edit{}
 	edits := v.Edits()
@@ -63,7 +64,7 @@ func Edits(v *policy.View, from int) []Edit {
 	return list
 }
 
-func written(v *policy.View, conv *session.Conversation, e *policy.Edit) Edit {
+func written(v *view.View, conv *session.Conversation, e *policy.Edit) Edit {
 	w := Edit{
 		Request: e.Request, Joined: e.Joined, Stage: e.Stage, Kind: e.Kind, Trigger: e.Trigger, Reason: e.Reason, Before: e.Before, After: e.After,
 		Items: names(conv, e.Items), Lead: names(conv, e.Lead), Keep: names(conv, e.Keep),

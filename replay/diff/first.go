@@ -1,6 +1,9 @@
 package diff
 
-import "github.com/ctxkit/ctxkit/policy"
+import (
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
 
 // First is what changed first of what was sent at an earlier request: from
 // there on a prompt cache has to be written anew.
@@ -17,8 +20,8 @@ type First struct {
 
 // first finds it, or nil where all that was sent stands as it was. A cache edit
 // changes nothing: it is made so that the prefix stays.
-func first(earlier, later *policy.View, h *History) *First {
-	l, r := view{earlier, nil}, view{later, h}
+func first(earlier, later *view.View, h *History) *First {
+	l, r := compared{earlier, nil}, compared{later, h}
 	was, is := earlier.IDs(), later.IDs()
 	prefix := 0
 	for i, id := range was {
@@ -50,7 +53,7 @@ func first(earlier, later *policy.View, h *History) *First {
 
 // changed is a message that is not where it was: it left, or something stands
 // before it.
-func changed(r *view, earlier *policy.View, id policy.ItemID, i int, is []policy.ItemID, prefix int) *First {
+func changed(r *compared, earlier *view.View, id policy.ItemID, i int, is []policy.ItemID, prefix int) *First {
 	f := name(earlier, id)
 	f.Block, f.Prefix, f.Sent = -1, prefix, earlier.PayloadTokens()
 	f.Side = r.side(id)
@@ -62,7 +65,7 @@ func changed(r *view, earlier *policy.View, id policy.ItemID, i int, is []policy
 	return f
 }
 
-func name(v *policy.View, id policy.ItemID) *First {
+func name(v *view.View, id policy.ItemID) *First {
 	m := describe(v, id)
 	return &First{Message: m.ID, Line: m.Line, About: m.About}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // History is what the edits of a view did to each message and block.
@@ -19,7 +20,7 @@ type History struct {
 }
 
 // NewHistory reads the edits of a view.
-func NewHistory(v *policy.View) *History {
+func NewHistory(v *view.View) *History {
 	h := &History{
 		gone: map[policy.ItemID]*policy.Edit{}, made: map[policy.ItemID]*policy.Edit{}, tagged: map[policy.ItemID]*policy.Edit{},
 		changed: map[policy.Target]*policy.Edit{}, server: map[policy.Target]*policy.Edit{},

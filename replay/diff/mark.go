@@ -1,6 +1,9 @@
 package diff
 
-import "github.com/ctxkit/ctxkit/policy"
+import (
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
 
 // Mark is a place in the raw history where a policy compacted something: one
 // firing of one stage.
@@ -17,7 +20,7 @@ type Mark struct {
 
 // Marks are the places where the edits of a view compacted what was said
 // before. What was cut where it came in, added or tagged leaves no mark.
-func Marks(v *policy.View) []Mark {
+func Marks(v *view.View) []Mark {
 	var marks []Mark
 	group := -1
 	edits := v.Edits()

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // message compares one message: item l of the left view, item r of the right.
@@ -33,17 +34,17 @@ func (c *comparison) message(l, r policy.ItemID) Message {
 
 func sameTag(a, b *policy.Content) bool { return a == b || a != nil && b != nil && a.Same(b) }
 
-func known(v *policy.View, id policy.ItemID) bool {
+func known(v *view.View, id policy.ItemID) bool {
 	if id >= 0 {
 		return int(id) < len(v.Conversation().Messages)
 	}
 	return v.Has(id)
 }
 
-func (v *view) has(id policy.ItemID) bool { return id != nowhere && v.Has(id) }
+func (v *compared) has(id policy.ItemID) bool { return id != nowhere && v.Has(id) }
 
 // side is how the view shows a message.
-func (v *view) side(id policy.ItemID) Side {
+func (v *compared) side(id policy.ItemID) Side {
 	s := Side{Status: Kept}
 	h := v.history
 	switch {
@@ -75,7 +76,7 @@ func (v *view) side(id policy.ItemID) Side {
 }
 
 // edit is the edit that stands on a block: the server's, where it holds one.
-func (v *view) edit(t policy.Target) *policy.Edit {
+func (v *compared) edit(t policy.Target) *policy.Edit {
 	if _, on := v.PayloadReplacement(t); on && v.history.server[t] != nil {
 		return v.history.server[t]
 	}
@@ -100,7 +101,7 @@ func (c *comparison) blocks(l, r policy.ItemID) []Block {
 	return list
 }
 
-func (v *view) blockSide(t policy.Target) Side {
+func (v *compared) blockSide(t policy.Target) Side {
 	s := Side{Status: Kept, Tokens: v.BlockTokens(t)}
 	if c, on := v.PayloadReplacement(t); on {
 		s.Tokens = 0
@@ -121,7 +122,7 @@ type shown struct {
 	server         bool
 }
 
-func (v *view) shows(t policy.Target) shown {
+func (v *compared) shows(t policy.Target) shown {
 	s := shown{model: v.Replacement(t)}
 	s.payload, s.server = v.PayloadReplacement(t)
 	return s
@@ -132,7 +133,7 @@ func (s shown) equal(o shown) bool {
 }
 
 // blockText is what a view's payload shows of a block.
-func (c *comparison) blockText(v *view, t policy.Target) string {
+func (c *comparison) blockText(v *compared, t policy.Target) string {
 	if with, on := v.PayloadReplacement(t); on {
 		if with == nil {
 			return ""
@@ -144,7 +145,7 @@ func (c *comparison) blockText(v *view, t policy.Target) string {
 	return text
 }
 
-func (c *comparison) text(v *policy.View, id policy.ItemID) string {
+func (c *comparison) text(v *view.View, id policy.ItemID) string {
 	s := ""
 	for b := range v.Blocks(id) {
 		text, err := v.Text(policy.Target{Item: id, Block: b})

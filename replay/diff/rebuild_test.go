@@ -17,6 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -77,9 +78,9 @@ func (r *rebuilder) made(list []diff.Made) (out []policy.Synthetic) {
 }
 
 // view rebuilds the view of which the messages before upTo had joined.
-func (r *rebuilder) view(t *testing.T, edits []diff.Edit, upTo int, recorded bool) *policy.View {
+func (r *rebuilder) view(t *testing.T, edits []diff.Edit, upTo int, recorded bool) *view.View {
 	t.Helper()
-	v := policy.NewView(r.conv, nil, nil)
+	v := view.New(r.conv, nil, nil)
 	join := func(to int) {
 		for m := v.Joined(); m < to; m++ {
 			if r.conv.Messages[m].RecordOnly && !recorded {
@@ -111,7 +112,7 @@ func (r *rebuilder) view(t *testing.T, edits []diff.Edit, upTo int, recorded boo
 	return v
 }
 
-func body(t *testing.T, v *policy.View, pol *policy.Policy) []byte {
+func body(t *testing.T, v *view.View, pol *policy.Policy) []byte {
 	t.Helper()
 	b, err := wire.Payload(v, pol)
 	if err != nil {
@@ -218,7 +219,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 		at[1+lots.IntN(len(conv.Requests))] = true
 	}
 	again := newRebuilder(conv)
-	err = rec.EachView(pol, replay.Options{}, func(n int, v *policy.View) bool {
+	err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 		if !at[n] {
 			return n <= len(conv.Requests)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -51,7 +52,7 @@ func TestCacheEditsExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := policy.NewView(conv, quarters{conv}, nil)
+	v := view.New(conv, quarters{conv}, nil)
 	round := func(messages, request int) []string {
 		t.Helper()
 		for m := v.Joined(); m < messages; m++ {
@@ -225,7 +226,7 @@ func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kep
 		t.Fatal(err)
 	}
 	var before []byte
-	err = rec.EachView(pol, replay.Options{}, func(n int, v *policy.View) bool {
+	err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 		if n > len(conv.Requests) {
 			return true
 		}

@@ -9,12 +9,13 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // Model is the model view as messages: what the client holds and sends. An
 // item that is not sent, such as an attachment the client keeps to itself, is
 // left out.
-func Model(v *policy.View) (*Body, error) {
+func Model(v *view.View) (*Body, error) {
 	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
 	for id := range v.Items {
 		if err := r.item(id); err != nil {
@@ -25,7 +26,7 @@ func Model(v *policy.View) (*Body, error) {
 }
 
 type renderer struct {
-	view *policy.View
+	view *view.View
 	conv *session.Conversation
 	body *Body
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/opencode"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // Payload is what the client sends under a policy: the model view, its cache
 // breakpoints, the cache edits pinned where they were first sent, and the
 // server's own edits by their parameters. What the server then clears stays in
 // the messages: it is the server that leaves it out.
-func Payload(v *policy.View, pol *policy.Policy) (*Body, error) {
+func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (b *Body) lastMarked() int {
 // them. What an edit deletes must stand in a message before it: where that is
 // part of the same one, the item that carries the edit begins a message of its
 // own behind it.
-func (b *Body) cacheEdits(v *policy.View) {
+func (b *Body) cacheEdits(v *view.View) {
 	byCarrier := map[policy.ItemID][]policy.CacheEdit{}
 	for _, c := range v.CacheEdits() {
 		if v.Has(c.Carrier) {
@@ -126,7 +127,7 @@ func (c *carrying) holds(item policy.ItemID) bool {
 }
 
 // message is the message with its edits in front.
-func (c *carrying) message(v *policy.View) Message {
+func (c *carrying) message(v *view.View) Message {
 	var deletes []cacheDelete
 	for _, e := range c.edits {
 		if raw := v.Raw(e.Target); raw != nil && raw.ID != "" {
@@ -152,7 +153,7 @@ type cacheDelete struct {
 
 // editsCache reports whether the client names results for cache edits: from
 // its first request on, so that the first edit changes nothing before it.
-func editsCache(v *policy.View, pol *policy.Policy) bool {
+func editsCache(v *view.View, pol *policy.Policy) bool {
 	return len(v.CacheEdits()) > 0 || slices.ContainsFunc(pol.Stages, func(s policy.StageConfig) bool {
 		return s.Definition.Name == "microcompact_cached"
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
@@ -51,9 +52,9 @@ func chainNamed(t *testing.T, uuid func(i int) string, messages ...string) *sess
 	return f.Main
 }
 
-func viewOf(t *testing.T, conv *session.Conversation, edits ...policy.Edit) *policy.View {
+func viewOf(t *testing.T, conv *session.Conversation, edits ...policy.Edit) *view.View {
 	t.Helper()
-	v := policy.NewView(conv, nil, nil)
+	v := view.New(conv, nil, nil)
 	for m := range conv.Messages {
 		v.Join(m)
 	}
@@ -301,7 +302,7 @@ func TestSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = rec.EachView(pol, replay.Options{}, func(n int, v *policy.View) bool {
+			err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 				if n%step != 0 && n <= len(f.Main.Requests) {
 					return true
 				}
@@ -337,7 +338,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-func modelJSON(t *testing.T, v *policy.View) []byte {
+func modelJSON(t *testing.T, v *view.View) []byte {
 	t.Helper()
 	b, err := wire.Model(v)
 	if err != nil {

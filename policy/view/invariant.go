@@ -1,10 +1,11 @@
-package policy
+package view
 
 import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // Invariant names a rule that a list of messages has to keep.
@@ -25,7 +26,7 @@ const (
 
 // Violation is a way in which a view is not what the Messages API takes.
 type Violation struct {
-	Item    ItemID
+	Item    policy.ItemID
 	Rule    Invariant
 	Message string // one sentence
 }
@@ -51,11 +52,11 @@ type apiCheck struct {
 	found    []Violation
 	any      bool
 	role     session.Role
-	calls    calls           // tool_uses of this assistant message
-	before   calls           // those of the message before this user message
-	loop     bool            // this user message answers tool calls
-	thinking map[Target]bool // of the current tool loop
-	changed  []ItemID        // whose thinking in it was changed
+	calls    calls                  // tool_uses of this assistant message
+	before   calls                  // those of the message before this user message
+	loop     bool                   // this user message answers tool calls
+	thinking map[policy.Target]bool // of the current tool loop
+	changed  []policy.ItemID        // whose thinking in it was changed
 }
 
 // calls are the tool_uses of one message, in order.
@@ -96,15 +97,15 @@ func (c *calls) add(call toolCall) {
 
 type toolCall struct {
 	id       string
-	item     ItemID
+	item     policy.ItemID
 	answered bool
 }
 
-func (c *apiCheck) report(id ItemID, rule Invariant, format string, args ...any) {
+func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args ...any) {
 	c.found = append(c.found, Violation{id, rule, fmt.Sprintf(format, args...)})
 }
 
-func (c *apiCheck) item(id ItemID) {
+func (c *apiCheck) item(id policy.ItemID) {
 	blocks := c.v.Blocks(id)
 	if blocks == 0 {
 		c.report(id, NoEmptyContent, "a message without content")
@@ -112,7 +113,7 @@ func (c *apiCheck) item(id ItemID) {
 	}
 	sent := c.v.Tag(id) != nil
 	for b := range blocks {
-		sent = sent || c.sent(Target{id, b})
+		sent = sent || c.sent(policy.Target{Item: id, Block: b})
 	}
 	if !sent {
 		return
@@ -129,12 +130,12 @@ func (c *apiCheck) item(id ItemID) {
 		c.role = role
 	}
 	for b := range blocks {
-		c.block(Target{id, b}, role)
+		c.block(policy.Target{Item: id, Block: b}, role)
 	}
 }
 
 // sent reports whether a block goes to the API.
-func (c *apiCheck) sent(t Target) bool {
+func (c *apiCheck) sent(t policy.Target) bool {
 	return c.v.Kind(t) != jsonl.KindAttachment || c.v.Length(t).UTF16 > 0
 }
 
@@ -162,7 +163,7 @@ func (c *apiCheck) unanswered() {
 	}
 }
 
-func (c *apiCheck) block(t Target, role session.Role) {
+func (c *apiCheck) block(t policy.Target, role session.Role) {
 	raw := c.v.Raw(t)
 	switch kind := c.v.Kind(t); {
 	case kind == jsonl.KindText:
@@ -185,13 +186,13 @@ func (c *apiCheck) block(t Target, role session.Role) {
 	}
 }
 
-func (c *apiCheck) text(t Target) {
+func (c *apiCheck) text(t policy.Target) {
 	if r := c.v.Replacement(t); c.v.Length(t).UTF16 == 0 && (r == nil || r.Tokens == 0) && !c.earlier(t.Item) {
 		c.report(t.Item, NoEmptyContent, "an empty text")
 	}
 }
 
-func (c *apiCheck) answer(item ItemID, id string, role session.Role) {
+func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
 	i, asked := c.before.find(id)
 	switch {
 	case role != session.User || !asked:
@@ -204,7 +205,7 @@ func (c *apiCheck) answer(item ItemID, id string, role session.Role) {
 }
 
 // earlier reports whether an item stands for history that is not in the file.
-func (c *apiCheck) earlier(id ItemID) bool {
+func (c *apiCheck) earlier(id policy.ItemID) bool {
 	m := c.v.Message(id)
 	return m != nil && m.Earlier
 }

@@ -1,4 +1,4 @@
-package policy
+package view
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // A view under random edits shows what a naive one shows, which keeps whole
@@ -40,27 +41,27 @@ func TestViewSeeds(t *testing.T) {
 // listView is the naive view.
 type listView struct {
 	conv    *session.Conversation
-	items   []ItemID
-	made    [][]Content
-	blocks  map[Target]*Content
-	payload map[Target][]Edit // payload-only edits that stand, one a stage
-	cached  []Edit            // those that are cache edits, in order
-	tags    map[ItemID]*Content
+	items   []policy.ItemID
+	made    [][]policy.Content
+	blocks  map[policy.Target]*policy.Content
+	payload map[policy.Target][]policy.Edit // payload-only edits that stand, one a stage
+	cached  []policy.Edit                   // those that are cache edits, in order
+	tags    map[policy.ItemID]*policy.Content
 	drift   int // inferred edits since the last rebuild
-	ever    []ItemID
+	ever    []policy.ItemID
 }
 
 type byLength struct{ conv *session.Conversation }
 
 func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text.UTF16 }
-func (w byLength) Content(c *Content) int {
+func (w byLength) Content(c *policy.Content) int {
 	if c.Tokens > 0 {
 		return c.Tokens
 	}
 	return c.Length.UTF16
 }
 
-func (p *listView) count(id ItemID) int {
+func (p *listView) count(id policy.ItemID) int {
 	if id < 0 {
 		return len(p.made[-id-1])
 	}
@@ -72,7 +73,7 @@ func (p *listView) tokens() (model, payload int) {
 	w := byLength{p.conv}
 	for _, id := range p.items {
 		for b := range p.count(id) {
-			t := Target{id, b}
+			t := policy.Target{Item: id, Block: b}
 			n := 0
 			switch c := p.blocks[t]; {
 			case id < 0:
@@ -98,10 +99,10 @@ func (p *listView) tokens() (model, payload int) {
 }
 
 // effective is the edit that shows in the payload.
-func (p *listView) effective(t Target) *Edit {
+func (p *listView) effective(t policy.Target) *policy.Edit {
 	standing := p.payload[t]
 	for i := range standing {
-		if standing[i].Kind == KindCacheEdit {
+		if standing[i].Kind == policy.KindCacheEdit {
 			return &standing[i]
 		}
 	}
@@ -111,43 +112,43 @@ func (p *listView) effective(t Target) *Edit {
 	return nil
 }
 
-func (p *listView) add(s Synthetic) ItemID {
+func (p *listView) add(s policy.Synthetic) policy.ItemID {
 	p.made = append(p.made, s.Contents)
-	id := ItemID(-len(p.made))
+	id := policy.ItemID(-len(p.made))
 	p.ever = append(p.ever, id)
 	return id
 }
 
 // apply does what an edit says, on whole lists.
-func (p *listView) apply(e Edit) {
+func (p *listView) apply(e policy.Edit) {
 	switch e.Kind {
-	case KindClear, KindPersist, KindTruncate:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
 		p.blocks[e.Target] = e.New
-	case KindTag:
+	case policy.KindTag:
 		p.tags[e.Target.Item] = e.New
-	case KindCacheEdit, KindServerClear, KindServerKeep:
-		same := func(o Edit) bool { return o.Target == e.Target && o.Stage == e.Stage }
+	case policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
+		same := func(o policy.Edit) bool { return o.Target == e.Target && o.Stage == e.Stage }
 		p.payload[e.Target] = slices.DeleteFunc(p.payload[e.Target], same)
 		p.cached = slices.DeleteFunc(p.cached, same)
-		if e.Kind != KindServerKeep {
+		if e.Kind != policy.KindServerKeep {
 			p.payload[e.Target] = append(p.payload[e.Target], e)
 		}
-		if e.Kind == KindCacheEdit {
+		if e.Kind == policy.KindCacheEdit {
 			p.cached = append(p.cached, e)
 		}
-	case KindRemove:
-		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+	case policy.KindRemove:
+		p.items = slices.DeleteFunc(p.items, func(id policy.ItemID) bool { return slices.Contains(e.Items, id) })
 		p.strip()
-	case KindCollapse:
-		first := slices.IndexFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+	case policy.KindCollapse:
+		first := slices.IndexFunc(p.items, func(id policy.ItemID) bool { return slices.Contains(e.Items, id) })
 		p.items[first] = p.add(e.Insert[0])
-		p.items = slices.DeleteFunc(p.items, func(id ItemID) bool { return slices.Contains(e.Items, id) })
+		p.items = slices.DeleteFunc(p.items, func(id policy.ItemID) bool { return slices.Contains(e.Items, id) })
 		p.strip()
-	case KindAttach:
+	case policy.KindAttach:
 		for _, s := range e.Insert {
 			p.items = append(p.items, p.add(s))
 		}
-	case KindSummarize:
+	case policy.KindSummarize:
 		p.items, p.drift = slices.Clone(e.Lead), 0
 		for _, s := range e.Insert {
 			p.items = append(p.items, p.add(s))
@@ -157,14 +158,14 @@ func (p *listView) apply(e Edit) {
 			p.items = append(p.items, p.add(s))
 		}
 		p.strip()
-	case KindInferred:
+	case policy.KindInferred:
 		p.drift += e.Delta
 	}
 }
 
 // strip takes the payload-only edits off what is not in view.
 func (p *listView) strip() {
-	out := func(e Edit) bool { return !slices.Contains(p.items, e.Target.Item) }
+	out := func(e policy.Edit) bool { return !slices.Contains(p.items, e.Target.Item) }
 	for t := range p.payload {
 		p.payload[t] = slices.DeleteFunc(p.payload[t], out)
 	}
@@ -173,30 +174,30 @@ func (p *listView) strip() {
 
 // shows is what both views are compared by.
 type shows struct {
-	Items           []ItemID
+	Items           []policy.ItemID
 	Tokens, Payload int
 	Results         []string
-	Cached          []CacheEdit
-	In              []ItemID // of all that ever were
+	Cached          []policy.CacheEdit
+	In              []policy.ItemID // of all that ever were
 }
 
 func (p *listView) shows() shows {
-	s := shows{Items: append([]ItemID(nil), p.items...)}
+	s := shows{Items: append([]policy.ItemID(nil), p.items...)}
 	s.Tokens, s.Payload = p.tokens()
 	for _, id := range p.items {
 		for b := range p.count(id) {
 			if id < 0 || p.conv.Messages[id].Blocks[b].Kind != jsonl.KindToolResult {
 				continue
 			}
-			st := ResultLive
-			if c := p.blocks[Target{id, b}]; c != nil && !c.Partial {
-				st = ResultChanged
+			st := policy.ResultLive
+			if c := p.blocks[policy.Target{Item: id, Block: b}]; c != nil && !c.Partial {
+				st = policy.ResultChanged
 			}
 			s.Results = append(s.Results, fmt.Sprint(id, b, st))
 		}
 	}
 	for _, e := range p.cached {
-		s.Cached = append(s.Cached, CacheEdit{e.Target, e.Carrier})
+		s.Cached = append(s.Cached, policy.CacheEdit{Target: e.Target, Carrier: e.Carrier})
 	}
 	for _, id := range p.ever {
 		if slices.Contains(p.items, id) {
@@ -206,13 +207,13 @@ func (p *listView) shows() shows {
 	return s
 }
 
-func viewShows(v *View, ever []ItemID) shows {
+func viewShows(v *View, ever []policy.ItemID) shows {
 	s := shows{Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
 	for id := range v.Items {
 		s.Items = append(s.Items, id)
 	}
 	for _, r := range v.Results() {
-		if r.State != ResultGone {
+		if r.State != policy.ResultGone {
 			s.Results = append(s.Results, fmt.Sprint(r.Target.Item, r.Target.Block, r.State))
 		}
 	}
@@ -242,17 +243,17 @@ func (c *choice) n(limit int) int {
 	return int(b) % limit
 }
 
-func (c *choice) text() Content {
+func (c *choice) text() policy.Content {
 	kind := []jsonl.Kind{jsonl.KindText, jsonl.KindToolResult}[c.n(2)]
-	t := NewContent(kind, strings.Repeat("x", c.n(9)))
+	t := policy.NewContent(kind, strings.Repeat("x", c.n(9)))
 	t.Partial = c.n(4) == 0
 	return t
 }
 
-func (c *choice) synthetic() []Synthetic {
-	var list []Synthetic
+func (c *choice) synthetic() []policy.Synthetic {
+	var list []policy.Synthetic
 	for range c.n(3) {
-		s := Synthetic{Role: []string{"user", "assistant"}[c.n(2)]}
+		s := policy.Synthetic{Role: []string{"user", "assistant"}[c.n(2)]}
 		for range 1 + c.n(2) {
 			s.Contents = append(s.Contents, c.text())
 		}
@@ -279,8 +280,8 @@ func (c *choice) conversation() *session.Conversation {
 }
 
 // some is a random part of the ids, in any order where shuffled.
-func (c *choice) some(ids []ItemID, shuffled bool) []ItemID {
-	var list []ItemID
+func (c *choice) some(ids []policy.ItemID, shuffled bool) []policy.ItemID {
+	var list []policy.ItemID
 	for _, id := range ids {
 		if c.n(3) == 0 {
 			list = append(list, id)
@@ -296,34 +297,34 @@ func (c *choice) some(ids []ItemID, shuffled bool) []ItemID {
 }
 
 // edit is a random edit, now and then one that names what is not there.
-func (c *choice) edit(p *listView) Edit {
-	e := Edit{Kind: []Kind{
-		KindClear, KindPersist, KindTruncate, KindTag, KindCacheEdit, KindServerClear, KindServerKeep,
-		KindRemove, KindCollapse, KindAttach, KindSummarize, KindInferred, KindCall,
+func (c *choice) edit(p *listView) policy.Edit {
+	e := policy.Edit{Kind: []policy.Kind{
+		policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep,
+		policy.KindRemove, policy.KindCollapse, policy.KindAttach, policy.KindSummarize, policy.KindInferred, policy.KindCall,
 	}[c.n(13)], Stage: []string{"a", "b"}[c.n(2)]}
-	anyone := append(slices.Clone(p.ever), ItemID(c.n(3)+len(p.conv.Messages)))
+	anyone := append(slices.Clone(p.ever), policy.ItemID(c.n(3)+len(p.conv.Messages)))
 	from := p.items
 	if c.n(8) == 0 || len(from) == 0 {
 		from = anyone
 	}
-	e.Target = Target{from[c.n(len(from))], c.n(3)}
+	e.Target = policy.Target{Item: from[c.n(len(from))], Block: c.n(3)}
 	if c.n(6) > 0 {
 		text := c.text()
 		e.New = &text
 	}
 	switch e.Kind {
-	case KindCacheEdit:
+	case policy.KindCacheEdit:
 		e.Carrier = from[c.n(len(from))]
-	case KindRemove, KindCall:
+	case policy.KindRemove, policy.KindCall:
 		e.Items = c.some(from, true)
-	case KindCollapse:
+	case policy.KindCollapse:
 		e.Items = c.some(from, false)
 		e.Insert = c.synthetic()
-	case KindAttach:
+	case policy.KindAttach:
 		e.Insert = c.synthetic()
-	case KindSummarize:
+	case policy.KindSummarize:
 		e.Insert, e.Tail = c.synthetic(), c.synthetic()
-		e.Keep = c.some([][]ItemID{from, p.ever}[c.n(2)], true)
+		e.Keep = c.some([][]policy.ItemID{from, p.ever}[c.n(2)], true)
 		if c.n(2) == 0 {
 			at := c.n(len(e.Keep) + 1)
 			e.Lead, e.Keep = e.Keep[:at:at], e.Keep[at:]
@@ -334,7 +335,7 @@ func (c *choice) edit(p *listView) Edit {
 		if c.n(9) == 0 && len(e.Lead) > 0 {
 			e.Keep = append(e.Keep, e.Lead[0])
 		}
-	case KindInferred:
+	case policy.KindInferred:
 		e.Delta = c.n(50) - 25
 	}
 	return e
@@ -343,11 +344,11 @@ func (c *choice) edit(p *listView) Edit {
 func fuzzView(t *testing.T, seed uint64, data []byte) {
 	c := &choice{data, rand.New(rand.NewPCG(seed, 3))}
 	conv := c.conversation()
-	p := &listView{conv: conv, blocks: map[Target]*Content{}, payload: map[Target][]Edit{}, tags: map[ItemID]*Content{}}
+	p := &listView{conv: conv, blocks: map[policy.Target]*policy.Content{}, payload: map[policy.Target][]policy.Edit{}, tags: map[policy.ItemID]*policy.Content{}}
 	w := byLength{conv}
-	v := NewView(conv, w, w)
+	v := New(conv, w, w)
 	var done []string
-	sent := &sentList{version: map[Target]int{}}
+	sent := &sentList{version: map[policy.Target]int{}}
 	for range 60 {
 		if c.n(5) == 0 {
 			sent.send(v, p)
@@ -357,7 +358,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 				v.Skip(m)
 			} else {
 				v.Join(m)
-				p.items, p.ever = append(p.items, ItemID(m)), append(p.ever, ItemID(m))
+				p.items, p.ever = append(p.items, policy.ItemID(m)), append(p.ever, policy.ItemID(m))
 			}
 			done = append(done, fmt.Sprintf("join %d", m))
 		} else {

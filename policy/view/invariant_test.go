@@ -1,4 +1,4 @@
-package policy
+package view
 
 import (
 	"testing"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // flat weighs every block and content one token.
 type flat struct{}
 
-func (flat) Block(int, int) int   { return 1 }
-func (flat) Content(*Content) int { return 1 }
+func (flat) Block(int, int) int          { return 1 }
+func (flat) Content(*policy.Content) int { return 1 }
 
 // message is a hand-made message: "u:text", blocks separated by spaces.
 func message(role session.Role, blocks ...session.Block) session.Message {
@@ -33,7 +34,7 @@ func idBlock(k jsonl.Kind, id string) session.Block {
 func seen(messages ...session.Message) *View {
 	conv := &session.Conversation{Messages: messages}
 	conv.IndexTools()
-	v := NewView(conv, flat{}, nil)
+	v := New(conv, flat{}, nil)
 	for m := range messages {
 		v.Join(m)
 	}
@@ -48,11 +49,11 @@ func TestCheckAPI(t *testing.T) {
 	unsent := session.Block{Block: jsonl.Block{Kind: jsonl.KindAttachment}}
 	user := func(b ...session.Block) session.Message { return message(session.User, b...) }
 	asst := func(b ...session.Block) session.Message { return message(session.Assistant, b...) }
-	new := NewContent(jsonl.KindText, "")
+	new := policy.NewContent(jsonl.KindText, "")
 	tests := []struct {
 		name     string
 		messages []session.Message
-		edits    []Edit
+		edits    []policy.Edit
 		want     []Violation
 	}{
 		{"nothing", nil, nil, nil},
@@ -74,13 +75,13 @@ func TestCheckAPI(t *testing.T) {
 		{"a result the assistant gives", []session.Message{user(hi), asst(use("a"), res("a"))}, nil, []Violation{{Item: 1, Message: "the tool_result of a has no tool_use in the message before it"}}},
 		{"no blocks", []session.Message{user(hi), asst()}, nil, []Violation{{Item: 1, Message: "a message without content"}}},
 		{"an empty text", []session.Message{user(textBlock("")), asst(ok)}, nil, []Violation{{Item: 0, Message: "an empty text"}}},
-		{"a text emptied", []session.Message{user(hi), asst(ok)}, []Edit{{Kind: KindTruncate, Target: Target{1, 0}, New: &new}}, []Violation{{Item: 1, Message: "an empty text"}}},
-		{"a summary without text", nil, []Edit{{Kind: KindSummarize, Insert: []Synthetic{{Role: "user", Contents: []Content{{Kind: jsonl.KindText, Tokens: 5}}}}}}, nil},
-		{"an empty summary", nil, []Edit{{Kind: KindSummarize, Insert: []Synthetic{{Role: "user", Contents: []Content{{Kind: jsonl.KindText}}}}}}, []Violation{{Item: -1, Message: "an empty text"}}},
-		{"a call removed", []session.Message{user(hi), asst(use("a")), user(res("a"))}, []Edit{{Kind: KindRemove, Items: []ItemID{1}}}, []Violation{{Item: 2, Message: "the tool_result of a has no tool_use in the message before it"}}},
-		{"thinking of the last loop changed", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []Edit{{Kind: KindClear, Target: Target{1, 0}, New: &new}}, []Violation{{Item: 1, Message: "thinking of the last tool loop was changed"}}},
-		{"cleared by the server", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []Edit{{Kind: KindServerClear, Target: Target{1, 0}}}, nil},
-		{"older thinking changed", []session.Message{user(hi), asst(thinking, use("a")), user(res("a")), asst(ok), user(hi)}, []Edit{{Kind: KindClear, Target: Target{1, 0}, New: &new}}, nil},
+		{"a text emptied", []session.Message{user(hi), asst(ok)}, []policy.Edit{{Kind: policy.KindTruncate, Target: policy.Target{Item: 1, Block: 0}, New: &new}}, []Violation{{Item: 1, Message: "an empty text"}}},
+		{"a summary without text", nil, []policy.Edit{{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}}}, nil},
+		{"an empty summary", nil, []policy.Edit{{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText}}}}}}, []Violation{{Item: -1, Message: "an empty text"}}},
+		{"a call removed", []session.Message{user(hi), asst(use("a")), user(res("a"))}, []policy.Edit{{Kind: policy.KindRemove, Items: []policy.ItemID{1}}}, []Violation{{Item: 2, Message: "the tool_result of a has no tool_use in the message before it"}}},
+		{"thinking of the last loop changed", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 1, Block: 0}, New: &new}}, []Violation{{Item: 1, Message: "thinking of the last tool loop was changed"}}},
+		{"cleared by the server", []session.Message{user(hi), asst(thinking, use("a")), user(res("a"))}, []policy.Edit{{Kind: policy.KindServerClear, Target: policy.Target{Item: 1, Block: 0}}}, nil},
+		{"older thinking changed", []session.Message{user(hi), asst(thinking, use("a")), user(res("a")), asst(ok), user(hi)}, []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 1, Block: 0}, New: &new}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

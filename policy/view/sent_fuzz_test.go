@@ -1,22 +1,24 @@
-package policy
+package view
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // sentList is the naive account of what was sent: every block of the payload,
 // by what it is and how often it was changed.
 type sentList struct {
-	version map[Target]int
+	version map[policy.Target]int
 	edits   int
 	sent    []sentBlock
-	since   int  // edits since
-	kind    Kind // of the last of them
+	since   int         // edits since
+	kind    policy.Kind // of the last of them
 }
 
 type sentBlock struct {
-	Target
+	policy.Target
 	version int
 }
 
@@ -24,7 +26,7 @@ func (s *sentList) blocks(p *listView) []sentBlock {
 	var list []sentBlock
 	for _, id := range p.items {
 		for b := range p.count(id) {
-			t := Target{id, b}
+			t := policy.Target{Item: id, Block: b}
 			list = append(list, sentBlock{t, s.version[t]})
 		}
 	}
@@ -32,7 +34,7 @@ func (s *sentList) blocks(p *listView) []sentBlock {
 }
 
 // left is what payload-only edits left of a block.
-func (p *listView) left(t Target) (*Content, bool) {
+func (p *listView) left(t policy.Target) (*policy.Content, bool) {
 	if e := p.effective(t); e != nil {
 		return e.New, true
 	}
@@ -40,15 +42,15 @@ func (p *listView) left(t Target) (*Content, bool) {
 }
 
 // apply notes which block an edit that was made changes.
-func (s *sentList) apply(p *listView, e *Edit, was *Content, had bool) {
+func (s *sentList) apply(p *listView, e *policy.Edit, was *policy.Content, had bool) {
 	s.since++
 	s.kind = e.Kind
 	t := e.Target
 	switch e.Kind {
-	case KindTag:
+	case policy.KindTag:
 		t.Block = max(p.count(t.Item)-1, 0)
-	case KindClear, KindPersist, KindTruncate:
-	case KindServerClear, KindServerKeep:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
+	case policy.KindServerClear, policy.KindServerKeep:
 		if now, has := p.left(t); had == has && sameContent(was, now) {
 			return
 		}
@@ -69,7 +71,7 @@ func (s *sentList) check(t *testing.T, v *View, p *listView) {
 		t.Fatalf("%s: %d places, %d blocks", last, v.Places(), len(now))
 	}
 	for _, id := range p.items {
-		first := sentBlock{Target{id, 0}, s.version[Target{id, 0}]}
+		first := sentBlock{policy.Target{Item: id, Block: 0}, s.version[policy.Target{Item: id, Block: 0}]}
 		if place, ok := v.Place(id); p.count(id) > 0 && (!ok || now[place] != first) {
 			t.Fatalf("%s: item %d has place %d (%t) in %v", last, id, place, ok, now)
 		}
@@ -82,9 +84,9 @@ func (s *sentList) check(t *testing.T, v *View, p *listView) {
 	switch {
 	case differs < len(s.sent) && (!ok || c.Place > differs):
 		t.Fatalf("%s: the payload changed at %d, the view says %d (%t)\nsent %v\nnow  %v", last, differs, c.Place, ok, s.sent, now)
-	case s.since == 1 && last != KindInferred && ok != (differs < len(s.sent)):
+	case s.since == 1 && last != policy.KindInferred && ok != (differs < len(s.sent)):
 		t.Fatalf("%s: changed %t, the view says %t\nsent %v\nnow  %v", last, differs < len(s.sent), ok, s.sent, now)
-	case s.since == 1 && last != KindInferred && ok && c.Place != differs:
+	case s.since == 1 && last != policy.KindInferred && ok && c.Place != differs:
 		t.Fatalf("%s: the payload changed at %d, the view says %d\nsent %v\nnow  %v", last, differs, c.Place, s.sent, now)
 	}
 	if ok && (c.Edit < 0 || c.Edit >= len(v.Edits())) {
@@ -102,13 +104,13 @@ func TestServerDrops(t *testing.T) {
 	c := &choice{rng: nil, data: make([]byte, 200)}
 	conv := c.conversation()
 	w := byLength{conv}
-	v := NewView(conv, w, w)
+	v := New(conv, w, w)
 	v.Join(0)
 	v.Join(1)
 	v.Sent()
 	v.Join(2)
-	for _, item := range []ItemID{1, 2} {
-		if _, err := v.Apply(Edit{Kind: KindCacheEdit, Target: Target{item, 0}, Carrier: 1}); err != nil {
+	for _, item := range []policy.ItemID{1, 2} {
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindCacheEdit, Target: policy.Target{Item: item, Block: 0}, Carrier: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,9 +1,11 @@
-package policy
+package view
+
+import "github.com/ctxkit/ctxkit/policy"
 
 // Text is the current text of a block in the model view: what an edit put
 // there, else the recorded text, an offloaded result read back. Of a stand-in
 // that is only a number of tokens it is empty.
-func (v *View) Text(t Target) (string, error) {
+func (v *View) Text(t policy.Target) (string, error) {
 	c := v.Replacement(t)
 	switch {
 	case c == nil:
@@ -17,6 +19,6 @@ func (v *View) Text(t Target) (string, error) {
 }
 
 // Recorded is the recorded text of a block, whatever edits put in its place.
-func (v *View) Recorded(t Target) (string, error) {
+func (v *View) Recorded(t policy.Target) (string, error) {
 	return v.conv.WholeText(int(t.Item), t.Block)
 }

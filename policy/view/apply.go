@@ -1,36 +1,37 @@
-package policy
+package view
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // Apply makes one edit, fills in its token figures, gives ids to the messages
 // it adds, and appends it to the list. An edit that names what is not there is
 // an error: a stage's, not the transcript's.
-func (v *View) Apply(e Edit) (Edit, error) {
+func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	e.Joined, e.Before, e.After = v.joined, 0, 0
 	var err error
 	switch e.Kind {
-	case KindClear, KindPersist, KindTruncate:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
 		err = v.replace(&e)
-	case KindTag:
+	case policy.KindTag:
 		err = v.tag(&e)
-	case KindCacheEdit, KindServerClear, KindServerKeep:
+	case policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
 		err = v.applyPayload(&e)
-	case KindRemove, KindCollapse:
+	case policy.KindRemove, policy.KindCollapse:
 		err = v.remove(&e)
-	case KindAttach:
+	case policy.KindAttach:
 		for i := range e.Insert {
 			e.After += v.add(&e.Insert[i])
 		}
-	case KindSummarize:
+	case policy.KindSummarize:
 		err = v.rebuild(&e)
-	case KindCall:
+	case policy.KindCall:
 		err = v.known(e.Items)
-	case KindInferred:
+	case policy.KindInferred:
 		e.Before = v.tokens[0]
 		v.sum(&v.tokens, [2]int{e.Delta, e.Delta}, 1)
 		if e.Delta != 0 && v.sent.items > 0 {
@@ -48,7 +49,7 @@ func (v *View) Apply(e Edit) (Edit, error) {
 }
 
 // known reports an item that never was in view.
-func (v *View) known(ids []ItemID) error {
+func (v *View) known(ids []policy.ItemID) error {
 	for _, id := range ids {
 		if int(id) >= len(v.pos) || int(-id) > len(v.synth) {
 			return fmt.Errorf("no item %d", id)
@@ -57,7 +58,7 @@ func (v *View) known(ids []ItemID) error {
 	return nil
 }
 
-func (v *View) ensure(id ItemID) *state {
+func (v *View) ensure(id policy.ItemID) *state {
 	s := v.state[id]
 	if s == nil {
 		s = &state{}
@@ -66,7 +67,7 @@ func (v *View) ensure(id ItemID) *state {
 	return s
 }
 
-func (v *View) replace(e *Edit) error {
+func (v *View) replace(e *policy.Edit) error {
 	t := e.Target
 	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
 		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
@@ -77,7 +78,7 @@ func (v *View) replace(e *Edit) error {
 	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
 	s := v.ensure(t.Item)
 	if s.blocks == nil {
-		s.blocks = map[int]*Content{}
+		s.blocks = map[int]*policy.Content{}
 	}
 	s.blocks[t.Block] = e.New
 	v.touch(t)
@@ -87,11 +88,11 @@ func (v *View) replace(e *Edit) error {
 	v.sum(&v.payload, v.payloadWeight(t.Item), 1)
 	v.sum(&v.payload, payload, -1)
 	e.Before, e.After = before[0], after[0]
-	v.setResult(t, e.New.resultState())
+	v.setResult(t, e.New.ResultState())
 	return nil
 }
 
-func (v *View) setResult(t Target, st ResultState) {
+func (v *View) setResult(t policy.Target, st policy.ResultState) {
 	i := v.findResult(t)
 	if i < 0 {
 		return
@@ -101,7 +102,7 @@ func (v *View) setResult(t Target, st ResultState) {
 
 // findResult finds a result by its target. Results stand in view order, so
 // their items' positions are sorted.
-func (v *View) findResult(t Target) int {
+func (v *View) findResult(t policy.Target) int {
 	p := v.posOf(t.Item)
 	lo, hi := 0, len(v.results)
 	for lo < hi {
@@ -120,14 +121,14 @@ func (v *View) findResult(t Target) int {
 	return -1
 }
 
-func (v *View) tag(e *Edit) error {
+func (v *View) tag(e *policy.Edit) error {
 	if !v.Has(e.Target.Item) || e.New == nil {
 		return fmt.Errorf("no item %d in view", e.Target.Item)
 	}
 	s := v.ensure(e.Target.Item)
 	before := v.weight(e.Target.Item)
 	s.tag = e.New
-	v.touch(Target{e.Target.Item, max(v.Blocks(e.Target.Item)-1, 0)})
+	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
 	after := v.weight(e.Target.Item)
 	v.sum(&v.tokens, after, 1)
 	v.sum(&v.tokens, before, -1)
@@ -135,11 +136,11 @@ func (v *View) tag(e *Edit) error {
 	return nil
 }
 
-func (v *View) remove(e *Edit) error {
+func (v *View) remove(e *policy.Edit) error {
 	if len(e.Items) == 0 {
 		return fmt.Errorf("no items named")
 	}
-	if e.Kind == KindCollapse && len(e.Insert) != 1 {
+	if e.Kind == policy.KindCollapse && len(e.Insert) != 1 {
 		return fmt.Errorf("a collapse inserts one placeholder, not %d", len(e.Insert))
 	}
 	first := -1
@@ -164,12 +165,12 @@ func (v *View) remove(e *Edit) error {
 		v.strip(id)
 		v.live--
 		for b := range v.Blocks(id) {
-			if v.Kind(Target{id, b}) == jsonl.KindToolResult {
-				v.setResult(Target{id, b}, ResultGone)
+			if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
+				v.setResult(policy.Target{Item: id, Block: b}, policy.ResultGone)
 			}
 		}
 	}
-	if e.Kind == KindCollapse {
+	if e.Kind == policy.KindCollapse {
 		// The item that stood there keeps its position, so that results stay
 		// sorted by it; Has knows it by its id.
 		id := v.newSynthetic(&e.Insert[0])
@@ -186,14 +187,14 @@ func (v *View) remove(e *Edit) error {
 	return nil
 }
 
-func (v *View) newSynthetic(s *Synthetic) ItemID {
-	s.ID = ItemID(-len(v.synth) - 1)
+func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
+	s.ID = policy.ItemID(-len(v.synth) - 1)
 	v.synth = append(v.synth, *s)
 	v.synthAt = append(v.synthAt, -1)
 	return s.ID
 }
 
-func (v *View) add(s *Synthetic) int {
+func (v *View) add(s *policy.Synthetic) int {
 	id := v.newSynthetic(s)
 	v.push(id)
 	return v.Weight(id)
@@ -202,12 +203,12 @@ func (v *View) add(s *Synthetic) int {
 // rebuild makes the view anew: Lead, Insert, Keep, Tail. Items that are kept
 // and were not in view join now (a recorded summary, or a message a boundary
 // brought back).
-func (v *View) rebuild(e *Edit) error {
+func (v *View) rebuild(e *policy.Edit) error {
 	all := slices.Concat(e.Lead, e.Keep)
 	if err := v.known(all); err != nil {
 		return err
 	}
-	kept := make(map[ItemID]bool, len(all))
+	kept := make(map[policy.ItemID]bool, len(all))
 	for _, id := range all {
 		if kept[id] {
 			return fmt.Errorf("keeping item %d twice", id)
@@ -245,7 +246,7 @@ func (v *View) rebuild(e *Edit) error {
 
 // keep appends items to a view that is being made anew, with what edits have
 // changed of them.
-func (v *View) keep(ids []ItemID) {
+func (v *View) keep(ids []policy.ItemID) {
 	for _, id := range ids {
 		v.setPos(id, len(v.items))
 		v.items = append(v.items, item{id: id})

@@ -1,4 +1,4 @@
-package policy
+package view
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // answered is n user messages with a tool_result of 10 characters each, and one
@@ -21,29 +22,29 @@ func answered(n int) *View {
 	return seen(append(list, message(session.User, textBlock("hi")))...)
 }
 
-func at(item int) Target { return Target{ItemID(item), 0} }
+func at(item int) policy.Target { return policy.Target{Item: policy.ItemID(item), Block: 0} }
 
 // Two stages may edit one block in the payload: each lifts its own edit alone,
 // and what is deleted from the cached view leaves nothing to be cleared.
 func TestPayloadOwners(t *testing.T) {
 	v := answered(2)
-	placeholder := NewContent(jsonl.KindToolResult, "gone")
+	placeholder := policy.NewContent(jsonl.KindToolResult, "gone")
 	whole := v.PayloadTokens()
 	weight, short := v.BlockTokens(at(0)), v.content(&placeholder)[0]
 	steps := []struct {
 		name string
-		edit Edit
+		edit policy.Edit
 		off  int // tokens the payload is short of the model view afterwards
-		left *Content
+		left *policy.Content
 		any  bool
 	}{
-		{"cleared", Edit{Stage: "server", Kind: KindServerClear, Target: at(0), New: &placeholder}, weight - short, &placeholder, true},
-		{"and deleted", Edit{Stage: "client", Kind: KindCacheEdit, Target: at(0), Carrier: 2}, weight, nil, true},
-		{"the server keeps it", Edit{Stage: "server", Kind: KindServerKeep, Target: at(0)}, weight, nil, true},
-		{"it clears it again", Edit{Stage: "server", Kind: KindServerClear, Target: at(0), New: &placeholder}, weight, nil, true},
-		{"the deletion is lifted", Edit{Stage: "client", Kind: KindServerKeep, Target: at(0)}, weight - short, &placeholder, true},
-		{"nothing stands", Edit{Stage: "server", Kind: KindServerKeep, Target: at(0)}, 0, nil, false},
-		{"nothing is lifted", Edit{Stage: "server", Kind: KindServerKeep, Target: at(0)}, 0, nil, false},
+		{"cleared", policy.Edit{Stage: "server", Kind: policy.KindServerClear, Target: at(0), New: &placeholder}, weight - short, &placeholder, true},
+		{"and deleted", policy.Edit{Stage: "client", Kind: policy.KindCacheEdit, Target: at(0), Carrier: 2}, weight, nil, true},
+		{"the server keeps it", policy.Edit{Stage: "server", Kind: policy.KindServerKeep, Target: at(0)}, weight, nil, true},
+		{"it clears it again", policy.Edit{Stage: "server", Kind: policy.KindServerClear, Target: at(0), New: &placeholder}, weight, nil, true},
+		{"the deletion is lifted", policy.Edit{Stage: "client", Kind: policy.KindServerKeep, Target: at(0)}, weight - short, &placeholder, true},
+		{"nothing stands", policy.Edit{Stage: "server", Kind: policy.KindServerKeep, Target: at(0)}, 0, nil, false},
+		{"nothing is lifted", policy.Edit{Stage: "server", Kind: policy.KindServerKeep, Target: at(0)}, 0, nil, false},
 	}
 	was := 0
 	for _, s := range steps {
@@ -70,20 +71,20 @@ func TestPayloadOwners(t *testing.T) {
 func TestPayloadCountsOnce(t *testing.T) {
 	v := answered(1)
 	text := v.Weight(1)
-	placeholder := NewContent(jsonl.KindToolResult, "gone")
+	placeholder := policy.NewContent(jsonl.KindToolResult, "gone")
 	apply(t, v,
-		Edit{Stage: "client", Kind: KindCacheEdit, Target: at(0), Carrier: 1},
-		Edit{Stage: "other", Kind: KindClear, Target: at(0), New: &placeholder})
+		policy.Edit{Stage: "client", Kind: policy.KindCacheEdit, Target: at(0), Carrier: 1},
+		policy.Edit{Stage: "other", Kind: policy.KindClear, Target: at(0), New: &placeholder})
 	if v.PayloadTokens() != text {
 		t.Errorf("deleted, then cleared: payload of %d tokens, want %d", v.PayloadTokens(), text)
 	}
-	apply(t, v, Edit{Stage: "client", Kind: KindServerKeep, Target: at(0)})
+	apply(t, v, policy.Edit{Stage: "client", Kind: policy.KindServerKeep, Target: at(0)})
 	if want := text + v.content(&placeholder)[0]; v.PayloadTokens() != want || v.Tokens() != want {
 		t.Errorf("lifted: payload of %d tokens, view of %d, want %d", v.PayloadTokens(), v.Tokens(), want)
 	}
 	apply(t, v,
-		Edit{Stage: "client", Kind: KindCacheEdit, Target: at(0), Carrier: 1},
-		Edit{Stage: "other", Kind: KindRemove, Items: []ItemID{0}})
+		policy.Edit{Stage: "client", Kind: policy.KindCacheEdit, Target: at(0), Carrier: 1},
+		policy.Edit{Stage: "other", Kind: policy.KindRemove, Items: []policy.ItemID{0}})
 	if v.PayloadTokens() != text || v.Tokens() != text {
 		t.Errorf("removed: payload of %d tokens, view of %d, want %d", v.PayloadTokens(), v.Tokens(), text)
 	}
@@ -91,35 +92,35 @@ func TestPayloadCountsOnce(t *testing.T) {
 
 func TestCacheEdits(t *testing.T) {
 	v := answered(3)
-	client := func(kind Kind, item int, carrier ItemID) Edit {
-		return Edit{Stage: "client", Kind: kind, Target: at(item), Carrier: carrier}
+	client := func(kind policy.Kind, item int, carrier policy.ItemID) policy.Edit {
+		return policy.Edit{Stage: "client", Kind: kind, Target: at(item), Carrier: carrier}
 	}
-	want := func(list ...CacheEdit) {
+	want := func(list ...policy.CacheEdit) {
 		t.Helper()
 		if diff := cmp.Diff(list, v.CacheEdits()); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	}
 	want()
-	apply(t, v, client(KindCacheEdit, 1, 2), client(KindCacheEdit, 0, 3))
-	want(CacheEdit{at(1), 2}, CacheEdit{at(0), 3})
+	apply(t, v, client(policy.KindCacheEdit, 1, 2), client(policy.KindCacheEdit, 0, 3))
+	want(policy.CacheEdit{Target: at(1), Carrier: 2}, policy.CacheEdit{Target: at(0), Carrier: 3})
 	if !v.CacheEdited(at(0)) || v.CacheEdited(at(2)) {
 		t.Error("CacheEdited is wrong")
 	}
 	// Another carrier takes it on, as a new edit.
-	apply(t, v, client(KindCacheEdit, 1, 3))
-	want(CacheEdit{at(0), 3}, CacheEdit{at(1), 3})
-	apply(t, v, client(KindServerKeep, 0, 0))
-	want(CacheEdit{at(1), 3})
-	apply(t, v, Edit{Kind: KindRemove, Items: []ItemID{1}})
+	apply(t, v, client(policy.KindCacheEdit, 1, 3))
+	want(policy.CacheEdit{Target: at(0), Carrier: 3}, policy.CacheEdit{Target: at(1), Carrier: 3})
+	apply(t, v, client(policy.KindServerKeep, 0, 0))
+	want(policy.CacheEdit{Target: at(1), Carrier: 3})
+	apply(t, v, policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{1}})
 	want()
 	// What comes back comes without.
-	apply(t, v, Edit{Kind: KindSummarize, Keep: []ItemID{1, 3}})
+	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 3}})
 	want()
-	apply(t, v, client(KindCacheEdit, 1, 3), Edit{Kind: KindSummarize, Keep: []ItemID{1, 3}})
-	want(CacheEdit{at(1), 3})
+	apply(t, v, client(policy.KindCacheEdit, 1, 3), policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 3}})
+	want(policy.CacheEdit{Target: at(1), Carrier: 3})
 
-	if _, err := v.Apply(client(KindCacheEdit, 1, 2)); err == nil {
+	if _, err := v.Apply(client(policy.KindCacheEdit, 1, 2)); err == nil {
 		t.Error("an item that is not in view carries an edit")
 	}
 }

@@ -1,25 +1,28 @@
-package policy
+package view
 
-import "github.com/ctxkit/ctxkit/jsonl"
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
 
 // ThinkingAfter counts the thinking blocks in view behind the place where an
 // edit that was just applied changed what the client sends, and names the
 // message of the first: the prefix they were made with is not what is sent.
-func (v *View) ThinkingAfter(e *Edit) (n int, first ItemID) {
+func (v *View) ThinkingAfter(e *policy.Edit) (n int, first policy.ItemID) {
 	from := len(v.items)
-	note := func(id ItemID) {
+	note := func(id policy.ItemID) {
 		if p := v.posOf(id); p >= 0 {
 			from = min(from, p)
 		}
 	}
 	switch e.Kind {
-	case KindClear, KindPersist, KindTruncate, KindTag:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
 		note(e.Target.Item)
-	case KindRemove, KindCollapse:
+	case policy.KindRemove, policy.KindCollapse:
 		for _, id := range e.Items {
 			note(id)
 		}
-	case KindSummarize:
+	case policy.KindSummarize:
 		from = len(e.Lead) - 1
 	}
 	for i := len(v.items) - 1; i > from; i-- {

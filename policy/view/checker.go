@@ -1,10 +1,11 @@
-package policy
+package view
 
 import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // Checker holds a view against the rules of CheckAPI again and again while it
@@ -14,16 +15,16 @@ import (
 type Checker struct {
 	view    *View
 	check   apiCheck
-	fed     []ItemID // looked at, in order
-	arrived int      // of the items that ever joined
-	joined  int      // messages that had been offered
-	edits   int      // of the view's
-	covered map[ItemID]bool
+	fed     []policy.ItemID // looked at, in order
+	arrived int             // of the items that ever joined
+	joined  int             // messages that had been offered
+	edits   int             // of the view's
+	covered map[policy.ItemID]bool
 }
 
 // NewChecker returns a checker of v that has looked at nothing.
 func NewChecker(v *View) *Checker {
-	c := &Checker{view: v, covered: map[ItemID]bool{}}
+	c := &Checker{view: v, covered: map[policy.ItemID]bool{}}
 	c.anew()
 	return c
 }
@@ -35,7 +36,7 @@ func (c *Checker) Check() []Violation {
 	c.check.found = nil
 	arrived := v.Arrived()
 	edits := v.Edits()[c.edits:]
-	if slices.ContainsFunc(edits, func(e Edit) bool { return e.moves() }) {
+	if slices.ContainsFunc(edits, func(e policy.Edit) bool { return e.Moves() }) {
 		c.cover(edits, arrived[c.arrived:])
 		c.anew()
 		for id := range v.Items {
@@ -56,25 +57,20 @@ func (c *Checker) Check() []Violation {
 	return c.check.found
 }
 
-// moves reports whether an edit takes messages away or puts them elsewhere.
-func (e *Edit) moves() bool {
-	return e.Kind == KindRemove || e.Kind == KindCollapse || e.Kind == KindSummarize
-}
-
 func (c *Checker) anew() {
-	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[Target]bool{}}
+	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]bool{}}
 	c.fed = c.fed[:0]
 }
 
 // cover notes what a summary or a placeholder has taken the place of.
-func (c *Checker) cover(edits []Edit, arrived []ItemID) {
+func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	summed := false
-	removed := map[ItemID]bool{}
+	removed := map[policy.ItemID]bool{}
 	for i := range edits {
 		switch edits[i].Kind {
-		case KindSummarize, KindCollapse:
+		case policy.KindSummarize, policy.KindCollapse:
 			summed = true
-		case KindRemove:
+		case policy.KindRemove:
 			for _, id := range edits[i].Items {
 				removed[id] = true
 			}
@@ -83,7 +79,7 @@ func (c *Checker) cover(edits []Edit, arrived []ItemID) {
 	if !summed {
 		return
 	}
-	for _, ids := range [][]ItemID{c.fed, arrived} {
+	for _, ids := range [][]policy.ItemID{c.fed, arrived} {
 		for _, id := range ids {
 			if !removed[id] && !c.view.Has(id) {
 				c.covered[id] = true
@@ -92,7 +88,7 @@ func (c *Checker) cover(edits []Edit, arrived []ItemID) {
 	}
 }
 
-func (c *Checker) item(id ItemID) {
+func (c *Checker) item(id policy.ItemID) {
 	c.fed = append(c.fed, id)
 	if c.covered[id] {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
@@ -100,25 +96,17 @@ func (c *Checker) item(id ItemID) {
 	if s := c.view.Synthetic(id); s != nil {
 		for i := range s.Contents {
 			if ref := s.Contents[i].Ref; ref != nil && c.view.Has(ref.Item) {
-				c.check.report(id, SummaryOrTail, "the %s repeats a message that is in view", s.name())
+				c.check.report(id, SummaryOrTail, "the %s repeats a message that is in view", s.Name())
 			}
 		}
 	}
 	c.check.item(id)
 }
 
-// name is what a made-up message is called in a sentence.
-func (s *Synthetic) name() string {
-	if s.Label == "" {
-		return "made-up message"
-	}
-	return s.Label
-}
-
 // block looks again at a block that was changed where it stands.
-func (c *Checker) block(t Target, kind Kind) {
+func (c *Checker) block(t policy.Target, kind policy.Kind) {
 	switch {
-	case kind != KindClear && kind != KindPersist && kind != KindTruncate:
+	case kind != policy.KindClear && kind != policy.KindPersist && kind != policy.KindTruncate:
 	case int(t.Item) >= c.joined || !c.view.Has(t.Item): // not looked at yet, or gone
 	default:
 		if c.check.thinking[t] {

@@ -1,4 +1,4 @@
-package policy
+package view
 
 import (
 	"math/rand/v2"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 func TestSummaryOrTail(t *testing.T) {
@@ -15,25 +16,25 @@ func TestSummaryOrTail(t *testing.T) {
 	conv := func() *View {
 		return seen(message(session.User, hi), message(session.Assistant, ok), message(session.User, hi), message(session.Assistant, ok), message(session.User, hi))
 	}
-	summary := func(keep ...ItemID) Edit {
-		return Edit{Kind: KindSummarize, Keep: keep, Insert: []Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []Content{{Kind: jsonl.KindText, Tokens: 5}}}}}
+	summary := func(keep ...policy.ItemID) policy.Edit {
+		return policy.Edit{Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}}
 	}
-	repeats := func(item ItemID, keep ...ItemID) Edit {
+	repeats := func(item policy.ItemID, keep ...policy.ItemID) policy.Edit {
 		e := summary(keep...)
-		e.Insert[0].Contents[0].Ref = &Target{Item: item}
+		e.Insert[0].Contents[0].Ref = &policy.Target{Item: item}
 		return e
 	}
 	for _, tt := range []struct {
 		name  string
-		steps [][]Edit // checked after each
+		steps [][]policy.Edit // checked after each
 		want  []Violation
 	}{
-		{"a tail is kept", [][]Edit{{summary(3, 4)}}, nil},
-		{"a summary of a message that is kept", [][]Edit{{repeats(4, 3, 4)}}, []Violation{{-1, SummaryOrTail, "the summary repeats a message that is in view"}}},
-		{"a summary of one that is not", [][]Edit{{repeats(0, 3, 4)}}, nil},
-		{"a message comes back", [][]Edit{{summary(3, 4)}, {summary(2, 3, 4)}}, []Violation{{2, SummaryOrTail, "a message that a summary has taken the place of is in view again"}}},
-		{"one that was only removed comes back", [][]Edit{{{Kind: KindRemove, Items: []ItemID{1, 2}}}, {summary(2, 3, 4)}}, nil},
-		{"both at once", [][]Edit{{{Kind: KindRemove, Items: []ItemID{1, 2}}, summary(4)}, {summary(2, 3, 4)}}, []Violation{{3, SummaryOrTail, "a message that a summary has taken the place of is in view again"}}},
+		{"a tail is kept", [][]policy.Edit{{summary(3, 4)}}, nil},
+		{"a summary of a message that is kept", [][]policy.Edit{{repeats(4, 3, 4)}}, []Violation{{-1, SummaryOrTail, "the summary repeats a message that is in view"}}},
+		{"a summary of one that is not", [][]policy.Edit{{repeats(0, 3, 4)}}, nil},
+		{"a message comes back", [][]policy.Edit{{summary(3, 4)}, {summary(2, 3, 4)}}, []Violation{{2, SummaryOrTail, "a message that a summary has taken the place of is in view again"}}},
+		{"one that was only removed comes back", [][]policy.Edit{{{Kind: policy.KindRemove, Items: []policy.ItemID{1, 2}}}, {summary(2, 3, 4)}}, nil},
+		{"both at once", [][]policy.Edit{{{Kind: policy.KindRemove, Items: []policy.ItemID{1, 2}}, summary(4)}, {summary(2, 3, 4)}}, []Violation{{3, SummaryOrTail, "a message that a summary has taken the place of is in view again"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := conv()
@@ -80,7 +81,7 @@ func TestCheckerFollows(t *testing.T) {
 		}
 		conv := &session.Conversation{Messages: messages}
 		conv.IndexTools()
-		v := NewView(conv, flat{}, nil)
+		v := New(conv, flat{}, nil)
 		c, told := NewChecker(v), map[Violation]bool{}
 		for m := range messages {
 			v.Join(m)
@@ -90,13 +91,13 @@ func TestCheckerFollows(t *testing.T) {
 					break
 				}
 				id := ids[r.IntN(len(ids))]
-				empty := NewContent(jsonl.KindText, "")
-				e := Edit{Kind: KindClear, Target: Target{id, 0}, New: &empty}
+				empty := policy.NewContent(jsonl.KindText, "")
+				e := policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: id, Block: 0}, New: &empty}
 				switch r.IntN(4) {
 				case 0:
-					e = Edit{Kind: KindRemove, Items: []ItemID{id}}
+					e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{id}}
 				case 1:
-					e = Edit{Kind: KindSummarize, Keep: ids[len(ids)/2:], Insert: []Synthetic{{Role: "user", Contents: []Content{NewContent(jsonl.KindText, "s")}}}}
+					e = policy.Edit{Kind: policy.KindSummarize, Keep: ids[len(ids)/2:], Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(jsonl.KindText, "s")}}}}
 				}
 				_, _ = v.Apply(e) // of a message without blocks it is refused
 			}

@@ -1,30 +1,25 @@
-package policy
+package view
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // layer is what one stage's payload-only edit left of a block. Stages do not
 // see each other's: each lifts its own alone.
 type layer struct {
 	stage  string
-	cache  bool     // a cache_edit, not the server's own clearing
-	with   *Content // nil: nothing stands in
-	cached int      // of a cache_edit: its index into View.cached
-}
-
-// CacheEdit is a block that a cache_edit has deleted from the server's cached
-// view.
-type CacheEdit struct {
-	Target  Target
-	Carrier ItemID // the user message that first carried the edit and does at each request from then on
+	cache  bool            // a cache_edit, not the server's own clearing
+	with   *policy.Content // nil: nothing stands in
+	cached int             // of a cache_edit: its index into View.cached
 }
 
 // CacheEdits lists the cache edits that stand on blocks in view, in the order
 // they were first made: what the payload of a request sends of them.
-func (v *View) CacheEdits() []CacheEdit {
-	var list []CacheEdit
+func (v *View) CacheEdits() []policy.CacheEdit {
+	var list []policy.CacheEdit
 	for i, c := range v.cached {
 		if slices.ContainsFunc(v.layers(c.Target), func(l layer) bool { return l.cache && l.cached == i }) {
 			list = append(list, c)
@@ -35,7 +30,7 @@ func (v *View) CacheEdits() []CacheEdit {
 
 // CacheEdited reports whether a cache_edit stands on the block: then there is
 // nothing left of it for the server's own editing to clear.
-func (v *View) CacheEdited(t Target) bool {
+func (v *View) CacheEdited(t policy.Target) bool {
 	l := effective(v.layers(t))
 	return l != nil && l.cache
 }
@@ -55,7 +50,7 @@ func (v *View) ClientPayloadTokens() int {
 // PayloadReplacement reports whether a payload-only edit stands on the block,
 // and what it left there (nil: nothing). Where several stages edited it, that
 // is what a cache_edit left, or else the one that came last.
-func (v *View) PayloadReplacement(t Target) (*Content, bool) {
+func (v *View) PayloadReplacement(t policy.Target) (*policy.Content, bool) {
 	if l := effective(v.layers(t)); l != nil {
 		return l.with, true
 	}
@@ -64,13 +59,13 @@ func (v *View) PayloadReplacement(t Target) (*Content, bool) {
 
 // strip takes the payload-only edits off an item that leaves the view: if it
 // comes back it does so without them.
-func (v *View) strip(id ItemID) {
+func (v *View) strip(id policy.ItemID) {
 	if s := v.state[id]; s != nil {
 		clear(s.payload)
 	}
 }
 
-func (v *View) layers(t Target) []layer {
+func (v *View) layers(t policy.Target) []layer {
 	if s := v.state[t.Item]; s != nil {
 		return s.payload[t.Block]
 	}
@@ -92,7 +87,7 @@ func effective(layers []layer) *layer {
 }
 
 // payloadWeight is what an item's payload-only edits take off (zero or less).
-func (v *View) payloadWeight(id ItemID) (w [2]int) {
+func (v *View) payloadWeight(id policy.ItemID) (w [2]int) {
 	s := v.state[id]
 	if s == nil {
 		return w
@@ -105,13 +100,13 @@ func (v *View) payloadWeight(id ItemID) (w [2]int) {
 		if l.with != nil {
 			v.sum(&w, v.content(l.with), 1)
 		}
-		v.sum(&w, v.blockTokens(Target{id, b}), -1)
+		v.sum(&w, v.blockTokens(policy.Target{Item: id, Block: b}), -1)
 	}
 	return w
 }
 
 // payloadBlock is what a block weighs in the payload, by the report's counter.
-func (v *View) payloadBlock(t Target) int {
+func (v *View) payloadBlock(t policy.Target) int {
 	switch with, on := v.PayloadReplacement(t); {
 	case !on:
 		return v.BlockTokens(t)
@@ -122,12 +117,12 @@ func (v *View) payloadBlock(t Target) int {
 	}
 }
 
-func (v *View) applyPayload(e *Edit) error {
+func (v *View) applyPayload(e *policy.Edit) error {
 	t := e.Target
 	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
 		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
 	}
-	if e.Kind == KindCacheEdit && !v.Has(e.Carrier) {
+	if e.Kind == policy.KindCacheEdit && !v.Has(e.Carrier) {
 		return fmt.Errorf("no item %d in view to carry the edit", e.Carrier)
 	}
 	was := v.payloadWeight(t.Item)
@@ -135,11 +130,11 @@ func (v *View) applyPayload(e *Edit) error {
 	old, had := v.PayloadReplacement(t)
 	s := v.ensure(t.Item)
 	layers := slices.DeleteFunc(s.payload[t.Block], func(l layer) bool { return l.stage == e.Stage })
-	if e.Kind != KindServerKeep {
-		l := layer{stage: e.Stage, cache: e.Kind == KindCacheEdit, with: e.New}
+	if e.Kind != policy.KindServerKeep {
+		l := layer{stage: e.Stage, cache: e.Kind == policy.KindCacheEdit, with: e.New}
 		if l.cache {
 			l.cached = len(v.cached)
-			v.cached = append(v.cached, CacheEdit{t, e.Carrier})
+			v.cached = append(v.cached, policy.CacheEdit{Target: t, Carrier: e.Carrier})
 		}
 		layers = append(layers, l)
 	}

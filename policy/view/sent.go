@@ -1,6 +1,9 @@
-package policy
+package view
 
-import "github.com/ctxkit/ctxkit/jsonl"
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
 
 // What a prompt cache asks of a view: where the next payload first differs from
 // the one sent before. A place is the number of a block in the order it is sent,
@@ -21,9 +24,9 @@ type sending struct {
 
 // SentChange is a change to what has been sent.
 type SentChange struct {
-	Place int    // of the first block that is not what it was
-	Item  ItemID // it belongs to
-	Edit  int    // index into Edits of the edit that changed it
+	Place int           // of the first block that is not what it was
+	Item  policy.ItemID // it belongs to
+	Edit  int           // index into Edits of the edit that changed it
 }
 
 // ServerDrop is a block that the server itself takes out of its cached view: the
@@ -52,7 +55,7 @@ func (v *View) ServerDrops() []ServerDrop { return v.sent.dropped }
 func (v *View) Places() int { return v.places }
 
 // Place is that of an item's first block.
-func (v *View) Place(id ItemID) (place int, ok bool) {
+func (v *View) Place(id policy.ItemID) (place int, ok bool) {
 	if !v.Has(id) {
 		return 0, false
 	}
@@ -60,11 +63,11 @@ func (v *View) Place(id ItemID) (place int, ok bool) {
 }
 
 // PayloadWeight is the current weight of an item in the payload, in tokens.
-func (v *View) PayloadWeight(id ItemID) int { return v.weight(id)[0] + v.payloadWeight(id)[0] }
+func (v *View) PayloadWeight(id policy.ItemID) int { return v.weight(id)[0] + v.payloadWeight(id)[0] }
 
 // ClientPayloadWeight is PayloadWeight by the counter client arithmetic is done
 // in.
-func (v *View) ClientPayloadWeight(id ItemID) int {
+func (v *View) ClientPayloadWeight(id policy.ItemID) int {
 	if v.weigh[1] == nil {
 		return v.PayloadWeight(id)
 	}
@@ -73,10 +76,10 @@ func (v *View) ClientPayloadWeight(id ItemID) int {
 
 // SentBlocks is how many of an item's blocks go to the API: an attachment that
 // the client keeps to itself does not.
-func (v *View) SentBlocks(id ItemID) int {
+func (v *View) SentBlocks(id policy.ItemID) int {
 	n := v.Blocks(id)
 	for b := range v.Blocks(id) {
-		if t := (Target{id, b}); v.Kind(t) == jsonl.KindAttachment && v.Length(t).UTF16 == 0 {
+		if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindAttachment && v.Length(t).UTF16 == 0 {
 			n--
 		}
 	}
@@ -84,13 +87,13 @@ func (v *View) SentBlocks(id ItemID) int {
 }
 
 // touch notes that the edit being applied changes a block.
-func (v *View) touch(t Target) {
+func (v *View) touch(t policy.Target) {
 	if p := v.posOf(t.Item); p < v.sent.items {
 		v.changedAt(int(v.items[p].place)+t.Block, t.Item)
 	}
 }
 
-func (v *View) changedAt(place int, id ItemID) {
+func (v *View) changedAt(place int, id policy.ItemID) {
 	if s := &v.sent; !s.any || place < s.changed.Place {
 		s.any, s.changed = true, SentChange{Place: place, Item: id, Edit: len(v.edits)}
 	}
@@ -99,30 +102,22 @@ func (v *View) changedAt(place int, id ItemID) {
 // touchPayload notes what a payload-only edit changes of a block of which was
 // had been left (nothing, where had is false): nothing where it still shows the
 // same; a cache_edit takes tokens off and leaves the prefix what it was.
-func (v *View) touchPayload(e *Edit, was *Content, had bool, saved int) {
+func (v *View) touchPayload(e *policy.Edit, was *policy.Content, had bool, saved int) {
 	now, has := v.PayloadReplacement(e.Target)
 	switch p := v.posOf(e.Target.Item); {
 	case had == has && sameContent(was, now):
-	case e.Kind != KindCacheEdit:
+	case e.Kind != policy.KindCacheEdit:
 		v.touch(e.Target)
 	case p < v.sent.items:
 		v.sent.dropped = append(v.sent.dropped, ServerDrop{int(v.items[p].place) + e.Target.Block, saved})
 	}
 }
 
-func sameContent(a, b *Content) bool {
+func sameContent(a, b *policy.Content) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return a.Same(b)
-}
-
-// Same reports whether two contents are the same text, or stand for the same.
-func (c *Content) Same(o *Content) bool {
-	if (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
-		return false
-	}
-	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub
 }
 
 // left counts places anew after items left from position p on.
@@ -175,7 +170,7 @@ func (v *View) rebuilt(before []item) {
 	if same == sent {
 		return
 	}
-	place, id := v.places, ItemID(0)
+	place, id := v.places, policy.ItemID(0)
 	if same < len(v.items) {
 		place, id = int(v.items[same].place), v.items[same].id
 	}

@@ -1,4 +1,4 @@
-package policy
+package view
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // talk is n user messages.
@@ -18,7 +19,7 @@ func talk(n int) *View {
 	return seen(list...)
 }
 
-func apply(t *testing.T, v *View, edits ...Edit) {
+func apply(t *testing.T, v *View, edits ...policy.Edit) {
 	t.Helper()
 	for _, e := range edits {
 		if _, err := v.Apply(e); err != nil {
@@ -27,8 +28,8 @@ func apply(t *testing.T, v *View, edits ...Edit) {
 	}
 }
 
-func stub() []Synthetic {
-	return []Synthetic{{Role: "user", Contents: []Content{NewContent(jsonl.KindText, "stub")}}}
+func stub() []policy.Synthetic {
+	return []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(jsonl.KindText, "stub")}}}
 }
 
 // What a collapse has put away is out of view for good: also after a
@@ -36,20 +37,20 @@ func stub() []Synthetic {
 func TestHasAfterCollapseAndRebuild(t *testing.T) {
 	v := talk(6)
 	apply(t, v,
-		Edit{Kind: KindCollapse, Items: []ItemID{3, 4}, Insert: stub()},
-		Edit{Kind: KindSummarize, Insert: stub(), Keep: []ItemID{5}},
+		policy.Edit{Kind: policy.KindCollapse, Items: []policy.ItemID{3, 4}, Insert: stub()},
+		policy.Edit{Kind: policy.KindSummarize, Insert: stub(), Keep: []policy.ItemID{5}},
 	)
-	for id, want := range map[ItemID]bool{0: false, 3: false, 4: false, 5: true, -1: false, -2: true} {
+	for id, want := range map[policy.ItemID]bool{0: false, 3: false, 4: false, 5: true, -1: false, -2: true} {
 		if got := v.Has(id); got != want {
 			t.Errorf("Has(%d) = %t, want %t", id, got, want)
 		}
 	}
-	if _, err := v.Apply(Edit{Kind: KindRemove, Items: []ItemID{3}}); err == nil {
+	if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3}}); err == nil {
 		t.Error("a collapsed message could be removed once more")
 	}
 	// A recorded compaction may bring it back.
-	apply(t, v, Edit{Kind: KindSummarize, Keep: []ItemID{3, 5}})
-	if diff := cmp.Diff([]ItemID{3, 5}, v.IDs()); diff != "" {
+	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{3, 5}})
+	if diff := cmp.Diff([]policy.ItemID{3, 5}, v.IDs()); diff != "" {
 		t.Errorf("kept: -want +got\n%s", diff)
 	}
 	if v.Len() != 2 || v.Tokens() != 2 {
@@ -59,7 +60,7 @@ func TestHasAfterCollapseAndRebuild(t *testing.T) {
 
 func TestRemoveTwiceInOneEdit(t *testing.T) {
 	v := talk(3)
-	if _, err := v.Apply(Edit{Kind: KindRemove, Items: []ItemID{1, 1}}); err == nil {
+	if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{1, 1}}); err == nil {
 		t.Error("no error for an item named twice")
 	}
 	if v.Len() != 3 || v.Tokens() != 3 {
@@ -70,11 +71,11 @@ func TestRemoveTwiceInOneEdit(t *testing.T) {
 // What leads stands before what is inserted, what is kept behind it.
 func TestRebuildOrder(t *testing.T) {
 	v := talk(5)
-	e := Edit{Kind: KindSummarize, Lead: []ItemID{3, 0}, Insert: stub(), Keep: []ItemID{4}, Tail: stub()}
+	e := policy.Edit{Kind: policy.KindSummarize, Lead: []policy.ItemID{3, 0}, Insert: stub(), Keep: []policy.ItemID{4}, Tail: stub()}
 	if _, err := v.Apply(e); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]ItemID{3, 0, -1, 4, -2}, v.IDs()); diff != "" {
+	if diff := cmp.Diff([]policy.ItemID{3, 0, -1, 4, -2}, v.IDs()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -86,7 +87,7 @@ func TestItemsPassOverWhatLeft(t *testing.T) {
 	v := talk(n)
 	steps := 0
 	for m := 1; m < n-window; m++ {
-		if _, err := v.Apply(Edit{Kind: KindRemove, Items: []ItemID{ItemID(m)}}); err != nil {
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{policy.ItemID(m)}}); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; i < len(v.items); i++ { // as Items does, up to the third in view
@@ -104,9 +105,9 @@ func TestItemsPassOverWhatLeft(t *testing.T) {
 	if steps > 4*n {
 		t.Errorf("%d steps over what left in %d walks: they grow with the conversation", steps, n)
 	}
-	want := []ItemID{0}
+	want := []policy.ItemID{0}
 	for m := n - window; m < n; m++ {
-		want = append(want, ItemID(m))
+		want = append(want, policy.ItemID(m))
 	}
 	if diff := cmp.Diff(want, v.IDs()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -115,34 +116,34 @@ func TestItemsPassOverWhatLeft(t *testing.T) {
 
 // A rebuild that is refused leaves the view as it was.
 func TestRebuildRefused(t *testing.T) {
-	for _, keep := range [][]ItemID{{1, 1}, {7}, {-1}} {
+	for _, keep := range [][]policy.ItemID{{1, 1}, {7}, {-1}} {
 		v := talk(3)
-		if _, err := v.Apply(Edit{Kind: KindSummarize, Keep: keep}); err == nil {
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: keep}); err == nil {
 			t.Errorf("keeping %v: no error", keep)
 		}
-		if _, err := v.Apply(Edit{Kind: KindSummarize, Lead: keep[:1], Keep: keep}); err == nil {
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Lead: keep[:1], Keep: keep}); err == nil {
 			t.Errorf("keeping %v on both sides: no error", keep)
 		}
-		if diff := cmp.Diff([]ItemID{0, 1, 2}, v.IDs()); diff != "" {
+		if diff := cmp.Diff([]policy.ItemID{0, 1, 2}, v.IDs()); diff != "" {
 			t.Errorf("keeping %v: -want +got\n%s", keep, diff)
 		}
 	}
 }
 
 func TestApplyRefuses(t *testing.T) {
-	text := NewContent(jsonl.KindText, "x")
+	text := policy.NewContent(jsonl.KindText, "x")
 	tests := []struct {
 		name string
-		edit Edit
+		edit policy.Edit
 	}{
-		{"no such kind", Edit{Kind: "shrink"}},
-		{"no such item", Edit{Kind: KindClear, Target: Target{9, 0}, New: &text}},
-		{"no such block", Edit{Kind: KindClear, Target: Target{0, 1}, New: &text}},
-		{"nothing to put there", Edit{Kind: KindPersist, Target: Target{0, 0}}},
-		{"no text to append", Edit{Kind: KindTag, Target: Target{0, -1}}},
-		{"no block of the payload", Edit{Kind: KindServerClear, Target: Target{0, 7}}},
-		{"nobody to remove", Edit{Kind: KindRemove}},
-		{"a collapse into nothing", Edit{Kind: KindCollapse, Items: []ItemID{0}}},
+		{"no such kind", policy.Edit{Kind: "shrink"}},
+		{"no such item", policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: 9, Block: 0}, New: &text}},
+		{"no such block", policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: 0, Block: 1}, New: &text}},
+		{"nothing to put there", policy.Edit{Kind: policy.KindPersist, Target: policy.Target{Item: 0, Block: 0}}},
+		{"no text to append", policy.Edit{Kind: policy.KindTag, Target: policy.Target{Item: 0, Block: -1}}},
+		{"no block of the payload", policy.Edit{Kind: policy.KindServerClear, Target: policy.Target{Item: 0, Block: 7}}},
+		{"nobody to remove", policy.Edit{Kind: policy.KindRemove}},
+		{"a collapse into nothing", policy.Edit{Kind: policy.KindCollapse, Items: []policy.ItemID{0}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

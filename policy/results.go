@@ -1,0 +1,57 @@
+package policy
+
+// ResultState says what became of a tool_result.
+type ResultState uint8
+
+// The states of a tool_result in a view.
+const (
+	ResultLive    ResultState = iota // as it came (or as ingest left it: truncated)
+	ResultChanged                    // cleared or persisted
+	ResultGone                       // its message left the view
+)
+
+// Result is one tool_result that joined the view since it was last rebuilt,
+// in view order.
+type Result struct {
+	Target Target
+	Tool   string // name of the tool_use it answers, "" where that is unknown
+	ID     string // tool_use id
+	State  ResultState
+}
+
+// ResultState is what a result with this content has become: a truncation is
+// still the result, what takes the place of the whole is not.
+func (c *Content) ResultState() ResultState {
+	if c.Partial {
+		return ResultLive
+	}
+	return ResultChanged
+}
+
+// CacheEdit is a block that a cache_edit has deleted from the server's cached
+// view.
+type CacheEdit struct {
+	Target  Target
+	Carrier ItemID // the user message that first carried the edit and does at each request from then on
+}
+
+// Moves reports whether an edit takes messages away or puts them elsewhere.
+func (e *Edit) Moves() bool {
+	return e.Kind == KindRemove || e.Kind == KindCollapse || e.Kind == KindSummarize
+}
+
+// Name is the label of a synthetic message, for use in a sentence.
+func (s *Synthetic) Name() string {
+	if s.Label == "" {
+		return "made-up message"
+	}
+	return s.Label
+}
+
+// Same reports whether two contents are the same text, or stand for the same.
+func (c *Content) Same(o *Content) bool {
+	if (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
+		return false
+	}
+	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub
+}

@@ -1,0 +1,378 @@
+// Package view holds the View: a conversation seen through edits. It applies
+// the edits that stages propose, keeps the running sums and indexes that stages
+// read, follows what was sent, and checks the result against the rules of the
+// Messages API.
+package view
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// View is a conversation seen through edits: which messages the model is
+// shown, in which order, and what stands in the place of changed blocks. It
+// holds no texts and no copies of messages; applying an edit costs what it
+// touches. Two views of one conversation share everything but their edits.
+//
+// A view is owned by one goroutine. Stages read it; only the engine applies.
+type View struct {
+	conv    *session.Conversation
+	weigh   [2]policy.Weigher // the report's, and the client's where it is another
+	items   []item
+	pos     []int32                  // message index -> index into items, -1 where it is not in view
+	synth   []policy.Synthetic       // synth[i] has ItemID -(i+1)
+	synthAt []int32                  // index into items, -1
+	state   map[policy.ItemID]*state // items an edit has changed
+	arrived []policy.ItemID          // every item that ever joined, in the order it did
+	results []policy.Result
+	edits   []policy.Edit
+	joined  int // conv.Messages[:joined] have been offered
+	tokens  [2]int
+	payload [2]int             // what payload-only edits take off, in tokens (negative or zero)
+	cached  []policy.CacheEdit // every cache edit ever made, lifted ones too
+	live    int                // items not removed
+	hidden  []policy.ItemID    // whose place a collapse gave to its placeholder
+	epoch   int
+	places  int // of the block that joins next
+	sent    sending
+}
+
+// item is one place of a view. Where next is not 0 the item is out of view,
+// and so are all from here up to next.
+type item struct {
+	id    policy.ItemID
+	next  int32
+	place int32 // of its first block in the payload
+}
+
+func (it item) removed() bool { return it.next != 0 }
+
+// state is what edits did to one item's blocks.
+type state struct {
+	blocks  map[int]*policy.Content // model view replacements
+	payload map[int][]layer         // what payload-only edits left of a block, one layer a stage
+	tag     *policy.Content
+}
+
+// New returns an empty view of conv. The report's figures are by report;
+// client is the calibrated counter that client arithmetic is done in (the same
+// one, or nil, where the report uses it already).
+func New(conv *session.Conversation, report, client policy.Weigher) *View {
+	if client == report {
+		client = nil
+	}
+	n := len(conv.Messages)
+	v := &View{items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n), conv: conv, weigh: [2]policy.Weigher{report, client}, pos: make([]int32, len(conv.Messages)), state: map[policy.ItemID]*state{}}
+	for i := range v.pos {
+		v.pos[i] = -1
+	}
+	return v
+}
+
+// Expect makes room for so many edits, so that making them moves none.
+func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }
+
+// Join appends message m of the conversation. Messages join in index order;
+// those a track does not hold are passed over with Skip.
+func (v *View) Join(m int) {
+	v.joined = m + 1
+	if v.pos[m] >= 0 { // a rebuild has taken it in already
+		return
+	}
+	v.push(policy.ItemID(m))
+}
+
+// Skip notes that message m was passed over: it is no part of this view.
+func (v *View) Skip(m int) { v.joined = m + 1 }
+
+// Joined is how many messages of the conversation have been offered so far.
+func (v *View) Joined() int { return v.joined }
+
+func (v *View) push(id policy.ItemID) {
+	v.setPos(id, len(v.items))
+	v.items = append(v.items, item{id: id, place: int32(v.places)})
+	v.places += v.SentBlocks(id)
+	v.arrived = append(v.arrived, id)
+	v.live++
+	v.sum(&v.tokens, v.weight(id), 1)
+	v.index(id)
+}
+
+func (v *View) sum(to *[2]int, w [2]int, sign int) {
+	to[0] += sign * w[0]
+	to[1] += sign * w[1]
+}
+
+func (v *View) index(id policy.ItemID) {
+	if id < 0 {
+		return
+	}
+	m := &v.conv.Messages[id]
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind == jsonl.KindToolResult {
+			st := policy.ResultLive
+			if c := v.replaced(id, b); c != nil {
+				st = c.ResultState()
+			}
+			v.results = append(v.results, policy.Result{
+				Target: policy.Target{Item: id, Block: b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID, State: st,
+			})
+		}
+	}
+}
+
+func (v *View) setPos(id policy.ItemID, at int) {
+	if id >= 0 {
+		v.pos[id] = int32(at)
+		return
+	}
+	v.synthAt[-id-1] = int32(at)
+}
+
+func (v *View) posOf(id policy.ItemID) int {
+	if id >= 0 {
+		if int(id) >= len(v.pos) {
+			return -1
+		}
+		return int(v.pos[id])
+	}
+	if int(-id-1) >= len(v.synthAt) {
+		return -1
+	}
+	return int(v.synthAt[-id-1])
+}
+
+// Has reports whether the item is in view now.
+func (v *View) Has(id policy.ItemID) bool {
+	p := v.posOf(id)
+	return p >= 0 && !v.items[p].removed() && v.items[p].id == id
+}
+
+// Conversation is the conversation seen.
+func (v *View) Conversation() *session.Conversation { return v.conv }
+
+// Items calls yield with the id of each item in view, in order.
+func (v *View) Items(yield func(policy.ItemID) bool) {
+	for i := 0; i < len(v.items); i++ {
+		if v.items[i].removed() {
+			i = v.skip(i)
+			if i == len(v.items) {
+				return
+			}
+		}
+		if !yield(v.items[i].id) {
+			return
+		}
+	}
+}
+
+// skip is the place of the first item in view behind place i, which is out of
+// view. The way there is made shorter for the next time, so that a window that
+// slides is not walked over from its beginning at each request.
+func (v *View) skip(i int) int {
+	to := i
+	for to < len(v.items) && v.items[to].removed() {
+		to = int(v.items[to].next)
+	}
+	for i < to {
+		i, v.items[i].next = int(v.items[i].next), int32(to)
+	}
+	return to
+}
+
+// Backward is Items from the newest to the oldest.
+func (v *View) Backward(yield func(policy.ItemID) bool) {
+	for i := len(v.items) - 1; i >= 0; i-- {
+		if it := v.items[i]; !it.removed() && !yield(it.id) {
+			return
+		}
+	}
+}
+
+// IDs is the ids of the items in view, in order, as a new slice.
+func (v *View) IDs() []policy.ItemID {
+	ids := make([]policy.ItemID, 0, v.live)
+	for id := range v.Items {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Len is the number of items in view.
+func (v *View) Len() int { return v.live }
+
+// Last is the newest item in view.
+func (v *View) Last() (policy.ItemID, bool) {
+	for id := range v.Backward {
+		return id, true
+	}
+	return 0, false
+}
+
+// Arrived is every item that ever joined, in the order it did, whether it is
+// still in view or not. The slice is the view's own.
+func (v *View) Arrived() []policy.ItemID { return v.arrived }
+
+// Results is every tool_result that joined since the view was last rebuilt,
+// in view order, with what became of it. The slice is the view's own.
+func (v *View) Results() []policy.Result { return v.results }
+
+// Epoch grows each time the view is rebuilt by a summarize edit: indexes into
+// Results are good within one epoch.
+func (v *View) Epoch() int { return v.epoch }
+
+// Edits is every edit applied so far, in order. The slice is the view's own.
+func (v *View) Edits() []policy.Edit { return v.edits }
+
+// Tokens is the model view's size without overhead, by the report's counter.
+func (v *View) Tokens() int { return v.tokens[0] }
+
+// ClientTokens is Tokens by the counter client arithmetic is done in.
+func (v *View) ClientTokens() int {
+	if v.weigh[1] == nil {
+		return v.tokens[0]
+	}
+	return v.tokens[1]
+}
+
+// Message is the recorded message behind an item, or nil for a synthetic one.
+func (v *View) Message(id policy.ItemID) *session.Message {
+	if id < 0 {
+		return nil
+	}
+	return &v.conv.Messages[id]
+}
+
+// Synthetic is the made-up message behind an item, or nil for a recorded one.
+func (v *View) Synthetic(id policy.ItemID) *policy.Synthetic {
+	if id >= 0 {
+		return nil
+	}
+	return &v.synth[-id-1]
+}
+
+// Role of an item.
+func (v *View) Role(id policy.ItemID) session.Role {
+	if s := v.Synthetic(id); s != nil {
+		if s.Role == "assistant" {
+			return session.Assistant
+		}
+		return session.User
+	}
+	return v.conv.Messages[id].Role
+}
+
+// Blocks is how many blocks an item has.
+func (v *View) Blocks(id policy.ItemID) int {
+	if s := v.Synthetic(id); s != nil {
+		return len(s.Contents)
+	}
+	return len(v.conv.Messages[id].Blocks)
+}
+
+// Kind of a block, as recorded.
+func (v *View) Kind(t policy.Target) jsonl.Kind {
+	if s := v.Synthetic(t.Item); s != nil {
+		return s.Contents[t.Block].Kind
+	}
+	return v.conv.Messages[t.Item].Blocks[t.Block].Kind
+}
+
+// Raw is the recorded block, or nil in a synthetic message.
+func (v *View) Raw(t policy.Target) *session.Block {
+	if t.Item < 0 {
+		return nil
+	}
+	return &v.conv.Messages[t.Item].Blocks[t.Block]
+}
+
+// Replacement is what an edit put in a block's place in the model view, or nil.
+func (v *View) Replacement(t policy.Target) *policy.Content {
+	if s := v.Synthetic(t.Item); s != nil {
+		return &s.Contents[t.Block]
+	}
+	return v.replaced(t.Item, t.Block)
+}
+
+// Tag is the text an edit appended to a message, or nil.
+func (v *View) Tag(id policy.ItemID) *policy.Content {
+	if s := v.state[id]; s != nil {
+		return s.tag
+	}
+	return nil
+}
+
+func (v *View) replaced(id policy.ItemID, block int) *policy.Content {
+	if s := v.state[id]; s != nil {
+		return s.blocks[block]
+	}
+	return nil
+}
+
+// BlockTokens is the current weight of a block in the model view.
+func (v *View) BlockTokens(t policy.Target) int { return v.blockTokens(t)[0] }
+
+func (v *View) blockTokens(t policy.Target) (w [2]int) {
+	if c := v.Replacement(t); c != nil {
+		return v.content(c)
+	}
+	return v.recordedTokens(t)
+}
+
+func (v *View) recordedTokens(t policy.Target) (w [2]int) {
+	for i, by := range v.weigh {
+		if by != nil {
+			w[i] = by.Block(int(t.Item), t.Block)
+		}
+	}
+	return w
+}
+
+func (v *View) content(c *policy.Content) (w [2]int) {
+	for i, by := range v.weigh {
+		if by != nil {
+			w[i] = by.Content(c)
+		}
+	}
+	return w
+}
+
+// Length is the current length of a block's text in the model view. For an
+// unchanged tool_result with array content it is the sum over its texts.
+func (v *View) Length(t policy.Target) jsonl.Metrics {
+	if c := v.Replacement(t); c != nil {
+		return c.Length
+	}
+	return v.conv.Messages[t.Item].Blocks[t.Block].Whole()
+}
+
+// Weight is the current weight of an item in the model view, in tokens.
+func (v *View) Weight(id policy.ItemID) int { return v.weight(id)[0] }
+
+// ClientWeight is Weight by the counter client arithmetic is done in.
+func (v *View) ClientWeight(id policy.ItemID) int {
+	w := v.weight(id)
+	if v.weigh[1] == nil {
+		return w[0]
+	}
+	return w[1]
+}
+
+func (v *View) weight(id policy.ItemID) (w [2]int) {
+	if id >= 0 && v.state[id] == nil { // as it was said
+		for b := range v.conv.Messages[id].Blocks {
+			v.sum(&w, v.recordedTokens(policy.Target{Item: id, Block: b}), 1)
+		}
+		return w
+	}
+	for b := range v.Blocks(id) {
+		v.sum(&w, v.blockTokens(policy.Target{Item: id, Block: b}), 1)
+	}
+	if t := v.Tag(id); t != nil {
+		v.sum(&w, v.content(t), 1)
+	}
+	return w
+}
