@@ -7,29 +7,27 @@ import (
 	"time"
 )
 
-// prepare does what is due before a request: clear old tool results, then
-// compact. Both look at the context as it was before either.
-func (c *Client) prepare() {
+// prepare clears old tool results before a request, then compacts, each where
+// the context as it was before both has reached its threshold.
+func (c *client) prepare() {
 	if c.agent != "" {
 		return
 	}
 	c.microcompact()
-	if !c.opt.NoAutocompact && c.lastTotal > 0 && c.used() >= c.v.threshold(c.opt.Window) {
-		c.compact("auto", "", 0)
+	if c.lastTotal > 0 && c.used() >= c.v.threshold(c.opt.Window) {
+		c.compact("auto", 0)
 	}
 	c.lost = ""
 }
 
-// lose decides whether the last result of m, n tokens long, is lost because
-// the client compacts as soon as it is there.
-func (c *Client) lose(m *response, n int) bool {
-	return m.open == 0 && c.agent == "" && !c.opt.NoAutocompact && c.v.in(v21(17), v21(50)) &&
+// lose decides whether the last result of m, n tokens long, is lost to a
+// compaction that it triggers.
+func (c *client) lose(m *response, n int) bool {
+	return m.open == 0 && c.agent == "" && c.v.in(v21(17), v21(50)) &&
 		c.used()+n >= c.v.threshold(c.opt.Window) && c.chance(c.opt.Lost)
 }
 
-func (c *Client) logicalParent() string { return c.leaf }
-
-// What a microcompaction of version 2.1.19 keeps and asks for.
+// Thresholds of a microcompaction in version 2.1.19.
 const (
 	microTarget  = 40000 // estimated tokens of results to leave
 	microSavings = 20000 // estimated tokens it must save
@@ -37,8 +35,8 @@ const (
 )
 
 // microcompact clears the oldest tool results by size.
-func (c *Client) microcompact() {
-	if c.opt.NoMicrocompact || !c.v.microcompact() || c.lastTotal < c.v.warning(c.opt.Window) {
+func (c *client) microcompact() {
+	if !c.v.microcompact() || c.lastTotal < c.v.warning(c.opt.Window) {
 		return
 	}
 	var live []int
@@ -66,7 +64,7 @@ func (c *Client) microcompact() {
 		it := &c.items[i]
 		ids[n] = it.id
 		stub := "<persisted-output>Tool result saved to: " + c.resultPath(it.id) + "\n\nUse Read to view</persisted-output>"
-		if w := milli(stub, c.truth.tool) + resultFrame; it.est > 0 {
+		if w := milli(stub, toolRate) + resultFrame; it.est > 0 {
 			c.sum += w - it.weight
 			it.weight = w
 		}
@@ -87,40 +85,28 @@ func (c *Client) microcompact() {
 	c.end(uuid)
 }
 
-// resultPath is where the client leaves a large result.
-func (c *Client) resultPath(id string) string {
-	return c.folder() + "/" + c.session + "/tool-results/" + id + ".txt"
+// resultPath is the file for a large result.
+func (c *client) resultPath(id string) string {
+	return folder + "/" + c.session + "/tool-results/" + id + ".txt"
 }
 
-// folder is where the client keeps the project's sessions.
-func (c *Client) folder() string {
-	dashed := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, c.opt.Project)
-	return "/home/dev/.claude/projects/" + dashed
-}
+// folder holds the project's sessions.
+const folder = "/home/dev/.claude/projects/-home-dev-harbor"
 
-// Compact is the user's own /compact. An empty summary is made from what was
-// said. keep is how many of the last blocks stay as they are, or a few more
-// where these would begin in the middle of a message (2.1.210 on).
-func (c *Client) Compact(summary string, keep int) { c.compact("manual", summary, keep) }
-
-func (c *Client) compact(trigger, summary string, keep int) {
+// compact replaces the context by a summary. A manual one keeps the last keep
+// blocks, or a few more where these would begin in the middle of a message
+// (2.1.210 on).
+func (c *client) compact(trigger string, keep int) {
 	pre := c.used()
 	asked := c.now
-	if summary == "" {
-		summary = c.summarise()
-	}
+	summary := c.summarise()
 	opening := "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\n"
 	if !c.v.boundary() {
 		opening = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\n"
 	}
 	text := opening + summary
 	if c.v.boundary() {
-		text += "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: " + c.folder() + "/" + c.session + ".jsonl"
+		text += "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: " + folder + "/" + c.session + ".jsonl"
 	}
 	if trigger == "auto" {
 		text += "\n" + c.v.resume()
@@ -156,12 +142,12 @@ func (c *Client) compact(trigger, summary string, keep int) {
 	for _, it := range kept {
 		c.add(it)
 	}
-	if trigger == "manual" { // its lines keep the time at which it was asked for
+	if trigger == "manual" { // its lines have the time of the command
 		done := c.now
 		c.now = asked
 		c.commandLines("compact")
 		c.now = done.Add(50 * time.Millisecond)
-		c.localLine("<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m</local-command-stdout>")
+		c.localLine("<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m</local-command-stdout>", false)
 	}
 	if c.hooked {
 		c.hook("SessionStart", "SessionStart:compact")
@@ -171,7 +157,7 @@ func (c *Client) compact(trigger, summary string, keep int) {
 	c.reads = slices.Clone(restored)
 }
 
-func (c *Client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []File, took int) string {
+func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []fileView, took int) string {
 	uuid := c.uuid()
 	o := c.head("boundary", "").str("subtype", "compact_boundary").str("content", "Conversation compacted")
 	if !c.v.preserved() {
@@ -182,9 +168,9 @@ func (c *Client) boundaryLine(trigger string, pre int, anchor, text string, kept
 	}
 	o.str("level", "info").obj("compactMetadata").str("trigger", trigger).num("preTokens", pre)
 	if c.v.postTokens() {
-		post := tokens(milli(text, c.prose) + messageFrame)
+		post := tokens(milli(text, proseRate) + messageFrame)
 		for _, f := range restored {
-			post += tokens(milli(f.Content, c.truth.tool))
+			post += tokens(milli(f.content, toolRate))
 		}
 		o.num("postTokens", post)
 		if c.v.preserved() {
@@ -214,38 +200,39 @@ const (
 	restoreChars = 20000 // 5,000 estimated tokens
 )
 
-// restored are the files that the client shows again after a compaction,
+// restored returns the files that the client shows again after a compaction,
 // newest first.
-func (c *Client) restored() []File {
-	var out []File
-	for i := len(c.reads) - 1; i >= 0 && len(out) < restoreFiles; i-- {
-		f := c.reads[i]
-		if c.v.attachments() && len(f.Content) > restoreChars/2 {
-			f.Content = "" // only named
+func (c *client) restored() []fileView {
+	out := slices.Clone(c.reads[max(0, len(c.reads)-restoreFiles):])
+	slices.Reverse(out)
+	for i := range out {
+		f := &out[i]
+		if c.v.attachments() && len(f.content) > restoreChars/2 {
+			f.content = "" // only named
 		}
-		if len(f.Content) > restoreChars {
-			f.Content = f.Content[:strings.LastIndexByte(f.Content[:restoreChars], '\n')+1]
+		if len(f.content) > restoreChars {
+			f.content = f.content[:strings.LastIndexByte(f.content[:restoreChars], '\n')+1]
 		}
-		out = append(out, f)
 	}
 	return out
 }
 
 // restore puts the files back into the context: as attachments where the
-// version writes them, unseen before.
-func (c *Client) restore(files []File) {
+// version writes them, on no line in older versions.
+func (c *client) restore(files []fileView) {
 	for _, f := range files {
 		if !c.v.attachments() {
-			c.add(item{weight: milli(numbered(f, c.v), c.truth.tool) + resultFrame})
+			c.add(item{weight: milli(numbered(f, c.v), toolRate) + resultFrame})
 			continue
 		}
-		short := strings.TrimPrefix(f.Path, c.opt.Project+"/")
+		short := strings.TrimPrefix(f.path, root+"/")
 		o := c.note.reset().open()
 		rendered := ""
-		if f.Content == "" {
-			o.str("type", "compact_file_reference").str("filename", f.Path).str("displayPath", short)
+		if f.content == "" {
+			o.str("type", "compact_file_reference").str("filename", f.path).str("displayPath", short)
 		} else {
-			o.str("type", "file").str("filename", f.Path).raw("content", fileJSON(f)).str("displayPath", short)
+			fileJSON(o.str("type", "file").str("filename", f.path).obj("content"), f)
+			o.close().str("displayPath", short)
 			rendered = numbered(f, c.v)
 		}
 		c.attach(o.close().b, rendered)
@@ -255,34 +242,27 @@ func (c *Client) restore(files []File) {
 	}
 }
 
-// fileJSON is what the client keeps of a Read.
-func fileJSON(f File) []byte {
-	var o object
-	o.open().str("type", "text").obj("file").str("filePath", f.Path).str("content", f.Content)
-	return o.num("numLines", f.Lines).num("startLine", f.Start).num("totalLines", f.Total).close().close().b
+// fileJSON writes the toolUseResult of a Read.
+func fileJSON(o *object, f fileView) {
+	o.str("type", "text").obj("file").str("filePath", f.path).str("content", f.content)
+	o.num("numLines", f.lines).num("startLine", f.start).num("totalLines", f.total).close()
 }
 
-// numbered is how Read shows a file.
-func numbered(f File, v release) string {
-	var b strings.Builder
-	b.Grow(len(f.Content) + f.Lines*10)
-	n := f.Start
-	for line := range strings.SplitSeq(f.Content, "\n") {
-		if n > f.Start {
-			b.WriteByte('\n')
-		}
-		if v.tabNumbers() {
-			fmt.Fprintf(&b, "%d\t%s", n, line)
-		} else {
-			fmt.Fprintf(&b, "%6d→%s", n, line)
-		}
-		n++
+// numbered is the output of Read for a file.
+func numbered(f fileView, v release) string {
+	format := "%6d→%s"
+	if v.tabNumbers() {
+		format = "%d\t%s"
 	}
-	return b.String()
+	lines := strings.Split(f.content, "\n")
+	for i, line := range lines {
+		lines[i] = fmt.Sprintf(format, f.start+i, line)
+	}
+	return joinLines(lines)
 }
 
-// summarise writes the summary of nine sections from what was said and read.
-func (c *Client) summarise() string {
+// summarise makes the summary of nine sections from the prompts and the files read.
+func (c *client) summarise() string {
 	var b strings.Builder
 	section := func(n int, title string, lines ...string) {
 		fmt.Fprintf(&b, "%d. %s:\n", n, title)
@@ -309,8 +289,8 @@ func (c *Client) summarise() string {
 	var files []string
 	for i := len(c.reads) - 1; i >= 0; i-- {
 		f := c.reads[i]
-		files = append(files, "- `"+strings.TrimPrefix(f.Path, c.opt.Project+"/")+"`")
-		files = append(files, "  - read most recently from line "+fmt.Sprint(f.Start), "  ```", "  "+strings.Join(firstLines(f.Content, 12), "\n     "), "  ```")
+		files = append(files, "- `"+strings.TrimPrefix(f.path, root+"/")+"`")
+		files = append(files, "  - read most recently from line "+fmt.Sprint(f.start), "  ```", "  "+strings.Join(firstLines(f.content, 12), "\n     "), "  ```")
 	}
 	last := ""
 	if len(c.heard) > 0 {

@@ -1,11 +1,13 @@
 package synth
 
-// head opens a line of the chain. Assistant lines of older clients have their
-// type after the message; kind is "" then.
-func (c *Client) head(kind, parent string) *object {
+import "slices"
+
+// head opens a line of the chain. Its type may come after the message; kind is
+// "" then.
+func (c *client) head(kind, parent string) *object {
 	o := c.line.reset().open().strOrNull("parentUuid", parent)
 	if kind == "boundary" {
-		o.str("logicalParentUuid", c.logicalParent())
+		o.str("logicalParentUuid", c.leaf)
 		kind = "system"
 	}
 	o.bool("isSidechain", c.agent != "")
@@ -25,12 +27,12 @@ func (c *Client) head(kind, parent string) *object {
 	return o
 }
 
-func (c *Client) envelope(o *object) {
+func (c *client) envelope(o *object) {
 	o.str("userType", "external")
 	if c.v.entrypoint() {
 		o.str("entrypoint", "cli")
 	}
-	o.str("cwd", c.opt.Project).str("sessionId", c.session).str("version", c.opt.Version)
+	o.str("cwd", root).str("sessionId", c.session).str("version", c.opt.Version)
 	if c.v.gitBranch() {
 		o.str("gitBranch", c.branch)
 	}
@@ -43,19 +45,17 @@ func (c *Client) envelope(o *object) {
 }
 
 // mark writes a line's uuid and time.
-func (c *Client) mark(uuid string) *object {
-	return c.line.str("uuid", uuid).str("timestamp", stamp(c.now))
-}
+func (c *client) mark(uuid string) { c.line.str("uuid", uuid).str("timestamp", stamp(c.now)) }
 
 // end closes a line of the chain and makes it the leaf.
-func (c *Client) end(uuid string) string {
+func (c *client) end(uuid string) string {
 	c.endAside()
 	c.leaf = uuid
 	return uuid
 }
 
-// endAside closes a line of the chain that nothing will follow.
-func (c *Client) endAside() {
+// endAside closes a line of the chain that has no child.
+func (c *client) endAside() {
 	if c.v.tailEnvelope() {
 		c.envelope(&c.line)
 	}
@@ -63,44 +63,47 @@ func (c *Client) endAside() {
 	c.emit()
 }
 
-// emit writes the line. While hold is set it is kept for after the next one.
-func (c *Client) emit() {
+// emit writes the line, or keeps it until after the next one where hold is set.
+func (c *client) emit() {
 	c.stats.Lines++
 	c.stats.Bytes += int64(len(c.line.b)) + 1
 	if c.hold {
 		c.hold = false
-		c.held = append(c.held, c.line.json())
+		c.held = append(c.held, slices.Clone(c.line.b))
 		return
 	}
 	c.write(c.line.b)
 	c.release()
 }
 
-func (c *Client) release() {
+func (c *client) release() {
 	for _, b := range c.held {
 		c.write(b)
 	}
 	c.held = c.held[:0]
 }
 
-func (c *Client) write(b []byte) {
-	if c.err != nil {
-		return
-	}
-	if _, c.err = c.w.Write(b); c.err == nil {
-		c.err = c.w.WriteByte('\n')
+func (c *client) write(b []byte) {
+	_, err := c.w.Write(append(b, '\n')) // its first error sticks
+	c.fail(err)
+}
+
+// fail keeps the first error.
+func (c *client) fail(err error) {
+	if c.err == nil {
+		c.err = err
 	}
 }
 
-// text appends a message's text to the context and to the client's estimate.
-func (c *Client) text(uuid, s string) {
-	c.add(item{weight: milli(s, c.prose) + messageFrame, line: uuid, opens: true})
-	c.tail += estimate(utf16Len(s))
+// text adds a message's text to the context and to the client's estimate.
+func (c *client) text(uuid, s string) {
+	c.add(item{weight: milli(s, proseRate) + messageFrame, line: uuid, opens: true})
+	c.tail += estimate(units(s))
 	c.messages++
 }
 
-// Prompt is a prompt that the user typed.
-func (c *Client) Prompt(text string) string {
+// prompt writes a prompt that the user typed and returns its uuid.
+func (c *client) prompt(text string) string {
 	c.promptID = c.uuid()
 	uuid := c.uuid()
 	if c.v.snapshots() && c.agent == "" {
@@ -113,14 +116,12 @@ func (c *Client) Prompt(text string) string {
 	if c.agent == "" {
 		c.lastUser = text
 		c.stats.Prompts++
-		if c.heard = append(c.heard, text); len(c.heard) > 12 {
-			c.heard = append(c.heard[:0], c.heard[1:]...)
-		}
+		c.heard = newest(c.heard, text, 12, func(string) bool { return false })
 	}
 	return uuid
 }
 
-func (c *Client) userLine(uuid, text string) {
+func (c *client) userLine(uuid, text string) {
 	o := c.head("user", c.leaf)
 	o.obj("message").str("role", "user").str("content", text).close()
 	c.mark(uuid)
@@ -142,8 +143,8 @@ func (c *Client) userLine(uuid, text string) {
 	c.pass(1, 40)
 }
 
-// Interrupt is the user stopping the agent, while a tool ran or not.
-func (c *Client) Interrupt(tool bool) {
+// interrupt writes that the user stopped the agent, while a tool ran or not.
+func (c *client) interrupt(tool bool) {
 	s := "[Request interrupted by user]"
 	if tool {
 		s = "[Request interrupted by user for tool use]"
@@ -151,75 +152,71 @@ func (c *Client) Interrupt(tool bool) {
 	c.pass(300, 4000)
 	uuid := c.uuid()
 	o := c.head("user", c.leaf)
-	o.obj("message").str("role", "user").arr("content").open().str("type", "text").str("text", s).close().closeArr().close()
+	o.obj("message").str("role", "user").arr("content").textBlock(s).closeArr().close()
 	c.mark(uuid)
-	c.end(uuid)
-	c.text(uuid, s)
+	c.text(c.end(uuid), s)
 }
 
 const caveat = "<local-command-caveat>Caveat: The messages below were generated by the user while running local commands. DO NOT respond to these messages or otherwise consider them in your response unless the user explicitly asks you to.</local-command-caveat>"
 
-// Command is a local slash command with its caveat and output.
-func (c *Client) Command(name, output string) {
+// command writes a local slash command with its caveat and output.
+func (c *client) command(name, output string) {
 	c.commandLines(name)
 	c.pass(5, 400)
-	c.localLine("<local-command-stdout>" + output + "</local-command-stdout>")
+	c.localLine("<local-command-stdout>"+output+"</local-command-stdout>", false)
 }
 
-func (c *Client) commandLines(name string) {
-	c.metaLine(caveat)
-	c.localLine("<command-name>/" + name + "</command-name>\n            <command-message>" + name + "</command-message>\n            <command-args></command-args>")
+func (c *client) commandLines(name string) {
+	c.localLine(caveat, true)
+	c.pass(1, 10)
+	c.localLine("<command-name>/"+name+"</command-name>\n            <command-message>"+name+"</command-message>\n            <command-args></command-args>", false)
 }
 
-func (c *Client) localLine(s string) {
+// localLine writes a user line that the client made up.
+func (c *client) localLine(s string, meta bool) {
 	uuid := c.uuid()
 	o := c.head("user", c.leaf)
 	o.obj("message").str("role", "user").str("content", s).close()
+	if meta {
+		o.bool("isMeta", true)
+	}
 	c.mark(uuid)
-	c.end(uuid)
-	c.text(uuid, s)
+	c.text(c.end(uuid), s)
 }
 
-// metaLine is a user line that no user wrote.
-func (c *Client) metaLine(s string) {
-	uuid := c.uuid()
-	o := c.head("user", c.leaf)
-	o.obj("message").str("role", "user").str("content", s).close().bool("isMeta", true)
-	c.mark(uuid)
-	c.end(uuid)
-	c.text(uuid, s)
-	c.pass(1, 10)
-}
-
-// Queue is a prompt typed while the agent works. Newer clients hand it to the
-// running turn (2.1.101 on); older ones keep it until the turn ends, and Queue
-// returns false: call Dequeue then.
-func (c *Client) Queue(text string) bool {
-	c.unchained("queue-operation").str("operation", "enqueue").str("timestamp", stamp(c.now)).str("sessionId", c.session).str("content", text).close()
+// queue writes a prompt typed while the agent works. From 2.1.101 on the
+// running turn gets it; before, queue returns false, and the caller sends the
+// prompt with dequeue when the turn ends.
+func (c *client) queue(text string) bool {
+	c.queueLine("enqueue").str("content", text).close()
 	c.emit()
 	if !c.v.queuedInline() {
 		return false
 	}
 	c.pass(20, 900)
-	c.unchained("queue-operation").str("operation", "remove").str("timestamp", stamp(c.now)).str("sessionId", c.session).close()
+	c.queueLine("remove").close()
 	c.emit()
 	o := c.note.reset().open().str("type", "queued_command").str("prompt", text).str("commandMode", "prompt").close()
 	c.attach(o.b, "The user sent the following message:\n"+text+"\n")
 	return true
 }
 
-// Dequeue sends a queued prompt as the next one.
-func (c *Client) Dequeue(text string) {
-	c.unchained("queue-operation").str("operation", "dequeue").str("timestamp", stamp(c.now)).str("sessionId", c.session).close()
+// dequeue sends a queued prompt as the next one.
+func (c *client) dequeue(text string) {
+	c.queueLine("dequeue").close()
 	c.emit()
 	c.pass(5, 60)
-	c.Prompt(text)
+	c.prompt(text)
 }
 
-// attach writes an attachment line; rendered is what the model is shown of it.
-func (c *Client) attach(json []byte, rendered string) string {
+func (c *client) queueLine(operation string) *object {
+	return c.unchained("queue-operation").str("operation", operation).str("timestamp", stamp(c.now)).str("sessionId", c.session)
+}
+
+// attach writes an attachment line; rendered is the text that the model gets.
+func (c *client) attach(json []byte, rendered string) {
 	uuid := c.uuid()
-	c.head0().raw("attachment", json).str("type", "attachment")
+	c.head("", c.leaf).raw("attachment", json).str("type", "attachment")
 	c.mark(uuid)
 	c.end(uuid)
 	if rendered != "" {
@@ -227,13 +224,10 @@ func (c *Client) attach(json []byte, rendered string) string {
 		c.messages--
 	}
 	c.pass(0, 3)
-	return uuid
 }
 
-func (c *Client) head0() *object { return c.head("", c.leaf) }
-
-// system writes a system line; rest adds what its subtype has.
-func (c *Client) system(subtype string, rest func(*object)) {
+// system writes a system line; rest adds the keys of its subtype.
+func (c *client) system(subtype string, rest func(*object)) {
 	uuid := c.uuid()
 	o := c.head("system", c.leaf).str("subtype", subtype)
 	rest(o)
@@ -243,4 +237,4 @@ func (c *Client) system(subtype string, rest func(*object)) {
 }
 
 // unchained opens a line outside the chain.
-func (c *Client) unchained(kind string) *object { return c.line.reset().open().str("type", kind) }
+func (c *client) unchained(kind string) *object { return c.line.reset().open().str("type", kind) }

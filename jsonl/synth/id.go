@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ids makes identifiers shaped like the real ones. They come from a stream of
-// their own, so that a change in what is said does not change who says it.
+// ids makes identifiers in the format of the real ones. They have a random
+// stream of their own: a change of content does not change them.
 type ids struct{ r *rand.Rand }
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

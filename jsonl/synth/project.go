@@ -3,19 +3,19 @@ package synth
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
-// project is the simulated code base: what tools read, find and change.
+// project is the simulated code base that tools read, search and change.
 type project struct {
 	r     *rand.Rand
-	root  string
 	files []*sourceFile
 	made  int // files written during the session
 }
 
 func newProject(o *Options) *project {
-	p := &project{r: rand.New(rand.NewPCG(o.Seed, 0xf11e5)), root: o.Project}
+	p := &project{r: rand.New(rand.NewPCG(o.Seed, 0xf11e5))}
 	for i := range o.Files {
 		pkg := packages[i%len(packages)]
 		stem := strings.ToLower(pick(p.r, verbs)) + "_" + strings.ToLower(pick(p.r, nouns))
@@ -33,14 +33,12 @@ func newProject(o *Options) *project {
 	return p
 }
 
-// size is a number of lines for a file of about the wanted size.
+// size draws the number of lines of a file.
 func (p *project) size(o *Options) int {
 	return max(12, (o.ResultChars/60)+p.r.IntN(1+o.ResultChars/14))
 }
 
-func (p *project) abs(f *sourceFile) string { return p.root + "/" + f.path }
-
-// named is a file and something it declares.
+// named draws a file and a name that it declares.
 func (p *project) named() (*sourceFile, string) {
 	f := pick(p.r, p.files)
 	if len(f.names) == 0 {
@@ -55,7 +53,7 @@ type match struct {
 	line int // from 0
 }
 
-// grep finds what is there, at most limit lines.
+// grep finds at most limit lines.
 func (p *project) grep(pattern string, limit int) []match {
 	var out []match
 	for _, f := range p.files {
@@ -70,14 +68,14 @@ func (p *project) grep(pattern string, limit int) []match {
 	return out
 }
 
-// edit is a change of one file: old stands in it exactly once.
+// edit is a change of one file, which holds before exactly once.
 type edit struct {
-	file     *sourceFile
-	line     int // of the first changed line, from 0
-	old, new []string
+	file          *sourceFile
+	line          int // of the first changed line, from 0
+	before, after []string
 }
 
-// change makes up an edit of f within lines [from, to), or reports false.
+// change draws an edit of f within lines [from, to), or reports false.
 func (p *project) change(f *sourceFile, from, to int) (edit, bool) {
 	to = min(to, len(f.lines))
 	for range 12 {
@@ -95,7 +93,7 @@ func (p *project) change(f *sourceFile, from, to int) (edit, bool) {
 	return edit{}, false
 }
 
-// rewrite is what old becomes.
+// rewrite draws the replacement of old.
 func (p *project) rewrite(old []string) []string {
 	var out []string
 	indent := old[0][:len(old[0])-len(strings.TrimLeft(old[0], "\t "))]
@@ -116,13 +114,10 @@ func (p *project) rewrite(old []string) []string {
 	return out
 }
 
-// apply makes the change. The lines of e.old stay as they were.
+// apply makes the change.
 func (p *project) apply(e edit) {
 	f := e.file
-	lines := make([]string, 0, len(f.lines)+len(e.new)-len(e.old))
-	lines = append(lines, f.lines[:e.line]...)
-	lines = append(lines, e.new...)
-	f.lines = append(lines, f.lines[e.line+len(e.old):]...)
+	f.lines = slices.Concat(f.lines[:e.line], e.after, f.lines[e.line+len(e.before):])
 }
 
 // create adds a file.

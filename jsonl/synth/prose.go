@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writer makes up what the user and the agent say.
+// writer draws the texts of the user and the agent.
 type writer struct {
 	r   *rand.Rand
 	p   *project
@@ -64,7 +64,7 @@ func (w *writer) sentences(n int) string {
 	return strings.Join(s, " ")
 }
 
-// aside is what the agent says before it calls a tool.
+// aside is a text before a tool call.
 func (w *writer) aside() string {
 	_, name := w.p.named()
 	return fmt.Sprintf(pick(w.r, []string{

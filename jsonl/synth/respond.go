@@ -1,60 +1,58 @@
 package synth
 
-// Call is a tool call together with what came of it.
-type Call struct {
-	ID     string // chosen by Respond where empty
-	Name   string
-	Input  []byte // compact JSON
-	Result Result
+import (
+	"slices"
+	"time"
+)
+
+// toolCall is a tool call with its result.
+type toolCall struct {
+	id     string // chosen by respond where empty
+	name   string
+	input  []byte // compact JSON
+	result toolResult
 }
 
-// Result is a tool's answer.
-type Result struct {
-	Content string   // as the model sees it
-	Parts   []string // instead of Content: an array of texts
-	Error   bool
-	Client  []byte // toolUseResult: JSON, nil for none
-	File    *File  // the file it showed, for restoring after a compaction
-	Pending bool   // never answered
-	Slow    int    // milliseconds it took at most; 0: 300
-	Notes   int    // progress lines while it ran
-	Inside  func() // what happened meanwhile: a subagent's lines
+type toolResult struct {
+	content string    // as the model sees it
+	parts   []string  // instead of content: an array of texts
+	failed  bool      // is_error
+	client  []byte    // toolUseResult: JSON, nil for none
+	file    *fileView // the file it showed, for restoring after a compaction
+	slow    int       // longest run time in milliseconds; 0: 300
+	notes   int       // number of progress lines
+	inside  func()    // writes a subagent's lines before the result
 }
 
-// Block is one block of a response: exactly one of text, thinking, call.
-type Block struct {
-	Text     string
-	Thinking string
-	Call     *Call
+// block is one block of a response: exactly one of text, thinking, call.
+type block struct {
+	text     string
+	thinking string
+	call     *toolCall
 }
 
 var compactable = map[string]bool{"Read": true, "Bash": true, "Grep": true, "Glob": true,
 	"WebSearch": true, "WebFetch": true, "Edit": true, "Write": true}
 
-// Respond is one API call: what is due before it, its response, one line a
+// respond writes one API call: what comes before it, its response, one line a
 // block, and the results of the tools it calls.
-func (c *Client) Respond(blocks ...Block) {
+func (c *client) respond(blocks ...block) {
 	c.prepare()
-	u := c.send()
+	m := &response{usage: c.send(), blocks: blocks, stop: "end_turn"}
 	c.pass(1800, 7000)
 	var out int64 = messageFrame
 	for i := range blocks {
-		out += c.blockWeight(&blocks[i])
-	}
-	u.output = tokens(out)
-	c.stats.Requests++
-	c.stats.OutputTokens += int64(u.output)
-	c.messages++
-
-	m := &response{id: c.messageID(), request: c.requestID(), usage: u, blocks: blocks, stop: "end_turn"}
-	m.first = 1 + c.r.IntN(8)
-	for i := range blocks {
-		if blocks[i].Call != nil {
+		out += blockWeight(&blocks[i])
+		if blocks[i].call != nil {
 			m.stop = "tool_use"
 			m.calls++
 		}
 	}
+	m.usage.output = tokens(out)
+	m.id, m.request, m.first = c.messageID(), c.requestID(), 1+c.r.IntN(8)
 	m.open = m.calls
+	c.stats.Requests++
+	c.messages++
 	interleave := c.v.siblings() && m.calls > 1 && c.r.IntN(2) == 0
 	c.lastTotal, c.tail = 0, 0
 	for i := range blocks {
@@ -63,14 +61,14 @@ func (c *Client) Respond(blocks ...Block) {
 		if i > 0 && c.v.siblings() {
 			c.tail += blockEstimate(b)
 		}
-		if b.Call != nil && (interleave || m.calls == 1) {
-			c.result(b.Call, m)
+		if b.call != nil && (interleave || m.calls == 1) {
+			c.result(b.call, m)
 		}
 	}
 	if m.calls > 1 && !interleave {
 		c.results(m)
 	}
-	c.lastTotal = u.context() + m.recorded
+	c.lastTotal = m.usage.context() + m.recorded
 }
 
 // response is one API response while it is being written.
@@ -79,58 +77,57 @@ type response struct {
 	usage       usage
 	first       int // output_tokens of message_start
 	recorded    int // output_tokens of the last line written
-	blocks      []Block
+	blocks      []block
 	calls, open int // tool calls, and how many of them have no result yet
 	stop        string
 	lines       []string // uuid of the line of each block
 }
 
-func (c *Client) blockWeight(b *Block) int64 {
+func blockWeight(b *block) int64 {
 	switch {
-	case b.Call != nil:
-		return milli(b.Call.Name, inputRate) + milli(string(b.Call.Input), inputRate) + toolUseFrame
-	case b.Thinking != "":
-		return milli(b.Thinking, c.prose)
+	case b.call != nil:
+		return milli(b.call.name, inputRate) + milli(string(b.call.input), inputRate) + toolUseFrame
+	case b.thinking != "":
+		return milli(b.thinking, proseRate)
 	}
-	return milli(b.Text, c.prose)
+	return milli(b.text, proseRate)
 }
 
-func blockEstimate(b *Block) int {
-	if b.Call != nil {
-		return estimate(len(b.Call.Name) + utf16Len(string(b.Call.Input)))
+func blockEstimate(b *block) int {
+	if b.call != nil {
+		return estimate(len(b.call.name) + units(string(b.call.input)))
 	}
-	return estimate(utf16Len(b.Text)) // thinking is the empty string where this is asked
+	return estimate(units(b.text)) // thinking is the empty string where this is asked
 }
 
-func (c *Client) assistantLine(m *response, i int) {
+func (c *client) assistantLine(m *response, i int) {
 	b := &m.blocks[i]
 	last := i == len(m.blocks)-1
 	if i > 0 {
 		c.pass(250, 2600)
 	}
-	kind := ""
-	o := c.head(kind, c.leaf)
+	o := c.head("", c.leaf)
 	o.obj("message").str("model", c.opt.Model).str("id", m.id).str("type", "message").str("role", "assistant")
 	o.arr("content").open()
 	switch {
-	case b.Call != nil:
-		if b.Call.ID == "" {
-			b.Call.ID = c.toolID()
+	case b.call != nil:
+		if b.call.id == "" {
+			b.call.id = c.toolID()
 		}
-		o.str("type", "tool_use").str("id", b.Call.ID).str("name", b.Call.Name).raw("input", b.Call.Input)
+		o.str("type", "tool_use").str("id", b.call.id).str("name", b.call.name).raw("input", b.call.input)
 		if c.v.caller() {
 			o.obj("caller").str("type", "direct").close()
 		}
 		c.stats.ToolCalls++
-	case b.Thinking != "":
-		shown := b.Thinking
+	case b.thinking != "":
+		shown := b.thinking
 		if c.v.emptyThinking() {
 			shown = ""
 		}
-		o.str("type", "thinking").str("thinking", shown).str("signature", c.signature(200+utf16Len(b.Thinking)*5/4))
+		o.str("type", "thinking").str("thinking", shown).str("signature", c.signature(200+units(b.thinking)*5/4))
 	default:
-		o.str("type", "text").str("text", b.Text)
-		c.said = b.Text
+		o.str("type", "text").str("text", b.text)
+		c.said = b.text
 	}
 	o.close().closeArr()
 	out, stop := c.outputOn(m, i, last), ""
@@ -150,20 +147,20 @@ func (c *Client) assistantLine(m *response, i int) {
 	uuid := c.uuid()
 	m.lines = append(m.lines, uuid)
 	c.mark(uuid)
-	// A streaming client may write a fast tool's result before the line that
-	// called it.
-	c.hold = b.Call != nil && m.calls == 1 && !b.Call.Result.Pending && b.Call.Result.Notes == 0 && b.Call.Result.Inside == nil &&
+	// A streaming client may write a fast tool's result before the line with
+	// its call.
+	c.hold = b.call != nil && m.calls == 1 && b.call.result.notes == 0 && b.call.result.inside == nil &&
 		c.v.in(v21(91), v21(199)) && c.r.IntN(40) == 0
 	c.end(uuid)
-	weight := c.blockWeight(b)
+	weight := blockWeight(b)
 	if i == 0 {
 		weight += messageFrame
 	}
 	c.add(item{weight: weight, line: uuid, opens: i == 0})
 }
 
-// outputOn is the output_tokens that line i of m carries.
-func (c *Client) outputOn(m *response, i int, last bool) int {
+// outputOn is the output_tokens on line i of m.
+func (c *client) outputOn(m *response, i int, last bool) int {
 	switch c.v.output() {
 	case outputFirst:
 		if last && (len(m.blocks) == 1 || c.r.IntN(2) == 0) {
@@ -180,9 +177,9 @@ func (c *Client) outputOn(m *response, i int, last bool) int {
 	return m.usage.output
 }
 
-func (c *Client) usageObject(o *object, u usage, out int) {
+func (c *client) usageObject(o *object, u usage, out int) {
 	write5, write1 := u.write, 0
-	if c.cacheTTL() > 5*60*1e9 {
+	if c.cacheTTL() == time.Hour {
 		write5, write1 = 0, u.write
 	}
 	o.obj("usage").num("input_tokens", u.input).num("cache_creation_input_tokens", u.write).num("cache_read_input_tokens", u.read)
@@ -203,11 +200,11 @@ func (c *Client) usageObject(o *object, u usage, out int) {
 }
 
 // results writes the results of parallel calls, now and then out of order.
-func (c *Client) results(m *response) {
-	var calls []*Call
+func (c *client) results(m *response) {
+	var calls []*toolCall
 	for i := range m.blocks {
-		if m.blocks[i].Call != nil {
-			calls = append(calls, m.blocks[i].Call)
+		if m.blocks[i].call != nil {
+			calls = append(calls, m.blocks[i].call)
 		}
 	}
 	base := c.calls
@@ -228,35 +225,32 @@ func (c *Client) results(m *response) {
 
 // result writes one tool_result. From 2.1.1 on its parent is the line of its
 // own tool_use; before, the line before it.
-func (c *Client) result(call *Call, m *response) {
-	res := &call.Result
+func (c *client) result(call *toolCall, m *response) {
+	res := &call.result
 	m.open--
 	c.lastTotal = m.usage.context() + m.recorded
 	source := c.leaf
 	for i := range m.blocks[:len(m.lines)] {
-		if m.blocks[i].Call == call {
+		if m.blocks[i].call == call {
 			source = m.lines[i]
 		}
 	}
-	slow := res.Slow
+	slow := res.slow
 	if slow == 0 {
 		slow = 300
 	}
 	c.progress(call, source)
-	if res.Inside != nil {
-		res.Inside()
+	if res.inside != nil {
+		res.inside()
 	}
 	c.pass(20, max(21, slow))
 	order := c.calls
 	c.calls++
-	if res.Pending {
-		return
-	}
 	uuid := c.uuid()
-	weight, n := c.resultWeight(res)
+	weight, n := resultWeight(res)
 	it := item{weight: weight, call: order, line: uuid}
-	if compactable[call.Name] {
-		it.est, it.id = estimate(n), call.ID
+	if compactable[call.name] {
+		it.est, it.id = estimate(n), call.id
 	}
 	parent := c.leaf
 	if !c.v.linear() {
@@ -270,50 +264,50 @@ func (c *Client) result(call *Call, m *response) {
 	c.add(it)
 	c.tail += estimate(n)
 	c.messages++
-	if res.File != nil {
-		c.remember(*res.File)
+	if res.file != nil {
+		c.remember(*res.file)
 	}
 }
 
-func (c *Client) resultWeight(res *Result) (int64, int) {
+func resultWeight(res *toolResult) (int64, int) {
 	w, n := int64(resultFrame), 0
-	for _, p := range res.Parts {
-		w += milli(p, c.truth.tool)
-		n += utf16Len(p)
+	for _, p := range res.parts {
+		w += milli(p, toolRate)
+		n += units(p)
 	}
-	return w + milli(res.Content, c.truth.tool), n + utf16Len(res.Content)
+	return w + milli(res.content, toolRate), n + units(res.content)
 }
 
-func (c *Client) resultLine(uuid, parent, source string, call *Call) {
-	res := &call.Result
+func (c *client) resultLine(uuid, parent, source string, call *toolCall) {
+	res := &call.result
 	o := c.head("user", parent)
 	o.obj("message").str("role", "user").arr("content").open()
 	content := func() {
-		if res.Parts == nil {
-			o.str("content", res.Content)
+		if res.parts == nil {
+			o.str("content", res.content)
 			return
 		}
 		o.arr("content")
-		for _, p := range res.Parts {
-			o.open().str("type", "text").str("text", p).close()
+		for _, p := range res.parts {
+			o.textBlock(p)
 		}
 		o.closeArr()
 	}
-	if res.Error {
+	if res.failed {
 		o.str("type", "tool_result")
 		content()
-		o.bool("is_error", true).str("tool_use_id", call.ID)
+		o.bool("is_error", true).str("tool_use_id", call.id)
 	} else {
-		o.str("tool_use_id", call.ID).str("type", "tool_result")
+		o.str("tool_use_id", call.id).str("type", "tool_result")
 		content()
-		if call.Name == "Bash" {
+		if call.name == "Bash" {
 			o.bool("is_error", false)
 		}
 	}
 	o.close().closeArr().close()
 	c.mark(uuid)
-	if res.Client != nil {
-		o.raw("toolUseResult", res.Client)
+	if res.client != nil {
+		o.raw("toolUseResult", res.client)
 	}
 	if c.v.sourceUUID() {
 		o.str("sourceToolAssistantUUID", source)
@@ -322,14 +316,12 @@ func (c *Client) resultLine(uuid, parent, source string, call *Call) {
 }
 
 // remember keeps the files last read, newest last, each once.
-func (c *Client) remember(f File) {
-	for i := range c.reads {
-		if c.reads[i].Path == f.Path {
-			c.reads = append(c.reads[:i], c.reads[i+1:]...)
-			break
-		}
-	}
-	if c.reads = append(c.reads, f); len(c.reads) > 8 {
-		c.reads = append(c.reads[:0], c.reads[1:]...)
-	}
+func (c *client) remember(f fileView) {
+	c.reads = newest(c.reads, f, 8, func(old fileView) bool { return old.path == f.path })
+}
+
+// newest appends v, drops an earlier entry that is the same, and keeps the last n.
+func newest[T any](list []T, v T, n int, same func(T) bool) []T {
+	list = append(slices.DeleteFunc(list, same), v)
+	return slices.Delete(list, 0, max(0, len(list)-n))
 }

@@ -11,7 +11,7 @@ import (
 
 // Generate writes one session to w and returns what is in it.
 func Generate(w io.Writer, opt Options) (Stats, error) {
-	c, err := NewClient(w, opt)
+	c, err := newClient(w, opt)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -22,13 +22,12 @@ func Generate(w io.Writer, opt Options) (Stats, error) {
 			break
 		}
 	}
-	return c.Close()
+	return c.close()
 }
 
-// developer decides what happens in a session: what the user asks for, and
-// what the agent does about it.
+// developer decides what the user asks and what the agent does.
 type developer struct {
-	c   *Client
+	c   *client
 	opt *Options
 	r   *rand.Rand
 	p   *project
@@ -36,7 +35,7 @@ type developer struct {
 
 	open   []opened // files read lately, newest last
 	todos  []todo
-	queued string // a prompt that waits for the turn's end
+	queued string // a prompt for the end of the turn
 
 	compactions int // seen so far
 }
@@ -47,7 +46,7 @@ type opened struct {
 	from, to int
 }
 
-func newDeveloper(c *Client) *developer {
+func newDeveloper(c *client) *developer {
 	r := rand.New(rand.NewPCG(c.opt.Seed, 0xde7))
 	p := newProject(&c.opt)
 	return &developer{c: c, opt: &c.opt, r: r, p: p, w: &writer{r, p, c.opt.CJK}}
@@ -64,7 +63,7 @@ func (s *developer) turn(n int) {
 	case s.queued != "":
 		c.pass(50, 400)
 	case s.chance(s.opt.Pauses):
-		c.Wait(time.Duration(61+s.r.IntN(240)) * time.Minute)
+		c.wait(time.Duration(61+s.r.IntN(240)) * time.Minute)
 	default:
 		c.pass(9000, 240000)
 	}
@@ -72,32 +71,32 @@ func (s *developer) turn(n int) {
 		s.command()
 	}
 	if n > 0 && s.chance(s.opt.ManualCompacts) {
-		c.Compact("", 2+s.r.IntN(3))
+		c.compact("manual", 2+s.r.IntN(3))
 		c.pass(4000, 60000)
 	}
 	if s.queued != "" {
-		c.Dequeue(s.queued)
+		c.dequeue(s.queued)
 		s.queued = ""
 	} else {
 		if n > 0 && s.chance(s.opt.Rewinds) {
 			s.rewind()
 		}
-		c.Prompt(s.w.prompt())
+		c.prompt(s.w.prompt())
 	}
 	if n == 0 {
-		c.StartListings()
+		c.startListings()
 	}
 	s.loop()
 }
 
-// begin writes what stands before the first prompt.
+// begin writes the lines before the first prompt.
 func (s *developer) begin() {
 	if s.opt.Metadata > 0 {
-		s.c.Mode("acceptEdits")
-		s.c.Title(pick(s.r, titles))
+		s.c.mode("acceptEdits")
+		s.c.title(pick(s.r, titles))
 	}
 	if s.opt.Progress > 0 {
-		s.c.StartHook("startup")
+		s.c.startHook("startup")
 	}
 	s.c.pass(800, 20000)
 }
@@ -107,25 +106,25 @@ var titles = []string{"Warehouse reservations off by one", "Split the dispatch p
 func (s *developer) command() {
 	switch s.r.IntN(3) {
 	case 0:
-		s.c.Command("cost", "Total cost: not shown for this plan")
+		s.c.command("cost", "Total cost: not shown for this plan")
 	case 1:
-		s.c.Command("model", "Set model to \x1b[1m"+s.opt.Model+"\x1b[22m")
+		s.c.command("model", "Set model to \x1b[1m"+s.opt.Model+"\x1b[22m")
 	default:
-		s.c.Command("context", fmt.Sprintf("Context Usage: %dk/%dk tokens", (s.opt.Overhead+tokens(s.c.sum))/1000, s.opt.Window/1000))
+		s.c.command("context", fmt.Sprintf("Context Usage: %dk/%dk tokens", (s.opt.Overhead+tokens(s.c.sum))/1000, s.opt.Window/1000))
 	}
 	s.c.pass(3000, 30000)
 }
 
-// rewind sends a prompt that is taken back, with or without an answer to it.
+// rewind sends a prompt and takes it back, with or without an answer.
 func (s *developer) rewind() {
 	c := s.c
-	m := c.Mark()
-	c.Prompt(s.w.prompt())
+	before := *c
+	c.prompt(s.w.prompt())
 	if s.r.IntN(2) == 0 {
-		c.Respond(Block{Text: s.w.answer()})
+		c.respond(block{text: s.w.answer()})
 	}
 	c.pass(3000, 40000)
-	c.Rewind(m)
+	c.rewind(&before)
 }
 
 // loop is the agent's work on one prompt.
@@ -148,17 +147,17 @@ func (s *developer) loop() {
 		}
 		if c.lost == "" && s.chance(s.opt.APIErrors) {
 			gaveUp := s.r.IntN(4) == 0
-			c.APIError(1+s.r.IntN(4), gaveUp)
+			c.apiError(1+s.r.IntN(4), gaveUp)
 			if gaveUp {
 				return
 			}
 		}
 		if i == queue {
-			if text := s.w.prompt(); !c.Queue(text) {
+			if text := s.w.prompt(); !c.queue(text) {
 				s.queued = text
 			}
 		} else if i > 0 && s.chance(s.opt.Attachments) {
-			c.Remind()
+			c.remind()
 		}
 		if i == left-1 {
 			break
@@ -172,22 +171,22 @@ func (s *developer) loop() {
 			s.metadata()
 		}
 	}
-	var blocks []Block
+	var blocks []block
 	if s.chance(s.opt.Thinking) {
-		blocks = append(blocks, Block{Thinking: s.w.thinking()})
+		blocks = append(blocks, block{thinking: s.w.thinking()})
 	}
-	c.Respond(append(blocks, Block{Text: s.w.answer()})...)
-	c.EndTurn(s.opt.Progress > 0 && s.r.IntN(2) == 0)
+	c.respond(append(blocks, block{text: s.w.answer()})...)
+	c.endTurn(s.opt.Progress > 0 && s.r.IntN(2) == 0)
 }
 
-// forget drops the files that a compaction took out of sight.
+// forget drops the files that a compaction removed from the context.
 func (s *developer) forget() {
 	if s.compactions == s.c.stats.Compactions {
 		return
 	}
 	s.compactions = s.c.stats.Compactions
 	s.open = slices.DeleteFunc(s.open, func(o opened) bool {
-		return !slices.ContainsFunc(s.c.reads, func(f File) bool { return f.Path == s.p.abs(o.file) })
+		return !slices.ContainsFunc(s.c.reads, func(f fileView) bool { return f.path == o.file.abs() })
 	})
 }
 
@@ -195,10 +194,10 @@ func (s *developer) metadata() {
 	switch s.r.IntN(3) {
 	case 0:
 		if s.c.v.titles() {
-			s.c.Title(pick(s.r, titles))
+			s.c.title(pick(s.r, titles))
 		}
 	case 1:
-		s.c.Mode("acceptEdits")
+		s.c.mode("acceptEdits")
 	default:
 		if s.c.v.lastPrompt() {
 			s.c.lastPromptLine()
@@ -206,19 +205,19 @@ func (s *developer) metadata() {
 	}
 }
 
-// step is one response with tool calls; rejected, the user stops it.
+// step is one response with tool calls; the user stops a rejected one.
 func (s *developer) step(rejected bool) {
 	c := s.c
-	var blocks []Block
+	var blocks []block
 	if s.chance(s.opt.Thinking) {
-		blocks = append(blocks, Block{Thinking: s.w.thinking()})
+		blocks = append(blocks, block{thinking: s.w.thinking()})
 	}
 	if s.r.IntN(5) < 2 {
-		blocks = append(blocks, Block{Text: s.w.aside()})
+		blocks = append(blocks, block{text: s.w.aside()})
 	}
 	if rejected && s.r.IntN(2) == 0 && len(blocks) > 0 && c.lost == "" {
-		c.Respond(blocks...)
-		c.Interrupt(false)
+		c.respond(blocks...)
+		c.interrupt(false)
 		return
 	}
 	n := 1
@@ -227,42 +226,42 @@ func (s *developer) step(rejected bool) {
 	}
 	if rejected {
 		n = 0
-		push := bashCall(c.v, "git push origin "+c.branch, "Push the branch", "", 0)
-		blocks = append(blocks, Block{Call: push.fail("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.", "The user doesn't want to proceed with this tool use.")})
+		push := bashInput("git push origin "+c.branch, "Push the branch")
+		blocks = append(blocks, block{call: failedCall("Bash", push, "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.", "The user doesn't want to proceed with this tool use.")})
 	}
 	for range n {
-		blocks = append(blocks, Block{Call: s.call(n > 1)})
+		blocks = append(blocks, block{call: s.call(n > 1)})
 	}
-	c.Respond(blocks...)
+	c.respond(blocks...)
 	if rejected && c.lost == "" {
-		c.Interrupt(true)
+		c.interrupt(true)
 	}
 }
 
-// call chooses the next tool call. Parallel ones only look.
-func (s *developer) call(parallel bool) *Call {
+// call chooses the next tool call. Parallel calls change nothing.
+func (s *developer) call(parallel bool) *toolCall {
 	if !parallel && s.chance(s.opt.Subagents) {
 		return s.subagent()
 	}
-	var call *Call
+	var call *toolCall
 	if s.chance(s.opt.Offloads) {
 		call = s.large()
 	} else {
 		call = s.choose(parallel)
 	}
-	if call.Result.Error {
+	if call.result.failed {
 		return call
 	}
 	if s.chance(s.opt.Progress) {
-		call.Result.Notes = 1 + s.r.IntN(4)
+		call.result.notes = 1 + s.r.IntN(4)
 	}
-	if n := len(call.Result.Content); call.Name == "Bash" && n > 30000 || call.Name == "Grep" && n > 20000 {
+	if n := len(call.result.content); call.name == "Bash" && n > 30000 || call.name == "Grep" && n > 20000 {
 		s.c.offload(call)
 	}
 	return call
 }
 
-func (s *developer) choose(parallel bool) *Call {
+func (s *developer) choose(parallel bool) *toolCall {
 	n := s.r.IntN(100)
 	if parallel {
 		n = s.r.IntN(60)
@@ -281,7 +280,7 @@ func (s *developer) choose(parallel bool) *Call {
 	case n < 92:
 		return s.test()
 	case n < 95:
-		return writeCall(s.p.root, s.remember(s.p.create(s.opt)))
+		return writeCall(s.remember(s.p.create(s.opt)))
 	case n < 97 && s.c.v < v21(70):
 		return s.plan()
 	case n < 98:
@@ -298,15 +297,7 @@ func (s *developer) remember(f *sourceFile) *sourceFile {
 }
 
 func (s *developer) show(f *sourceFile, from, to int) {
-	for i := range s.open {
-		if s.open[i].file == f {
-			s.open = append(s.open[:i], s.open[i+1:]...)
-			break
-		}
-	}
-	if s.open = append(s.open, opened{f, from, to}); len(s.open) > 8 {
-		s.open = append(s.open[:0], s.open[1:]...)
-	}
+	s.open = newest(s.open, opened{f, from, to}, 8, func(o opened) bool { return o.file == f })
 }
 
 func (s *developer) issue() string {
@@ -315,7 +306,7 @@ func (s *developer) issue() string {
 	return string(o.close().b)
 }
 
-func (s *developer) plan() *Call {
+func (s *developer) plan() *toolCall {
 	old := s.todos
 	s.todos = nil
 	for i := range 3 + s.r.IntN(3) {

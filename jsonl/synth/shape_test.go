@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,7 +41,7 @@ func checkChain(t *testing.T, v string, rs []record) {
 	roots := 0
 	for i, r := range rs {
 		if r.UUID == "" {
-			if strings.Contains(" user assistant system attachment progress ", " "+r.Type+" ") {
+			if slices.Contains([]string{"user", "assistant", "system", "attachment", "progress"}, r.Type) {
 				t.Errorf("line %d: %s without uuid", i+1, r.Type)
 			}
 			continue

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The words a simulated code base is made of.
+// The words of the simulated code base.
 var (
 	verbs    = []string{"Reserve", "Allocate", "Release", "Merge", "Split", "Restock", "Reconcile", "Audit", "Expire", "Index", "Resolve", "Validate", "Normalize", "Forecast", "Dispatch", "Archive", "Replay", "Schedule", "Cancel", "Import"}
 	nouns    = []string{"Batch", "Shipment", "Shelf", "Order", "Invoice", "Ledger", "Carrier", "Pallet", "Quota", "Supplier", "Route", "Manifest", "Return", "Bin", "Voucher", "Snapshot", "Lease", "Dock", "Container", "Tariff"}
@@ -28,7 +28,8 @@ type sourceFile struct {
 	names []string // what it declares
 }
 
-func (f *sourceFile) text() string { return strings.Join(f.lines, "\n") }
+func (f *sourceFile) text() string { return joinLines(f.lines) }
+func (f *sourceFile) abs() string  { return root + "/" + f.path }
 
 func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 

@@ -2,15 +2,12 @@ package synth
 
 import "time"
 
-// What stands around the conversation: progress, hooks, attachments, and the
-// lines outside the chain.
-
 const hookCommand = "./scripts/notify.sh"
 
-// progress writes the progress lines of a running tool. They hang under the
-// tool_use and nothing follows them.
-func (c *Client) progress(call *Call, source string) {
-	if !c.v.progress() || call.Result.Notes == 0 {
+// progress writes the progress lines of a running tool: a side branch under
+// the tool_use.
+func (c *client) progress(call *toolCall, source string) {
+	if !c.v.progress() || call.result.notes == 0 {
 		return
 	}
 	parent := source
@@ -19,47 +16,49 @@ func (c *Client) progress(call *Call, source string) {
 		uuid := c.uuid()
 		o := c.head("progress", parent).obj("data")
 		data(o)
-		o.close().str("toolUseID", id).str("parentToolUseID", call.ID)
+		o.close().str("toolUseID", id).str("parentToolUseID", call.id)
 		c.mark(uuid)
 		c.endAside()
 		parent = uuid
 	}
-	if call.Name == "Bash" {
-		for i := range call.Result.Notes {
+	if call.name == "Bash" {
+		for i := range call.result.notes {
 			write(func(o *object) {
 				o.str("type", "bash_progress").str("output", "").str("fullOutput", "").num("elapsedTimeSeconds", i+2).num("totalLines", 0)
 			}, "bash-progress-"+string(rune('0'+i%10)))
 		}
 		return
 	}
-	write(func(o *object) {
-		o.str("type", "hook_progress").str("hookEvent", "PostToolUse").str("hookName", "PostToolUse:"+call.Name).str("command", hookCommand)
-	}, call.ID)
+	write(func(o *object) { hookJSON(o, "PostToolUse", "PostToolUse:"+call.name) }, call.id)
+}
+
+func hookJSON(o *object, event, name string) *object {
+	return o.str("type", "hook_progress").str("hookEvent", event).str("hookName", name).str("command", hookCommand)
 }
 
 // hook writes a hook's progress line, in the chain.
-func (c *Client) hook(event, name string) {
+func (c *client) hook(event, name string) {
 	if !c.v.progress() {
 		return
 	}
 	id, uuid := c.uuid(), c.uuid()
-	o := c.head("progress", c.leaf).obj("data").str("type", "hook_progress").str("hookEvent", event).str("hookName", name).str("command", hookCommand).close()
+	o := hookJSON(c.head("progress", c.leaf).obj("data"), event, name).close()
 	o.str("parentToolUseID", id).str("toolUseID", id)
 	c.mark(uuid)
 	c.end(uuid)
 	c.pass(5, 60)
 }
 
-// StartHook is the SessionStart hook's line, in versions that write it.
-func (c *Client) StartHook(how string) {
+// startHook writes the line of the SessionStart hook, in versions that have it.
+func (c *client) startHook(how string) {
 	c.hooked = true
 	c.hook("SessionStart", "SessionStart:"+how)
 }
 
-// EndTurn writes what follows the last answer of a turn: the stop hook, where
-// hooked, and how long the turn took.
-func (c *Client) EndTurn(hooked bool) {
-	if hooked && c.v >= rel(2, 0, 64) {
+// endTurn writes the lines after the last answer of a turn: the stop hook, where
+// hooked, and the duration.
+func (c *client) endTurn(hooked bool) {
+	if hooked && c.v >= v2(0, 64) {
 		c.pass(20, 120)
 		c.hook("Stop", "Stop")
 		uuid := c.uuid()
@@ -84,7 +83,7 @@ func (c *Client) EndTurn(hooked bool) {
 	}
 }
 
-func (c *Client) lastPromptLine() {
+func (c *client) lastPromptLine() {
 	o := c.unchained("last-prompt").str("lastPrompt", c.lastUser)
 	if c.v.leafUUID() {
 		o.str("leafUuid", c.leaf)
@@ -93,8 +92,8 @@ func (c *Client) lastPromptLine() {
 	c.emit()
 }
 
-// listings are the attachments that tell the model what there is.
-func (c *Client) listings(again bool) {
+// listings writes the attachments that list tools and, the first time, skills.
+func (c *client) listings(again bool) {
 	tools := []string{"CronCreate", "CronList", "EnterPlanMode", "NotebookEdit", "WebFetch"}
 	o := c.note.reset().open().str("type", "deferred_tools_delta").strs("addedNames", tools).strs("addedLines", tools).arr("removedNames").closeArr().close()
 	c.attach(o.b, "The following deferred tools are now available via ToolSearch:\nCronCreate\nCronList\nEnterPlanMode\nNotebookEdit\nWebFetch")
@@ -106,8 +105,8 @@ func (c *Client) listings(again bool) {
 	c.attach(o.b, "The following skills are available for use with the Skill tool:\n\n"+skills)
 }
 
-// StartListings writes the attachments of a session's first prompt.
-func (c *Client) StartListings() {
+// startListings writes the attachments of a session's first prompt.
+func (c *client) startListings() {
 	if c.v.attachments() {
 		c.listings(false)
 	}
@@ -115,8 +114,8 @@ func (c *Client) StartListings() {
 
 const reminder = "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status. Only use these if relevant to the current work; this is a gentle reminder, ignore it if it does not apply. Never mention it to the user."
 
-// Remind writes one of the attachments that come between tool results.
-func (c *Client) Remind() {
+// remind writes one of the attachments that appear between tool results.
+func (c *client) remind() {
 	if !c.v.attachments() {
 		return
 	}
@@ -128,10 +127,10 @@ func (c *Client) Remind() {
 			return
 		}
 		f := c.reads[len(c.reads)-1]
-		lines := firstLines(f.Content, 6)
-		snippet := numbered(File{Content: joinLines(lines), Start: f.Start, Lines: len(lines)}, c.v)
-		c.attach(c.note.reset().open().str("type", "edited_text_file").str("filename", f.Path).str("snippet", snippet).close().b,
-			"Note: "+f.Path+" was modified, either by the user or by a linter. Here are the relevant changes:\n"+snippet)
+		lines := firstLines(f.content, 6)
+		snippet := numbered(fileView{content: joinLines(lines), start: f.start, lines: len(lines)}, c.v)
+		c.attach(c.note.reset().open().str("type", "edited_text_file").str("filename", f.path).str("snippet", snippet).close().b,
+			"Note: "+f.path+" was modified, either by the user or by a linter. Here are the relevant changes:\n"+snippet)
 	default:
 		id := c.uuid()
 		c.attach(c.note.reset().open().str("type", "hook_success").str("hookName", "UserPromptSubmit").str("toolUseID", id).
@@ -141,15 +140,15 @@ func (c *Client) Remind() {
 }
 
 // snapshot is the file-history line that goes with a prompt.
-func (c *Client) snapshot(message string) {
+func (c *client) snapshot(message string) {
 	o := c.unchained("file-history-snapshot").str("messageId", message)
 	o.obj("snapshot").str("messageId", message).obj("trackedFileBackups").close().str("timestamp", stamp(c.now)).close()
 	o.bool("isSnapshotUpdate", false).close()
 	c.emit()
 }
 
-// Title names the session, or, in older clients, another one.
-func (c *Client) Title(title string) {
+// title names the session, or, in older clients, another one.
+func (c *client) title(title string) {
 	switch {
 	case c.v.titles():
 		c.unchained("ai-title").str("aiTitle", title).str("sessionId", c.session).close()
@@ -161,17 +160,17 @@ func (c *Client) Title(title string) {
 	c.emit()
 }
 
-// Mode repeats the permission mode.
-func (c *Client) Mode(mode string) {
+// mode repeats the permission mode.
+func (c *client) mode(mode string) {
 	if c.v.modes() {
 		c.unchained("permission-mode").str("permissionMode", mode).str("sessionId", c.session).close()
 		c.emit()
 	}
 }
 
-// APIError writes the lines of n failed attempts; with gaveUp the turn ends in
-// a message that no API call made.
-func (c *Client) APIError(n int, gaveUp bool) {
+// apiError writes the lines of n failed attempts; with gaveUp the turn ends in
+// a synthetic message.
+func (c *client) apiError(n int, gaveUp bool) {
 	if !c.v.apiErrors() {
 		return
 	}
@@ -182,16 +181,16 @@ func (c *Client) APIError(n int, gaveUp bool) {
 		o.num("retryInMs", wait).num("retryAttempt", i+1).num("maxRetries", 10)
 		c.mark(uuid)
 		c.end(uuid)
-		c.Wait(time.Duration(wait) * time.Millisecond)
+		c.wait(time.Duration(wait) * time.Millisecond)
 		c.pass(200, 2000)
 	}
 	if gaveUp {
-		c.Synthetic("API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}", true)
+		c.synthetic(`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
 	}
 }
 
-// Synthetic is an assistant line that the client made up: all usage is zero.
-func (c *Client) Synthetic(text string, failed bool) {
+// synthetic writes an assistant line without an API call: all usage is zero.
+func (c *client) synthetic(text string) {
 	uuid := c.uuid()
 	o := c.head("assistant", c.leaf)
 	c.mark(uuid)
@@ -200,8 +199,8 @@ func (c *Client) Synthetic(text string, failed bool) {
 	o.obj("usage").num("input_tokens", 0).num("output_tokens", 0).num("cache_creation_input_tokens", 0).num("cache_read_input_tokens", 0)
 	o.obj("server_tool_use").num("web_search_requests", 0).num("web_fetch_requests", 0).close().null("service_tier")
 	o.obj("cache_creation").num("ephemeral_1h_input_tokens", 0).num("ephemeral_5m_input_tokens", 0).close().close()
-	o.arr("content").open().str("type", "text").str("text", text).close().closeArr().close()
-	o.bool("isApiErrorMessage", failed)
+	o.arr("content").textBlock(text).closeArr().close()
+	o.bool("isApiErrorMessage", true)
 	c.end(uuid)
 	c.text(uuid, text)
 }

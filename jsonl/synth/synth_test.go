@@ -84,7 +84,7 @@ func TestStatsCountTheFile(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	for _, o := range []synth.Options{
 		{Version: "2.1"}, {Version: "2.1.x"}, {Version: "-2.1.1"}, {Parallel: 1.5}, {Thinking: -0.1}, {Bytes: -1},
-		{Requests: -1}, {Window: 1000}, {ResultChars: 10}, {Files: 1}, {ToolCharsPerToken: 0.01},
+		{Requests: -1}, {Window: 1000}, {ResultChars: 10}, {Files: 1},
 	} {
 		if _, err := synth.Generate(io.Discard, o); err == nil {
 			t.Errorf("Generate(%+v): no error", o)

@@ -2,158 +2,155 @@ package synth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// The tools, as functions from the simulated project to a call with its
-// result.
-
-func newCall(name string, input func(*object)) *Call {
-	var o object
-	o.open()
-	input(&o)
-	return &Call{Name: name, Input: o.close().b}
+// newCall makes a call with its result: the text that the model sees, and the
+// toolUseResult.
+func newCall(name string, input func(*object), content string, client func(*object)) *toolCall {
+	var in, out object
+	input(in.open())
+	client(out.open())
+	return &toolCall{name: name, input: in.close().b, result: toolResult{content: content, client: out.close().b}}
 }
 
-// fail makes the call one that failed.
-func (c *Call) fail(content, client string) *Call {
-	c.Result = Result{Content: content, Error: true, Client: appendString(nil, "Error: "+client)}
+// failedCall makes a call that failed.
+func failedCall(name string, input func(*object), content, client string) *toolCall {
+	return newCall(name, input, "", func(*object) {}).fail(content, client)
+}
+
+// fail replaces the result by an error.
+func (c *toolCall) fail(content, client string) *toolCall {
+	c.result = toolResult{content: content, failed: true, client: appendString(nil, "Error: "+client)}
 	return c
 }
 
 // readCall shows lines [from, from+limit) of f, counted from 0.
-func readCall(v release, root string, f *sourceFile, from, limit int) *Call {
-	path := root + "/" + f.path
-	whole := from == 0 && limit >= len(f.lines)
+func readCall(v release, f *sourceFile, from, limit int) *toolCall {
 	to := min(from+limit, len(f.lines))
+	file := fileView{path: f.abs(), content: joinLines(f.lines[from:to]), start: from + 1, lines: to - from, total: len(f.lines)}
 	c := newCall("Read", func(o *object) {
-		o.str("file_path", path)
-		if !whole {
+		o.str("file_path", file.path)
+		if file.lines < file.total {
 			o.num("offset", from+1).num("limit", limit)
 		}
-	})
-	file := File{Path: path, Content: joinLines(f.lines[from:to]), Start: from + 1, Lines: to - from, Total: len(f.lines)}
-	c.Result = Result{Content: numbered(file, v), Client: fileJSON(file), File: &file}
+	}, numbered(file, v), func(o *object) { fileJSON(o, file) })
+	c.result.file = &file
 	return c
 }
 
-func editCall(v release, root string, e edit) *Call {
-	path, old, new := root+"/"+e.file.path, joinLines(e.old), joinLines(e.new)
-	c := newCall("Edit", func(o *object) {
-		o.bool("replace_all", false).str("file_path", path).str("old_string", old).str("new_string", new)
-	})
-	var o object
-	o.open().str("filePath", path).str("oldString", old).str("newString", new).str("originalFile", e.file.text())
-	o.arr("structuredPatch").open().num("oldStart", e.line+1).num("oldLines", len(e.old)).num("newStart", e.line+1).num("newLines", len(e.new)).arr("lines")
-	for _, l := range e.old {
-		o.elem("-" + l)
-	}
-	for _, l := range e.new {
-		o.elem("+" + l)
-	}
-	o.closeArr().close().closeArr().bool("userModified", false).bool("replaceAll", false).close()
+// editInput writes the input of an Edit.
+func editInput(o *object, f *sourceFile, before, after string) {
+	o.bool("replace_all", false).str("file_path", f.abs()).str("old_string", before).str("new_string", after)
+}
+
+func editCall(v release, e edit) *toolCall {
+	path, before, after := e.file.abs(), joinLines(e.before), joinLines(e.after)
 	content := "The file " + path + " has been updated successfully."
 	if v < v21(10) {
 		from := max(0, e.line-3)
-		lines := append(append([]string{}, e.file.lines[from:e.line]...), e.new...)
+		lines := slices.Concat(e.file.lines[from:e.line], e.after)
 		content = "The file " + path + " has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n" +
-			numbered(File{Content: joinLines(lines), Start: from + 1, Lines: len(lines)}, v)
+			numbered(fileView{content: joinLines(lines), start: from + 1, lines: len(lines)}, v)
 	}
-	c.Result = Result{Content: content, Client: o.b}
-	return c
+	return newCall("Edit", func(o *object) { editInput(o, e.file, before, after) }, content, func(o *object) {
+		o.str("filePath", path).str("oldString", before).str("newString", after).str("originalFile", e.file.text())
+		o.arr("structuredPatch").open().num("oldStart", e.line+1).num("oldLines", len(e.before)).num("newStart", e.line+1).num("newLines", len(e.after)).arr("lines")
+		for _, l := range e.before {
+			o.elem("-" + l)
+		}
+		for _, l := range e.after {
+			o.elem("+" + l)
+		}
+		o.closeArr().close().closeArr().bool("userModified", false).bool("replaceAll", false)
+	})
 }
 
-func writeCall(root string, f *sourceFile) *Call {
-	path := root + "/" + f.path
-	c := newCall("Write", func(o *object) { o.str("file_path", path).str("content", f.text()) })
-	var o object
-	o.open().str("type", "create").str("filePath", path).str("content", f.text()).arr("structuredPatch").closeArr().null("originalFile").close()
-	c.Result = Result{Content: "File created successfully at: " + path, Client: o.b}
-	return c
+func writeCall(f *sourceFile) *toolCall {
+	return newCall("Write", func(o *object) { o.str("file_path", f.abs()).str("content", f.text()) },
+		"File created successfully at: "+f.abs(), func(o *object) {
+			o.str("type", "create").str("filePath", f.abs()).str("content", f.text()).arr("structuredPatch").closeArr().null("originalFile")
+		})
 }
 
-func globCall(root, pattern string, paths []string) *Call {
-	c := newCall("Glob", func(o *object) { o.str("pattern", pattern) })
-	full := make([]string, len(paths))
-	for i, p := range paths {
-		full[i] = root + "/" + p
-	}
-	content := joinLines(full)
-	if len(full) == 0 {
+func globCall(pattern string, paths []string) *toolCall {
+	content := joinLines(paths)
+	if len(paths) == 0 {
 		content = "No files found"
 	}
-	var o object
-	o.open().strs("filenames", full).num("durationMs", 7+len(full)).num("numFiles", len(full)).bool("truncated", false).close()
-	c.Result = Result{Content: content, Client: o.b}
-	return c
+	return newCall("Glob", func(o *object) { o.str("pattern", pattern) }, content, func(o *object) {
+		o.strs("filenames", paths).num("durationMs", 7+len(paths)).num("numFiles", len(paths)).bool("truncated", false)
+	})
 }
 
-// grepCall shows where pattern was found: lines with their context, or files.
-func grepCall(pattern string, found []match, context int, filesOnly bool) *Call {
-	c := newCall("Grep", func(o *object) {
-		o.str("pattern", pattern).str("path", "internal")
-		if filesOnly {
-			o.str("output_mode", "files_with_matches")
-		} else {
-			o.str("output_mode", "content").num("-A", context)
-		}
-	})
-	var o object
-	if filesOnly {
-		var names []string
-		for _, m := range found {
-			if len(names) == 0 || names[len(names)-1] != m.file.path {
-				names = append(names, m.file.path)
-			}
-		}
-		o.open().str("mode", "files_with_matches").strs("filenames", names).num("numFiles", len(names)).close()
-		c.Result = Result{Content: fmt.Sprintf("Found %d files\n%s", len(names), joinLines(names)), Client: o.b}
-		return c
+// grepFiles shows the files in which pattern was found.
+func grepFiles(pattern string, found []match) *toolCall {
+	var names []string
+	for _, m := range found {
+		names = append(names, m.file.path)
 	}
-	var b strings.Builder
+	names = slices.Compact(names)
+	return newCall("Grep", func(o *object) {
+		o.str("pattern", pattern).str("path", "internal").str("output_mode", "files_with_matches")
+	}, fmt.Sprintf("Found %d files\n%s", len(names), joinLines(names)), func(o *object) {
+		o.str("mode", "files_with_matches").strs("filenames", names).num("numFiles", len(names))
+	})
+}
+
+// grepLines shows the lines in which pattern was found, each with the context
+// lines after it.
+func grepLines(pattern string, found []match, context int) *toolCall {
+	var out []string
 	lines := 0
 	for i, m := range found {
 		if i > 0 && context > 0 {
-			b.WriteString("--\n")
+			out = append(out, "--")
 		}
 		for j := m.line; j <= min(m.line+context, len(m.file.lines)-1); j++ {
 			mark := "-"
 			if j == m.line {
 				mark = ":"
 			}
-			fmt.Fprintf(&b, "%s%s%d%s%s\n", m.file.path, mark, j+1, mark, m.file.lines[j])
+			out = append(out, fmt.Sprintf("%s%s%d%s%s", m.file.path, mark, j+1, mark, m.file.lines[j]))
 			lines++
 		}
 	}
-	content := strings.TrimSuffix(b.String(), "\n")
+	content := joinLines(out)
 	if lines == 0 {
 		content = "No matches found"
 	}
-	o.open().str("mode", "content").num("numFiles", 0).arr("filenames").closeArr().str("content", content).num("numLines", lines).close()
-	c.Result = Result{Content: content, Client: o.b}
-	return c
+	return newCall("Grep", func(o *object) {
+		o.str("pattern", pattern).str("path", "internal").str("output_mode", "content").num("-A", context)
+	}, content, func(o *object) {
+		o.str("mode", "content").num("numFiles", 0).arr("filenames").closeArr().str("content", content).num("numLines", lines)
+	})
+}
+
+func bashInput(command, description string) func(*object) {
+	return func(o *object) { o.str("command", command).str("description", description) }
 }
 
 // bashCall runs a command; slow is its longest time in milliseconds.
-func bashCall(v release, command, description, stdout string, slow int) *Call {
-	c := newCall("Bash", func(o *object) { o.str("command", command).str("description", description) })
-	c.Result = Result{Content: stdout, Client: bashJSON(v, stdout), Slow: slow}
+func bashCall(v release, command, description, stdout string, slow int) *toolCall {
+	c := newCall("Bash", bashInput(command, description), stdout, func(o *object) { bashJSON(o, stdout, v.noOutput()) })
+	c.result.slow = slow
 	return c
 }
 
-func bashJSON(v release, stdout string) []byte {
-	var o object
-	o.open().str("stdout", stdout).str("stderr", "").bool("interrupted", false).bool("isImage", false)
-	if v.noOutput() {
+// bashJSON writes the toolUseResult of a command.
+func bashJSON(o *object, stdout string, noOutput bool) {
+	o.str("stdout", stdout).str("stderr", "").bool("interrupted", false).bool("isImage", false)
+	if noOutput {
 		o.bool("noOutputExpected", false)
 	}
-	return o.close().b
 }
 
 // todo is one entry of the agent's list.
 type todo struct{ content, status string }
 
-func todoCall(old, new []todo) *Call {
+func todoCall(before, after []todo) *toolCall {
 	list := func(o *object, key string, todos []todo) {
 		o.arr(key)
 		for _, t := range todos {
@@ -161,81 +158,61 @@ func todoCall(old, new []todo) *Call {
 		}
 		o.closeArr()
 	}
-	c := newCall("TodoWrite", func(o *object) { list(o, "todos", new) })
-	var o object
-	o.open()
-	list(&o, "oldTodos", old)
-	list(&o, "newTodos", new)
-	c.Result = Result{Content: "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable", Client: o.close().b}
-	return c
+	return newCall("TodoWrite", func(o *object) { list(o, "todos", after) },
+		"Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable",
+		func(o *object) { list(o, "oldTodos", before); list(o, "newTodos", after) })
 }
 
 // issueCall asks an MCP server; its result is an array of texts.
-func issueCall(id, body string) *Call {
-	c := newCall("mcp__tracker__get_issue", func(o *object) { o.str("id", id) })
+func issueCall(id, body string) *toolCall {
+	c := newCall("mcp__tracker__get_issue", func(o *object) { o.str("id", id) }, "", func(*object) {})
 	var o object
-	o.openArr().open().str("type", "text").str("text", body).close().closeArr()
-	c.Result = Result{Parts: []string{body}, Client: o.b, Slow: 1800}
+	c.result = toolResult{parts: []string{body}, client: o.openArr().textBlock(body).closeArr().b, slow: 1800}
 	return c
 }
 
-func fetchCall(url, question, answer string) *Call {
-	c := newCall("WebFetch", func(o *object) { o.str("url", url).str("prompt", question) })
-	var o object
-	o.open().num("bytes", len(answer)*7).num("code", 200).str("codeText", "OK").str("result", answer).num("durationMs", 900+len(answer)).str("url", url).close()
-	c.Result = Result{Content: answer, Client: o.b, Slow: 6000}
+func fetchCall(url, question, answer string) *toolCall {
+	c := newCall("WebFetch", func(o *object) { o.str("url", url).str("prompt", question) }, answer, func(o *object) {
+		o.num("bytes", len(answer)*7).num("code", 200).str("codeText", "OK").str("result", answer).num("durationMs", 900+len(answer)).str("url", url)
+	})
+	c.result.slow = 6000
 	return c
 }
 
-// offload leaves a result's text in a file and a preview in its place.
-func (c *Client) offload(call *Call) {
-	if call.ID == "" {
-		call.ID = c.toolID()
+// offload writes a result's text to a file and replaces it by a preview.
+func (c *client) offload(call *toolCall) {
+	if call.id == "" {
+		call.id = c.toolID()
 	}
-	full := call.Result.Content
-	path := c.resultPath(call.ID)
+	full := call.result.content
+	path := c.resultPath(call.id)
 	stub, cut := persisted(path, full)
-	call.Result.Content = stub
-	if c.v.persistedPath() && call.Name == "Bash" {
+	call.result.content = stub
+	if c.v.persistedPath() && call.name == "Bash" {
 		var o object
-		o.open().str("stdout", cut).str("stderr", "").bool("interrupted", false).bool("isImage", false).bool("noOutputExpected", false)
-		call.Result.Client = o.str("persistedOutputPath", path).num("persistedOutputSize", len(full)).close().b
+		bashJSON(o.open(), cut, true)
+		call.result.client = o.str("persistedOutputPath", path).num("persistedOutputSize", len(full)).close().b
 	}
-	c.stats.Offloads++
-	c.beside(c.session+"/tool-results/"+call.ID+".txt", []byte(full))
+	c.beside(c.session+"/tool-results/"+call.id+".txt", []byte(full))
 }
 
-// persisted is what stands in the place of a text that was left in a file, and
-// the preview in it.
+// persisted is the text that replaces an offloaded one, and the preview in it.
 func persisted(path, full string) (stub, cut string) {
 	cut = full[:min(2000, len(full))]
-	for len(cut) > 0 && len(cut) < len(full) && full[len(cut)]&0xC0 == 0x80 { // not within a rune
+	for len(cut) < len(full) && !utf8.RuneStart(full[len(cut)]) {
 		cut = cut[:len(cut)-1]
 	}
 	if i := strings.LastIndexByte(cut, '\n'); i > 1000 {
 		cut = cut[:i]
 	}
-	return "<persisted-output>\nOutput too large (" + size(len(full)) + "). Full output saved to: " + path +
+	tenths := (len(full)*10 + 512) / 1024
+	size := strings.TrimSuffix(fmt.Sprintf("%d.%d", tenths/10, tenths%10), ".0") + "KB"
+	return "<persisted-output>\nOutput too large (" + size + "). Full output saved to: " + path +
 		"\n\nPreview (first 2KB):\n" + cut + "\n...\n</persisted-output>", cut
 }
 
-// size prints n bytes the way the client does: 2KB, 134.7KB.
-func size(n int) string {
-	unit, v := "B", n*10
-	switch {
-	case n >= 1<<20:
-		unit, v = "MB", (n*10+1<<19)>>20
-	case n >= 1<<10:
-		unit, v = "KB", (n*10+1<<9)>>10
-	}
-	if v%10 == 0 {
-		return fmt.Sprintf("%d%s", v/10, unit)
-	}
-	return fmt.Sprintf("%d.%d%s", v/10, v%10, unit)
-}
-
-// beside writes a file next to the session.
-func (c *Client) beside(name string, content []byte) {
+// beside writes a file beside the session.
+func (c *client) beside(name string, content []byte) {
 	if c.opt.Open == nil || c.err != nil {
 		return
 	}
@@ -244,10 +221,7 @@ func (c *Client) beside(name string, content []byte) {
 		c.err = err
 		return
 	}
-	if _, err = f.Write(content); err != nil {
-		c.err = err
-	}
-	if err = f.Close(); err != nil && c.err == nil {
-		c.err = err
-	}
+	_, err = f.Write(content)
+	c.fail(err)
+	c.fail(f.Close())
 }

@@ -5,14 +5,11 @@ import (
 	"strings"
 )
 
-// What the agent does with the project.
-
-func (s *developer) read() *Call {
+func (s *developer) read() *toolCall {
 	f := pick(s.r, s.p.files)
 	if s.chance(s.opt.Failures) {
-		path := s.p.abs(f) + ".orig"
-		c := newCall("Read", func(o *object) { o.str("file_path", path) })
-		return c.fail("<tool_use_error>File does not exist.</tool_use_error>", "File does not exist.")
+		return failedCall("Read", func(o *object) { o.str("file_path", f.abs()+".orig") },
+			"<tool_use_error>File does not exist.</tool_use_error>", "File does not exist.")
 	}
 	from, limit := 0, 2000
 	if len(f.lines) > 60 && s.r.IntN(3) == 0 {
@@ -20,12 +17,12 @@ func (s *developer) read() *Call {
 		limit = 40 + s.r.IntN(len(f.lines)/2)
 	}
 	s.show(f, from, min(from+limit, len(f.lines)))
-	return readCall(s.c.v, s.p.root, f, from, limit)
+	return readCall(s.c.v, f, from, limit)
 }
 
-func (s *developer) edit() *Call {
-	for i := len(s.open) - 1; i >= 0; i-- {
-		o := &s.open[i]
+func (s *developer) edit() *toolCall {
+	for i := range s.open {
+		o := &s.open[len(s.open)-1-i]
 		e, ok := s.p.change(o.file, o.from, o.to)
 		if !ok {
 			continue
@@ -33,36 +30,34 @@ func (s *developer) edit() *Call {
 		if s.chance(s.opt.Failures) {
 			return s.editFailed(e)
 		}
-		c := editCall(s.c.v, s.p.root, e)
+		c := editCall(s.c.v, e)
 		s.p.apply(e)
-		o.to += len(e.new) - len(e.old)
+		o.to += len(e.after) - len(e.before)
 		return c
 	}
 	return s.read()
 }
 
-func (s *developer) editFailed(e edit) *Call {
-	wrong := joinLines(e.old) + " // as it was"
-	c := newCall("Edit", func(o *object) {
-		o.bool("replace_all", false).str("file_path", s.p.abs(e.file)).str("old_string", wrong).str("new_string", joinLines(e.new))
-	})
-	return c.fail("<tool_use_error>String to replace not found in file.\nString: "+wrong+"</tool_use_error>", "String to replace not found in file.\nString: "+wrong)
+func (s *developer) editFailed(e edit) *toolCall {
+	wrong := joinLines(e.before) + " // as it was"
+	message := "String to replace not found in file.\nString: " + wrong
+	return failedCall("Edit", func(o *object) { editInput(o, e.file, wrong, joinLines(e.after)) },
+		"<tool_use_error>"+message+"</tool_use_error>", message)
 }
 
-func (s *developer) grep() *Call {
+func (s *developer) grep() *toolCall {
 	_, name := s.p.named()
 	if s.r.IntN(3) == 0 {
 		name = pick(s.r, nouns)
 	}
-	filesOnly := s.r.IntN(3) == 0
-	limit := max(4, s.opt.ResultChars/60)
+	filesOnly, context := s.r.IntN(3) == 0, s.r.IntN(4)*2
 	if filesOnly {
-		limit = 400
+		return grepFiles(name, s.p.grep(name, 400))
 	}
-	return grepCall(name, s.p.grep(name, limit), s.r.IntN(4)*2, filesOnly)
+	return grepLines(name, s.p.grep(name, max(4, s.opt.ResultChars/60)), context)
 }
 
-func (s *developer) glob() *Call {
+func (s *developer) glob() *toolCall {
 	pattern, suffix := "**/*.go", ".go"
 	if s.r.IntN(2) == 0 {
 		pattern, suffix = "**/*.md", ".md"
@@ -70,14 +65,14 @@ func (s *developer) glob() *Call {
 	var paths []string
 	for _, f := range s.p.files {
 		if strings.HasSuffix(f.path, suffix) {
-			paths = append(paths, f.path)
+			paths = append(paths, f.abs())
 		}
 	}
-	return globCall(s.p.root, pattern, paths)
+	return globCall(pattern, paths)
 }
 
-// look is a command that changes nothing.
-func (s *developer) look() *Call {
+// look runs a command that changes nothing.
+func (s *developer) look() *toolCall {
 	var b strings.Builder
 	lines := max(5, s.opt.ResultChars/110)
 	switch s.r.IntN(3) {
@@ -100,7 +95,7 @@ func (s *developer) look() *Call {
 }
 
 // test runs the tests or the compiler.
-func (s *developer) test() *Call {
+func (s *developer) test() *toolCall {
 	pkg := pick(s.r, packages)
 	if s.chance(s.opt.Failures * 2) {
 		out := s.failure(pkg)
@@ -137,6 +132,6 @@ func (s *developer) testLog(pkg string, n int) string {
 }
 
 // large is a command whose output does not fit into the context.
-func (s *developer) large() *Call {
+func (s *developer) large() *toolCall {
 	return bashCall(s.c.v, "go test -v -count=1 ./...", "Run all tests", s.testLog(pick(s.r, packages), 32000+s.r.IntN(60000)), 90000)
 }

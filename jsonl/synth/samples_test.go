@@ -14,10 +14,10 @@ type Sample struct {
 	Data []byte
 }
 
-// fixture is one session of the samples, with what it shows.
+// fixture is one session of the samples.
 type fixture struct {
 	name  string // file name; a name without .jsonl is a project folder
-	shows string
+	shows string // its description in README.md
 	opt   Options
 	play  func(s *script) // nil: Generate
 	alter func(data []byte) []byte
@@ -57,7 +57,7 @@ func (f *fixture) make(seed uint64) ([]Sample, Stats, error) {
 		return &sampleFile{name: folder + name, to: &out}, nil
 	}
 	var buf bytes.Buffer
-	c, err := NewClient(&buf, opt)
+	c, err := newClient(&buf, opt)
 	if err != nil {
 		return nil, Stats{}, err
 	}
@@ -66,7 +66,7 @@ func (f *fixture) make(seed uint64) ([]Sample, Stats, error) {
 		stats, err = Generate(&buf, opt)
 	} else {
 		f.play(&script{newDeveloper(c)})
-		stats, err = c.Close()
+		stats, err = c.close()
 	}
 	if err != nil {
 		return nil, stats, err
@@ -85,8 +85,8 @@ func (f *fixture) make(seed uint64) ([]Sample, Stats, error) {
 	return out, stats, nil
 }
 
-// indexFile is a sessions-index.json that is wrong in both ways: it lists the
-// session with figures of long ago, and one whose file is gone.
+// indexFile is a sessions-index.json with two faults: stale figures of the
+// session, and an entry whose file is missing.
 func (f *fixture) indexFile(stats Stats, folder string) Sample {
 	gone := "7d1f5a52-0c1e-4b53-9a35-0f4f6f0f5c11"
 	base := "/home/dev/.claude/projects/-home-dev-harbor"
@@ -122,24 +122,22 @@ func (discard) Close() error                { return nil }
 
 const readmeHead = `# Sample sessions
 
-Synthetic Claude Code sessions: no line of them was ever recorded. They are made by
-` + "`go run ./scripts/gensessions`" + `; a test of package jsonl/synth makes them again and compares the
-bytes (` + "`go test ./jsonl/synth -update`" + ` rewrites them). Do not edit them by hand.
+Synthetic Claude Code sessions: no line of them was recorded. A test of package jsonl/synth generates
+them and compares the bytes; ` + "`go test ./jsonl/synth -update`" + ` rewrites them. Do not edit them by hand.
 
-Tokens are the truth the sessions were made with: 1 token for 2.9 characters of tool output, 3.6 of
-prose, 3.0 of tool input, and 18,800 for the system prompt and the tools. "Raw" is all that was ever
-said on the live branch, the overhead once and summaries left out; "peak" is the largest input of one
-request; "micro" counts microcompactions. A subagent's own requests are not counted.
+Token counts are exact by construction: 1 token for 2.9 characters of tool output, 3.6 of prose,
+3.0 of tool input, and 18,800 for the system prompt and the tools. "Raw" is the overhead and every text
+of the live branch, summaries left out; "peak" is the largest input of one request; "micro" counts
+microcompactions. A subagent's own requests are not counted.
 
 | file | client | lines | prompts | requests | raw tokens | peak | micro | compactions | shows |
 |---|---|--:|--:|--:|--:|--:|--:|--:|---|
 `
 
 const readmeTail = `
-Lines are those of the session itself, before anything was done to the bytes (fused.jsonl,
-crlf-bom.jsonl).
+Lines are those of the session before its bytes were damaged (fused.jsonl, crlf-bom.jsonl).
 
 Folders are laid out as on disk: ` + "`<session>.jsonl`" + `, ` + "`<session>/subagents/`" + ` and
 ` + "`<session>/tool-results/`" + `. The paths inside the sessions are those of the simulated machine
-(/home/dev/.claude/projects/-home-dev-harbor), so a reader has to look beside the file.
+(/home/dev/.claude/projects/-home-dev-harbor): a reader finds these files next to the session file.
 `

@@ -6,21 +6,21 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// What no real file was seen to hold is written as analyses describe it: snips,
-// collapses, replaced results.
+// Snips, collapses and replaced results were not found in real files. They are
+// written as analyses describe them.
 
-// Snip is a response that calls the Snip tool on the turns of prompts, and the
+// snip writes a response that calls the Snip tool on the turns of prompts, and the
 // line that lists what was removed.
-func (c *Client) Snip(reason string, prompts ...string) {
+func (c *client) snip(reason string, prompts ...string) {
 	call := newCall("Snip", func(o *object) {
 		ids := make([]string, len(prompts))
 		for i, p := range prompts {
 			ids[i] = jsonl.ShortID(p)
 		}
 		o.strs("ids", ids).str("reason", reason)
-	})
-	call.Result.Content = "Removed."
-	c.Respond(Block{Call: call})
+	}, "Removed.", func(*object) {})
+	call.result.client = nil
+	c.respond(block{call: call})
 	var removed []string
 	for _, p := range prompts {
 		from, to := c.turnOf(p)
@@ -31,9 +31,9 @@ func (c *Client) Snip(reason string, prompts ...string) {
 	c.system("snip_boundary", func(o *object) { o.str("content", "Messages removed").strs("removedUuids", removed) })
 }
 
-// Collapse replaces the turns from one prompt up to, not including, another by
-// a placeholder. Staged before, the span is written down as that.
-func (c *Client) Collapse(from, next, summary string, staged bool) {
+// collapse replaces the turns from one prompt up to, not including, another by
+// a placeholder. A staged span is written to a snapshot line first.
+func (c *client) collapse(from, next, summary string, staged bool) {
 	first, _ := c.turnOf(from)
 	to, _ := c.turnOf(next)
 	lines := c.linesOf(first, to)
@@ -55,21 +55,21 @@ func (c *Client) Collapse(from, next, summary string, staged bool) {
 	o.str("summaryContent", text).str("summary", summary).str("firstArchivedUuid", begin).str("lastArchivedUuid", end).close()
 	c.emit()
 	snapshot(func(*object) {}, false)
-	c.replace(first, to, item{weight: milli(text, c.prose) + messageFrame})
+	c.replace(first, to, item{weight: milli(text, proseRate) + messageFrame})
 }
 
-// Replace has the client send another text in the place of results, and writes
-// that down. The results' own lines stay as they are.
-func (c *Client) Replace(text string, ids ...string) {
+// sendInstead has the client send another text instead of results, and writes
+// a content-replacement line. The results' own lines stay as they are.
+func (c *client) sendInstead(text string, ids ...string) {
 	o := c.unchained("content-replacement").str("sessionId", c.session).arr("replacements")
 	for _, id := range ids {
 		o.open().str("kind", "tool-result").str("toolUseId", id).str("replacement", text).close()
 		for i := range c.items {
 			if it := &c.items[i]; it.id == id {
-				w := milli(text, c.truth.tool) + resultFrame
+				w := milli(text, toolRate) + resultFrame
 				c.sum += w - it.weight
-				c.tail += estimate(utf16Len(text)) - it.est
-				it.weight, it.est, it.id = w, estimate(utf16Len(text)), ""
+				c.tail += estimate(units(text)) - it.est
+				it.weight, it.est, it.id = w, estimate(units(text)), ""
 			}
 		}
 	}
@@ -77,17 +77,17 @@ func (c *Client) Replace(text string, ids ...string) {
 	c.emit()
 }
 
-// turnOf is where the turn of a prompt stands in the context: from its item up
-// to that of the next prompt.
-func (c *Client) turnOf(prompt string) (from, to int) {
+// turnOf is the range of items of a prompt's turn: from its item up to that of
+// the next prompt.
+func (c *client) turnOf(prompt string) (from, to int) {
 	from = slices.IndexFunc(c.items, func(it item) bool { return it.line == prompt })
 	for to = from + 1; to < len(c.items) && !c.items[to].prompt; to++ {
 	}
 	return from, to
 }
 
-// linesOf lists the lines that items stand on, each once.
-func (c *Client) linesOf(from, to int) []string {
+// linesOf lists the lines of items, each once.
+func (c *client) linesOf(from, to int) []string {
 	var lines []string
 	for _, it := range c.items[from:to] {
 		if it.line != "" {
@@ -97,8 +97,8 @@ func (c *Client) linesOf(from, to int) []string {
 	return slices.Compact(lines)
 }
 
-// replace puts items in the place of those from..to.
-func (c *Client) replace(from, to int, by ...item) {
+// replace replaces the items from..to.
+func (c *client) replace(from, to int, by ...item) {
 	var before int64
 	for _, it := range c.items[:from] {
 		before += it.weight
@@ -115,13 +115,13 @@ func (c *Client) replace(from, to int, by ...item) {
 
 func playSnip(s *script) {
 	todo := s.ask()
-	s.c.Respond(s.say(), Block{Call: s.grep()})
-	s.c.Respond(s.readFile(0))
+	s.c.respond(s.say(), block{call: s.grep()})
+	s.c.respond(s.readFile(0))
 	s.done()
 	s.ask()
-	s.c.Snip("the user has gone on to something else", todo)
-	s.c.Respond(s.readFile(1))
-	s.c.Respond(s.editFile(1))
+	s.c.snip("the user has gone on to something else", todo)
+	s.c.respond(s.readFile(1))
+	s.c.respond(s.editFile(1))
 	s.done()
 	s.ask()
 	s.done()
@@ -129,31 +129,31 @@ func playSnip(s *script) {
 
 func playCollapse(s *script) {
 	s.ask()
-	s.c.Respond(s.readFile(0))
+	s.c.respond(s.readFile(0))
 	s.done()
 	from := s.ask()
-	s.c.Respond(s.readFile(1), s.readFile(2))
-	s.c.Respond(s.editFile(1))
+	s.c.respond(s.readFile(1), s.readFile(2))
+	s.c.respond(s.editFile(1))
 	s.done()
 	s.ask()
-	s.c.Respond(Block{Call: s.test()})
+	s.c.respond(block{call: s.test()})
 	s.done()
 	next := s.ask()
-	s.c.Respond(s.readFile(3))
-	s.c.Collapse(from, next, "Two files were read and one was changed; the tests were run afterwards.", true)
-	s.c.Respond(s.editFile(3))
+	s.c.respond(s.readFile(3))
+	s.c.collapse(from, next, "Two files were read and one was changed; the tests were run afterwards.", true)
+	s.c.respond(s.editFile(3))
 	s.done()
 }
 
 func playReplacement(s *script) {
 	s.ask()
-	s.c.Respond(s.readFile(0))
+	s.c.respond(s.readFile(0))
 	for i := range 2 {
 		big := s.large()
-		s.c.Respond(Block{Call: big}, Block{Call: s.glob()})
-		stub, _ := persisted(s.c.resultPath(big.ID), big.Result.Content)
-		s.c.Replace(stub, big.ID)
-		s.c.Respond(s.readFile(i + 1))
+		s.c.respond(block{call: big}, block{call: s.glob()})
+		stub, _ := persisted(s.c.resultPath(big.id), big.result.content)
+		s.c.sendInstead(stub, big.id)
+		s.c.respond(s.readFile(i + 1))
 	}
 	s.done()
 }

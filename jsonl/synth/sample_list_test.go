@@ -37,7 +37,7 @@ func fixtures() []fixture {
 		{name: "interruptions.jsonl", opt: small("2.1.119"), play: playInterruptions,
 			shows: "interrupts in the middle of an answer and of a tool, a queued prompt, API errors and a synthetic message, local commands, failing tools, a pause of more than an hour"},
 		{name: "sidechain-1.0.jsonl", opt: small("1.0.53"), play: playAgent,
-			shows: "a subagent whose lines stand in the session itself (isSidechain)"},
+			shows: "a subagent whose lines are in the session itself (isSidechain)"},
 		{name: "subagent", opt: small("2.1.29"), play: playAgent, index: true,
 			shows: "a project folder: a subagent's transcript, agent_progress lines that repeat its messages, an output left in a file, and a sessions-index.json that is stale in one entry and names a missing file in another"},
 		{name: "offload", opt: small("2.1.50"), play: playOffload,
@@ -49,94 +49,94 @@ func fixtures() []fixture {
 		{name: "crlf-bom.jsonl", opt: small("2.1.139"), play: playThinking, alter: windows,
 			shows: "a byte order mark and CRLF line ends"},
 		{name: "preserved.jsonl", opt: kept, play: playCompaction,
-			shows: "a compaction that keeps the last messages where they stand: preservedSegment and preservedMessages"},
+			shows: "a compaction that keeps the last messages where they are: preservedSegment and preservedMessages"},
 		{name: "snip.jsonl", opt: small("2.1.139"), play: playSnip,
 			shows: "as analyses describe it: a call of the Snip tool, and a system line with the removedUuids of the turn it names"},
 		{name: "collapse.jsonl", opt: small("2.1.139"), play: playCollapse,
 			shows: "as analyses describe it: two turns staged in a marble-origami-snapshot, then collapsed by a marble-origami-commit"},
 		{name: "replacement.jsonl", opt: small("2.1.139"), play: playReplacement,
-			shows: "as analyses describe it: two large results written down in full, and content-replacement lines that say what was sent in their place"},
+			shows: "as analyses describe it: two large results in full, and content-replacement lines with the text that was sent instead"},
 		{name: "big.jsonl", opt: big,
-			shows: "long tool loops under several prompts, of everything a little; recorded microcompactions and an automatic compaction; enough for OpenCode to prune and to compact. What it left in files is not beside it"},
+			shows: "long tool loops under several prompts, with some of everything; recorded microcompactions and an automatic compaction; large enough for OpenCode to prune and to compact. Its offloaded files are not included"},
 		{name: "big-2.1.139.jsonl", opt: newer,
 			shows: "a newer client: attachments in the chain, thinking with a signature only, final output_tokens on every line, results between the lines of their message, an automatic compaction with restored files (in a window of 200,000)"},
 	}
 }
 
-// script tells a short session step by step.
+// script writes a short session step by step.
 type script struct{ *developer }
 
 func (s *script) file(i int) *sourceFile { return s.p.files[i%len(s.p.files)] }
 
-func (s *script) readFile(i int) Block {
+func (s *script) readFile(i int) block {
 	f := s.file(i)
 	s.show(f, 0, len(f.lines))
-	return Block{Call: readCall(s.c.v, s.p.root, f, 0, 2000)}
+	return block{call: readCall(s.c.v, f, 0, 2000)}
 }
 
-func (s *script) editFile(i int) Block {
+func (s *script) editFile(i int) block {
 	s.show(s.file(i), 0, len(s.file(i).lines))
-	return Block{Call: s.edit()}
+	return block{call: s.edit()}
 }
 
-func (s *script) think() Block { return Block{Thinking: s.w.sentences(2)} }
-func (s *script) say() Block   { return Block{Text: s.w.aside()} }
-func (s *script) done()        { s.c.Respond(Block{Text: s.w.answer()}); s.c.EndTurn(false) }
+func (s *script) think() block { return block{thinking: s.w.sentences(2)} }
+func (s *script) say() block   { return block{text: s.w.aside()} }
+func (s *script) done()        { s.c.respond(block{text: s.w.answer()}); s.c.endTurn(false) }
 
 // ask types the next prompt.
 func (s *script) ask() (uuid string) {
 	s.c.pass(20000, 90000)
-	return s.c.Prompt(s.w.prompt())
+	return s.c.prompt(s.w.prompt())
 }
 
 func playParallel(s *script) {
-	s.c.StartHook("startup")
+	s.c.startHook("startup")
 	s.ask()
-	s.c.Respond(s.say(), s.readFile(0), s.readFile(1), Block{Call: s.grep()})
+	s.c.respond(s.say(), s.readFile(0), s.readFile(1), block{call: s.grep()})
 	slow := s.test()
-	slow.Result.Notes = 3
-	s.c.Respond(Block{Call: slow}, Block{Call: s.glob()})
-	s.c.Respond(s.editFile(0))
-	s.c.Respond(s.readFile(2), s.readFile(4), s.readFile(6), Block{Call: s.look()})
+	slow.result.notes = 3
+	s.c.respond(block{call: slow}, block{call: s.glob()})
+	s.c.respond(s.editFile(0))
+	s.c.respond(s.readFile(2), s.readFile(4), s.readFile(6), block{call: s.look()})
 	s.done()
 	s.ask()
-	s.c.Respond(s.readFile(3), s.readFile(1))
+	s.c.respond(s.readFile(3), s.readFile(1))
 	s.done()
 }
 
 func playThinking(s *script) {
-	s.c.Title("Warehouse reservations off by one")
+	s.c.title("Warehouse reservations off by one")
 	s.ask()
-	s.c.StartListings()
-	s.c.Respond(s.think(), s.say(), s.readFile(0))
-	s.c.Respond(s.think(), s.editFile(0))
-	s.c.Respond(Block{Call: s.test()})
-	s.c.Respond(s.think(), Block{Text: s.w.answer()})
-	s.c.EndTurn(true)
+	s.c.startListings()
+	s.c.respond(s.think(), s.say(), s.readFile(0))
+	s.c.respond(s.think(), s.editFile(0))
+	s.c.respond(block{call: s.test()})
+	s.c.respond(s.think(), block{text: s.w.answer()})
+	s.c.endTurn(true)
 	s.ask()
-	s.c.Respond(s.think(), s.readFile(3), s.readFile(2))
-	s.c.Respond(s.editFile(2))
+	s.c.respond(s.think(), s.readFile(3), s.readFile(2))
+	s.c.respond(s.editFile(2))
 	s.done()
 }
 
 func playCompaction(s *script) {
 	s.ask()
-	s.c.Respond(s.say(), s.readFile(0))
-	s.c.Respond(s.readFile(1))
-	s.c.Respond(s.editFile(1))
+	s.c.respond(s.say(), s.readFile(0))
+	s.c.respond(s.readFile(1))
+	s.c.respond(s.editFile(1))
 	for i := 2; i < 8; i++ {
-		s.c.Respond(s.readFile(i))
+		s.c.respond(s.readFile(i))
 	}
 	s.done()
 	s.ask()
-	s.c.Respond(Block{Call: bashCall(s.c.v, "go test -v ./...", "Run all tests", s.testLog("store", 12000), 40000)})
-	s.c.Respond(s.readFile(2))
+	s.c.respond(block{call: bashCall(s.c.v, "go test -v ./...", "Run all tests", s.testLog("store", 12000), 40000)})
+	s.c.respond(s.readFile(2))
 	s.done()
 	s.c.pass(10000, 60000)
-	s.c.Compact("", 3)
+	s.c.compact("manual", 3)
 	s.ask()
-	s.c.Respond(s.think(), s.readFile(1))
-	s.c.Respond(s.editFile(1))
+	s.c.respond(s.think(), s.readFile(1))
+	s.c.respond(s.editFile(1))
 	s.done()
 }
 
@@ -145,10 +145,10 @@ func playLost(s *script) {
 	s.c.add(item{weight: 143_000_000}) // said in a file that is not there
 	s.ask()
 	for i := 0; s.c.stats.Compactions == 0 && i < 12; i++ {
-		s.c.Respond(s.readFile(i))
+		s.c.respond(s.readFile(i))
 	}
-	s.c.Respond(s.readFile(0))
-	s.c.Respond(s.editFile(0))
+	s.c.respond(s.readFile(0))
+	s.c.respond(s.editFile(0))
 	s.done()
 }
 
@@ -156,29 +156,29 @@ func playMicro(s *script) {
 	s.ask()
 	for i := 0; s.c.stats.Microcompacts == 0 && i < 24; i++ {
 		b := s.readFile(i)
-		b.Call.Result.Client = nil // it would only repeat the text
-		s.c.Respond(b)
+		b.call.result.client = nil // it would only repeat the text
+		s.c.respond(b)
 	}
 	s.done()
 	s.ask()
-	s.c.Respond(Block{Call: s.look()})
+	s.c.respond(block{call: s.look()})
 	s.done()
 }
 
 func playRewind(s *script) {
 	s.ask()
-	s.c.Respond(s.readFile(0))
+	s.c.respond(s.readFile(0))
 	s.done()
-	m := s.c.Mark()
+	m := *s.c
 	s.ask()
-	s.c.Respond(s.readFile(1))
-	s.c.Respond(Block{Text: s.w.answer()})
-	s.c.Rewind(m)
+	s.c.respond(s.readFile(1))
+	s.c.respond(block{text: s.w.answer()})
+	s.c.rewind(&m)
 	s.ask()
-	s.c.Rewind(m)
+	s.c.rewind(&m)
 	s.ask()
-	s.c.Respond(s.readFile(2))
-	s.c.Respond(s.editFile(2))
+	s.c.respond(s.readFile(2))
+	s.c.respond(s.editFile(2))
 	s.done()
 	s.ask()
 	s.done()
@@ -186,46 +186,46 @@ func playRewind(s *script) {
 
 func playInterruptions(s *script) {
 	s.ask()
-	s.c.Respond(s.think(), s.say())
-	s.c.Interrupt(false)
+	s.c.respond(s.think(), s.say())
+	s.c.interrupt(false)
 	s.ask()
 	push := bashCall(s.c.v, "git push origin main", "Push the branch", "", 0)
-	s.c.Respond(Block{Call: push.fail("The user doesn't want to proceed with this tool use. The tool use was rejected.", "The user doesn't want to proceed with this tool use.")})
-	s.c.Interrupt(true)
-	s.c.Command("cost", "Total cost: not shown for this plan")
+	s.c.respond(block{call: push.fail("The user doesn't want to proceed with this tool use. The tool use was rejected.", "The user doesn't want to proceed with this tool use.")})
+	s.c.interrupt(true)
+	s.c.command("cost", "Total cost: not shown for this plan")
 	s.ask()
-	s.c.Respond(s.readFile(0))
-	s.c.Queue(s.w.prompt())
+	s.c.respond(s.readFile(0))
+	s.c.queue(s.w.prompt())
 	e, _ := s.p.change(s.file(0), 0, 40)
-	s.c.Respond(Block{Call: s.editFailed(e)})
-	s.c.APIError(2, false)
-	s.c.Respond(s.editFile(0))
+	s.c.respond(block{call: s.editFailed(e)})
+	s.c.apiError(2, false)
+	s.c.respond(s.editFile(0))
 	s.done()
-	s.c.Wait(97 * 60 * 1e9)
+	s.c.wait(97 * 60 * 1e9)
 	s.ask()
-	s.c.APIError(3, true)
+	s.c.apiError(3, true)
 	s.ask()
-	s.c.Respond(Block{Call: newCall("Bash", func(o *object) { o.str("command", "go test ./internal/store/...").str("description", "Run the tests") }).
-		fail("Exit code 1\n"+s.failure("store"), "Exit code 1\n"+s.failure("store"))})
+	s.c.respond(block{call: failedCall("Bash", bashInput("go test ./internal/store/...", "Run the tests"),
+		"Exit code 1\n"+s.failure("store"), "Exit code 1\n"+s.failure("store"))})
 	s.done()
 }
 
 func playAgent(s *script) {
 	s.ask()
-	s.c.Respond(s.say(), Block{Call: s.subagent()})
-	s.c.Respond(s.readFile(0))
+	s.c.respond(s.say(), block{call: s.subagent()})
+	s.c.respond(s.readFile(0))
 	if s.c.v.agentFiles() {
 		big := s.large()
 		s.c.offload(big)
-		s.c.Respond(Block{Call: big})
+		s.c.respond(block{call: big})
 	}
-	s.c.Respond(s.editFile(0))
+	s.c.respond(s.editFile(0))
 	s.done()
 }
 
 func playOffload(s *script) {
 	s.ask()
-	s.c.Respond(s.readFile(0))
+	s.c.respond(s.readFile(0))
 	for i := range 3 {
 		big := s.large()
 		open := s.c.opt.Open
@@ -234,12 +234,12 @@ func playOffload(s *script) {
 		}
 		s.c.offload(big)
 		s.c.opt.Open = open
-		s.c.Respond(Block{Call: big})
+		s.c.respond(block{call: big})
 	}
 	s.done()
 }
 
-// fuse does to a file what editors, crashes and collectors did to real ones.
+// fuse damages a file as editors, crashes and collectors damaged real ones.
 func fuse(data []byte) []byte {
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	var b bytes.Buffer
