@@ -1,0 +1,61 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Of two edits that change the payload at one place, the first one counts: a
+// cache miss is explained by it.
+func TestFirstChangeOfOneBlock(t *testing.T) {
+	short := policy.NewContent(jsonl.KindText, "x")
+	clearing := func(item policy.ItemID) policy.Edit {
+		return policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: item}, New: &short}
+	}
+	tests := []struct {
+		name  string
+		items []policy.ItemID // cleared in this order
+		want  SentChange
+	}{
+		{"the same block twice", []policy.ItemID{1, 1}, SentChange{Place: 1, Item: 1, Edit: 0}},
+		{"a later block next", []policy.ItemID{1, 2}, SentChange{Place: 1, Item: 1, Edit: 0}},
+		{"an earlier block next", []policy.ItemID{1, 0}, SentChange{Place: 0, Item: 0, Edit: 1}},
+	}
+	for _, tt := range tests {
+		v := talk(3)
+		v.Sent()
+		for _, item := range tt.items {
+			apply(t, v, clearing(item))
+		}
+		if got, ok := v.FirstChange(); !ok || got != tt.want {
+			t.Errorf("%s: first change %+v (%t), want %+v", tt.name, got, ok, tt.want)
+		}
+	}
+}
+
+// A message that a summary keeps before it was offered arrives with the summary,
+// and once.
+func TestKeptEarlyArrivesOnce(t *testing.T) {
+	conv := &session.Conversation{}
+	for range 4 {
+		conv.Messages = append(conv.Messages, message(session.User, textBlock("hi")))
+	}
+	v := New(conv, flat{}, nil)
+	v.Join(0)
+	v.Join(1)
+	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2}})
+	want := []policy.ItemID{0, 1, 2}
+	if diff := cmp.Diff(want, v.Arrived()); diff != "" {
+		t.Errorf("after the summary: -want +got\n%s", diff)
+	}
+	v.Join(2)
+	v.Join(3)
+	if diff := cmp.Diff(append(want, 3), v.Arrived()); diff != "" {
+		t.Errorf("after the messages joined: -want +got\n%s", diff)
+	}
+}
