@@ -173,7 +173,7 @@ func (o *BacktestOptions) backtest(r *replaying, bars []bar) error {
 		result.SetLeast(o.Least)
 	}
 	err = report.Backtest(r.out, result, report.BacktestOptions{
-		Options: report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys)}, Explain: o.Explain,
+		Options: report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}, Explain: o.Explain,
 	})
 	switch {
 	case err != nil:

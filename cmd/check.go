@@ -199,11 +199,23 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
 	}
-	r := check.Judge(c.config, results, old, check.Run{Tool: buildVersion(), Updating: c.o.Update})
+	r := check.Judge(c.config, results, old, check.Run{Tool: buildVersion(), Update: updateCommand(c.config.File), Updating: c.o.Update})
+	addCommands(r)
 	if c.o.Update {
 		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
 	}
 	return r, err
+}
+
+// addCommands adds the commands that show why sessions are not as they were.
+func addCommands(r *check.Report) {
+	for i := range r.Cases {
+		for k := range r.Cases[i].Sessions {
+			if s := &r.Cases[i].Sessions[k]; s.Evidence != nil {
+				s.Command = commandWords(s.Evidence)
+			}
+		}
+	}
 }
 
 // unique gives conversations that have one name a number.
@@ -276,8 +288,9 @@ func (c *checking) write(b *check.Baseline) error {
 // print writes the result in one form.
 func (c *checking) print(w io.Writer, format string, r *check.Report) error {
 	return report.Check(w, r, report.CheckOptions{
-		Options: report.Options{Format: report.Format(format), All: c.o.All, Color: c.o.useColor(c.sys)},
+		Options: report.Options{Format: report.Format(format), All: c.o.All, Color: c.o.useColor(c.sys), Hints: reportHints()},
 		Root:    c.root(),
+		Suite:   "ctxkit check " + r.File,
 	})
 }
 
@@ -314,7 +327,7 @@ func (c *checking) verdict(r *check.Report) error {
 	case r.Updated || r.Passed:
 		return nil
 	case r.Counts.Failed == 0:
-		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `%s`", errCheckFailed, check.UpdateCommand(c.config.File))
+		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `%s`", errCheckFailed, updateCommand(c.config.File))
 	}
 	return fmt.Errorf("%w: %d of %d replays", errCheckFailed, r.Counts.Failed, r.Counts.Replays)
 }

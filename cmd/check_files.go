@@ -128,7 +128,7 @@ func (c *checking) baseline() (*check.Baseline, error) {
 		if c.o.Update {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `%s`", path, check.UpdateCommand(c.config.File))
+		return nil, fmt.Errorf("%s: there is no baseline yet: make it with `%s`", path, updateCommand(c.config.File))
 	}
 	if err != nil {
 		return nil, pathError(path, err)
@@ -136,7 +136,7 @@ func (c *checking) baseline() (*check.Baseline, error) {
 	if !check.IsBaseline(data) {
 		return nil, fmt.Errorf("%s: is no baseline, and is not written over: name another file after \"baseline:\", or move it away", path)
 	}
-	b, err := check.ReadBaseline(path, data, check.UpdateCommand(c.config.File))
+	b, err := check.ReadBaseline(path, data, updateCommand(c.config.File))
 	if err != nil && c.o.Update {
 		return nil, nil // it is written anew
 	}

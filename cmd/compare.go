@@ -223,8 +223,8 @@ func runCompare(sys *system, o *CompareOptions) error {
 		err = loop.nothing(failed)
 	}
 	if err == nil && len(sessions) > 0 {
-		err = report.Comparisons(r.out, compare.Compare(o.Policies, sessions, compare.Group(o.By)), loop.inputs(failed), report.Options{
-			Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys),
+		err = report.Comparisons(r.out, o.comparisons(sessions), loop.inputs(failed), report.Options{
+			Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints(),
 		})
 	}
 	if err == nil {
@@ -245,7 +245,7 @@ func (o *CompareOptions) compareOne(c agentConversation, choices []policyChoice)
 	err := o.replayEach(c, choices, func(p int, tl *replay.Timeline) error {
 		if p == 0 {
 			first, s = tl, compare.NewSession(tl, projectOf(c))
-			s.Input, s.Flags = c.input, o.given(c, tl.Agent)
+			s.Input, s.Selection = c.input, o.selection(c, tl.Agent)
 		}
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Apart = append(s.Apart, compare.Apart(first, tl))
@@ -263,9 +263,21 @@ func (c agentConversation) source() compare.Source {
 	return compare.Source{Session: c.conv.SessionID, Agent: agent, File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed]}
 }
 
-// given are the flags that a command on the same conversation needs.
-func (o *ReplayOptions) given(c agentConversation, agent string) compare.Flags {
-	f := compare.Flags{Model: o.Model, Snip: o.Snip, Env: o.Env}
+// comparisons compares the sessions, and adds the commands that show the
+// differences.
+func (o *CompareOptions) comparisons(sessions []compare.Session) []compare.Comparison {
+	list := compare.Compare(o.Policies, sessions, compare.Group(o.By))
+	for i := range list {
+		for _, e := range list[i].Evidence() {
+			list[i].Commands = append(list[i].Commands, commandWords(&e))
+		}
+	}
+	return list
+}
+
+// selection says how another command finds and counts the same conversation.
+func (o *ReplayOptions) selection(c agentConversation, agent string) compare.Selection {
+	f := compare.Selection{Model: o.Model, Snip: o.Snip, Env: o.Env}
 	if c.main { // --leaf names a line of the main conversation
 		f.Leaf = o.Leaf
 	} else {

@@ -89,7 +89,7 @@ func runDiff(sys *system, o *DiffOptions) error {
 func (s *opened) diff(sys *system, o *DiffOptions) error {
 	d := &differ{opened: s, o: o, name: rawSide}
 	d.out = report.NewDiffs(s.out, report.DiffOptions{
-		Options: report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)}, Stat: o.Stat, Full: o.Full,
+		Options: report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}, Stat: o.Stat, Full: o.Full,
 	}, o.At == atAll)
 	if o.Against != rawSide {
 		// --set and --snip are for the right side; the environment is for both.

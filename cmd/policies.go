@@ -47,7 +47,7 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 	}
 	read, err := preset.Load(o.Policy, reg)
 	if err != nil {
-		return nil, err
+		return nil, policyHint(err)
 	}
 	p := &loadedPolicy{Policy: read, from: map[string]string{}}
 	if o.Env {

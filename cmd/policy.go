@@ -72,7 +72,7 @@ func runPolicyList(sys *system, o *PolicyListOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.Policies(out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)}))
+	return out.close(report.Policies(out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
 }
 
 // PolicyShowOptions are what `ctxkit policy show` is asked for.

@@ -149,7 +149,7 @@ func (r *replaying) replayAll() error {
 	o := r.o
 	printer, err := report.NewReplays(r.out, report.Options{
 		Format: report.Format(o.Format), Several: r.in.several || o.Agent == "all",
-		All: o.All, Color: o.useColor(r.sys), ASCII: o.ASCII,
+		All: o.All, Color: o.useColor(r.sys), Hints: reportHints(), ASCII: o.ASCII,
 	})
 	if err != nil {
 		return err
@@ -221,6 +221,9 @@ func checkedReplay(tl *replay.Timeline, c agentConversation) (*replay.Timeline, 
 	}
 	if err := tl.CheckValid(); err != nil {
 		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+	}
+	for i, w := range tl.Warnings {
+		tl.Warnings[i] = withHint(w)
 	}
 	return tl, nil
 }

@@ -32,7 +32,7 @@ func (o *SweepOptions) points() ([]compare.Axis, []compare.Point, error) {
 	}
 	points, err := compare.Grid(axes)
 	if err != nil {
-		return nil, nil, fmt.Errorf("flag --vary: %w", err)
+		return nil, nil, fmt.Errorf("flag --vary: %w", hinted(err))
 	}
 	return axes, points, nil
 }

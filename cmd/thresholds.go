@@ -88,7 +88,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.PrintThresholds(out, t, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys)}))
+	return out.close(report.PrintThresholds(out, t, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
 }
 
 // figures works out what a policy goes by.

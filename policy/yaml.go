@@ -33,7 +33,7 @@ func (depthLimit) CheckAlias(_, _ int) error { return nil } // aliases are refus
 
 // policyDocument is the file this package is about.
 func policyDocument() Document {
-	return Document{Name: "policy", Start: "write a policy (ctxkit policy show NAME prints one to start from)"}
+	return Document{Name: "policy", Start: "write a policy: a built-in one is a good start"}
 }
 
 // parse reads a policy's YAML.

@@ -193,8 +193,11 @@ func newStage(conv *session.Conversation, sc policy.StageConfig) (policy.Stage, 
 	return st, err
 }
 
-func (e *engine) warn(line int, format string, args ...any) {
+// warn adds a warning at a line of the session, 0 for none. The caller may give
+// it a code before the next one.
+func (e *engine) warn(line int, format string, args ...any) *session.Warning {
 	e.warnings = append(e.warnings, session.Warning{File: e.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
+	return &e.warnings[len(e.warnings)-1]
 }
 
 func (e *engine) fail(err error) {

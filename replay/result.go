@@ -33,18 +33,18 @@ func (e *engine) timeline() *Timeline {
 		t.Events = []Event{}
 	}
 	if e.above > 0 {
-		e.warn(0, "the recorded context is above the assumed window at %d of %d requests: say --window if it was another", e.above, len(conv.Requests))
+		e.warn(0, "the recorded context exceeds the assumed window at %d of %d requests", e.above, len(conv.Requests)).Code = CodeWindowExceeded
 	}
 	if o := &e.over; o.requests > 0 {
 		e.warn(e.r.LineAt(o.first), "the view is up to %d tokens over the window from request %d on (%d of %d requests): this policy found nothing more to give", o.most, o.first, o.requests, len(conv.Requests))
 	}
 	if u := &e.unfit; u.requests > 0 {
-		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0, and --tokens o200k_base counts the content itself",
-			u.requests, len(conv.Requests), u.first, u.most)
+		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
+			u.requests, len(conv.Requests), u.first, u.most).Code = CodeUsageUnfit
 	}
 	if e.opt.Model != "" {
 		if _, known := e.r.table(e.opt).Find(e.opt.Model); !known {
-			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model)
+			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model).Code = CodeModelUnknown
 		}
 	}
 	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {
@@ -58,7 +58,7 @@ func (e *engine) timeline() *Timeline {
 		for i, name := range t.unpriced {
 			names[i] = strconv.Quote(name)
 		}
-		e.warn(0, "no price is known for %s: those requests are counted in tokens only; give a table with --prices", strings.Join(names, ", "))
+		e.warn(0, "no price is known for %s: those requests are counted in tokens only", strings.Join(names, ", ")).Code = CodeNoPrice
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.total()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -53,10 +54,10 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
 	p.table(compactionTable(r.Compactions))
 	if notes := missNotes(r); len(notes) > 0 {
-		p.items(none, cutNotes(notes, opt.All))
+		p.items(none, cutNotes(notes, opt.Options))
 	}
 	if notes := fitNotes(r); len(notes) > 0 {
-		p.items(none, cutNotes(notes, opt.All))
+		p.items(none, cutNotes(notes, opt.Options))
 	}
 	if m := r.Micro[0]; m.Recorded+m.Unrecorded+m.Alarms+m.Unscored > 0 {
 		p.heading("microcompactions")
@@ -155,9 +156,9 @@ func fitNotes(r *backtest.Result) []string {
 	return notes
 }
 
-func cutNotes(notes []string, all bool) []string {
-	if hidden := len(notes) - mostPlacesTold; hidden > 0 && !all {
-		return append(notes[:mostPlacesTold:mostPlacesTold], fmt.Sprintf("(%d more hidden: --all shows them, json holds them)", hidden))
+func cutNotes(notes []string, opt Options) []string {
+	if hidden := len(notes) - mostPlacesTold; hidden > 0 && !opt.All {
+		return append(notes[:mostPlacesTold:mostPlacesTold], opt.Hints.hidden(strconv.Itoa(hidden)+" more", "json holds them"))
 	}
 	return notes
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/check"
-	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // FormatJUnit is the XML that CI systems read test results from.
@@ -18,7 +17,8 @@ var CheckFormats = []Format{FormatTable, FormatJSON, FormatJUnit, FormatGitHub, 
 // CheckOptions say how to print a check.
 type CheckOptions struct {
 	Options
-	Root func(file string) string // gives a file's name as annotations want it; nil: as it is
+	Root  func(file string) string // gives a file's name as annotations want it; nil: as it is
+	Suite string                   // name of the JUnit suites; "": the configuration's
 }
 
 // Check prints what a check came to.
@@ -31,9 +31,9 @@ func Check(w io.Writer, r *check.Report, opt CheckOptions) error {
 	case FormatJSON:
 		return WriteJSON(w, r)
 	case FormatJUnit:
-		return checkJUnit(w, r)
+		return checkJUnit(w, r, opt)
 	case FormatGitHub:
-		return checkGitHub(w, r, opt.Root)
+		return checkGitHub(w, r, opt)
 	}
 	return fmt.Errorf("format %q: want one of %v", opt.Format, CheckFormats)
 }
@@ -76,12 +76,12 @@ func checkPage(p page, r *check.Report, opt Options) error {
 					left++
 					continue
 				}
-				checkSession(p, &r.Cases[i], s, opt.All)
+				checkSession(p, &r.Cases[i], s, opt)
 			}
 		}
 	}
 	if left > 0 {
-		p.note(faint, fmt.Sprintf("%s more not as in the baseline: --all shows them, json holds them", count(left, "session")))
+		p.note(faint, opt.Hints.hidden(count(left, "more session")+" not as in the baseline", "json holds them"))
 	}
 	if len(r.Stale) > 0 {
 		title, look := "the baseline is of something else", red
@@ -102,13 +102,13 @@ func checkPage(p page, r *check.Report, opt Options) error {
 	}
 	p.note(st, checkSummary(r))
 	if r.Passed && r.Counts.Better > 0 && !r.Updated {
-		p.note(green, check.UpdateCommand(r.File)+" keeps what is better")
+		p.note(green, r.Update+" keeps what is better")
 	}
 	return p.end()
 }
 
 // checkSession tells what became of one session.
-func checkSession(p page, c *check.CaseReport, s *check.SessionReport, all bool) {
+func checkSession(p page, c *check.CaseReport, s *check.SessionReport, opt Options) {
 	name := s.Session
 	if s.Agent != "" {
 		name += ", agent " + s.Agent
@@ -138,12 +138,12 @@ func checkSession(p page, c *check.CaseReport, s *check.SessionReport, all bool)
 	if d := s.Events.First; d != nil {
 		more = append(more, d.Message())
 	}
-	for _, line := range s.ChangeLines(all) {
+	for _, line := range s.ChangeLines(opt.All) {
 		more = append(more, "policy: "+line)
 	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
-		p.picture([]string{"  " + compare.ShellLine(s.Command)})
+		p.picture([]string{"  " + opt.Hints.commandLine(s.Command)})
 	}
 }
 

@@ -1,13 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/check"
-	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // The JUnit form follows the schema that Jenkins published
@@ -46,13 +46,13 @@ type junitFault struct {
 
 // checkJUnit prints a check for systems that read JUnit files. What the
 // baseline does not hold as it is, is an error; all else that fails, a failure.
-func checkJUnit(w io.Writer, r *check.Report) error {
-	out := junitSuites{Name: "ctxkit check " + Clean(r.File)}
+func checkJUnit(w io.Writer, r *check.Report, opt CheckOptions) error {
+	out := junitSuites{Name: Clean(cmp.Or(opt.Suite, r.File))}
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		suite := junitSuite{Name: Clean(c.Name)}
 		for k := range c.Sessions {
-			suite.add(junitSession(c, &c.Sessions[k]))
+			suite.add(junitSession(c, &c.Sessions[k], opt.Hints))
 		}
 		out.add(suite)
 	}
@@ -72,7 +72,7 @@ func checkJUnit(w io.Writer, r *check.Report) error {
 	return err
 }
 
-func junitSession(c *check.CaseReport, s *check.SessionReport) junitCase {
+func junitSession(c *check.CaseReport, s *check.SessionReport, hints Hints) junitCase {
 	one := junitCase{Name: Clean(s.Session), Class: Clean(c.Name)}
 	if s.Agent != "" {
 		one.Name += "#" + Clean(s.Agent)
@@ -80,7 +80,7 @@ func junitSession(c *check.CaseReport, s *check.SessionReport) junitCase {
 	if s.Status == check.OK {
 		return one
 	}
-	text := strings.Join(sessionLines(s), "\n")
+	text := strings.Join(sessionLines(s, hints), "\n")
 	fault := &junitFault{Message: Clean(s.Message()), Type: string(s.Status), Text: text}
 	switch {
 	case s.Failed && s.Status == check.Stale:
@@ -112,10 +112,10 @@ func (s *junitSuites) add(suite junitSuite) {
 }
 
 // sessionLines tell what became of a session, a thing a line.
-func sessionLines(s *check.SessionReport) []string {
+func sessionLines(s *check.SessionReport, hints Hints) []string {
 	lines := s.Lines()
 	if len(s.Command) > 0 {
-		lines = append(lines, "to see why: "+compare.ShellLine(s.Command))
+		lines = append(lines, "to see why: "+hints.commandLine(s.Command))
 	}
 	for i := range lines {
 		lines[i] = Clean(lines[i])
@@ -128,7 +128,7 @@ const maxAnnotations = 10
 
 // checkGitHub prints workflow commands: an annotation for each session that is
 // not as in the baseline, at the parameter that changed, and the summary.
-func checkGitHub(w io.Writer, r *check.Report, root func(string) string) error {
+func checkGitHub(w io.Writer, r *check.Report, opt CheckOptions) error {
 	var b strings.Builder
 	left := map[string]int{}
 	told := map[string]int{}
@@ -139,15 +139,15 @@ func checkGitHub(w io.Writer, r *check.Report, root func(string) string) error {
 				return
 			}
 		}
-		if root != nil {
-			at.File = root(at.File)
+		if opt.Root != nil {
+			at.File = opt.Root(at.File)
 		}
 		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, githubProperty(at.File), at.Line, at.Column, githubProperty(title), githubLines(lines))
 	}
 	rest := func() {
 		for _, level := range []string{"error", "warning", "notice"} {
 			if n := left[level] - 1; n > 0 {
-				fmt.Fprintf(&b, "%s more: the job summary and --format json have them\n", count(n, level))
+				fmt.Fprintf(&b, "%s more: the job summary and the json form have them\n", count(n, level))
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func checkGitHub(w io.Writer, r *check.Report, root func(string) string) error {
 			case s.Status == check.Changed:
 				level = "warning"
 			}
-			tell(level, s.Place, c.Name+": "+string(s.Status), sessionLines(s))
+			tell(level, s.Place, c.Name+": "+string(s.Status), sessionLines(s, opt.Hints))
 		}
 	}
 	level := "error"

@@ -23,18 +23,18 @@ var comparedColumns = []struct{ figure, title string }{
 func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Options) error {
 	switch opt.Format {
 	case FormatTable, "":
-		return comparePages(&textPage{w: w, color: opt.Color}, groups, in, opt.All)
+		return comparePages(&textPage{w: w, color: opt.Color}, groups, in, opt)
 	case FormatMarkdown:
-		return comparePages(&markdownPage{w: w}, groups, in, opt.All)
+		return comparePages(&markdownPage{w: w}, groups, in, opt)
 	case FormatJSON:
-		return WriteJSON(w, compareJSON(groups, in))
+		return WriteJSON(w, compareJSON(groups, in, opt.Hints))
 	case FormatCSV:
 		return compareCSV(w, groups)
 	}
 	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
 }
 
-func comparePages(p page, groups []compare.Comparison, in compare.Inputs, all bool) error {
+func comparePages(p page, groups []compare.Comparison, in compare.Inputs, opt Options) error {
 	for i := range groups {
 		c := &groups[i]
 		title := count(len(c.Sessions), "session")
@@ -49,9 +49,9 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs, all bo
 		}
 		if len(c.Sessions) > 1 {
 			p.heading("by session: total, median, 90th percentile, and in how many of them the policy alone is best")
-			p.table(compareSpread(c, all))
-			if !all {
-				p.note(faint, fmt.Sprintf("(%s, by which no policy is better, hidden: --all shows them, json holds them)", count(neitherFigures(), "more figure")))
+			p.table(compareSpread(c, opt.All))
+			if !opt.All {
+				p.note(faint, opt.Hints.hidden(count(neitherFigures(), "more figure")+", by which no policy is better,", "json holds them"))
 			}
 			if len(c.Sessions) < compare.Few {
 				p.note(yellow, fmt.Sprintf("medians and percentiles rest on %s only", count(len(c.Sessions), "session")))
@@ -59,11 +59,11 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs, all bo
 		}
 		if c.Differ >= 0 {
 			p.note(none, differText(c))
-			if lines := commandLines(c); len(lines) > 0 {
+			if lines := commandLines(c, opt.Hints); len(lines) > 0 {
 				p.picture(lines)
 			}
 		}
-		for _, note := range append(unpricedNotes(compare.UnpricedModels(c.Sessions)), lostNotes(c)...) {
+		for _, note := range append(unpricedNotes(compare.UnpricedModels(c.Sessions), opt.Hints), lostNotes(c, opt.Hints)...) {
 			p.note(yellow, note)
 		}
 	}

@@ -79,7 +79,7 @@ type comparedSession struct {
 	Figures   map[string]map[string]float64 `json:"figures"` // by policy
 }
 
-func compareJSON(groups []compare.Comparison, in compare.Inputs) comparedJSON {
+func compareJSON(groups []compare.Comparison, in compare.Inputs, hints Hints) comparedJSON {
 	out := comparedJSON{Schema: compare.Schema, Inputs: in.Given, Failed: in.Failed, Empty: sourcesJSON(in.Empty), Groups: []groupJSON{}}
 	figures := compare.Figures()
 	for i := range groups {
@@ -106,7 +106,7 @@ func compareJSON(groups []compare.Comparison, in compare.Inputs) comparedJSON {
 		}
 		if c.Differ >= 0 {
 			s := c.Sessions[c.Differ]
-			g.Differ = &differJSON{s.Session, s.File, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name, c.DifferFigure, oneLine(c.Commands())}
+			g.Differ = &differJSON{s.Session, s.File, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name, c.DifferFigure, oneLine(c, hints)}
 		}
 		g.Unpriced = unpricedModelsJSON(compare.UnpricedModels(c.Sessions))
 		for _, s := range c.Sessions {

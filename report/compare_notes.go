@@ -55,7 +55,7 @@ func sourceName(s compare.Source) string {
 }
 
 // unpricedNotes name the models that have no price, and where they are asked.
-func unpricedNotes(list []compare.Unpriced) []string {
+func unpricedNotes(list []compare.Unpriced, hints Hints) []string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -67,11 +67,11 @@ func unpricedNotes(list []compare.Unpriced) []string {
 		}
 		names = append(names, fmt.Sprintf("%q (%s)", u.Model, where))
 	}
-	return []string{"no dollars, tokens only: no price is known for " + strings.Join(names, ", ") + andMore(len(list)) + "; ctxkit prices lists the models that have one"}
+	return []string{"no dollars, tokens only: no price is known for " + strings.Join(names, ", ") + andMore(len(list)) + before("; ", hints.Prices)}
 }
 
 // lostNotes say what of the sessions could not be read.
-func lostNotes(c *compare.Comparison) []string {
+func lostNotes(c *compare.Comparison, hints Hints) []string {
 	lines, files := 0, 0
 	for i := range c.Sessions {
 		if s := &c.Sessions[i]; s.Malformed > 0 {
@@ -82,7 +82,7 @@ func lostNotes(c *compare.Comparison) []string {
 	if lines == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("malformed lines left out: %s in %s; ctxkit lint lists them", thousands(lines), count(files, "session"))}
+	return []string{"malformed lines left out: " + thousands(lines) + " in " + count(files, "session") + before("; ", hints.Lint)}
 }
 
 // differText names the session in which the policies differ most.
@@ -99,19 +99,19 @@ func differText(c *compare.Comparison) string {
 }
 
 // commandLines are the commands that show why, a line each.
-func commandLines(c *compare.Comparison) []string {
+func commandLines(c *compare.Comparison, hints Hints) []string {
 	var lines []string
-	for _, command := range c.Commands() {
-		lines = append(lines, "  "+compare.ShellLine(command.Words()))
+	for _, words := range c.Commands {
+		lines = append(lines, "  "+hints.commandLine(words))
 	}
 	return lines
 }
 
-// oneLine is several commands for a shell.
-func oneLine(commands []compare.Command) string {
+// oneLine is the commands that show why, as one line for a shell.
+func oneLine(c *compare.Comparison, hints Hints) string {
 	var lines []string
-	for i := range commands {
-		lines = append(lines, compare.ShellLine(commands[i].Words()))
+	for _, words := range c.Commands {
+		lines = append(lines, hints.commandLine(words))
 	}
 	return strings.Join(lines, " && ")
 }

@@ -32,7 +32,7 @@ func comparedSample(sessions int) []compare.Comparison {
 	var list []compare.Session
 	for i := range sessions {
 		s := compare.Session{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e", Malformed: 2 * i,
-			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Flags: compare.Flags{Agent: "a5", Window: "20000", Snip: []string{"abc@3"}}}
+			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Selection: compare.Selection{Agent: "a5"}}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
 			for f := range v {
@@ -52,7 +52,13 @@ func comparedSample(sessions int) []compare.Comparison {
 	if sessions > 0 {
 		list[sessions-1].Unpriced = []string{"gpt\x1b[31m-9", "glm-4.7"}
 	}
-	return compare.Compare([]string{"recorded", "opencode,opencode_prune.protect=20000", "it's mine.yaml"}, list, compare.ByNothing)
+	groups := compare.Compare([]string{"recorded", "opencode,opencode_prune.protect=20000", "it's mine.yaml"}, list, compare.ByNothing)
+	for i := range groups {
+		for _, e := range groups[i].Evidence() {
+			groups[i].Commands = append(groups[i].Commands, []string{string(e.Show), e.File, "--at", e.At, "--agent", e.Selection.Agent})
+		}
+	}
+	return groups
 }
 
 func renderCompared(t *testing.T, sessions int, opt Options) string {

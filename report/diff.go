@@ -65,7 +65,7 @@ func (p *Diffs) Add(d *Diff) error {
 	if p.opt.Format == FormatJSON {
 		return p.json(d)
 	}
-	page := &diffPage{textPage: textPage{w: p.w, color: p.opt.Color}, d: d, full: p.opt.Full}
+	page := &diffPage{textPage: textPage{w: p.w, color: p.opt.Color, hints: p.opt.Hints}, d: d, full: p.opt.Full}
 	if p.n > 1 {
 		page.line("")
 	}
@@ -248,7 +248,7 @@ func (p *diffPage) together(list []diff.Message) {
 	for i := range list {
 		if hidden := len(list) - 2*shownGone; !p.full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
 			if i == shownGone {
-				p.line(p.paint(faint, "  … "+count(hidden, "more message")+" (--full shows them)"))
+				p.line(p.paint(faint, "  … "+count(hidden, "more message")+p.hints.folded()))
 			}
 			continue
 		}
@@ -314,7 +314,7 @@ func (p *diffPage) changed(m *diff.Message) {
 
 func (p *diffPage) more(n int, text string) {
 	if n > 0 {
-		p.line(p.paint(faint, fmt.Sprintf("  … %s, %s in all (--full shows them)", count(n, "more line"), bytesText(int64(len(text))))))
+		p.line(p.paint(faint, fmt.Sprintf("  … %s, %s in all%s", count(n, "more line"), bytesText(int64(len(text))), p.hints.folded())))
 	}
 }
 
@@ -338,7 +338,7 @@ func (p *diffPage) block(b *diff.Block, named bool) {
 	}
 	for _, l := range shown {
 		if l == "" {
-			p.line(p.paint(faint, "  … "+count(len(lines)-len(shown)+1, "more line")+" (--full shows them)"))
+			p.line(p.paint(faint, "  … "+count(len(lines)-len(shown)+1, "more line")+p.hints.folded()))
 			continue
 		}
 		p.diffLine(l)

@@ -107,7 +107,7 @@ func (l *lintPages) Add(r *lint.Result) error {
 	}
 	p.table(t)
 	if hidden > 0 {
-		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json holds them)", count(hidden, "more place")))
+		p.note(faint, l.opt.Hints.hidden(count(hidden, "more place"), "json holds them"))
 	}
 	if len(r.Findings) == 0 {
 		p.note(none, "nothing found")

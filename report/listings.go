@@ -170,7 +170,7 @@ func Sessions(w io.Writer, list []session.Info, opt Options) error {
 		}
 	}
 	if hidden := len(list) - l.table.Len(); hidden > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("(%d more sessions hidden: --all shows them, json and csv hold them)", hidden))
+		l.notes = append(l.notes, opt.Hints.hidden(strconv.Itoa(hidden)+" more sessions", "json and csv hold them"))
 	}
 	note := strconv.Itoa(len(list)) + " sessions"
 	if len(list) == 1 {

@@ -58,10 +58,10 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 		list[i] = session.Info{ID: "s", Path: "s.jsonl"}
 	}
 	var b bytes.Buffer
-	if err := Sessions(&b, list, Options{}); err != nil {
+	if err := Sessions(&b, list, Options{Hints: Hints{All: "this shows them"}}); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: --all shows them, json and csv hold them)")) {
+	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv hold them)")) {
 		t.Errorf("the end is %q", b.String()[b.Len()-100:])
 	}
 }

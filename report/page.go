@@ -22,6 +22,7 @@ type page interface {
 type textPage struct {
 	w     io.Writer
 	color bool
+	hints Hints
 	buf   bytes.Buffer
 	err   error
 }

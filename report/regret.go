@@ -90,7 +90,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, opt Options) error {
 		l.notes = append(l.notes, name+regretText(tl.Regret))
 	}
 	if hidden > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("(%s more hidden: --all shows them, json and csv hold them)", missesText(hidden)))
+		l.notes = append(l.notes, opt.Hints.hidden(missesText(hidden)+" more", "json and csv hold them"))
 	}
 	l.json = struct {
 		Schema   string          `json:"schema"`

@@ -10,6 +10,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -36,6 +37,50 @@ type Options struct {
 	All     bool // leave nothing out of tables
 	Color   bool // tables with colours
 	ASCII   bool // charts of ASCII only
+	Hints   Hints
+}
+
+// Hints say how to see more, in the words of the program that prints: report
+// itself knows no flag and no command. An empty hint is left out.
+type Hints struct {
+	All    string // shows the rows left out of a table
+	Full   string // shows the lines that are folded
+	Prices string // lists the models that have a price
+	Lint   string // lists malformed lines
+
+	Shell func(words []string) string // a command line to paste; nil: words with spaces between
+}
+
+// hidden says that there are more rows, and what shows or holds them.
+func (h Hints) hidden(what, where string) string {
+	if h.All != "" {
+		where = h.All + ", " + where
+	}
+	return "(" + what + " hidden: " + where + ")"
+}
+
+// folded ends a line that stands for folded ones.
+func (h Hints) folded() string {
+	if h.Full == "" {
+		return ""
+	}
+	return " (" + h.Full + ")"
+}
+
+// commandLine is a command as a person pastes it.
+func (h Hints) commandLine(words []string) string {
+	if h.Shell == nil {
+		return Clean(strings.Join(words, " "))
+	}
+	return h.Shell(words)
+}
+
+// before joins a hint to the text it follows; "" where there is no hint.
+func before(joint, hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return joint + hint
 }
 
 // Replays prints timelines, one after another.

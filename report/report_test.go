@@ -224,7 +224,7 @@ func TestLongTimelinesAreShortened(t *testing.T) {
 	if lines := strings.Count(out, "\n"); lines > 250 {
 		t.Errorf("%d lines", lines)
 	}
-	for _, want := range []string{"(The list is shortened: ", "peak of the model view", "more events hidden: --all"} {
+	for _, want := range []string{"(more requests hidden: ", "peak of the model view", "more events hidden: json"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q", want)
 		}

@@ -33,7 +33,7 @@ func printRequests(p page, tl *replay.Timeline, opt Options) {
 		if text := hiddenText(tl, next, i); text != "" {
 			t.styled(faint, "", "", "", "", "", "", "", text)
 			if strings.Contains(text, " with ") {
-				cut = "(The list is shortened: --all shows every request, json and csv hold them.)"
+				cut = opt.Hints.hidden("more requests", "json and csv hold them")
 			}
 		}
 		next = i + 1

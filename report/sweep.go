@@ -63,14 +63,14 @@ func sweepTitle(s *compare.Sweep) string {
 }
 
 // sweepNotes say what does not hold for all sessions.
-func sweepNotes(s *compare.Sweep) []string {
+func sweepNotes(s *compare.Sweep, hints Hints) []string {
 	var notes []string
 	for i, n := range s.Applied {
 		if n < s.Sessions {
 			notes = append(notes, fmt.Sprintf("%s: varied in %d of %s; the other sessions' policies do not have it", s.Axes[i].Key, n, count(s.Sessions, "session")))
 		}
 	}
-	notes = append(notes, unpricedNotes(s.Unpriced)...)
+	notes = append(notes, unpricedNotes(s.Unpriced, hints)...)
 	return append(notes, emptyNotes(s.Inputs.Empty)...)
 }
 
@@ -101,9 +101,9 @@ func sweepPage(p page, s *compare.Sweep, opt Options) error {
 	}
 	p.table(t)
 	if hidden > 0 {
-		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json and csv hold them)", count(hidden, "more point")))
+		p.note(faint, opt.Hints.hidden(count(hidden, "more point"), "json and csv hold them"))
 	}
-	for _, note := range sweepNotes(s) {
+	for _, note := range sweepNotes(s, opt.Hints) {
 		p.note(yellow, note)
 	}
 	p.note(faint, "* no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")

@@ -196,7 +196,7 @@ func printEvents(p page, tl *replay.Timeline, opt Options) {
 	}
 	p.table(t)
 	if hidden := len(tl.Events) - len(shown); hidden > 0 {
-		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json and csv hold them)", count(hidden, "more event")))
+		p.note(faint, opt.Hints.hidden(count(hidden, "more event"), "json and csv hold them"))
 	}
 }
 

@@ -109,7 +109,7 @@ func printWarnings(p page, tl *replay.Timeline, opt Options) {
 	}
 	p.items(none, texts)
 	if hidden := len(tl.Warnings) - shown; hidden > 0 {
-		p.note(faint, fmt.Sprintf("(%s hidden: --all shows them, json holds them)", count(hidden, "more warning")))
+		p.note(faint, opt.Hints.hidden(count(hidden, "more warning"), "json holds them"))
 	}
 }
 

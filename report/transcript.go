@@ -29,7 +29,7 @@ type shownTranscript interface {
 
 // PrintTranscript prints every line of a session's file, metadata included.
 func PrintTranscript(w io.Writer, t *Transcript, opt Options, full bool) error {
-	var to shownTranscript = &transcriptPages{textPage: textPage{w: w, color: opt.Color}, t: t, full: full}
+	var to shownTranscript = &transcriptPages{textPage: textPage{w: w, color: opt.Color, hints: opt.Hints}, t: t, full: full}
 	if opt.Format == FormatJSON {
 		to = &transcriptJSON{w: w, t: t}
 	}
@@ -186,6 +186,6 @@ func (p *textPage) text(text string, most, size int) {
 		p.line("     " + l)
 	}
 	if more > 0 {
-		p.line("     " + p.paint(faint, fmt.Sprintf("… %s, %s in all (--full shows them)", count(more, "more line"), bytesText(int64(size)))))
+		p.line("     " + p.paint(faint, fmt.Sprintf("… %s, %s in all%s", count(more, "more line"), bytesText(int64(size)), p.hints.folded())))
 	}
 }

@@ -46,7 +46,7 @@ func PrintView(w io.Writer, v *View, opt Options, full bool) error {
 	if opt.Format == FormatJSON {
 		return viewJSON(w, v)
 	}
-	p := &viewPages{textPage: textPage{w: w, color: opt.Color}, v: v, history: diff.NewHistory(v.View), full: full, marks: v.Marks}
+	p := &viewPages{textPage: textPage{w: w, color: opt.Color, hints: opt.Hints}, v: v, history: diff.NewHistory(v.View), full: full, marks: v.Marks}
 	p.head()
 	for m := range v.Body.Messages {
 		msg := &v.Body.Messages[m]
@@ -111,7 +111,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 		p.block(&shown[i], most)
 	}
 	if n := len(blocks) - len(shown); n > 0 {
-		p.line(p.paint(faint, "   … "+count(n, "more block")+" (--full shows them)"))
+		p.line(p.paint(faint, "   … "+count(n, "more block")+p.hints.folded()))
 	}
 	if e := p.history.Tagged(id); e != nil {
 		p.line(p.paint(cyan, "   "+cut("tagged by "+Clean(editPlace(e)+reasonText(e)), lineWidth-3)))

@@ -163,8 +163,8 @@ type Accounting struct {
 type Warning struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
+	Code    Code   `json:"code,omitempty"` // what it is about; "" where nothing asks
 	Message string `json:"message"`
-	Code    Code   `json:"-"` // what kind of thing it is; "": one of its own
 }
 
 // Code says what a warning is about, by a word that stays the same.

@@ -73,7 +73,7 @@ func Resolve(nameOrFile string) (data []byte, shown string, err error) {
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return nil, "", fmt.Errorf("reading policy %s: %w: check the path, or list built-in policies with ctxkit policy list", nameOrFile, err)
+		return nil, "", fmt.Errorf("reading policy %s: %w: check the path, or name a built-in policy", nameOrFile, err)
 	}
 	defer f.Close()
 	data, err = io.ReadAll(io.LimitReader(f, maxBytes))

@@ -22,17 +22,6 @@ const (
 	DefaultFile = "ctxkit.yaml"
 )
 
-// UpdateCommand is the command that makes the baseline of a configuration anew.
-func UpdateCommand(file string) string {
-	if file == DefaultFile {
-		return "ctxkit check --update"
-	}
-	if strings.HasPrefix(file, "-") {
-		file = "./" + file
-	}
-	return compare.ShellLine([]string{"ctxkit", "check", file, "--update"})
-}
-
 // Config is a ctxkit.yaml.
 type Config struct {
 	File         string

@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// command is a policy's name with the case's settings behind it, as --policy
-// takes it.
+// command is a policy's name with the case's settings behind it.
 func (c *Case) command(name string) string {
 	for _, s := range c.Set {
 		name += "," + s.Key + "=" + s.Value
@@ -19,16 +18,15 @@ func (c *Case) command(name string) string {
 	return name
 }
 
-// PolicyArgument is what --policy takes for a case whose policy has this name.
+// PolicyArgument is a policy's name with the case's settings behind it.
 func (c *Case) PolicyArgument(name string) string { return c.command(name) }
 
-// explain says in words why a session is not as it was, and which command
-// shows more.
+// explain says in words why a session is not as it was, and where that shows.
 func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionReport) {
 	if s.Status == OK {
 		return
 	}
-	update := UpdateCommand(j.config.File)
+	update := j.run.Update
 	switch {
 	case j.run.Updating: // what is advised below is under way
 	case s.Status == Stale:
@@ -42,7 +40,7 @@ func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionRe
 		s.Reasons = append(s.Reasons, "neither the policy nor the session nor the settings have changed: "+j.blame())
 	}
 	if s.Status != Stale {
-		s.Command = j.commandFor(one, r, old, s)
+		s.Evidence = j.evidence(one, r, old, s)
 	}
 }
 
@@ -54,30 +52,30 @@ func (j *judge) blame() string {
 	return fmt.Sprintf("the baseline says ctxkit %s, as this is, so it was edited, or made by another build of it", j.run.Tool)
 }
 
-// commandFor is the command that shows why: the two policies side by side at
-// the request of the first event that differs, where both can be named.
-func (j *judge) commandFor(one *Case, r *Result, old *BaselineSession, s *SessionReport) []string {
+// evidence is where it shows why: the two policies side by side at the request
+// of the first event that differs, where both can be named.
+func (j *judge) evidence(one *Case, r *Result, old *BaselineSession, s *SessionReport) *compare.Evidence {
 	c := j.config.Counting
-	command := compare.Command{
-		Name: "diff", File: r.File, Policy: r.Command, Against: j.against(one, old, s, r.Command),
-		Flags: compare.Flags{Agent: r.Agent, Model: c.Model, Window: c.Window, Overhead: c.Overhead},
+	e := &compare.Evidence{
+		Show: compare.ShowDiff, File: r.File, Policy: r.Command, Against: j.against(one, old, s, r.Command),
+		Selection: compare.Selection{Agent: r.Agent, Model: c.Model, Window: c.Window, Overhead: c.Overhead},
 	}
 	if c.Tokens != "usage" {
-		command.Flags.Tokens = c.Tokens
+		e.Selection.Tokens = c.Tokens
 	}
 	if d := s.Events.First; d != nil {
 		at := 0
-		for _, e := range []*Event{d.Expected, d.Got} {
-			if e != nil && e.Request > 0 && (at == 0 || e.Request < at) {
-				at = e.Request
+		for _, event := range []*Event{d.Expected, d.Got} {
+			if event != nil && event.Request > 0 && (at == 0 || event.Request < at) {
+				at = event.Request
 			}
 		}
-		command.At = "end"
+		e.At = "end"
 		if at > 0 {
-			command.At = strconv.Itoa(at)
+			e.At = strconv.Itoa(at)
 		}
 	}
-	return command.Words()
+	return e
 }
 
 // against names the policy of the baseline: this one with the old values, or
@@ -145,7 +143,7 @@ func (s *SessionReport) ChangeLines(all bool) []string {
 		lines = append(lines, s.Changes[i].Message())
 	}
 	if more := len(s.Changes) - shown; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more keys of the policy changed: --all shows them, json holds them", more))
+		lines = append(lines, fmt.Sprintf("%d more keys of the policy changed: json holds them", more))
 	}
 	return lines
 }

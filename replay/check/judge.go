@@ -12,6 +12,7 @@ import (
 // Run is what results come from, besides the configuration.
 type Run struct {
 	Tool     string // version of ctxkit
+	Update   string // the command that writes the baseline
 	Updating bool   // the results become the baseline: what they are against it is told, and limits alone fail
 }
 
@@ -19,7 +20,7 @@ type Run struct {
 // which is nil where there is none. Results are in the order of their sessions.
 func Judge(c *Config, results []Result, b *Baseline, run Run) *Report {
 	r := &Report{
-		Schema: Schema, File: c.File, Baseline: c.Baseline, Tool: run.Tool, Updated: run.Updating,
+		Schema: Schema, File: c.File, Baseline: c.Baseline, Tool: run.Tool, Update: run.Update, Updated: run.Updating,
 		Cases: make([]CaseReport, len(c.Cases)), Stale: []string{}, Notes: []string{},
 	}
 	j := &judge{config: c, baseline: b, run: run, unsaid: map[string]bool{}}
@@ -54,7 +55,7 @@ func (j *judge) notes() []string {
 	}
 	for _, name := range compare.Names() {
 		if j.unsaid[name] && !j.run.Updating {
-			list = append(list, "the version that made the baseline did not know "+name+", which is not held: --update adds it")
+			list = append(list, "the version that made the baseline did not know "+name+", which is not judged: "+j.run.Update+" adds it")
 		}
 	}
 	for _, name := range j.baseline.Figures {

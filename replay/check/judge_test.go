@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -155,7 +156,7 @@ func TestManyChanges(t *testing.T) {
 		if len(s.Changes) < 12 {
 			t.Fatalf("%d changes", len(s.Changes))
 		}
-		more := fmt.Sprintf("%d more keys of the policy changed: --all shows them, json holds them", len(s.Changes)-8)
+		more := fmt.Sprintf("%d more keys of the policy changed: json holds them", len(s.Changes)-8)
 		for _, lines := range [][]string{s.ChangeLines(false), s.Lines()[2:]} {
 			if lines[8] != more || lines[7] != s.Changes[7].Message() {
 				t.Errorf("%q, want %q", lines, more)
@@ -164,22 +165,10 @@ func TestManyChanges(t *testing.T) {
 		if all := s.ChangeLines(true); len(all) != len(s.Changes) || !strings.Contains(s.Message(), more) || strings.Contains(s.Message(), s.Changes[8].Message()) {
 			t.Errorf("%q", all)
 		}
-		want := []string{"ctxkit", "diff", "dir/a.jsonl", "--policy", "mine.yaml"}
-		if against != "" {
-			want = append(want, "--against", against)
+		want := compare.Evidence{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
+		if !reflect.DeepEqual(*s.Evidence, want) {
+			t.Errorf("evidence %+v, want %+v", *s.Evidence, want)
 		}
-		if !slices.Equal(s.Command, want) {
-			t.Errorf("command %q, want %q", s.Command, want)
-		}
-	}
-	dashed := result(decodePolicy(t, "p.yaml", "extends: codex"), "a.jsonl", nil)
-	dashed.File = "-a.jsonl"
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: codex, name: x, expect: {calls: 1}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := Judge(conf, []Result{dashed}, nil, Run{}).Cases[0].Sessions[0].Command; len(got) < 3 || got[2] != "./-a.jsonl" {
-		t.Errorf("command %q", got)
 	}
 	few := &SessionReport{Changes: make([]KeyChange, 9)}
 	if got := few.ChangeLines(false); len(got) != 9 || strings.Contains(got[8], "more") {
@@ -310,7 +299,7 @@ func TestNewFigure(t *testing.T) {
 		status Status
 		note   string
 	}{
-		{"known to neither", 0, Run{Tool: "2.0"}, []string{"cost_usd"}, false, OK, "did not know cost_usd, which is not held: --update adds it"},
+		{"known to neither", 0, Run{Tool: "2.0", Update: "update"}, []string{"cost_usd"}, false, OK, "did not know cost_usd, which is not judged: update adds it"},
 		{"deleted, and this version is newer", 0, Run{Tool: "2.0"}, []string{"cost_usd"}, true, Stale, ""},
 		{"not named, and the same version", 0, Run{Tool: "1.0"}, []string{"cost_usd"}, false, Stale, ""},
 		{"updating", 0, Run{Tool: "2.0", Updating: true}, []string{"cost_usd"}, false, OK, ""},
@@ -388,12 +377,9 @@ func TestPlaces(t *testing.T) {
 		if s.Place != c.place {
 			t.Errorf("%s: place %+v, want %+v", c.name, s.Place, c.place)
 		}
-		want := []string{"ctxkit", "diff", "dir/a.jsonl", "--policy", "mine.yaml"}
-		if c.against != "" {
-			want = append(want, "--against", c.against)
-		}
-		if want = append(want, "--at", "3"); !slices.Equal(s.Command, want) {
-			t.Errorf("%s: command %q, want %q", c.name, s.Command, want)
+		want := compare.Evidence{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: c.against, At: "3"}
+		if !reflect.DeepEqual(*s.Evidence, want) {
+			t.Errorf("%s: evidence %+v, want %+v", c.name, *s.Evidence, want)
 		}
 	}
 }
@@ -409,7 +395,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := ReadBaseline("b.json", text, UpdateCommand(DefaultFile))
+	b, err := ReadBaseline("b.json", text, "tool --update")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +416,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 		"{\"schema\": \"ctxkit.baseline/v1\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases is of the wrong kind (number): make",
 		`{"schema": "ctxkit.baseline/v1", "cases": [{"name": []}]}`: "not a baseline: cases.name is of the wrong kind (array): make",
 	} {
-		_, err := ReadBaseline("b.json", []byte(bad), UpdateCommand(DefaultFile))
+		_, err := ReadBaseline("b.json", []byte(bad), "tool --update")
 		if err == nil || !strings.HasPrefix(err.Error(), "b.json:") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--update") {
 			t.Errorf("%s: %v, want %q", bad, err, want)
 		}
@@ -498,7 +484,7 @@ func FuzzBaseline(f *testing.F) {
 	}
 	p := &policy.Policy{Name: "p"}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := ReadBaseline("b.json", data, UpdateCommand(DefaultFile))
+		b, err := ReadBaseline("b.json", data, "tool --update")
 		if err != nil {
 			return
 		}
@@ -526,20 +512,6 @@ func TestBaselineSchema(t *testing.T) {
 		}
 		if err := s.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestUpdateCommand holds that the command can be pasted into a shell.
-func TestUpdateCommand(t *testing.T) {
-	for file, want := range map[string]string{
-		DefaultFile:     "ctxkit check --update",
-		"ci/x.yaml":     "ctxkit check ci/x.yaml --update",
-		"my check.yaml": "ctxkit check 'my check.yaml' --update",
-		"-x.yaml":       "ctxkit check ./-x.yaml --update",
-	} {
-		if got := UpdateCommand(file); got != want {
-			t.Errorf("%q: %s, want %s", file, got, want)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package check
 
-import "github.com/ctxkit/ctxkit/policy"
+import (
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
 
 // Schema is the version of the JSON form of a Report.
 const Schema = "ctxkit.check/v1"
@@ -47,6 +50,8 @@ type Report struct {
 	Cases        []CaseReport `json:"cases"`
 	Stale        []string     `json:"stale"` // what the baseline has and this run has not
 	Notes        []string     `json:"notes"`
+
+	Update string `json:"-"` // the command that writes the baseline
 }
 
 // Counts are replays by what became of them.
@@ -89,9 +94,11 @@ type SessionReport struct {
 	Place   Place          `json:"place"`   // what to look at: the changed parameter, the limit, the case
 	Figures []FigureReport `json:"figures"` // that changed, or have a limit
 	Events  EventsReport   `json:"events"`
-	Changes []KeyChange    `json:"policy_changes"` // of the policy since the baseline
-	Reasons []string       `json:"reasons"`        // in words, without the figures
-	Command []string       `json:"command,omitempty"`
+	Changes []KeyChange    `json:"policy_changes"`    // of the policy since the baseline
+	Reasons []string       `json:"reasons"`           // in words, without the figures
+	Command []string       `json:"command,omitempty"` // a command line that shows the evidence, filled in by the caller
+
+	Evidence *compare.Evidence `json:"-"` // where it shows; nil: nowhere
 }
 
 // FigureReport is one figure of one session.

@@ -32,8 +32,8 @@ type Session struct {
 	// more or less than under the first policy; 0 where each sends as much.
 	Apart []int
 
-	Input string // what names its file on a command line; "-": standard input
-	Flags Flags  // with which it was taken and counted
+	Input     string // the path it was read from; "-": standard input
+	Selection Selection
 }
 
 // Inputs counts what sessions were read from, and names what of it is left out.
@@ -82,6 +82,7 @@ type Comparison struct {
 	// and with which policy from the first; -1 where they do not differ.
 	Differ, DifferPolicy int
 	DifferFigure         string
+	Commands             [][]string // command lines that show the Evidence, filled in by the caller
 }
 
 // Group is what sessions can be grouped by.

@@ -28,39 +28,39 @@ func (c *Comparison) differ() {
 	}
 }
 
-// Commands are the commands that show the difference in the session in which
-// the policies differ most: one that puts their views side by side at the request
-// where these are most apart, or one a policy where the views are the same. There
-// are none of a session read from standard input.
-func (c *Comparison) Commands() []Command {
+// Evidence is where the difference shows in the session in which the policies
+// differ most: their views side by side at the request where these are most
+// apart, or a report a policy where the views are the same. It is empty for a
+// session read from standard input.
+func (c *Comparison) Evidence() []Evidence {
 	if c.Differ < 0 || c.Sessions[c.Differ].Input == "-" {
 		return nil
 	}
 	s := &c.Sessions[c.Differ]
-	one, first := Command{File: s.Input, Policy: c.Policies[c.DifferPolicy].Name, Flags: s.Flags}, c.Policies[0].Name
+	one, first := Evidence{File: s.Input, Policy: c.Policies[c.DifferPolicy].Name, Selection: s.Selection}, c.Policies[0].Name
 	at := 0
 	if len(s.Apart) > 0 {
 		at = s.Apart[c.DifferPolicy]
 	}
 	if at > 0 && c.DifferFigure == "payload_input" {
-		one.Name, one.Against, one.At = "diff", first, strconv.Itoa(at)
-		return []Command{one}
+		one.Show, one.Against, one.At = ShowDiff, first, strconv.Itoa(at)
+		return []Evidence{one}
 	}
-	one.Name = shownBy(c.DifferFigure)
+	one.Show = shownBy(c.DifferFigure)
 	other := one
 	other.Policy = first
-	return []Command{other, one}
+	return []Evidence{other, one}
 }
 
-// shownBy is the command that prints a figure.
-func shownBy(figure string) string {
+// shownBy is the report that holds a figure.
+func shownBy(figure string) Show {
 	switch figure {
 	case "payload_input", "cost_usd", "cache_read", "cache_write_5m", "cache_write_1h", "uncached", "calls", "output_tokens":
-		return "cost"
+		return ShowCost
 	case "misses", "refetch_tokens", "bound_misses", "bound_tokens", "median_distance":
-		return "regret"
+		return ShowRegret
 	}
-	return "replay"
+	return ShowReplay
 }
 
 // Apart is the number of the main request at which two policies' payloads

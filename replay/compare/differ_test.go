@@ -2,8 +2,8 @@ package compare
 
 import (
 	"math"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -19,6 +19,11 @@ func alike(input string, different map[string]float64, apart ...int) Session {
 	return s
 }
 
+// both is evidence in one report for each policy.
+func both(show Show, file string) []Evidence {
+	return []Evidence{{Show: show, File: file, Policy: "p"}, {Show: show, File: file, Policy: "q,x.y=1"}}
+}
+
 func TestDiffer(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -26,40 +31,25 @@ func TestDiffer(t *testing.T) {
 		sessions []Session
 		session  int
 		figure   string
-		commands string
+		evidence []Evidence
 	}{
-		{"nothing", []Session{alike("a.jsonl", nil, 0, 0)}, -1, "", ""},
+		{"nothing", []Session{alike("a.jsonl", nil, 0, 0)}, -1, "", nil},
 		{"sent", []Session{alike("a.jsonl", map[string]float64{"cost_usd": 99}, 0, 3), alike("b.jsonl", map[string]float64{"payload_input": 11}, 0, 7)}, 1, "payload_input",
-			"ctxkit diff b.jsonl --policy q,x.y=1 --against p --at 7"},
+			[]Evidence{{Show: ShowDiff, File: "b.jsonl", Policy: "q,x.y=1", Against: "p", At: "7"}}},
 		{"sent in calls of its own alone", []Session{alike("a.jsonl", map[string]float64{"payload_input": 11}, 0, 0)}, 0, "payload_input",
-			"ctxkit cost a.jsonl --policy p; ctxkit cost a.jsonl --policy q,x.y=1"},
+			both(ShowCost, "a.jsonl")},
 		{"cost", []Session{alike("a.jsonl", map[string]float64{"cost_usd": 9, "misses": 1}, 0, 0), alike("b.jsonl", map[string]float64{"cost_usd": nan}, 0, 0)}, 0, "cost_usd",
-			"ctxkit cost a.jsonl --policy p; ctxkit cost a.jsonl --policy q,x.y=1"},
+			both(ShowCost, "a.jsonl")},
 		{"misses", []Session{alike("-a.jsonl", map[string]float64{"misses": 4}, 0, 0)}, 0, "misses",
-			"ctxkit regret ./-a.jsonl --policy p; ctxkit regret ./-a.jsonl --policy q,x.y=1"},
+			both(ShowRegret, "-a.jsonl")},
 		{"events", []Session{alike("a.jsonl", map[string]float64{"events": 4}, 0, 0)}, 0, "events",
-			"ctxkit replay a.jsonl --policy p; ctxkit replay a.jsonl --policy q,x.y=1"},
-		{"standard input", []Session{alike("-", map[string]float64{"payload_input": 4}, 0, 1)}, 0, "payload_input", ""},
+			both(ShowReplay, "a.jsonl")},
+		{"standard input", []Session{alike("-", map[string]float64{"payload_input": 4}, 0, 1)}, 0, "payload_input", nil},
 	} {
 		got := Compare([]string{"p", "q,x.y=1"}, c.sessions, ByNothing)[0]
-		var commands []string
-		for _, command := range got.Commands() {
-			commands = append(commands, strings.Join(command.Words(), " "))
+		if e := got.Evidence(); got.Differ != c.session || got.DifferFigure != c.figure || !reflect.DeepEqual(e, c.evidence) {
+			t.Errorf("%s: session %d by %q: %+v; want %d by %q: %+v", c.name, got.Differ, got.DifferFigure, e, c.session, c.figure, c.evidence)
 		}
-		if text := strings.Join(commands, "; "); got.Differ != c.session || got.DifferFigure != c.figure || text != c.commands {
-			t.Errorf("%s: session %d by %q: %s; want %d by %q: %s", c.name, got.Differ, got.DifferFigure, text, c.session, c.figure, c.commands)
-		}
-	}
-}
-
-func TestFlagWords(t *testing.T) {
-	f := Flags{Agent: "a5", Leaf: "u", Tokens: "heuristic", Model: "m", Window: "20000", Overhead: "1000", Snip: []string{"a@1", "b@2"}, Env: true}
-	want := "--agent a5 --leaf u --tokens heuristic --model m --window 20000 --overhead 1000 --snip a@1 --snip b@2 --env"
-	if got := strings.Join(f.Words(), " "); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got := (&Flags{}).Words(); len(got) != 0 {
-		t.Errorf("defaults are written: %q", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,9 @@ const SweepSchema = "ctxkit.sweep/v1"
 
 // MaxPoints is how many points a grid may have.
 const MaxPoints = 100_000
+
+// ErrGridTooLarge is wrapped by the error of a grid of more than MaxPoints.
+var ErrGridTooLarge = errors.New("the grid is too large")
 
 // Axis is one parameter and the values it takes.
 type Axis struct {
@@ -192,7 +196,7 @@ func Grid(axes []Axis) ([]Point, error) {
 	n := 1
 	for _, a := range axes {
 		if n *= len(a.Values); n > MaxPoints {
-			return nil, fmt.Errorf("the grid has more than %d points: fewer values, or --samples", MaxPoints)
+			return nil, fmt.Errorf("%w: more than %d points", ErrGridTooLarge, MaxPoints)
 		}
 	}
 	return pick(axes, n), nil

@@ -82,13 +82,13 @@ func (r *reader) token() (json.Token, error) {
 	case err == nil:
 		return tok, nil
 	case errors.As(err, &syntax):
-		return nil, r.fail("no JSON: "+syntax.Error(), "write a table as ctxkit prices --format json prints it")
+		return nil, r.fail("no JSON: "+syntax.Error(), "write a table of models, as docs/schemas/prices.v1.json describes it")
 	case len(bytes.TrimSpace(r.data)) == 0:
-		return nil, r.fail("there is nothing in it", "write a table as ctxkit prices --format json prints it")
+		return nil, r.fail("there is nothing in it", "write a table of models, as docs/schemas/prices.v1.json describes it")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, r.fail("the table breaks off", "close its braces and brackets")
 	}
-	return nil, r.fail(err.Error(), "write a table as ctxkit prices --format json prints it")
+	return nil, r.fail(err.Error(), "write a table of models, as docs/schemas/prices.v1.json describes it")
 }
 
 // object reads an object whose keys are all known and given once.
@@ -110,7 +110,7 @@ func (r *reader) object(fields map[string]func() error) error {
 		read, known := fields[key]
 		switch {
 		case !known:
-			return r.fail(fmt.Sprintf("unknown key %q", key), "remove it, or write it as ctxkit prices --format json does")
+			return r.fail(fmt.Sprintf("unknown key %q", key), "remove it, or use a key of docs/schemas/prices.v1.json")
 		case seen[key]:
 			return r.fail(fmt.Sprintf("%q is given twice", key), "keep one of them")
 		}
