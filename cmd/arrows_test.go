@@ -17,7 +17,7 @@ import (
 const module = "github.com/ctxkit/ctxkit"
 
 // arrows says what a package of this module may import of it: a package may
-// import those below it and its own folder's. docs/architecture.md draws them.
+// import those below it and its own folder's. docs/internals/architecture.md draws them.
 var arrows = map[string][]string{
 	"jsonl/scan":      {},
 	"jsonl":           {"jsonl/scan"},
@@ -110,7 +110,7 @@ func TestArrows(t *testing.T) {
 	for pkg, files := range byDir {
 		list, ok := allowed(pkg)
 		if !ok {
-			t.Errorf("package %s has no place in the arrows: give it one here and in docs/architecture.md", pkg)
+			t.Errorf("package %s has no place in the arrows: give it one here and in docs/internals/architecture.md", pkg)
 			continue
 		}
 		for _, f := range files {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,13 +31,8 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs = append(docs, "README.md", "CONTRIBUTING.md")
 	examples := 0
-	for _, name := range docs {
+	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(name)
 			if err != nil {
@@ -214,12 +210,30 @@ func filterLines(lines []string, filter string) ([]string, error) {
 	return nil, fmt.Errorf("no filter %q here", filter)
 }
 
-// TestDocsNameWhatExists holds that every file a document names is there.
+// pages lists the Markdown files that are for people: README.md,
+// CONTRIBUTING.md, and all below docs. The working folder is the repository's.
+func pages(t *testing.T) []string {
+	t.Helper()
+	list := []string{"README.md", "CONTRIBUTING.md"}
+	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			list = append(list, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestDocsNameWhatExists fails on a path in backquotes or the target of a link
+// that does not exist, and on a link to a heading that its page does not have.
 func TestDocsNameWhatExists(t *testing.T) {
 	t.Chdir("..")
 	names := regexp.MustCompile("`((?:cmd|jsonl|policy|replay|report|scripts|docs|testdata)/[A-Za-z0-9_./-]*)`")
-	links := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/dependencies.md", "docs/cli.md", "docs/README.md", "docs/check.md", "docs/ci.md", "docs/writing-a-policy.md"} {
+	links := regexp.MustCompile(`\]\(([^)#:]*)(#[^):]+)?\)`)
+	for _, doc := range pages(t) {
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -230,26 +244,46 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		}
 		for _, m := range links.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(doc), m[1])); err != nil {
+			target := doc
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(doc), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s: %v", doc, m[1], err)
+			} else if m[2] != "" && !slices.Contains(anchors(t, target), m[2]) {
+				t.Errorf("%s links to %s%s: %s has no such heading", doc, m[1], m[2], target)
 			}
 		}
 	}
 }
 
-// TestDocsIndex holds that docs/README.md lists every page beside it.
-func TestDocsIndex(t *testing.T) {
-	index, err := os.ReadFile(filepath.Join("..", "docs", "README.md"))
+var headingLine = regexp.MustCompile("(?m)^#+ (.*)$")
+
+// anchors lists the anchors that GitHub makes of a page's headings.
+func anchors(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
-	if err != nil || len(pages) < 10 {
-		t.Fatalf("%v, %v", pages, err)
+	var list []string
+	for _, m := range headingLine.FindAllStringSubmatch(string(text), -1) {
+		words := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, "#"+strings.ReplaceAll(words, " ", "-"))
 	}
-	for _, page := range pages {
-		name := filepath.Base(page)
-		if name != "README.md" && !bytes.Contains(index, []byte("]("+name+")")) {
+	return list
+}
+
+// TestDocsIndex fails on a page below docs that docs/README.md does not list.
+func TestDocsIndex(t *testing.T) {
+	t.Chdir("..")
+	index, err := os.ReadFile("docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t) {
+		name, below := strings.CutPrefix(page, "docs/")
+		if below && name != "README.md" && !bytes.Contains(index, []byte("]("+name+")")) {
 			t.Errorf("docs/README.md does not list %s", name)
 		}
 	}

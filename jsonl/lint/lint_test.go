@@ -236,25 +236,3 @@ func FuzzLint(f *testing.F) {
 		}
 	})
 }
-
-// docs/lint.md says of each code what the rules say.
-func TestDocumented(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "lint.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := 0
-	for l := range strings.Lines(string(doc)) {
-		if strings.HasPrefix(l, "| `") && strings.Count(l, "|") == 5 {
-			rows++
-		}
-	}
-	for _, r := range lint.Rules() {
-		if row := fmt.Sprintf("| `%s` | %s | %s | %s |\n", r.Code, r.Severity, r.Means, r.Costs); !strings.Contains(string(doc), row) {
-			t.Errorf("docs/lint.md does not say: %s", row)
-		}
-	}
-	if rows != len(lint.Rules()) {
-		t.Errorf("docs/lint.md has %d codes, there are %d", rows, len(lint.Rules()))
-	}
-}

@@ -1,0 +1,146 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+//go:generate go test . -run TestReference -update
+
+// sharedBy is how many commands have to define a flag in the same words for
+// the page to describe it once, at its head.
+const sharedBy = 5
+
+const cliIntro = `<!-- Generated from the commands by go generate ./cmd; do not edit. -->
+
+# Command line
+
+ctxkit reads session files and writes to standard output, or to the file that ` + "`-o`" + ` names. It opens no
+network connection.
+
+## Inputs
+
+| input | what is read |
+|---|---|
+| a file | one session: plain, gzip or zstd |
+| ` + "`-`" + ` | one session from standard input |
+| a folder | every session in it and in the project folders one level below |
+| a session id, or its first 4 or more characters | that session in ` + "`$CLAUDE_CONFIG_DIR/projects`" + `, else ` + "`~/.claude/projects`" + ` |
+
+## Output
+
+| ` + "`--format`" + ` | contents |
+|---|---|
+| ` + "`table`" + `, ` + "`text`" + ` | for reading, at most 100 columns; colour on a terminal only, never with ` + "`NO_COLOR`" + ` |
+| ` + "`json`" + ` | the whole result; its ` + "`schema`" + ` field ` + "`ctxkit.NAME/v1`" + ` is [schemas](schemas)/NAME.v1.json; no field of a version is renamed or removed |
+| ` + "`ndjson`" + ` | one request per line |
+| ` + "`csv`" + ` | one row per request, session or finding |
+| ` + "`markdown`" + `, ` + "`github`" + `, ` + "`junit`" + `, ` + "`svg`" + ` | for pull requests, CI and pictures |
+
+Warnings and progress go to standard error; ` + "`--quiet`" + ` leaves them out.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | done, also when the reader of a pipe closes it early |
+| 1 | a check failed: an error from ` + "`lint`" + `, a finding of ` + "`policy lint`" + `, a failed ` + "`check`" + `, a word left by ` + "`anonymize --check`" + `, or what ` + "`--strict`" + ` tests |
+| 2 | the command could not do its work: usage, unreadable input, invalid policy |
+| 130 | interrupted |
+`
+
+const lintIntro = `<!-- Generated from the rules by go generate ./cmd; do not edit. -->
+
+# Lint codes
+
+` + "`ctxkit lint`" + ` reports each problem of a session file under one of these codes. A code never changes its meaning.
+
+| severity | meaning |
+|---|---|
+| ` + "`error`" + ` | part of the transcript is lost or refused; the exit code is 1 |
+| ` + "`warning`" + ` | a replay has to assume something; with ` + "`--strict`" + ` the exit code is 1 |
+| ` + "`note`" + ` | normal for the format |
+
+| code | severity | what it means | what a replay loses or assumes |
+|---|---|---|---|
+`
+
+// TestReference compares docs/cli.md with the commands and docs/lint.md with
+// the lint rules. With -update it writes both.
+func TestReference(t *testing.T) {
+	golden.Check(t, filepath.Join("..", "docs", "cli.md"), []byte(cliPage()))
+	page := lintIntro
+	for _, r := range lint.Rules() {
+		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", r.Code, r.Severity, r.Means, r.Costs)
+	}
+	golden.Check(t, filepath.Join("..", "docs", "lint.md"), []byte(page))
+}
+
+func cliPage() string {
+	var commands []*cobra.Command
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Runnable() && !c.HasSubCommands() && c.Name() != "help" {
+			commands = append(commands, c)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(&system{}))
+	uses := map[string]int{}
+	for _, c := range commands {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { uses[flagRow(f)]++ })
+	}
+	var body strings.Builder
+	var shared []string
+	for _, c := range commands {
+		var rows, names []string
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			row := flagRow(f)
+			if uses[row] < sharedBy {
+				rows = append(rows, row)
+				return
+			}
+			shared = append(shared, row)
+			names = append(names, "`--"+f.Name+"`")
+		})
+		fmt.Fprintf(&body, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.CommandPath(), c.Short, strings.TrimSpace(c.UseLine()+"\n\n"+c.Long))
+		if c.Example != "" {
+			fmt.Fprintf(&body, "\n```sh\n%s\n```\n", strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+		}
+		if len(rows) > 0 {
+			fmt.Fprintf(&body, "\n%s%s", flagHead, strings.Join(rows, ""))
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(&body, "\nShared flags: %s.\n", strings.Join(names, ", "))
+		}
+	}
+	slices.Sort(shared)
+	return cliIntro + "\n## Shared flags\n\n" + flagHead + strings.Join(slices.Compact(shared), "") + body.String()
+}
+
+const flagHead = "| flag | default | what it does |\n|---|---|---|\n"
+
+// flagRow is one row of a table of flags.
+func flagRow(f *pflag.Flag) string {
+	value, usage := pflag.UnquoteUsage(f)
+	name := strings.TrimSpace("--" + f.Name + " " + value)
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	def := f.DefValue
+	if def == "false" || def == "[]" || f.Name == "jobs" {
+		def = "" // of jobs: the number of processors
+	}
+	return fmt.Sprintf("| `%s` | %s | %s |\n", name, def, strings.ReplaceAll(usage, "|", `\|`))
+}
