@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -46,7 +47,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 		}
 	}
 	if len(errs) > 0 {
-		errs.SortByPlace()
+		errs.Sort()
 		return nil, errs
 	}
 	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.keys[a.path], c.keys[b.path]) })
@@ -75,7 +76,7 @@ func (c *checking) settings() error {
 		}
 	}
 	if !slices.Contains(tokens.Names(), count.Tokens) {
-		wrong("tokens", "unknown counter "+strconv.Quote(count.Tokens), policy.Suggest(count.Tokens, tokens.Names()))
+		wrong("tokens", "unknown counter "+strconv.Quote(count.Tokens), strict.Suggest(count.Tokens, tokens.Names()))
 	}
 	if c.config.Prices != "" {
 		r.Prices = c.path(c.config.Prices)
@@ -89,7 +90,7 @@ func (c *checking) settings() error {
 		}
 	}
 	if len(errs) > 0 {
-		errs.SortByPlace()
+		errs.Sort()
 		return errs
 	}
 	return r.InputOptions.check()

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/ctxkit/ctxkit/policy/strict"
+
 // Caching is how a policy's client uses the provider's prompt cache: the
 // `cache` block of its YAML. It changes no decision of a stage but those that
 // read what was cached; it is what the cache simulation and the cost go by.
@@ -49,4 +51,4 @@ func defaults() *Policy {
 }
 
 // CachingParameters describes the parameters of the `cache` block.
-func CachingParameters() []Param { return paramsOf(&defaults().Cache) }
+func CachingParameters() []Param { return strict.Params(&defaults().Cache) }

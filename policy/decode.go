@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 const (
@@ -19,12 +19,23 @@ const (
 	maxExtends = 16 // policies that extend one another
 )
 
-func keys() []string {
-	return []string{"name", "about", "source", "date", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
+// head is what a policy says of itself.
+type head struct {
+	Name     string `yaml:"name" form:"line" doc:"the policy's name; without it the file's"`
+	About    string `yaml:"about" form:"lines" doc:"one sentence"`
+	Source   string `yaml:"source" form:"lines" doc:"product and version, and where it is documented"`
+	Date     string `yaml:"date" form:"date" doc:"of the source, YYYY-MM-DD"`
+	Truth    Truth  `yaml:"truth" enum:"recorded,oracle,documented,described" doc:"what the policy's source is"`
+	Recorded bool   `yaml:"recorded" doc:"what the client really did, instead of stages"`
 }
 
-func truths() []Truth {
-	return []Truth{TruthRecorded, TruthOracle, TruthDocumented, TruthDescribed}
+func (p *Policy) head() *head {
+	return &head{p.Name, p.About, p.Source, p.Date, p.Truth, p.Recorded}
+}
+
+// keys are those of a policy file.
+func keys() []string {
+	return []string{"name", "about", "source", "date", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
 }
 
 // Resolve finds what a policy extends: name is a built-in policy's name, or a
@@ -43,59 +54,52 @@ func IsFile(name string) bool {
 // is what extends is relative to. The policy comes out resolved; the error is
 // an [Errors] with everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
-	d := &decoder{reg: reg, resolve: resolve}
+	d := &decoder{Reader: strict.Reader{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)
-	if len(d.errs) > 0 {
-		sortByPlace(d.errs, func(e *Error) Position { return e.Position })
-		return nil, d.errs
+	if len(d.Errors) > 0 {
+		d.Errors.Sort()
+		return nil, d.Errors
 	}
 	p.files = d.files
 	return p, nil
 }
 
 type decoder struct {
-	reg     Registry
-	resolve Resolve
-	errs    Errors
-	chain   []string // policies being read, outermost first
-	file    string   // the last of them
-	files   []string // that were read; built-in policies are none
+	strict.Reader // of the file being read
+	reg           Registry
+	resolve       Resolve
+	chain         []string // policies being read, outermost first
+	files         []string // that were read; built-in policies are none
 }
 
-func (d *decoder) report(at *yaml.Node, msg, hint string) {
-	if at.Kind == yaml.AliasNode { // refused already, whatever it stands for
-		return
-	}
-	d.errs = append(d.errs, &Error{position(d.file, at), msg, hint})
+// policyDocument is the file this package is about.
+func policyDocument() strict.Document {
+	return strict.Document{Name: "policy", Example: "stages: []", Start: "write a policy: a built-in one is a good start"}
 }
 
 // policy reads one file. It gives back what could be read, also when errors
 // were reported, so that the rest is checked in the same run.
 func (d *decoder) policy(name string, data []byte) *Policy {
-	outer := d.file
-	d.file = name
+	file, found := d.File, d.Found
+	d.File = name
 	d.chain = append(d.chain, name)
 	if IsFile(name) {
 		d.files = append(d.files, name)
 	}
-	defer func() { d.file, d.chain = outer, d.chain[:len(d.chain)-1] }()
+	defer func() { d.File, d.Found, d.chain = file, found, d.chain[:len(d.chain)-1] }()
 
-	root, errs := parse(name, data)
-	d.errs = append(d.errs, errs...)
+	root, errs := strict.Parse(name, data, policyDocument())
+	d.Errors = append(d.Errors, errs...)
 	if root == nil {
 		return nil
 	}
-	if root.Kind != yaml.MappingNode {
-		d.report(root, kindName(root)+" is not a policy", "write keys and values, such as \"stages: []\"")
-		return nil
-	}
-	value := map[string]*yaml.Node{}
-	for _, kv := range pairs(root) {
-		if !slices.Contains(keys(), kv.key) {
-			d.report(kv.at, "unknown key "+quote(kv.key), Suggest(kv.key, keys()))
+	value := map[string]*strict.Node{}
+	for _, kv := range strict.Pairs(root) {
+		if !slices.Contains(keys(), kv.Key) {
+			d.Report(kv.At, "unknown key "+strict.Quote(kv.Key), strict.Suggest(kv.Key, keys()))
 			continue
 		}
-		value[kv.key] = kv.value
+		value[kv.Key] = kv.Value
 	}
 
 	p := defaults()
@@ -104,7 +108,6 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		if base := d.extends(n); base != nil {
 			p = base.Clone()
 			p.base = base
-			p.at[extendsKey] = position(d.file, n)
 		} else {
 			whole = false
 		}
@@ -113,25 +116,19 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 	if !IsFile(name) {
 		p.Name, p.File = name, ""
 	}
-	d.text(value, "name", &p.Name, p)
-	d.text(value, "about", &p.About, p)
-	d.text(value, "source", &p.Source, p)
-	d.date(value, p)
-	d.truth(value, p)
-	if n := value["recorded"]; n != nil {
-		p.at["recorded"] = position(d.file, n)
-		if n.ShortTag() != "!!bool" {
-			d.report(n, "recorded: "+kindName(n)+" is not true or false", "write true or false")
+	d.Found = func(key string, at Position) { p.at[key] = at }
+	for _, key := range []string{extendsKey, "stages"} {
+		if n := value[key]; n != nil {
+			d.Found(key, strict.At(name, n))
 		}
-		p.Recorded = strings.EqualFold(n.Value, "true")
 	}
+	d.head(value, p)
 	for _, s := range p.sections() {
-		if n := value[s.key]; n != nil {
-			d.params(n, s.params, s.key, p)
+		if n := value[s.key]; n != nil && !strict.IsNull(n) {
+			d.Struct(n, s.params, s.key)
 		}
 	}
 	if n := value["stages"]; n != nil {
-		p.at["stages"] = position(d.file, n)
 		d.stages(n, p)
 	}
 	if n := value["set"]; n != nil {
@@ -141,124 +138,64 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 	return p
 }
 
-func (d *decoder) text(value map[string]*yaml.Node, key string, to *string, p *Policy) {
-	n := value[key]
-	if n == nil {
-		return
-	}
-	p.at[key] = position(d.file, n)
-	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == "!!bool" {
-		d.report(n, key+": "+kindName(n)+" is not text", "write a word or a sentence, in quotes where it looks like something else")
-		return
-	}
-	if strings.ContainsFunc(n.Value, func(r rune) bool { return !unicode.IsGraphic(r) && (key == "name" || r != '\n' && r != '\t') }) {
-		d.report(n, key+": "+quote(n.Value)+" has characters in it that cannot be printed", "leave them out")
-		return
-	}
-	if key == "name" && strings.TrimSpace(n.Value) == "" {
-		d.report(n, "name: empty", "give the policy a name, or leave the key out to use the file's")
-		return
-	}
-	*to = n.Value
-}
-
-func (d *decoder) date(value map[string]*yaml.Node, p *Policy) {
-	d.text(value, "date", &p.Date, p)
-	if n := value["date"]; n != nil && n.Kind == yaml.ScalarNode && p.Date != "" {
-		if _, err := time.Parse(time.DateOnly, p.Date); err != nil {
-			d.report(n, "date: "+quote(p.Date)+" is not a date", "write it as 2026-01-25")
+func (d *decoder) head(value map[string]*strict.Node, p *Policy) {
+	h := p.head()
+	fields, _ := strict.Fields(h)
+	for _, f := range fields {
+		if n := value[f.Name]; n != nil {
+			d.Found(f.Name, strict.At(d.File, n))
+			d.Value(n, f, f.Name)
 		}
 	}
+	p.Name, p.About, p.Source, p.Date, p.Truth, p.Recorded = h.Name, h.About, h.Source, h.Date, h.Truth, h.Recorded
 }
 
-func (d *decoder) truth(value map[string]*yaml.Node, p *Policy) {
-	n := value["truth"]
-	if n == nil {
-		return
-	}
-	p.at["truth"] = position(d.file, n)
-	p.Truth = Truth(n.Value)
-	if n.Kind != yaml.ScalarNode || !slices.Contains(truths(), p.Truth) {
-		var words []string
-		for _, t := range truths() {
-			words = append(words, string(t))
-		}
-		d.report(n, "truth: "+kindName(n)+" is not one of its values", Suggest(n.Value, words))
-	}
-}
-
-func (d *decoder) extends(n *yaml.Node) *Policy {
-	if n.Kind != yaml.ScalarNode || isNull(n) || n.Value == "" {
-		d.report(n, "extends: "+kindName(n)+" is not a policy", "name a built-in policy or a file")
+func (d *decoder) extends(n *strict.Node) *Policy {
+	if n.Kind != yaml.ScalarNode || strict.IsNull(n) || n.Value == "" {
+		d.Report(n, "extends: "+strict.KindName(n)+" is not a policy", "name a built-in policy or a file")
 		return nil
 	}
 	name := n.Value
-	if IsFile(name) && IsFile(d.file) && !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(d.file), name)
+	if IsFile(name) && IsFile(d.File) && !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(d.File), name)
 		if !IsFile(name) { // what Join made of it is a plain name: keep it a file's
 			name = "." + string(filepath.Separator) + name
 		}
 	}
 	if d.resolve == nil {
-		d.report(n, "extends: "+quote(n.Value)+" cannot be looked up here", "write the policy out in full")
+		d.Report(n, "extends: "+strict.Quote(n.Value)+" cannot be looked up here", "write the policy out in full")
 		return nil
 	}
 	data, shown, err := d.resolve(name)
 	if err != nil {
-		d.report(n, "extends: "+err.Error(), "")
+		d.Report(n, "extends: "+err.Error(), "")
 		return nil
 	}
 	if slices.Contains(d.chain, shown) {
-		d.report(n, fmt.Sprintf("extends: %s extends itself (%s)", shown, strings.Join(append(slices.Clone(d.chain), shown), " -> ")), "break the circle")
+		d.Report(n, fmt.Sprintf("extends: %s extends itself (%s)", shown, strings.Join(append(slices.Clone(d.chain), shown), " -> ")), "break the circle")
 		return nil
 	}
 	if len(d.chain) >= maxExtends {
-		d.report(n, fmt.Sprintf("extends: more than %d policies that extend one another", maxExtends), "write one of them out in full")
+		d.Report(n, fmt.Sprintf("extends: more than %d policies that extend one another", maxExtends), "write one of them out in full")
 		return nil
 	}
-	before := len(d.errs)
+	before := len(d.Errors)
 	base := d.policy(shown, data)
-	if len(d.errs) > before {
+	if len(d.Errors) > before {
 		return nil
 	}
 	return base
 }
 
-// params reads a map of parameters into the struct ptr points to.
-func (d *decoder) params(n *yaml.Node, ptr any, owner string, p *Policy) {
-	fields, err := fieldsOf(ptr)
-	if err != nil {
-		d.report(n, owner+": "+err.Error(), "")
-		return
-	}
-	if isNull(n) {
-		return
-	}
-	if n.Kind != yaml.MappingNode {
-		d.report(n, owner+": "+kindName(n)+" is no map of parameters", "write them as NAME: VALUE, one a line")
-		return
-	}
-	for _, kv := range pairs(n) {
-		f, ok := find(fields, kv.key)
-		if !ok {
-			d.report(kv.at, owner+": unknown parameter "+quote(kv.key), Suggest(kv.key, names(fields)))
-			continue
-		}
-		key := owner + "." + f.Name
-		p.at[key] = position(d.file, kv.value)
-		decodeValue(f.v, kv.value, &f.Param, key, d.report)
-	}
-}
-
-func (d *decoder) stages(n *yaml.Node, p *Policy) {
+func (d *decoder) stages(n *strict.Node, p *Policy) {
 	for _, s := range p.Stages { // a list replaces that of the extended policy
 		maps.DeleteFunc(p.at, func(key string, _ Position) bool {
 			return key == s.Definition.Name || strings.HasPrefix(key, s.Definition.Name+".")
 		})
 	}
 	p.Stages = nil
-	if isNull(n) || n.Kind != yaml.SequenceNode {
-		d.report(n, "stages: "+kindName(n)+" is not a list", "write one stage a line, each after \"- \", or [] for none")
+	if strict.IsNull(n) || n.Kind != yaml.SequenceNode {
+		d.Report(n, "stages: "+strict.KindName(n)+" is not a list", "write one stage a line, each after \"- \", or [] for none")
 		return
 	}
 	for _, item := range n.Content {
@@ -266,73 +203,73 @@ func (d *decoder) stages(n *yaml.Node, p *Policy) {
 	}
 }
 
-func (d *decoder) stage(item *yaml.Node, p *Policy) {
+func (d *decoder) stage(item *strict.Node, p *Policy) {
 	at, name := item, item.Value
-	var params *yaml.Node
+	var params *strict.Node
 	switch {
 	case item.Kind == yaml.MappingNode:
-		list := pairs(item)
+		list := strict.Pairs(item)
 		if len(list) != 1 {
-			d.report(item, fmt.Sprintf("a stage with %d keys", len(list)), "write \"- NAME:\" and its parameters below, indented by four more")
+			d.Report(item, fmt.Sprintf("a stage with %d keys", len(list)), "write \"- NAME:\" and its parameters below, indented by four more")
 			if len(list) == 0 {
 				return
 			}
 		}
-		at, name, params = list[0].at, list[0].key, list[0].value
+		at, name, params = list[0].At, list[0].Key, list[0].Value
 		for _, kv := range list { // where one of the keys is a stage, it is that one
-			if _, ok := d.reg.Lookup(kv.key); ok {
-				at, name, params = kv.at, kv.key, kv.value
+			if _, ok := d.reg.Lookup(kv.Key); ok {
+				at, name, params = kv.At, kv.Key, kv.Value
 				break
 			}
 		}
-	case item.Kind != yaml.ScalarNode || isNull(item) || item.Value == "":
-		d.report(item, kindName(item)+" is not a stage", "write its name")
+	case item.Kind != yaml.ScalarNode || strict.IsNull(item) || item.Value == "":
+		d.Report(item, strict.KindName(item)+" is not a stage", "write its name")
 		return
 	}
 	def, ok := d.reg.Lookup(name)
 	if !ok {
-		d.report(at, "unknown stage "+quote(name), Suggest(name, d.reg.Names()))
+		d.Report(at, "unknown stage "+strict.Quote(name), strict.Suggest(name, d.reg.Names()))
 		return
 	}
 	if p.stage(name) != nil {
-		d.report(at, fmt.Sprintf("stage %s is listed twice, first on line %d", name, p.at[name].Line), "keep one of them")
+		d.Report(at, fmt.Sprintf("stage %s is listed twice, first on line %d", name, p.at[name].Line), "keep one of them")
 		return
 	}
-	p.at[name] = position(d.file, at)
-	s := StageConfig{Definition: def, Params: cloneParams(def.Params)}
+	p.at[name] = strict.At(d.File, at)
+	s := StageConfig{Definition: def, Params: strict.Clone(def.Params)}
 	if params != nil {
 		if s.Params == nil {
-			if !isNull(params) {
-				d.report(params, name+": it has no parameters", "leave them out")
+			if !strict.IsNull(params) {
+				d.Report(params, name+": it has no parameters", "leave them out")
 			}
-		} else {
-			d.params(params, s.Params, name, p)
+		} else if !strict.IsNull(params) {
+			d.Struct(params, s.Params, name)
 		}
 	}
 	p.Stages = append(p.Stages, s)
 }
 
-func (d *decoder) set(n *yaml.Node, p *Policy, whole bool) {
+func (d *decoder) set(n *strict.Node, p *Policy, whole bool) {
 	if n.Kind != yaml.MappingNode {
-		d.report(n, "set: "+kindName(n)+" is not a map", "write {stage.param: value}")
+		d.Report(n, "set: "+strict.KindName(n)+" is not a map", "write {stage.param: value}")
 		return
 	}
-	for _, kv := range pairs(n) {
-		f, err := p.field(kv.key)
+	for _, kv := range strict.Pairs(n) {
+		f, err := p.field(kv.Key)
 		if err != nil {
-			if owner, _, ok := strings.Cut(kv.key, "."); ok && p.stage(owner) == nil && !isSection(owner) && !whole {
+			if owner, _, ok := strings.Cut(kv.Key, "."); ok && p.stage(owner) == nil && !isSection(owner) && !whole {
 				continue // it may be a stage of the policy that could not be read
 			}
-			d.report(kv.at, err.Msg, err.Hint)
+			d.Report(kv.At, err.Msg, err.Hint)
 			continue
 		}
-		p.at[kv.key] = position(d.file, kv.value)
-		decodeValue(f.v, kv.value, &f.Param, kv.key, d.report)
+		p.at[kv.Key] = strict.At(d.File, kv.Value)
+		d.Value(kv.Value, f, kv.Key)
 	}
 }
 
 // finish checks what only the whole policy can tell.
-func (d *decoder) finish(root *yaml.Node, value map[string]*yaml.Node, p *Policy, whole bool) {
+func (d *decoder) finish(root *strict.Node, value map[string]*strict.Node, p *Policy, whole bool) {
 	if !whole {
 		return
 	}
@@ -346,19 +283,19 @@ func (d *decoder) finish(root *yaml.Node, value map[string]*yaml.Node, p *Policy
 		if at == nil {
 			at = root
 		}
-		d.report(at, "a recorded policy has stages", "leave out either: the record is what the client did")
+		d.Report(at, "a recorded policy has stages", "leave out either: the record is what the client did")
 	}
 	if !p.Recorded && value["stages"] == nil && value[extendsKey] == nil {
-		d.report(root, "the policy has no stages", "list them under \"stages:\", [] for none, or say what it extends")
+		d.Report(root, "the policy has no stages", "list them under \"stages:\", [] for none, or say what it extends")
 	}
 	for _, err := range p.check() {
-		if err.File != d.file { // what this file changed does not go with what it extends
+		if err.File != d.File { // what this file changed does not go with what it extends
 			at := root
 			if n := value["set"]; n != nil {
 				at = n
 			}
-			err.Position = position(d.file, at)
+			err.Position = strict.At(d.File, at)
 		}
-		d.errs = append(d.errs, err)
+		d.Errors = append(d.Errors, err)
 	}
 }

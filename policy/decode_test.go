@@ -15,8 +15,8 @@ func TestDecodeErrors(t *testing.T) {
 		text string
 		want string
 	}{
-		{"empty", "", "p.yaml:1:1: the file is empty: write a policy (ctxkit policy show NAME prints one to start from)"},
-		{"comment only", "# nothing\n", "p.yaml:1:1: the file is empty: write a policy (ctxkit policy show NAME prints one to start from)"},
+		{"empty", "", "p.yaml:1:1: the file is empty: write a policy: a built-in one is a good start"},
+		{"comment only", "# nothing\n", "p.yaml:1:1: the file is empty: write a policy: a built-in one is a good start"},
 		{"a list", "- a\n", `p.yaml:1:1: a list is not a policy: write keys and values, such as "stages: []"`},
 		{"a word", "none\n", `p.yaml:1:1: "none" is not a policy: write keys and values, such as "stages: []"`},
 		{"null", "~\n", `p.yaml:1:1: empty is not a policy: write keys and values, such as "stages: []"`},
@@ -34,10 +34,10 @@ func TestDecodeErrors(t *testing.T) {
 		{"unknown key", "stage: []\nstages: []\n", `p.yaml:1:1: unknown key "stage": did you mean stages? the others are name, about, source, date, truth, extends, recorded, window, cache, set`},
 		{"duplicate key", "stages: []\nname: a\nname: b\n", `p.yaml:3:1: key "name" is here twice, first on line 2: keep one of them`},
 		{"duplicate parameter", "stages: [kinds: {count: 1, count: 2}]\n", `p.yaml:1:28: key "count" is here twice, first on line 1: keep one of them`},
-		{"name", "name: ''\nstages: []\n", "p.yaml:1:7: name: empty: give the policy a name, or leave the key out to use the file's"},
+		{"name", "name: ''\nstages: []\n", "p.yaml:1:7: name: empty: write a word, or leave the key out"},
 		{"about", "about: [a]\nsource: true\nstages: []\n", lines(
-			"p.yaml:1:8: about: a list is not text: write a word or a sentence, in quotes where it looks like something else",
-			`p.yaml:2:9: source: "true" is not text: write a word or a sentence, in quotes where it looks like something else`)},
+			"p.yaml:1:8: about: a list where text belongs: give it, such as a word",
+			"p.yaml:2:9: source: true is not text: put it in quotes")},
 		{"date", "date: 25 January\nstages: []\n", `p.yaml:1:7: date: "25 January" is not a date: write it as 2026-01-25`},
 		{"truth", "truth: documentd\nstages: []\n", `p.yaml:1:8: truth: "documentd" is not one of its values: did you mean documented? the others are recorded, oracle, described`},
 		{"recorded", "recorded: maybe\nstages: []\n", `p.yaml:1:11: recorded: "maybe" is not true or false: write true or false`},
@@ -52,9 +52,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"unknown stage", "stages:\n  - kind\n", `p.yaml:2:5: unknown stage "kind": did you mean kinds? the others are autocompact, bare, clear_thinking, clear_tool_uses, context_collapse, microcompact_cached, microcompact_size, microcompact_time, opencode_compaction, picky, post_compact, session_memory, snip, three_layer_auto, tool_result_budget`},
 		{"stage twice", "stages:\n  - bare\n  - kinds\n  - bare:\n", "p.yaml:4:5: stage bare is listed twice, first on line 2: keep one of them"},
 		{"stage with two keys", "stages:\n  - kinds:\n    count: 4\n", `p.yaml:2:5: a stage with 2 keys: write "- NAME:" and its parameters below, indented by four more`},
-		{"parameters a word", "stages: [kinds: 4]\n", `p.yaml:1:17: kinds: "4" is no map of parameters: write them as NAME: VALUE, one a line`},
+		{"parameters a word", "stages: [kinds: 4]\n", `p.yaml:1:17: kinds: "4" is not a map of parameters: write them as NAME: VALUE, one a line`},
 		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", "p.yaml:1:16: bare: it has no parameters: leave them out"},
-		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is no map of parameters: write them as NAME: VALUE, one a line"},
+		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is not a map of parameters: write them as NAME: VALUE, one a line"},
 		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  auto_compact: no\nstages: []\n", lines(
 			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, max_output, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
 			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000, or auto`,

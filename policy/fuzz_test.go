@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -35,8 +36,8 @@ func FuzzDecode(f *testing.F) {
 func checkErrors(t *testing.T, data []byte, err error) {
 	t.Helper()
 	lines := strings.Count(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(string(data)), "\n") + 1
-	list, ok := err.(Errors)
-	if !ok || len(list) == 0 {
+	var list Errors
+	if !errors.As(err, &list) || len(list) == 0 {
 		t.Fatalf("a %T without errors", err)
 	}
 	for _, e := range list {

@@ -9,6 +9,7 @@ import (
 // text is as long as a policy may be; a test that is not over in seconds is
 // the failure.
 func TestHostile(t *testing.T) {
+	const maxBytes = 256 << 10
 	fill := func(head, unit string) string { return head + strings.Repeat(unit, (maxBytes-len(head)-20)/len(unit)) }
 	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {

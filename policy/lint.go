@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // Finding is something in a policy that is allowed but hardly meant: a stage
@@ -20,7 +22,7 @@ type Finding struct {
 
 // String is "FILE:LINE:COL: what is odd: what to do (rule)".
 func (f Finding) String() string {
-	e := Error{f.Position, f.Key + ": " + f.Msg, f.Hint}
+	e := Error{Position: f.Position, Msg: f.Key + ": " + f.Msg, Hint: f.Hint}
 	return e.Error() + " (" + f.Rule + ")"
 }
 
@@ -64,7 +66,7 @@ func Lint(p *Policy) []Finding {
 	for i := range found {
 		found[i].Position = placeOf(p, found[i])
 	}
-	sortByPlace(found, func(f Finding) Position { return f.Position })
+	strict.SortByPlace(found, func(f Finding) Position { return f.Position })
 	return found
 }
 
@@ -98,7 +100,7 @@ func (l *linter) number(key string) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	v := f.v
+	v := f.Ref
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return 0, false
@@ -124,7 +126,7 @@ func (l *linter) share(key string) (float64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	x, ok := f.v.Interface().(float64)
+	x, ok := f.Ref.Interface().(float64)
 	return x, ok
 }
 
@@ -134,7 +136,7 @@ func (l *linter) pause(key string) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	x, ok := f.v.Interface().(time.Duration)
+	x, ok := f.Ref.Interface().(time.Duration)
 	return x, ok
 }
 
@@ -145,7 +147,7 @@ func (l *linter) word(key string) string {
 	if err != nil {
 		return ""
 	}
-	x, _ := f.v.Interface().(string)
+	x, _ := f.Ref.Interface().(string)
 	return x
 }
 
@@ -156,7 +158,7 @@ func (l *linter) flag(key string, missing bool) bool {
 	if err != nil {
 		return missing
 	}
-	if b, ok := f.v.Interface().(bool); ok {
+	if b, ok := f.Ref.Interface().(bool); ok {
 		return b
 	}
 	return missing

@@ -73,6 +73,6 @@ func (p *Policy) take(key string, from *Policy) bool {
 	if err != nil {
 		return false
 	}
-	to.v.Set(value.v)
+	to.Ref.Set(value.Ref)
 	return true
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 func lintNever(l *linter) {
@@ -122,7 +124,7 @@ func lintAlways(l *linter) {
 		}
 	}
 	if s, ok := l.share("gemini_compression.threshold"); ok && s*float64(l.t.Window) <= float64(overhead) {
-		l.add("gemini_compression.threshold", "make it larger", "%s of %d tokens is not above "+system, floatText(s), l.t.Window, overhead)
+		l.add("gemini_compression.threshold", "make it larger", "%s of %d tokens is not above "+system, strict.FloatText(s), l.t.Window, overhead)
 	}
 	l.rebuilt(overhead)
 }
@@ -157,7 +159,7 @@ func (l *linter) summaries(key string) SummaryChoices {
 	if err != nil {
 		return nil
 	}
-	choices, _ := f.v.Interface().(SummaryChoices)
+	choices, _ := f.Ref.Interface().(SummaryChoices)
 	return choices
 }
 
@@ -202,7 +204,7 @@ func (l *linter) toolUses() {
 		return
 	}
 	keep, ok := l.number("clear_tool_uses.keep")
-	if t, is := f.v.Interface().(Trigger); is && ok && t.Type == TriggerToolUses && keep >= t.Value {
+	if t, is := f.Ref.Interface().(Trigger); is && ok && t.Type == TriggerToolUses && keep >= t.Value {
 		l.add("clear_tool_uses.keep", "make it smaller than the trigger", "%d tool uses keep their results, nothing is left to clear at %d", keep, t.Value)
 	}
 }
@@ -216,7 +218,7 @@ func (l *linter) trims() {
 	}
 	soft, _ := l.share("cache_ttl_prune.soft_trim_ratio")
 	if hard, ok := l.share("cache_ttl_prune.hard_clear_ratio"); ok && l.flag("cache_ttl_prune.hard_clear", true) && hard < soft {
-		l.add("cache_ttl_prune.hard_clear_ratio", "make it cache_ttl_prune.soft_trim_ratio or more", "%s is less than cache_ttl_prune.soft_trim_ratio %s, where pruning begins", floatText(hard), floatText(soft))
+		l.add("cache_ttl_prune.hard_clear_ratio", "make it cache_ttl_prune.soft_trim_ratio or more", "%s is less than cache_ttl_prune.soft_trim_ratio %s, where pruning begins", strict.FloatText(hard), strict.FloatText(soft))
 	}
 }
 
@@ -228,7 +230,7 @@ func (l *linter) cache() {
 	}
 	for _, key := range []string{"microcompact_time.gap", "cache_ttl_prune.ttl"} {
 		if pause, ok := l.pause(key); ok && pause < life && (pause > 0 || key == "microcompact_time.gap") {
-			l.add(key, "give "+durationText(life)+" or more", "after %s the prompt cache is still warm, and clearing makes it cold", durationText(pause))
+			l.add(key, "give "+strict.DurationText(life)+" or more", "after %s the prompt cache is still warm, and clearing makes it cold", strict.DurationText(pause))
 		}
 	}
 	if l.p.Cache.Breakpoints != BreakpointsNone {
@@ -323,14 +325,14 @@ func (l *linter) isSet(key string) bool {
 		params = CachingParameters()
 	}
 	i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
-	return i >= 0 && params[i].Default != f.value()
+	return i >= 0 && params[i].Default != f.Text()
 }
 
 // empty reports whether a parameter is a list with nothing in it, or is not
 // there.
 func (l *linter) empty(key string) bool {
 	f, err := l.p.field(key)
-	return err != nil || f.value() == "[]"
+	return err != nil || f.Text() == "[]"
 }
 
 // lists reports whether a parameter is a list with this word in it, or is not
@@ -340,7 +342,7 @@ func (l *linter) lists(key, word string) bool {
 	if err != nil {
 		return true
 	}
-	words := strings.Split(strings.Trim(f.value(), "[]"), ", ")
+	words := strings.Split(strings.Trim(f.Text(), "[]"), ", ")
 	return slices.Contains(words, word)
 }
 
@@ -350,7 +352,7 @@ func lintSummary(l *linter) {
 		if err != nil {
 			continue
 		}
-		choices, ok := f.v.Interface().(SummaryChoices)
+		choices, ok := f.Ref.Interface().(SummaryChoices)
 		if !ok {
 			continue
 		}

@@ -1,70 +1,42 @@
 package policy
 
 import (
+	"slices"
+	"strconv"
 	"strings"
-	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // Marshal writes a policy with every default spelled out, in an order that
 // never changes. Decode reads it back as the same policy.
 func Marshal(p *Policy) []byte {
-	root := mapping(0)
-	for _, kv := range p.about() {
-		if kv[1] == "" {
-			continue
-		}
-		value := text(kv[1])
-		if _, err := time.Parse(time.DateOnly, kv[1]); err == nil && kv[0] == "date" {
-			value.Tag = "!!timestamp" // so that it needs no quotes
-		}
-		put(root, kv[0], value)
-	}
-	if p.Recorded {
-		put(root, "recorded", scalar("!!bool", "true"))
-	}
+	root := strict.Map()
 	c := p.Clone()
+	for _, f := range c.about() {
+		strict.Put(root, f.Name, f.Node())
+	}
 	for _, s := range c.sections() {
-		fields, _ := fieldsOf(s.params)
-		put(root, s.key, block(fields))
+		fields, _ := strict.Fields(s.params)
+		strict.Put(root, s.key, strict.Block(fields))
 	}
-	stages := sequence(0)
+	var stages []*strict.Node
 	for _, s := range c.Stages {
-		name := s.Definition.Name
-		fields, _ := fieldsOf(s.Params)
-		if len(fields) == 0 {
-			stages.Content = append(stages.Content, text(name))
-			continue
+		item := strict.Text(s.Definition.Name)
+		if fields, _ := strict.Fields(s.Params); len(fields) > 0 {
+			item = strict.Map()
+			strict.Put(item, s.Definition.Name, strict.Block(fields))
 		}
-		item := mapping(0)
-		put(item, name, block(fields))
-		stages.Content = append(stages.Content, item)
+		stages = append(stages, item)
 	}
-	if len(stages.Content) == 0 {
-		stages.Style = yaml.FlowStyle
-	}
-	put(root, "stages", stages)
-	return dump(root)
+	strict.Put(root, "stages", strict.List(stages...))
+	return strict.Dump(root)
 }
 
-// about lists the keys that say where a policy comes from.
-func (p *Policy) about() [][2]string {
-	return [][2]string{
-		{"name", p.Name},
-		{"about", p.About},
-		{"source", p.Source},
-		{"date", p.Date},
-		{"truth", string(p.Truth)},
-	}
-}
-
-func block(fields []field) *yaml.Node {
-	n := mapping(0)
-	for _, f := range fields {
-		put(n, f.Name, encode(f.v, &f.Param))
-	}
-	return n
+// about lists what a policy says of itself, without the keys that are empty.
+func (p *Policy) about() []strict.Field {
+	fields, _ := strict.Fields(p.head())
+	return slices.DeleteFunc(fields, func(f strict.Field) bool { return f.Ref.IsZero() })
 }
 
 // Change is one key in which two policies differ. Values are YAML on one
@@ -85,9 +57,10 @@ func Diff(a, b *Policy) []Change {
 			list = append(list, Change{key, from, to})
 		}
 	}
-	from, to := a.about(), b.about()
-	for i := range from {
-		add(from[i][0], from[i][1], to[i][1])
+	from, _ := strict.Fields(a.head())
+	to, _ := strict.Fields(b.head())
+	for i := range from[:len(from)-1] { // recorded is a setting
+		add(from[i].Name, from[i].Ref.String(), to[i].Ref.String())
 	}
 	return append(list, DiffSettings(a.Resolved(), b.Resolved())...)
 }
@@ -102,7 +75,7 @@ type Setting struct {
 // out: whether it is the recorded one, the list of stages, the window, the
 // cache, the parameters of each stage. Where it comes from is left out.
 func (p *Policy) Resolved() []Setting {
-	list := []Setting{{"recorded", flow(fromPlain(p.Recorded))}, {"stages", p.stageList()}}
+	list := []Setting{{"recorded", strconv.FormatBool(p.Recorded)}, {"stages", p.stageList()}}
 	for _, key := range p.Keys() {
 		value, err := p.Get(key)
 		if err != nil { // the keys are the policy's own

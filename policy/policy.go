@@ -5,6 +5,8 @@
 // Raw messages never change: view = raw + edits.
 package policy
 
+import "github.com/ctxkit/ctxkit/policy/strict"
+
 // Policy is a resolved policy: every default spelled out, ready to run.
 type Policy struct {
 	Name     string
@@ -30,15 +32,14 @@ type StageConfig struct {
 	Params     any
 }
 
-// Position is a place in a policy file, 1-based.
-type Position struct {
-	File         string
-	Line, Column int
-}
-
-// Error is something wrong in a policy, with its place.
-type Error struct {
-	Position
-	Msg  string
-	Hint string // what to do
-}
+// What policies share with the other files that are read strictly.
+type (
+	// Position is a place in a policy file.
+	Position = strict.Position
+	// Error is something wrong in a policy, with its place.
+	Error = strict.Error
+	// Errors is everything that is wrong in a policy.
+	Errors = strict.Errors
+	// Param describes one parameter of a stage or of a block.
+	Param = strict.Param
+)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // Registry is the stages a policy may name. The zero value knows none.
@@ -18,7 +20,7 @@ func NewRegistry(definitions []Definition) (Registry, error) {
 	slices.SortFunc(r.definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	for i, d := range r.definitions {
 		switch {
-		case !nameForm.MatchString(d.Name) || isSection(d.Name):
+		case !strict.IsName(d.Name) || isSection(d.Name):
 			return Registry{}, fmt.Errorf("stage %q: no name for a stage: use snake_case", d.Name)
 		case i > 0 && r.definitions[i-1].Name == d.Name:
 			return Registry{}, fmt.Errorf("stage %s: defined twice: rename one", d.Name)
@@ -27,33 +29,21 @@ func NewRegistry(definitions []Definition) (Registry, error) {
 		case d.New == nil:
 			return Registry{}, fmt.Errorf("stage %s: cannot be made: set New", d.Name)
 		}
-		if err := checkDefaults(d.Params); err != nil {
+		if err := strict.CheckDefaults(d.Params); err != nil {
 			return Registry{}, fmt.Errorf("stage %s: %w", d.Name, err)
 		}
-		if _, err := d.New(cloneParams(d.Params)); err != nil {
+		if _, err := d.New(strict.Clone(d.Params)); err != nil {
 			return Registry{}, fmt.Errorf("stage %s: its own defaults: %w", d.Name, err)
 		}
 	}
 	return r, nil
 }
 
-// checkDefaults makes sure that a parameter struct's defaults are what a file
-// may say, so that a policy with every default spelled out reads back.
-func checkDefaults(params any) error {
-	if _, err := fieldsOf(params); err != nil {
-		return err
-	}
-	fields, err := fieldsOf(cloneParams(params))
-	if err != nil {
-		return err
-	}
-	for _, f := range fields {
-		if err := setText(f, f.Name, f.value()); err != nil {
-			return fmt.Errorf("its own default: %w", err)
-		}
-	}
-	return nil
-}
+// Parameters lists the parameters of a stage with their defaults.
+func (d Definition) Parameters() []Param { return strict.Params(d.Params) }
+
+// WindowParameters lists the parameters of a policy's window.
+func WindowParameters() []Param { return strict.Params(&defaults().Window) }
 
 // Definitions lists the stages by name.
 func (r Registry) Definitions() []Definition { return slices.Clone(r.definitions) }

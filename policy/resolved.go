@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // Clone copies a policy, parameters included.
@@ -13,7 +13,7 @@ func (p *Policy) Clone() *Policy {
 	c := *p
 	c.Stages = nil
 	for _, s := range p.Stages {
-		s.Params = cloneParams(s.Params)
+		s.Params = strict.Clone(s.Params)
 		c.Stages = append(c.Stages, s)
 	}
 	c.at = maps.Clone(p.at)
@@ -55,11 +55,11 @@ func (p *Policy) owners() []string {
 	return list
 }
 
-func (p *Policy) fields(owner string) ([]field, bool) {
-	var fields []field
+func (p *Policy) fields(owner string) ([]strict.Field, bool) {
+	var fields []strict.Field
 	for _, s := range p.sections() {
 		if s.key == owner {
-			fields, _ = fieldsOf(s.params)
+			fields, _ = strict.Fields(s.params)
 			return fields, true
 		}
 	}
@@ -67,26 +67,26 @@ func (p *Policy) fields(owner string) ([]field, bool) {
 	if s == nil {
 		return nil, false
 	}
-	fields, _ = fieldsOf(s.Params)
+	fields, _ = strict.Fields(s.Params)
 	return fields, true
 }
 
 // field finds what a key such as "snip.tag" or "window.buffer" names.
-func (p *Policy) field(key string) (field, *Error) {
+func (p *Policy) field(key string) (strict.Field, *Error) {
 	owner, name, ok := strings.Cut(key, ".")
 	if !ok {
 		if fields, known := p.fields(key); known {
-			return field{}, &Error{Msg: quote(key) + " names no parameter", Hint: "write " + key + ".NAME: " + Suggest("", names(fields))}
+			return strict.Field{}, &Error{Msg: strict.Quote(key) + " names no parameter", Hint: "write " + key + ".NAME: " + strict.Suggest("", strict.Names(fields))}
 		}
-		return field{}, &Error{Msg: quote(key) + " names no parameter", Hint: Suggest(key, p.Keys())}
+		return strict.Field{}, &Error{Msg: strict.Quote(key) + " names no parameter", Hint: strict.Suggest(key, p.Keys())}
 	}
 	fields, ok := p.fields(owner)
 	if !ok {
-		return field{}, &Error{Msg: "the policy has no stage " + quote(owner), Hint: Suggest(owner, p.owners())}
+		return strict.Field{}, &Error{Msg: "the policy has no stage " + strict.Quote(owner), Hint: strict.Suggest(owner, p.owners())}
 	}
-	f, ok := find(fields, name)
+	f, ok := strict.Find(fields, name)
 	if !ok {
-		return field{}, &Error{Msg: owner + ": unknown parameter " + quote(name), Hint: Suggest(name, names(fields))}
+		return strict.Field{}, &Error{Msg: owner + ": unknown parameter " + strict.Quote(name), Hint: strict.Suggest(name, strict.Names(fields))}
 	}
 	return f, nil
 }
@@ -110,7 +110,7 @@ func (p *Policy) Get(key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return f.value(), nil
+	return f.Text(), nil
 }
 
 // Set changes one parameter: key is "stage.param" or "window.param", value
@@ -121,7 +121,7 @@ func (p *Policy) Set(key, value string) error {
 	if err != nil {
 		return err
 	}
-	if err := setText(f, key, value); err != nil {
+	if err := f.SetText(key, value); err != nil {
 		return err
 	}
 	if changed.at == nil {
@@ -136,42 +136,18 @@ func (p *Policy) Set(key, value string) error {
 	return nil
 }
 
-// setText reads a value from YAML text that has no file.
-func setText(f field, key, value string) error {
-	if value == "" && f.Type == "text" && len(f.Enum) == 0 {
-		value = `""`
-	}
-	n := scalar("!!null", "")
-	if strings.TrimSpace(value) != "" {
-		var errs Errors
-		if n, errs = parse("", []byte(value)); len(errs) > 0 {
-			return &Error{Msg: key + ": " + quote(value) + " cannot be read (" + errs[0].Msg + ")", Hint: "give one value, as YAML"}
-		}
-	}
-	var first *Error
-	decodeValue(f.v, n, &f.Param, key, func(_ *yaml.Node, msg, hint string) {
-		if first == nil {
-			first = &Error{Msg: msg, Hint: hint}
-		}
-	})
-	if first != nil {
-		return first
-	}
-	return nil
-}
-
 // check finds what no single value tells: a window that means nothing, and
 // parameters a stage itself refuses.
 func (p *Policy) check() Errors {
 	var errs Errors
 	if s := p.Window.PctOverride; s != "" {
 		if _, ok := ParsePercent(s); !ok {
-			errs = append(errs, &Error{p.Position("window.pct_override"), "window.pct_override: " + quote(s) + " is no percentage", "give a number over 0 and up to 100, or \"\" for none"})
+			errs = append(errs, &Error{Position: p.Position("window.pct_override"), Msg: "window.pct_override: " + strict.Quote(s) + " is no percentage", Hint: "give a number over 0 and up to 100, or \"\" for none"})
 		}
 	}
 	for _, s := range p.Stages {
 		name := s.Definition.Name
-		if _, err := s.Definition.New(cloneParams(s.Params)); err != nil {
+		if _, err := s.Definition.New(strict.Clone(s.Params)); err != nil {
 			e := &Error{Position: p.Position(name), Msg: name + ": " + err.Error()}
 			var own *Error
 			if errors.As(err, &own) {

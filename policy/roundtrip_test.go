@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // A policy with every default spelled out reads back as the same policy.
@@ -55,7 +57,7 @@ func randomPolicy(r *rand.Rand, reg Registry) *Policy {
 	}
 	for _, i := range r.Perm(len(reg.Definitions()))[:r.IntN(4)] {
 		d := reg.Definitions()[i]
-		s := StageConfig{d, cloneParams(d.Params)}
+		s := StageConfig{d, strict.Clone(d.Params)}
 		if k, ok := s.Params.(*kinds); ok {
 			randomKinds(r, k)
 		}

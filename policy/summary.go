@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
 
 // SummaryKind says where a compaction's summary comes from: no model can be
 // asked in a replay.
@@ -47,7 +51,7 @@ func (c *SummaryChoice) DecodeParam(plain any) error {
 			*c = SummaryChoice{k, DefaultSummaryTokens}
 			return nil
 		}
-		return &Error{Msg: "no summary comes from " + quote(x), Hint: hint}
+		return &Error{Msg: "no summary comes from " + strict.Quote(x), Hint: hint}
 	case map[string]any:
 		n, ok := x[string(SummaryFixed)].(int)
 		if !ok || len(x) != 1 {
@@ -76,7 +80,7 @@ func (c *SummaryChoice) ParamForm() (string, map[string]any) {
 		map[string]any{"enum": []any{"recorded", "outline", "fixed"}},
 		map[string]any{
 			"type": "object", "required": []any{"fixed"}, "additionalProperties": false,
-			"properties": map[string]any{"fixed": map[string]any{"type": "integer", "minimum": 1, "maximum": limitN}},
+			"properties": map[string]any{"fixed": map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}},
 		},
 	}}
 }

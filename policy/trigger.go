@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
 
 // TriggerType is what a server-side edit counts.
 type TriggerType string
@@ -37,11 +41,11 @@ func (t *Trigger) DecodeParam(plain any) error {
 	}
 	k, ok := kind.(string)
 	if !ok || TriggerType(k) != TriggerInputTokens && TriggerType(k) != TriggerToolUses {
-		return &Error{Msg: "no trigger type " + quote(fmt.Sprint(kind)), Hint: hint}
+		return &Error{Msg: "no trigger type " + strict.Quote(fmt.Sprint(kind)), Hint: hint}
 	}
 	n, ok := value.(int)
 	if !ok || n < 1 {
-		return &Error{Msg: fmt.Sprintf("a trigger at %s", quote(fmt.Sprint(value))), Hint: "give a whole number of 1 or more"}
+		return &Error{Msg: fmt.Sprintf("a trigger at %s", strict.Quote(fmt.Sprint(value))), Hint: "give a whole number of 1 or more"}
 	}
 	*t = Trigger{TriggerType(k), n}
 	return nil
@@ -52,7 +56,7 @@ func (t *Trigger) EncodeParam() any { return map[string]any{string(t.Type): t.Va
 
 // ParamForm describes the notation.
 func (t *Trigger) ParamForm() (string, map[string]any) {
-	count := map[string]any{"type": "integer", "minimum": 1, "maximum": limitN}
+	count := map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}
 	object := func(properties map[string]any, required ...any) map[string]any {
 		return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 	}
@@ -75,7 +79,7 @@ type ToolUses int
 
 // DecodeParam reads N, none, {input_tokens: N} or {type: input_tokens, value: N}.
 func (n *InputTokens) DecodeParam(plain any) error {
-	if plain == none {
+	if plain == strict.None {
 		*n = 0
 		return nil
 	}
@@ -85,14 +89,14 @@ func (n *InputTokens) DecodeParam(plain any) error {
 // EncodeParam is the plain form.
 func (n *InputTokens) EncodeParam() any {
 	if *n == 0 {
-		return none
+		return strict.None
 	}
 	return int(*n)
 }
 
 // ParamForm describes the notation.
 func (n *InputTokens) ParamForm() (string, map[string]any) {
-	return amountForm(TriggerInputTokens, map[string]any{"const": none})
+	return amountForm(TriggerInputTokens, map[string]any{"const": strict.None})
 }
 
 // DecodeParam reads N, {tool_uses: N} or {type: tool_uses, value: N}.
@@ -124,7 +128,7 @@ func decodeAmount(to *int, plain any, kind TriggerType) error {
 	}
 	n, ok := value.(int)
 	if !ok {
-		return &Error{Msg: quote(fmt.Sprint(value)) + " is not a whole number", Hint: hint}
+		return &Error{Msg: strict.Quote(fmt.Sprint(value)) + " is not a whole number", Hint: hint}
 	}
 	if n < 0 {
 		return &Error{Msg: fmt.Sprintf("%d is out of range", n), Hint: "give 0 or more"}
@@ -134,7 +138,7 @@ func decodeAmount(to *int, plain any, kind TriggerType) error {
 }
 
 func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
-	count := map[string]any{"type": "integer", "minimum": 0, "maximum": limitN}
+	count := map[string]any{"type": "integer", "minimum": 0, "maximum": strict.MaxNumber}
 	forms := []any{
 		count,
 		map[string]any{

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 const (
@@ -80,7 +80,7 @@ func Canonical(name string) (string, error) {
 	}
 	list, ok := ix.Versions[product]
 	if !ok {
-		return "", fmt.Errorf("no versions of %q are known: %s", product, policy.Suggest(product, Versioned()))
+		return "", fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, Versioned()))
 	}
 	if version == RecordedVersion {
 		return "", fmt.Errorf("%s stands for the version that recorded a session: name a session, or a version such as %s@2.1.14", name, product)

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 //go:embed *.yaml
@@ -47,7 +48,7 @@ func Read(name string) (data []byte, canonical string, err error) {
 	}
 	if !slices.Contains(Names(), canonical) {
 		known := append(Names(), slices.Sorted(maps.Keys(Aliases()))...)
-		return nil, "", fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, policy.Suggest(name, known))
+		return nil, "", fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, strict.Suggest(name, known))
 	}
 	data, err = files.ReadFile(canonical + ".yaml")
 	return data, canonical, err

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -133,14 +134,14 @@ func caseKeys() []string {
 // Decode reads a configuration. The error is a policy.Errors with everything
 // that is wrong, each with its place.
 func Decode(file string, data []byte) (*Config, error) {
-	root, errs := policy.ReadYAML(file, data, policy.Document{Name: "configuration", Start: "write version, sessions and cases (docs/check.md has an example)"})
+	root, errs := strict.Parse(file, data, strict.Document{Name: "configuration", Example: "version: 1", Start: "write version, sessions and cases (docs/check.md has an example)"})
 	d := &decoder{file: file, errs: errs}
 	if root == nil {
 		return nil, d.errs
 	}
 	c := d.config(root)
 	if len(d.errs) > 0 {
-		d.errs.SortByPlace()
+		d.errs.Sort()
 		return nil, d.errs
 	}
 	return c, nil
@@ -155,24 +156,24 @@ func (d *decoder) report(at *yaml.Node, msg, hint string) {
 	if at.Kind == yaml.AliasNode { // refused already
 		return
 	}
-	d.errs = append(d.errs, &policy.Error{Position: policy.At(d.file, at), Msg: msg, Hint: hint})
+	d.errs = append(d.errs, &policy.Error{Position: strict.At(d.file, at), Msg: msg, Hint: hint})
 }
 
 // keys reads a map into its values by key, refusing those that are unknown.
 func (d *decoder) keys(n *yaml.Node, what string, known []string) (map[string]*yaml.Node, bool) {
 	if n.Kind != yaml.MappingNode {
-		d.report(n, what+": "+policy.KindName(n)+" is no map", "write keys and values: "+strings.Join(known, ", "))
+		d.report(n, what+": "+strict.KindName(n)+" is no map", "write keys and values: "+strings.Join(known, ", "))
 		return nil, false
 	}
 	values := map[string]*yaml.Node{}
-	policy.EachKey(n, func(key string, at, value *yaml.Node) {
+	strict.EachKey(n, func(key string, at, value *yaml.Node) {
 		for _, k := range known {
 			if k == key {
 				values[key] = value
 				return
 			}
 		}
-		d.report(at, what+": unknown key "+strconv.Quote(key), policy.Suggest(key, known))
+		d.report(at, what+": unknown key "+strconv.Quote(key), strict.Suggest(key, known))
 	})
 	return values, true
 }
@@ -184,13 +185,13 @@ func (d *decoder) config(root *yaml.Node) *Config {
 		return c
 	}
 	for key, n := range values {
-		c.Places[key] = policy.At(d.file, n)
+		c.Places[key] = strict.At(d.file, n)
 	}
 	switch n := values["version"]; {
 	case n == nil:
 		d.report(root, "no version", "write \"version: 1\" at the top")
 	case n.ShortTag() != "!!int" || n.Value != strconv.Itoa(Version):
-		d.report(n, "version: "+policy.KindName(n)+" is not a version that is known", "write 1, or take a newer ctxkit")
+		d.report(n, "version: "+strict.KindName(n)+" is not a version that is known", "write 1, or take a newer ctxkit")
 	}
 	c.Sessions = d.patterns(values["sessions"], "sessions")
 	for _, f := range []struct {
@@ -217,7 +218,7 @@ func (d *decoder) cases(root, n *yaml.Node, c *Config) {
 		case n != nil && n.Kind == yaml.SequenceNode:
 			at, is = n, "cases: the list is empty"
 		case n != nil:
-			at, is = n, "cases: "+policy.KindName(n)+" is no list of cases"
+			at, is = n, "cases: "+strict.KindName(n)+" is no list of cases"
 		}
 		d.report(at, is, "list them under \"cases:\", each after \"- \" with a name and a policy")
 		return
@@ -237,7 +238,7 @@ func (d *decoder) cases(root, n *yaml.Node, c *Config) {
 }
 
 func (d *decoder) one(n *yaml.Node, c *Config) (Case, bool) {
-	one := Case{At: policy.At(d.file, n), Within: c.Within, AllowChanges: c.AllowChanges}
+	one := Case{At: strict.At(d.file, n), Within: c.Within, AllowChanges: c.AllowChanges}
 	values, ok := d.keys(n, "case", caseKeys())
 	if !ok {
 		return one, false
@@ -247,7 +248,7 @@ func (d *decoder) one(n *yaml.Node, c *Config) (Case, bool) {
 		d.report(n, "a case without a policy", "write \"policy: NAME\", a built-in name or a file")
 		return one, false
 	}
-	one.PolicyAt = policy.At(d.file, p)
+	one.PolicyAt = strict.At(d.file, p)
 	one.Policy = d.text(p, "policy")
 	one.Name = one.Policy
 	if v := values["name"]; v != nil {
@@ -278,11 +279,11 @@ func (d *decoder) one(n *yaml.Node, c *Config) (Case, bool) {
 
 func (d *decoder) set(n *yaml.Node, one *Case) {
 	if n.Kind != yaml.MappingNode {
-		d.report(n, "set: "+policy.KindName(n)+" is no map", "write {stage.param: value}")
+		d.report(n, "set: "+strict.KindName(n)+" is no map", "write {stage.param: value}")
 		return
 	}
-	policy.EachKey(n, func(key string, _, value *yaml.Node) {
-		one.Set = append(one.Set, Setting{Key: key, Value: policy.Flow(value), Position: policy.At(d.file, value)})
+	strict.EachKey(n, func(key string, _, value *yaml.Node) {
+		one.Set = append(one.Set, Setting{Key: key, Value: strict.Flow(value), Position: strict.At(d.file, value)})
 	})
 }
 
@@ -295,26 +296,26 @@ func (d *decoder) patterns(n *yaml.Node, key string) []Pattern {
 	if n.Kind == yaml.SequenceNode {
 		items = n.Content
 	}
-	if len(items) == 0 || n.Kind == yaml.MappingNode || policy.IsNull(n) {
-		d.report(n, key+": "+policy.KindName(n)+" names no session", "write files, such as [testdata/sessions/*.jsonl]")
+	if len(items) == 0 || n.Kind == yaml.MappingNode || strict.IsNull(n) {
+		d.report(n, key+": "+strict.KindName(n)+" names no session", "write files, such as [testdata/sessions/*.jsonl]")
 		return []Pattern{}
 	}
 	list := []Pattern{}
 	for _, item := range items {
 		if text := d.text(item, key); text != "" {
-			list = append(list, Pattern{text, policy.At(d.file, item)})
+			list = append(list, Pattern{text, strict.At(d.file, item)})
 		}
 	}
 	return list
 }
 
 func (d *decoder) text(n *yaml.Node, key string) string {
-	if n.Kind != yaml.ScalarNode || policy.IsNull(n) || n.ShortTag() == "!!bool" || strings.TrimSpace(n.Value) == "" {
-		d.report(n, key+": "+policy.KindName(n)+" is not text", "write a word, in quotes where it looks like something else")
+	if n.Kind != yaml.ScalarNode || strict.IsNull(n) || n.ShortTag() == "!!bool" || strings.TrimSpace(n.Value) == "" {
+		d.report(n, key+": "+strict.KindName(n)+" is not text", "write a word, in quotes where it looks like something else")
 		return ""
 	}
 	if strings.ContainsFunc(n.Value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		d.report(n, key+": "+policy.KindName(n)+" has characters in it that cannot be printed", "leave them out")
+		d.report(n, key+": "+strict.KindName(n)+" has characters in it that cannot be printed", "leave them out")
 		return ""
 	}
 	return n.Value
@@ -325,7 +326,7 @@ func (d *decoder) flag(n *yaml.Node, key string) bool {
 		return false
 	}
 	if n.ShortTag() != "!!bool" {
-		d.report(n, key+": "+policy.KindName(n)+" is not true or false", "write true or false")
+		d.report(n, key+": "+strict.KindName(n)+" is not true or false", "write true or false")
 	}
 	return strings.EqualFold(n.Value, "true")
 }

@@ -28,7 +28,7 @@ var decodings = []struct {
 		"cases:\n  - name: x\n    policy: opencode,opencode_prune.protect=1\n    set: {opencode_prune.minimum: 3, a.b: [c, d]}\n    sessions: [b.jsonl, 'c/**/*.jsonl']\n    within: 5\n    allow_changes: false\n" +
 		"    expect: {events: any, calls: 3, cost_usd: {within: 0.5 %}, misses: {min: 1, max: 2.5}, violations: {equals: 0}}\n", "", false},
 	{"empty", "", "c.yaml:1:1: the file is empty: write version, sessions and cases (docs/check.md has an example)", false},
-	{"a list", "[]", "c.yaml:1:1: configuration: a list is no map: write keys and values: version, ", false},
+	{"a list", "[]", "c.yaml:1:1: a list is not a configuration: write keys and values, such as", false},
 	{"no version", "sessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:1: no version: write "version: 1" at the top`, false},
 	{"version in words", "version: one\nsessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:10: version: "one" is not a version that is known`, false},
 	{"no cases", head, "c.yaml:1:1: no cases: list them", false},

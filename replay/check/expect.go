@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // anything is the expectation that leaves a figure out.
@@ -21,15 +21,15 @@ const limitHint = "write a number, any, or {max: N}, {min: N}, {equals: N}, {wit
 // expect reads the expectations of a case.
 func (d *decoder) expect(n *yaml.Node, one *Case, c *Config) {
 	if n.Kind != yaml.MappingNode {
-		d.report(n, "expect: "+policy.KindName(n)+" is no map", "write {figure: limit}, such as {compactions: {max: 2}}")
+		d.report(n, "expect: "+strict.KindName(n)+" is no map", "write {figure: limit}, such as {compactions: {max: 2}}")
 		return
 	}
-	policy.EachKey(n, func(key string, at, value *yaml.Node) {
+	strict.EachKey(n, func(key string, at, value *yaml.Node) {
 		if !slices.Contains(figureNames(), key) {
-			d.report(at, "expect: unknown figure "+strconv.Quote(key), policy.Suggest(key, figureNames()))
+			d.report(at, "expect: unknown figure "+strconv.Quote(key), strict.Suggest(key, figureNames()))
 			return
 		}
-		e := Expectation{Figure: key, Position: policy.At(d.file, at)}
+		e := Expectation{Figure: key, Position: strict.At(d.file, at)}
 		d.limit(value, &e)
 		if e.Within != nil && c.Baseline == "" {
 			d.report(value, key+": within what, where there is no baseline", "name a baseline file at the top, or give a min and a max")
@@ -48,10 +48,10 @@ func (d *decoder) limit(n *yaml.Node, e *Expectation) {
 		e.Equals = d.number(n, e.Figure)
 		return
 	case n.Kind != yaml.MappingNode || len(n.Content) == 0:
-		d.report(n, e.Figure+": "+policy.KindName(n)+" is no limit", limitHint)
+		d.report(n, e.Figure+": "+strict.KindName(n)+" is no limit", limitHint)
 		return
 	}
-	policy.EachKey(n, func(key string, at, value *yaml.Node) {
+	strict.EachKey(n, func(key string, at, value *yaml.Node) {
 		name := e.Figure + "." + key
 		switch key {
 		case "min":
@@ -63,7 +63,7 @@ func (d *decoder) limit(n *yaml.Node, e *Expectation) {
 		case "within":
 			e.Within = d.tolerance(value, name)
 		default:
-			d.report(at, e.Figure+": unknown limit "+strconv.Quote(key), policy.Suggest(key, limitKeys()))
+			d.report(at, e.Figure+": unknown limit "+strconv.Quote(key), strict.Suggest(key, limitKeys()))
 		}
 	})
 	switch {
@@ -77,7 +77,7 @@ func (d *decoder) limit(n *yaml.Node, e *Expectation) {
 func (d *decoder) number(n *yaml.Node, key string) *float64 {
 	x, ok := parseNumber(n)
 	if !ok {
-		d.report(n, key+": "+policy.KindName(n)+" is not a number", limitHint)
+		d.report(n, key+": "+strict.KindName(n)+" is not a number", limitHint)
 		return nil
 	}
 	return &x
@@ -104,6 +104,6 @@ func (d *decoder) tolerance(n *yaml.Node, key string) *Tolerance {
 	} else if x, ok := parseNumber(n); ok && x >= 0 {
 		return &Tolerance{Amount: x}
 	}
-	d.report(n, key+": "+policy.KindName(n)+" is no distance from the baseline", "write a share such as 2%, or a number that is not negative")
+	d.report(n, key+": "+strict.KindName(n)+" is no distance from the baseline", "write a share such as 2%, or a number that is not negative")
 	return nil
 }

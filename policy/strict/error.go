@@ -1,4 +1,4 @@
-package policy
+package strict
 
 import (
 	"cmp"
@@ -6,6 +6,13 @@ import (
 	"slices"
 	"strings"
 )
+
+// Position is a place in a file, 1-based. A struct that embeds it and is read
+// by a [Reader] is given the place of its value.
+type Position struct {
+	File         string
+	Line, Column int
+}
 
 // String is FILE:LINE:COL, as much of it as is known.
 func (p Position) String() string {
@@ -15,10 +22,19 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
+func (p *Position) setPosition(at Position) { *p = at }
+
+// Error is something wrong in a file, with its place.
+type Error struct {
+	Position
+	Msg  string
+	Hint string // what to do
+}
+
 // Error is "FILE:LINE:COL: what is wrong: what to do".
 func (e *Error) Error() string {
 	s := e.Msg
-	if at := e.Position.String(); at != "" {
+	if at := e.String(); at != "" { // the position's
 		s = at + ": " + s
 	}
 	if e.Hint != "" {
@@ -27,8 +43,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Errors is everything that is wrong in a policy, found in one run: the
-// file's own errors in the order of the file, then those of what it extends.
+// Errors is everything that is wrong in a file, found in one run, in the order
+// of the file; the errors of the files it refers to follow.
 type Errors []*Error
 
 // Error lists the errors, one a line.
@@ -49,9 +65,12 @@ func (es Errors) Unwrap() []error {
 	return list
 }
 
-// sortByPlace orders a list by place; of several files the first named comes
-// first.
-func sortByPlace[T any](list []T, place func(T) Position) {
+// Sort orders the errors by place.
+func (es Errors) Sort() { SortByPlace(es, func(e *Error) Position { return e.Position }) }
+
+// SortByPlace orders a list by place. The file that is named first in the list
+// comes first.
+func SortByPlace[T any](list []T, place func(T) Position) {
 	rank := map[string]int{}
 	for _, x := range list {
 		if file := place(x).File; rank[file] == 0 {
@@ -68,9 +87,8 @@ func sortByPlace[T any](list []T, place func(T) Position) {
 	})
 }
 
-// quote shows a piece of the input: quoted, escaped, and no longer than a
-// reader needs.
-func quote(s string) string {
+// Quote shows a piece of the input: quoted, escaped, and cut to 60 characters.
+func Quote(s string) string {
 	const limit = 60
 	if r := []rune(s); len(r) > limit {
 		s = string(r[:limit]) + "…"

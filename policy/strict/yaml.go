@@ -1,10 +1,12 @@
-package policy
+package strict
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +18,7 @@ import (
 // library's own messages are put in this project's form here.
 
 const (
-	maxBytes = 256 << 10 // a policy is a few kilobytes
+	maxBytes = 256 << 10 // a policy is a few KiB
 	maxDepth = 24        // and six levels deep
 )
 
@@ -31,32 +33,43 @@ func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
 
 func (depthLimit) CheckAlias(_, _ int) error { return nil } // aliases are refused, never followed
 
-// policyDocument is the file this package is about.
-func policyDocument() Document {
-	return Document{Name: "policy", Start: "write a policy: a built-in one is a good start"}
+// Node is a piece of a document, with its position.
+type Node = yaml.Node
+
+// A Document says what a file is called in messages and how long it may be.
+type Document struct {
+	Name     string // "policy"
+	Start    string // what to do where the file is empty
+	Example  string // a line of one
+	MaxBytes int    // 0: 256 KiB
 }
 
-// parse reads a policy's YAML.
-func parse(file string, data []byte) (*yaml.Node, Errors) {
-	return parseDocument(file, data, policyDocument())
+// Parse reads exactly one document, a map of plain values without anchors,
+// aliases, tags and repeated keys. The node is nil where nothing could be read.
+func Parse(file string, data []byte, doc Document) (*Node, Errors) {
+	root, errs := parse(file, data, doc)
+	if root != nil && root.Kind != yaml.MappingNode {
+		errs = append(errs, &Error{At(file, root), KindName(root) + " is not a " + doc.Name, "write keys and values, such as " + strconv.Quote(doc.Example)})
+		root = nil
+	}
+	return root, errs
 }
 
-// parseDocument reads exactly one document. The node is nil where nothing
-// could be read.
-func parseDocument(file string, data []byte, doc Document) (*yaml.Node, Errors) {
+// parse reads exactly one document of any kind.
+func parse(file string, data []byte, doc Document) (*Node, Errors) {
 	top := Position{File: file, Line: 1, Column: 1}
 	if i := invalid(data); i >= 0 {
 		at := place(file, data[:i])
 		return nil, Errors{{at, fmt.Sprintf("not text: byte 0x%02x", data[i]), "save the file as UTF-8 without control characters"}}
 	}
-	if len(data) > maxBytes {
-		return nil, Errors{{top, fmt.Sprintf("%d bytes are too long for a %s", len(data), doc.Name), fmt.Sprintf("keep it under %d", maxBytes)}}
+	if limit := cmp.Or(doc.MaxBytes, maxBytes); len(data) > limit {
+		return nil, Errors{{top, fmt.Sprintf("%d bytes are too long for a %s", len(data), doc.Name), fmt.Sprintf("keep it under %d", limit)}}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(depthLimit{}))
 	if err != nil {
 		return nil, Errors{{top, err.Error(), "report this"}}
 	}
-	var first yaml.Node
+	var first Node
 	if err := loader.Load(&first); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, Errors{{top, "the file is empty", doc.Start}}
@@ -68,13 +81,13 @@ func parseDocument(file string, data []byte, doc Document) (*yaml.Node, Errors) 
 		root = first.Content[0]
 	}
 	var errs Errors
-	var next yaml.Node
+	var next Node
 	switch err := loader.Load(&next); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
 		errs = append(errs, syntaxError(file, err))
 	default:
-		errs = append(errs, &Error{position(file, &next), "a second document begins here", "keep one " + doc.Name + " a file"})
+		errs = append(errs, &Error{At(file, &next), "a second document begins here", "keep one " + doc.Name + " a file"})
 	}
 	check(file, root, &errs)
 	return root, errs
@@ -120,15 +133,16 @@ func syntaxError(file string, err error) *Error {
 	return e
 }
 
-func position(file string, n *yaml.Node) Position {
+// At is the position of a node.
+func At(file string, n *Node) Position {
 	return Position{File: file, Line: max(n.Line, 1), Column: max(n.Column, 1)}
 }
 
-// check refuses what a policy has no use for. Nothing is followed or
+// check refuses what a plain document has no use for. Nothing is followed or
 // expanded, so it costs what the document costs.
-func check(file string, n *yaml.Node, errs *Errors) {
-	add := func(at *yaml.Node, msg, hint string) {
-		*errs = append(*errs, &Error{position(file, at), msg, hint})
+func check(file string, n *Node, errs *Errors) {
+	add := func(at *Node, msg, hint string) {
+		*errs = append(*errs, &Error{At(file, at), msg, hint})
 	}
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -138,7 +152,7 @@ func check(file string, n *yaml.Node, errs *Errors) {
 		add(n, "anchors are not allowed", "write the value out where it is needed")
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		add(n, fmt.Sprintf("the type tag %s is not allowed", quote(n.Tag)), "leave it out")
+		add(n, fmt.Sprintf("the type tag %s is not allowed", Quote(n.Tag)), "leave it out")
 	}
 	if n.Kind == yaml.MappingNode {
 		lines := map[string]int{}
@@ -151,7 +165,7 @@ func check(file string, n *yaml.Node, errs *Errors) {
 				continue
 			}
 			if line, twice := lines[key.Value]; twice {
-				add(key, fmt.Sprintf("key %s is here twice, first on line %d", quote(key.Value), line), "keep one of them")
+				add(key, fmt.Sprintf("key %s is here twice, first on line %d", Quote(key.Value), line), "keep one of them")
 				continue
 			}
 			lines[key.Value] = key.Line
@@ -162,16 +176,16 @@ func check(file string, n *yaml.Node, errs *Errors) {
 	}
 }
 
-// pair is a key of a mapping with its value.
-type pair struct {
-	key   string
-	at    *yaml.Node
-	value *yaml.Node
+// Pair is a key of a map with its value.
+type Pair struct {
+	Key   string
+	At    *Node // the key
+	Value *Node
 }
 
-// pairs lists a mapping in file order, the first of each key.
-func pairs(n *yaml.Node) []pair {
-	var list []pair
+// Pairs lists a map in the order of the file, the first of each key.
+func Pairs(n *Node) []Pair {
+	var list []Pair
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
@@ -179,31 +193,33 @@ func pairs(n *yaml.Node) []pair {
 			continue
 		}
 		seen[k.Value] = true
-		list = append(list, pair{k.Value, k, n.Content[i+1]})
+		list = append(list, Pair{k.Value, k, n.Content[i+1]})
 	}
 	return list
 }
 
-func isNull(n *yaml.Node) bool {
+// IsNull reports whether a node has no value.
+func IsNull(n *Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// kindName says what a node is, for messages.
-func kindName(n *yaml.Node) string {
+// KindName says what a node is, for messages: "a map", "a list", "empty", or
+// its value in quotes.
+func KindName(n *Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a map"
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	if isNull(n) {
+	if IsNull(n) {
 		return "empty"
 	}
-	return quote(n.Value)
+	return Quote(n.Value)
 }
 
-// dump writes a tree as YAML text.
-func dump(n *yaml.Node) []byte {
+// Dump writes a tree of nodes as YAML text.
+func Dump(n *Node) []byte {
 	data, err := yaml.Dump(n, yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
 	if err != nil { // a tree of plain nodes can always be written
 		return []byte("# " + err.Error() + "\n")
@@ -211,13 +227,19 @@ func dump(n *yaml.Node) []byte {
 	return data
 }
 
-// flow writes a value on one line.
-func flow(n *yaml.Node) string {
-	return strings.TrimSuffix(string(dump(n)), "\n")
+// Flow writes a node as YAML on one line, as [Field.SetText] takes it.
+func Flow(n *Node) string {
+	c := *n
+	if c.Kind != yaml.ScalarNode {
+		c.Style |= yaml.FlowStyle
+	}
+	c.HeadComment, c.LineComment, c.FootComment = "", "", ""
+	return strings.TrimSuffix(string(Dump(&c)), "\n")
 }
 
-func scalar(tag, value string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+// Scalar is a node of one value; tag is its type, such as "!!int".
+func Scalar(tag, value string) *Node {
+	n := &Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 	if tag == "!!str" && strings.ContainsFunc(value, func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}) {
@@ -226,16 +248,32 @@ func scalar(tag, value string) *yaml.Node {
 	return n
 }
 
-func text(s string) *yaml.Node { return scalar("!!str", s) }
+// Text is a node of text, quoted where it would be read as something else.
+func Text(s string) *Node { return Scalar("!!str", s) }
 
-func mapping(style yaml.Style) *yaml.Node {
-	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: style}
+// Map is a map without keys.
+func Map() *Node { return &Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+// List is a list of items; an empty one is written on the line of its key.
+func List(items ...*Node) *Node {
+	n := &Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: items}
+	if len(items) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
 }
 
-func sequence(style yaml.Style) *yaml.Node {
-	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: style}
+// Put adds a key to a map.
+func Put(m *Node, key string, value *Node) { m.Content = append(m.Content, Text(key), value) }
+
+func inline(n *Node) *Node {
+	n.Style = yaml.FlowStyle
+	return n
 }
 
-func put(m *yaml.Node, key string, value *yaml.Node) {
-	m.Content = append(m.Content, text(key), value)
+// EachKey goes through a map in the order of the file, the first of each key.
+func EachKey(n *Node, each func(key string, at, value *Node)) {
+	for _, kv := range Pairs(n) {
+		each(kv.Key, kv.At, kv.Value)
+	}
 }

@@ -1,0 +1,308 @@
+// Package strict reads tagged structs from YAML, of which JSON is a part, and
+// writes them back. It refuses every key and value that the tags do not allow,
+// reports all errors of a file at once with their positions and a correction,
+// and describes the structs as a JSON Schema.
+package strict
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Param describes one field of a struct. Its tags are:
+//
+//	yaml      its name, snake_case; without it the name of its json tag
+//	doc       one sentence
+//	unit      "tokens", "characters" …
+//	min       the smallest value, in the field's own notation ("0", "1s")
+//	max       the largest value
+//	enum      the words allowed, comma-separated
+//	zero      the word that means 0 ("auto")
+//	none      the word that means no value in a pointer (default "none")
+//	form      of a text: "line" (printable, not empty), "lines" (printable) or "date"
+//	required  what to write where the key is missing
+//
+// A field is a bool, int, float64, string or time.Duration; a map[string]int in
+// which -1 means none; a struct of such fields; a type that implements [Custom]
+// or [NodeReader]; a pointer to one of these but a map, nil meaning none; a
+// slice of strings, structs, [Custom] or [NodeReader]. The fields of an
+// embedded struct are fields of the outer one.
+type Param struct {
+	Name    string
+	Type    string // for people: "a whole number", "a list of text" …
+	Doc     string
+	Unit    string
+	Min     string // "": no limit
+	Max     string
+	Enum    []string
+	Zero    string
+	None    string // "" where there must be a value
+	Default string // as YAML, on one line
+
+	Form     string
+	Required string
+}
+
+// Custom is implemented (by pointer) by types with a notation of their own.
+// Plain values are nil, bool, int, float64, string, []any and map[string]any.
+type Custom interface {
+	// DecodeParam sets the value. The error says what is wrong; an *Error
+	// also says what to do.
+	DecodeParam(plain any) error
+	// EncodeParam is the plain value DecodeParam reads back as the same.
+	EncodeParam() any
+	// ParamForm is the notation in words and as a JSON Schema.
+	ParamForm() (words string, schema map[string]any)
+}
+
+// NodeReader is implemented (by pointer) by types that are read only and need
+// positions or the order of keys. ReadNode reports what is wrong to r; key
+// names the value in messages.
+type NodeReader interface {
+	ReadNode(r *Reader, n *Node, key string)
+}
+
+const (
+	// None is the word for no value.
+	None = "none"
+	// MaxNumber is the largest number a parameter takes, and its negative the
+	// smallest.
+	MaxNumber = 1_000_000_000
+
+	noneN = -1 // none in a map[string]int
+)
+
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// IsName reports whether s is snake_case.
+func IsName(s string) bool { return nameForm.MatchString(s) }
+
+// Field is a parameter and its value in a struct.
+type Field struct {
+	Param
+	Ref reflect.Value
+}
+
+// Node is the field's value.
+func (f *Field) Node() *Node {
+	c, _ := codecOf(f.Ref.Type())
+	return c.encode(f.Ref, &f.Param)
+}
+
+// Text is the field's value as YAML on one line.
+func (f *Field) Text() string { return Flow(f.Node()) }
+
+// SetText reads the value from YAML text that is in no file; key names it in
+// the error.
+func (f *Field) SetText(key, value string) error {
+	if value == "" && f.Type == "text" && len(f.Enum) == 0 {
+		value = `""`
+	}
+	n := Scalar("!!null", "")
+	if strings.TrimSpace(value) != "" {
+		var errs Errors
+		if n, errs = parse("", []byte(value), Document{Name: "value"}); len(errs) > 0 {
+			return &Error{Msg: key + ": " + Quote(value) + " cannot be read (" + errs[0].Msg + ")", Hint: "give one value, as YAML"}
+		}
+	}
+	r := &Reader{}
+	if r.Value(n, *f, key); len(r.Errors) > 0 {
+		return &Error{Msg: r.Errors[0].Msg, Hint: r.Errors[0].Hint}
+	}
+	return nil
+}
+
+// Fields lists the parameters of the struct ptr points to, in the order of its
+// fields, without their Default; nil has none. The error says what is wrong
+// with the struct.
+func Fields(ptr any) ([]Field, error) {
+	if ptr == nil {
+		return nil, nil
+	}
+	v := reflect.ValueOf(ptr)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("parameters are a %T: use a pointer to a struct", ptr)
+	}
+	list, err := fieldsOf(v.Elem(), nil)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, f := range list {
+		if seen[f.Name] {
+			return nil, fmt.Errorf("two fields have the yaml name %s: rename one", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return list, nil
+}
+
+func fieldsOf(v reflect.Value, list []Field) ([]Field, error) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		switch {
+		case f.Tag.Get("yaml") == "-" || f.Type == reflect.TypeFor[Position]():
+			continue
+		case f.Anonymous && f.Tag == "" && f.Type.Kind() == reflect.Struct:
+			var err error
+			if list, err = fieldsOf(v.Field(i), list); err != nil {
+				return nil, err
+			}
+			continue
+		case !f.IsExported():
+			return nil, fmt.Errorf("field %s is unexported: export it, or keep it out of the parameters", f.Name)
+		}
+		p, err := paramOf(&f)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Field{p, v.Field(i)})
+	}
+	return list, nil
+}
+
+func paramOf(f *reflect.StructField) (Param, error) {
+	tag := f.Tag
+	name, ok := tag.Lookup("yaml")
+	if !ok {
+		name, _, _ = strings.Cut(tag.Get("json"), ",")
+	}
+	p := Param{
+		Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Min: tag.Get("min"), Max: tag.Get("max"), Zero: tag.Get("zero"),
+		Form: tag.Get("form"), Required: tag.Get("required"),
+	}
+	if !IsName(name) {
+		return p, fmt.Errorf("field %s has the yaml name %q: use snake_case", f.Name, name)
+	}
+	if e := tag.Get("enum"); e != "" {
+		p.Enum = strings.Split(e, ",")
+	}
+	if f.Type.Kind() == reflect.Pointer {
+		p.None = None
+		if n := tag.Get("none"); n != "" {
+			p.None = n
+		}
+	}
+	c, ok := codecOf(f.Type)
+	if !ok {
+		return p, fmt.Errorf("field %s is a %s: no parameter can be one", f.Name, f.Type)
+	}
+	p.Type = c.words
+	return p, nil
+}
+
+// Params lists the parameters of the struct ptr points to with their Default,
+// the value the struct has. It is nil for a struct that [CheckDefaults] refuses.
+func Params(ptr any) []Param {
+	fields, err := Fields(ptr)
+	if err != nil {
+		return nil
+	}
+	list := make([]Param, len(fields))
+	for i, f := range fields {
+		list[i] = f.Param
+		list[i].Default = f.Text()
+	}
+	return list
+}
+
+// CheckDefaults reports an error where a field of the struct has no doc tag, or
+// a value that its tags do not allow: a policy with every default spelled out
+// must read back.
+func CheckDefaults(ptr any) error {
+	if _, err := Fields(ptr); err != nil {
+		return err
+	}
+	fields, err := Fields(Clone(ptr))
+	for _, f := range fields {
+		if f.Doc == "" {
+			return fmt.Errorf("%s has no doc tag: say what it does", f.Name)
+		}
+		if err := f.SetText(f.Name, f.Text()); err != nil {
+			return fmt.Errorf("its own default: %w", err)
+		}
+	}
+	return err
+}
+
+// Names lists the names of fields.
+func Names(fields []Field) []string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.Name
+	}
+	return list
+}
+
+// Find finds a field by name.
+func Find(fields []Field, name string) (Field, bool) {
+	for _, f := range fields {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Field{}, false
+}
+
+// Clone copies the struct ptr points to and all that it refers to.
+func Clone(ptr any) any {
+	if ptr == nil {
+		return nil
+	}
+	v := reflect.ValueOf(ptr)
+	c := reflect.New(v.Type().Elem())
+	c.Elem().Set(v.Elem())
+	unshare(c.Elem())
+	return c.Interface()
+}
+
+func unshare(v reflect.Value) {
+	if !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			unshare(v.Field(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c := reflect.New(v.Type().Elem())
+			c.Elem().Set(v.Elem())
+			unshare(c.Elem())
+			v.Set(c)
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(c, v)
+			for i := range c.Len() {
+				unshare(c.Index(i))
+			}
+			v.Set(c)
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			c := reflect.MakeMapWithSize(v.Type(), v.Len())
+			for it := v.MapRange(); it.Next(); {
+				c.SetMapIndex(it.Key(), it.Value())
+			}
+			v.Set(c)
+		}
+	}
+}
+
+// DurationText is a duration without zero units: 1h, not 1h0m0s.
+func DurationText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

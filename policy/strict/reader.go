@@ -1,0 +1,122 @@
+package strict
+
+import (
+	"reflect"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Reader reads the nodes of a file into structs and collects what is wrong.
+type Reader struct {
+	File   string
+	Errors Errors
+	Noun   string                        // of a key of a struct, in messages; "": "key"
+	Found  func(key string, at Position) // called for each key of a struct; nil: not
+}
+
+// Report adds an error at a node.
+func (r *Reader) Report(at *Node, msg, hint string) {
+	if at.Kind == yaml.AliasNode { // refused already
+		return
+	}
+	r.Errors = append(r.Errors, &Error{At(r.File, at), msg, hint})
+}
+
+// Defaulter is implemented by structs whose fields do not start at zero where
+// they are read as elements of a list or behind a pointer.
+type Defaulter interface{ SetDefaults() }
+
+// Checker is implemented by structs that refuse combinations of their fields.
+// CheckFields is called once all fields could be read. The error is reported at
+// the struct; see [Custom].
+type Checker interface{ CheckFields() error }
+
+// Struct reads a map into the struct ptr points to; owner names it in messages.
+// It reports whether there was no error.
+func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
+	noun := r.Noun
+	if noun == "" {
+		noun = "key"
+	}
+	before := len(r.Errors)
+	fields, err := Fields(ptr)
+	switch {
+	case err != nil:
+		r.Report(n, owner+": "+err.Error(), "")
+	case n.Kind != yaml.MappingNode:
+		r.Report(n, label(owner)+KindName(n)+" is not a map of "+noun+"s", "write them as NAME: VALUE, one a line")
+	default:
+		r.fields(n, fields, owner, noun)
+	}
+	if c, ok := ptr.(Checker); ok && len(r.Errors) == before {
+		if err := c.CheckFields(); err != nil {
+			r.refuse(n, owner, err, "")
+		}
+	}
+	return len(r.Errors) == before
+}
+
+func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {
+	given := map[string]bool{}
+	for _, kv := range Pairs(n) {
+		f, ok := Find(fields, kv.Key)
+		if !ok {
+			r.Report(kv.At, label(owner)+"unknown "+noun+" "+Quote(kv.Key), Suggest(kv.Key, Names(fields)))
+			continue
+		}
+		given[f.Name] = true
+		key := f.Name
+		if owner != "" {
+			key = owner + "." + f.Name
+		}
+		if r.Found != nil {
+			r.Found(key, At(r.File, kv.Value))
+		}
+		r.Value(kv.Value, f, key)
+	}
+	for _, f := range fields {
+		if f.Required != "" && !given[f.Name] {
+			r.Report(n, label(owner)+"no "+f.Name, f.Required)
+		}
+	}
+}
+
+func label(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return owner + ": "
+}
+
+// Value reads the value of field f, called key in messages. It reports whether
+// there was no error; otherwise the field is as it was or partly changed.
+func (r *Reader) Value(n *Node, f Field, key string) bool {
+	return r.decode(n, slot{f.Ref, &f.Param, key})
+}
+
+// slot is where a value goes.
+type slot struct {
+	v   reflect.Value
+	p   *Param
+	key string
+}
+
+func (r *Reader) decode(n *Node, s slot) bool {
+	c, ok := codecOf(s.v.Type())
+	if !ok { // Fields has refused the type
+		return false
+	}
+	if !c.decode(r, n, s) {
+		return false
+	}
+	if at, ok := s.v.Addr().Interface().(interface{ setPosition(Position) }); ok {
+		at.setPosition(At(r.File, n))
+	}
+	return true
+}
+
+// bad reports what is wrong with the value of a slot; it returns false.
+func (r *Reader) bad(at *Node, s slot, msg, hint string) bool {
+	r.Report(at, s.key+": "+msg, hint)
+	return false
+}

@@ -1,0 +1,40 @@
+package strict
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDurationText(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", time.Second: "1s", time.Minute: "1m", time.Hour: "1h", 90 * time.Minute: "1h30m",
+		3661 * time.Second: "1h1m1s", 3601 * time.Second: "1h0m1s", 20 * time.Minute: "20m", 10 * time.Second: "10s", 1500 * time.Millisecond: "1.5s",
+	} {
+		if got := DurationText(d); got != want {
+			t.Errorf("%d: got %s, want %s", d, got, want)
+		}
+		if back, err := time.ParseDuration(DurationText(d)); err != nil || back != d {
+			t.Errorf("%s reads back as %d, %v", DurationText(d), back, err)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	names := []string{"opencode-1.1.36", "claude-code-2.1", "none", "recorded"}
+	for name, want := range map[string]string{
+		"opencode":                               "did you mean opencode-1.1.36? the others are claude-code-2.1, none, recorded",
+		"Claude_Code-2.1":                        "did you mean claude-code-2.1? the others are opencode-1.1.36, none, recorded",
+		"nnoe":                                   "did you mean none? the others are opencode-1.1.36, claude-code-2.1, recorded",
+		"sliding":                                "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
+		"":                                       "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
+		strings.Repeat("opencode-1.1.36", 90000): "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
+	} {
+		if got := Suggest(name, names); got != want {
+			t.Errorf("%.20s: got %s", name, got)
+		}
+	}
+	if got := Suggest("a", nil); got != "leave it out" {
+		t.Errorf("no names: got %s", got)
+	}
+}
