@@ -15,7 +15,7 @@ generate:
 	go generate ./...
 
 lint:
-	golangci-lint run
+	.ci/run lint
 
 race:
 	go test -race -short ./jsonl ./jsonl/session ./replay ./cmd
