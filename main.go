@@ -2,6 +2,11 @@
 // context-compaction policies, offline.
 package main
 
+// The stages come first: the other generators, also those of the packages
+// below, run their code.
+//go:generate go generate ./policy/stage
+//go:generate go run ./scripts/genpolicies docs
+
 import (
 	"os"
 	"runtime/debug"
@@ -9,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/cmd"
 )
 
-// gcPercent keeps the peak of a long session's memory down, for some percent of
-// processor time. GOGC, where it is set, has its way.
+// gcPercent keeps the peak memory of a long session down, for some percent of
+// processor time. GOGC overrides it.
 const gcPercent = 70
 
 func main() {

@@ -1,6 +1,7 @@
-// Genpolicies writes docs/policies.md and docs/policy.schema.json from the
-// registry of stages and the built-in policies. Run it in the root of the
-// repository: go run ./scripts/genpolicies.
+// Genpolicies writes policies.md and policy.schema.json from the registry of
+// stages and the built-in policies into the folder docs, or the one it is given.
+//
+// Run it with go generate in the root of the repository.
 package main
 
 import (
