@@ -13,8 +13,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
 
-//go:generate go run . ../../docs
-
 func main() {
 	dir := "docs"
 	if len(os.Args) > 1 {
