@@ -131,7 +131,7 @@ func longWords(t *testing.T, path string) map[string]bool {
 	}
 	defer src.Close()
 	var text []byte
-	if err := src.Each(1, jsonl.Options{}, func(rec *jsonl.Record) error {
+	if err := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 		raw, err := src.ReadSpan(rec.Span)
 		text = append(append(text, raw...), '\n')
 		return err

@@ -47,10 +47,14 @@ func benchEach(b *testing.B, run func(b *testing.B, text []byte)) {
 
 func BenchmarkReader(b *testing.B) {
 	benchEach(b, func(b *testing.B, text []byte) {
-		r := NewReader(bytes.NewReader(text), "bench", Options{})
+		r := NewReader(bytes.NewReader(text), "bench", ReadOptions{})
+		entries := 0
 		for r.Scan() {
+			if r.Item().Kind == ItemEntry {
+				entries++
+			}
 		}
-		if r.Lines().Entries == 0 {
+		if entries == 0 {
 			b.Fatal("no entries")
 		}
 	})
@@ -75,7 +79,7 @@ func benchmarkJobs(b *testing.B, jobs int) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := s.Each(jobs, Options{}, func(*Record) error { return nil }); err != nil {
+				if err := s.Each(jobs, ReadOptions{}, func(*Item) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 				s.Close()

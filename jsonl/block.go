@@ -5,26 +5,25 @@ import (
 	"io"
 )
 
-// How much is read and decoded at a time, in bytes.
+// Sizes of blocks, in bytes.
 const (
-	readerBlock  = 256 << 10 // one goroutine: small enough to stay in its cache
-	workerBlock  = 512 << 10 // several
-	keepCapacity = 8 << 20   // a buffer that a long line made larger is not kept
+	readerBlock  = 256 << 10 // with one goroutine: small enough for its cache
+	workerBlock  = 512 << 10 // with several goroutines
+	keepCapacity = 8 << 20   // a larger buffer, grown for a long line, is not reused
 )
 
-// defaultMaxLine is Options.MaxLine where it is 0.
+// defaultMaxLine replaces an ReadOptions.MaxLine of 0.
 const defaultMaxLine = 256 << 20
 
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// block is a stretch of the file that ends with a line, or with the file. Where
-// tooLong is over 0 there is no data: it stands for one line of that many
-// bytes, newline left out, that is longer than Options.MaxLine.
+// block is a part of the file that ends with a line, or with the file. A block
+// without data is one line longer than ReadOptions.MaxLine.
 type block struct {
 	data    []byte
 	off     int64
-	tooLong int64
-	fill    []byte // the memory data lies in
+	tooLong int64  // bytes of that line without its newline; 0: a block with data
+	fill    []byte // the memory of data
 }
 
 // cutter cuts a stream into blocks.
@@ -32,7 +31,7 @@ type cutter struct {
 	r       io.Reader
 	size    int   // of a block, about
 	maxLine int   // bytes, newline left out
-	whole   bool  // fill a block before it is given away
+	whole   bool  // whether next fills a block before it returns it
 	off     int64 // in the stream, of rest[0]
 	rest    []byte
 	begun   bool
@@ -40,7 +39,7 @@ type cutter struct {
 	err     error // of r, other than io.EOF
 }
 
-func newCutter(r io.Reader, opt Options, size int) *cutter {
+func newCutter(r io.Reader, opt ReadOptions, size int) *cutter {
 	c := &cutter{r: r, size: size, maxLine: opt.MaxLine}
 	if c.maxLine <= 0 {
 		c.maxLine = defaultMaxLine
@@ -48,9 +47,9 @@ func newCutter(r io.Reader, opt Options, size int) *cutter {
 	return c
 }
 
-// next reads the next block into mem, or into other memory where mem does not
-// suit; what it used is block.fill. The rest of the last block must still be in
-// place; it may lie in mem.
+// next reads the next block into mem, or into new memory where mem is too small
+// or too large; block.fill is the memory used. The rest of the last block must
+// still be valid; it may be a part of mem.
 func (c *cutter) next(mem []byte) (block, bool) {
 	if len(mem) < c.size || len(mem) > keepCapacity || len(mem) <= len(c.rest) {
 		mem = make([]byte, c.size+len(c.rest))
@@ -119,7 +118,7 @@ func (c *cutter) read(p []byte) int {
 	return 0
 }
 
-// skipLine reads to the end of the line that mem[:n] begins.
+// skipLine reads to the end of the line that begins in mem.
 func (c *cutter) skipLine(mem []byte, n int) block {
 	length := int64(n)
 	for !c.eof {

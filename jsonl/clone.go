@@ -21,7 +21,7 @@ func (e *entry) locate(line int64) {
 	}
 }
 
-// Clone returns a copy that stays valid when the reader goes on.
+// Clone returns a copy that stays valid after the next Scan.
 func (e *Entry) Clone() *Entry {
 	c := *e
 	c.Raw = bytes.Clone(e.Raw)
@@ -40,13 +40,13 @@ func (e *Entry) Clone() *Entry {
 	return &c
 }
 
-// index is where raw, a field of the entry, stands in e.Raw; -1 if it is not
+// index is the position of raw, a field of the entry, in e.Raw; -1 if it is not
 // a part of it.
 func (e *Entry) index(raw []byte) int {
 	if len(raw) == 0 {
 		return -1
 	}
-	// Both end at the end of the same memory.
+	// Both slices end at the end of the same memory.
 	i := cap(e.Raw) - cap(raw)
 	if i < 0 || i+len(raw) > len(e.Raw) || &e.Raw[i] != &raw[0] {
 		return -1
@@ -54,8 +54,8 @@ func (e *Entry) index(raw []byte) int {
 	return i
 }
 
-// SpanOf returns where one of the entry's raw fields, or a part of one that was
-// sliced from it, stands in the file; false if it is no part of e.Raw.
+// SpanOf returns the position in the file of one of the entry's raw fields, or of
+// a slice of one; false if raw is not a part of e.Raw.
 func (e *Entry) SpanOf(raw []byte) (Span, bool) {
 	i := e.index(raw)
 	if i < 0 {

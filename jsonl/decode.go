@@ -6,32 +6,33 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// decoder turns the bytes of objects into entries. It validates every byte it
-// passes over. Where a key comes twice the last one counts, as in JavaScript; a
-// field of another type than the format gives it is as if it were not there.
+// decoder decodes objects into entries. It validates every byte. Of two equal
+// keys the last one counts, as in JavaScript. A field of an unexpected type is
+// ignored.
 type decoder struct {
 	interner
 	keyText  []byte // a key with escapes, decoded
 	textual  []byte // a string with escapes, decoded
-	lastUUID string // of the last entry: the next one's parent, as a rule
+	lastUUID string // of the last entry: usually the parent of the next one
 
-	partMarked bool // a text part of the tool_result in hand holds the mark
+	partMarked bool // a text part of the current tool_result holds persistedMark
 }
 
-// entry is an Entry with the memory that decoding uses again.
+// entry is an Entry with the memory that decoding reuses.
 type entry struct {
 	Entry
 	parts []Part
 }
 
-// Bounds against hostile lines, where three bytes are a block of hundreds.
+// Bounds against hostile lines, in which a block of three bytes decodes to
+// hundreds.
 const (
 	maxBlocks  = 1 << 14 // of a message; also parts of an entry
-	keepBlocks = 1 << 10 // memory for more is not kept from entry to entry
-	keepText   = 1 << 20 // nor is that for a longer string, in bytes
+	keepBlocks = 1 << 10 // memory for more blocks is not reused
+	keepText   = 1 << 20 // memory for a longer string, in bytes, is not reused
 )
 
-// reset clears the entry and keeps its memory, if it is not too much.
+// reset clears the entry and keeps its memory within the bounds.
 func (e *entry) reset() {
 	content, parts := e.Message.Content[:0], e.parts[:0]
 	if cap(content) > keepBlocks {
@@ -44,7 +45,7 @@ func (e *entry) reset() {
 	e.Message.Content, e.parts = content, parts
 }
 
-// How many brackets are open where a value stands.
+// Number of open brackets around a value.
 const (
 	depthEntry   = 0
 	depthField   = 1 // a member of the entry
@@ -57,7 +58,7 @@ const (
 
 // entry decodes the object whose brace is b[i]. Spans are indexes into b until
 // locate is called.
-func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
+func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 	e.reset()
 	if cap(d.textual) > keepText || cap(d.keyText) > keepText {
 		d.textual, d.keyText = nil, nil
@@ -65,13 +66,13 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 	m := scan.Object(b, i, depthEntry)
 	typed, decoded, message := false, false, -1
 	for m.Next() {
-		at := m.At
-		switch string(d.key(&m)) {
+		at, key := m.At, d.key(&m)
+		switch string(key) {
 		case "type":
 			e.Type = d.low(&m, inType)
 			typed = true
 		case "message":
-			// A line of another type may embed a message that is not its own.
+			// The message of a line of another type is an embedded copy.
 			message, decoded = at, !typed || e.Type == "user" || e.Type == "assistant"
 			e.dropMessage()
 			if decoded {
@@ -106,16 +107,6 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 			e.LeafUUID = d.text(&m)
 		case "operation":
 			e.Operation = d.low(&m, inOperation)
-		case "isSidechain":
-			e.IsSidechain = d.bool(&m)
-		case "isMeta":
-			e.IsMeta = d.bool(&m)
-		case "isCompactSummary":
-			e.IsCompactSummary = d.bool(&m)
-		case "isVisibleInTranscriptOnly":
-			e.IsTranscriptOnly = d.bool(&m)
-		case "isApiErrorMessage":
-			e.IsAPIError = d.bool(&m)
 		case "attachment":
 			e.Attachment = d.raw(&m)
 		case "compactMetadata":
@@ -131,6 +122,9 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 		case "toolUseResult":
 			e.ToolUseResult = d.raw(&m)
 		default:
+			if flag := e.flag(key); flag != nil {
+				*flag = m.Text()[at] == 't'
+			}
 			d.skip(&m)
 		}
 	}
@@ -138,7 +132,7 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 		return m.At, m.Code
 	}
 	if own := e.Type == "user" || e.Type == "assistant"; message >= 0 && own != decoded {
-		e.dropMessage() // type came behind message, or came twice
+		e.dropMessage() // type is after message, or there are two
 		if own {
 			if at, code := d.message(e, b, message); code != scan.OK {
 				return at, code
@@ -149,11 +143,28 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Code) {
 	return m.At, scan.OK
 }
 
-func (e *entry) dropMessage() {
-	e.HasMessage, e.Message, e.parts = false, Message{Content: e.Message.Content[:0]}, e.parts[:0]
+// flag is the field of a boolean member, or nil.
+func (e *Entry) flag(key []byte) *bool {
+	switch string(key) {
+	case "isSidechain":
+		return &e.IsSidechain
+	case "isMeta":
+		return &e.IsMeta
+	case "isCompactSummary":
+		return &e.IsCompactSummary
+	case "isVisibleInTranscriptOnly":
+		return &e.IsTranscriptOnly
+	case "isApiErrorMessage":
+		return &e.IsAPIError
+	}
+	return nil
 }
 
-// key is the decoded key the walk stands on.
+func (e *entry) dropMessage() {
+	e.HasMessage, e.Message, e.parts = false, APIMessage{Content: e.Message.Content[:0]}, e.parts[:0]
+}
+
+// key is the decoded key of the current member.
 func (d *decoder) key(m *scan.Members) []byte {
 	key, plain := m.Key()
 	if plain {
@@ -163,12 +174,12 @@ func (d *decoder) key(m *scan.Members) []byte {
 	return d.keyText
 }
 
-// skip passes over the member's value.
+// skip skips the member's value.
 func (d *decoder) skip(m *scan.Members) {
 	m.At, m.Code = scan.Value(m.Text(), m.At, m.Depth())
 }
 
-// raw passes over the member's value and returns its bytes.
+// raw skips the member's value and returns its bytes.
 func (d *decoder) raw(m *scan.Members) []byte {
 	at := m.At
 	d.skip(m)
@@ -178,8 +189,8 @@ func (d *decoder) raw(m *scan.Members) []byte {
 	return m.Text()[at:m.At]
 }
 
-// quoted passes over the member's value and returns the decoded bytes of a
-// string, valid until the next call, or false.
+// quoted skips the member's value and returns the decoded bytes of a string,
+// valid until the next call, or false.
 func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
 	b, at := m.Text(), m.At
 	if b[at] != '"' {
@@ -199,7 +210,7 @@ func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
 	return d.textual, true
 }
 
-// text is a string that is met once.
+// text is a string that rarely repeats.
 func (d *decoder) text(m *scan.Members) string {
 	s, _ := d.quoted(m)
 	return string(s)
@@ -211,13 +222,13 @@ func (d *decoder) low(m *scan.Members, f internField) string {
 	return d.intern(f, s)
 }
 
-// again is a string that lines in a row share.
+// again is a string that consecutive lines share.
 func (d *decoder) again(m *scan.Members, f internField) string {
 	s, _ := d.quoted(m)
 	return d.repeated(f, s)
 }
 
-// parent is a uuid that is likely the entry's before.
+// parent is a uuid that is usually that of the entry before.
 func (d *decoder) parent(m *scan.Members) string {
 	s, _ := d.quoted(m)
 	if string(s) == d.lastUUID {
@@ -232,11 +243,11 @@ func (d *decoder) bool(m *scan.Members) bool {
 	return is
 }
 
-// maxTokens is the largest count taken from a usage; larger ones become it.
+// maxTokens caps each count of a usage.
 const maxTokens = 1_000_000_000
 
-// count is a whole number of tokens. Negative numbers, numbers with a fraction
-// or an exponent and what is no number count as 0.
+// count is a whole number of tokens. A value that is not a non-negative integer
+// literal counts as 0.
 func (d *decoder) count(m *scan.Members) int {
 	digits := d.raw(m)
 	n := 0

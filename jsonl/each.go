@@ -2,35 +2,28 @@ package jsonl
 
 import "sync"
 
-// What goes from one worker to fn at a time, and how many such batches a
-// worker has. They bound the memory of a file of very short lines.
+// A batch is the unit that a worker hands over. Both limits bound the memory of a
+// file of very short lines.
 const (
-	batchRecords  = 512
-	workerBatches = 3
+	batchItems    = 512
+	workerBatches = 3 // per worker
 )
 
-// Each reads the content from its beginning and calls fn with every record, in
-// file order and on the calling goroutine: the records a Reader gives. With
-// jobs over 1, that many goroutines decode, about 512 KiB of lines at a time.
+// Each reads the content from its beginning and calls fn with every item that
+// a Reader would return, in file order and on the calling goroutine. With jobs
+// over 1, that many goroutines decode, about 512 KiB of lines at a time.
 //
-// The record and all it points to are valid until fn returns, strings for ever.
-// An error of fn ends Each and is returned as it is; an error of reading is
-// returned, with file and line, after the records before it. Lines that are not
-// JSON are no error.
+// The item and all it points to are valid until fn returns; strings stay
+// valid. An error of fn ends Each and is returned as it is. A read error is
+// returned, with file and line, after the items before it. A line that is
+// not JSON is an item, not an error.
 //
-// A Source runs one Each at a time.
-func (s *Source) Each(jobs int, opt Options, fn func(rec *Record) error) error {
-	var t tally
-	defer func() {
-		s.mu.Lock()
-		s.lines = t.Lines
-		s.mu.Unlock()
-	}()
+// Only one Each of a Source may run at a time.
+func (s *Source) Each(jobs int, opt ReadOptions, fn func(rec *Item) error) error {
 	if jobs <= 1 || s.plain && s.size < workerBlock {
 		r := NewReader(s.reader(), s.name, opt)
 		for r.Scan() {
-			t.add(r.Record())
-			if err := fn(r.Record()); err != nil {
+			if err := fn(r.Item()); err != nil {
 				return err
 			}
 		}
@@ -38,33 +31,30 @@ func (s *Source) Each(jobs int, opt Options, fn func(rec *Record) error) error {
 	}
 	cut := newCutter(s.reader(), opt, workerBlock)
 	cut.whole = true
-	line, err := eachParallel(cut, s.name, jobs, opt, func(rec *Record) error {
-		t.add(rec)
-		return fn(rec)
-	})
+	line, err := eachParallel(cut, s.name, jobs, opt, fn)
 	if err != nil {
 		return err
 	}
 	return cut.failure(s.name, line)
 }
 
-// batch is a number of records of one block.
+// batch holds items of one block.
 type batch struct {
 	slots []*slot
 	n     int         // of slots in use
-	owner chan *batch // where it goes back to
+	owner chan *batch // it is returned here
 }
 
-// job is one block on its way through a worker.
+// job is one block for a worker.
 type job struct {
 	blk   block
-	done  chan *batch // closed behind the block's last batch
+	done  chan *batch // closed after the block's last batch
 	lines int         // in the block, set before done is closed
 }
 
-// eachParallel decodes blocks on jobs goroutines and gives their records to fn
+// eachParallel decodes blocks on jobs goroutines and calls fn with their items
 // in order. It returns the number of lines.
-func eachParallel(cut *cutter, name string, jobs int, opt Options, fn func(*Record) error) (int, error) {
+func eachParallel(cut *cutter, name string, jobs int, opt ReadOptions, fn func(*Item) error) (int, error) {
 	var wg sync.WaitGroup
 	quit := make(chan struct{})
 	todo := make(chan *job)        // to the workers
@@ -138,8 +128,8 @@ func eachParallel(cut *cutter, name string, jobs int, opt Options, fn func(*Reco
 	return lines, nil
 }
 
-// move adds to the line numbers of a record, which count from its block.
-func (rec *Record) move(lines int) {
+// move adds to the line numbers of an item, which count from its block.
+func (rec *Item) move(lines int) {
 	rec.Line += lines
 	switch {
 	case rec.Entry != nil:
@@ -149,7 +139,7 @@ func (rec *Record) move(lines int) {
 	}
 }
 
-// decode takes a block apart. It returns false where the consumer has quit.
+// decode decodes a block. It returns false where the consumer has quit.
 func (w *walker) decode(j *job, free chan *batch, quit chan struct{}) bool {
 	w.line = 0
 	w.begin(j.blk)
@@ -160,7 +150,7 @@ func (w *walker) decode(j *job, free chan *batch, quit chan struct{}) bool {
 		case <-quit:
 			return false
 		}
-		for b.n = 0; b.n < batchRecords; b.n++ {
+		for b.n = 0; b.n < batchItems; b.n++ {
 			if b.n == len(b.slots) {
 				b.slots = append(b.slots, new(slot))
 			}

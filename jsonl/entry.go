@@ -4,13 +4,13 @@
 //
 // The pipeline, in order:
 //
-//  1. Open finds out by magic what the bytes are and yields a Source: a
-//     decompressed stream plus a way to read a span of it again later.
-//  2. Reader splits the stream into objects and gives each as an *Entry, or as
-//     a *SyntaxError where the bytes are not JSON. A bad line costs itself.
+//  1. Open detects the compression and returns a Source: a decompressed stream
+//     of which any span can be read again.
+//  2. Reader splits the stream into objects and returns each as an *Entry, or
+//     as a *SyntaxError where the bytes are not JSON. A bad line affects no other.
 //  3. Package session builds conversations from entries.
 //
-// Nothing here interprets an entry beyond its shape.
+// This package decodes the fields of an entry and does not interpret them.
 package jsonl
 
 import "time"
@@ -18,8 +18,8 @@ import "time"
 // Kind is the kind of a content block.
 type Kind uint8
 
-// The kinds of content blocks. A type this package does not know is
-// KindUnknown: kept, counted, and passed through.
+// The kinds of content blocks. A block of another type is KindUnknown: it is
+// kept and counted.
 const (
 	KindUnknown Kind = iota
 	KindText
@@ -46,7 +46,7 @@ func (m Metrics) Add(o Metrics) Metrics {
 	return Metrics{m.UTF16 + o.UTF16, m.Bytes + o.Bytes, m.JSON + o.JSON}
 }
 
-// Span is a stretch of bytes of the decompressed file.
+// Span is a range of bytes of the decompressed file.
 type Span struct {
 	Off int64
 	Len int
@@ -64,7 +64,7 @@ type Part struct {
 // is one block of KindText.
 type Block struct {
 	Kind      Kind
-	Type      string  // as recorded: "text", "tool_use", or a type nobody knows
+	Type      string  // as recorded: "text", "tool_use", or an unknown type
 	ID        string  // tool_use: its id; tool_result: the tool_use_id it answers
 	Name      string  // tool_use, server_tool_use: the tool's name
 	IsError   bool    // tool_result: is_error
@@ -78,8 +78,8 @@ type Block struct {
 	Value     Span    // the JSON value Text or JSON measures: text, thinking, data, content, input, or the block itself
 }
 
-// Message is the API message an entry carries.
-type Message struct {
+// APIMessage is the API message of an entry.
+type APIMessage struct {
 	ID         string
 	Role       string
 	Model      string
@@ -88,7 +88,7 @@ type Message struct {
 	HasUsage   bool
 	IsString   bool    // content was a bare string
 	Content    []Block // reused by the reader; at most 16,384
-	Omitted    int     // blocks behind those, validated and passed over
+	Omitted    int     // number of further blocks, validated only
 	Head       string  // the first (at most 256) bytes of the first text, decoded; cut at a rune
 }
 
@@ -106,14 +106,14 @@ type Entry struct {
 	Subtype           string
 	UUID              string
 	ParentUUID        string // "" for null and for a missing field
-	HasParent         bool   // the field was there, null or not
+	HasParent         bool   // the field is there, null or not
 	LogicalParentUUID string
 	SessionID         string
 	AgentID           string
 	Version           string
 	CWD               string
 	RequestID         string
-	Time              time.Time // zero where there is none or it does not parse
+	Time              time.Time // zero where it is missing or does not parse
 
 	SourceToolAssistantUUID string
 	LeafUUID                string // summary, last-prompt
@@ -125,37 +125,37 @@ type Entry struct {
 	IsAPIError              bool // isApiErrorMessage
 
 	HasMessage bool
-	Message    Message
+	Message    APIMessage
 
-	// Raw JSON values of rarely met fields, nil where absent; offsets into the
-	// file are Offset plus their position in Raw.
+	// Raw JSON values of rare fields, nil where absent. See SpanOf for their
+	// position in the file.
 	Attachment           []byte
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte
 	RemovedUUIDs         []byte // of a snip
 	Content              []byte // top-level content: system lines, queue operations
-	ToolUseResult        []byte // skipped over, never decoded here
+	ToolUseResult        []byte // skipped, never decoded here
 }
 
-// SyntaxError is a stretch of a line that is not a JSON object. It is a value
+// SyntaxError describes bytes of a line that are not a JSON object. It is a value
 // in the stream, not the end of it.
 type SyntaxError struct {
 	File   string
 	Line   int
-	Col    int   // 1-based byte column of the fault, in the stretch or right behind it
-	Offset int64 // of the stretch
-	Len    int   // bytes set aside
+	Col    int   // 1-based byte column of the fault, within the bytes or right after them
+	Offset int64 // of the first byte
+	Len    int   // number of bytes
 	Msg    string
 }
 
-// RecordKind says what a line or object turned out to be.
-type RecordKind uint8
+// ItemKind is the kind of an Item.
+type ItemKind uint8
 
-// What Scan can stand on.
+// The kinds of items.
 const (
-	RecordEntry   RecordKind = iota // Entry() is valid
-	RecordError                     // Err is a *SyntaxError, see SyntaxError()
-	RecordComment                   // a // comment line
-	RecordBlank                     // an empty or white-space line
+	ItemEntry   ItemKind = iota // Item.Entry is set
+	ItemError                   // Item.Err is set
+	ItemComment                 // a // comment line
+	ItemBlank                   // an empty or white-space line
 )

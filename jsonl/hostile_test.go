@@ -24,7 +24,7 @@ func TestHostileLines(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r := NewReader(strings.NewReader(line), "f", Options{})
+		r := NewReader(strings.NewReader(line), "f", ReadOptions{})
 		records := 0
 		for r.Scan() {
 			records++
@@ -41,12 +41,12 @@ func TestHostileLines(t *testing.T) {
 
 func TestManyBlocks(t *testing.T) {
 	line := `{"type":"user","message":{"content":[` + strings.Repeat(`{"type":"text","text":"a"},`, maxBlocks+5) + `0]}}`
-	e := read(line, Options{})[0].E
+	e := read(line, ReadOptions{})[0].E
 	if len(e.Message.Content) != maxBlocks || e.Message.Omitted != 6 {
 		t.Errorf("%d blocks, %d omitted", len(e.Message.Content), e.Message.Omitted)
 	}
 	line = `{"type":"user","message":{"content":[{"type":"tool_result","content":[` + strings.Repeat(`{"type":"text","text":"a"},`, maxBlocks+5) + `0]}]}}`
-	b := read(line, Options{})[0].E.Message.Content[0]
+	b := read(line, ReadOptions{})[0].E.Message.Content[0]
 	if len(b.Parts) != maxBlocks || b.Text.Bytes != maxBlocks+5 {
 		t.Errorf("%d parts, %+v", len(b.Parts), b.Text)
 	}

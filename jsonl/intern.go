@@ -33,7 +33,7 @@ type interner struct {
 	all  map[string]string
 }
 
-// intern returns b as a string that few others differ from.
+// intern returns b as a string of low cardinality.
 func (in *interner) intern(f internField, b []byte) string {
 	if string(b) == in.last[f] {
 		return in.last[f]
@@ -55,7 +55,7 @@ func (in *interner) intern(f internField, b []byte) string {
 	return s
 }
 
-// repeated returns b as a string that is either the last one or a new one.
+// repeated returns b as the last string of the field, if equal, or a new one.
 func (in *interner) repeated(f internField, b []byte) string {
 	if len(b) == 0 {
 		return ""

@@ -1,6 +1,6 @@
 package jsonl
 
-// Measure gives the lengths of a decoded text.
+// Measure returns the lengths of a decoded text.
 func Measure(s string) Metrics {
 	m := Metrics{Bytes: len(s), JSON: 2}
 	for _, r := range s {

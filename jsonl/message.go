@@ -28,7 +28,7 @@ func (d *decoder) kind(m *scan.Members) (string, Kind) {
 }
 
 // message decodes the value of an entry's message.
-func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Code) {
+func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Fault) {
 	if b[i] != '{' {
 		return scan.Value(b, i, depthField)
 	}
@@ -57,7 +57,7 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Code) {
 }
 
 // content decodes the value of message.content.
-func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Code) {
+func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Fault) {
 	msg := &e.Message
 	msg.Content, msg.Omitted, msg.IsString, msg.Head, e.parts = msg.Content[:0], 0, false, "", e.parts[:0]
 	switch b[i] {
@@ -100,7 +100,7 @@ func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Code) {
 	return m.At, m.Code
 }
 
-// headBytes is how much of the first text Message.Head holds, at most.
+// headBytes is the longest Message.Head.
 const headBytes = 256
 
 func (d *decoder) head(body []byte) string {
@@ -112,15 +112,15 @@ func textMetrics(l *scan.Lengths) Metrics {
 	return Metrics{UTF16: l.UTF16, Bytes: l.Bytes, JSON: l.JSON}
 }
 
-// field is one of a block's values that may have to be measured.
+// field is a value of a block with its lengths.
 type field struct {
 	span   Span
 	text   Metrics // of a string
-	json   Metrics // compact
+	json   Metrics // of the compact JSON
 	quoted bool
 }
 
-// set passes over the member's value and measures it.
+// set skips the member's value and measures it.
 func (f *field) set(m *scan.Members) {
 	b, at := m.Text(), m.At
 	*f = field{}
@@ -137,9 +137,9 @@ func (f *field) set(m *scan.Members) {
 	f.span = Span{int64(at), m.At - at}
 }
 
-// block decodes one element of message.content. Its type may stand behind what
-// the type gives a meaning, so everything that a type could want is measured.
-func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Code) {
+// block decodes one element of message.content. The type may be the last member,
+// so every member that any type needs is measured.
+func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Fault) {
 	if b[i] != '{' {
 		return d.whole(bl, b, i)
 	}
@@ -215,15 +215,15 @@ func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Code) {
 	return m.At, scan.OK
 }
 
-// measured takes over a text. A value that is no string measures nothing.
+// measured sets the text and the value. It ignores a value that is no string.
 func (bl *Block) measured(f *field) {
 	if f.quoted {
 		bl.Text, bl.Value = f.text, f.span
 	}
 }
 
-// whole measures a block as the JSON it is.
-func (d *decoder) whole(bl *Block, b []byte, i int) (int, scan.Code) {
+// whole measures the JSON of a whole block.
+func (d *decoder) whole(bl *Block, b []byte, i int) (int, scan.Fault) {
 	var l scan.Lengths
 	end, code := scan.MeasureValue(b, i, depthBlock, &l)
 	bl.JSON = Metrics{UTF16: l.UTF16, Bytes: l.Bytes}
@@ -254,7 +254,7 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 		n++
 	}
 	if n > 2 {
-		n-- // the first has no comma
+		n-- // the first element has no comma
 	}
 	content.json = Metrics{UTF16: all.UTF16 + n, Bytes: all.Bytes + n}
 	content.span = Span{int64(at), a.At - at}
@@ -264,7 +264,7 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 
 // part decodes one element of a tool_result's content and adds the length of
 // its compact JSON to l.
-func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Code) {
+func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fault) {
 	if b[i] != '{' {
 		return scan.MeasureValue(b, i, depthPart, l)
 	}
@@ -304,10 +304,11 @@ func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Cod
 	return m.At, m.Code
 }
 
+// persistedMark is in the text that replaces an output written to a file.
 const persistedMark = "<persisted-output>"
 
-// marked reports whether the text of a string at s holds the mark that its
-// output went to a file. The mark may be written with escapes.
+// marked reports whether the string at s contains persistedMark, which may be
+// written with escapes.
 func (d *decoder) marked(b []byte, s Span) bool {
 	if s.Len < len(persistedMark)+2 {
 		return false

@@ -142,7 +142,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		return e, nil
 	}
 	e.HasMessage = true
-	e.Message = Message{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"])}
+	e.Message = APIMessage{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"])}
 	if u := members(msg["usage"]); u != nil {
 		e.Message.HasUsage = true
 		split, details := members(u["cache_creation"]), members(u["output_tokens_details"])

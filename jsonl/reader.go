@@ -5,36 +5,35 @@ import (
 	"io"
 )
 
-// Reader gives the records of one stream in order:
+// Reader reads the items of one stream in order:
 //
-//	r := jsonl.NewReader(f, "session.jsonl", jsonl.Options{})
+//	r := jsonl.NewReader(f, "session.jsonl", jsonl.ReadOptions{})
 //	for r.Scan() {
-//		switch r.Kind() {
-//		case jsonl.RecordEntry:
-//			use(r.Entry())
-//		case jsonl.RecordError:
-//			warn(r.SyntaxError())
+//		switch rec := r.Item(); rec.Kind {
+//		case jsonl.ItemEntry:
+//			use(rec.Entry)
+//		case jsonl.ItemError:
+//			warn(rec.Err)
 //		}
 //	}
 //	if err := r.Err(); err != nil { … }
 //
-// It reads plain text only; Open finds out about compressed files. It uses the
-// calling goroutine and a buffer of 256 KiB, larger only while a line is.
+// It reads plain text only; Open detects compressed files. It uses the calling
+// goroutine and a buffer of 256 KiB, larger only for a longer line.
 type Reader struct {
-	cut   *cutter
-	walk  *walker
-	slot  slot
-	tally tally
-	err   error
+	cut  *cutter
+	walk *walker
+	slot slot
+	err  error
 }
 
 // NewReader returns a Reader of r. The name is for messages only.
-func NewReader(r io.Reader, name string, opt Options) *Reader {
+func NewReader(r io.Reader, name string, opt ReadOptions) *Reader {
 	return &Reader{cut: newCutter(r, opt, readerBlock), walk: newWalker(name, opt)}
 }
 
-// Scan goes to the next record. It returns false at the end of the stream and
-// where reading failed, which Err tells apart.
+// Scan reads the next item. It returns false at the end of the stream and
+// after a read error, which Err returns.
 func (r *Reader) Scan() bool {
 	for !r.walk.next(&r.slot) {
 		b, ok := r.cut.next(r.walk.blk.fill)
@@ -44,11 +43,10 @@ func (r *Reader) Scan() bool {
 		}
 		r.walk.begin(b)
 	}
-	r.tally.add(&r.slot.rec)
 	return true
 }
 
-// failure is the error that ended reading, with the line it came in.
+// failure is the error that ended reading, with the line it occurred in.
 func (c *cutter) failure(name string, lines int) error {
 	if c.err == nil {
 		return nil
@@ -56,23 +54,9 @@ func (c *cutter) failure(name string, lines int) error {
 	return fmt.Errorf("%s:%d: %w", name, lines+1, c.err)
 }
 
-// Record returns what Scan stands on, valid until the next Scan.
-func (r *Reader) Record() *Record { return &r.slot.rec }
+// Item returns the item that Scan read, valid until the next Scan.
+func (r *Reader) Item() *Item { return &r.slot.rec }
 
-// Kind says what Scan stands on.
-func (r *Reader) Kind() RecordKind { return r.slot.rec.Kind }
-
-// Entry returns the entry of a RecordEntry, valid until the next Scan; nil for
-// other records.
-func (r *Reader) Entry() *Entry { return r.slot.rec.Entry }
-
-// SyntaxError returns the error of a RecordError, valid until the next Scan;
-// nil for other records.
-func (r *Reader) SyntaxError() *SyntaxError { return r.slot.rec.Err }
-
-// Err returns the error that ended reading, with the file and the line it came
-// in; nil at the end of the stream. Lines that are not JSON are no such error.
+// Err returns the error that ended reading, with the file and the line, or nil at
+// the end of the stream. Lines that are not JSON are items, not errors.
 func (r *Reader) Err() error { return r.err }
-
-// Lines counts the lines read so far.
-func (r *Reader) Lines() Lines { return r.tally.Lines }

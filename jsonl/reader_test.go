@@ -14,13 +14,13 @@ import (
 
 // kept is a record that outlives the reader.
 type kept struct {
-	Record
+	Item
 	E Entry
 	S SyntaxError
 }
 
-func keep(rec *Record) kept {
-	k := kept{Record: *rec}
+func keep(rec *Item) kept {
+	k := kept{Item: *rec}
 	if rec.Entry != nil {
 		k.E = *rec.Entry.Clone()
 	}
@@ -35,11 +35,11 @@ func keep(rec *Record) kept {
 func (k kept) String() string {
 	at := fmt.Sprintf("%d@%d+%d", k.Line, k.Span.Off, k.Span.Len)
 	switch k.Kind {
-	case RecordEntry:
+	case ItemEntry:
 		return fmt.Sprintf("entry %s.%d %s", at, k.E.Part, k.E.Raw)
-	case RecordError:
+	case ItemError:
 		return fmt.Sprintf("error %s col %d: %s", at, k.S.Col, k.S.Msg)
-	case RecordComment:
+	case ItemComment:
 		return "comment " + at
 	}
 	return "blank " + at
@@ -48,12 +48,12 @@ func (k kept) String() string {
 func readAll(r *Reader) ([]kept, error) {
 	var all []kept
 	for r.Scan() {
-		all = append(all, keep(r.Record()))
+		all = append(all, keep(r.Item()))
 	}
 	return all, r.Err()
 }
 
-func read(text string, opt Options) []kept {
+func read(text string, opt ReadOptions) []kept {
 	all, err := readAll(NewReader(strings.NewReader(text), "f", opt))
 	if err != nil {
 		panic(err)
@@ -84,7 +84,7 @@ func TestReaderHazards(t *testing.T) {
 		{"a comma between", `{"a":1},{"b":2}`, []string{`entry 1@0+7.0 {"a":1}`, `error 1@7+1 col 8: expected a value`, `entry 1@8+7.1 {"b":2}`}},
 		{"truncated", `{"type":"user","message":{"role":"us`, []string{`error 1@0+36 col 37: unexpected end of the text`}},
 		{"truncated behind an object", `{"type":"user","message":{"role":"user"}`, []string{`error 1@0+40 col 41: unexpected end of the text`}},
-		{"truncated and fused", `{"type":"us{"type":"summary"}`, []string{`error 1@0+11 col 14: expected a comma or a closing bracket behind the value`, `entry 1@11+18.0 {"type":"summary"}`}},
+		{"truncated and fused", `{"type":"us{"type":"summary"}`, []string{`error 1@0+11 col 14: expected a comma or a closing bracket after the value`, `entry 1@11+18.0 {"type":"summary"}`}},
 		{"head lost", `"user","message":{"role":"user"},"uuid":"x"}{"b":2}`, []string{`error 1@0+44 col 1: not an object`, `entry 1@44+7.0 {"b":2}`}},
 		{"not an object", "[{\"a\":1},{\"b\":2}]\n\"x\"\n1\nnull\n[] {}", []string{`error 1@0+17 col 1: not an object`, `error 2@18+3 col 1: not an object`, `error 3@22+1 col 1: not an object`, `error 4@24+4 col 1: not an object`, `error 5@29+2 col 1: not an object`, `entry 5@32+2.0 {}`}},
 		{"pretty-printed", "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", []string{`error 1@0+1 col 2: unexpected end of the text`, `error 2@4+6 col 3: not an object`, `error 3@15+6 col 5: not an object`, `error 4@24+1 col 3: expected a value`, `error 5@26+1 col 1: expected a value`}},
@@ -97,7 +97,7 @@ func TestReaderHazards(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, k := range read(c.text, Options{}) {
+			for _, k := range read(c.text, ReadOptions{}) {
 				got = append(got, k.String())
 			}
 			if !slices.Equal(got, c.want) {
@@ -112,14 +112,14 @@ func TestReaderHazards(t *testing.T) {
 func TestMaxLine(t *testing.T) {
 	text := "{}\n" + `{"a":"12345678"}` + "\n{}\n" + strings.Repeat(" ", 50)
 	var got []string
-	for _, k := range read(text, Options{MaxLine: 15}) {
+	for _, k := range read(text, ReadOptions{MaxLine: 15}) {
 		got = append(got, k.String())
 	}
 	want := []string{"entry 1@0+2.0 {}", "error 2@3+16 col 1: longer than the longest line allowed", "entry 3@20+2.0 {}", "error 4@23+50 col 1: longer than the longest line allowed"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	if n := len(read(text, Options{MaxLine: 16})); n != 4 {
+	if n := len(read(text, ReadOptions{MaxLine: 16})); n != 4 {
 		t.Errorf("%d records", n)
 	}
 	checkReader(t, []byte(text), 15)
@@ -128,7 +128,7 @@ func TestMaxLine(t *testing.T) {
 // A line over the limit must not be held in memory.
 func TestMaxLineMemory(t *testing.T) {
 	long := io.MultiReader(strings.NewReader(`{}`+"\n"+`{"a":"`), io.LimitReader(repeat('x'), 1<<30), strings.NewReader("\"}\n{}\n"))
-	r := NewReader(long, "f", Options{MaxLine: 1 << 20})
+	r := NewReader(long, "f", ReadOptions{MaxLine: 1 << 20})
 	all, err := readAll(r)
 	if err != nil || len(all) != 3 || all[1].Span.Len != 1<<30+8 || all[2].E.Line != 3 || all[2].E.Offset != 3+1<<30+8+1 {
 		t.Errorf("%v, %v", all, err)
@@ -149,33 +149,21 @@ func (r repeat) Read(p []byte) (int, error) {
 
 func TestReaderError(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	r := NewReader(io.MultiReader(strings.NewReader("{}\n{}\n{\"a\""), iotest.ErrReader(broken)), "f.jsonl", Options{})
+	r := NewReader(io.MultiReader(strings.NewReader("{}\n{}\n{\"a\""), iotest.ErrReader(broken)), "f.jsonl", ReadOptions{})
 	all, err := readAll(r)
 	if !errors.Is(err, broken) || err.Error() != "f.jsonl:4: the disk is gone" {
 		t.Errorf("Err() = %v", err)
 	}
-	if len(all) != 3 || all[2].Kind != RecordError {
+	if len(all) != 3 || all[2].Kind != ItemError {
 		t.Errorf("got %v", all)
 	}
 }
 
-func TestLines(t *testing.T) {
-	r := NewReader(strings.NewReader("{}{}x{}\nx{}\nx\n\n//\n"), "f", Options{})
-	all, _ := readAll(r)
-	want := Lines{Read: 5, Entries: 2, Errors: 1, Comments: 1, Blanks: 1, Fused: 2, Rubbish: 2}
-	if got := r.Lines(); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if len(all) != want.Read+want.Fused+want.Rubbish {
-		t.Errorf("%d records", len(all))
-	}
-}
-
-// checkReader reads text in every way there is and holds the records against
-// each other, against the text, and against encoding/json.
+// checkReader reads text with every reader and compares the records with each
+// other, with the text, and with encoding/json.
 func checkReader(t testing.TB, text []byte, maxLine int) {
 	t.Helper()
-	opt := Options{MaxLine: maxLine}
+	opt := ReadOptions{MaxLine: maxLine}
 	r := NewReader(bytes.NewReader(text), "f", opt)
 	var all []kept
 	at, line := 0, 0
@@ -183,7 +171,7 @@ func checkReader(t testing.TB, text []byte, maxLine int) {
 		at = 3
 	}
 	for r.Scan() {
-		rec := r.Record()
+		rec := r.Item()
 		all = append(all, keep(rec))
 		gap := text[at:rec.Span.Off]
 		if len(bytes.Trim(gap, " \t\r\n")) > 0 {
@@ -197,7 +185,7 @@ func checkReader(t testing.TB, text []byte, maxLine int) {
 			t.Fatalf("%q: record at %d says line %d, it is on %d", text, rec.Span.Off, rec.Line, line)
 		}
 		at = int(rec.Span.Off) + rec.Span.Len
-		if e := r.Entry(); e != nil {
+		if e := r.Item().Entry; e != nil {
 			if !json.Valid(e.Raw) || e.Raw[0] != '{' {
 				t.Fatalf("%q: entry of %q", text, e.Raw)
 			}
@@ -210,15 +198,11 @@ func checkReader(t testing.TB, text []byte, maxLine int) {
 	if r.Err() != nil {
 		t.Fatal(r.Err())
 	}
-	n := r.Lines()
-	if n.Read != n.Entries+n.Errors+n.Comments+n.Blanks || len(all) != n.Read+n.Fused+n.Rubbish {
-		t.Fatalf("%q: %d records, %+v", text, len(all), n)
-	}
 	checkObjects(t, text, all, maxLine)
-	same := func(how string, got []kept, lines Lines, err error) {
+	same := func(how string, got []kept, err error) {
 		t.Helper()
-		if err != nil || lines != n {
-			t.Fatalf("%q: %s: %v, %+v, want %+v", text, how, err, lines, n)
+		if err != nil {
+			t.Fatalf("%q: %s: %v", text, how, err)
 		}
 		if len(got) != len(all) {
 			t.Fatalf("%q: %s: %d records, want %d", text, how, len(got), len(all))
@@ -233,19 +217,17 @@ func checkReader(t testing.TB, text []byte, maxLine int) {
 	for _, size := range []int{3, 7, 64} {
 		r := &Reader{cut: newCutter(iotest.OneByteReader(bytes.NewReader(text)), opt, size), walk: newWalker("f", opt)}
 		got, err := readAll(r)
-		same(fmt.Sprint("blocks of ", size), got, r.Lines(), err)
+		same(fmt.Sprint("blocks of ", size), got, err)
 		cut := newCutter(iotest.HalfReader(bytes.NewReader(text)), opt, size)
 		cut.whole = true
-		var tally tally
 		got = nil
-		lines, err := eachParallel(cut, "f", 3, opt, func(rec *Record) error {
-			tally.add(rec)
+		lines, err := eachParallel(cut, "f", 3, opt, func(rec *Item) error {
 			got = append(got, keep(rec))
 			return nil
 		})
-		same(fmt.Sprint("parallel blocks of ", size), got, tally.Lines, err)
-		if lines != n.Read {
-			t.Fatalf("%q: %d lines, want %d", text, lines, n.Read)
+		same(fmt.Sprint("parallel blocks of ", size), got, err)
+		if len(all) > 0 && lines != all[len(all)-1].Line {
+			t.Fatalf("%q: %d lines, want %d", text, lines, all[len(all)-1].Line)
 		}
 	}
 	for jobs := 1; jobs <= 2; jobs++ {
@@ -253,10 +235,10 @@ func checkReader(t testing.TB, text []byte, maxLine int) {
 		if err != nil {
 			return // taken for compressed
 		}
-		if s.packing == packedNot {
+		if packing(text[:min(4, len(text))]) == packedNot {
 			var got []kept
-			err = s.Each(jobs, opt, func(rec *Record) error { got = append(got, keep(rec)); return nil })
-			same(fmt.Sprint("each ", jobs), got, s.Lines(), err)
+			err = s.Each(jobs, opt, func(rec *Item) error { got = append(got, keep(rec)); return nil })
+			same(fmt.Sprint("each ", jobs), got, err)
 		}
 		s.Close()
 	}
@@ -272,7 +254,7 @@ func checkObjects(t testing.TB, text []byte, all []kept, maxLine int) {
 			i++
 		}
 		if trimmed := bytes.Trim(line, " \t\r"); (maxLine == 0 || len(line) <= maxLine) && len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed) {
-			if i >= len(all) || all[i].Line != n+1 || all[i].Kind != RecordEntry || !bytes.Equal(all[i].E.Raw, trimmed) {
+			if i >= len(all) || all[i].Line != n+1 || all[i].Kind != ItemEntry || !bytes.Equal(all[i].E.Raw, trimmed) {
 				t.Fatalf("%q: line %d is an object, but no entry", text, n+1)
 			}
 		}

@@ -6,79 +6,70 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrNotRead is wrapped by ReadSpan for a span of a compressed file or a
-// stream that Each has not come to.
+// ErrNotRead is wrapped by ReadSpan for a span of a compressed file or a stream
+// that Each has not reached.
 var ErrNotRead = errors.New("not read yet")
 
-var errClosed = errors.New("closed already")
+var errClosed = errors.New("the source is closed")
 
-// Source is a session file: its decompressed stream, and its bytes again by
-// offset. Close it when no text of it is wanted any more.
+// Source is a session file: a stream of decompressed bytes that can be read
+// again by offset. Close it when its texts are no longer needed.
 type Source struct {
 	name string
 	size int64
 	file *os.File // nil for a stream
 
-	// A plain regular file is read again from disk. Of anything else the store
-	// keeps what was read, compressed, in memory.
-	plain   bool
-	packing packed
-	store   *store
-
-	mu    sync.Mutex // guards lines
-	lines Lines
+	// A plain regular file is read again from disk. The store keeps the bytes
+	// of any other source in memory, compressed.
+	plain bool
+	store *store
 }
 
-// Open opens a session file. Whether it is plain, gzip or zstd is told by its
-// first bytes, not by its name.
+// Open opens a session file. Its first bytes, not its name, decide whether it is
+// read as plain text, gzip or zstd.
 func Open(path string) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s: is a directory", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
 	s := &Source{name: path, file: f}
-	if !info.Mode().IsRegular() {
-		if err := s.stream(f); err != nil {
-			f.Close()
-			return nil, err
-		}
-		return s, nil
-	}
-	s.size = info.Size()
-	var magic [4]byte
-	n, err := f.ReadAt(magic[:], 0)
-	if err != nil && err != io.EOF {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if packing(magic[:n]) == packedNot {
-		s.plain = true
-		return s, nil
-	}
-	if err := s.stream(f); err != nil {
+	if err := s.open(); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// OpenReader opens a session that comes from a stream, plain, gzip or zstd. The
-// name is for messages only. Its content is kept compressed in memory as it is
-// read. Closing the Source does not close r.
+func (s *Source) open() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s: is a directory", s.name)
+	}
+	if info.Mode().IsRegular() {
+		s.size = info.Size()
+		var magic [4]byte
+		n, err := s.file.ReadAt(magic[:], 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if s.plain = packing(magic[:n]) == packedNot; s.plain {
+			return nil
+		}
+	}
+	return s.stream(s.file)
+}
+
+// OpenReader opens a session from a stream of plain text, gzip or zstd. The name
+// is for messages only. The bytes read are kept in memory, compressed. Closing
+// the Source does not close r.
 func OpenReader(name string, r io.Reader) (*Source, error) {
 	s := &Source{name: name}
 	if err := s.stream(r); err != nil {
@@ -87,17 +78,16 @@ func OpenReader(name string, r io.Reader) (*Source, error) {
 	return s, nil
 }
 
-// stream sets the source up to read r from its beginning, once.
+// stream prepares the source to read r once, from its beginning.
 func (s *Source) stream(r io.Reader) error {
 	magic := make([]byte, 4)
 	n, err := io.ReadFull(r, magic)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
 	closeStream := func() {}
-	s.packing = packing(magic[:n])
-	switch s.packing {
+	switch packing(magic[:n]) {
 	case packedGzip:
 		z, err := gzip.NewReader(r)
 		if err != nil {
@@ -124,7 +114,7 @@ const (
 	packedZstd
 )
 
-// packing tells a compressed file by its first four bytes.
+// packing detects a compressed file by its first four bytes.
 func packing(magic []byte) packed {
 	switch {
 	case len(magic) >= 2 && magic[0] == 0x1F && magic[1] == 0x8B:
@@ -136,7 +126,7 @@ func packing(magic []byte) packed {
 	return packedNot
 }
 
-// unpacker words the errors of a decompressor.
+// unpacker adds the format to the errors of a decompressor.
 type unpacker struct {
 	r      io.Reader
 	format string
@@ -144,32 +134,25 @@ type unpacker struct {
 
 func (u *unpacker) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = explain(u.format, err)
 	}
 	return n, err
 }
 
 func explain(format string, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("truncated %s: %w", format, io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("%s: %w", format, err)
 }
 
-// Name is the name the source was opened by.
+// Name is the name that the source was opened with.
 func (s *Source) Name() string { return s.name }
 
 // Size is the size of the file on disk, in bytes, compressed where it is; 0
 // for a stream.
 func (s *Source) Size() int64 { return s.size }
-
-// Lines counts the lines of the last Each.
-func (s *Source) Lines() Lines {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lines
-}
 
 // reader reads the decompressed content from its beginning.
 func (s *Source) reader() io.Reader {
@@ -183,7 +166,7 @@ func (s *Source) reader() io.Reader {
 // is safe for concurrent use, also while Each runs.
 func (s *Source) ReadSpan(span Span) ([]byte, error) {
 	if span.Len < 0 || span.Off < 0 {
-		return nil, fmt.Errorf("%s: no span of %d bytes at offset %d", s.name, span.Len, span.Off)
+		return nil, fmt.Errorf("%s: negative span: %d bytes at offset %d", s.name, span.Len, span.Off)
 	}
 	var b []byte
 	var err error
@@ -199,7 +182,7 @@ func (s *Source) ReadSpan(span Span) ([]byte, error) {
 }
 
 func readAt(f *os.File, span Span) ([]byte, error) {
-	if span.Len > 1<<20 { // do not trust it before the memory is taken
+	if span.Len > 1<<20 { // check it before allocating
 		info, err := f.Stat()
 		if err != nil {
 			return nil, err
@@ -213,13 +196,13 @@ func readAt(f *os.File, span Span) ([]byte, error) {
 	if n == len(b) {
 		return b, nil
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, err
 }
 
-// Close frees what the source holds and closes the file that Open opened.
+// Close frees the memory of the source and closes the file of Open.
 func (s *Source) Close() error {
 	if s.store != nil {
 		s.store.close()

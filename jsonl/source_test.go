@@ -58,7 +58,7 @@ func writeFile(t testing.TB, name string, b []byte) string {
 // span reads again what its record was made of.
 func TestSource(t *testing.T) {
 	text := manyLines()
-	want := read(string(text), Options{})
+	want := read(string(text), ReadOptions{})
 	packings := map[string][]byte{"plain": text, "gzip": packGzip(t, text), "zstd": packZstd(t, text)}
 	for name, packed := range packings {
 		path := writeFile(t, "session.jsonl", packed) // the name says nothing
@@ -78,7 +78,7 @@ func TestSource(t *testing.T) {
 				}
 				for round, jobs := range []int{1, 2, 3} { // the later rounds read the store
 					i := 0
-					err := s.Each(jobs, Options{}, func(rec *Record) error {
+					err := s.Each(jobs, ReadOptions{}, func(rec *Item) error {
 						if got, w := keep(rec), want[i]; got.Kind != w.Kind || got.Line != w.Line || got.Span != w.Span || got.E.Part != w.E.Part || got.E.UUID != w.E.UUID {
 							t.Fatalf("round %d: record %d is %v, want %v", round, i, got, w)
 						}
@@ -140,7 +140,7 @@ func TestNotRead(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Each(1, Options{}, func(*Record) error { return nil }); err == nil {
+	if err := s.Each(1, ReadOptions{}, func(*Item) error { return nil }); err == nil {
 		t.Error("Each after Close")
 	}
 }
@@ -148,7 +148,7 @@ func TestNotRead(t *testing.T) {
 // A truncated file gives its readable entries, then an error that says so.
 func TestTruncated(t *testing.T) {
 	text := manyLines()
-	want := read(string(text), Options{})
+	want := read(string(text), ReadOptions{})
 	for name, packed := range map[string][]byte{"gzip": packGzip(t, text), "zstd": packZstd(t, text)} {
 		for _, cut := range []int{5, len(packed) / 2, len(packed) - 1} {
 			for jobs := 1; jobs <= 2; jobs++ {
@@ -160,7 +160,7 @@ func TestTruncated(t *testing.T) {
 					continue
 				}
 				n, bad := 0, 0
-				err = s.Each(jobs, Options{}, func(rec *Record) error {
+				err = s.Each(jobs, ReadOptions{}, func(rec *Item) error {
 					if k := keep(rec); k.String() != want[n].String() {
 						if bad++; bad > 1 { // the line that was cut
 							t.Errorf("%s cut at %d: record %d is %s", name, cut, n, k)
@@ -189,7 +189,7 @@ func TestCorruptGzip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	err = s.Each(1, Options{}, func(*Record) error { return nil })
+	err = s.Each(1, ReadOptions{}, func(*Item) error { return nil })
 	if !errors.Is(err, gzip.ErrChecksum) {
 		t.Errorf("got %v", err)
 	}
@@ -219,8 +219,8 @@ func TestEmpty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Each(2, Options{}, func(*Record) error { return errBad }); err != nil || s.Lines() != (Lines{}) {
-			t.Errorf("%v, %+v", err, s.Lines())
+		if err := s.Each(2, ReadOptions{}, func(*Item) error { return errBad }); err != nil {
+			t.Error(err)
 		}
 		s.Close()
 	}
@@ -236,17 +236,17 @@ func TestEachStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			err = s.Each(jobs, Options{}, func(*Record) error {
+			err = s.Each(jobs, ReadOptions{}, func(*Item) error {
 				if n++; n == 100 {
 					return errBad
 				}
 				return nil
 			})
-			if err != errBad || n != 100 {
+			if !errors.Is(err, errBad) || n != 100 {
 				t.Errorf("%d jobs: %v after %d records", jobs, err, n)
 			}
 			n = 0
-			if err := s.Each(jobs, Options{}, func(*Record) error { n++; return nil }); err != nil || n != len(read(string(text), Options{})) {
+			if err := s.Each(jobs, ReadOptions{}, func(*Item) error { n++; return nil }); err != nil || n != len(read(string(text), ReadOptions{})) {
 				t.Errorf("%d jobs: %d records in the second round, %v", jobs, n, err)
 			}
 			s.Close()
@@ -257,15 +257,17 @@ func TestEachStops(t *testing.T) {
 // A file of very short records must not need more memory than one of long ones.
 func TestShortRecords(t *testing.T) {
 	for _, text := range []string{strings.Repeat("{}", 200_000), strings.Repeat("{}\n", 100_000), strings.Repeat("\n", 300_000), strings.Repeat("1 ", 300_000)} {
-		want := NewReader(strings.NewReader(text), "f", Options{})
-		for want.Scan() {
+		r := NewReader(strings.NewReader(text), "f", ReadOptions{})
+		want, got := 0, 0
+		for r.Scan() {
+			want++
 		}
 		s, err := OpenReader("f", strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Each(2, Options{}, func(*Record) error { return nil }); err != nil || s.Lines() != want.Lines() {
-			t.Errorf("%v: %+v, want %+v", err, s.Lines(), want.Lines())
+		if err := s.Each(2, ReadOptions{}, func(*Item) error { got++; return nil }); err != nil || got != want {
+			t.Errorf("%v: %d records, want %d", err, got, want)
 		}
 		s.Close()
 	}

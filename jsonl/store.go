@@ -7,31 +7,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// storeFrame is how many bytes of content one frame of a store holds.
-const storeFrame = 1 << 20
+const (
+	storeFrame = 1 << 20 // bytes of content in a frame
+	storeCache = 4       // decoded frames that are kept
+)
 
-// storeCache is how many decoded frames a store keeps at hand.
-const storeCache = 4
-
-// store keeps the content of what cannot be read twice: frames of storeFrame
-// bytes, each compressed on its own, and the last ones decoded.
+// store keeps the content of a stream that cannot be read twice, in frames that
+// are compressed independently.
 type store struct {
 	mu     sync.Mutex
 	live   io.Reader // the rest of the content
-	stop   func()    // frees what live holds
+	stop   func()    // frees the memory of live
 	closed bool
-	err    error // that ended live, io.EOF at its end
+	err    error // the error that ended live, io.EOF at its end
 	frames [][]byte
-	open   []byte        // content behind the last frame
+	open   []byte        // content after the last frame
 	enc    *zstd.Encoder // nil until a frame is full
-	dec    *zstd.Decoder // nil until one is wanted again
+	dec    *zstd.Decoder // nil until a frame is read again
 	cache  [storeCache]decodedFrame
 	clock  int
 }
 
 type decodedFrame struct {
 	n    int // index of the frame, 1-based; 0: none
-	used int // when it was used last
+	used int // clock of the last use
 	b    []byte
 }
 
@@ -46,11 +45,11 @@ func storeDecoder() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 }
 
-// size is how much content there is.
+// size is the length of the content so far.
 func (s *store) size() int64 { return int64(len(s.frames))*storeFrame + int64(len(s.open)) }
 
-// readAt copies content from off to p, reading on where there is none yet.
-// Only one goroutine may call it at a time; span may be called meanwhile.
+// readAt copies content from off to p and reads more of the stream at its end.
+// Only one goroutine may call it at a time; span may run concurrently.
 func (s *store) readAt(p []byte, off int64) (int, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -99,7 +98,7 @@ func (s *store) append(p []byte) (err error) {
 	return nil
 }
 
-// from returns content that is there, from off to the end of its frame.
+// from returns the content from off to the end of its frame.
 func (s *store) from(off int64) ([]byte, error) {
 	n := int(off / storeFrame)
 	b := s.open

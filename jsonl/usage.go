@@ -2,29 +2,29 @@ package jsonl
 
 import "github.com/ctxkit/ctxkit/jsonl/scan"
 
-// Usage is what the API reported for one response, in tokens. The API may have
-// sampled several times within the request: around tools of its own, and to
-// compact. The input fields are then those of the last sampling, which is how
-// large the context was; what went before is in Rounds and Compactions.
+// Usage is the API's report for one response, in tokens. The API may sample
+// several times within a request: around tools of its own, and to compact. The
+// input fields are those of the last sampling, the size of the context; the
+// samplings before it are in Rounds and Compactions.
 type Usage struct {
 	Input      int // input_tokens: neither read from nor written to the cache
 	CacheWrite int // cache_creation_input_tokens
 	CacheRead  int // cache_read_input_tokens
-	Output     int // output_tokens, of all samplings but compactions: of the response
+	Output     int // output_tokens of the response: of all samplings except compactions
 	Write5m    int // cache_creation.ephemeral_5m_input_tokens
 	Write1h    int // cache_creation.ephemeral_1h_input_tokens
 	Thinking   int // output_tokens_details.thinking_tokens
 
-	Iterations *Iterations // nil where the API sampled once, as nearly always
+	Iterations *Iterations // nil where the API sampled once, the usual case
 }
 
-// Iterations is what the API sampled for a response besides the last message.
+// Iterations sums the samplings of a response other than the last message.
 type Iterations struct {
 	Rounds      Spent // iterations of the message before the last: around tools the API runs itself
-	Compactions Spent // iterations that compacted; no other field has them
+	Compactions Spent // iterations that compacted; no other field counts them
 }
 
-// Spent is what a number of samplings come to, in tokens.
+// Spent is the sum of a number of samplings, in tokens.
 type Spent struct {
 	Calls      int
 	Input      int
@@ -33,7 +33,7 @@ type Spent struct {
 	Output     int
 }
 
-// Context is all input of the samplings, tokens.
+// Context is all input of the samplings, in tokens.
 func (s Spent) Context() int { return s.Input + s.CacheWrite + s.CacheRead }
 
 func (s *Spent) add(u *Usage) {
@@ -47,8 +47,8 @@ func (s *Spent) add(u *Usage) {
 // Context is the size of the request's whole input: input + cache_creation + cache_read.
 func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
 
-// Total is Context plus what the last sampling wrote: what the client calls tokens
-// used.
+// Total is Context plus the output of the last sampling: the tokens used, in the
+// terms of the client.
 func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds().Output }
 
 // Rounds are the iterations of the message before the last.
@@ -70,7 +70,7 @@ func (u Usage) Compactions() Spent {
 // Iterated reports whether the API sampled several times.
 func (u Usage) Iterated() bool { return u.Iterations != nil }
 
-// Billed is what the request is billed for: all samplings.
+// Billed is the sum of all samplings, which the request is billed for.
 func (u Usage) Billed() Spent {
 	all := Spent{Calls: 1, Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	for _, s := range []Spent{u.Rounds(), u.Compactions()} {
@@ -84,7 +84,7 @@ func (u Usage) Billed() Spent {
 }
 
 // usage decodes the value of message.usage.
-func (d *decoder) usage(msg *Message, b []byte, i int) (int, scan.Code) {
+func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 	msg.Usage, msg.HasUsage = Usage{}, false
 	if b[i] != '{' {
 		return scan.Value(b, i, depthMessage)
@@ -107,7 +107,7 @@ func (d *decoder) usage(msg *Message, b []byte, i int) (int, scan.Code) {
 	return m.At, m.Code
 }
 
-// sampled takes a member that usage and each of its iterations have alike.
+// sampled decodes a member that both usage and its iterations have.
 func (d *decoder) sampled(u *Usage, m *scan.Members, key []byte) bool {
 	switch string(key) {
 	case "input_tokens":
@@ -126,15 +126,15 @@ func (d *decoder) sampled(u *Usage, m *scan.Members, key []byte) bool {
 	return true
 }
 
-// iterations is what usage.iterations lists: the last of each kind, and what
-// those before it come to.
+// iterations is the content of usage.iterations: the last of each kind, and the
+// sum of each kind.
 type iterations struct {
 	message, compaction   Usage
 	messages, compactions Spent
 }
 
-// iterations decodes the value of usage.iterations. Iterations of other kinds, such
-// as those of an advisor, are another model's, and no part of the conversation.
+// iterations decodes the value of usage.iterations. It ignores iterations of other
+// kinds, such as those of an advisor: they are another model's.
 func (d *decoder) iterations(m *scan.Members) (its iterations) {
 	b := m.Text()
 	if b[m.At] != '[' {
@@ -191,38 +191,40 @@ func (d *decoder) iterationKind(m *scan.Members) iterationKind {
 	return iterationOther
 }
 
-// into makes the listed iterations part of a usage. One message iteration is what
-// the usage itself says, which is left as it is.
+// into merges the iterations into a usage. A single message iteration repeats
+// the usage, which then stays as it is.
 func (its *iterations) into(u *Usage) {
-	said := u.Context() > 0
-	var beside Iterations
+	reported := u.Context() > 0
+	var other Iterations
 	switch {
-	case its.messages.Calls > 1 || its.messages.Calls == 1 && !said:
-		u.take(&its.message, its.messages.Output)
-		beside.Rounds = its.messages.but(&its.message)
-	case its.messages.Calls == 0 && its.compactions.Calls > 0 && !said:
-		// The response is nothing but the summary.
-		u.take(&its.compaction, its.compaction.Output)
-		its.compactions = its.compactions.but(&its.compaction)
+	case its.messages.Calls > 1 || its.messages.Calls == 1 && !reported:
+		u.replaceInput(&its.message, its.messages.Output)
+		other.Rounds = its.messages.without(&its.message)
+	case its.messages.Calls == 0 && its.compactions.Calls > 0 && !reported:
+		// The response is only the summary.
+		u.replaceInput(&its.compaction, its.compaction.Output)
+		its.compactions = its.compactions.without(&its.compaction)
 	}
-	beside.Compactions = its.compactions
-	if beside.Rounds.Calls+beside.Compactions.Calls > 0 {
-		u.Iterations = &Iterations{beside.Rounds, beside.Compactions}
+	other.Compactions = its.compactions
+	if other.Rounds.Calls+other.Compactions.Calls > 0 {
+		kept := other // allocated only here
+		u.Iterations = &kept
 	}
 }
 
-// take makes the usage tell of the last sampling, and of so much output.
-func (u *Usage) take(last *Usage, output int) {
+// replaceInput sets the input fields to those of the last sampling, and the
+// output to at least output.
+func (u *Usage) replaceInput(last *Usage, output int) {
 	u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = last.Input, last.CacheWrite, last.CacheRead, last.Write5m, last.Write1h
 	u.Output = max(u.Output, output)
 }
 
-// but is what the samplings come to without one of them.
-func (s Spent) but(u *Usage) Spent {
+// without is the sum without one of the samplings.
+func (s Spent) without(u *Usage) Spent {
 	return Spent{Calls: s.Calls - 1, Input: s.Input - u.Input, CacheWrite: s.CacheWrite - u.CacheWrite, CacheRead: s.CacheRead - u.CacheRead, Output: s.Output - u.Output}
 }
 
-// counts are two members of the object that is the member's value.
+// counts decodes two members of the object that is the member's value.
 func (d *decoder) counts(m *scan.Members, first, second string) (x, y int) {
 	b := m.Text()
 	if b[m.At] != '{' {

@@ -35,11 +35,11 @@ func TestIterations(t *testing.T) {
 			10, 15, 1, 10, 15,
 		},
 	} {
-		r := NewReader(strings.NewReader(`{"type":"assistant","message":{"usage":{`+c.usage+`}}}`), "f", Options{})
-		if !r.Scan() || r.Entry() == nil {
+		r := NewReader(strings.NewReader(`{"type":"assistant","message":{"usage":{`+c.usage+`}}}`), "f", ReadOptions{})
+		if !r.Scan() || r.Item().Entry == nil {
 			t.Fatalf("%s: %v", c.name, r.Err())
 		}
-		u := r.Entry().Message.Usage
+		u := r.Item().Entry.Message.Usage
 		billed := u.Billed()
 		if u.Context() != c.context || u.Total() != c.total || billed.Calls != c.calls || billed.Context() != c.billedInput || billed.Context()+billed.Output != c.billedTotal || u.Iterated() != (c.calls > 1) {
 			t.Errorf("%s: context %d, total %d, billed %+v of %+v, want %d, %d, %d calls, %d and %d", c.name, u.Context(), u.Total(), billed, u, c.context, c.total, c.calls, c.billedInput, c.billedTotal)

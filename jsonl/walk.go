@@ -6,26 +6,25 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// walker goes through blocks record by record. It is the one place where a
-// line becomes records: Reader and Source.Each both stand on it.
+// walker decodes blocks into items, for both Reader and Source.Each.
 type walker struct {
 	dec     decoder
 	file    string
 	maxLine int
 
 	blk  block
-	pos  int // in blk.data: where the next line begins
-	line int // lines begun
+	pos  int // in blk.data, of the next line
+	line int // number of the current line
 
-	// The line that is being taken apart.
+	// The current line.
 	inLine  bool
 	text    []byte // newline left out
 	lineOff int64
-	at      int // in text: where the next record begins
+	at      int // in text, of the next item
 	part    int
 }
 
-func newWalker(name string, opt Options) *walker {
+func newWalker(name string, opt ReadOptions) *walker {
 	w := &walker{file: name, maxLine: opt.MaxLine}
 	if w.maxLine <= 0 {
 		w.maxLine = defaultMaxLine
@@ -33,19 +32,19 @@ func newWalker(name string, opt Options) *walker {
 	return w
 }
 
-// begin sets the walker on a block. Its lines are numbered from w.line+1.
+// begin starts a block. Its lines are numbered from w.line+1.
 func (w *walker) begin(b block) {
 	w.blk, w.pos, w.inLine = b, 0, false
 }
 
-// slot is a record together with the memory it is decoded into.
+// slot is an item together with the memory it is decoded into.
 type slot struct {
-	rec    Record
+	rec    Item
 	entry  entry
 	syntax SyntaxError
 }
 
-// next decodes the next record of the block into s; false at its end.
+// next decodes the next item of the block into s, or returns false at its end.
 func (w *walker) next(s *slot) bool {
 	for {
 		if !w.inLine {
@@ -67,13 +66,13 @@ func (w *walker) next(s *slot) bool {
 			w.inLine = false
 			continue
 		}
-		w.record(s, i)
+		w.item(s, i)
 		return true
 	}
 }
 
-// beginLine goes to the next line of the block. It returns true where the line
-// is one record that holds no object.
+// beginLine starts the next line of the block. It returns true where the whole
+// line is one item without an object.
 func (w *walker) beginLine(s *slot) bool {
 	text := w.blk.data[w.pos:]
 	w.lineOff = w.blk.off + int64(w.pos)
@@ -89,21 +88,20 @@ func (w *walker) beginLine(s *slot) bool {
 		return true
 	}
 	i := scan.Space(text, 0)
-	kind := RecordBlank
+	kind := ItemBlank
 	if i < len(text) {
 		if text[i] != '/' || i+1 >= len(text) || text[i+1] != '/' {
 			w.inLine, w.at = true, i
 			return false
 		}
-		kind = RecordComment
+		kind = ItemComment
 	}
-	s.rec = Record{Kind: kind, Line: w.line, Span: Span{w.lineOff, len(text)}}
+	s.rec = Item{Kind: kind, Line: w.line, Span: Span{w.lineOff, len(text)}}
 	return true
 }
 
-// record decodes the object that begins at text[i], or sets aside the stretch
-// there that is none.
-func (w *walker) record(s *slot, i int) {
+// item decodes the object at text[i], or makes the bytes there a syntax error.
+func (w *walker) item(s *slot, i int) {
 	at, code := i, scan.NoValue
 	if w.text[i] == '{' {
 		var end int
@@ -115,20 +113,20 @@ func (w *walker) record(s *slot, i int) {
 			s.entry.locate(w.lineOff)
 			w.at = end
 			w.part++
-			s.rec = Record{Kind: RecordEntry, Entry: e, Line: w.line, Span: Span{e.Offset, end - i}}
+			s.rec = Item{Kind: ItemEntry, Entry: e, Line: w.line, Span: Span{e.Offset, end - i}}
 			return
 		}
 		at = end
 	}
-	end, msg, col := w.stretch(i, at, code)
+	end, msg, col := w.invalid(i, at, code)
 	w.at = end
 	end = i + len(bytes.TrimRight(w.text[i:end], " \t\r"))
 	w.fault(s, w.lineOff+int64(i), int64(end-i), col+1, msg)
 }
 
-// stretch finds the end of what is not an object: the next object of the line,
-// or the line's end. It also says what is wrong, and at which index.
-func (w *walker) stretch(i, at int, code scan.Code) (end int, msg string, col int) {
+// invalid returns the end of bytes that are not an object: the next object of the
+// line, or the line's end. It also returns what is wrong, and at which index.
+func (w *walker) invalid(i, at int, code scan.Fault) (end int, msg string, col int) {
 	text := w.text
 	from := i + 1
 	switch {
@@ -143,10 +141,10 @@ func (w *walker) stretch(i, at int, code scan.Code) (end int, msg string, col in
 			msg, col, from = "not an object", i, at
 		}
 	}
-	// Inside a broken object or array, what follows a colon, a comma or a
+	// Inside a broken object or array, a value after a colon, a comma or a
 	// bracket is a part of it, not an entry.
 	nested := text[i] == '{' || text[i] == '['
-	// Searching must stay linear on hostile lines.
+	// The budget keeps the search linear on hostile lines.
 	budget := 4*len(text) + 64<<10
 	for budget > 0 {
 		n := bytes.IndexByte(text[from:], '{')
@@ -157,7 +155,7 @@ func (w *walker) stretch(i, at int, code scan.Code) (end int, msg string, col in
 		if !nested || !isInner(text[i:from]) {
 			end, code := scan.Value(text, from, 0)
 			budget -= end - from
-			if code == scan.OK && !goesOn(text, end) {
+			if code == scan.OK && !continues(text, end) {
 				return from, msg, col
 			}
 		}
@@ -176,8 +174,8 @@ func isInner(before []byte) bool {
 	return false
 }
 
-// goesOn reports whether a value that ends at text[end] is inside another.
-func goesOn(text []byte, end int) bool {
+// continues reports whether a value that ends at text[end] is inside another.
+func continues(text []byte, end int) bool {
 	end = scan.Space(text, end)
 	if end >= len(text) {
 		return false
@@ -191,5 +189,5 @@ func goesOn(text []byte, end int) bool {
 
 func (w *walker) fault(s *slot, off, length int64, col int, msg string) {
 	s.syntax = SyntaxError{File: w.file, Line: w.line, Col: col, Offset: off, Len: int(length), Msg: msg}
-	s.rec = Record{Kind: RecordError, Err: &s.syntax, Line: w.line, Span: Span{off, int(length)}}
+	s.rec = Item{Kind: ItemError, Err: &s.syntax, Line: w.line, Span: Span{off, int(length)}}
 }

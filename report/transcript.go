@@ -23,7 +23,7 @@ type Transcript struct {
 // shownTranscript is a way to print one record after another.
 type shownTranscript interface {
 	begin() error
-	record(rec *jsonl.Record) error
+	record(rec *jsonl.Item) error
 	close() error
 }
 
@@ -38,7 +38,7 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Options, full bool) error {
 	}
 	for _, src := range t.Conv.Sources {
 		// What ends the reading early was told when the session was loaded.
-		stopped := src.Each(1, jsonl.Options{}, func(rec *jsonl.Record) error {
+		stopped := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 			if t.To > 0 && rec.Line >= t.To {
 				return errEnough
 			}
@@ -68,7 +68,7 @@ func (p *transcriptJSON) begin() error {
 
 func quoted(s string) []byte { return escapeJSON(jsonString(s)) }
 
-func (p *transcriptJSON) record(rec *jsonl.Record) error {
+func (p *transcriptJSON) record(rec *jsonl.Item) error {
 	lead := ",\n"
 	if p.n == 0 {
 		lead = "\n"
@@ -77,16 +77,16 @@ func (p *transcriptJSON) record(rec *jsonl.Record) error {
 	line := lead + `{"line":` + strconv.Itoa(rec.Line)
 	var rest []byte
 	switch rec.Kind {
-	case jsonl.RecordEntry:
+	case jsonl.ItemEntry:
 		if rec.Entry.Part > 0 {
 			line += `,"part":` + strconv.Itoa(rec.Entry.Part)
 		}
 		rest = append([]byte(`,"entry":`), rec.Entry.Raw...)
-	case jsonl.RecordError:
+	case jsonl.ItemError:
 		rest = append([]byte(`,"malformed":`), jsonString(malformed(rec.Err))...)
-	case jsonl.RecordComment:
+	case jsonl.ItemComment:
 		rest = []byte(`,"comment":true`)
-	case jsonl.RecordBlank:
+	case jsonl.ItemBlank:
 		rest = []byte(`,"blank":true`)
 	}
 	_, err := p.w.Write(append([]byte(line), append(escapeJSON(rest), '}')...))
@@ -113,16 +113,16 @@ func (p *transcriptPages) begin() error {
 	return nil
 }
 
-func (p *transcriptPages) record(rec *jsonl.Record) error {
+func (p *transcriptPages) record(rec *jsonl.Item) error {
 	p.line("")
 	size := bytesText(int64(rec.Span.Len))
 	title := "── line " + thousands(rec.Line)
 	switch rec.Kind {
-	case jsonl.RecordError:
+	case jsonl.ItemError:
 		p.line(p.paint(red, cut(title+"  malformed  "+size+"  "+Clean(malformed(rec.Err)), lineWidth)))
-	case jsonl.RecordComment, jsonl.RecordBlank:
+	case jsonl.ItemComment, jsonl.ItemBlank:
 		what := "blank"
-		if rec.Kind == jsonl.RecordComment {
+		if rec.Kind == jsonl.ItemComment {
 			what = "comment"
 		}
 		p.line(p.paint(faint, title+"  "+what))

@@ -49,8 +49,8 @@ func New(seed string, counters ...func(text string) int) *Anonymizer {
 // Note reads a session file for the first time.
 func (a *Anonymizer) Note(src *jsonl.Source, jobs int) error {
 	a.noting = true
-	return src.Each(jobs, jsonl.Options{}, func(rec *jsonl.Record) error {
-		if rec.Kind != jsonl.RecordEntry {
+	return src.Each(jobs, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
+		if rec.Kind != jsonl.ItemEntry {
 			raw, err := src.ReadSpan(rec.Span)
 			if err == nil {
 				a.NoteText(string(raw))
@@ -133,7 +133,7 @@ func (a *Anonymizer) Text(s string) string {
 func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
 	a.begin()
 	end := int64(0) // of what has been written
-	err := src.Each(jobs, jsonl.Options{}, func(rec *jsonl.Record) error {
+	err := src.Each(jobs, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 		if gap := rec.Span.Off - end; gap > 0 {
 			between, err := src.ReadSpan(jsonl.Span{Off: end, Len: int(gap)})
 			if err != nil {
@@ -145,7 +145,7 @@ func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
 		}
 		end = rec.Span.Off + int64(rec.Span.Len)
 		a.dst = a.dst[:0]
-		if rec.Kind == jsonl.RecordEntry {
+		if rec.Kind == jsonl.ItemEntry {
 			a.object(rec.Entry.Raw)
 		} else {
 			raw, err := src.ReadSpan(rec.Span)

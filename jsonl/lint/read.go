@@ -114,8 +114,8 @@ func (l *linter) aside(line int, r session.Reason) {
 	}
 }
 
-func (l *linter) record(rec *jsonl.Record) {
-	if rec.Kind != jsonl.RecordEntry {
+func (l *linter) record(rec *jsonl.Item) {
+	if rec.Kind != jsonl.ItemEntry {
 		return
 	}
 	e := rec.Entry

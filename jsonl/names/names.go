@@ -1,5 +1,5 @@
 // Package names finds the names in a text: identifiers, paths and ids, never
-// words of a natural language. Two texts that share one are about one thing.
+// words of a natural language. Two texts that share a name are likely related.
 package names
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Min and Max are the lengths a name may have, in bytes: shorter ones occur by
-// chance, longer ones are data.
+// Min and Max bound the length of a name, in bytes: a shorter one may occur by
+// chance, a longer one is data.
 const (
 	Min = 10
 	Max = 256
@@ -23,10 +23,10 @@ func Hash(s string) uint64 {
 	return h
 }
 
-// Each yields the names in a text in their order; a path whole, and its last
-// element by itself. A name is a stretch of letters, digits and _ . / - $ @
-// with a letter in it and a digit, an underscore, a slash, a dot or a capital
-// after a small letter. It may come more than once.
+// Each yields the names of a text in order, repetitions included; of a path, the
+// whole and its last element. A name consists of letters, digits and
+// _ . / - $ @. It has a letter, and a digit, an underscore, a slash, a dot or a
+// capital after a small letter.
 func Each(text string, yield func(name string)) {
 	for i := 0; i < len(text); {
 		if !nameByte[text[i]] {
@@ -52,7 +52,7 @@ func Each(text string, yield func(name string)) {
 	}
 }
 
-// Trim takes off what a name neither begins nor ends with.
+// Trim removes the characters that a name neither begins nor ends with.
 func Trim(w string) string { return strings.Trim(w, "./-$@") }
 
 var nameByte = func() (t [256]bool) {
@@ -62,8 +62,7 @@ var nameByte = func() (t [256]bool) {
 	return t
 }()
 
-// distinctive tells names from words: a letter, and beside it a digit, an
-// underscore, a slash, a dot or a capital after a small letter.
+// distinctive reports whether w can be a name and not a word, by the rule of Each.
 func distinctive(w string) bool {
 	letter, mark := false, false
 	for i := 0; i < len(w); i++ {

@@ -20,7 +20,7 @@ type Lengths struct {
 }
 
 // MeasureString skips the string whose quote is b[i] and adds its lengths to l.
-func MeasureString(b []byte, i int, l *Lengths) (int, Code) {
+func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 	i++
 	start := i
 	// What the decoded and the canonical form have more or less than the
@@ -151,7 +151,7 @@ func runeLengths(r rune) (units, size, canon int) {
 // MeasureValue skips the value that begins at b[i], inside depth open
 // brackets, and adds the lengths of its compact form to l.UTF16 and l.Bytes.
 // Members of an object count as they stand, those with the same key too.
-func MeasureValue(b []byte, i, depth int, l *Lengths) (int, Code) {
+func MeasureValue(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	if i >= len(b) {
 		return len(b), End
 	}
@@ -172,7 +172,7 @@ func MeasureValue(b []byte, i, depth int, l *Lengths) (int, Code) {
 }
 
 // measureQuoted adds the canonical form of a string to l.UTF16 and l.Bytes.
-func measureQuoted(b []byte, i int, l *Lengths) (int, Code) {
+func measureQuoted(b []byte, i int, l *Lengths) (int, Fault) {
 	var s Lengths
 	end, code := MeasureString(b, i, &s)
 	l.UTF16 += s.JSON
@@ -180,7 +180,7 @@ func measureQuoted(b []byte, i int, l *Lengths) (int, Code) {
 	return end, code
 }
 
-func measureObject(b []byte, i, depth int, l *Lengths) (int, Code) {
+func measureObject(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	m := Object(b, i, depth)
 	n := 2
 	for m.Next() {
@@ -196,7 +196,7 @@ func measureObject(b []byte, i, depth int, l *Lengths) (int, Code) {
 	return m.At, m.Code
 }
 
-func measureArray(b []byte, i, depth int, l *Lengths) (int, Code) {
+func measureArray(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	m := Array(b, i, depth)
 	n := 2
 	for m.Next() {

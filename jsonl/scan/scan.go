@@ -7,35 +7,34 @@
 // such byte counts as one U+FFFD, as encoding/json decodes it.
 //
 // Every function takes the text b and an index i to start from and returns the
-// index behind what it read with [OK], or the index of the fault with another
-// [Code]. Nothing here allocates; nothing is kept.
+// index after the value with [OK], or the index of the fault with another [Fault].
+// Nothing here allocates; nothing is kept.
 //
-//   - [Space], [Value], [String] skip (and validate) what stands at i.
-//   - [MeasureString], [MeasureValue] do the same and add up [Lengths].
+//   - [Space], [Value], [String] skip (and validate) the bytes at i.
+//   - [MeasureString], [MeasureValue] also add up [Lengths].
 //   - [Members], [Elements] walk an object or an array.
 //   - [AppendUnquoted] decodes the inside of a string.
 package scan
 
-// MaxDepth is how many arrays and objects may be open at once, as in
-// encoding/json.
+// MaxDepth is the deepest nesting of arrays and objects, as in encoding/json.
 const MaxDepth = 10000
 
-// Code says what was wrong with a text; [OK] if nothing.
-type Code uint8
+// Fault is the first fault of a text, or [OK].
+type Fault uint8
 
-// What can be wrong with a text.
+// The faults.
 const (
-	OK      Code = iota
-	End          // the text stops inside a value
-	NoValue      // no value begins here
-	Literal      // a word that is none of true, false and null
-	Number       // a number that JSON has no form for
-	Control      // a byte below 0x20 inside a string
-	Escape       // a backslash followed by what JSON has no escape for
-	Key          // an object's member does not begin with a string
-	Colon        // no colon behind a key
-	Comma        // neither a comma nor the closing bracket behind a value
-	Deep         // more than MaxDepth open brackets
+	OK      Fault = iota
+	End           // the text stops inside a value
+	NoValue       // no value begins here
+	Literal       // a word that is none of true, false and null
+	Number        // a number that JSON has no form for
+	Control       // a byte below 0x20 inside a string
+	Escape        // a backslash followed by what JSON has no escape for
+	Key           // an object's member does not begin with a string
+	Colon         // no colon after a key
+	Comma         // neither a comma nor the closing bracket after a value
+	Deep          // more than MaxDepth open brackets
 )
 
 var codeTexts = [...]string{
@@ -47,20 +46,20 @@ var codeTexts = [...]string{
 	Control: "control character in a string",
 	Escape:  "malformed escape in a string",
 	Key:     "expected a key in double quotes",
-	Colon:   "expected a colon behind the key",
-	Comma:   "expected a comma or a closing bracket behind the value",
+	Colon:   "expected a colon after the key",
+	Comma:   "expected a comma or a closing bracket after the value",
 	Deep:    "nested more than 10000 deep",
 }
 
-func (c Code) String() string {
+func (c Fault) String() string {
 	if int(c) < len(codeTexts) {
 		return codeTexts[c]
 	}
 	return "unknown error"
 }
 
-// Space returns the index of the first byte at or behind i that is not JSON
-// white space, len(b) where there is none.
+// Space returns the index of the first byte at or after i that is not JSON white
+// space, or len(b).
 func Space(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -68,14 +67,8 @@ func Space(b []byte, i int) int {
 	return i
 }
 
-// Valid reports whether b is one JSON value, white space around it allowed.
-func Valid(b []byte) bool {
-	i, code := Value(b, Space(b, 0), 0)
-	return code == OK && Space(b, i) == len(b)
-}
-
 // Value skips the value that begins at b[i], inside depth open brackets.
-func Value(b []byte, i, depth int) (int, Code) {
+func Value(b []byte, i, depth int) (int, Fault) {
 	if i >= len(b) {
 		return len(b), End
 	}
@@ -92,7 +85,7 @@ func Value(b []byte, i, depth int) (int, Code) {
 }
 
 // scalar skips a number or a literal.
-func scalar(b []byte, i int) (int, Code) {
+func scalar(b []byte, i int) (int, Fault) {
 	switch c := b[i]; {
 	case c == '-' || c-'0' <= 9:
 		return number(b, i)
@@ -106,7 +99,7 @@ func scalar(b []byte, i int) (int, Code) {
 	return i, NoValue
 }
 
-func literal(b []byte, i int, word string) (int, Code) {
+func literal(b []byte, i int, word string) (int, Fault) {
 	if len(b)-i >= len(word) && string(b[i:i+len(word)]) == word {
 		return i + len(word), OK
 	}
@@ -121,7 +114,7 @@ func literal(b []byte, i int, word string) (int, Code) {
 	return i, Literal
 }
 
-func number(b []byte, i int) (int, Code) {
+func number(b []byte, i int) (int, Fault) {
 	if b[i] == '-' {
 		i++
 		if i >= len(b) {
@@ -157,7 +150,7 @@ func number(b []byte, i int) (int, Code) {
 	return i, OK
 }
 
-func faultOrEnd(b []byte, i int) (int, Code) {
+func faultOrEnd(b []byte, i int) (int, Fault) {
 	if i >= len(b) {
 		return len(b), End
 	}
@@ -172,7 +165,7 @@ func digits(b []byte, i int) int {
 }
 
 // object skips the object whose brace is b[i].
-func object(b []byte, i, depth int) (int, Code) {
+func object(b []byte, i, depth int) (int, Fault) {
 	if depth >= MaxDepth {
 		return i, Deep
 	}
@@ -184,7 +177,7 @@ func object(b []byte, i, depth int) (int, Code) {
 	if i < len(b) && b[i] == '}' {
 		return i + 1, OK
 	}
-	var code Code
+	var code Fault
 	for {
 		if i >= len(b) {
 			return len(b), End
@@ -232,7 +225,7 @@ func object(b []byte, i, depth int) (int, Code) {
 }
 
 // array skips the array whose bracket is b[i].
-func array(b []byte, i, depth int) (int, Code) {
+func array(b []byte, i, depth int) (int, Fault) {
 	if depth >= MaxDepth {
 		return i, Deep
 	}
@@ -244,7 +237,7 @@ func array(b []byte, i, depth int) (int, Code) {
 	if i < len(b) && b[i] == ']' {
 		return i + 1, OK
 	}
-	var code Code
+	var code Fault
 	for {
 		if i, code = Value(b, i, depth); code != OK {
 			return i, code

@@ -80,7 +80,7 @@ func checkValid(t *testing.T, b []byte) {
 }
 
 // walked reads a value through Members and Elements.
-func walked(b []byte, i, depth int) (int, Code) {
+func walked(b []byte, i, depth int) (int, Fault) {
 	switch {
 	case i < len(b) && b[i] == '{':
 		m := Object(b, i, depth)
@@ -115,7 +115,7 @@ func TestCode(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		end  int
-		code Code
+		code Fault
 	}{
 		{`{"a":`, 5, End},
 		{`{"a":"b`, 7, End},
@@ -187,4 +187,10 @@ func TestValidMutations(t *testing.T) {
 			return
 		}
 	}
+}
+
+// Valid reports whether b is one JSON value, white space around it allowed.
+func Valid(b []byte) bool {
+	i, code := Value(b, Space(b, 0), 0)
+	return code == OK && Space(b, i) == len(b)
 }

@@ -20,9 +20,9 @@ func special(x uint64) uint64 {
 	return (((x ^ 0x02*ones) - 0x21*ones) | ((x ^ '\\'*ones) - ones)) & ^x & highs
 }
 
-// String skips the string whose quote is b[i]; plain says that its bytes
-// between the quotes hold no backslash.
-func String(b []byte, i int) (end int, plain bool, code Code) {
+// String skips the string whose quote is b[i]; plain reports that there is
+// no backslash between the quotes.
+func String(b []byte, i int) (end int, plain bool, code Fault) {
 	i++
 	for i+8 <= len(b) {
 		m := special(binary.LittleEndian.Uint64(b[i:]))
@@ -50,7 +50,7 @@ func String(b []byte, i int) (end int, plain bool, code Code) {
 }
 
 // stringBody skips the rest of a string from b[i], inside the quotes.
-func stringBody(b []byte, i int) (int, Code) {
+func stringBody(b []byte, i int) (int, Fault) {
 	for {
 		for i+16 <= len(b) {
 			w := b[i : i+16 : i+16]
@@ -95,7 +95,7 @@ func stringBody(b []byte, i int) (int, Code) {
 	}
 }
 
-// escapes says which bytes complete an escape behind its backslash.
+// escapes classifies the byte after a backslash.
 var escapes = [256]uint8{
 	'"': oneLetter, '\\': oneLetter, '/': oneLetter, 'b': oneLetter, 'f': oneLetter,
 	'n': oneLetter, 'r': oneLetter, 't': oneLetter, 'u': fourDigits,
@@ -129,8 +129,8 @@ func hex4(b []byte, i int) rune {
 	return r
 }
 
-// badHex says where the digits at b[i] stop being digits.
-func badHex(b []byte, i int) (int, Code) {
+// badHex returns the index of the first byte at b[i] that is not a digit.
+func badHex(b []byte, i int) (int, Fault) {
 	for k := i; k < i+4; k++ {
 		if k >= len(b) {
 			return len(b), End
@@ -144,8 +144,8 @@ func badHex(b []byte, i int) (int, Code) {
 
 func isSurrogate(r rune) bool { return 0xD800 <= r && r < 0xE000 }
 
-// escaped decodes the escape at b[i], which is known to be well formed: the
-// rune and how many bytes it took. A lone surrogate comes as itself.
+// escaped decodes the well-formed escape at b[i] and returns its rune and length.
+// A lone surrogate is returned as it is.
 func escaped(b []byte, i int) (r rune, n int) {
 	switch c := b[i+1]; c {
 	case 'b':
@@ -172,9 +172,9 @@ func escaped(b []byte, i int) (r rune, n int) {
 }
 
 // AppendUnquoted appends the decoded form of body, the bytes between the
-// quotes of a string that was found valid. Lone surrogates and bytes that are
-// not UTF-8 become U+FFFD each. Where limit is 0 or over, it stops before the
-// rune with which more than limit bytes would have been appended.
+// quotes of a valid string. Lone surrogates and bytes that are
+// not UTF-8 become U+FFFD each. With a limit of 0 or more it stops before the
+// rune that would exceed limit bytes.
 func AppendUnquoted(dst, body []byte, limit int) []byte {
 	if limit < 0 {
 		limit = 3 * len(body)

@@ -7,10 +7,10 @@ package scan
 //		// m.Key() and the value at m.At; the loop must set m.At, m.Code
 //		m.At, m.Code = scan.Value(b, m.At, depth+1)
 //	}
-//	// m.Code; where it is OK, m.At is behind the object
+//	// m.Code; where it is OK, m.At is after the object
 type Members struct {
-	At   int  // of the member's value; after the last, behind the object; on a fault, of it
-	Code Code // OK, or what is wrong at At
+	At   int   // of the member's value; at the end, after the object; on a fault, of it
+	Code Fault // OK, or what is wrong at At
 
 	b      []byte
 	depth  int
@@ -20,7 +20,7 @@ type Members struct {
 	begun  bool
 }
 
-// Object begins to walk the object whose brace is b[i], inside depth open
+// Object starts a walk of the object whose brace is b[i], inside depth open
 // brackets.
 func Object(b []byte, i, depth int) Members {
 	m := Members{b: b, At: i + 1, depth: depth + 1}
@@ -30,8 +30,8 @@ func Object(b []byte, i, depth int) Members {
 	return m
 }
 
-// Key returns the bytes between the key's quotes as they stand; plain says
-// that there is no backslash in them.
+// Key returns the raw bytes between the key's quotes; plain reports that there is
+// no backslash in them.
 func (m *Members) Key() (key []byte, plain bool) { return m.b[m.keyAt+1 : m.keyEnd], m.plain }
 
 // Text returns the text that is walked.
@@ -43,8 +43,8 @@ func (m *Members) Depth() int { return m.depth }
 // MeasureKey adds the lengths of the key as JSON to l.UTF16 and l.Bytes.
 func (m *Members) MeasureKey(l *Lengths) { measureQuoted(m.b, m.keyAt, l) }
 
-// Next goes to the next member. It returns false at the end of the object and
-// where something is wrong.
+// Next goes to the next member. It returns false at the end of the object and at
+// a fault.
 func (m *Members) Next() bool {
 	if m.Code != OK {
 		return false
@@ -106,7 +106,7 @@ func (m *Members) Next() bool {
 	return true
 }
 
-func (m *Members) stop(i int, code Code) bool {
+func (m *Members) stop(i int, code Fault) bool {
 	m.At, m.Code = i, code
 	return false
 }
@@ -114,14 +114,14 @@ func (m *Members) stop(i int, code Code) bool {
 // Elements walks the elements of an array as [Members] does the members of an
 // object.
 type Elements struct {
-	At   int  // of the element; after the last, behind the array; on a fault, of it
-	Code Code // OK, or what is wrong at At
+	At   int   // of the element; at the end, after the array; on a fault, of it
+	Code Fault // OK, or what is wrong at At
 
 	b     []byte
 	begun bool
 }
 
-// Array begins to walk the array whose bracket is b[i], inside depth open
+// Array starts a walk of the array whose bracket is b[i], inside depth open
 // brackets.
 func Array(b []byte, i, depth int) Elements {
 	m := Elements{b: b, At: i + 1}
@@ -131,8 +131,8 @@ func Array(b []byte, i, depth int) Elements {
 	return m
 }
 
-// Next goes to the next element. It returns false at the end of the array and
-// where something is wrong.
+// Next goes to the next element. It returns false at the end of the array and at
+// a fault.
 func (m *Elements) Next() bool {
 	if m.Code != OK {
 		return false
@@ -164,7 +164,7 @@ func (m *Elements) Next() bool {
 	return true
 }
 
-func (m *Elements) stop(i int, code Code) bool {
+func (m *Elements) stop(i int, code Fault) bool {
 	m.At, m.Code = i, code
 	return false
 }

@@ -23,7 +23,7 @@ type LoadOptions struct {
 	// Record, where it is set, is called with every record as it is read,
 	// and Aside with every line that is set aside, once it is known that it
 	// is. They run on the goroutine that loads.
-	Record func(*jsonl.Record)
+	Record func(*jsonl.Item)
 	Aside  func(line int, r Reason)
 }
 
@@ -96,7 +96,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	hint := min(src.Size()/typicalLine, maxHint) + 16
 	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
 	jobs := max(opt.Jobs, 1)
-	err := src.Each(jobs, jsonl.Options{MaxLine: opt.MaxLine}, ld.record)
+	err := src.Each(jobs, jsonl.ReadOptions{MaxLine: opt.MaxLine}, ld.record)
 	if err != nil {
 		ld.warn(0, "reading stopped: %v", err).Code = CodeStopped
 		if len(ld.nodes) == 0 {
@@ -146,20 +146,20 @@ func (ld *loader) aside(line int, r Reason) {
 	}
 }
 
-func (ld *loader) record(rec *jsonl.Record) error {
+func (ld *loader) record(rec *jsonl.Item) error {
 	ld.lines.Read++
 	if ld.watch.Record != nil {
 		ld.watch.Record(rec)
 	}
 	switch rec.Kind {
-	case jsonl.RecordError:
+	case jsonl.ItemError:
 		ld.aside(rec.Line, AsideMalformed)
 		ld.warn(rec.Err.Line, "column %d: %s: line set aside", rec.Err.Col, rec.Err.Msg).Code = CodeMalformed
 		return nil
-	case jsonl.RecordComment:
+	case jsonl.ItemComment:
 		ld.aside(rec.Line, AsideComment)
 		return nil
-	case jsonl.RecordBlank:
+	case jsonl.ItemBlank:
 		ld.aside(rec.Line, AsideBlank)
 		return nil
 	}
@@ -294,7 +294,7 @@ func (ld *loader) envelope(e *jsonl.Entry) *envelope {
 }
 
 // reply is that of the response's line before, where this one repeats it.
-func (ld *loader) reply(m *jsonl.Message) *reply {
+func (ld *loader) reply(m *jsonl.APIMessage) *reply {
 	r := reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage}
 	if ld.last == nil || *ld.last != r {
 		kept := r

@@ -59,12 +59,12 @@ func (i *Info) read(root *os.Root, name string) error {
 // head reads the beginning of a session. What does not read is left out: a
 // replay of the file tells of it.
 func (i *Info) head(r io.Reader, name string) {
-	lines := jsonl.NewReader(io.LimitReader(r, peekBytes), name, jsonl.Options{})
+	lines := jsonl.NewReader(io.LimitReader(r, peekBytes), name, jsonl.ReadOptions{})
 	for lines.Scan() {
-		if lines.Kind() != jsonl.RecordEntry {
+		e := lines.Item().Entry
+		if e == nil {
 			continue
 		}
-		e := lines.Entry()
 		if i.Created.IsZero() && !e.Time.IsZero() {
 			i.Created = e.Time
 		}
@@ -116,10 +116,10 @@ func lastTime(f io.ReaderAt, size int64, name string) time.Time {
 		from := max(0, size-n)
 		var last time.Time
 		// The first line is cut in two, most often: no entry then.
-		lines := jsonl.NewReader(io.NewSectionReader(f, from, size-from), name, jsonl.Options{})
+		lines := jsonl.NewReader(io.NewSectionReader(f, from, size-from), name, jsonl.ReadOptions{})
 		for lines.Scan() {
-			if lines.Kind() == jsonl.RecordEntry && lines.Entry().Time.After(last) {
-				last = lines.Entry().Time
+			if e := lines.Item().Entry; e != nil && e.Time.After(last) {
+				last = e.Time
 			}
 		}
 		if !last.IsZero() || from == 0 || n > 64<<20 {
