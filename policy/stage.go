@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Moment is when a stage runs (docs/model.md, "One request after another").
+// Moment is when a stage runs (docs/internals/model.md, "One request after another").
 type Moment uint8
 
 // The moments, in the order they come.

@@ -80,7 +80,7 @@ type SessionMeans struct {
 }
 
 // bands are the client versions between which what is recorded changed
-// (docs/transcripts.md): each begins at its version.
+// (docs/internals/transcripts.md): each begins at its version.
 var bands = []struct{ from, name string }{
 	{"2.1.228", "2.1.228+"},      // thinking tokens
 	{"2.1.91", "2.1.91-2.1.227"}, // attachments

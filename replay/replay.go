@@ -302,7 +302,7 @@ func (e *engine) ask(boundary, next int) {
 
 // used is the client's arithmetic before request k (0-based): the last
 // response's total, moved by what the policy's edits had taken out of the
-// payload when it was made, plus the estimate of what came after it (docs/model.md, decision 2).
+// payload when it was made, plus the estimate of what came after it (docs/internals/decisions.md, decision 2).
 //
 // Right after a compaction there is no response to count from: then it is the
 // estimate of the whole list times 4/3, rounded up.

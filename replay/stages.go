@@ -335,7 +335,7 @@ func (e *engine) maxOutput(model string) int {
 const DefaultWindow = 200000
 
 // window is the context window of a request: 200,000 for clients before
-// 2.1.78, else the model table's (docs/model.md, decision 14).
+// 2.1.78, else the model table's (docs/internals/decisions.md, decision 14).
 func (r *Record) window(model, version string, opt Options) int {
 	if opt.Window > 0 {
 		return opt.Window

@@ -10,7 +10,7 @@
 // (Estimate, Walk, Version.Usable, Version.Count, Version.IsOverflow,
 // Truncate) and its texts.
 //
-// "Section" in a comment is a section of docs/opencode.md. testdata/cases holds
+// "Section" in a comment is a section of docs/internals/opencode.md. testdata/cases holds
 // inputs with the answers of OpenCode's own code in each version.
 //
 // Not modelled: the text of the compaction request, the request decorations of

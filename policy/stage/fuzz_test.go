@@ -18,7 +18,7 @@ import (
 )
 
 // Every stage, on random conversations with random parameters, keeps what
-// docs/model.md asks of every request: see checks.
+// docs/internals/model.md lists as invariants: see checks.
 
 func FuzzStage(f *testing.F) {
 	defs := All()

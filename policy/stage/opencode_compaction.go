@@ -23,7 +23,7 @@ func defineOpencodeCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_compaction",
 		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on.",
-		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/opencode.md sections 4, 5, 7 and 8, oracle cases",
+		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md sections 4, 5, 7 and 8, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Limits:  true,

@@ -24,7 +24,7 @@ func defineOpencodePrune() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_prune",
 		Summary: "When the agent stops, tool outputs older than the two newest user messages and beyond the newest 40,000 tokens are cleared, if that saves more than 20,000.",
-		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/opencode.md section 3, oracle cases",
+		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md section 3, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.TurnEnd,
 		Params:  &OpencodePrune{Auto: true, Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},

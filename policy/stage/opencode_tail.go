@@ -9,7 +9,7 @@ import (
 
 // tail splits the view into what is summarised and what a 1.18 compaction
 // keeps verbatim: the newest turns that fit the budget, and of the first that
-// does not the largest end that does (docs/opencode.md section 8.1). Sizes are
+// does not the largest end that does (docs/internals/opencode.md section 8.1). Sizes are
 // those of the model messages' JSON, worked out from lengths.
 func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID) {
 	var history []policy.ItemID

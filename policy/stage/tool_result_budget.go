@@ -54,7 +54,7 @@ after:  <persisted-output>
 }
 
 // toolResultBudget decides each result once: replaced, it keeps its
-// replacement; seen and left, it is never touched later (docs/model.md,
+// replacement; seen and left, it is never touched later (docs/internals/model.md,
 // "Everything is an edit"). The view keeps the first kind; everything up to and
 // including the item decided that is not replaced is the second.
 type toolResultBudget struct {

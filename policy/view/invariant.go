@@ -11,8 +11,7 @@ import (
 // Invariant names a rule that a list of messages has to keep.
 type Invariant string
 
-// The rules of the API, and those a policy owes itself (docs/model.md, "What
-// must hold").
+// The rules of the API and of policies (docs/internals/model.md, "Invariants").
 const (
 	FirstIsUser         Invariant = "first_is_user"         // the first message is the user's
 	ResultFollowsUse    Invariant = "result_follows_use"    // a tool_result answers a tool_use of the message just before, once

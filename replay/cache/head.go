@@ -15,7 +15,7 @@ type Head struct {
 // the system prompt and the tools, so these are medians over recorded sessions:
 // of what requests read whose messages were not in the cache any more. They are
 // defaults for a client, not a figure of the session that is replayed; of sessions
-// they were not taken from they are less true (docs/model.md).
+// they were not taken from they are less true (docs/internals/model.md).
 //
 // Sessions with MCP servers or more tools have a larger head; they are told by
 // their larger overhead, and they share it with nobody: recorded sessions read

@@ -2,7 +2,7 @@
 // conversation that were gone from the view when the recorded conversation
 // used them.
 //
-// A use is one of three things (docs/model.md has the rules in full):
+// A use is one of three things (docs/internals/model.md has the rules in full):
 //
 //   - an Edit whose old_string stands in what was read, written or edited of
 //     the same file before;

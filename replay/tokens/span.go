@@ -28,7 +28,7 @@ type Drop struct {
 }
 
 // DropThreshold is how far the recorded context must fall, in tokens, for the
-// fall to be told as an inferred event (docs/model.md, decision 3).
+// fall to be told as an inferred event (docs/internals/decisions.md, decision 3).
 const DropThreshold = 2000
 
 // Spans are those of a conversation's requests, in order. A span teaches where
