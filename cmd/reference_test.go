@@ -34,14 +34,14 @@ network connection.
 | a file | one session: plain, gzip or zstd |
 | ` + "`-`" + ` | one session from standard input |
 | a folder | every session in it and in the project folders one level below |
-| a session id, or its first 4 or more characters | that session in ` + "`$CLAUDE_CONFIG_DIR/projects`" + `, else ` + "`~/.claude/projects`" + ` |
+| a session id, or its first 4 or more characters | that session in ` + "`$CLAUDE_CONFIG_DIR/projects`" + ` (a list with commas), else ` + "`~/.claude/projects`" + ` |
 
 ## Output
 
 | ` + "`--format`" + ` | contents |
 |---|---|
 | ` + "`table`" + `, ` + "`text`" + ` | for reading, at most 100 columns; colour on a terminal only, never with ` + "`NO_COLOR`" + ` |
-| ` + "`json`" + ` | the whole result; its ` + "`schema`" + ` field ` + "`ctxkit.NAME/v1`" + ` is [schemas](schemas)/NAME.v1.json; no field of a version is renamed or removed |
+| ` + "`json`" + ` | the whole result; its ` + "`schema`" + ` field ` + "`ctxkit.NAME/v1`" + ` is [schemas](schemas)/NAME.v1.json; no field of a version is renamed or removed. ` + "`view`" + ` prints a body for the Messages API |
 | ` + "`ndjson`" + ` | one request per line |
 | ` + "`csv`" + ` | one row per request, session or finding |
 | ` + "`markdown`" + `, ` + "`github`" + `, ` + "`junit`" + `, ` + "`svg`" + ` | for pull requests, CI and pictures |
@@ -125,7 +125,7 @@ func cliPage() string {
 			fmt.Fprintf(&body, "\nShared flags: %s.\n", strings.Join(names, ", "))
 		}
 	}
-	slices.Sort(shared)
+	slices.SortFunc(shared, func(a, b string) int { return strings.Compare(a[strings.Index(a, "--"):], b[strings.Index(b, "--"):]) })
 	return cliIntro + "\n## Shared flags\n\n" + flagHead + strings.Join(slices.Compact(shared), "") + body.String()
 }
 
