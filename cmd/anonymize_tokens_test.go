@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
@@ -59,7 +58,7 @@ func quantiles(list []float64) (q [3]float64) {
 // every built-in policy by every counter.
 func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*drift {
 	t.Helper()
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +71,7 @@ func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*
 		out := filepath.Join(t.TempDir(), "out.jsonl")
 		mustRun(t, append([]string{"anonymize", path, "-q", "-o", out}, flags...)...)
 		before, after := record(t, path), record(t, out)
-		for _, name := range preset.Names() {
+		for _, name := range preset.Names(reg) {
 			pol, err := preset.Load(name, reg)
 			if err != nil {
 				t.Fatal(err)

@@ -42,12 +42,12 @@ func chooseByVersion(sys *system, o *ReplayOptions) (policyChoice, []session.War
 	by := o.PolicyOptions.unfolded()
 	asked := by.Policy
 	product := strings.TrimSuffix(preset.ForVersion(asked, ""), "@")
-	bands := preset.Bands(product)
+	bands := preset.Bands(product, sys.stages)
 	if len(bands) == 0 {
-		_, err := preset.Canonical(asked)
+		_, err := preset.Canonical(asked, sys.stages)
 		return nil, nil, err
 	}
-	newest, err := preset.Canonical(product)
+	newest, err := preset.Canonical(product, sys.stages)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +79,7 @@ func chooseByVersion(sys *system, o *ReplayOptions) (policyChoice, []session.War
 		name := newest
 		if version != "" {
 			var err error
-			if name, err = preset.Canonical(product + "@" + version); err != nil {
+			if name, err = preset.Canonical(product+"@"+version, sys.stages); err != nil {
 				return nil, err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -112,7 +112,7 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 		}
 	}
 	if len(o.Snip) > 0 && !snips {
-		return nil, noSnipHere("")
+		return nil, noSnipHere(sys, "")
 	}
 	return choices, nil
 }
@@ -136,17 +136,13 @@ func cannotSnip(err error) bool {
 
 // noSnipHere is the error of a --snip that none of several policies carries
 // out; for says for whom.
-func noSnipHere(who string) error {
-	reg, err := policy.NewRegistry(stage.All())
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage"+who, reg))
+func noSnipHere(sys *system, who string) error {
+	return fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage"+who, sys.stages))
 }
 
 // chosen are the policies for one conversation. Snips to try need one that can
 // snip.
-func (o *ReplayOptions) chosen(c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
+func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
 	list := make([]*policy.Policy, len(choices))
 	snips := false
 	for i, choose := range choices {
@@ -154,17 +150,17 @@ func (o *ReplayOptions) chosen(c agentConversation, choices []policyChoice) ([]*
 		if list[i], err = choose(c.conv.Version); err != nil {
 			return nil, err
 		}
-		snips = snips || paramsOf[stage.Snip](list[i]) != nil
+		snips = snips || paramsOf[claude.Snip](list[i]) != nil
 	}
 	if len(o.Snip) > 0 && !snips {
-		return nil, noSnipHere(" for " + clientText(c.conv.Version))
+		return nil, noSnipHere(sys, " for "+clientText(c.conv.Version))
 	}
 	return list, nil
 }
 
 // replayEach replays one conversation under each policy, on one record.
-func (o *ReplayOptions) replayEach(c agentConversation, choices []policyChoice, use func(p int, tl *replay.Timeline) error) error {
-	policies, err := o.chosen(c, choices)
+func (o *ReplayOptions) replayEach(sys *system, c agentConversation, choices []policyChoice, use func(p int, tl *replay.Timeline) error) error {
+	policies, err := o.chosen(sys, c, choices)
 	if err != nil {
 		return err
 	}
@@ -210,7 +206,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 	var sessions []compare.Session
 	loop := r.loop("compared")
 	failed, err := eachConversation(loop, func(c agentConversation) (compare.Session, error) {
-		return o.compareOne(c, choices)
+		return o.compareOne(sys, c, choices)
 	}, func(s compare.Session) error {
 		if len(s.Values) == 0 {
 			loop.leaveOut(compare.Source{Session: s.Session, Agent: s.Agent, File: s.File, Malformed: s.Malformed})
@@ -235,14 +231,14 @@ func runCompare(sys *system, o *CompareOptions) error {
 
 // compareOne replays a conversation under each policy; of one without a request
 // there are no values.
-func (o *CompareOptions) compareOne(c agentConversation, choices []policyChoice) (compare.Session, error) {
+func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (compare.Session, error) {
 	if len(c.conv.Requests) == 0 {
 		src := c.source()
 		return compare.Session{Session: src.Session, Agent: src.Agent, File: src.File, Malformed: src.Malformed}, nil
 	}
 	var s compare.Session
 	var first *replay.Timeline
-	err := o.replayEach(c, choices, func(p int, tl *replay.Timeline) error {
+	err := o.replayEach(sys, c, choices, func(p int, tl *replay.Timeline) error {
 		if p == 0 {
 			first, s = tl, compare.NewSession(tl, projectOf(c))
 			s.Input, s.Selection = c.input, o.selection(c, tl.Agent)

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -28,7 +29,11 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := preset.Names()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := preset.Names(reg)
 	turn := max(len(names)/3, 1)
 	if os.Getenv("CTXKIT_LONG") == "1" {
 		turn = 1

@@ -146,7 +146,7 @@ func TestTokensAndSizes(t *testing.T) {
 }
 
 func TestApplyEnvironment(t *testing.T) {
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestApplyEnvironment(t *testing.T) {
 		"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "80", "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE": "190000",
 		"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "16000", "DISABLE_COMPACT": "1", "DISABLE_MICROCOMPACT": "yes",
 	}
-	for _, name := range preset.Names() {
+	for _, name := range preset.Names(reg) {
 		read, err := preset.Load(name, reg)
 		if err != nil {
 			t.Fatal(err)

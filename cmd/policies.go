@@ -9,9 +9,9 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/opencode"
 	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -39,13 +39,9 @@ func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
 func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 	o = o.unfolded()
 	if o.Policy == "" {
-		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(policyNames(), ", "))
+		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(policyNames(sys.stages), ", "))
 	}
-	reg, err := policy.NewRegistry(stage.All())
-	if err != nil {
-		return nil, err
-	}
-	read, err := preset.Load(o.Policy, reg)
+	read, err := preset.Load(o.Policy, sys.stages)
 	if err != nil {
 		return nil, policyHint(err)
 	}
@@ -65,7 +61,7 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 		}
 		delete(p.from, key)
 	}
-	if err := p.snips(o.Snip, reg); err != nil {
+	if err := p.snips(o.Snip, sys.stages); err != nil {
 		return nil, fmt.Errorf("flag --snip: %w", err)
 	}
 	return p, nil
@@ -76,12 +72,12 @@ func (p *loadedPolicy) snips(list []string, reg policy.Registry) error {
 	if len(list) == 0 {
 		return nil
 	}
-	params := paramsOf[stage.Snip](p.Policy)
+	params := paramsOf[claude.Snip](p.Policy)
 	if params == nil {
 		return noSnipStage("policy "+p.Name+" has no snip stage", reg)
 	}
 	for _, s := range list {
-		trials, err := stage.ParseSnipTrials(s)
+		trials, err := claude.ParseSnipTrials(s)
 		if err != nil {
 			return err
 		}
@@ -102,7 +98,7 @@ func (e *noSnipError) Unwrap() error { return e.why }
 
 // noSnipStage names the policies that would carry a --snip out.
 func noSnipStage(msg string, reg policy.Registry) error {
-	names, err := presetsWith[stage.Snip](reg)
+	names, err := presetsWith[claude.Snip](reg)
 	if err != nil {
 		return err
 	}
@@ -116,7 +112,7 @@ func noSnipStage(msg string, reg policy.Registry) error {
 // presetsWith are the built-in policies with a stage whose parameters are a T.
 func presetsWith[T any](reg policy.Registry) ([]string, error) {
 	var names []string
-	for _, name := range preset.Names() {
+	for _, name := range preset.Names(reg) {
 		p, err := preset.Load(name, reg)
 		if err != nil {
 			return nil, err
@@ -128,9 +124,9 @@ func presetsWith[T any](reg policy.Registry) ([]string, error) {
 	return names, nil
 }
 
-func policyNames() []string {
-	names := preset.Names()
-	for alias := range preset.Aliases() {
+func policyNames(reg policy.Registry) []string {
+	names := preset.Names(reg)
+	for alias := range preset.Aliases(reg) {
 		names = append(names, alias)
 	}
 	return sorted(names)
@@ -189,7 +185,7 @@ func (p *loadedPolicy) openCode(get func(string) string) {
 	if env.Set(opencode.EnvDisableAutocompact) {
 		p.change("opencode_compaction.auto", "false", opencode.EnvDisableAutocompact)
 	}
-	if n := env.OutputTokenMax(); n != opencode.DefaultOutputTokenMax && paramsOf[stage.OpencodeCompaction](p.Policy) != nil {
+	if n := env.OutputTokenMax(); n != opencode.DefaultOutputTokenMax && paramsOf[opencode.OpencodeCompaction](p.Policy) != nil {
 		p.warn("environment variable %s: %d is not followed: a policy reserves at most %d", opencode.EnvOutputTokenMax, n, opencode.DefaultOutputTokenMax)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -45,17 +44,13 @@ func newPolicyList(sys *system) *cobra.Command {
 }
 
 func runPolicyList(sys *system, o *PolicyListOptions) error {
-	reg, err := policy.NewRegistry(stage.All())
-	if err != nil {
-		return err
-	}
 	aliases := map[string][]string{}
-	for alias, name := range preset.Aliases() {
+	for alias, name := range preset.Aliases(sys.stages) {
 		aliases[name] = append(aliases[name], alias)
 	}
 	var list []report.PolicyInfo
-	for _, name := range preset.Names() {
-		p, err := preset.Load(name, reg)
+	for _, name := range preset.Names(sys.stages) {
+		p, err := preset.Load(name, sys.stages)
 		if err != nil {
 			return fmt.Errorf("built-in policy %s: %w", name, err)
 		}
@@ -92,7 +87,7 @@ default spelled out; or with --resolved=false as it was written, comments
 included.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("%s takes one policy: name one of %s", cmd.CommandPath(), strings.Join(policyNames(), ", "))
+				return fmt.Errorf("%s takes one policy: name one of %s", cmd.CommandPath(), strings.Join(policyNames(sys.stages), ", "))
 			}
 			o.Policy = args[0]
 			if !o.Resolved && (len(o.Set) > 0 || o.Env || o.unfolded().Policy != o.Policy) {
@@ -116,7 +111,7 @@ func runPolicyShow(sys *system, o *PolicyShowOptions) error {
 	}
 	text := policy.Marshal(p)
 	if !o.Resolved {
-		if text, _, err = preset.Resolve(o.Policy); err != nil {
+		if text, _, err = preset.Resolve(sys.stages)(o.Policy); err != nil {
 			return err
 		}
 	}
@@ -136,15 +131,11 @@ func newPolicySchema(sys *system) *cobra.Command {
 		Example: "  ctxkit policy schema -o policies/policy.schema.json",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			reg, err := policy.NewRegistry(stage.All())
-			if err != nil {
-				return err
-			}
 			out, err := o.create(sys, nil)
 			if err != nil {
 				return err
 			}
-			_, err = out.Write(policy.Schema(reg))
+			_, err = out.Write(policy.Schema(sys.stages))
 			return out.close(err)
 		},
 	}

@@ -30,7 +30,7 @@ source has, stages that compete, parameters without effect (exit 1).`,
   ctxkit policy lint policies/*.yaml --format github`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("%s takes policies: name files, or some of %s", cmd.CommandPath(), strings.Join(policyNames(), ", "))
+				return fmt.Errorf("%s takes policies: name files, or some of %s", cmd.CommandPath(), strings.Join(policyNames(sys.stages), ", "))
 			}
 			if err := o.check(formats...); err != nil {
 				return err
@@ -101,7 +101,7 @@ func newPolicyDiff(sys *system) *cobra.Command {
 		Example: "  ctxkit policy diff claude-code-2.1.19 claude-code-2.1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("%s takes two policies: name files, or some of %s", cmd.CommandPath(), strings.Join(policyNames(), ", "))
+				return fmt.Errorf("%s takes two policies: name files, or some of %s", cmd.CommandPath(), strings.Join(policyNames(sys.stages), ", "))
 			}
 			if err := o.check(formats...); err != nil {
 				return err

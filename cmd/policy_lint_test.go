@@ -63,7 +63,7 @@ func TestLintAlways(t *testing.T) {
 // run replays the case with either value: it is odd where Lint says so.
 func (tt lintCase) run(t *testing.T, rule string, odd func(events int) bool) {
 	t.Run(tt.key, func(t *testing.T) {
-		reg, err := policy.NewRegistry(stage.All())
+		reg, err := stage.Registry()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // execute runs one command line.
 func execute(sys *system, args []string) error {
+	var err error
+	if sys.stages, err = policy.NewRegistry(sys.families...); err != nil {
+		return err
+	}
 	root := newRoot(sys)
 	root.SetArgs(args)
 	root.SetIn(sys.in)

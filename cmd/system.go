@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"golang.org/x/term"
 )
 
@@ -21,7 +23,9 @@ type system struct {
 	env      func(string) string
 	home     func() (string, error)
 	now      func() time.Time
-	terminal bool // standard output is a terminal
+	terminal bool            // standard output is a terminal
+	families []policy.Family // the stages and policies there are
+	stages   policy.Registry // of them; set before a command runs
 
 	mu         sync.Mutex
 	unfinished []string // files being written beside their final names
@@ -48,7 +52,7 @@ func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	return &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
 		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
-		terminal: isTerminal(stdout),
+		terminal: isTerminal(stdout), families: stage.Families(),
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/opencode"
-	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/threelayer"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
@@ -129,8 +131,8 @@ func (f *figures) by(key string) string {
 
 // claudeCode adds the limits of policies that go by them.
 func (f *figures) claudeCode() {
-	compact := paramsOf[stage.Autocompact](f.p.Policy)
-	if compact == nil && paramsOf[stage.MicrocompactSize](f.p.Policy) == nil && !strings.HasPrefix(f.p.Name, "claude-code") {
+	compact := paramsOf[claude.Autocompact](f.p.Policy)
+	if compact == nil && paramsOf[claude.MicrocompactSize](f.p.Policy) == nil && !strings.HasPrefix(f.p.Name, "claude-code") {
 		return
 	}
 	w, n := f.p.Window, report.Thousands
@@ -178,7 +180,7 @@ func (f *figures) claudeCode() {
 // openCode adds OpenCode's usable window and what its prune goes by.
 func (f *figures) openCode() {
 	n := report.Thousands
-	if s := paramsOf[stage.OpencodeCompaction](f.p.Policy); s != nil {
+	if s := paramsOf[opencode.OpencodeCompaction](f.p.Policy); s != nil {
 		version := opencode.V1_18_34()
 		if v, err := opencode.ByName(s.Count); err == nil { // "1.18" is the newest
 			version = v
@@ -209,7 +211,7 @@ func (f *figures) openCode() {
 			f.note("opencode_compaction.reserved, %s, counts for models with an input limit of their own: Anthropic's have none", n(s.Reserved))
 		}
 	}
-	if s := paramsOf[stage.OpencodePrune](f.p.Policy); s != nil {
+	if s := paramsOf[opencode.OpencodePrune](f.p.Policy); s != nil {
 		if !s.Auto {
 			f.note("nothing is pruned: false is %s", f.by("opencode_prune.auto"))
 			return
@@ -224,16 +226,16 @@ func (f *figures) pipeline() {
 	if gap, err := f.p.Get("microcompact_time.gap"); err == nil {
 		f.note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", gap)
 	}
-	if s := paramsOf[stage.MicrocompactCached](f.p.Policy); s != nil {
+	if s := paramsOf[claude.MicrocompactCached](f.p.Policy); s != nil {
 		f.note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", report.Thousands(s.Trigger))
 	}
-	if s := paramsOf[stage.ContextCollapse](f.p.Policy); s != nil {
+	if s := paramsOf[claude.ContextCollapse](f.p.Policy); s != nil {
 		stageAt, commitAt, target := s.Thresholds(f.p.Window.Resolve(f.window, f.output))
 		f.t.Add("collapse is staged", ">=", stageAt, "context_collapse.stage_at")
 		f.t.Add("collapse is committed", ">=", commitAt, "context_collapse.commit_at")
 		f.t.Add("collapse target", "<", target, "context_collapse.target")
 	}
-	if s := paramsOf[stage.SessionMemory](f.p.Policy); s != nil {
+	if s := paramsOf[claude.SessionMemory](f.p.Policy); s != nil {
 		f.t.Add("session memory starts", ">=", s.InitTokens, "session_memory.init_tokens: the summary is first written")
 		f.t.Add("session memory update", ">=", s.GrowthTokens, fmt.Sprintf("session_memory.growth_tokens since the last, and %d tool calls or a response without any", s.GrowthToolCalls))
 		f.t.Add("messages kept", ">=", s.MinTokens, fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", s.MinTextMessages, report.Thousands(s.MaxTokens)))
@@ -242,7 +244,7 @@ func (f *figures) pipeline() {
 
 // others adds the triggers of the API's edits and of the three layers.
 func (f *figures) others() {
-	if s := paramsOf[stage.ClearToolUses](f.p.Policy); s != nil {
+	if s := paramsOf[anthropic.ClearToolUses](f.p.Policy); s != nil {
 		if s.Trigger.Type == policy.TriggerInputTokens {
 			f.t.Add("tool use clearing", ">", s.Trigger.Value, f.by("clear_tool_uses.trigger")+": the prompt")
 		} else {
@@ -252,10 +254,10 @@ func (f *figures) others() {
 			f.t.Add("clearing at least", ">=", int(s.ClearAtLeast), "clear_tool_uses.clear_at_least: what would be cleared")
 		}
 	}
-	if s := paramsOf[stage.CompactAPI](f.p.Policy); s != nil {
+	if s := paramsOf[anthropic.CompactAPI](f.p.Policy); s != nil {
 		f.t.Add("API compaction", ">", int(s.Trigger), "compact_api.trigger: the prompt, as edits before it leave it")
 	}
-	if s := paramsOf[stage.ThreeLayerAuto](f.p.Policy); s != nil {
+	if s := paramsOf[threelayer.ThreeLayerAuto](f.p.Policy); s != nil {
 		f.t.Add("compaction", ">", s.Threshold, "three_layer_auto.threshold: the JSON of the messages / 4")
 	}
 }

@@ -130,7 +130,7 @@ func testDefinitions() []Definition {
 
 func testRegistry(t testing.TB) Registry {
 	t.Helper()
-	r, err := NewRegistry(testDefinitions())
+	r, err := NewRegistry(Family{Name: "test", Stages: testDefinitions()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,16 @@ import (
 // Registry is the stages a policy may name. The zero value knows none.
 type Registry struct {
 	definitions []Definition // by name
+	families    []Family
 }
 
-// NewRegistry checks the definitions (names, parameter structs and their
-// tags, defaults within their own limits) and puts them in order of name.
-func NewRegistry(definitions []Definition) (Registry, error) {
-	r := Registry{slices.Clone(definitions)}
+// NewRegistry checks the stages of the families (names, parameter structs and
+// their tags, defaults within their own limits) and sorts them by name.
+func NewRegistry(families ...Family) (Registry, error) {
+	r := Registry{families: slices.Clone(families)}
+	for _, f := range families {
+		r.definitions = append(r.definitions, f.Stages...)
+	}
 	slices.SortFunc(r.definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	for i, d := range r.definitions {
 		switch {
@@ -47,6 +51,9 @@ func WindowParameters() []Param { return strict.Params(&defaults().Window) }
 
 // Definitions lists the stages by name.
 func (r Registry) Definitions() []Definition { return slices.Clone(r.definitions) }
+
+// Families lists the families as they were given.
+func (r Registry) Families() []Family { return slices.Clone(r.families) }
 
 // Lookup finds a stage by name.
 func (r Registry) Lookup(name string) (Definition, bool) {

@@ -61,7 +61,7 @@ func TestNewRegistryRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := NewRegistry(tt.defs); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := NewRegistry(Family{Name: "test", Stages: tt.defs}); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})

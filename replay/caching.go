@@ -6,7 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )

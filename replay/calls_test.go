@@ -10,7 +10,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -170,7 +169,7 @@ func TestUsageBelowContent(t *testing.T) {
 		}), fmt.Sprintf("does not fit the content at %d of 80 requests, at request %d first", 80-from, from+1)})
 	}
 	for _, c := range sessions {
-		for _, name := range preset.Names() {
+		for _, name := range presetNames(t) {
 			tl := replayed(t, c.conv, named(t, name), replay.Options{})
 			for i, q := range tl.Requests {
 				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 {

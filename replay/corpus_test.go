@@ -54,7 +54,7 @@ func load(t testing.TB, path string) *session.File {
 }
 
 // registry holds all stages, for all tests: to make one tries every default.
-var registry = sync.OnceValues(func() (policy.Registry, error) { return policy.NewRegistry(stage.All()) })
+var registry = sync.OnceValues(func() (policy.Registry, error) { return stage.Registry() })
 
 func named(t testing.TB, name string) *policy.Policy {
 	reg, err := registry()
@@ -81,10 +81,20 @@ func written(t testing.TB, yaml string) *policy.Policy {
 	return p
 }
 
+// presetNames lists the built-in policies.
+func presetNames(t testing.TB) []string {
+	t.Helper()
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return preset.Names(reg)
+}
+
 // presets are all built-in policies, for tests that only replay them.
 func presets(t testing.TB) []*policy.Policy {
 	var list []*policy.Policy
-	for _, name := range preset.Names() {
+	for _, name := range presetNames(t) {
 		list = append(list, named(t, name))
 	}
 	return list

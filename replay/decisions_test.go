@@ -11,7 +11,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
@@ -380,7 +379,7 @@ func TestSummaryReuse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := tt.script.load(t)
 			p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-			for _, d := range stage.All() {
+			for _, d := range stages(t) {
 				if d.Name == "autocompact" {
 					p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
 				}
@@ -404,7 +403,7 @@ func TestSummaryReuse(t *testing.T) {
 	// With the summary comes what was sent with it; a late one keeps what was
 	// said since, too: a prompt and an answer a request, and the next prompt.
 	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-	for _, d := range stage.All() {
+	for _, d := range stages(t) {
 		if d.Name == "autocompact" {
 			p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
 		}
@@ -620,4 +619,14 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 			}
 		}
 	}
+}
+
+// stages lists the definitions of all stages.
+func stages(t testing.TB) []policy.Definition {
+	t.Helper()
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reg.Definitions()
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -75,7 +76,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		encoders = &tokens.Encoders{}
 	}
 	m, _ := models.Find(conv.Model)
-	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: stage.ClearsThinking(conv.Model)}
+	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: anthropic.ClearsThinking(conv.Model)}
 	if counted.Tokenizer == "" {
 		counted.Tokenizer = "old" // a model nobody knows
 	}
@@ -228,13 +229,13 @@ func (t *recordTrack) micro(i int) {
 			continue
 		}
 		found++
-		if left, err := stage.LeftByMicrocompact(t.view, t.view, res.Target); err != nil {
+		if left, err := claude.LeftByMicrocompact(t.view, t.view, res.Target); err != nil {
 			t.fail(err)
 			return
 		} else if left {
 			continue // it is named, and stays as it is
 		}
-		stub := policy.NewContent(jsonl.KindToolResult, stage.PersistedStub(t.r.Conv, res.ID, stage.ResultExt(t.view, res.Target)))
+		stub := policy.NewContent(jsonl.KindToolResult, claude.PersistedStub(t.r.Conv, res.ID, claude.ResultExt(t.view, res.Target)))
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: reason, Detail: detail,
@@ -347,9 +348,9 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 // inferMicro makes the edits of a microcompaction that left no line: those the
 // client's rule would have made there.
 func (t *recordTrack) inferMicro(k int) {
-	p := stage.DefaultMicrocompactSize()
+	p := claude.DefaultMicrocompactSize()
 	p.Manual = true // that it fired is known
-	edits, err := stage.NewMicrocompactSize(p).Run(&policy.Context{
+	edits, err := claude.NewMicrocompactSize(p).Run(&policy.Context{
 		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
 	})
 	if err != nil {

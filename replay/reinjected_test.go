@@ -22,7 +22,7 @@ func TestCorpusReinjected(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d sessions, %v", len(files), err)
 	}
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -158,7 +157,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 	own := 0
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
-			for _, name := range preset.Names() {
+			for _, name := range presetNames(t) {
 				tl := run(t, conv, name)
 				var want, got struct{ saved, input, output, sent int }
 				for _, q := range tl.Requests {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -47,7 +46,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 		window int
 	}
 	var runs []run
-	for _, name := range preset.Names() {
+	for _, name := range presetNames(t) {
 		for _, window := range []int{0, 20_000} {
 			runs = append(runs, run{name, window})
 		}

@@ -2,12 +2,15 @@ package preset
 
 import (
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -32,26 +35,36 @@ type Band struct {
 }
 
 // Bands lists the versions of a product, oldest first.
-func Bands(product string) []Band { return readIndex().Versions[product] }
+func Bands(product string, reg policy.Registry) []Band { return readIndex(reg).Versions[product] }
 
-func readIndex() (ix index) {
-	data, err := files.ReadFile(indexFile)
-	if err == nil {
-		err = yaml.Load(data, &ix, yaml.WithKnownFields())
+// readIndex joins the index files of the families.
+func readIndex(reg policy.Registry) index {
+	all := index{map[string]string{}, map[string][]Band{}}
+	for _, f := range reg.Families() {
+		if f.Presets == nil {
+			continue
+		}
+		var ix index
+		data, err := fs.ReadFile(f.Presets, indexFile)
+		if err == nil {
+			err = yaml.Load(data, &ix, yaml.WithKnownFields())
+		}
+		if err != nil { // there is none; a test checks those that are there
+			continue
+		}
+		maps.Copy(all.Aliases, ix.Aliases)
+		maps.Copy(all.Versions, ix.Versions)
 	}
-	if err != nil { // a test keeps the file sound
-		return index{}
-	}
-	return ix
+	return all
 }
 
 // Aliases maps each alias to the policy it means.
-func Aliases() map[string]string { return readIndex().Aliases }
+func Aliases(reg policy.Registry) map[string]string { return readIndex(reg).Aliases }
 
 // Versioned lists the names that take a version, as in claude-code@2.1.14.
-func Versioned() []string {
+func Versioned(reg policy.Registry) []string {
 	var names []string
-	for name := range readIndex().Versions {
+	for name := range readIndex(reg).Versions {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -69,8 +82,8 @@ func ForVersion(name, version string) string {
 
 // Canonical is the name of the built-in policy that name means: itself, what
 // it is an alias of, or what a version of a product works by.
-func Canonical(name string) (string, error) {
-	ix := readIndex()
+func Canonical(name string, reg policy.Registry) (string, error) {
+	ix := readIndex(reg)
 	product, version, ok := strings.Cut(name, "@")
 	if !ok {
 		if to, ok := ix.Aliases[name]; ok {
@@ -80,7 +93,7 @@ func Canonical(name string) (string, error) {
 	}
 	list, ok := ix.Versions[product]
 	if !ok {
-		return "", fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, Versioned()))
+		return "", fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, Versioned(reg)))
 	}
 	if version == RecordedVersion {
 		return "", fmt.Errorf("%s stands for the version that recorded a session: name a session, or a version such as %s@2.1.14", name, product)

@@ -1,9 +1,8 @@
-// Package preset holds the built-in policies: one YAML file each, embedded.
-// Adding a policy is adding a file.
+// Package preset finds the built-in policies of the families of stages, by
+// name, alias, or version of a product.
 package preset
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -18,56 +17,79 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-//go:embed *.yaml
-var files embed.FS
-
 const maxBytes = 1 << 20 // more than any policy may have
 
 // Names lists the built-in policies, sorted; aliases are not among them.
-func Names() []string {
-	entries, err := files.ReadDir(".")
-	if err != nil { // an embedded folder can be read
-		return nil
-	}
+func Names(reg policy.Registry) []string {
 	var names []string
-	for _, e := range entries {
-		if e.Name() != indexFile {
-			names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	for _, f := range reg.Families() {
+		if f.Presets == nil {
+			continue
+		}
+		paths, err := fs.Glob(f.Presets, "*.yaml")
+		if err != nil { // the pattern is sound
+			continue
+		}
+		for _, path := range paths {
+			if path != indexFile {
+				names = append(names, strings.TrimSuffix(path, ".yaml"))
+			}
 		}
 	}
 	slices.Sort(names)
 	return names
 }
 
+// read is the text of a built-in policy.
+func read(reg policy.Registry, name string) ([]byte, error) {
+	for _, f := range reg.Families() {
+		if f.Presets == nil {
+			continue
+		}
+		data, err := fs.ReadFile(f.Presets, name+".yaml")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return data, err
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
 // Read is the YAML of a built-in policy and its name, found by that name, an
 // alias, or a product's version (claude-code@2.1.14).
-func Read(name string) (data []byte, canonical string, err error) {
-	canonical, err = Canonical(name)
+func Read(name string, reg policy.Registry) (data []byte, canonical string, err error) {
+	canonical, err = Canonical(name, reg)
 	if err != nil {
 		return nil, "", err
 	}
-	if !slices.Contains(Names(), canonical) {
-		known := append(Names(), slices.Sorted(maps.Keys(Aliases()))...)
+	if !slices.Contains(Names(reg), canonical) {
+		known := append(Names(reg), slices.Sorted(maps.Keys(Aliases(reg)))...)
 		return nil, "", fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, strict.Suggest(name, known))
 	}
-	data, err = files.ReadFile(canonical + ".yaml")
+	data, err = read(reg, canonical)
 	return data, canonical, err
 }
 
 // Load reads a policy: a built-in one, named as for Read, or a file.
 func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
-	data, shown, err := Resolve(nameOrFile)
+	resolve := Resolve(reg)
+	data, shown, err := resolve(nameOrFile)
 	if err != nil {
 		return nil, err
 	}
-	return policy.Decode(shown, data, reg, Resolve)
+	return policy.Decode(shown, data, reg, resolve)
 }
 
 // Resolve is the [policy.Resolve] of built-in policies and files.
-func Resolve(nameOrFile string) (data []byte, shown string, err error) {
-	if !policy.IsFile(nameOrFile) {
-		return Read(nameOrFile)
+func Resolve(reg policy.Registry) policy.Resolve {
+	return func(nameOrFile string) (data []byte, shown string, err error) {
+		if !policy.IsFile(nameOrFile) {
+			return Read(nameOrFile, reg)
+		}
+		return readFile(nameOrFile)
 	}
+}
+
+func readFile(nameOrFile string) (data []byte, shown string, err error) {
 	f, err := os.Open(nameOrFile)
 	if err != nil {
 		var pe *fs.PathError

@@ -18,7 +18,7 @@ import (
 
 func registry(t *testing.T) policy.Registry {
 	t.Helper()
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestPresets(t *testing.T) {
 		t.Fatal(err)
 	}
 	date := regexp.MustCompile(`(?m)^date: .*\n`) // a timestamp in YAML, which JSON has not
-	for _, name := range preset.Names() {
+	for _, name := range preset.Names(reg) {
 		t.Run(name, func(t *testing.T) {
 			p, err := preset.Load(name, reg)
 			if err != nil {
@@ -65,7 +65,7 @@ func TestPresets(t *testing.T) {
 			if changes := policy.Diff(p, again); len(changes) > 0 {
 				t.Errorf("reads back with changes %v", changes)
 			}
-			text, _, err := preset.Read(name)
+			text, _, err := preset.Read(name, reg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,12 +83,16 @@ func TestPresets(t *testing.T) {
 }
 
 func TestAliases(t *testing.T) {
-	aliases := preset.Aliases()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	aliases := preset.Aliases(reg)
 	if len(aliases) == 0 {
 		t.Fatal("no aliases")
 	}
 	names := map[string]bool{}
-	for _, n := range preset.Names() {
+	for _, n := range preset.Names(reg) {
 		names[n] = true
 	}
 	for alias, name := range aliases {
@@ -205,7 +209,7 @@ func TestVersions(t *testing.T) {
 		preset.ForVersion("claude-code@recorded-version", "2.1.12"): "claude-code-2.1.19",
 		preset.ForVersion("none", "2.1.12"):                         "none",
 	} {
-		if got, err := preset.Canonical(name); err != nil || got != want {
+		if got, err := preset.Canonical(name, registry(t)); err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
 		}
 	}
@@ -220,14 +224,14 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	// Every policy the index names is there.
-	for _, product := range preset.Versioned() {
+	for _, product := range preset.Versioned(registry(t)) {
 		for _, v := range []string{"0", "1", "2.0", "2.1.30", "99"} {
 			if p, err := preset.Load(product+"@"+v, registry(t)); err != nil {
 				t.Errorf("%s@%s: %v, %v", product, v, p, err)
 			}
 		}
 	}
-	if len(preset.Versioned()) == 0 {
+	if len(preset.Versioned(registry(t))) == 0 {
 		t.Error("no versions")
 	}
 }

@@ -8,12 +8,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
@@ -21,12 +25,12 @@ import (
 // docs/internals/model.md lists as invariants: see checks.
 
 func FuzzStage(f *testing.F) {
-	defs := All()
+	defs := allStages(f).Definitions()
 	for i := range defs {
 		f.Add(uint8(i), uint64(i), []byte(nil))
 	}
 	f.Fuzz(func(t *testing.T, stage uint8, seed uint64, data []byte) {
-		fuzzOne(t, defs[int(stage)%len(defs)], newDice(seed, data))
+		fuzzOne(t, defs[int(stage)%len(defs)], stagetest.NewDice(seed, data))
 	})
 }
 
@@ -34,7 +38,7 @@ func FuzzStages(f *testing.F) {
 	for i := range uint64(20) {
 		f.Add(i, []byte(nil))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, data []byte) { fuzzSome(t, newDice(seed, data)) })
+	f.Fuzz(func(t *testing.T, seed uint64, data []byte) { fuzzSome(t, stagetest.NewDice(seed, data)) })
 }
 
 func TestStageSeeds(t *testing.T) {
@@ -49,12 +53,12 @@ func TestStageSeeds(t *testing.T) {
 		}
 		seeds = n
 	}
-	for _, def := range All() {
+	for _, def := range allStages(t).Definitions() {
 		t.Run(def.Name, func(t *testing.T) {
 			t.Parallel()
 			acted := 0
 			for seed := range seeds {
-				if fuzzOne(t, def, newDice(seed, nil)) {
+				if fuzzOne(t, def, stagetest.NewDice(seed, nil)) {
 					acted++
 				}
 				if t.Failed() {
@@ -70,7 +74,7 @@ func TestStageSeeds(t *testing.T) {
 
 func TestStagesSeeds(t *testing.T) {
 	for seed := range uint64(1500) {
-		fuzzSome(t, newDice(seed, nil))
+		fuzzSome(t, stagetest.NewDice(seed, nil))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -78,53 +82,54 @@ func TestStagesSeeds(t *testing.T) {
 }
 
 // fuzzOne runs one stage and reports whether it made edits.
-func fuzzOne(t *testing.T, def policy.Definition, d *dice) bool {
-	c := d.conversation()
-	stages := []named{d.stage(t, def)}
+func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
+	c := d.Conversation()
+	stages := []stagetest.Named{randomStage(d, t, def)}
 	if def.Name == "post_compact" { // it follows a compaction
-		stages = append([]named{d.stage(t, defineAutocompact())}, stages...)
+		autocompact, _ := allStages(t).Lookup("autocompact")
+		stages = append([]stagetest.Named{randomStage(d, t, autocompact)}, stages...)
 	}
-	r := newRun(t, c, stages...)
-	d.circumstances(r)
-	check := &checks{run: r, sticky: true}
-	r.each = check.request
-	r.all()
+	r := stagetest.NewRun(t, c, stages...)
+	d.Circumstances(r)
+	check := &checks{Run: r, sticky: true}
+	r.Each = check.request
+	r.All()
 	check.again()
-	return slices.ContainsFunc(r.view.Edits(), func(e policy.Edit) bool { return e.Stage == def.Name })
+	return slices.ContainsFunc(r.View.Edits(), func(e policy.Edit) bool { return e.Stage == def.Name })
 }
 
 // fuzzSome runs several stages, in any order.
-func fuzzSome(t *testing.T, d *dice) {
-	defs := All()
-	c := d.conversation()
-	var stages []named
-	for range 1 + d.n(4) {
-		i := d.n(len(defs))
-		stages = append(stages, d.stage(t, defs[i]))
+func fuzzSome(t *testing.T, d *stagetest.Dice) {
+	defs := allStages(t).Definitions()
+	c := d.Conversation()
+	var stages []stagetest.Named
+	for range 1 + d.N(4) {
+		i := d.N(len(defs))
+		stages = append(stages, randomStage(d, t, defs[i]))
 		defs = slices.Delete(defs, i, i+1)
 	}
-	r := newRun(t, c, stages...)
-	d.circumstances(r)
-	check := &checks{run: r}
-	r.each = check.request
-	r.all()
+	r := stagetest.NewRun(t, c, stages...)
+	d.Circumstances(r)
+	check := &checks{Run: r}
+	r.Each = check.request
+	r.All()
 	check.again()
 }
 
 // checks are made after every request. What has taken the place of a block
 // stays there; what is left of one that was cut may be cut again, or cleared.
 type checks struct {
-	*run
+	*stagetest.Run
 	sticky   bool
 	replaced map[policy.Target]policy.Content
 	pinned   map[policy.Target]policy.ItemID
 }
 
 func (c *checks) request(k int) {
-	c.t.Helper()
+	c.T.Helper()
 	where := fmt.Sprintf("request %d", k+1)
-	for _, v := range view.CheckAPI(c.view) {
-		c.t.Errorf("%s: message %d: %s", where, v.Item, v.Message)
+	for _, v := range view.CheckAPI(c.View) {
+		c.T.Errorf("%s: message %d: %s", where, v.Item, v.Message)
 	}
 	c.counts(where)
 	c.results(where)
@@ -132,61 +137,61 @@ func (c *checks) request(k int) {
 	if c.replaced == nil {
 		c.replaced = map[policy.Target]policy.Content{}
 	}
-	for id := range c.view.Items {
-		for b := range c.view.Blocks(id) {
+	for id := range c.View.Items {
+		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			now := c.view.Replacement(t)
+			now := c.View.Replacement(t)
 			if was, ok := c.replaced[t]; ok && c.sticky && (now == nil || !was.Partial && !reflect.DeepEqual(was, *now)) {
-				c.t.Errorf("%s: block %d of message %d was %+v and is now %+v", where, b, id, was, now)
+				c.T.Errorf("%s: block %d of message %d was %+v and is now %+v", where, b, id, was, now)
 			}
 			if now != nil {
 				c.replaced[t] = *now
 			}
 		}
 	}
-	if c.t.Failed() {
-		c.t.Logf("stages %s; edits %v", c.names(), c.edits())
-		c.t.FailNow()
+	if c.T.Failed() {
+		c.T.Logf("stages %s; edits %v", c.names(), c.Edits())
+		c.T.FailNow()
 	}
 }
 
 func (c *checks) names() string {
 	var list []string
-	for _, s := range c.stages {
-		list = append(list, fmt.Sprintf("%s%+v", s.def.Name, reflect.Indirect(reflect.ValueOf(s.stage))))
+	for _, s := range c.Stages {
+		list = append(list, fmt.Sprintf("%s%+v", s.Def.Name, reflect.Indirect(reflect.ValueOf(s.Stage))))
 	}
 	return strings.Join(list, "; ")
 }
 
 // counts compares the running sums with a naive recount.
 func (c *checks) counts(where string) {
-	w := quarter{c.c.Conversation}
+	w := stagetest.Quarter{Conv: c.C.Conversation}
 	tokens, payload, items := 0, 0, 0
-	for id := range c.view.Items {
+	for id := range c.View.Items {
 		items++
-		if tag := c.view.Tag(id); tag != nil {
+		if tag := c.View.Tag(id); tag != nil {
 			tokens += w.Content(tag)
 			payload += w.Content(tag)
 		}
-		for b := range c.view.Blocks(id) {
+		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
 			n := 0
-			if r := c.view.Replacement(t); r != nil {
+			if r := c.View.Replacement(t); r != nil {
 				n = w.Content(r)
 			} else {
 				n = w.Block(int(id), b)
 			}
 			tokens += n
-			if r, ok := c.view.PayloadReplacement(t); !ok {
+			if r, ok := c.View.PayloadReplacement(t); !ok {
 				payload += n
 			} else if r != nil {
 				payload += w.Content(r)
 			}
 		}
 	}
-	if c.view.Tokens() != tokens || c.view.ClientTokens() != tokens || c.view.PayloadTokens() != payload || c.view.Len() != items {
-		c.t.Errorf("%s: the view says %d tokens (client %d), payload %d, %d items; counted anew %d, %d, %d",
-			where, c.view.Tokens(), c.view.ClientTokens(), c.view.PayloadTokens(), c.view.Len(), tokens, payload, items)
+	if c.View.Tokens() != tokens || c.View.ClientTokens() != tokens || c.View.PayloadTokens() != payload || c.View.Len() != items {
+		c.T.Errorf("%s: the view says %d tokens (client %d), payload %d, %d items; counted anew %d, %d, %d",
+			where, c.View.Tokens(), c.View.ClientTokens(), c.View.PayloadTokens(), c.View.Len(), tokens, payload, items)
 	}
 }
 
@@ -195,21 +200,21 @@ func (c *checks) counts(where string) {
 // at each request.
 func (c *checks) cacheEdits(where string) {
 	at := map[policy.ItemID]int{}
-	for i, id := range c.view.IDs() {
+	for i, id := range c.View.IDs() {
 		at[id] = i
 	}
 	pinned := map[policy.Target]policy.ItemID{}
-	for _, e := range c.view.CacheEdits() {
+	for _, e := range c.View.CacheEdits() {
 		result, there := at[e.Target.Item]
 		carrier, carried := at[e.Carrier]
-		if !there || !carried || carrier <= result || c.view.Role(e.Carrier) != session.User || c.view.Kind(e.Target) != jsonl.KindToolResult {
-			c.t.Errorf("%s: block %d of message %d is deleted by message %d", where, e.Target.Block, e.Target.Item, e.Carrier)
+		if !there || !carried || carrier <= result || c.View.Role(e.Carrier) != session.User || c.View.Kind(e.Target) != jsonl.KindToolResult {
+			c.T.Errorf("%s: block %d of message %d is deleted by message %d", where, e.Target.Block, e.Target.Item, e.Carrier)
 		}
 		if _, twice := pinned[e.Target]; twice {
-			c.t.Errorf("%s: block %d of message %d is deleted twice", where, e.Target.Block, e.Target.Item)
+			c.T.Errorf("%s: block %d of message %d is deleted twice", where, e.Target.Block, e.Target.Item)
 		}
-		if was, ok := c.pinned[e.Target]; ok && was != e.Carrier && c.view.Has(was) && c.sticky {
-			c.t.Errorf("%s: block %d of message %d was deleted by message %d, now by %d", where, e.Target.Block, e.Target.Item, was, e.Carrier)
+		if was, ok := c.pinned[e.Target]; ok && was != e.Carrier && c.View.Has(was) && c.sticky {
+			c.T.Errorf("%s: block %d of message %d was deleted by message %d, now by %d", where, e.Target.Block, e.Target.Item, was, e.Carrier)
 		}
 		pinned[e.Target] = e.Carrier
 	}
@@ -223,54 +228,54 @@ func (c *checks) results(where string) {
 		policy.ResultState
 	}
 	var want, got []known
-	for id := range c.view.Items {
-		for b := range c.view.Blocks(id) {
+	for id := range c.View.Items {
+		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			if id < 0 || c.view.Kind(t) != jsonl.KindToolResult {
+			if id < 0 || c.View.Kind(t) != jsonl.KindToolResult {
 				continue
 			}
 			state := policy.ResultLive
-			if r := c.view.Replacement(t); r != nil && !r.Partial {
+			if r := c.View.Replacement(t); r != nil && !r.Partial {
 				state = policy.ResultChanged
 			}
 			want = append(want, known{t, state})
 		}
 	}
-	for _, r := range c.view.Results() {
+	for _, r := range c.View.Results() {
 		if r.State != policy.ResultGone {
 			got = append(got, known{r.Target, r.State})
 		}
 	}
 	if !slices.Equal(want, got) {
-		c.t.Errorf("%s: results %v, in view are %v", where, got, want)
+		c.T.Errorf("%s: results %v, in view are %v", where, got, want)
 	}
 }
 
 // again makes the view anew from its edits alone.
 func (c *checks) again() {
-	c.t.Helper()
-	w := quarter{c.c.Conversation}
-	v := view.New(c.c.Conversation, w, w)
+	c.T.Helper()
+	w := stagetest.Quarter{Conv: c.C.Conversation}
+	v := view.New(c.C.Conversation, w, w)
 	join := func(to int) {
 		for m := v.Joined(); m < to; m++ {
-			if c.c.Messages[m].RecordOnly {
+			if c.C.Messages[m].RecordOnly {
 				v.Skip(m)
 			} else {
 				v.Join(m)
 			}
 		}
 	}
-	for _, e := range c.view.Edits() {
+	for _, e := range c.View.Edits() {
 		join(e.Joined)
 		e.Insert, e.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
 		if _, err := v.Apply(e); err != nil {
-			c.t.Fatalf("applying edits again: %v", err)
+			c.T.Fatalf("applying edits again: %v", err)
 		}
 	}
-	join(c.view.Joined())
-	if was, is := picture(c.view), picture(v); !reflect.DeepEqual(was, is) {
+	join(c.View.Joined())
+	if was, is := picture(c.View), picture(v); !reflect.DeepEqual(was, is) {
 		diff := cmp.Diff(was, is)
-		c.t.Fatalf("the view made again from its edits: -first +again\n%s\n%s", diff, c.names())
+		c.T.Fatalf("the view made again from its edits: -first +again\n%s\n%s", diff, c.names())
 	}
 }
 
@@ -303,4 +308,95 @@ func picture(v *view.View) shownView {
 		}
 	}
 	return p
+}
+
+// stage makes a stage with random parameters; with its defaults where it
+// refuses them.
+func randomStage(d *stagetest.Dice, t testing.TB, def policy.Definition) stagetest.Named {
+	p := reflect.New(reflect.TypeOf(def.Params).Elem())
+	p.Elem().Set(reflect.ValueOf(def.Params).Elem())
+	for i := range p.Elem().NumField() {
+		if f := p.Elem().Type().Field(i); d.N(4) > 0 {
+			randomParam(d, p.Elem().Field(i), f.Tag)
+		}
+	}
+	st, err := def.New(p.Interface())
+	if err != nil {
+		return stagetest.Start(t, def, nil)
+	}
+	return stagetest.Named{Def: def, Stage: st}
+}
+
+func randomParam(d *stagetest.Dice, v reflect.Value, tag reflect.StructTag) {
+	low, _ := strconv.Atoi(tag.Get("min"))
+	switch x := v.Addr().Interface().(type) {
+	case *bool:
+		*x = d.One(2)
+	case *int:
+		*x = low + d.Size(20000)
+		if d.One(2) {
+			*x = low + d.N(6)
+		}
+	case *float64:
+		least, _ := strconv.ParseFloat(tag.Get("min"), 64)
+		most, _ := strconv.ParseFloat(tag.Get("max"), 64)
+		*x = least + (most-least)*float64(d.N(11))/10
+	case **int:
+		n := low + d.Size(5000)
+		if d.One(2) {
+			n = max(low, 1) + d.N(3)
+		}
+		*x = &n
+		if d.One(4) {
+			*x = nil
+		}
+	case *time.Duration:
+		*x = time.Duration(d.N(90)) * time.Minute
+	case *string:
+		if words := tag.Get("enum"); words != "" {
+			*x = d.Pick(strings.Split(words, ",")...)
+		}
+	case *[]claude.SnipTrial:
+		*x = nil
+		for range d.N(3) {
+			*x = append(*x, claude.SnipTrial{ID: fmt.Sprintf("m%d", d.N(12)), Request: 1 + d.N(15)})
+		}
+	case *[]string:
+		*x = nil
+		for range d.N(4) {
+			*x = append(*x, d.Pick("Read", "Bash", "Grep", "Edit", "Task", "skill", "mcp__*"))
+		}
+	case *map[string]int:
+		*x = map[string]int{}
+		for range d.N(4) {
+			(*x)[d.Pick("Read", "Bash", "Grep", "Task")] = d.Size(5000) - 1
+		}
+	case *policy.Trigger:
+		*x = policy.Trigger{Type: policy.TriggerInputTokens, Value: 1 + d.Size(20000)}
+		if d.One(2) {
+			*x = policy.Trigger{Type: policy.TriggerToolUses, Value: 1 + d.N(12)}
+		}
+	case *policy.InputTokens:
+		*x = policy.InputTokens(low + d.Size(20000))
+	case *policy.ToolUses:
+		*x = policy.ToolUses(low + d.N(6))
+	case *policy.SummaryChoices:
+		*x = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 1 + d.Size(3000)}}
+		for _, k := range []policy.SummaryKind{policy.SummaryOutline, policy.SummaryRecorded} {
+			if d.One(2) {
+				*x = append(policy.SummaryChoices{{Kind: k}}, *x...)
+			}
+		}
+	case *[]claude.Attachment:
+		*x = claude.Attachments()
+		d.Rng.Shuffle(len(*x), func(i, j int) { (*x)[i], (*x)[j] = (*x)[j], (*x)[i] })
+		*x = (*x)[:1+d.N(len(*x))]
+	case *anthropic.ToolInputs:
+		*x = anthropic.ToolInputs{All: d.One(2)}
+		if d.One(2) {
+			x.Tools = []string{"Bash"}
+		}
+	default:
+		panic(fmt.Sprintf("no random value for a %s: add one", v.Type()))
+	}
 }

@@ -79,7 +79,7 @@ func TestLint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := policy.Decode("p.yaml", []byte(tt.text+"\n"), registry(t), nil)
+			p, err := policy.Decode("p.yaml", []byte(tt.text+"\n"), allStages(t), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

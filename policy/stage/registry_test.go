@@ -10,9 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
-func registry(t *testing.T) policy.Registry {
+func allStages(t testing.TB) policy.Registry {
 	t.Helper()
-	reg, err := policy.NewRegistry(All())
+	reg, err := Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func registry(t *testing.T) policy.Registry {
 
 // Each stage says what it does, where that is written down, and shows it.
 func TestDefinitions(t *testing.T) {
-	for _, d := range registry(t).Definitions() {
+	for _, d := range allStages(t).Definitions() {
 		switch d.Truth {
 		case policy.TruthRecorded, policy.TruthOracle, policy.TruthDocumented, policy.TruthDescribed:
 		default:
@@ -69,7 +69,7 @@ func TestPresets(t *testing.T) {
 		"sliding-window": {"sliding_window.messages": "40", "sliding_window.every": "request", "sliding_window.cut": "round"},
 	}
 	for name, figures := range want {
-		p, err := preset.Load(name, registry(t))
+		p, err := preset.Load(name, allStages(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestPresets(t *testing.T) {
 
 // What the API documents can be written down, and nothing else.
 func TestServerSideNotation(t *testing.T) {
-	p, err := preset.Load("anthropic-context-editing", registry(t))
+	p, err := preset.Load("anthropic-context-editing", allStages(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestServerSideNotation(t *testing.T) {
 // are; the thresholds of a preset's window are those its stage compacts at.
 func TestOtherAgents(t *testing.T) {
 	for _, name := range []string{"codex_compaction", "condenser_events", "gemini_compression"} {
-		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), registry(t), nil)
+		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), allStages(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestOtherAgents(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]int{"codex": 180000, "gemini-cli": 100000} {
-		p, err := preset.Load(name, registry(t))
+		p, err := preset.Load(name, allStages(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,11 +23,11 @@ import (
 
 func decodePolicy(t *testing.T, name, text string) *policy.Policy {
 	t.Helper()
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := policy.Decode(name, []byte(text), reg, preset.Resolve)
+	p, err := policy.Decode(name, []byte(text), reg, preset.Resolve(reg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 // them.
 func TestParameterChangesAreNoticed(t *testing.T) {
 	t.Parallel()
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestParameterChangesAreNoticed(t *testing.T) {
 	}
 	records := sampleRecords(t)
 	total, tried, edited := 0, 0, 0
-	for _, name := range preset.Names() {
+	for _, name := range preset.Names(reg) {
 		p, err := preset.Load(name, reg)
 		if err != nil {
 			t.Fatal(err)

@@ -289,11 +289,15 @@ func globs(t *testing.T, dir string, patterns ...string) (files []string) {
 	return files
 }
 
+// presets are the built-in policies of the given names, of none all.
 func presets(t *testing.T, names ...string) (list []*policy.Policy) {
 	t.Helper()
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		names = preset.Names(reg)
 	}
 	for _, name := range names {
 		pol, err := preset.Load(name, reg)
@@ -310,7 +314,7 @@ const shipped = "../../testdata/sessions"
 // TestRebuild holds that raw and edits make the view, on the sample sessions
 // and every built-in policy.
 func TestRebuild(t *testing.T) {
-	policies := presets(t, preset.Names()...)
+	policies := presets(t)
 	loadAll(t, globs(t, shipped, "*.jsonl", "*/*.jsonl", "*/*/subagents/*.jsonl"), func(rec *replay.Record) {
 		for _, pol := range policies {
 			checkViews(t, rec, pol, 4)
@@ -327,12 +331,9 @@ func TestRebuildCorpus(t *testing.T) {
 		t.Skip("CTXKIT_CORPUS is not set")
 	}
 	files := globs(t, corpus, "*.jsonl.gz", "project/*.jsonl", "project/*/subagents/*.jsonl")
-	names, some := []string{"none", "recorded", "opencode", "claude-code-2.1.19", "anthropic-context-editing"}, 3
-	if slices.Contains(preset.Names(), "claude-code-pipeline") {
-		names = append(names, "claude-code-pipeline")
-	}
+	names, some := []string{"none", "recorded", "opencode", "claude-code-2.1.19", "anthropic-context-editing", "claude-code-pipeline"}, 3
 	if os.Getenv("CTXKIT_FULL") != "" {
-		names, some = preset.Names(), 20
+		names, some = nil, 20
 	} else {
 		var few []string
 		for i := 0; i < len(files); i += 10 {

@@ -21,7 +21,7 @@ import (
 // withStages is a policy of these stages.
 func withStages(t *testing.T, stages string) *policy.Policy {
 	t.Helper()
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 

@@ -42,7 +42,7 @@ func TestSnipExample(t *testing.T) {
 		return fmt.Sprintf("u%d", i)
 	}, all...)
 
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}

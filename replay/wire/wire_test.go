@@ -241,7 +241,7 @@ func TestMarkPassesThinking(t *testing.T) {
 }
 
 func TestContextManagement(t *testing.T) {
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestSessions(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d sessions: %v", len(files), err)
 	}
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := 1 + len(f.Main.Requests)/8
-		for _, name := range preset.Names() {
+		for _, name := range preset.Names(reg) {
 			pol, err := preset.Load(name, reg)
 			if err != nil {
 				t.Fatal(err)

@@ -39,7 +39,7 @@ func write(dir string) error {
 
 // generate is the text of each generated file, by name.
 func generate() (map[string][]byte, error) {
-	reg, err := policy.NewRegistry(stage.All())
+	reg, err := stage.Registry()
 	if err != nil {
 		return nil, err
 	}

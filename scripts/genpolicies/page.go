@@ -73,25 +73,25 @@ func page(reg policy.Registry) ([]byte, error) {
 
 	b.WriteString("\n## Built-in policies\n\n| policy | alias | what it does | source | date | truth |\n|---|---|---|---|---|---|\n")
 	var list []*policy.Policy
-	for _, name := range preset.Names() {
+	for _, name := range preset.Names(reg) {
 		p, err := preset.Load(name, reg)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, p)
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s | %s |\n",
-			p.Name, anchor(p.Name), aliases(p.Name), cell(p.About), cell(p.Source), p.Date, p.Truth)
+			p.Name, anchor(p.Name), aliases(p.Name, reg), cell(p.About), cell(p.Source), p.Date, p.Truth)
 	}
 	var versioned []string
-	for _, name := range preset.Versioned() {
+	for _, name := range preset.Versioned(reg) {
 		versioned = append(versioned, "`"+name+"`")
 	}
 	fmt.Fprintf(&b, "\n%s take a version, as in `claude-code@2.1.14`: the policy of that version.\n"+
 		"`@%s` is the version of the client that recorded the session. The name alone is the newest\n"+
 		"description (OpenCode: the described commit). The policy of a version has only the stages that its\n"+
 		"recorded sessions show.\n\n| version | policy |\n|---|---|\n", strings.Join(versioned, " and "), preset.RecordedVersion)
-	for _, name := range preset.Versioned() {
-		for _, band := range preset.Bands(name) {
+	for _, name := range preset.Versioned(reg) {
+		for _, band := range preset.Bands(name, reg) {
 			until := "later"
 			if band.Before != "" {
 				until = "before " + band.Before
@@ -194,8 +194,8 @@ func cell(s string) string {
 // anchor is the fragment a Markdown heading gets: the dots go.
 func anchor(name string) string { return strings.ReplaceAll(name, ".", "") }
 
-func aliases(name string) string {
-	all := preset.Aliases()
+func aliases(name string, reg policy.Registry) string {
+	all := preset.Aliases(reg)
 	var list []string
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		if all[a] == name {

@@ -1,0 +1,130 @@
+package anthropic
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// thoughts is three answered prompts, each with thinking; the second has a
+// tool loop in which it thinks twice.
+func thoughts(model string) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	c.Model = model
+	c.Prompt("one")
+	c.Assistant(stagetest.Think("hm"), stagetest.Say("1")) // m1
+	c.Prompt("two")
+	c.Assistant(stagetest.Think("let me see"), stagetest.Use("a", "Read")) // m3
+	c.Answers(stagetest.Result("a", "x"))
+	c.Assistant(stagetest.Block(jsonl.KindRedactedThinking, "redacted_thinking", "enc"), stagetest.Say("2")) // m5
+	c.Prompt("three")
+	c.Assistant(stagetest.Say("3, without")) // m7
+	c.Prompt("four")
+	c.Assistant(stagetest.Think("well"), stagetest.Say("4")) // m9
+	c.Prompt("five")
+	c.Assistant(stagetest.Say("5"))
+	return c
+}
+
+func TestClearThinking(t *testing.T) {
+	one, two, three := 1, 2, 3
+	tests := []struct {
+		name  string
+		keep  *int
+		model string
+		want  []string
+	}{
+		{"all", nil, "claude-sonnet-4-5", nil},
+		{"keep 3", &three, "claude-opus-4-5", nil},
+		{"keep 2", &two, "claude-opus-4-5", []string{"server_clear@6 m1"}},
+		{"keep 1: a tool loop goes together, a turn without thinking does not count", &one, "claude-opus-4-5",
+			[]string{"server_clear@3 m1", "server_clear@6 m3", "server_clear@6 m5"}},
+		{"by model: the last", new(int), "claude-sonnet-4-5-20250929", []string{"server_clear@3 m1", "server_clear@6 m3", "server_clear@6 m5"}},
+		{"by model: all", new(int), "claude-sonnet-4-6", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := stagetest.NewRun(t, thoughts(tt.model), stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: tt.keep}))
+			r.Each = func(k int) {
+				if v := view.CheckAPI(r.View); v != nil {
+					t.Errorf("request %d: %v", k+1, v)
+				}
+			}
+			r.All()
+			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			for _, e := range r.View.Edits() {
+				if e.New != nil || e.After >= e.Before {
+					t.Errorf("%d tokens became %d, %v stands in", e.Before, e.After, e.New)
+				}
+			}
+		})
+	}
+}
+
+// A prompt that was queued while the agent ran opens no turn.
+func TestClearThinkingQueued(t *testing.T) {
+	one := 1
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Think("a"), stagetest.Use("a", "Read"))
+	c.Answers(stagetest.Result("a", "x"))
+	c.Messages[c.Prompt("also this")].Queued = true
+	c.Assistant(stagetest.Think("b"), stagetest.Say("done"))
+	c.User(session.ClassMeta, stagetest.Say("a reminder"))
+	c.Assistant(stagetest.Think("c"), stagetest.Say("done"))
+	c.Prompt("next")
+	c.Assistant(stagetest.Think("d"), stagetest.Say("done"))
+	c.Prompt("last")
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one})).All()
+	if diff := cmp.Diff([]string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// What a compaction takes out of view does not count, and what it keeps may
+// come back.
+func TestClearThinkingAfterRebuild(t *testing.T) {
+	one := 1
+	c := thoughts("claude-opus-4-5")
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one}))
+	r.Each = func(k int) {
+		if k != 5 {
+			return
+		}
+		// The newest turns leave; that of message 5 is now the last.
+		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 1, 2, 5, 6, 7}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.All()
+	n := len(r.View.Edits())
+	r.Fire(policy.Project, 6, policy.Context{})
+	if diff := cmp.Diff([]string{"server_keep@7 m5"}, r.Edits()[n:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestDefaultThinking(t *testing.T) {
+	for model, want := range map[string]int{
+		"claude-opus-4-5-20251101": allTurns, "claude-opus-4-6": allTurns, "claude-opus-5": allTurns, "claude-opus-5-5": allTurns,
+		"claude-opus-4-1-20250805": 1, "claude-opus-4-20250514": 1, "claude-3-opus-20240229": 1,
+		"claude-sonnet-4-6": allTurns, "claude-sonnet-5": allTurns, "claude-sonnet-5-5": allTurns,
+		"claude-sonnet-4-5-20250929": 1, "claude-sonnet-4-20250514": 1, "claude-3-7-sonnet-20250219": 1,
+		"claude-haiku-4-5-20251001": 1, "claude-3-5-haiku-20241022": 1, "claude-haiku-5-5": allTurns,
+		"claude-fable-5": allTurns, "claude-mythos-5-1": allTurns, "": allTurns, "gpt-5": allTurns,
+		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": 1, "anthropic/claude-opus-4.5": allTurns, "claude-sonnet-4-5[1m]": 1,
+	} {
+		if got := defaultThinking(model); got != want {
+			t.Errorf("%s: %d, want %d", model, got, want)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package anthropic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// ClearToolUses are the parameters of clear_tool_uses.
+type ClearToolUses struct {
+	Trigger         policy.Trigger     `yaml:"trigger" doc:"clearing begins once the prompt exceeds this"`
+	Keep            policy.ToolUses    `yaml:"keep" doc:"the newest tool uses whose results stay" unit:"tool uses" min:"0"`
+	ClearAtLeast    policy.InputTokens `yaml:"clear_at_least" doc:"clear nothing at all unless this much goes" unit:"tokens" min:"0"`
+	ExcludeTools    []string           `yaml:"exclude_tools" doc:"tools whose uses are never cleared and do not count as kept; a trailing * matches any rest"`
+	ClearToolInputs ToolInputs         `yaml:"clear_tool_inputs" doc:"clear the calls' inputs as well: of no tool, of every tool, or of those listed"`
+	Placeholder     string             `yaml:"placeholder" doc:"what stands for a cleared result; the server's own words are not documented"`
+}
+
+func defineClearToolUses() policy.Definition {
+	return policy.Definition{
+		Name:    "clear_tool_uses",
+		Summary: "On the server, once the prompt exceeds the trigger, the results of all tool uses but the newest are cleared from what the model sees; the client's history stays.",
+		Source:  "Anthropic API, context editing strategy clear_tool_uses_20250919 (beta context-management-2025-06-27)",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Project,
+		Memory:  policy.Stateless,
+		Params: &ClearToolUses{
+			Trigger: policy.Trigger{Type: policy.TriggerInputTokens, Value: 100000}, Keep: 3,
+			ExcludeTools: []string{}, Placeholder: "[Old tool result content cleared]",
+		},
+		Example: `before: a prompt of 100,001 tokens with the results of 10 tool uses
+after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stand, and so does the model view`,
+		New: func(p any) (policy.Stage, error) {
+			s := &clearToolUses{p: *p.(*ClearToolUses), at: map[policy.Target]int{}}
+			placeholder := policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			input := policy.NewContent(jsonl.KindToolUse, "{}")
+			s.placeholder, s.input = &placeholder, &input
+			return s, nil
+		},
+	}
+}
+
+// ToolInputs says whose inputs are cleared with the results.
+type ToolInputs struct {
+	All   bool
+	Tools []string
+}
+
+// Has reports whether the inputs of a tool are cleared.
+func (t ToolInputs) Has(tool string) bool { return t.All || measure.Matches(t.Tools, tool) }
+
+// DecodeParam reads true, false, a tool's name, or a list of names.
+func (t *ToolInputs) DecodeParam(plain any) error {
+	wrong := &policy.Error{Msg: "neither true or false nor names of tools", Hint: "write true, false or [Bash, Read]"}
+	switch x := plain.(type) {
+	case bool:
+		*t = ToolInputs{All: x}
+	case string:
+		if x == "" {
+			return wrong
+		}
+		*t = ToolInputs{Tools: []string{x}}
+	case []any:
+		var tools []string
+		for _, e := range x {
+			name, ok := e.(string)
+			if !ok || name == "" {
+				return wrong
+			}
+			tools = append(tools, name)
+		}
+		*t = ToolInputs{Tools: tools}
+	default:
+		return wrong
+	}
+	return nil
+}
+
+// EncodeParam is the plain form.
+func (t *ToolInputs) EncodeParam() any {
+	if len(t.Tools) == 0 {
+		return t.All
+	}
+	var list []any
+	for _, name := range t.Tools {
+		list = append(list, name)
+	}
+	return list
+}
+
+// ParamForm describes the notation.
+func (t *ToolInputs) ParamForm() (string, map[string]any) {
+	name := map[string]any{"type": "string", "minLength": 1}
+	return "true, false or a list of tools", map[string]any{"oneOf": []any{
+		map[string]any{"type": "boolean"}, name,
+		map[string]any{"type": "array", "items": name},
+	}}
+}
+
+// clearToolUses works on the pairs of tool_use and result in view order.
+// Tools that are excluded take up no place among those kept.
+type clearToolUses struct {
+	p                  ClearToolUses
+	placeholder, input *policy.Content
+	server             serverSide
+	at                 map[policy.Target]int // result -> its unit
+	gains              []int                 // by unit below edge: what clearing it takes off
+	edge               int                   // units below it are weighed
+	gain               int                   // sum of gains[:edge]
+	uses               int                   // tool uses in view, excluded ones too
+	seen               int                   // results looked at
+}
+
+func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.follow(c)
+	prompt, unit := measure.PromptTokens(c)-s.others(c), "tokens"
+	if s.p.Trigger.Type == policy.TriggerToolUses {
+		prompt, unit = s.uses, "tool uses"
+	}
+	want := 0
+	if prompt > s.p.Trigger.Value {
+		want = max(len(s.server.units)-int(s.p.Keep), 0)
+	}
+	s.weigh(c, want)
+	over, enough := prompt > s.p.Trigger.Value, s.gain >= int(s.p.ClearAtLeast)
+	if !over || !enough {
+		want = 0
+	}
+	if s.server.stands(want) {
+		return nil, nil
+	}
+	reason := fmt.Sprintf("%d %s > %d: all but the newest %d", prompt, unit, s.p.Trigger.Value, s.p.Keep)
+	switch {
+	case !over:
+		reason = fmt.Sprintf("%d %s <= %d", prompt, unit, s.p.Trigger.Value)
+	case !enough:
+		reason = fmt.Sprintf("%d tokens to clear < %d", s.gain, s.p.ClearAtLeast)
+	}
+	detail := map[string]int{"cleared_tool_uses": want, "cleared_input_tokens": 0}
+	if want > 0 {
+		detail["cleared_input_tokens"] = s.gain
+	}
+	return s.server.set(want, policy.Edit{Trigger: "auto", Reason: reason, Detail: detail}), nil
+}
+
+// others is what the payload edits of other stages, such as clear_thinking,
+// take off the prompt. This stage's own do not count: it begins anew from the
+// whole history at each request.
+func (s *clearToolUses) others(c *policy.Context) int {
+	own := 0
+	switch {
+	case s.server.stale:
+		for t := range s.server.on {
+			with := s.placeholder
+			if c.View.Kind(t) == jsonl.KindToolUse {
+				with = s.input
+			}
+			own += s.worth(c, unit{{t, with}})
+		}
+	case s.server.applied > 0:
+		own = s.gain // of the units below edge, which are those cleared
+	}
+	return c.View.Tokens() - c.View.PayloadTokens() - own
+}
+
+// follow lists the pairs that joined since the last request.
+func (s *clearToolUses) follow(c *policy.Context) {
+	v := c.View
+	anew := s.server.follow(v, func(t policy.Target) {
+		if i, ok := s.at[t]; ok && i < s.edge {
+			now := s.worth(c, s.server.units[i])
+			s.gain += now - s.gains[i]
+			s.gains[i] = now
+		}
+	})
+	if anew {
+		clear(s.at)
+		s.gains, s.edge, s.gain, s.uses, s.seen = s.gains[:0], 0, 0, 0, 0
+	}
+	results := v.Results()
+	for _, r := range results[s.seen:] {
+		if r.State == policy.ResultGone {
+			continue
+		}
+		s.uses++
+		if measure.Matches(s.p.ExcludeTools, r.Tool) {
+			continue
+		}
+		u := unit{{r.Target, s.placeholder}}
+		if s.p.ClearToolInputs.Has(r.Tool) {
+			if m, b, ok := c.Conv.ToolUse(r.ID); ok && v.Has(policy.ItemID(m)) {
+				u = append(u, substitute{policy.Target{Item: policy.ItemID(m), Block: b}, s.input})
+			}
+		}
+		s.at[r.Target] = len(s.server.units)
+		s.server.units = append(s.server.units, u)
+	}
+	s.seen = len(results)
+}
+
+// weigh makes gain what clearing the oldest n units takes off.
+func (s *clearToolUses) weigh(c *policy.Context, n int) {
+	for s.edge > n {
+		s.edge--
+		s.gain -= s.gains[s.edge]
+	}
+	s.gains = slices.Grow(s.gains[:s.edge], n-s.edge)
+	for ; s.edge < n; s.edge++ {
+		s.gains = append(s.gains, s.worth(c, s.server.units[s.edge]))
+		s.gain += s.gains[s.edge]
+	}
+}
+
+// worth is what clearing a unit takes off the prompt: of what the client has
+// deleted from the cached view there is nothing left.
+func (s *clearToolUses) worth(c *policy.Context, u unit) int {
+	n := 0
+	for _, b := range u {
+		if c.View.CacheEdited(b.target) {
+			continue
+		}
+		n += c.View.BlockTokens(b.target)
+		if b.with != nil {
+			n -= c.Weigh.Content(b.with)
+		}
+	}
+	return n
+}

@@ -1,0 +1,319 @@
+package anthropic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func clearing(change func(*ClearToolUses)) *ClearToolUses {
+	p := *defineClearToolUses().Params.(*ClearToolUses)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+func TestClearToolUsesTrigger(t *testing.T) {
+	last := func(c *stagetest.Convo) int { // tokens of the last request's prompt
+		r := stagetest.NewRun(t, c).All()
+		return r.Payload[len(r.Payload)-1]
+	}(stagetest.Uses(5))
+	tests := []struct {
+		name     string
+		overhead int
+		change   func(*ClearToolUses)
+		want     int
+	}{
+		{"100,000 is not over", 100000 - last, nil, 0},
+		{"100,001", 100001 - last, nil, 2},
+		{"keep 0", 100001 - last, func(p *ClearToolUses) { p.Keep = 0 }, 5},
+		{"keep more than there are", 100001 - last, func(p *ClearToolUses) { p.Keep = 6 }, 0},
+		{"five uses are not over 5", 0, func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 5} }, 0},
+		{"five uses over 4", 0, func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4} }, 2},
+		// Each of the two saves 100 tokens less the placeholder's 8.
+		{"184 at least", 100001 - last, func(p *ClearToolUses) { p.ClearAtLeast = 184 }, 2},
+		{"185 at least: none at all", 100001 - last, func(p *ClearToolUses) { p.ClearAtLeast = 185 }, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := stagetest.NewRun(t, stagetest.Uses(5), stagetest.Start(t, defineClearToolUses(), clearing(tt.change)))
+			r.Overhead = tt.overhead
+			r.All()
+			cleared := 0
+			for _, res := range r.View.Results() {
+				if c, ok := r.View.PayloadReplacement(res.Target); ok {
+					cleared++
+					if c.Text != "[Old tool result content cleared]" {
+						t.Errorf("%s: %q", res.ID, c.Text)
+					}
+				}
+				if r.View.Replacement(res.Target) != nil {
+					t.Errorf("%s changed in the model view", res.ID)
+				}
+			}
+			if cleared != tt.want {
+				t.Errorf("%d cleared, want %d", cleared, tt.want)
+			}
+			if want := r.View.Tokens() - tt.want*92; r.View.PayloadTokens() != want {
+				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
+			}
+			if tt.want > 0 {
+				d := r.View.Edits()[len(r.View.Edits())-1].Detail
+				if d["cleared_tool_uses"] != tt.want || d["cleared_input_tokens"] != tt.want*92 {
+					t.Errorf("detail %v", d)
+				}
+			}
+		})
+	}
+}
+
+// Once over the trigger the cleared set moves with every new use, and only the
+// change is told.
+func TestClearToolUsesMoves(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4}; p.Keep = 2 })
+	r := stagetest.NewRun(t, stagetest.Uses(7), stagetest.Start(t, defineClearToolUses(), p)).All()
+	want := []string{
+		"server_clear@6 m2", "server_clear@6 m4", "server_clear@6 m6",
+		"server_clear@7 m8", "server_clear@8 m10",
+	}
+	if diff := cmp.Diff(want, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// The server has no memory: where the client's history falls under the
+// trigger, everything comes back.
+func TestClearToolUsesStateless(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger.Value = 400; p.Keep = 1 })
+	c := stagetest.Uses(6)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
+	r.Each = func(k int) {
+		if k == 5 {
+			short := policy.NewContent(0, "short")
+			for _, m := range []int{2, 4, 6, 8} {
+				if _, err := r.View.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &short}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	r.All()
+	edits := r.Edits()
+	want := []string{"server_keep@7 m2", "server_keep@7 m4", "server_keep@7 m6", "server_keep@7 m8"}
+	if diff := cmp.Diff(want, edits[len(edits)-4:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if r.View.PayloadTokens() != r.View.Tokens() {
+		t.Errorf("payload %d, view %d", r.View.PayloadTokens(), r.View.Tokens())
+	}
+}
+
+func TestClearToolUsesTools(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Memory"), stagetest.Use("c", "Read"))
+	c.Answers(stagetest.Result("a", strings.Repeat("x", 400)), stagetest.Result("b", strings.Repeat("x", 400)), stagetest.Result("c", strings.Repeat("x", 400)))
+	c.Call("d", "Memory", 400)
+	c.Assistant(stagetest.Say("done"))
+	always := func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 1 }
+	tests := []struct {
+		name   string
+		change func(*ClearToolUses)
+		want   []string
+	}{
+		{"all tools", always, []string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@3 m2.2"}},
+		{"excluded ones take no place among the kept", func(p *ClearToolUses) { always(p); p.ExcludeTools = []string{"Memory"} }, []string{"server_clear@2 m2"}},
+		{"inputs too", func(p *ClearToolUses) {
+			always(p)
+			p.ExcludeTools = []string{"Memory"}
+			p.ClearToolInputs.All = true
+		}, []string{"server_clear@2 m2", "server_clear@2 m1"}},
+		{"inputs of some", func(p *ClearToolUses) { always(p); p.ClearToolInputs.Tools = []string{"Memory"} },
+			[]string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@2 m1.1", "server_clear@3 m2.2"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(tt.change))).All()
+			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where a result leaves the view without its call, the call's input is not
+// cleared any more: the server clears pairs.
+func TestClearToolUsesInputWithoutResult(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
+	c := stagetest.Uses(4)
+	c.Prompt("more")
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
+	r.Each = func(k int) {
+		if k == 4 {
+			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.All()
+	edits := r.Edits()
+	at := slices.Index(edits, "remove@0")
+	if diff := cmp.Diff([]string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	for m, want := range map[policy.ItemID]bool{1: false, 3: true, 5: false, 7: false} {
+		if _, ok := r.View.PayloadReplacement(policy.Target{Item: m}); ok != want {
+			t.Errorf("the input of message %d: cleared %t, want %t", m, ok, want)
+		}
+	}
+}
+
+// The API's own notation and the plain number are the same.
+func TestClearToolUsesNotation(t *testing.T) {
+	p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages: [clear_tool_uses]\n"), stagetest.Registry(t, defineClearToolUses()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ key, value, want string }{
+		{"keep", "4", "4"}, {"keep", "0", "0"}, {"keep", "{tool_uses: 5}", "5"}, {"keep", "{type: tool_uses, value: 0}", "0"},
+		{"keep", "-1", ""}, {"keep", "none", ""}, {"keep", "{input_tokens: 5}", ""}, {"keep", "{type: tool_uses}", ""},
+		{"keep", "{type: input_tokens, value: 5}", ""}, {"keep", "{type: tool_uses, value: 5, more: 1}", ""}, {"keep", "[5]", ""}, {"keep", "", ""},
+		{"clear_at_least", "5000", "5000"}, {"clear_at_least", "{type: input_tokens, value: 6000}", "6000"},
+		{"clear_at_least", "{input_tokens: 7000}", "7000"}, {"clear_at_least", "none", "none"}, {"clear_at_least", "0", "none"},
+		{"clear_at_least", "{type: tool_uses, value: 5}", ""}, {"clear_at_least", "{input_tokens: some}", ""}, {"clear_at_least", "1.5", ""},
+	} {
+		err := p.Set("clear_tool_uses."+tt.key, tt.value)
+		if tt.want == "" {
+			if err == nil {
+				t.Errorf("%s: %s: no error", tt.key, tt.value)
+			}
+			continue
+		}
+		if got, _ := p.Get("clear_tool_uses." + tt.key); err != nil || got != tt.want {
+			t.Errorf("%s: %s: %s, %v", tt.key, tt.value, got, err)
+		}
+	}
+}
+
+// What clear_thinking takes off is not in the prompt the trigger reads; what
+// this stage itself cleared at the request before is.
+func TestClearToolUsesAfterThinking(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("one")
+	c.Assistant(stagetest.Think(strings.Repeat("x", 4000)), stagetest.Say("1")) // 1,000 tokens
+	c.Prompt("two")
+	c.Assistant(stagetest.Think("hm"), stagetest.Use("a", "Read"))
+	c.Answers(stagetest.Result("a", strings.Repeat("x", 400)))
+	c.Call("b", "Read", 400)
+	c.Call("c", "Read", 400)
+	c.Assistant(stagetest.Say("done"))
+	last := stagetest.NewRun(t, c).All()
+	prompt := last.Payload[len(last.Payload)-1]
+	for _, tt := range []struct {
+		overhead int
+		want     int // results cleared at the last request
+	}{{100000 - prompt + 1, 0}, {100000 - prompt + 1000, 0}, {100000 - prompt + 1001, 2}} {
+		one := 1
+		r := stagetest.NewRun(t, c,
+			stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one}),
+			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep = 1 })))
+		r.Overhead = tt.overhead
+		r.All()
+		cleared := 0
+		for _, res := range r.View.Results() {
+			if _, ok := r.View.PayloadReplacement(res.Target); ok {
+				cleared++
+			}
+		}
+		if cleared != tt.want {
+			t.Errorf("overhead %d: %d cleared, want %d", tt.overhead, cleared, tt.want)
+		}
+	}
+	// Over the trigger for good: the set moves on and never comes back.
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep, p.Trigger.Value = 0, 1100 }))).All()
+	for _, e := range r.View.Edits() {
+		if e.Kind == policy.KindServerKeep {
+			t.Errorf("request %d gave %v back", e.Request, e.Target)
+		}
+	}
+}
+
+// Its own clearing never counts as another stage's, also where messages left
+// the view or changed in the meantime.
+func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
+	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
+	r := stagetest.NewRun(t, stagetest.Uses(12), stagetest.Start(t, defineClearToolUses(), p))
+	short := policy.NewContent(0, "short")
+	prompts := map[int]int{}
+	r.Each = func(k int) {
+		prompts[k+1] = r.View.Tokens()
+		var e policy.Edit
+		switch k {
+		case 4:
+			e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{1, 2, 3, 4}}
+		case 6:
+			e = policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: 6}, New: &short}
+		case 8:
+			e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{5, 6}}
+		default:
+			return
+		}
+		if _, err := r.View.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.All()
+	seen := 0
+	for _, e := range r.View.Edits() {
+		if e.Kind != policy.KindServerClear {
+			continue
+		}
+		seen++
+		if want := fmt.Sprintf("%d tokens > 1:", prompts[e.Request]); !strings.HasPrefix(e.Reason, want) {
+			t.Errorf("request %d: %q, want %q", e.Request, e.Reason, want)
+		}
+	}
+	if seen < 12 {
+		t.Errorf("%d results were cleared", seen)
+	}
+}
+
+func TestToolInputs(t *testing.T) {
+	tests := []struct {
+		plain any
+		want  ToolInputs
+		back  any
+	}{
+		{true, ToolInputs{All: true}, true},
+		{false, ToolInputs{}, false},
+		{"Bash", ToolInputs{Tools: []string{"Bash"}}, []any{"Bash"}},
+		{[]any{"Bash", "mcp__*"}, ToolInputs{Tools: []string{"Bash", "mcp__*"}}, []any{"Bash", "mcp__*"}},
+		{[]any{}, ToolInputs{}, false},
+	}
+	for _, tt := range tests {
+		var got ToolInputs
+		if err := got.DecodeParam(tt.plain); err != nil {
+			t.Errorf("%v: %v", tt.plain, err)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v: -want +got\n%s", tt.plain, diff)
+		}
+		if diff := cmp.Diff(tt.back, got.EncodeParam()); diff != "" {
+			t.Errorf("%v back: -want +got\n%s", tt.plain, diff)
+		}
+	}
+	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
+		if err := new(ToolInputs).DecodeParam(wrong); err == nil {
+			t.Errorf("%v: no error", wrong)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package anthropic
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// CompactAPI are the parameters of compact_api.
+type CompactAPI struct {
+	Trigger      policy.InputTokens    `yaml:"trigger" doc:"compact once the prompt exceeds this" unit:"tokens" min:"50000"`
+	PauseAfter   bool                  `yaml:"pause_after" doc:"the response stops after the summary and the client asks again: the same tokens, one call more"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	PromptTokens int                   `yaml:"prompt_tokens" doc:"the default instructions, where there are none of one's own" unit:"tokens" min:"0"`
+	Instructions string                `yaml:"instructions" doc:"instructions of one's own, in place of the default's: their length counts, their effect cannot; empty: the default"`
+	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func defineCompactAPI() policy.Definition {
+	return policy.Definition{
+		Name:    "compact_api",
+		Summary: "On the server, once the prompt exceeds the trigger, the model first writes a summary; everything before that compaction block is ignored from then on.",
+		Source:  "Anthropic API, compact_20260112 (beta compact-2026-01-12)",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Project | policy.Manual,
+		Params: &CompactAPI{
+			Trigger: 150000, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 3500}},
+			PromptTokens: 110, Manual: "replay",
+		},
+		Example: `before: a prompt of 180,000 tokens, trigger 150,000
+after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and the message, system prompt, tools and the summary in; the view is the summary alone`,
+		New: func(p any) (policy.Stage, error) {
+			s := &compactAPI{p: *p.(*CompactAPI)}
+			if s.p.Trigger < minCompactTrigger {
+				return nil, &policy.Error{Msg: fmt.Sprintf("a trigger of %d tokens", s.p.Trigger), Hint: fmt.Sprintf("the API takes %d or more", minCompactTrigger)}
+			}
+			return s, nil
+		},
+	}
+}
+
+// minCompactTrigger is the least the API takes.
+const minCompactTrigger = 50000
+
+// compactAPI models the compaction iteration as a call of its own and the
+// message iteration as the request: usage.iterations lists both, and only
+// their sum is the bill.
+type compactAPI struct{ p CompactAPI }
+
+func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
+	// What earlier edits of the same request have cleared is not counted.
+	prompt := measure.PromptTokens(c) + c.View.PayloadTokens() - c.View.Tokens()
+	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.p.Trigger)
+	switch {
+	case c.Moment == policy.Manual:
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		trigger, reason = "manual", "the user asked for it"
+	case prompt <= int(s.p.Trigger):
+		return nil, nil
+	}
+	if !s.something(c.View) {
+		return nil, nil
+	}
+	summary, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	if s.p.PauseAfter {
+		reason += "; paused after the summary"
+	}
+	instructions := s.p.PromptTokens
+	if s.p.Instructions != "" {
+		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
+	}
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		// The API's own block stands in an assistant message before everything
+		// else; a user message keeps the list one the API takes.
+		Insert: []policy.Synthetic{{Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{summary}}},
+		Call:   &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.PayloadTokens() + instructions, Prefix: "session"},
+		Detail: map[string]int{"pre_tokens": prompt},
+	}}, nil
+}
+
+// something reports whether there is more in view than a compaction's
+// summary.
+func (s *compactAPI) something(v policy.View) bool {
+	for id := range v.Items {
+		if sy := v.Synthetic(id); sy == nil || !sy.Summary {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package anthropic
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func compacting(change func(*CompactAPI)) *CompactAPI {
+	p := *defineCompactAPI().Params.(*CompactAPI)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 3500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+func TestCompactAPITrigger(t *testing.T) {
+	tests := []struct {
+		name   string
+		prompt int // tokens of the second request's
+		change func(*CompactAPI)
+		want   []string
+	}{
+		{"150,000 is not over", 150000, nil, nil},
+		{"150,001", 150001, nil, []string{"summarize@2"}},
+		{"the least trigger, at it", 50000, func(p *CompactAPI) { p.Trigger = 50000 }, nil},
+		{"the least trigger, over it", 50001, func(p *CompactAPI) { p.Trigger = 50000 }, []string{"summarize@2"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go") // 1 token
+			c.Call("a", "Read", 4*(tt.prompt-10005))
+			c.Assistant(stagetest.Say("done"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(tt.change)))
+			r.Overhead = 10000
+			var at []int
+			r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
+			r.All()
+			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if len(tt.want) == 0 {
+				if at[1] != tt.prompt {
+					t.Errorf("a prompt of %d, want %d", at[1], tt.prompt)
+				}
+				return
+			}
+			e := r.View.Edits()[0]
+			want := &policy.Call{Kind: "compaction", Prompt: 110, Input: tt.prompt + 110, Prefix: "session"}
+			if diff := cmp.Diff(want, e.Call); diff != "" {
+				t.Errorf("call: -want +got\n%s", diff)
+			}
+			if e.Detail["pre_tokens"] != tt.prompt || at[1] != 10000+3500 {
+				t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
+			}
+		})
+	}
+}
+
+// Instructions of one's own replace the default's.
+func TestCompactAPIInstructions(t *testing.T) {
+	for text, want := range map[string]int{"": 110, "Keep every file name.": 5, "整理 😀": 1, "x": 0, "xx": 1} {
+		c := stagetest.Uses(3)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
+		r.Overhead = 200000
+		r.View.Join(0)
+		size := r.Overhead + r.View.Tokens()
+		r.Fire(policy.Project, 0, policy.Context{})
+		if call := r.View.Edits()[0].Call; call.Prompt != want || call.Input != size+want {
+			t.Errorf("%q: a prompt of %d in an input of %d, want %d in %d", text, call.Prompt, call.Input, want, size+want)
+		}
+	}
+}
+
+// The API's own notation and the plain number are the same.
+func TestCompactAPINotation(t *testing.T) {
+	for _, tt := range []struct{ value, want string }{
+		{"150001", "150001"}, {"{input_tokens: 150002}", "150002"}, {"{type: input_tokens, value: 150003}", "150003"},
+		{"49999", ""}, {"{input_tokens: 49999}", ""}, {"{tool_uses: 60000}", ""}, {"none", ""},
+	} {
+		p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages:\n  - compact_api:\n      trigger: "+tt.value+"\n"), stagetest.Registry(t, defineCompactAPI()), nil)
+		if tt.want == "" {
+			if err == nil {
+				t.Errorf("%s: no error", tt.value)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.value, err)
+			continue
+		}
+		if got, _ := p.Get("compact_api.trigger"); got != tt.want {
+			t.Errorf("%s: %s", tt.value, got)
+		}
+	}
+}
+
+func TestCompactAPITriggerTooLow(t *testing.T) {
+	d := defineCompactAPI()
+	if _, err := d.New(compacting(func(p *CompactAPI) { p.Trigger = 49999 })); err == nil {
+		t.Error("no error for a trigger of 49,999")
+	}
+}
+
+// A summary alone is not summarised again, however large the rest of the
+// prompt is.
+func TestCompactAPIOnce(t *testing.T) {
+	c := stagetest.Uses(3)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.PauseAfter = true })))
+	r.Overhead = 200000
+	r.View.Join(0)
+	r.Fire(policy.Project, 0, policy.Context{})
+	r.Fire(policy.Project, 0, policy.Context{})
+	if diff := cmp.Diff([]string{"summarize@1"}, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
+		t.Errorf("reason %q", reason)
+	}
+}
+
+// The recorded summary is used, and nothing is re-injected beside it: that is
+// the client's doing, not the API's.
+func TestCompactAPIRecorded(t *testing.T) {
+	c := stagetest.Uses(3)
+	p := compacting(func(p *CompactAPI) {
+		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 9}}
+	})
+	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), p))
+	sum := policy.NewContent(jsonl.KindText, "what was done")
+	r.Record = stagetest.Record{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
+	r.Manual = map[int]bool{2: true}
+	r.All()
+	if diff := cmp.Diff([]string{"summarize@3"}, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	e := r.View.Edits()[0]
+	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
+		t.Errorf("%+v", e)
+	}
+	r = stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Manual = "ignore" })))
+	r.Manual = map[int]bool{2: true}
+	if edits := r.All().Edits(); edits != nil {
+		t.Errorf("ignored, and yet %v", edits)
+	}
+}
+
+// What tool-use clearing takes off is not in the prompt the trigger reads.
+func TestCompactAPIAfterClearing(t *testing.T) {
+	c := stagetest.Uses(4)
+	api := compacting(nil)
+	for _, over := range []struct {
+		overhead int
+		want     bool
+	}{{150000, false}, {150400, true}} {
+		r := stagetest.NewRun(t, c,
+			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 0 })),
+			stagetest.Start(t, defineCompactAPI(), api))
+		r.Overhead = over.overhead - 100
+		r.All()
+		if got := r.View.Epoch() > 0; got != over.want {
+			t.Errorf("overhead %d: compacted %t, want %t (payloads %v)", r.Overhead, got, over.want, r.Payload)
+		}
+	}
+}

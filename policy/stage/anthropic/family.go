@@ -1,0 +1,16 @@
+// Package anthropic has the stages and policies of the Messages API of Anthropic, edits by the server.
+package anthropic
+
+import (
+	"embed"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+//go:embed *.yaml
+var presets embed.FS
+
+// Family is the Messages API of Anthropic, edits by the server.
+func Family() policy.Family {
+	return policy.Family{Name: "anthropic", Title: "The Messages API of Anthropic, edits by the server", Stages: stages(), Presets: presets}
+}

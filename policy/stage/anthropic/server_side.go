@@ -1,0 +1,115 @@
+package anthropic
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// serverSide is what a server-side edit clears of the payload. The server
+// keeps no state: at each request it works the set out anew from the whole
+// history. Here the set is the oldest units of a list; from one request to the
+// next only the difference becomes edits, and only what is new is looked at.
+type serverSide struct {
+	units   []unit // oldest first
+	applied int    // units[:applied] are cleared
+	on      map[policy.Target]bool
+	edits   int  // of the view, looked at
+	epoch   int  // of the view
+	stale   bool // the list is new: applied says nothing
+}
+
+// unit is what goes together: a result with its call's input, the thinking of
+// a turn.
+type unit []substitute
+
+type substitute struct {
+	target policy.Target
+	with   *policy.Content // nil: nothing stands in
+}
+
+// follow looks at what other stages did since the last request. It reports
+// whether messages left the view, so that the units must be listed anew; touch
+// is called for each block that was changed, in the view or in the payload.
+func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (anew bool) {
+	edits := v.Edits()
+	anew = v.Epoch() != s.epoch
+	for i := s.edits; i < len(edits); i++ {
+		switch edits[i].Kind {
+		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
+			anew = true
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerKeep:
+			touch(edits[i].Target)
+		}
+	}
+	s.edits, s.epoch = len(edits), v.Epoch()
+	if anew {
+		s.units, s.applied, s.stale = s.units[:0], 0, true
+		for t := range s.on {
+			if !v.Has(t.Item) {
+				delete(s.on, t)
+			}
+		}
+	}
+	return anew
+}
+
+// stands reports whether the oldest want units are what is cleared already:
+// then set has nothing to do.
+func (s *serverSide) stands(want int) bool { return !s.stale && s.applied == want }
+
+// set clears the oldest want units and none else. e is the edit to make for
+// each block.
+func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
+	var edits []policy.Edit
+	from, to := min(s.applied, want), max(s.applied, want)
+	if s.stale {
+		from, to = 0, len(s.units)
+		edits = s.orphans(e)
+	}
+	for i, u := range s.units[from:to] {
+		for _, b := range u {
+			clear := from+i < want
+			if s.on[b.target] == clear {
+				continue
+			}
+			e.Kind, e.Target, e.New = policy.KindServerClear, b.target, b.with
+			if !clear {
+				e.Kind, e.New = policy.KindServerKeep, nil
+				delete(s.on, b.target)
+			} else {
+				if s.on == nil {
+					s.on = map[policy.Target]bool{}
+				}
+				s.on[b.target] = true
+			}
+			edits = append(edits, e)
+		}
+	}
+	s.applied, s.stale = want, false
+	return edits
+}
+
+// orphans lifts what is cleared and belongs to no unit any more, such as the
+// input of a call whose result has left the view.
+func (s *serverSide) orphans(e policy.Edit) []policy.Edit {
+	in := map[policy.Target]bool{}
+	for _, u := range s.units {
+		for _, b := range u {
+			in[b.target] = true
+		}
+	}
+	var edits []policy.Edit
+	for t := range s.on {
+		if !in[t] {
+			e.Kind, e.Target, e.New = policy.KindServerKeep, t, nil
+			edits = append(edits, e)
+			delete(s.on, t)
+		}
+	}
+	slices.SortFunc(edits, func(a, b policy.Edit) int {
+		return cmp.Or(cmp.Compare(a.Target.Item, b.Target.Item), cmp.Compare(a.Target.Block, b.Target.Block))
+	})
+	return edits
+}

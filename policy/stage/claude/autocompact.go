@@ -1,0 +1,216 @@
+package claude
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// Autocompact are the parameters of autocompact.
+type Autocompact struct {
+	Enabled      bool                  `yaml:"enabled" doc:"compact automatically at the threshold; false: only when the user asks"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	PromptTokens int                   `yaml:"prompt_tokens" doc:"the summary prompt" unit:"tokens" min:"0"`
+	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
+	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis stays before the summary or goes; a recorded summary stands as it is and an outline has none" enum:"keep,drop"`
+	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
+	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
+	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func defineAutocompact() policy.Definition {
+	return policy.Definition{
+		Name:    "autocompact",
+		Summary: "Before a request whose used tokens reach the auto-compact threshold, the whole view becomes a summary, written by a request of its own; nothing is kept verbatim.",
+		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client; thresholds confirmed by 95 recorded automatic compactions",
+		Truth:   policy.TruthRecorded,
+		Moments: policy.Prepare | policy.Manual,
+		Limits:  true,
+		Params: &Autocompact{
+			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
+			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Gap: "reported", Manual: "replay",
+		},
+		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages
+after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
+		New: func(p any) (policy.Stage, error) { return &autocompact{p: *p.(*Autocompact)}, nil },
+	}
+}
+
+// autocompact reproduces the LLM path of Claude Code's automatic compaction.
+type autocompact struct{ p Autocompact }
+
+func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
+	if isCompactor(c.Agent) {
+		return nil, nil
+	}
+	trigger, reason := "auto", ""
+	switch c.Moment {
+	case policy.Manual:
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
+	default:
+		if !s.p.Enabled || !c.Limits.On || c.Used < c.Limits.Auto || compactedHere(c) {
+			return nil, nil
+		}
+		reason = fmt.Sprintf("used %d >= threshold %d", c.Used, c.Limits.Auto)
+	}
+	if c.View.Len() == 0 {
+		return nil, nil
+	}
+	text := SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: trigger == "auto", Analysis: s.p.Analysis == "keep"}
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, text.Message)
+	if err != nil {
+		return nil, err
+	}
+	call := s.call(c)
+	switch {
+	case c.Limits.Effective > 0 && call.Input > c.Limits.Effective:
+		from += "; still too long after " + retries(call.Retries)
+	case call.Retries > 0:
+		from += "; too long, " + retries(call.Retries)
+	}
+	e := policy.Edit{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Call:   call, Detail: map[string]int{"pre_tokens": c.Used},
+	}
+	if boundary >= 0 {
+		e.Insert = append(e.Insert, c.Record.Reinjected(boundary)...)
+		e.Keep = summarize.Since(c, boundary)
+	}
+	return []policy.Edit{e}, nil
+}
+
+// call is the compaction's own request: the messages as they were before this
+// request's microcompaction, less images, documents and what an earlier
+// compaction re-injected, and the prompt. Where that is more than the window
+// leaves, the oldest rounds are dropped until the gap the API reports is
+// covered, at most ptl_retries times; what is left begins with an assistant
+// message then, so a meta user message goes first. Where the gap is not
+// reported each retry drops a fifth of the rounds that are left, at least one.
+func (s *autocompact) call(c *policy.Context) *policy.Call {
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
+	less, cut := stripped(c)
+	call.Input, call.Cut = c.Before-less+s.p.PromptTokens, cut
+	if s.p.Prefix == "session" {
+		call.Input += c.Overhead
+	}
+	limit := c.Limits.Effective
+	if limit <= 0 {
+		return call
+	}
+	rounds := roundWeights(c.View)
+	if first, ok := firstItem(c.View); ok && call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {
+		call.Cut = &policy.Target{Item: first}
+	}
+	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
+		gap, fifth := call.Input-limit, i+max((len(rounds)-i)/5, 1)
+		for more := true; more && i < len(rounds)-1; i++ {
+			gap -= rounds[i]
+			call.Input -= rounds[i]
+			if more = gap > 0; s.p.Gap == "unknown" {
+				more = i+1 < fifth
+			}
+		}
+		if call.Retries == 0 {
+			call.Input += policy.RoundQuarter(len(truncatedForRetry))
+		}
+	}
+	call.Input = max(call.Input, 1)
+	return call
+}
+
+// stripped is the weight of what a compaction's request leaves out, and where it
+// leaves out something first.
+func stripped(c *policy.Context) (tokens int, first *policy.Target) {
+	for id := range c.View.Items {
+		n := leftOut(c.View, id)
+		if n > 0 && first == nil {
+			first = &policy.Target{Item: id}
+		}
+		tokens += n
+	}
+	return tokens, first
+}
+
+func firstItem(v policy.View) (policy.ItemID, bool) {
+	for id := range v.Items {
+		return id, true
+	}
+	return 0, false
+}
+
+// leftOut is how much of one item a compaction's request leaves out.
+func leftOut(v policy.View, id policy.ItemID) int {
+	if sy := v.Synthetic(id); sy != nil {
+		if sy.Attached {
+			return v.Weight(id)
+		}
+		return 0
+	}
+	n := 0
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		switch v.Kind(t) {
+		case jsonl.KindImage, jsonl.KindDocument:
+			n += v.BlockTokens(t)
+		case jsonl.KindToolResult:
+			n += min(imagesIn(v, t)*imageTokens, v.BlockTokens(t))
+		}
+	}
+	return n
+}
+
+// imagesIn counts the images and documents of a tool_result.
+func imagesIn(v policy.View, t policy.Target) int {
+	if v.Replacement(t) != nil {
+		return 0
+	}
+	n := 0
+	for _, p := range v.Raw(t).Parts {
+		if p.Kind == jsonl.KindImage || p.Kind == jsonl.KindDocument {
+			n++
+		}
+	}
+	return n
+}
+
+// isCompactor reports whether a conversation is a compaction's or session
+// memory's own: those are never compacted.
+func isCompactor(agent string) bool {
+	return strings.HasPrefix(agent, "acompact") || strings.HasPrefix(agent, "asession_memory")
+}
+
+// truncatedForRetry goes before an assistant message that would come first.
+const truncatedForRetry = "[earlier conversation truncated for compaction retry]"
+
+// roundWeights is what a compaction's request holds of each round, oldest first: an
+// assistant message and what answers it; what stands before the first one
+// belongs to it.
+func roundWeights(v policy.View) []int {
+	rounds := []int{0}
+	seen := false
+	for id := range v.Items {
+		if v.Role(id) == session.Assistant {
+			if seen {
+				rounds = append(rounds, 0)
+			}
+			seen = true
+		}
+		rounds[len(rounds)-1] += v.Weight(id) - leftOut(v, id)
+	}
+	return rounds
+}
+
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
+}

@@ -1,0 +1,382 @@
+package claude
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+func auto(change func(*Autocompact)) *Autocompact {
+	p := *defineAutocompact().Params.(*Autocompact)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+func TestAutocompactThreshold(t *testing.T) {
+	first := policy.DefaultWindow()
+	late := policy.DefaultWindow()
+	late.ReserveCap = 20000
+	off := policy.DefaultWindow()
+	off.AutoCompact = false
+	half := policy.DefaultWindow()
+	half.PctOverride = "35"
+	tests := []struct {
+		name    string
+		w       policy.Window
+		context int
+		used    int
+		change  func(*Autocompact)
+		want    bool
+	}{
+		{"154,999", first, 200000, 154999, nil, false},
+		{"155,000", first, 200000, 155000, nil, true},
+		{"155,001", first, 200000, 155001, nil, true},
+		{"166,999", late, 200000, 166999, nil, false},
+		{"167,000", late, 200000, 167000, nil, true},
+		{"966,999 of 1M", late, 1000000, 966999, nil, false},
+		{"967,000 of 1M", late, 1000000, 967000, nil, true},
+		{"35 %: 58,798", half, 200000, 58798, nil, false},
+		{"35 %: 58,799", half, 200000, 58799, nil, true},
+		{"switched off", off, 200000, 199999, nil, false},
+		{"not enabled", first, 200000, 199999, func(p *Autocompact) { p.Enabled = false }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.Uses(3)
+			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(tt.change))), tt.used, 100)
+			r.Limits = tt.w.Resolve(tt.context, 0)
+			r.All()
+			if got := r.View.Epoch() > 0; got != tt.want {
+				t.Fatalf("compacted: %t, want %t", got, tt.want)
+			}
+			if !tt.want {
+				return
+			}
+			e := r.View.Edits()[0]
+			if e.Trigger != "auto" || e.Detail["pre_tokens"] != tt.used || e.Call == nil || e.Call.Kind != "compaction" {
+				t.Errorf("%+v", e)
+			}
+			if ids := r.View.IDs(); len(ids) != 2 { // the summary and what was answered to it
+				t.Errorf("items %v", ids)
+			}
+		})
+	}
+}
+
+func TestAutocompactManual(t *testing.T) {
+	for _, tt := range []struct {
+		manual string
+		want   []string
+	}{{"replay", []string{"summarize@3"}}, {"ignore", nil}} {
+		r := stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Manual, p.Enabled = tt.manual, false })))
+		r.Manual = map[int]bool{2: true}
+		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.manual, diff)
+		}
+	}
+	// There is nothing to compact before the first message.
+	r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineAutocompact(), auto(nil)))
+	r.Fire(policy.Manual, 0, policy.Context{})
+	if r.Edits() != nil {
+		t.Errorf("an empty view: %v", r.Edits())
+	}
+}
+
+// What the client sent after its own compaction comes with the recorded
+// summary, and only with that.
+func TestAutocompactRecorded(t *testing.T) {
+	sum := policy.NewContent(jsonl.KindText, "what was done")
+	file := policy.Synthetic{Role: "user", Label: "file", Contents: []policy.Content{sum}}
+	for _, tt := range []struct {
+		name    string
+		summary *policy.Content
+		want    int
+	}{{"recorded", &sum, 3}, {"none recorded", nil, 2}} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.Uses(3)
+			c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
+			c.Boundaries[0].Request = 4
+			p := auto(func(p *Autocompact) {
+				p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
+			})
+			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p)), 155000, 0)
+			r.Record = stagetest.Record{Content: tt.summary, Tail: []policy.Synthetic{file}}
+			r.All()
+			if r.View.Len() != tt.want {
+				t.Errorf("%d items, want %d", r.View.Len(), tt.want)
+			}
+			if reason := r.View.Edits()[0].Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
+				t.Errorf("reason %q", reason)
+			}
+		})
+	}
+}
+
+// A compaction never begins its own.
+func TestAutocompactItself(t *testing.T) {
+	for agent, want := range map[string]bool{"": true, "a1b2": true, "acompact-1": false, "asession_memory-1": false} {
+		c := stagetest.Uses(3)
+		c.Agent = agent
+		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
+		if got := r.View.Epoch() > 0; got != want {
+			t.Errorf("agent %q: compacted %t, want %t", agent, got, want)
+		}
+	}
+}
+
+// A request that is too long drops its oldest rounds until the gap is covered.
+func TestAutocompactTooLong(t *testing.T) {
+	tests := []struct {
+		name    string
+		excess  int
+		retries int
+		want    int
+	}{
+		{"it fits", 0, 3, 0},
+		{"one over", 1, 3, 1},
+		{"no retries", 1, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.Uses(9)
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Retries = tt.retries })))
+			r.Limits.Effective = 1257
+			for m := range 19 {
+				r.View.Join(m)
+			}
+			r.Limits.Effective += r.View.Tokens() - tt.excess
+			r.Used = func(int) (int, int) { return 155000, 0 }
+			r.Fire(policy.Prepare, 9, policy.Context{})
+			call := r.View.Edits()[0].Call
+			if call.Retries != tt.want {
+				t.Errorf("%d retries, want %d", call.Retries, tt.want)
+			}
+			if tt.want > 0 && call.Input > r.Limits.Effective {
+				t.Errorf("%d tokens are sent, %d fit", call.Input, r.Limits.Effective)
+			}
+		})
+	}
+}
+
+// A compaction's own request holds the messages as they were before this
+// request's microcompaction, without images and what an earlier one
+// re-injected.
+func TestAutocompactRequest(t *testing.T) {
+	picture := stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 4000))
+	for _, tt := range []struct {
+		name   string
+		prefix string
+		want   int
+	}{
+		{"its own prefix", "own", 9000 + 1257},
+		{"the session's", "session", 9000 + 1257 + 700},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
+			c.Assistant(stagetest.Say("ok"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
+			r.Overhead = 700
+			r.View.Join(0)
+			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
+				Role: "user", Attached: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}},
+			}}}); err != nil {
+				t.Fatal(err)
+			}
+			r.Used = func(int) (int, int) { return 155000, 0 }
+			r.Fire(policy.Prepare, 0, policy.Context{})
+			edits := r.View.Edits()
+			if call := edits[len(edits)-1].Call; call == nil || call.Input != tt.want {
+				t.Errorf("the call: %+v, want input %d", call, tt.want)
+			}
+		})
+	}
+}
+
+// What the request leaves out anyway does not count when rounds are dropped.
+func TestAutocompactDropsWhatIsSent(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 400)), stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 40000)))
+	c.Assistant(stagetest.Say(strings.Repeat("y", 400)))
+	c.Prompt(strings.Repeat("z", 400))
+	c.Assistant(stagetest.Say(strings.Repeat("w", 400)))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.PromptTokens = 1000 })))
+	for m := range 4 {
+		r.View.Join(m)
+	}
+	r.Limits.Effective = 1395 // 400 and the prompt are sent: 5 too many
+	r.Used = func(int) (int, int) { return 155000, 0 }
+	r.Fire(policy.Prepare, 2, policy.Context{})
+	edits := r.View.Edits()
+	// The first round, 300 without its image, goes; the marker's 13 come.
+	if call := edits[len(edits)-1].Call; call.Retries != 1 || call.Input != 1400-300+13 {
+		t.Errorf("the call: %+v, want input %d after one retry", call, 1400-300+13)
+	}
+}
+
+// compactionCall is the compaction's own request where excess tokens of it do
+// not fit (negative: are free), and the edit's reason.
+func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, excess int) (call *policy.Call, limit int, reason string) {
+	t.Helper()
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
+	r.Overhead = overhead
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	whole := r.View.Tokens() + p.PromptTokens
+	if p.Prefix == "session" {
+		whole += overhead
+	}
+	r.Limits.Effective = whole - excess
+	limit = r.Limits.Effective
+	r.Used = func(int) (int, int) { return 155000, 0 }
+	r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
+	e := r.View.Edits()[0]
+	return e.Call, limit, e.Reason
+}
+
+// The marker that replaces what was dropped is of 13 tokens, more than a round
+// is: with the first drop it makes a second necessary unless that left room.
+func TestAutocompactRetries(t *testing.T) {
+	const marker = 13
+	tests := []struct {
+		name    string
+		rounds  int
+		excess  int
+		retries int
+		want    int // retries
+		sent    int // over (negative: under) the limit
+		reason  string
+	}{
+		{"one is free", 20, -1, 3, 0, -1, ""},
+		{"it fits exactly", 20, 0, 3, 0, 0, ""},
+		{"one over, 9 dropped and 13 put in, then 9", 20, 1, 3, 2, 1 - 10 + marker - 9, "; too long, 2 retries"},
+		{"a round over", 20, 10, 3, 2, marker - 18, "; too long, 2 retries"},
+		{"a round and one over: two go", 20, 11, 3, 2, 11 - 19 + marker - 9, "; too long, 2 retries"},
+		{"many rounds over", 20, 100, 3, 2, marker - 18, "; too long, 2 retries"},
+		{"as often as it is wanted", 20, 10, 2, 2, marker - 18, "; too long, 2 retries"},
+		{"once less", 20, 10, 1, 1, marker, "; still too long after 1 retry"},
+		{"no retries, it fits", 20, 0, 0, 0, 0, ""},
+		{"no retries", 20, 10, 0, 0, 10, "; still too long after 0 retries"},
+		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, "; still too long after 1 retry"},
+		{"three rounds, two dropped one by one", 3, 10, 3, 2, marker - 9, "; still too long after 2 retries"},
+		{"there is one round", 1, 1, 3, 0, 1, "; still too long after 0 retries"},
+	}
+	for _, tt := range tests {
+		for _, prefix := range []string{"own", "session"} {
+			t.Run(tt.name+", "+prefix, func(t *testing.T) {
+				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = tt.retries, prefix })
+				call, limit, reason := compactionCall(t, stagetest.Small(tt.rounds), p, 700, tt.excess)
+				if call.Retries != tt.want || call.Input-limit != tt.sent {
+					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, tt.want, tt.sent)
+				}
+				if _, after, _ := strings.Cut(reason, "a stand-in of 5000 tokens"); after != tt.reason {
+					t.Errorf("reason %q, want %q at its end", reason, tt.reason)
+				}
+			})
+		}
+	}
+}
+
+// Where the gap is not reported a fifth of the rounds that are left goes, one
+// at the least: 2 of 10, then 1 of 8; 1 of 9; 1 of 4; 3 of 15, then 2 of 12.
+func TestAutocompactUnknownGap(t *testing.T) {
+	const marker = 13
+	for _, tt := range []struct{ rounds, excess, retries, want, dropped int }{
+		{10, 0, 3, 0, 0},
+		{10, 1, 3, 1, 2},
+		{10, 60, 1, 1, 2},
+		{10, 60, 2, 2, 3},
+		{10, 60, 3, 3, 4},
+		{10, 60, 9, 7, 8},
+		{9, 60, 1, 1, 1},
+		{4, 60, 1, 1, 1},
+		{15, 60, 2, 2, 5},
+		{2, 60, 3, 1, 1},
+		{1, 60, 3, 0, 0},
+	} {
+		p := auto(func(p *Autocompact) { p.Retries, p.Gap = tt.retries, "unknown" })
+		call, limit, _ := compactionCall(t, stagetest.Small(tt.rounds), p, 0, tt.excess)
+		left := tt.excess - 9*tt.dropped
+		if tt.dropped > 0 {
+			left += marker - 1
+		}
+		if call.Retries != tt.want || call.Input-limit != left {
+			t.Errorf("%+v: %d retries, %d over the limit, want %d", tt, call.Retries, call.Input-limit, left)
+		}
+	}
+}
+
+// A round that covers the gap and the marker with it is one retry.
+func TestAutocompactMarkerCovered(t *testing.T) {
+	for excess, want := range map[int]struct{ retries, sent int }{
+		88: {1, 88 - 101 + 13}, // the first round, of 101, leaves room for exactly the marker
+		89: {2, 89 - 101 + 13 - 104},
+		87: {1, 87 - 101 + 13},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		c.Call("a", "Read", 4*96) // 1 + 4 + 96
+		for i := range 6 {
+			c.Call(fmt.Sprint(i), "Read", 400)
+		}
+		call, limit, _ := compactionCall(t, c, auto(nil), 0, excess)
+		if call.Retries != want.retries || call.Input-limit != want.sent {
+			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, want)
+		}
+	}
+}
+
+// What the session's prefix adds counts against the limit, once.
+func TestAutocompactPrefixLimit(t *testing.T) {
+	for _, tt := range []struct {
+		prefix string
+		excess int // of view and prompt alone, over the limit
+		input  int // over view and prompt, where nothing is dropped
+		tooBig bool
+	}{
+		{"own", 0, 0, false}, {"own", 1, 0, true},
+		{"session", -700, 700, false}, {"session", -701, 700, false}, {"session", -699, 700, true},
+	} {
+		c := stagetest.Small(20)
+		p := auto(func(p *Autocompact) { p.Prefix, p.Retries = tt.prefix, 0 })
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
+		r.Overhead = 700
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		alone := r.View.Tokens() + 1257
+		r.Limits.Effective = alone - tt.excess
+		r.Used = func(int) (int, int) { return 155000, 0 }
+		r.Fire(policy.Prepare, 20, policy.Context{})
+		e := r.View.Edits()[0]
+		if e.Call.Input != alone+tt.input || e.Call.Prompt != 1257 || e.Call.Prefix != tt.prefix {
+			t.Errorf("%s: %+v, want input %d", tt.prefix, e.Call, alone+tt.input)
+		}
+		if got := strings.Contains(e.Reason, "still too long"); got != tt.tooBig {
+			t.Errorf("%s, %d over: reason %q", tt.prefix, tt.excess, e.Reason)
+		}
+	}
+}
+
+func TestAutocompactPrompts(t *testing.T) {
+	for _, prompt := range []int{1257, 800} { // of claude-code-2.1.19 and claude-code-2.1
+		p := defineAutocompact().Params.(*Autocompact)
+		p.PromptTokens = prompt
+		call, _, _ := compactionCall(t, stagetest.Small(20), p, 700, 0)
+		if whole := 1 + 20*9; call.Prompt != prompt || call.Input != whole+prompt {
+			t.Errorf("%+v, want prompt %d and input %d", call, prompt, whole+prompt)
+		}
+	}
+}

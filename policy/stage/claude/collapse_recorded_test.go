@@ -1,0 +1,232 @@
+package claude
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// commit is a recorded collapse of messages from up to and with to, made when
+// before messages were there.
+func commit(c *stagetest.Convo, from, to, before int) {
+	n := len(c.Collapses)
+	c.Collapses = append(c.Collapses, session.Collapse{
+		ID: fmt.Sprint(n), Line: 100 + n, From: from, To: to, Before: before, Request: c.RequestAfter(before),
+		Content: fmt.Sprintf("<collapsed id=\"%d\">it came to this</collapsed>", n), Summary: "it came to this",
+	})
+}
+
+func snapshot(c *stagetest.Convo, before int, staged ...session.Staged) {
+	c.Snapshots = append(c.Snapshots, session.CollapseSnapshot{Line: 200 + len(c.Snapshots), Before: before, Request: c.RequestAfter(before), Staged: staged})
+}
+
+func followed(source string) *ContextCollapse {
+	return collapsing(func(p *ContextCollapse) { p.Source = source })
+}
+
+func summed() []policy.Synthetic {
+	return []policy.Synthetic{{Role: "user", Label: "summary", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}
+}
+
+func TestContextCollapseRecorded(t *testing.T) {
+	tests := []struct {
+		name   string
+		record func(c *stagetest.Convo)
+		before map[int]policy.Edit // applied before a request's stages
+		want   []string            // by request: "2: commit m0-m1"
+		shown  []string
+		calls  int
+	}{
+		{"one after another", func(c *stagetest.Convo) { commit(c, 0, 1, 4); commit(c, 4, 5, 8) }, nil,
+			[]string{"3: commit m0-m1", "5: commit m4-m5"}, []string{"collapsed", "m2", "m3", "collapsed", "m6", "m7", "m8"}, 2},
+		{"after the last request", func(c *stagetest.Convo) { commit(c, 0, 1, 9) }, nil,
+			[]string{"5: commit m0-m1"}, []string{"collapsed", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}, 1},
+		{"a placeholder within the next", func(c *stagetest.Convo) { commit(c, 2, 3, 4); commit(c, 0, 5, 8) }, nil,
+			[]string{"3: commit m2-m3", "5: commit m0-m5"}, []string{"collapsed", "m6", "m7", "m8"}, 2},
+		{"within, at one request", func(c *stagetest.Convo) { commit(c, 2, 3, 8); commit(c, 0, 5, 8) }, nil,
+			[]string{"5: stage m2-m3", "5: commit m0-m5"}, []string{"collapsed", "m6", "m7", "m8"}, 2},
+		{"overlapping: the second takes what is left", func(c *stagetest.Convo) { commit(c, 0, 3, 6); commit(c, 2, 5, 8) }, nil,
+			[]string{"4: commit m0-m3", "5: commit m4-m5"}, []string{"collapsed", "collapsed", "m6", "m7", "m8"}, 2},
+		{"overlapping, at one request", func(c *stagetest.Convo) { commit(c, 0, 3, 8); commit(c, 2, 5, 8) }, nil,
+			[]string{"5: commit m0-m3", "5: commit m4-m5"}, []string{"collapsed", "collapsed", "m6", "m7", "m8"}, 2},
+		{"twice the same", func(c *stagetest.Convo) { commit(c, 0, 3, 6); commit(c, 0, 3, 8) }, nil,
+			[]string{"4: commit m0-m3"}, []string{"collapsed", "m4", "m5", "m6", "m7", "m8"}, 1},
+		{"rounds of a turn", func(c *stagetest.Convo) { commit(c, 1, 2, 4) }, nil,
+			[]string{"3: commit m1-m2"}, []string{"m0", "collapsed", "m3", "m4", "m5", "m6", "m7", "m8"}, 1},
+		{"in part snipped", func(c *stagetest.Convo) { commit(c, 0, 5, 8) },
+			map[int]policy.Edit{4: {Kind: policy.KindRemove, Items: []policy.ItemID{2, 3}}},
+			[]string{"5: commit m0-m5"}, []string{"collapsed", "m6", "m7", "m8"}, 1},
+		{"snipped", func(c *stagetest.Convo) { commit(c, 2, 3, 8) },
+			map[int]policy.Edit{4: {Kind: policy.KindRemove, Items: []policy.ItemID{2, 3}}},
+			nil, []string{"m0", "m1", "m4", "m5", "m6", "m7", "m8"}, 0},
+		{"in part summarised", func(c *stagetest.Convo) { commit(c, 0, 5, 8) },
+			map[int]policy.Edit{4: {Kind: policy.KindSummarize, Insert: summed(), Keep: []policy.ItemID{4, 5, 6}}},
+			[]string{"5: commit m4-m5"}, []string{"summary", "collapsed", "m6", "m7", "m8"}, 1},
+		{"summarised", func(c *stagetest.Convo) { commit(c, 0, 3, 8) },
+			map[int]policy.Edit{4: {Kind: policy.KindSummarize, Insert: summed(), Keep: []policy.ItemID{4, 5, 6}}},
+			nil, []string{"summary", "m4", "m5", "m6", "m7", "m8"}, 0},
+		{"torn apart", func(c *stagetest.Convo) { commit(c, 0, 5, 8) },
+			map[int]policy.Edit{4: {Kind: policy.KindSummarize, Lead: []policy.ItemID{0, 1}, Insert: summed(), Keep: []policy.ItemID{4, 5, 6}}},
+			nil, []string{"m0", "m1", "summary", "m4", "m5", "m6", "m7", "m8"}, 0},
+		{"staged, and committed later", func(c *stagetest.Convo) {
+			snapshot(c, 4, session.Staged{From: 0, To: 1, Summary: "one", Risk: 0.5}, session.Staged{From: 2, To: 3, Summary: "two"})
+			snapshot(c, 6, session.Staged{From: 2, To: 3, Summary: "two"})
+			commit(c, 0, 1, 6)
+		}, nil, []string{"3: stage m0-m1", "3: stage m2-m3", "4: commit m0-m1"}, []string{"collapsed", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := turns(4)
+			tt.record(c)
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), followed("auto")))
+			r.Used = func(int) (int, int) { return 1000, 0 } // the rule would act
+			var got []string
+			calls := 0
+			for k := range 5 {
+				if e, ok := tt.before[k+1]; ok {
+					for r.View.Joined() < 2*k+1 {
+						r.View.Join(r.View.Joined())
+					}
+					if _, err := r.View.Apply(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for r.View.Joined() < 2*k+1 {
+					r.View.Join(r.View.Joined())
+				}
+				n := len(r.View.Edits())
+				r.Fire(policy.Prepare, k, policy.Context{})
+				edits := r.View.Edits()[n:]
+				for _, a := range acts(edits) {
+					got = append(got, fmt.Sprintf("%d: %s", k+1, a))
+				}
+				for _, e := range edits {
+					if e.Trigger != "recorded" {
+						t.Errorf("request %d: an edit that is not recorded: %q", k+1, e.Reason)
+					}
+					if e.Call != nil {
+						calls++
+					}
+				}
+				for _, v := range view.CheckAPI(r.View) {
+					t.Errorf("request %d: message %d: %s", k+1, v.Item, v.Message)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.shown, stagetest.Order(r)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if calls != tt.calls {
+				t.Errorf("%d summaries were asked for, want %d", calls, tt.calls)
+			}
+		})
+	}
+}
+
+func TestContextCollapseSource(t *testing.T) {
+	recorded, rule := []string{"commit m2-m3"}, []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"}
+	for _, tt := range []struct {
+		source string
+		record bool
+		want   []string
+	}{
+		{"auto", true, recorded},
+		{"auto", false, rule},
+		{"recorded", true, recorded},
+		{"recorded", false, nil},
+		{"simulated", true, rule},
+		{"simulated", false, rule},
+		{"both", true, recorded},
+		{"both", false, rule},
+	} {
+		c := turns(2)
+		if tt.record {
+			commit(c, 2, 3, 4)
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), followed(tt.source)))
+		if diff := cmp.Diff(tt.want, acts(prepare(t, r, 1000))); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.source, diff)
+		}
+	}
+}
+
+// With both, the rule commits what the client staged, and goes on where the
+// record ends.
+func TestContextCollapseBoth(t *testing.T) {
+	c := turns(4)
+	snapshot(c, 8, session.Staged{From: 2, To: 3, Summary: "two", Risk: 0.25}, session.Staged{From: 5, To: 6, Summary: "rounds"})
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), followed("both")))
+	var got [][]string
+	for range 3 {
+		got = append(got, acts(prepare(t, r, 1000)))
+	}
+	want := [][]string{
+		{"stage m2-m3", "stage m5-m6"},
+		// The first turn is the rule's own, of no risk and older than m5-m6; the
+		// last two are rounds of turns that it cannot stage.
+		{"stage m0-m1", "commit m0-m1", "commit m5-m6", "commit m2-m3"},
+		{"stage m-1-m7", "commit m-1-m7"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Spans that were staged and of which something has gone: what is left is
+// committed where it is whole turns, and staged anew where it is not.
+func TestContextCollapseStagedThenGone(t *testing.T) {
+	summary := summed()
+	for _, tt := range []struct {
+		name string
+		edit policy.Edit
+		want []string
+	}{
+		{"nothing", policy.Edit{Kind: policy.KindCall}, []string{"commit m0-m5"}},
+		{"a turn of it", policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 3}}, []string{"commit m0-m5"}},
+		{"half a turn of it", policy.Edit{Kind: policy.KindSummarize, Insert: summary, Keep: []policy.ItemID{3, 4, 5, 6, 7, 8}}, []string{"stage m4-m7", "commit m4-m7"}},
+		{"its beginning", policy.Edit{Kind: policy.KindSummarize, Insert: summary, Keep: []policy.ItemID{4, 5, 6, 7, 8}}, []string{"commit m4-m5", "stage m6-m7", "commit m6-m7"}},
+		{"all of it", policy.Edit{Kind: policy.KindSummarize, Insert: summary, Keep: []policy.ItemID{6, 7, 8}}, []string{"stage m6-m7", "commit m6-m7"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := stagetest.NewRun(t, turns(4), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Span, p.CommitAt, p.Target = 300, 1000, 900 })))
+			if diff := cmp.Diff([]string{"stage m0-m5"}, acts(prepare(t, r, 500))); diff != "" {
+				t.Fatalf("-want +got\n%s", diff)
+			}
+			if _, err := r.View.Apply(tt.edit); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, acts(prepare(t, r, 1000))); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// A summary on record of exactly this span is taken before another is made.
+func TestContextCollapseRecordedSummary(t *testing.T) {
+	c := turns(3)
+	commit(c, 0, 1, 99)
+	snapshot(c, 99, session.Staged{From: 2, To: 3, Summary: "staged it was"})
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
+		p.Source, p.Summary = "simulated", policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 7}}
+	})))
+	prepare(t, r, 1000)
+	var got []string
+	for _, id := range r.View.IDs()[:3] {
+		content := r.View.Replacement(policy.Target{Item: id})
+		got = append(got, fmt.Sprintf("%d %s", content.Tokens, content.Text[min(len(content.Text), len(`<collapsed id="0123456789abcdef">`)):]))
+	}
+	want := []string{"0 it came to this</collapsed>", "0 staged it was</collapsed>", "7 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

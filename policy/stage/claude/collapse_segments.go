@@ -1,0 +1,212 @@
+package claude
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// segments are a view cut into what a collapse takes whole or not at all. What
+// joins is added; where messages leave, the view is cut anew.
+type segments struct {
+	list    []segment
+	arrived int             // of View.Arrived, looked at
+	edits   int             // of the view, looked at
+	epoch   int             // of the view
+	open    map[string]bool // calls of the last segment without an answer
+	extents map[policy.ItemID]extent
+}
+
+// extent is the recorded messages that a placeholder stands for.
+type extent struct{ from, to int }
+
+type segmentKind uint8
+
+const (
+	segmentLead        segmentKind = iota // what stands before the first turn
+	segmentTurn                           // a user prompt and all up to the next
+	segmentPlaceholder                    // of a collapse
+	segmentRest                           // what a collapse of rounds left of a turn
+)
+
+type segment struct {
+	kind   segmentKind
+	items  []policy.ItemID
+	tokens int  // by the client's counter; -1: to be counted
+	open   int  // calls without an answer in it
+	stray  bool // an answer without its call in it
+}
+
+// whole reports whether no tool_result is parted from its call. It says
+// nothing of the last segment.
+func (g *segment) whole() bool { return g.open == 0 && !g.stray }
+
+// follow brings the list up to date. It reports whether it was made anew.
+func (s *segments) follow(v policy.View) (anew bool) {
+	anew = v.Epoch() != s.epoch || s.open == nil
+	changed := false
+	edits := v.Edits()
+	for i := s.edits; i < len(edits); i++ {
+		switch edits[i].Kind {
+		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
+			anew = true
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
+			changed = true
+		}
+	}
+	s.edits, s.epoch = len(edits), v.Epoch()
+	arrived := v.Arrived()
+	switch {
+	case anew:
+		s.list, s.open = s.list[:0], map[string]bool{}
+		for id := range v.Items {
+			s.add(v, id)
+		}
+	default:
+		for i := range s.list {
+			if changed {
+				s.list[i].tokens = -1
+			}
+		}
+		for _, id := range arrived[s.arrived:] {
+			s.add(v, id)
+		}
+	}
+	s.arrived = len(arrived)
+	return anew
+}
+
+func (s *segments) add(v policy.View, id policy.ItemID) {
+	sy := v.Synthetic(id)
+	switch {
+	case sy != nil && sy.Label == collapsedLabel:
+		s.cut(v, id)
+		s.begin(segmentPlaceholder)
+	case beginsTurn(v, id):
+		s.begin(segmentTurn)
+	case len(s.list) == 0:
+		s.begin(segmentLead)
+	case s.list[len(s.list)-1].kind == segmentPlaceholder:
+		s.begin(segmentRest)
+	}
+	g := &s.list[len(s.list)-1]
+	g.items = append(g.items, id)
+	if g.tokens >= 0 {
+		g.tokens += v.ClientWeight(id)
+	}
+	if m := v.Message(id); m != nil {
+		g.stray = measure.NoteCalls(m, s.open) || g.stray
+	}
+}
+
+// cut makes a rest of the turn before a placeholder that does not begin with a
+// turn.
+func (s *segments) cut(v policy.View, id policy.ItemID) {
+	if x, ok := s.extents[id]; ok && x.from >= 0 && !beginsTurn(v, policy.ItemID(x.from)) && len(s.list) > 0 {
+		if last := &s.list[len(s.list)-1]; last.kind == segmentTurn {
+			last.kind = segmentRest
+		}
+	}
+}
+
+func (s *segments) begin(kind segmentKind) {
+	if n := len(s.list); n > 0 {
+		s.list[n-1].open = len(s.open)
+	}
+	clear(s.open)
+	s.list = append(s.list, segment{kind: kind})
+}
+
+// beginsTurn reports whether a turn begins with an item: a prompt that was not
+// queued while the agent ran, or one that a policy made.
+func beginsTurn(v policy.View, id policy.ItemID) bool {
+	if sy := v.Synthetic(id); sy != nil {
+		return sy.Turn
+	}
+	m := v.Message(id)
+	return m.Class == session.ClassPrompt && !m.Queued
+}
+
+// weight is a segment's tokens by the client's counter.
+func (s *segments) weight(v policy.View, i int) int {
+	g := &s.list[i]
+	if g.tokens < 0 {
+		g.tokens = s.sum(v, g.items)
+	}
+	return g.tokens
+}
+
+func (s *segments) sum(v policy.View, items []policy.ItemID) int {
+	n := 0
+	for _, id := range items {
+		n += v.ClientWeight(id)
+	}
+	return n
+}
+
+// before is the number of segments, from the oldest, that another one follows
+// and that lie before the newest protect tokens of the view.
+func (s *segments) before(v policy.View, protect int) int {
+	behind := 0
+	for i := len(s.list) - 1; i > 0; i-- {
+		if behind += s.weight(v, i); behind >= protect {
+			return i
+		}
+	}
+	return 0
+}
+
+// covers reports whether items, in the order of the view, are a stretch of it
+// that parts no tool_result from its call; with whole, one of whole turns.
+func (s *segments) covers(v policy.View, items []policy.ItemID, whole bool) bool {
+	if len(items) == 0 || !contiguous(v, items) {
+		return false
+	}
+	if !whole {
+		return closed(v, items)
+	}
+	at := 0
+	for i := range s.list {
+		g := &s.list[i]
+		if g.items[0] != items[at] {
+			continue
+		}
+		if g.kind == segmentLead || !g.whole() || i == len(s.list)-1 || len(g.items) > len(items)-at || !slices.Equal(g.items, items[at:at+len(g.items)]) {
+			return false
+		}
+		if at += len(g.items); at == len(items) {
+			return true
+		}
+	}
+	return false
+}
+
+// contiguous reports whether items stand together in view, in this order.
+func contiguous(v policy.View, items []policy.ItemID) bool {
+	at := 0
+	for id := range v.Items {
+		switch {
+		case at == len(items):
+			return true
+		case id == items[at]:
+			at++
+		case at > 0:
+			return false
+		}
+	}
+	return at == len(items)
+}
+
+// closed reports whether items hold the answers to all of their calls, and
+// theirs alone.
+func closed(v policy.View, items []policy.ItemID) bool {
+	open := map[string]bool{}
+	for _, id := range items {
+		if m := v.Message(id); m != nil && measure.NoteCalls(m, open) {
+			return false
+		}
+	}
+	return len(open) == 0
+}

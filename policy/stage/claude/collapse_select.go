@@ -1,0 +1,192 @@
+package claude
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/names"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// spanSelector judges staged spans. No source says how the client does; this
+// is where another rule goes.
+type spanSelector interface {
+	// risk is what is lost with the items if they are collapsed now, from 0 to 1.
+	risk(c *policy.Context, items []policy.ItemID) (float64, error)
+
+	// before reports whether a is committed rather than b.
+	before(a, b *span) bool
+}
+
+// byAge commits the oldest span first.
+type byAge struct{}
+
+func (byAge) risk(*policy.Context, []policy.ItemID) (float64, error) { return 0, nil }
+
+func (byAge) before(a, b *span) bool { return a.age < b.age }
+
+// byRisk commits the span of the lowest risk first, the oldest of equals. The
+// risk is the share of the span's blocks that hold a name (package names) which
+// something said after the span holds as well: what was said then as it is
+// recorded, the span as it stands in view. Each text is read once for what it
+// names, and once more where it is part of a span.
+type byRisk struct {
+	read  int                     // of View.Arrived
+	order map[policy.ItemID]int32 // where an item stands in it
+	last  map[uint64]int32        // name -> the last item that holds it
+}
+
+func (byRisk) before(a, b *span) bool {
+	return a.risk < b.risk || a.risk == b.risk && a.age < b.age
+}
+
+func (s *byRisk) risk(c *policy.Context, items []policy.ItemID) (float64, error) {
+	if err := s.follow(c); err != nil {
+		return 0, err
+	}
+	end := int32(0)
+	for _, id := range items {
+		end = max(end, s.order[id])
+	}
+	blocks, used := 0, 0
+	for _, id := range items {
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if c.View.Length(t).UTF16 == 0 {
+				continue
+			}
+			held, err := namesIn(c.DigestsOf(t), t, c.Texts.Text)
+			if err != nil {
+				return 0, err
+			}
+			blocks++
+			if slices.ContainsFunc(held, func(name uint64) bool { return s.last[name] > end }) {
+				used++
+			}
+		}
+	}
+	if blocks == 0 {
+		return 0, nil
+	}
+	return float64(used) / float64(blocks), nil
+}
+
+// follow reads what has been said since the last time.
+func (s *byRisk) follow(c *policy.Context) error {
+	if s.last == nil {
+		s.order, s.last = map[policy.ItemID]int32{}, map[uint64]int32{}
+	}
+	arrived := c.View.Arrived()
+	for ; s.read < len(arrived); s.read++ {
+		id, at := arrived[s.read], int32(s.read)
+		if _, again := s.order[id]; !again {
+			s.order[id] = at
+		}
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text.UTF16 == 0 {
+				continue
+			}
+			get, digests := c.Texts.Recorded, c.Digests
+			if id < 0 {
+				get, digests = c.Texts.Text, nil
+			}
+			held, err := namesIn(digests, t, get)
+			if err != nil {
+				return err
+			}
+			for _, name := range held {
+				s.last[name] = at
+			}
+		}
+	}
+	return nil
+}
+
+// namesIn is the hashes of the names that a text holds, each once.
+func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (string, error)) ([]uint64, error) {
+	return policy.Digest(d, "names", t, func() ([]uint64, int, error) {
+		said, err := text(t)
+		var held []uint64
+		names.Each(said, func(name string) { held = append(held, names.Hash(name)) })
+		slices.Sort(held)
+		held = slices.Clip(slices.Compact(held))
+		return held, 8 * len(held), err
+	})
+}
+
+// first takes the span to commit next off the list.
+func (s *contextCollapse) first() *span {
+	if len(s.staged) == 0 {
+		return nil
+	}
+	at := 0
+	for i, sp := range s.staged {
+		if s.selector.before(sp, s.staged[at]) {
+			at = i
+		}
+	}
+	sp := s.staged[at]
+	s.staged = slices.Delete(s.staged, at, at+1)
+	return sp
+}
+
+// available reports whether a segment can be part of a new span.
+func (s *contextCollapse) available(seg *segment) bool {
+	if !seg.whole() || s.left[seg.items[0]] || s.taken[seg.items[0]] {
+		return false
+	}
+	// Spans that were staged here begin and end with a segment.
+	return !s.adopted || !slices.ContainsFunc(seg.items, func(id policy.ItemID) bool { return s.taken[id] })
+}
+
+// stretch is the oldest stretch of turns before free that comes to span
+// tokens; with whatever there is, the oldest at all.
+func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int {
+	var group []int
+	tokens, turns := 0, 0
+	for i := range free {
+		seg := &s.view.list[i]
+		ok := seg.kind == segmentTurn && s.available(seg)
+		if seg.kind == segmentTurn {
+			turns++
+		}
+		if !ok || turns <= s.p.Head {
+			if whatever && len(group) > 0 {
+				return group
+			}
+			group, tokens = nil, 0
+			continue
+		}
+		group = append(group, i)
+		if tokens += s.view.weight(v, i); tokens >= s.p.Span {
+			return group
+		}
+	}
+	if !whatever {
+		return nil
+	}
+	return group
+}
+
+// fold is the oldest run of neighbouring placeholders before free, with what
+// is left of turns between them.
+func (s *contextCollapse) fold(free int) []int {
+	var group []int
+	for i := range free {
+		seg := &s.view.list[i]
+		if (seg.kind == segmentPlaceholder || seg.kind == segmentRest) && s.available(seg) {
+			if seg.kind == segmentPlaceholder || len(group) > 0 {
+				group = append(group, i)
+			}
+			continue
+		}
+		if len(group) > 1 {
+			return group
+		}
+		group = nil
+	}
+	if len(group) > 1 {
+		return group
+	}
+	return nil
+}

@@ -1,0 +1,371 @@
+package claude
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/names"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// ContextCollapse are the parameters of context_collapse.
+type ContextCollapse struct {
+	Source       string                `yaml:"source" doc:"what is followed: the collapses on record, the simulated rule, or both, the rule where the record does nothing; auto: the record where there is one, else the rule" enum:"auto,recorded,simulated,both"`
+	StageAt      int                   `yaml:"stage_at" doc:"spans are staged once used reaches this; auto: commit_at less the window's warning_offset" unit:"tokens" min:"0" zero:"auto"`
+	CommitAt     int                   `yaml:"commit_at" doc:"staged spans are committed once used reaches this; auto: the auto-compact threshold" unit:"tokens" min:"0" zero:"auto"`
+	Target       int                   `yaml:"target" doc:"spans are committed until used is below this; auto: stage_at" unit:"tokens" min:"0" zero:"auto"`
+	Protect      int                   `yaml:"protect" doc:"the newest tokens of the view: no turn that reaches into them is staged" unit:"tokens" min:"0"`
+	Head         int                   `yaml:"head" doc:"the oldest turns of the view that are never staged" unit:"turns" min:"0"`
+	Span         int                   `yaml:"span" doc:"whole turns are gathered until a span has this many tokens; less will do where spans must be committed" unit:"tokens" min:"1"`
+	Selector     string                `yaml:"selector" doc:"which staged span is committed first: that of the lowest risk (the share of its blocks that something said later names a name of), or the oldest" enum:"risk,age"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where a span's summary comes from, first that can: recorded (one of the same span), outline, fixed: N tokens"`
+	PromptTokens int                   `yaml:"prompt_tokens" doc:"the prompt that asks for a summary; not given by the source: that of a compaction" unit:"tokens" min:"0"`
+	Prefix       string                `yaml:"prefix" doc:"what a summary's own request holds: the span alone (own) or the session's warm prefix" enum:"own,session"`
+}
+
+// Thresholds are what used is compared with in a window, in tokens.
+func (p *ContextCollapse) Thresholds(t policy.Thresholds) (stageAt, commitAt, target int) {
+	commitAt = cmp.Or(p.CommitAt, t.Auto)
+	stageAt = cmp.Or(p.StageAt, commitAt-(t.Base-t.Warning))
+	return stageAt, commitAt, cmp.Or(p.Target, stageAt)
+}
+
+func defineContextCollapse() policy.Definition {
+	return policy.Definition{
+		Name:    "context_collapse",
+		Summary: "Early spans of whole turns are summarised ahead of need, and once used reaches commit_at each becomes one placeholder message, lowest risk first.",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is in neither and is this project's own rule",
+		Truth:   policy.TruthDescribed,
+		Moments: policy.Prepare,
+		Limits:  true,
+		Params: &ContextCollapse{
+			Source: "auto", Protect: 40000, Span: 20000, Selector: "risk",
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryOutline}}, PromptTokens: 1351, Prefix: "session",
+		},
+		Example: `before: U1 A1 U2 A2 U3 A3 U4 A4 U5, with U2 to A4 staged
+after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to A4 came to</collapsed>`,
+		New: func(p any) (policy.Stage, error) { return newContextCollapse(*p.(*ContextCollapse)), nil },
+	}
+}
+
+// contextCollapse replays the collapses a client recorded, or makes its own:
+//
+//   - a turn can be staged when another one has followed it, it holds the
+//     answers to all of its calls and theirs alone, and it lies before the
+//     newest protect tokens;
+//   - once used reaches stage_at, the oldest stretch of such turns that comes
+//     to span tokens is staged, one a request: its summary is asked for;
+//   - once used reaches commit_at, staged spans become placeholders, in the
+//     selector's order, until used is below target. Where none is left, what
+//     there is is staged and committed at once; when that is used up too,
+//     neighbouring placeholders are folded into one.
+//
+// Used is that before this request's edits, less what each commit takes out.
+//
+// A span is committed for any gain above zero. Beside microcompact_cached, whose
+// deletions leave the cached prefix as it is, that can be a bad bargain: what is
+// left of a span whose results the server has dropped already may be little, and
+// the placeholder rewrites the prefix from its place on. The sources name no
+// least gain, so the rule has none.
+type contextCollapse struct {
+	p        ContextCollapse
+	selector spanSelector
+	view     segments
+	staged   []*span
+	taken    map[policy.ItemID]bool // items of staged spans, and of those committed at this request
+	left     map[policy.ItemID]bool // first items of segments whose summary would save nothing
+	adopted  bool                   // spans the client staged are among those staged
+	edits    int                    // of the view, looked at
+	record   recordedCollapses
+}
+
+// span is a stretch of a view with a summary that can take its place.
+type span struct {
+	id       string
+	items    []policy.ItemID
+	content  policy.Content // the placeholder
+	from     string         // where the summary is from
+	risk     float64
+	age      int  // the first message it stands for
+	request  int  // staged before this request
+	recorded bool // whole rounds, as the client staged it
+}
+
+// collapsedLabel is the label of a placeholder.
+const collapsedLabel = "collapsed"
+
+func newContextCollapse(p ContextCollapse) *contextCollapse {
+	s := &contextCollapse{
+		p: p, taken: map[policy.ItemID]bool{}, left: map[policy.ItemID]bool{}, view: segments{extents: map[policy.ItemID]extent{}},
+		record: recordedCollapses{paid: map[extent]bool{}},
+	}
+	switch p.Selector {
+	case "age":
+		s.selector = byAge{}
+	default:
+		s.selector = &byRisk{}
+	}
+	return s
+}
+
+func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
+	if isCompactor(c.Agent) {
+		return nil, nil
+	}
+	s.follow(c.View)
+	recorded, simulated := s.sources(c)
+	if recorded {
+		if edits, err := s.recordedHere(c, simulated); err != nil || len(edits) > 0 {
+			return edits, err
+		}
+	}
+	if simulated {
+		return s.simulate(c)
+	}
+	return nil, nil
+}
+
+func (s *contextCollapse) sources(c *policy.Context) (recorded, simulated bool) {
+	switch s.p.Source {
+	case "recorded":
+		return true, false
+	case "simulated":
+		return false, true
+	case "both":
+		return true, true
+	}
+	on := len(c.Conv.Collapses)+len(c.Conv.Snapshots) > 0
+	return on, !on
+}
+
+// follow brings everything up to date with what was done since the last
+// request. A staged span of which something has left the view is kept where
+// what remains is whole turns still, and dropped else.
+func (s *contextCollapse) follow(v policy.View) {
+	edits := v.Edits()
+	for i := s.edits; i < len(edits); i++ {
+		if e := &edits[i]; e.Kind == policy.KindCollapse {
+			s.view.extents[e.Insert[0].ID] = s.extent(e.Items)
+		}
+	}
+	s.edits = len(edits)
+	if !s.view.follow(v) {
+		return
+	}
+	clear(s.left)
+	s.staged = slices.DeleteFunc(s.staged, func(sp *span) bool {
+		sp.items = slices.DeleteFunc(slices.Clone(sp.items), func(id policy.ItemID) bool { return !v.Has(id) })
+		return !s.view.covers(v, sp.items, !sp.recorded)
+	})
+	s.retake()
+}
+
+// retake says anew which items are spoken for.
+func (s *contextCollapse) retake() {
+	clear(s.taken)
+	s.adopted = false
+	for _, sp := range s.staged {
+		s.adopted = s.adopted || sp.recorded
+		for _, id := range sp.items {
+			s.taken[id] = true
+		}
+	}
+}
+
+// extent is what items of a view stand for.
+func (s *contextCollapse) extent(items []policy.ItemID) extent {
+	x := extent{-1, -1}
+	for _, id := range items {
+		of := extent{int(id), int(id)}
+		if id < 0 {
+			var ok bool
+			if of, ok = s.view.extents[id]; !ok || of.from < 0 {
+				continue
+			}
+		}
+		if x.from < 0 || of.from < x.from {
+			x.from = of.from
+		}
+		x.to = max(x.to, of.to)
+	}
+	return x
+}
+
+func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
+	stageAt, commitAt, target := s.p.Thresholds(c.Limits)
+	used := c.Used
+	if used < stageAt {
+		return nil, nil
+	}
+	free := s.view.before(c.View, s.p.Protect)
+	var edits []policy.Edit
+	if group := s.stretch(c.View, free, false); group != nil {
+		staged, err := s.stage(c, group, fmt.Sprintf("used %d >= stage_at %d", used, stageAt))
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, staged...)
+	}
+	if used < commitAt {
+		return edits, nil
+	}
+	for used >= target {
+		if sp := s.first(); sp != nil {
+			edits = append(edits, s.commit(sp, fmt.Sprintf("used %d >= commit_at %d, and %d is not yet below %d", c.Used, commitAt, used, target)))
+			used -= gain(c.View, sp)
+			continue
+		}
+		group := s.stretch(c.View, free, true)
+		if group == nil {
+			group = s.fold(free)
+		}
+		if group == nil {
+			break
+		}
+		staged, err := s.stage(c, group, fmt.Sprintf("used %d >= commit_at %d and nothing is staged", c.Used, commitAt))
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, staged...)
+	}
+	return edits, nil
+}
+
+// stage asks for the summary of some segments. Where it would save nothing
+// they are left alone.
+func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]policy.Edit, error) {
+	sp := &span{request: c.Request}
+	tokens, turns := 0, 0
+	for _, i := range group {
+		sp.items = append(sp.items, s.view.list[i].items...)
+		tokens += s.view.weight(c.View, i)
+		if s.view.list[i].kind == segmentTurn {
+			turns++
+		}
+	}
+	x := s.extent(sp.items)
+	sp.id, sp.age = collapseID(c, sp.items), x.from
+	if err := s.summarise(c, sp, x); err != nil {
+		return nil, err
+	}
+	if gain(c.View, sp) <= 0 {
+		for _, i := range group {
+			s.left[s.view.list[i].items[0]] = true
+		}
+		return nil, nil
+	}
+	var err error
+	if sp.risk, err = s.selector.risk(c, sp.items); err != nil {
+		return nil, fmt.Errorf("judging a span: %w", err)
+	}
+	s.staged = append(s.staged, sp)
+	for _, id := range sp.items {
+		s.taken[id] = true
+	}
+	what := fmt.Sprintf("%d turns", turns)
+	switch turns {
+	case 0:
+		what = "placeholders"
+	case 1:
+		what = "1 turn"
+	}
+	reason := fmt.Sprintf("%s: %s of %d tokens staged, risk %.2f; summary: %s", why, what, tokens, sp.risk, sp.from)
+	return []policy.Edit{{
+		Kind: policy.KindCall, Trigger: "auto", Items: sp.items, Call: s.call(c, sp.items, &sp.content), Reason: reason,
+		Detail: map[string]int{"span_tokens": tokens, "span_turns": turns, "risk_percent": int(sp.risk*100 + 0.5)},
+	}}, nil
+}
+
+func (s *contextCollapse) commit(sp *span, why string) policy.Edit {
+	return policy.Edit{
+		Kind: policy.KindCollapse, Trigger: "auto", Items: sp.items, Insert: []policy.Synthetic{placeholder(sp.content)},
+		Reason: fmt.Sprintf("%s: the span staged at request %d, risk %.2f; summary: %s", why, sp.request, sp.risk, sp.from),
+		Detail: map[string]int{"risk_percent": int(sp.risk*100 + 0.5)},
+	}
+}
+
+// summarise puts the placeholder of a span together.
+func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) error {
+	for _, ch := range s.p.Summary {
+		switch ch.Kind {
+		case policy.SummaryRecorded:
+			if text, line, ok := recordedSpan(c.Conv, x); ok {
+				sp.content, sp.from = policy.NewContent(jsonl.KindText, collapsed(sp.id, text)), fmt.Sprintf("recorded, line %d", line)
+				return nil
+			}
+		case policy.SummaryOutline:
+			o, err := summarize.Gather(c, slices.Values(sp.items))
+			if err != nil {
+				return fmt.Errorf("outlining a span: %w", err)
+			}
+			if len(o.Earlier) > 1 { // placeholders that are folded: no longer than one of them could be
+				o.Earlier = []string{summarize.Shortened(strings.Join(o.Earlier, "\n"))}
+			}
+			sp.content, sp.from = policy.NewContent(jsonl.KindText, collapsed(sp.id, summarize.Bare(o.Nine()))), "an outline of the span"
+			return nil
+		case policy.SummaryFixed:
+			sp.standIn(ch.Tokens)
+			return nil
+		}
+	}
+	sp.standIn(policy.DefaultSummaryTokens)
+	return nil
+}
+
+func (sp *span) standIn(tokens int) {
+	sp.content, sp.from = policy.Content{Kind: jsonl.KindText, Tokens: tokens}, fmt.Sprintf("a stand-in of %d tokens", tokens)
+}
+
+// call is the request for a span's summary.
+func (s *contextCollapse) call(c *policy.Context, items []policy.ItemID, content *policy.Content) *policy.Call {
+	call := &policy.Call{Kind: "collapse", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix, Output: c.Weigh.Content(content)}
+	if s.p.Prefix == "own" {
+		call.Input = s.p.PromptTokens
+		for _, id := range items {
+			call.Input += c.View.Weight(id) - leftOut(c.View, id)
+		}
+	}
+	return call
+}
+
+// placeholder is the message that takes a span's place.
+func placeholder(content policy.Content) policy.Synthetic {
+	return policy.Synthetic{Role: "user", Label: collapsedLabel, Summary: true, Contents: []policy.Content{content}}
+}
+
+func collapsed(id, summary string) string {
+	return fmt.Sprintf("<collapsed id=%q>%s</collapsed>", id, summary)
+}
+
+// collapseID names a collapse by what it stands for.
+func collapseID(c *policy.Context, items []policy.ItemID) string {
+	name := func(id policy.ItemID) string {
+		if m := c.View.Message(id); m != nil {
+			return m.UUID
+		}
+		return fmt.Sprint(id)
+	}
+	return fmt.Sprintf("%016x", names.Hash(c.Conv.SessionID+"/"+c.Conv.Agent+"/"+name(items[0])+"/"+name(items[len(items)-1])))
+}
+
+// gain is what a commit takes off used: what the server has dropped of the span
+// already is no part of it.
+func gain(v policy.View, sp *span) int {
+	n := -placeholderSize(sp.content)
+	for _, id := range sp.items {
+		n += v.ClientPayloadWeight(id)
+	}
+	return n
+}
+
+// placeholderSize is a placeholder in the client's own estimate.
+func placeholderSize(c policy.Content) int {
+	if c.Tokens > 0 {
+		return c.Tokens
+	}
+	return policy.RoundQuarter(c.Length.UTF16)
+}

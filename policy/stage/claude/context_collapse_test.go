@@ -1,0 +1,474 @@
+package claude
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// collapsing are parameters of tests: every turn but the newest may go, one by
+// one, each for a summary of 10 tokens.
+func collapsing(change func(*ContextCollapse)) *ContextCollapse {
+	p := *defineContextCollapse().Params.(*ContextCollapse)
+	p.StageAt, p.CommitAt, p.Target, p.Protect, p.Span = 1, 1, 1, 0, 1
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// turns is n answered prompts of 100 tokens a turn, and one to come: U1 is m0,
+// A1 m1, U2 m2 …
+func turns(n int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	for range n {
+		c.Prompt(strings.Repeat("u", 200))
+		c.Assistant(stagetest.Say(strings.Repeat("a", 200)))
+	}
+	c.Prompt(strings.Repeat("u", 200))
+	return c
+}
+
+// prepare joins the messages there are and prepares the next request.
+func prepare(t *testing.T, r *stagetest.Run, used int) []policy.Edit {
+	t.Helper()
+	for m := r.View.Joined(); m < len(r.C.Messages); m++ {
+		r.View.Join(m)
+	}
+	n := len(r.View.Edits())
+	r.Used = func(int) (int, int) { return used, 0 }
+	r.Fire(policy.Prepare, len(r.C.Requests), policy.Context{})
+	for _, v := range view.CheckAPI(r.View) {
+		t.Errorf("message %d: %s", v.Item, v.Message)
+	}
+	return r.View.Edits()[n:]
+}
+
+// acts tells edits in short: what was staged ("stage m2-m7") and what was
+// committed ("commit m2-m7").
+func acts(edits []policy.Edit) []string {
+	var list []string
+	for _, e := range edits {
+		name := map[policy.Kind]string{policy.KindCall: "stage", policy.KindCollapse: "commit"}[e.Kind]
+		list = append(list, fmt.Sprintf("%s m%d-m%d", name, e.Items[0], e.Items[len(e.Items)-1]))
+	}
+	return list
+}
+
+// The analysis' example: U1 A1 [U2 A2 U3 A3 U4 A4] U5 -> U1 A1 S1 U5, as it
+// is on record and by the rule.
+func TestContextCollapseExample(t *testing.T) {
+	const content = "<collapsed id='c1'>之前已经完成了对 query.ts、microcompact、sessionStorage 的分析</collapsed>"
+	want := []string{"m0", "m1", collapsedLabel, "m8"}
+	t.Run("recorded", func(t *testing.T) {
+		c := turns(4)
+		c.Snapshots = []session.CollapseSnapshot{{Line: 90, Before: 8, Request: 5, Staged: []session.Staged{{From: 2, To: 7, Summary: "之前", Risk: 0.12}}}}
+		c.Collapses = []session.Collapse{{ID: "c1", Line: 91, From: 2, To: 7, Content: content, Before: 8, Request: 5}}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
+		edits := prepare(t, r, 0)
+		if diff := cmp.Diff([]string{"stage m2-m7", "commit m2-m7"}, acts(edits)); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		if edits[0].Reason != "recorded, line 90: a span staged, risk 0.12" || edits[1].Reason != "recorded, line 91" {
+			t.Errorf("reasons %q and %q", edits[0].Reason, edits[1].Reason)
+		}
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		s1 := r.View.IDs()[2]
+		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
+			t.Errorf("the %s's placeholder is %q", r.View.Role(s1), got)
+		}
+	})
+	t.Run("simulated", func(t *testing.T) {
+		c := turns(4)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
+			p.Head, p.Span = 1, 300
+			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
+		})))
+		for m := range c.Messages[2:8] { // long enough for an outline to save something
+			c.Texts[policy.Target{Item: policy.ItemID(m + 2)}] = "done"
+		}
+		edits := prepare(t, r, 100)
+		if diff := cmp.Diff([]string{"stage m2-m7", "commit m2-m7"}, acts(edits)); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
+		if !strings.HasPrefix(text, `<collapsed id="`) || !strings.HasSuffix(text, "</collapsed>") || !strings.Contains(text, "6. All user messages:") {
+			t.Errorf("the placeholder is %q", text)
+		}
+	})
+}
+
+// Every figure at, below and above.
+func TestContextCollapseFigures(t *testing.T) {
+	all := []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3", "stage m4-m5", "commit m4-m5"}
+	far := func(p *ContextCollapse) { p.StageAt, p.CommitAt, p.Target = 500, 1000, 700 }
+	with := func(change func(*ContextCollapse)) func(*ContextCollapse) {
+		return func(p *ContextCollapse) { far(p); change(p) }
+	}
+	tests := []struct {
+		name   string
+		used   int
+		change func(*ContextCollapse)
+		want   []string
+	}{
+		{"below stage_at", 499, far, nil},
+		{"at stage_at", 500, far, all[:1]},
+		{"above stage_at", 501, far, all[:1]},
+		{"below commit_at", 999, far, all[:1]},
+		// Each commit takes 90 off: 1000, 910, 820, 730.
+		{"at commit_at", 1000, far, all},
+		{"at the target", 1000, with(func(p *ContextCollapse) { p.Target = 820 }), all},
+		{"below the target", 1000, with(func(p *ContextCollapse) { p.Target = 821 }), all[:4]},
+		{"one is enough", 1000, with(func(p *ContextCollapse) { p.Target = 911 }), all[:2]},
+		// Behind the third turn there are 50 tokens, behind the second 150.
+		{"protect 50", 1000, with(func(p *ContextCollapse) { p.Protect = 50 }), all},
+		{"protect 51", 1000, with(func(p *ContextCollapse) { p.Protect = 51 }), all[:4]},
+		{"protect 150", 1000, with(func(p *ContextCollapse) { p.Protect = 150 }), all[:4]},
+		{"protect 151", 1000, with(func(p *ContextCollapse) { p.Protect = 151 }), all[:2]},
+		{"protect everything", 1000, with(func(p *ContextCollapse) { p.Protect = 10000 }), nil},
+		{"head 1", 1000, with(func(p *ContextCollapse) { p.Head = 1 }), all[2:]},
+		{"head 3", 1000, with(func(p *ContextCollapse) { p.Head = 3 }), nil},
+		{"a span of 100", 500, with(func(p *ContextCollapse) { p.Span = 100 }), all[:1]},
+		{"a span of 101", 500, with(func(p *ContextCollapse) { p.Span = 101 }), []string{"stage m0-m3"}},
+		{"a span of 300", 500, with(func(p *ContextCollapse) { p.Span = 300 }), []string{"stage m0-m5"}},
+		{"a span of 301", 500, with(func(p *ContextCollapse) { p.Span = 301 }), nil},
+		{"a span of 301, to commit", 1000, with(func(p *ContextCollapse) { p.Span = 301 }), []string{"stage m0-m5", "commit m0-m5"}},
+		{"a summary of 99", 500, with(func(p *ContextCollapse) { p.Summary[0].Tokens = 99 }), all[:1]},
+		{"a summary of 100 saves nothing", 500, with(func(p *ContextCollapse) { p.Summary[0].Tokens = 100 }), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(tt.change)))
+			if diff := cmp.Diff(tt.want, acts(prepare(t, r, tt.used))); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// What the server has dropped already is not gained again: the next span goes
+// as well, and a span of which nothing is left is not worth a summary.
+func TestContextCollapseDropped(t *testing.T) {
+	dropped := func(items ...policy.ItemID) *stagetest.Run {
+		r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt, p.Target = 1000, 941 })))
+		for m := range r.C.Messages {
+			r.View.Join(m)
+		}
+		for _, id := range items {
+			if _, err := r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name  string
+		items []policy.ItemID
+		want  []string
+	}{
+		{"nothing", nil, []string{"stage m0-m1", "commit m0-m1"}},
+		// 40 each, not 90.
+		{"an answer", []policy.ItemID{1}, []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"}},
+		{"all of a turn", []policy.ItemID{0, 1}, []string{"stage m2-m3", "commit m2-m3"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, acts(prepare(t, dropped(tt.items...), 1000))); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is left to the window: commit_at is the auto-compact threshold, stage_at
+// lies the warning offset below commit_at, and target is stage_at.
+func TestContextCollapseAuto(t *testing.T) {
+	w := policy.DefaultWindow()
+	w.ReserveCap = 20000
+	limits := w.Resolve(200000, 32000)
+	for _, tt := range []struct {
+		stage, commit, target int
+		want                  [3]int
+	}{
+		{0, 0, 0, [3]int{147000, 167000, 147000}},
+		{0, 100000, 0, [3]int{80000, 100000, 80000}},
+		{90000, 100000, 0, [3]int{90000, 100000, 90000}},
+		{0, 0, 120000, [3]int{147000, 167000, 120000}},
+	} {
+		p := &ContextCollapse{StageAt: tt.stage, CommitAt: tt.commit, Target: tt.target}
+		var got [3]int
+		got[0], got[1], got[2] = p.Thresholds(limits)
+		if got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
+	p := &ContextCollapse{}
+	if a, b, c := p.Thresholds(w.Resolve(200000, 32000)); a != 147000 || b != 167000 || c != 147000 {
+		t.Errorf("with automatic compaction off: %d, %d, %d", a, b, c)
+	}
+}
+
+// One span a request is staged; each is asked for once, and committed as it was
+// staged.
+func TestContextCollapseOneARequest(t *testing.T) {
+	c := turns(3)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt = 1000 })))
+	var got []string
+	for _, used := range []int{500, 500, 500, 500} {
+		got = append(got, acts(prepare(t, r, used))...)
+	}
+	if diff := cmp.Diff([]string{"stage m0-m1", "stage m2-m3", "stage m4-m5"}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	edits := prepare(t, r, 1000)
+	if diff := cmp.Diff([]string{"commit m0-m1", "commit m2-m3", "commit m4-m5"}, acts(edits)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	for _, e := range edits {
+		if e.Call != nil {
+			t.Error("a commit asks for a summary that was asked for before")
+		}
+	}
+	if want := 50 + 3*10; r.View.Tokens() != want {
+		t.Errorf("%d tokens left, want %d", r.View.Tokens(), want)
+	}
+}
+
+// A turn is staged whole or not at all: it must have ended, and no tool_result
+// may be parted from its call.
+func TestContextCollapseWholeTurns(t *testing.T) {
+	tests := []struct {
+		name string
+		make func(c *stagetest.Convo)
+		want []string
+	}{
+		{"a turn that goes on", func(c *stagetest.Convo) { c.Prompt("go"); c.Call("a", "Read", 400) }, nil},
+		{"a turn with rounds", func(c *stagetest.Convo) {
+			c.Prompt("go")
+			c.Call("a", "Read", 400)
+			c.Call("b", "Read", 400)
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("more")
+		}, []string{"stage m0-m5", "commit m0-m5"}},
+		{"a prompt queued on the way", func(c *stagetest.Convo) {
+			c.Prompt("go")
+			c.Call("a", "Read", 400)
+			c.Messages[c.Prompt("wait")].Queued = true
+			c.Call("b", "Read", 400)
+			c.Prompt("more")
+		}, []string{"stage m0-m5", "commit m0-m5"}},
+		{"reminders and attachments", func(c *stagetest.Convo) {
+			c.User(session.ClassMeta, stagetest.Say(strings.Repeat("x", 400)))
+			c.Prompt("go")
+			c.Call("a", "Read", 400)
+			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			c.Prompt("more")
+		}, []string{"stage m1-m4", "commit m1-m4"}},
+		{"a result behind the next prompt", func(c *stagetest.Convo) {
+			c.Prompt("go")
+			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+			c.Answers(stagetest.Result("a", strings.Repeat("x", 400)), stagetest.Result("b", ""))
+			c.Assistant(stagetest.Use("c", "Read"), stagetest.Say(strings.Repeat("x", 400)))
+			c.Prompt("wait")
+			c.Answers(stagetest.Result("c", "late"))
+			c.Assistant(stagetest.Say(strings.Repeat("x", 400)))
+			c.Prompt("more")
+			c.Assistant(stagetest.Say(strings.Repeat("x", 400)))
+			c.Prompt("and more")
+		}, []string{"stage m7-m8", "commit m7-m8"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			tt.make(c)
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
+			r.Used = func(int) (int, int) { return 100, 0 }
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
+			if diff := cmp.Diff(tt.want, acts(r.View.Edits())); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// A summary is a request of its own.
+func TestContextCollapseCall(t *testing.T) {
+	for _, tt := range []struct {
+		prefix string
+		want   policy.Call
+	}{
+		{"own", policy.Call{Kind: "collapse", Prompt: 1351, Input: 100 + 1351, Output: 10, Prefix: "own"}},
+		{"session", policy.Call{Kind: "collapse", Prompt: 1351, Output: 10, Prefix: "session"}},
+	} {
+		r := stagetest.NewRun(t, turns(2), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Prefix, p.CommitAt = tt.prefix, 1000 })))
+		e := prepare(t, r, 500)[0]
+		if diff := cmp.Diff(&tt.want, e.Call); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.prefix, diff)
+		}
+		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
+			t.Errorf("detail %v", e.Detail)
+		}
+		if want := "used 500 >= stage_at 1: 1 turn of 100 tokens staged, risk 0.00; summary: a stand-in of 10 tokens"; e.Reason != want {
+			t.Errorf("reason %q", e.Reason)
+		}
+	}
+	c := turns(2)
+	c.Agent = "acompact-1"
+	if edits := prepare(t, stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil))), 500); len(edits) > 0 {
+		t.Errorf("a compaction's own requests are collapsed: %v", acts(edits))
+	}
+}
+
+// Risk is the share of a span's blocks that name what is named later: of the
+// first turn three of four blocks, of the second none, of the third one of two.
+func TestContextCollapseRisk(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("look at internal/stock/ledger.go")
+	c.Assistant(stagetest.Say("nothing here"), stagetest.Use("a", "Read"))
+	c.Texts[policy.Target{Item: 1, Block: 1}] = `{"file_path":"internal/stock/ledger.go"}`
+	c.Answers(stagetest.Result("a", "func postEntries() {}"))
+	c.Prompt("and at testdata/other_file.txt")
+	c.Assistant(stagetest.Say("as it was"))
+	c.Prompt("which_function?")
+	c.Assistant(stagetest.Say("well"))
+	c.Prompt("rename postEntries in ledger.go, which_function")
+	c.Assistant(stagetest.Say("internal/stock/ledger.go it is"))
+	c.Prompt("thanks")
+	for m := range c.Messages {
+		for b := range c.Messages[m].Blocks {
+			c.Messages[m].Blocks[b].Text.UTF16 += 400
+		}
+	}
+	for _, tt := range []struct {
+		selector string
+		head     int
+		want     []string
+		risks    []int
+	}{
+		{"risk", 0, []string{"m3-m4", "m7-m8", "m5-m6", "m0-m2"}, []int{0, 0, 50, 75}},
+		{"age", 0, []string{"m0-m2", "m3-m4", "m5-m6", "m7-m8"}, []int{0, 0, 0, 0}},
+	} {
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Selector, p.CommitAt = tt.selector, 3000 })))
+		for range 4 {
+			prepare(t, r, 2999)
+		}
+		var got []string
+		var risks []int
+		for _, e := range prepare(t, r, 3000) {
+			got = append(got, fmt.Sprintf("m%d-m%d", e.Items[0], e.Items[len(e.Items)-1]))
+			risks = append(risks, e.Detail["risk_percent"])
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.selector, diff)
+		}
+		if diff := cmp.Diff(tt.risks, risks); diff != "" {
+			t.Errorf("%s: risks: -want +got\n%s", tt.selector, diff)
+		}
+		if tt.selector == "age" && r.Texts.Fetched > 0 {
+			t.Errorf("%d texts were read", r.Texts.Fetched)
+		}
+	}
+}
+
+// Each text is read once for its names and once as part of a span, however
+// many spans there are.
+func TestContextCollapseReadsOnce(t *testing.T) {
+	c := turns(50)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt = 100000 })))
+	for range 60 {
+		prepare(t, r, 500)
+	}
+	if blocks := len(c.Messages); r.Texts.Fetched > 2*blocks {
+		t.Errorf("%d texts read of %d blocks", r.Texts.Fetched, blocks)
+	}
+}
+
+// When all turns are gone, placeholders are folded into one; where that saves
+// nothing, they stay.
+func TestContextCollapseFolds(t *testing.T) {
+	c := turns(4)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
+	prepare(t, r, 1000)
+	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, stagetest.Order(r)); diff != "" {
+		t.Fatalf("-want +got\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000))); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if edits := prepare(t, r, 1000); len(edits) > 0 || len(stagetest.Order(r)) != 2 {
+		t.Errorf("one placeholder was folded: %v", acts(edits))
+	}
+}
+
+// An outline of placeholders quotes no more of all of them than it would of one,
+// so that many fold into less.
+func TestContextCollapseFoldsOutlines(t *testing.T) {
+	c := stagetest.NewConvo()
+	for range 6 {
+		c.Prompt(strings.Repeat("what? ", 500))
+		c.Assistant(stagetest.Say(strings.Repeat("that. ", 500)))
+	}
+	c.Prompt("thanks")
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
+		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
+	})))
+	prepare(t, r, 20000)
+	apart := r.View.Tokens()
+	if n := r.View.Len(); n != 7 {
+		t.Fatalf("%d messages in view", n)
+	}
+	prepare(t, r, 20000)
+	if n := r.View.Len(); n != 2 || r.View.Tokens() > apart/2 || r.View.Tokens() > summarize.MaxEarlier/4+200 {
+		t.Errorf("%d messages of %d tokens, apart %d", n, r.View.Tokens(), apart)
+	}
+	fetched := r.Texts.Fetched
+	for range 3 {
+		if edits := prepare(t, r, 20000); len(edits) > 0 || r.Texts.Fetched > fetched {
+			t.Errorf("%v, %d texts read again", acts(edits), r.Texts.Fetched-fetched)
+		}
+	}
+}
+
+// Ids name what is collapsed: the same in each run, another for each span.
+func TestContextCollapseIDs(t *testing.T) {
+	ids := func() (list []string) {
+		c := turns(3)
+		for m := range c.Messages[:6] {
+			c.Texts[policy.Target{Item: policy.ItemID(m)}] = "short"
+			c.Messages[m].Blocks[0].Text.UTF16 = 2000
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
+			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
+		})))
+		prepare(t, r, 10000)
+		for _, id := range r.View.IDs()[:3] {
+			text := r.View.Replacement(policy.Target{Item: id}).Text
+			list = append(list, text[:strings.Index(text, ">")])
+		}
+		return list
+	}
+	first, again := ids(), ids()
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("-first +again\n%s", diff)
+	}
+	if first[0] == first[1] || first[1] == first[2] || len(first[0]) != len(`<collapsed id="0123456789abcdef"`) {
+		t.Errorf("ids %v", first)
+	}
+}

@@ -1,0 +1,212 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// MicrocompactCached are the parameters of microcompact_cached.
+type MicrocompactCached struct {
+	Trigger int      `yaml:"trigger" doc:"deleting begins once there are this many live compactable results; unofficial: public write-ups say 12 or 10" unit:"results" min:"1"`
+	Keep    int      `yaml:"keep" doc:"the newest live compactable results that stay; unofficial" unit:"results" min:"0"`
+	Tools   []string `yaml:"tools" doc:"tools whose results may be deleted; a trailing * matches any rest"`
+}
+
+func defineMicrocompactCached() policy.Definition {
+	return policy.Definition{
+		Name:    "microcompact_cached",
+		Summary: "Once there are 12 live compactable results on the main thread, the oldest down to 5 are deleted from the server's cached view by cache_edits in the payload; the model view and the cached prefix stay as they are.",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; the counts are unofficial, no two write-ups agree",
+		Truth:   policy.TruthDescribed,
+		Moments: policy.Project,
+		Params:  &MicrocompactCached{Trigger: 12, Keep: 5, Tools: compactable()},
+		Example: `before: trigger 2, keep 1; user question, assistant tool_use B, user tool_result B, assistant tool_use C, user tool_result C
+after:  user question, assistant tool_use B, user tool_result B with cache_reference "B", assistant tool_use C, user {"type":"cache_edits","edits":[{"type":"delete","cache_reference":"B"}]} and tool_result C; the client's own messages stand`,
+		New: func(p any) (policy.Stage, error) { return &microcompactCached{p: *p.(*MicrocompactCached)}, nil },
+	}
+}
+
+// microcompactCached deletes old results from what the server has cached. An
+// edit is pinned to the user message in which it was first sent and sent again
+// there at each request, so that the prefix stays the same bytes. Where the
+// time-based path has just cleared, the cache is cold: nothing is tried, and
+// the state starts again, as it does after a compaction.
+//
+// It works on what the other stages have left of this request's view: a result
+// that a collapse of the same request puts away is not counted.
+type microcompactCached struct {
+	p       MicrocompactCached
+	epoch   int
+	edits   int             // of the view, looked at
+	seen    int             // results of this epoch, looked at
+	live    []compactableAt // oldest first
+	deleted []pinned
+}
+
+// pinned is a deleted result and the message that says so.
+type pinned struct {
+	compactableAt
+	carrier policy.ItemID
+}
+
+func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Agent != "" {
+		return nil, nil
+	}
+	v := c.View
+	was := s.look(v)
+	var edits []policy.Edit
+	switch {
+	case v.Epoch() != s.epoch:
+		edits = s.restart(v, "the view was compacted: the state starts again")
+		s.epoch, s.seen, s.live = v.Epoch(), 0, nil
+	case was.cold:
+		edits = s.restart(v, microcompactTimeName+" has cleared, the cache is cold: the state starts again")
+	case was.left || was.changed:
+		s.prune(v, was.left)
+	}
+	s.follow(v)
+	if was.cold {
+		return edits, nil
+	}
+	carrier, ok := lastSent(v)
+	if !ok {
+		return edits, nil
+	}
+	if was.left {
+		edits = append(edits, s.repin(v, carrier)...)
+	}
+	deleted := s.deleteOldest(v, carrier)
+	if len(edits) == 0 {
+		return deleted, nil
+	}
+	return append(edits, deleted...), nil
+}
+
+// seenEdits is what other stages did since the last request.
+type seenEdits struct {
+	cold    bool // the time-based path has cleared
+	left    bool // messages left the view
+	changed bool // blocks were changed
+}
+
+func (s *microcompactCached) look(v policy.View) (was seenEdits) {
+	for _, e := range v.Edits()[s.edits:] {
+		switch e.Kind {
+		case policy.KindRemove, policy.KindCollapse:
+			was.left = true
+		case policy.KindClear, policy.KindPersist:
+			was.changed = true
+			was.cold = was.cold || e.Stage == microcompactTimeName
+		}
+	}
+	s.edits = len(v.Edits())
+	return was
+}
+
+// restart forgets what was deleted: those results are sent again.
+func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit {
+	var edits []policy.Edit
+	for _, d := range s.deleted {
+		if v.Has(d.Target.Item) {
+			edits = append(edits, policy.Edit{Kind: policy.KindServerKeep, Trigger: "auto", Target: d.Target, Reason: reason})
+		}
+	}
+	back := make([]compactableAt, len(s.deleted), len(s.deleted)+len(s.live))
+	for i := range s.deleted {
+		back[i] = s.deleted[i].compactableAt
+	}
+	s.live, s.deleted = append(back, s.live...), nil
+	if v.Epoch() == s.epoch {
+		s.prune(v, false)
+	}
+	return edits
+}
+
+// prune drops from the lists what is live, or in view, no more.
+func (s *microcompactCached) prune(v policy.View, left bool) {
+	results := v.Results()
+	s.live = slices.DeleteFunc(s.live, func(r compactableAt) bool {
+		return results[r.index].State == policy.ResultGone || !stands(v, r.Target)
+	})
+	if left {
+		s.deleted = slices.DeleteFunc(s.deleted, func(d pinned) bool { return !v.Has(d.Target.Item) })
+	}
+}
+
+// follow lists the live compactable results that joined since the last request.
+func (s *microcompactCached) follow(v policy.View) {
+	results := v.Results()
+	from := len(s.live)
+	for i := s.seen; i < len(results); i++ {
+		if r := results[i]; r.State != policy.ResultGone && measure.Matches(s.p.Tools, r.Tool) && stands(v, r.Target) {
+			s.live = append(s.live, compactableAt{r, i})
+		}
+	}
+	s.seen = len(results)
+	inCallOrder(v, s.live[from:], func(r compactableAt) string { return r.ID })
+}
+
+// repin gives edits whose message has left the view to the last one.
+func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []policy.Edit {
+	var edits []policy.Edit
+	for i := range s.deleted {
+		if d := &s.deleted[i]; !v.Has(d.carrier) {
+			d.carrier = carrier
+			edits = append(edits, s.edit(d, "the message that carried the deletion has left the view: the last one carries it on", nil))
+		}
+	}
+	return edits
+}
+
+// deleteOldest deletes the oldest live results down to keep. A result that
+// stands in the message that carries the edit cannot be referred to from
+// there, so it stays.
+func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
+	n := len(s.live)
+	if n < s.p.Trigger || n <= s.p.Keep {
+		return nil
+	}
+	reason := fmt.Sprintf("%d live results >= trigger %d: all but the newest %d", n, s.p.Trigger, s.p.Keep)
+	detail := map[string]int{"live_results": n, "deleted_results": 0, "tokens_saved": 0}
+	edits := make([]policy.Edit, 0, n-s.p.Keep)
+	var stay []compactableAt
+	for _, r := range s.live[:n-s.p.Keep] {
+		if r.Target.Item == carrier {
+			stay = append(stay, r)
+			continue
+		}
+		s.deleted = append(s.deleted, pinned{r, carrier})
+		detail["deleted_results"]++
+		detail["tokens_saved"] += resultEstimate(v, r.Target)
+		edits = append(edits, s.edit(&s.deleted[len(s.deleted)-1], reason, detail))
+	}
+	s.live = s.live[n-s.p.Keep-len(stay):]
+	copy(s.live, stay)
+	return edits
+}
+
+func (s *microcompactCached) edit(d *pinned, reason string, detail map[string]int) policy.Edit {
+	return policy.Edit{Kind: policy.KindCacheEdit, Trigger: "auto", Target: d.Target, Carrier: d.carrier, Reason: reason, Detail: detail}
+}
+
+// lastSent is the last user message of a view that is sent: an attachment that
+// the client keeps to itself is not.
+func lastSent(v policy.View) (policy.ItemID, bool) {
+	for id := range v.Backward {
+		if v.Role(id) != session.User {
+			continue
+		}
+		for b := range v.Blocks(id) {
+			if t := (policy.Target{Item: id, Block: b}); v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0 {
+				return id, true
+			}
+		}
+	}
+	return 0, false
+}

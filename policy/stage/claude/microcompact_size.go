@@ -1,0 +1,246 @@
+package claude
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// MicrocompactSize are the parameters of microcompact_size.
+type MicrocompactSize struct {
+	Target     int      `yaml:"target" doc:"leave at most this many estimated tokens of compactable results" unit:"tokens" min:"0"`
+	MinSavings int      `yaml:"min_savings" doc:"do nothing unless at least this many estimated tokens are saved" unit:"tokens" min:"0"`
+	KeepRecent int      `yaml:"keep_recent" doc:"the newest compactable tool uses that are never touched" unit:"results" min:"0"`
+	Tools      []string `yaml:"tools" doc:"tools whose results may be compacted; a trailing * matches any rest"`
+	Persist    bool     `yaml:"persist" doc:"save the result to a file and leave a stub that names it; false: leave the cleared text"`
+	Gate       string   `yaml:"gate" doc:"what the warning test reads: the last response's usage, or that plus the estimate of what came after" enum:"last_usage,usage_plus_tail"`
+	Until      string   `yaml:"until_version" doc:"requests made by clients of this version and later are left alone; empty: none are"`
+	State      string   `yaml:"state" doc:"own: decide alone; recorded: where the record has a microcompaction, clear just what it names and decide nothing else there" enum:"own,recorded"`
+	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
+}
+
+// compactable are the tools that both the analysis of Claude Code 2.1.19 and
+// the five-level pipeline analysis name.
+func compactable() []string {
+	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
+}
+
+// ClearedText stands where a result was cleared.
+const ClearedText = "[Old tool result content cleared]"
+
+func defineMicrocompactSize() policy.Definition {
+	return policy.Definition{
+		Name:    "microcompact_size",
+		Summary: "Before a request above the warning threshold, the oldest tool results are saved to files until at most target tokens of them are left.",
+		Source:  "Claude Code 2.1.19, analysis of the bundled client; confirmed by microcompactions recorded by 2.1.12-2.1.22",
+		Truth:   policy.TruthRecorded,
+		Moments: policy.Prepare,
+		Limits:  true,
+		Params:  DefaultMicrocompactSize(),
+		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
+after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,
+		New: func(p any) (policy.Stage, error) { return checkUntil(p.(*MicrocompactSize)) },
+	}
+}
+
+// checkUntil makes the stage where until_version is a version, or empty.
+func checkUntil(p *MicrocompactSize) (policy.Stage, error) {
+	if p.Until != "" && !regexp.MustCompile(`^\d+(\.\d+)*$`).MatchString(p.Until) {
+		return nil, &policy.Error{Msg: fmt.Sprintf("until_version: %q is not a version", p.Until), Hint: "write one such as 2.1.25"}
+	}
+	return NewMicrocompactSize(p), nil
+}
+
+// DefaultMicrocompactSize is the client's own figures.
+func DefaultMicrocompactSize() *MicrocompactSize {
+	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
+}
+
+// NewMicrocompactSize makes the stage.
+func NewMicrocompactSize(p *MicrocompactSize) policy.Stage { return &microcompactSize{p: *p} }
+
+// microcompactSize reproduces Claude Code 2.1.19's microcompact by size. It
+// remembers which ids it has compacted, and keeps the sum of the others.
+type microcompactSize struct {
+	p     MicrocompactSize
+	done  map[string]bool
+	epoch int
+	seen  int // results of this epoch already in ids
+	ids   []sized
+	edits int // of the view, when ids was last brought up to date
+}
+
+// sized is a compactable result and its estimate.
+type sized struct {
+	policy.Result
+	tokens int
+}
+
+func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
+	if s.p.Until != "" && c.Version != "" && session.CompareVersions(c.Version, s.p.Until) >= 0 {
+		return nil, nil
+	}
+	s.follow(c.View)
+	if s.p.State == "recorded" {
+		if edits, here, err := s.recorded(c); here {
+			return edits, err
+		}
+	}
+	total := 0
+	for _, r := range s.ids {
+		total += r.tokens
+	}
+	free := len(s.ids) - s.p.KeepRecent
+	saved := 0
+	var marks []sized
+	for _, r := range s.ids[:max(free, 0)] {
+		if total-saved <= s.p.Target {
+			break
+		}
+		marks = append(marks, r)
+		saved += r.tokens
+	}
+	if len(marks) == 0 {
+		return nil, nil
+	}
+	gate := c.Used - c.UsedTail
+	if s.p.Gate == "usage_plus_tail" {
+		gate = c.Used
+	}
+	if !s.p.Manual && (gate < c.Limits.Warning || saved < s.p.MinSavings) {
+		return nil, nil
+	}
+	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, c.Limits.Warning, saved, total)
+	return s.clear(c, marks, reason, total, saved)
+}
+
+// recorded clears what a microcompaction recorded before this request names.
+func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, here bool, err error) {
+	for i := range c.Conv.Micro {
+		m := &c.Conv.Micro[i]
+		if m.Request != c.Request {
+			continue
+		}
+		here = true
+		var marks []sized
+		total, saved := 0, 0
+		for _, r := range s.ids {
+			total += r.tokens
+			if slices.Contains(m.ToolIDs, r.ID) {
+				marks = append(marks, r)
+				saved += r.tokens
+			}
+		}
+		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line), total, saved)
+		if err != nil {
+			return nil, true, err
+		}
+		edits = append(edits, more...)
+	}
+	return edits, here, nil
+}
+
+// clear makes the edits for the marked results.
+func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string, total, saved int) ([]policy.Edit, error) {
+	if s.done == nil {
+		s.done = map[string]bool{}
+	}
+	detail := map[string]int{"pre_tokens": total, "tokens_saved": saved, "compacted_ids": len(marks)}
+	var edits []policy.Edit
+	for _, r := range marks {
+		s.done[r.ID] = true
+		if skip, err := LeftByMicrocompact(c.View, c.Texts, r.Target); err != nil {
+			return nil, err
+		} else if skip {
+			// It counts and is named, and stays as it is.
+			edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, New: unchanged(c.View, r.Target), Reason: reason, Detail: detail})
+			continue
+		}
+		kind, text := policy.KindPersist, PersistedStub(c.Conv, r.ID, ResultExt(c.View, r.Target))
+		if !s.p.Persist {
+			kind, text = policy.KindClear, ClearedText
+		}
+		content := policy.NewContent(jsonl.KindToolResult, text)
+		edits = append(edits, policy.Edit{Kind: kind, Trigger: "auto", Target: r.Target, New: &content, Reason: reason, Detail: detail})
+	}
+	for id := range c.View.Items {
+		m := c.View.Message(id)
+		if m == nil || m.Attachment != "memory" || s.done[m.UUID] {
+			continue
+		}
+		s.done[m.UUID] = true
+		detail["cleared_attachments"]++
+		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
+	}
+	return edits, nil
+}
+
+// unchanged is a block's content as it stands.
+func unchanged(v policy.View, t policy.Target) *policy.Content {
+	if r := v.Replacement(t); r != nil {
+		return r
+	}
+	return &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(t), Ref: &t}
+}
+
+// LeftByMicrocompact reports whether a marked result is left as it stands
+// although it counts: it is empty, a placeholder, or persisted already. Array
+// content is always replaced.
+func LeftByMicrocompact(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
+	if r := v.Replacement(t); r != nil {
+		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
+	}
+	raw := v.Raw(t)
+	if !raw.IsString && !raw.ReadBack() {
+		return len(raw.Parts) == 0 && raw.Text.UTF16 == 0, nil
+	}
+	if raw.Whole().UTF16 == 0 || raw.Persisted && !raw.ReadBack() {
+		return true, nil
+	}
+	if raw.Whole().UTF16 != len(ClearedText) {
+		return false, nil
+	}
+	text, err := texts.Text(t)
+	return text == ClearedText, err
+}
+
+// follow brings the list of compactable results up to date: what joined, and,
+// where another stage has edited, everything anew.
+func (s *microcompactSize) follow(v policy.View) {
+	if v.Epoch() != s.epoch || len(v.Edits()) != s.edits {
+		s.epoch, s.edits, s.seen, s.ids = v.Epoch(), len(v.Edits()), 0, s.ids[:0]
+	}
+	results := v.Results()
+	from := len(s.ids)
+	for _, r := range results[s.seen:] {
+		if r.State == policy.ResultGone || s.done[r.ID] || !measure.Matches(s.p.Tools, r.Tool) {
+			continue
+		}
+		s.ids = append(s.ids, sized{r, resultEstimate(v, r.Target)})
+	}
+	s.seen = len(results)
+	inCallOrder(v, s.ids[from:], func(r sized) string { return r.ID })
+}
+
+// inCallOrder sorts results that joined together by where their tool_uses
+// stand: the client lists the calls, not the answers.
+func inCallOrder[T any](v policy.View, list []T, id func(T) string) {
+	if len(list) < 2 {
+		return
+	}
+	sort.SliceStable(list, func(i, j int) bool {
+		mi, bi, _ := v.Conversation().ToolUse(id(list[i]))
+		mj, bj, _ := v.Conversation().ToolUse(id(list[j]))
+		if mi != mj {
+			return mi < mj
+		}
+		return bi < bj
+	})
+}

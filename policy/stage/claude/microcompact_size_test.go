@@ -1,0 +1,463 @@
+package claude
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func bySize(change func(*MicrocompactSize)) *MicrocompactSize {
+	p := DefaultMicrocompactSize()
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// sizes is a conversation with one result a round, in tokens.
+func sizes(tokens ...int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i, n := range tokens {
+		c.Call(fmt.Sprintf("t%d", i), "Read", 4*n)
+	}
+	c.Assistant(stagetest.Say("done"))
+	return c
+}
+
+// usage makes the last request's figures.
+func usage(r *stagetest.Run, used, tail int) *stagetest.Run {
+	r.Used = func(k int) (int, int) {
+		if k == len(r.C.Requests)-1 {
+			return used, tail
+		}
+		return 0, 0
+	}
+	return r
+}
+
+func TestMicrocompactSize(t *testing.T) {
+	manual := func(p *MicrocompactSize) { p.Manual = true }
+	tests := []struct {
+		name       string
+		change     func(*MicrocompactSize)
+		tokens     []int
+		used, tail int
+		want       []int // results replaced
+	}{
+		{"the definition's example", nil, []int{30000, 15000, 10000, 5000, 400, 100}, 136000, 0, []int{0}},
+		{"134,999", nil, []int{30000, 30000, 1, 1, 1}, 134999, 0, nil},
+		{"135,000", nil, []int{30000, 30000, 1, 1, 1}, 135000, 0, []int{0}},
+		{"the tail does not count", nil, []int{30000, 30000, 1, 1, 1}, 136939, 1940, nil},
+		{"unless it is asked for", func(p *MicrocompactSize) { p.Gate = "usage_plus_tail" }, []int{30000, 30000, 1, 1, 1}, 136939, 1940, []int{0}},
+		{"19,999 saved", nil, []int{19999, 39997, 1, 1, 1}, 150000, 0, nil},
+		{"20,000 saved", nil, []int{20000, 39998, 1, 1, 0}, 150000, 0, []int{0}},
+		{"40,000 are left", nil, []int{20000, 39997, 1, 1, 1}, 150000, 0, []int{0}},
+		{"40,001 are not", nil, []int{20000, 39998, 1, 1, 1}, 150000, 0, []int{0, 1}},
+		{"40,000 from the beginning", nil, []int{20000, 19997, 1, 1, 1}, 150000, 0, nil},
+		{"the last three are kept", nil, []int{30000, 30000, 30000, 30000, 30000}, 150000, 0, []int{0, 1}},
+		{"three alone", nil, []int{50000, 50000, 50000}, 199000, 0, nil},
+		{"by hand: no gates", manual, []int{19999, 39997, 1, 1, 1}, 0, 0, []int{0}},
+		{"by hand: the target stays", manual, []int{20000, 19997, 1, 1, 1}, 0, 0, nil},
+		{"another target keeps the gates", func(p *MicrocompactSize) { p.Target = 10 }, []int{19990, 1, 1, 1, 1}, 134999, 0, nil},
+		{"no tools", func(p *MicrocompactSize) { p.Tools = nil }, []int{30000, 30000, 1, 1, 1}, 150000, 0, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p := sizes(tt.tokens...), bySize(tt.change)
+			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), tt.used, tt.tail).All()
+			var got []int
+			for i := range tt.tokens {
+				at := 2 + 2*i
+				if r.Shown(at) == "" {
+					continue
+				}
+				got = append(got, i)
+				stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
+				if r.Shown(at) != stub {
+					t.Errorf("stub %q", r.Shown(at))
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if len(got) > 0 && !p.Manual { // that fires before the last request
+				sum, saved := 0, 0
+				for i, n := range tt.tokens {
+					sum += n
+					if i < len(got) {
+						saved += n
+					}
+				}
+				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
+				if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
+					t.Errorf("detail: -want +got\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// The 2.1.19 analysis' stub.
+func TestPersistedStub(t *testing.T) {
+	conv := &session.Conversation{CWD: "/Users/xxx/a.b", SessionID: "s1"}
+	want := "<persisted-output>Tool result saved to: ~/.claude/projects/-Users-xxx-a-b/s1/tool-results/toolu_01ABC123.txt\n\nUse Read to view</persisted-output>"
+	if got := PersistedStub(conv, "toolu_01ABC123", "txt"); got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := PersistedStub(conv, "../../x", "txt"); strings.Contains(got, "..") {
+		t.Errorf("an id that leaves the folder: %q", got)
+	}
+}
+
+// What counts and what is touched are two things.
+func TestMicrocompactSizeLeaves(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	memory := c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "memory"}, stagetest.Say("remember"))
+	other := c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "file"}, stagetest.Say("a file"))
+	add := func(id string, p stagetest.Part) int {
+		c.Assistant(stagetest.Use(id, "Bash"))
+		return c.Answers(p)
+	}
+	big := c.Call("a", "Read", 4*50000)
+	empty := add("b", stagetest.Result("b", ""))
+	clear := add("c", stagetest.Result("c", ClearedText))
+	stub := add("d", stagetest.Result("d", "text with <persisted-output> in it"))
+	array := add("e", stagetest.Results("e", "<persisted-output>", stagetest.Image))
+	none := add("f", stagetest.Results("f"))
+	same := add("g", stagetest.Result("g", strings.Repeat("z", len(ClearedText)))) // as long as the cleared text
+	free := c.Call("h", "Task", 4*90000)
+	for i := range 3 {
+		c.Call(fmt.Sprint(i), "Bash", 4*20000)
+	}
+	c.Assistant(stagetest.Say("done"))
+	p := bySize(func(p *MicrocompactSize) { p.Persist = false })
+	r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 135000, 0).All()
+	for _, m := range []int{big, array, same} {
+		if r.Shown(m) != ClearedText {
+			t.Errorf("message %d: %q", m, r.Shown(m))
+		}
+	}
+	for _, m := range []int{empty, clear, stub, none, free} {
+		if r.Shown(m) != "" {
+			t.Errorf("message %d was touched: %q", m, r.Shown(m))
+		}
+	}
+	if r.View.Has(policy.ItemID(memory)) || !r.View.Has(policy.ItemID(other)) {
+		t.Error("a memory attachment goes, and no other")
+	}
+	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not
+	// among the last three.
+	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
+	if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestMicrocompactSizeUntilVersion(t *testing.T) {
+	for version, want := range map[string]bool{"2.1.24": true, "2.1.25": false, "2.1.100": false, "": true} {
+		c := sizes(30000, 30000, 1, 1, 1)
+		for m := range c.Messages {
+			c.Messages[m].Version = version
+		}
+		p := bySize(func(p *MicrocompactSize) { p.Until = "2.1.25" })
+		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 150000, 0).All()
+		if got := len(r.View.Edits()) > 0; got != want {
+			t.Errorf("version %q: fired %t, want %t", version, got, want)
+		}
+	}
+}
+
+// naive is the analysis' listing over whole messages, from the beginning at
+// every request, with the sets it keeps: compacted ids and token counts.
+type naive struct {
+	p         *MicrocompactSize
+	compacted map[string]bool
+	counted   map[string]int
+}
+
+// content is what the messages hold of one result.
+type content struct {
+	at     policy.Target
+	text   string
+	array  bool
+	images int
+	parts  []string
+}
+
+func (n *naive) run(ids []string, contents map[string]*content, aboveWarning bool) (marked map[string]bool, sum, saved int) {
+	count := func(id string) int {
+		c := contents[id]
+		if c == nil {
+			return 0
+		}
+		if _, ok := n.counted[id]; !ok {
+			tokens := (len(c.text) + 2) / 4
+			if c.array {
+				tokens = 2000 * c.images
+				for _, p := range c.parts {
+					tokens += (len(p) + 2) / 4
+				}
+			}
+			n.counted[id] = tokens
+		}
+		return n.counted[id]
+	}
+	var w []string
+	for _, id := range ids {
+		if !n.compacted[id] {
+			w = append(w, id)
+			sum += count(id)
+		}
+	}
+	marked = map[string]bool{}
+	for i, id := range w {
+		if i >= len(w)-n.p.KeepRecent {
+			continue
+		}
+		if sum-saved > n.p.Target {
+			marked[id] = true
+			saved += count(id)
+		}
+	}
+	if !n.p.Manual && (!aboveWarning || saved < n.p.MinSavings) {
+		return map[string]bool{}, sum, saved
+	}
+	for id := range marked {
+		n.compacted[id] = true
+		c := contents[id]
+		already := !c.array && (c.text == ClearedText || strings.Contains(c.text, "<persisted-output>") || c.text == "")
+		if c.array && len(c.parts)+c.images == 0 || already {
+			continue
+		}
+		ext := "txt"
+		if c.array {
+			ext = "json"
+		}
+		c.text, c.array = PersistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id, ext), false
+	}
+	return marked, sum, saved
+}
+
+func TestMicrocompactSizeAgainstNaive(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		ids, contents := []string{}, map[string]*content{}
+		upTo := []int{} // ids at each request
+		for i := range 2 + rng.IntN(40) {
+			upTo = append(upTo, len(ids))
+			var calls, answers []stagetest.Part
+			for j := range 1 + rng.IntN(3) {
+				id := fmt.Sprintf("t%d.%d", i, j)
+				tool := []string{"Read", "Bash", "Task", "Grep"}[rng.IntN(4)]
+				calls = append(calls, stagetest.Use(id, tool))
+				p, ct := stagetest.Result(id, strings.Repeat("x", rng.IntN(12000))), &content{}
+				switch rng.IntN(12) {
+				case 0:
+					p = stagetest.Result(id, ClearedText)
+				case 1:
+					p = stagetest.Result(id, "a <persisted-output> b")
+				case 2:
+					p = stagetest.Result(id, "")
+				case 3:
+					ct.parts = []string{strings.Repeat("p", rng.IntN(9000)), "q"}
+					ct.array, ct.images = true, 1
+					p = stagetest.Results(id, ct.parts[0], ct.parts[1], stagetest.Image)
+				case 4:
+					ct.array = true
+					p = stagetest.Results(id)
+				}
+				if !ct.array {
+					ct.text = p.Said
+				}
+				answers = append(answers, p)
+				if tool != "Task" {
+					ids, contents[id] = append(ids, id), ct
+				}
+			}
+			c.Assistant(calls...)
+			rng.Shuffle(len(answers), func(a, b int) { answers[a], answers[b] = answers[b], answers[a] })
+			m := c.Answers(answers...)
+			for b, a := range answers {
+				if ct := contents[a.ID]; ct != nil {
+					ct.at = policy.Target{Item: policy.ItemID(m), Block: b}
+				}
+			}
+		}
+		upTo = append(upTo, len(ids))
+		c.Assistant(stagetest.Say("done"))
+
+		p := bySize(func(p *MicrocompactSize) {
+			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(4000), rng.IntN(5)
+			p.Manual = rng.IntN(8) == 0
+		})
+		n := &naive{p: p, compacted: map[string]bool{}, counted: map[string]int{}}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
+		above := make([]bool, len(c.Requests))
+		for k := range above {
+			above[k] = rng.IntN(3) > 0
+		}
+		r.Used = func(k int) (int, int) {
+			if k < len(above) && above[k] {
+				return r.Limits.Warning, 0
+			}
+			return r.Limits.Warning - 1, 0
+		}
+		r.Each = func(k int) {
+			before := r.View.Edits()[r.Seen[k]:]
+			marked, sum, saved := n.run(ids[:upTo[k]], contents, above[k])
+			if len(before) > 0 {
+				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(marked)}
+				if diff := cmp.Diff(want, before[0].Detail); diff != "" {
+					t.Fatalf("seed %d, request %d: -want +got\n%s", seed, k+1, diff)
+				}
+			}
+			for _, id := range ids[:upTo[k]] {
+				want, got := contents[id].text, r.Block(int(contents[id].at.Item), contents[id].at.Block)
+				if got == "" && !contents[id].array {
+					got, _ = r.Texts.Text(contents[id].at)
+				}
+				if contents[id].array {
+					want = ""
+				}
+				if got != want {
+					t.Fatalf("seed %d, request %d: result %s is %.60q, want %.60q", seed, k+1, id, got, want)
+				}
+			}
+		}
+		r.All()
+	}
+}
+
+// A conversation of the recorded kind keeps what was compacted compacted, and
+// takes up the next ones from there.
+func TestMicrocompactSizeGoesOn(t *testing.T) {
+	c := sizes(30000, 30000, 1, 1, 1, 30000, 1, 1, 1)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), nil))
+	r.Used = func(int) (int, int) { return 150000, 0 }
+	r.All()
+	var got []string
+	for _, e := range r.View.Edits() {
+		got = append(got, fmt.Sprintf("%d: m%d of %d", e.Request, e.Target.Item, e.Detail["pre_tokens"]))
+	}
+	want := []string{"5: m2 of 60002", "7: m4 of 60003"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if k := jsonl.KindToolResult; r.View.Edits()[0].New.Kind != k {
+		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits()[0].New.Kind)
+	}
+}
+
+// With state: recorded a recorded microcompaction is repeated: just what it
+// names is cleared, and nothing is decided there.
+func TestMicrocompactSizeRecorded(t *testing.T) {
+	for name, ids := range map[string][]string{
+		"all there":       {"a", "b"},
+		"one of them":     {"b", "before-the-file"},
+		"none":            {"before-the-file"},
+		"two at one call": {"a", "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+				c.Call(id, "Read", 60000)
+			}
+			c.Assistant(stagetest.Say("done"))
+			c.IndexTools()
+			var want []string
+			for _, id := range ids {
+				c.Micro = append(c.Micro, session.Microcompaction{Line: 9, ToolIDs: []string{id}, Request: 5})
+				if id != "before-the-file" {
+					want = append(want, id)
+				}
+			}
+			p := DefaultMicrocompactSize()
+			p.State = "recorded"
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
+			r.Used = func(int) (int, int) { return 0, 0 } // nothing would fire by itself
+			r.All()
+			var got []string
+			for _, e := range r.View.Edits() {
+				if e.Request != 5 {
+					t.Errorf("an edit at request %d", e.Request)
+				}
+				got = append(got, r.View.Raw(e.Target).ID)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("cleared -want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMicrocompactSizeUntil(t *testing.T) {
+	for version, ok := range map[string]bool{"": true, "2.1.25": true, "3": true, "banana": false, "2.1.": false, "v2": false} {
+		p := DefaultMicrocompactSize()
+		p.Until = version
+		if _, err := defineMicrocompactSize().New(p); (err == nil) != ok {
+			t.Errorf("until_version %q: %v", version, err)
+		}
+	}
+}
+
+// An image in array content counts 2,000, a document and what nobody knows
+// nothing, and each text is rounded on its own.
+func TestResultEstimateParts(t *testing.T) {
+	with := func(p stagetest.Part, kinds ...jsonl.Kind) stagetest.Part {
+		for _, k := range kinds {
+			p.Parts = append(p.Parts, jsonl.Part{Kind: k, Type: "some"})
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		name string
+		p    stagetest.Part
+		want int
+	}{
+		{"one text", stagetest.Results("a", "12345"), 1},
+		{"two texts, each 1.5", stagetest.Results("a", "123456", "123456"), 4},
+		{"a string as long", stagetest.Result("a", "123456123456"), 3},
+		{"an image", stagetest.Results("a", stagetest.Image), 2000},
+		{"two images", stagetest.Results("a", stagetest.Image, stagetest.Image), 4000},
+		{"a document", with(stagetest.Results("a"), jsonl.KindDocument), 0},
+		{"a text and a document", with(stagetest.Results("a", "12345678"), jsonl.KindDocument), 2},
+		{"an image and two documents", with(stagetest.Results("a", stagetest.Image), jsonl.KindDocument, jsonl.KindDocument), 2000},
+		{"a text, an image and a document", with(stagetest.Results("a", "1234", stagetest.Image), jsonl.KindDocument), 2001},
+		{"a tool's name", with(stagetest.Results("a", "1234"), jsonl.KindToolUse), 1},
+		{"nothing", stagetest.Results("a"), 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Use("a", "Read"))
+			at := c.Answers(tt.p)
+			c.Call("b", "Read", 4*10)
+			c.Assistant(stagetest.Say("done"))
+			p := bySize(func(p *MicrocompactSize) { p.KeepRecent, p.Target, p.Manual = 0, 0, true })
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			if got := resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}); got != tt.want {
+				t.Errorf("estimate %d, want %d", got, tt.want)
+			}
+			r.Fire(policy.Prepare, 3, policy.Context{})
+			if got := r.View.Edits()[0].Detail["pre_tokens"]; got != tt.want+10 {
+				t.Errorf("%d before, want %d", got, tt.want+10)
+			}
+		})
+	}
+}

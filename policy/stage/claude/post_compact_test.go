@@ -1,0 +1,557 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+func after(change func(*PostCompact)) *PostCompact {
+	p := *definePostCompact().Params.(*PostCompact)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// input is a call's input as JSON.
+func input(keysAndValues ...any) string {
+	in := map[string]any{}
+	for i := 0; i < len(keysAndValues); i += 2 {
+		in[keysAndValues[i].(string)] = keysAndValues[i+1]
+	}
+	text, err := json.Marshal(in)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// does appends one round: a call and its result.
+func answeredCall(c *stagetest.Convo, tool, input, result string) {
+	id := fmt.Sprintf("toolu_%02d", len(c.Messages))
+	c.Assistant(stagetest.Calling(id, tool, input))
+	c.Answers(answer(id, result))
+}
+
+// answer is result, where that is the name of a text.
+func answer(id, text string) stagetest.Part { return stagetest.Result(id, text) }
+
+// reads appends a Read of a file that shows text, its lines numbered.
+func reads(c *stagetest.Convo, path, text string) {
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		fmt.Fprintf(&b, "%6d→%s", n, line)
+	}
+	answeredCall(c, "Read", input("file_path", path), b.String())
+}
+
+// compactedAt runs a conversation in which autocompact fires before request n,
+// and gives the messages then attached, block by block.
+func compactedAt(t *testing.T, c *stagetest.Convo, n int, p *PostCompact, prep func(*stagetest.Run)) [][]string {
+	t.Helper()
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), p))
+	r.Used = func(k int) (int, int) {
+		if k+1 == n {
+			return 155000, 0
+		}
+		return 0, 0
+	}
+	if prep != nil {
+		prep(r)
+	}
+	var got [][]string
+	each := r.Each
+	r.Each = func(k int) {
+		if each != nil {
+			each(k)
+		}
+		if k+1 == n {
+			got = attached(r)
+		}
+	}
+	r.All()
+	return got
+}
+
+// attached is the messages in view that a compaction attached.
+func attached(r *stagetest.Run) [][]string {
+	var list [][]string
+	for id := range r.View.Items {
+		sy := r.View.Synthetic(id)
+		if sy == nil || !sy.Attached {
+			continue
+		}
+		var blocks []string
+		for b := range sy.Contents {
+			text, err := r.Texts.Text(policy.Target{Item: id, Block: b})
+			if err != nil {
+				r.T.Fatal(err)
+			}
+			blocks = append(blocks, text)
+		}
+		list = append(list, blocks)
+	}
+	return list
+}
+
+// heads is the first line of each block.
+func heads(messages [][]string) []string {
+	var list []string
+	for _, m := range messages {
+		for _, b := range m {
+			line, _, _ := strings.Cut(b, "\n")
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// TestPostCompactExample is the pipeline analysis' worked example: u128 is the
+// last message the summary holds, u129-u134 stay word by word (with what is
+// typed next they are five messages with text), and behind them stands what is
+// attached.
+func TestPostCompactExample(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "hook_success"}, stagetest.Block(jsonl.KindAttachment, "attachment", "<session start hook output>"))
+	c.Prompt("我们得重构 auth 中间件,legal 那边给了新要求")
+	reads(c, "src/redis/sessionStore.ts", "export class Store {}\n")
+	reads(c, "src/auth/login.ts", "export function login() {}\n")
+	answeredCall(c, "Skill", input("skill", "systematic-debugging"), "Launching skill")
+	answeredCall(c, "Skill", input("skill", "test-driven-development"), "Launching skill")
+	answeredCall(c, "ExitPlanMode", input("plan", "implement AuthSession.refresh with multi-device support"), "User has approved your plan")
+	for len(c.Messages) < 127 {
+		c.Assistant(stagetest.Say("a long discussion"))
+		c.Prompt("go on")
+	}
+	c.Messages[len(c.Messages)-1].UUID = "u127"
+	c.Assistant(stagetest.Say("so far"))
+	c.Messages[len(c.Messages)-1].UUID = "u128"
+	refresh := strings.Repeat("await redis.expire(id)\n", 1600)
+	at := len(c.Messages)
+	c.Assistant(stagetest.Say("AuthSession.refresh 的主要分支我画出来了,先写核心路径。"), stagetest.Calling("toolu_80", "Read", input("file_path", "src/auth/AuthSession.ts")))
+	c.Answers(stagetest.Result("toolu_80", "     1→"+strings.ReplaceAll(strings.TrimSuffix(refresh, "\n"), "\n", "\n     1→")))
+	c.Assistant(stagetest.Say("refresh 要更新 Redis TTL 并回写新 opaque id。写一版。"), stagetest.Calling("toolu_81", "Edit", input("file_path", "src/auth/AuthSession.ts", "old_string", "await", "new_string", "return")))
+	c.Answers(stagetest.Result("toolu_81", "File edited."))
+	c.Prompt("等下 refresh 里要考虑多设备场景")
+	c.Assistant(stagetest.Say("好,那 refresh 不能作废其它 device 的 session id。让我把设计稍微调一下……"))
+	for m := at; m < len(c.Messages); m++ {
+		c.Messages[m].UUID = fmt.Sprintf("u%d", 129+m-at)
+	}
+	c.Prompt("and then?")
+	c.Assistant(stagetest.Say("done"))
+
+	last := len(c.Requests)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), nil), stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), nil))
+	r.Limits.Auto = 167000
+	r.Record.Memory = "# Session Title\nRefactor auth middleware for compliance rewrite\n"
+	r.Used = func(k int) (int, int) {
+		switch m := c.Requests[min(k, last-1)].Message; {
+		case k >= last-1:
+			return 167000, 81000 // since u134, which finds the summary not worth an update
+		case m <= at:
+			return 80000 + 5000*min(m/at, 1), 0 // the summary is last brought up to date after u128
+		}
+		return 86000, 0
+	}
+	r.Each = func(k int) {
+		if k == 0 {
+			s := r.Stages[2].Stage.(*postCompact) // this conversation has no file to read the hook's event from
+			s.hooks = []policy.Target{{}}
+		}
+		if k+1 < last {
+			return
+		}
+		var got []string
+		for id := range r.View.Items {
+			switch m := r.View.Message(id); {
+			case m != nil:
+				got = append(got, m.UUID)
+				for b := range m.Blocks {
+					if r.View.Replacement(policy.Target{Item: id, Block: b}) != nil {
+						t.Errorf("%s is not as it was", m.UUID)
+					}
+				}
+			case r.View.Synthetic(id).Summary:
+				got = append(got, r.Block(int(id), 0))
+			}
+		}
+		want := []string{"Below is a summary of the session so far:\n\n# Session Title\nRefactor auth middleware for compliance rewrite"}
+		for u := 129; u <= 134; u++ {
+			want = append(want, fmt.Sprintf("u%d", u))
+		}
+		want = append(want, fmt.Sprintf("m%d", len(c.Messages)-2)) // what was typed since
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		edited := strings.Replace(refresh, "await", "return", 1)
+		attachments := [][]string{
+			{"<attachment: src/auth/AuthSession.ts>\n" + edited[:20000], "<attachment: src/auth/login.ts>\nexport function login() {}\n", "<attachment: src/redis/sessionStore.ts>\nexport class Store {}\n"},
+			{"<plan: implement AuthSession.refresh with multi-device support>"},
+			{"<invoked skills: test-driven-development, systematic-debugging>"},
+			{"<session start hook output>"},
+		}
+		if diff := cmp.Diff(attachments, attached(r)); diff != "" {
+			t.Errorf("attachments -want +got\n%s", diff)
+		}
+		if ids := r.View.IDs(); !slices.IsSortedFunc(ids, func(a, b policy.ItemID) int { return standing(r.View, a) - standing(r.View, b) }) {
+			t.Errorf("summary, messages, attachments stand as %v", ids)
+		}
+	}
+	r.All()
+}
+
+// standing is summary, kept messages, attachments.
+func standing(v *view.View, id policy.ItemID) int {
+	sy := v.Synthetic(id)
+	switch {
+	case sy == nil:
+		return 1
+	case sy.Summary:
+		return 0
+	}
+	return 2
+}
+
+// TestPostCompactFiles holds the figures of the files: how many, how long,
+// how much together. Sizes are tokens, oldest first.
+func TestPostCompactFiles(t *testing.T) {
+	eleven := strings.Repeat("5000 ", 11)
+	for _, tt := range []struct {
+		name, files, want string
+		change            func(*PostCompact)
+	}{
+		{"four", "1 2 3 4", "4 3 2 1", nil},
+		{"five", "1 2 3 4 5", "5 4 3 2 1", nil},
+		{"six", "1 2 3 4 5 6", "6 5 4 3 2", nil},
+		{"below, at and above what one may weigh", "4999 5000 5001 9000", "5000 5000 5000 4999", nil},
+		{"five full ones fit", strings.Repeat("5000 ", 5), strings.TrimSpace(strings.Repeat("5000 ", 5)), nil},
+		{"ten full ones fit, an eleventh does not", eleven, strings.TrimSpace(strings.Repeat("5000 ", 10)), func(p *PostCompact) { p.MaxFiles = 20 }},
+		{"one that does not fit is passed over", "3 5000 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", func(p *PostCompact) { p.MaxFiles = 20 }},
+		{"exactly what is left", "9 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", func(p *PostCompact) { p.MaxFiles = 20 }},
+		{"a longer one named", "1 5000 5001", "0 5000 1", func(p *PostCompact) { p.LongFiles = "name" }},
+		{"named ones weigh nothing, and count", strings.Repeat("9000 ", 5) + "1", "1 0 0 0 0", func(p *PostCompact) { p.LongFiles, p.FilesTokens = "name", 5000 }},
+		{"twenty", strings.Repeat("1 ", 25), strings.TrimSpace(strings.Repeat("1 ", 20)), func(p *PostCompact) { p.MaxFiles = 20 }},
+		{"none", "1 2", "", func(p *PostCompact) { p.MaxFiles = 0 }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			for i, size := range strings.Fields(tt.files) {
+				var n int
+				fmt.Sscan(size, &n)
+				reads(c, fmt.Sprintf("/p/%d", i), strings.Repeat("x", 4*n))
+			}
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("on")
+			c.Assistant(stagetest.Say("so"))
+			var got []string
+			for _, m := range compactedAt(t, c, len(c.Requests), after(tt.change), nil) {
+				for _, b := range m {
+					_, text, _ := strings.Cut(b, ">\n")
+					got = append(got, fmt.Sprint(len(text)/4))
+				}
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPostCompactSkills holds those of the skills: 5,000 one, 25,000 together.
+func TestPostCompactSkills(t *testing.T) {
+	for _, tt := range []struct{ name, skills, want string }{
+		{"below, at and above what one may weigh", "4999 5000 5001", "s2 s1 s0: 5000 5000 4999"},
+		{"five full ones fit, a sixth does not", strings.Repeat("5000 ", 6), "s5 s4 s3 s2 s1: 5000 5000 5000 5000 5000"},
+		{"one that does not fit is passed over", "1 5000 4999 5000 5000 5000 5000", "s6 s5 s4 s3 s2 s0: 5000 5000 5000 5000 4999 1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			for i, size := range strings.Fields(tt.skills) {
+				var n int
+				fmt.Sscan(size, &n)
+				answeredCall(c, "Skill", input("skill", fmt.Sprintf("s%d", i)), "Launching skill")
+				c.User(session.ClassMeta, stagetest.Say(strings.Repeat("x", 4*n)))
+			}
+			c.Assistant(stagetest.Say("done"))
+			got := compactedAt(t, c, len(c.Requests), after(nil), nil)
+			if len(got) != 1 {
+				t.Fatalf("%d messages", len(got))
+			}
+			line := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(got[0][0], "<invoked skills: "), ">"), ",", "") + ":"
+			for _, b := range got[0][1:] {
+				_, text, _ := strings.Cut(b, ">\n")
+				line += fmt.Sprint(" ", len(text)/4)
+			}
+			if diff := cmp.Diff(tt.want, line); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPostCompactState is which files are attached: not what the round's own
+// microcompaction cleared, nor what is kept as last seen.
+func TestPostCompactState(t *testing.T) {
+	const text = "text\n"
+	clear := func(stage string, request int, results ...int) func(*stagetest.Run) {
+		return func(r *stagetest.Run) {
+			r.Stages = slices.Insert(r.Stages, 0, stagetest.Named{Def: policy.Definition{Name: stage, Moments: policy.Prepare}, Stage: &scripted{func(c *policy.Context) (edits []policy.Edit) {
+				if c.Request != request {
+					return nil
+				}
+				for _, m := range results {
+					content := policy.NewContent(jsonl.KindToolResult, ClearedText)
+					edits = append(edits, policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &content})
+				}
+				return edits
+			}}})
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		make func(c *stagetest.Convo)
+		prep func(*stagetest.Run)
+		want []string // files
+	}{
+		{"read", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, nil, []string{"/b", "/a"}},
+		{"read again", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text); reads(c, "/a", text) }, nil, []string{"/a", "/b"}},
+		{"written and edited count, too", func(c *stagetest.Convo) {
+			answeredCall(c, "Write", input("file_path", "/a", "content", text), "ok")
+			reads(c, "/b", text)
+			answeredCall(c, "Edit", input("file_path", "/a", "old_string", "t", "new_string", "u"), "ok")
+		}, nil, []string{"/a", "/b"}},
+		{"a call that failed does not", func(c *stagetest.Convo) {
+			c.Assistant(stagetest.Calling("t1", "Read", input("file_path", "/a")))
+			c.Answers(stagetest.Failing("t1", "no such file"))
+		}, nil, nil},
+		{"nor one without a path, or of another tool", func(c *stagetest.Convo) {
+			answeredCall(c, "Read", "{}", text)
+			answeredCall(c, "Read", "[]", text)
+			answeredCall(c, "Grep", input("file_path", "/a"), text)
+		}, nil, nil},
+		{"a file without text", func(c *stagetest.Convo) { answeredCall(c, "Read", input("file_path", "/a"), "") }, nil, nil},
+		{"a plan's file", func(c *stagetest.Convo) { reads(c, "/h/.claude/plans/p.md", text) }, nil, nil},
+		{"cleared in this round", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, clear("microcompact_time", 3, 2), []string{"/b"}},
+		{"cleared in an earlier round", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, clear("microcompact_time", 2, 2), []string{"/b", "/a"}},
+		{"cleared by another stage", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, clear("three_layer_micro", 3, 2), []string{"/b", "/a"}},
+		{"one of two cleared", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, clear("microcompact_size", 3, 2), []string{"/a"}},
+		{"both cleared", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, clear("microcompact_size", 3, 2, 4), nil},
+		{"both cleared, one earlier", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, func(r *stagetest.Run) {
+			clear("microcompact_size", 2, 2)(r)
+			clear("microcompact_size", 3, 4)(r)
+		}, []string{"/a"}},
+		{"its one Read removed before", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, func(r *stagetest.Run) {
+			r.Stages = slices.Insert(r.Stages, 0, stagetest.Named{Def: policy.Definition{Name: "snip", Moments: policy.Prepare}, Stage: &scripted{func(c *policy.Context) []policy.Edit {
+				if c.Request != 3 {
+					return nil
+				}
+				return []policy.Edit{{Kind: policy.KindRemove, Items: []policy.ItemID{1, 2}}}
+			}}})
+		}, []string{"/b", "/a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			tt.make(c)
+			c.Assistant(stagetest.Say("done"))
+			var got []string
+			for _, h := range heads(compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) { p.Attachments = []Attachment{AttachFiles} }), tt.prep)) {
+				got = append(got, strings.TrimSuffix(strings.TrimPrefix(h, "<attachment: "), ">"))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// scripted is a stage that does what a test says.
+type scripted struct {
+	do func(*policy.Context) []policy.Edit
+}
+
+func (s *scripted) Run(c *policy.Context) ([]policy.Edit, error) { return s.do(c), nil }
+
+// TestPostCompactKept: a file that stands in the kept part as it was last seen
+// is not attached again; one edited since is.
+func TestPostCompactKept(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	reads(c, "/old", "old\n")    // 1, 2
+	reads(c, "/edited", "one\n") // 3, 4
+	reads(c, "/read", "read\n")  // 5, 6
+	answeredCall(c, "Write", input("file_path", "/written", "content", "w\n"), "ok")
+	answeredCall(c, "Edit", input("file_path", "/edited", "old_string", "one", "new_string", "two"), "ok")
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Named{Def: policy.Definition{Name: "keeps", Moments: policy.Prepare}, Stage: &scripted{func(c *policy.Context) []policy.Edit {
+		if c.Request != 6 {
+			return nil
+		}
+		return []policy.Edit{{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}, Keep: c.View.IDs()[3:]}}
+	}}}, stagetest.Start(t, definePostCompact(), nil))
+	r.All()
+	want := [][]string{{"<attachment: /edited>\ntwo\n", "<attachment: /old>\nold\n"}}
+	if diff := cmp.Diff(want, attached(r)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestPostCompactSince: after a further compaction only what was touched since
+// the last one counts, but its text may be known from before.
+func TestPostCompactSince(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	reads(c, "/a", "one\ntwo\n")
+	reads(c, "/b", "b\n")
+	c.Assistant(stagetest.Say("first"))
+	c.Prompt("on")
+	answeredCall(c, "Edit", input("file_path", "/a", "old_string", "two", "new_string", "three"), "ok")
+	c.Assistant(stagetest.Say("second"))
+	n := len(c.Requests)
+	got := compactedAt(t, c, n, after(nil), func(r *stagetest.Run) {
+		r.Used = func(k int) (int, int) {
+			if k == 2 || k+1 == n {
+				return 155000, 0
+			}
+			return 0, 0
+		}
+	})
+	if diff := cmp.Diff([][]string{{"<attachment: /a>\none\nthree\n"}}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestPostCompactContent: a file is attached as it was last seen.
+func TestPostCompactContent(t *testing.T) {
+	edit := func(old, new string, all bool) string {
+		return input("file_path", "/a", "old_string", old, "new_string", new, "replace_all", all)
+	}
+	for _, tt := range []struct {
+		name string
+		make func(c *stagetest.Convo)
+		want string
+	}{
+		{"numbered with arrows", func(c *stagetest.Convo) {
+			answeredCall(c, "Read", input("file_path", "/a"), "     1→one\n    12→\n   123→three")
+		}, "one\n\nthree"},
+		{"numbered with tabs", func(c *stagetest.Convo) { answeredCall(c, "Read", input("file_path", "/a"), "1\tone\n2\t\ttwo") }, "one\n\ttwo"},
+		{"a reminder behind", func(c *stagetest.Convo) {
+			answeredCall(c, "Read", input("file_path", "/a"), "1\tone\n\n<system-reminder>\n2\tno\n</system-reminder>")
+		}, "one\n"},
+		{"not numbered", func(c *stagetest.Convo) { answeredCall(c, "Read", input("file_path", "/a"), "plain\n1\ttext") }, "plain\n1\ttext"},
+		{"written", func(c *stagetest.Convo) { answeredCall(c, "Write", input("file_path", "/a", "content", "new\n"), "ok") }, "new\n"},
+		{"read, then written", func(c *stagetest.Convo) {
+			reads(c, "/a", "old\n")
+			answeredCall(c, "Write", input("file_path", "/a", "content", "new\n"), "ok")
+		}, "new\n"},
+		{"edited", func(c *stagetest.Convo) {
+			reads(c, "/a", "x x\n")
+			answeredCall(c, "Edit", edit("x", "y", false), "ok")
+		}, "y x\n"},
+		{"edited everywhere", func(c *stagetest.Convo) { reads(c, "/a", "x x\n"); answeredCall(c, "Edit", edit("x", "y", true), "ok") }, "y y\n"},
+		{"edited several times at once", func(c *stagetest.Convo) {
+			reads(c, "/a", "x y\n")
+			answeredCall(c, "MultiEdit", input("file_path", "/a", "edits", []any{map[string]any{"old_string": "x", "new_string": "y"}, map[string]any{"old_string": "y y", "new_string": "z"}}), "ok")
+		}, "z\n"},
+		{"edited, then read", func(c *stagetest.Convo) {
+			answeredCall(c, "Edit", edit("x", "y", false), "ok")
+			reads(c, "/a", "now\n")
+		}, "now\n"},
+		{"a part first, then all", func(c *stagetest.Convo) {
+			answeredCall(c, "Read", input("file_path", "/a", "offset", 7), "     7→part\n")
+			reads(c, "/a", "all\n")
+		}, "all\n"},
+		{"all, then a part", func(c *stagetest.Convo) {
+			reads(c, "/a", "all\n")
+			answeredCall(c, "Read", input("file_path", "/a", "limit", 1), "     1→part\n")
+		}, "all\n"},
+		{"only a part", func(c *stagetest.Convo) {
+			answeredCall(c, "Read", input("file_path", "/a", "offset", 7), "     7→part\n")
+		}, "part\n"},
+		{"unchanged since", func(c *stagetest.Convo) {
+			reads(c, "/a", "all\n")
+			answeredCall(c, "Read", input("file_path", "/a"), session.UnchangedFile+". The content from the earlier Read is still current.")
+		}, "all\n"},
+		{"made by an edit", func(c *stagetest.Convo) { answeredCall(c, "Edit", edit("", "new\n", false), "ok") }, "new\n"},
+		{"only edited: what the result shows", func(c *stagetest.Convo) {
+			answeredCall(c, "Edit", edit("x", "y", false), "The file /a has been updated. Here's a snippet:\n     3→a\n     4→y\n")
+		}, "a\ny\n"},
+		{"only edited, nothing shown", func(c *stagetest.Convo) {
+			answeredCall(c, "Edit", edit("x", "y", false), "The file /a has been updated.")
+		}, ""},
+		{"longer than a file read whole", func(c *stagetest.Convo) {
+			answeredCall(c, "Write", input("file_path", "/a", "content", strings.Repeat("é", 200000)), "ok")
+		}, strings.Repeat("é", 20000)},
+		{"edits that would grow without end", func(c *stagetest.Convo) {
+			answeredCall(c, "Write", input("file_path", "/a", "content", strings.Repeat("a", 100000)), "ok")
+			for range 3 {
+				answeredCall(c, "Edit", edit("a", strings.Repeat("a", 50000), true), "ok")
+			}
+		}, strings.Repeat("a", 20000)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			tt.make(c)
+			c.Assistant(stagetest.Say("done"))
+			var want [][]string
+			if tt.want != "" {
+				want = [][]string{{"<attachment: /a>\n" + tt.want}}
+			}
+			if diff := cmp.Diff(want, compactedAt(t, c, len(c.Requests), after(nil), nil)); diff != "" {
+				t.Errorf("-want +got\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+// TestPostCompactRecorded: a compaction that brings what the client recorded
+// is left as it is, and no text is fetched before one.
+func TestPostCompactRecorded(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	reads(c, "/a", "text\n")
+	c.Assistant(stagetest.Say("done"))
+	sum := policy.NewContent(jsonl.KindText, "what was done")
+	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
+	c.Boundaries[0].Request = 2
+	p := auto(func(p *Autocompact) {
+		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
+	})
+	for name, tt := range map[string]struct {
+		tail []policy.Synthetic
+		want int
+	}{
+		"recorded re-injections":      {[]policy.Synthetic{{Role: "user", Attached: true, Contents: []policy.Content{sum}}}, 3},
+		"a summary, and nothing else": {nil, 3},
+	} {
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p), stagetest.Start(t, definePostCompact(), nil))
+		r.Used = func(k int) (int, int) { return 155000 * k, 0 }
+		r.Record = stagetest.Record{Content: &sum, Tail: tt.tail}
+		r.Each = func(k int) {
+			if k == 0 && r.Texts.Fetched != 0 {
+				t.Errorf("%s: %d texts fetched before any compaction", name, r.Texts.Fetched)
+			}
+		}
+		r.All()
+		attaches := slices.ContainsFunc(r.View.Edits(), func(e policy.Edit) bool { return e.Stage == "post_compact" })
+		if r.View.Len() != tt.want || attaches != (tt.tail == nil) {
+			t.Errorf("%s: %d items, want %d; attaches %t: %v", name, r.View.Len(), tt.want, attaches, r.Edits())
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package claude
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// SessionMemory are the parameters of session_memory.
+type SessionMemory struct {
+	MinTokens       int                   `yaml:"min_tokens" doc:"the messages kept weigh at least this" unit:"tokens" min:"0"`
+	MinTextMessages int                   `yaml:"min_text_messages" doc:"and hold at least so many messages with text" unit:"messages" min:"0"`
+	MaxTokens       int                   `yaml:"max_tokens" doc:"no earlier message is taken once they weigh this" unit:"tokens" min:"0"`
+	InitTokens      int                   `yaml:"init_tokens" doc:"used tokens at which the summary is first written" unit:"tokens" min:"0"`
+	GrowthTokens    int                   `yaml:"growth_tokens" doc:"it is brought up to date once used has grown by this" unit:"tokens" min:"0"`
+	GrowthToolCalls int                   `yaml:"growth_tool_calls" doc:"and so many tools were called since, or the last response called none" unit:"calls" min:"0"`
+	Summary         policy.SummaryChoices `yaml:"summary" doc:"stands in for the session's own summary.md where that is not beside the transcript, first that can: recorded, outline, fixed: N tokens"`
+	Wording         string                `yaml:"wording" doc:"what stands before the summary: one line that announces it (below), or the words of the client's summary message (continued)" enum:"below,continued"`
+	Prefix          string                `yaml:"prefix" doc:"what a request that brings the summary up to date begins with: the session's warm prefix or a system prompt of its own; no source says, the former is assumed" enum:"session,own"`
+	PromptTokens    int                   `yaml:"prompt_tokens" doc:"the prompt of such a request, the summary so far included; no source says: assumed" unit:"tokens" min:"0"`
+	OutputTokens    int                   `yaml:"output_tokens" doc:"what such a request writes; no source says: assumed" unit:"tokens" min:"1"`
+}
+
+func defineSessionMemory() policy.Definition {
+	return policy.Definition{
+		Name:    "session_memory",
+		Summary: "Before a request whose used tokens reach the auto-compact threshold, the view becomes the summary that was kept up to date in the background, and the newest messages verbatim; only where there is none does autocompact follow.",
+		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order",
+		Truth:   policy.TruthDescribed,
+		Moments: policy.Respond | policy.Prepare,
+		Limits:  true,
+		Params: &SessionMemory{
+			MinTokens: 10000, MinTextMessages: 5, MaxTokens: 40000,
+			InitTokens: 10000, GrowthTokens: 5000, GrowthToolCalls: 3,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryOutline}},
+			Wording: "below", Prefix: "session", PromptTokens: 3000, OutputTokens: 2000,
+		},
+		Example: `before: used 167,000 >= threshold 167,000; 134 messages, the summary holds what was said up to u128; u129-u134 weigh 12,000 tokens
+after:  "Below is a summary of the session so far: …", then u129-u134 as they are; no model is called`,
+		New: func(p any) (policy.Stage, error) { return &sessionMemory{p: *p.(*SessionMemory)}, nil },
+	}
+}
+
+// sessionMemory keeps a summary up to date after each response, on the main
+// thread, and compacts with it. The summary itself is the session's own file
+// where that is at hand: its last state, for no other is recorded.
+//
+// Size is the client's own count: what the last response's usage adds up to.
+// Growth is counted from the last update, or from the least the size has been
+// since: what a compaction took off does not count against it.
+type sessionMemory struct {
+	p       SessionMemory
+	written bool          // the summary has been written once
+	at      int           // size at the last update
+	calls   int           // tools called since
+	covers  policy.ItemID // the newest message the summary was made from
+	marked  bool          // last is known: lastSummarizedMessageId
+	last    policy.ItemID // no later than covers: it moves only where no tool call is open
+	epoch   int
+}
+
+func (s *sessionMemory) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Agent != "" {
+		return nil, nil
+	}
+	if c.View.Epoch() != s.epoch {
+		s.epoch = c.View.Epoch()
+		s.marked = s.marked && c.View.Has(s.last)
+	}
+	if c.Moment == policy.Respond {
+		return s.update(c), nil
+	}
+	return s.compact(c)
+}
+
+// update decides whether the summary is brought up to date after a response.
+// The client asks before the response's tools have run: a call it makes is
+// open.
+func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
+	if !c.View.Has(c.Last.Message) {
+		return nil
+	}
+	open := 0
+	for b := range c.View.Blocks(c.Last.Message) {
+		if c.View.Kind(policy.Target{Item: c.Last.Message, Block: b}) == jsonl.KindToolUse {
+			open++
+		}
+	}
+	s.calls += open
+	size := c.Used - c.UsedTail
+	s.at = min(s.at, size)
+	grown := size - s.at
+	var reason string
+	switch {
+	case !s.written && size >= s.p.InitTokens:
+		reason = fmt.Sprintf("the summary is first written: used %d >= %d", size, s.p.InitTokens)
+	case s.written && grown >= s.p.GrowthTokens && s.calls >= s.p.GrowthToolCalls:
+		reason = fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, %d tools called >= %d", grown, s.p.GrowthTokens, s.calls, s.p.GrowthToolCalls)
+	case s.written && grown >= s.p.GrowthTokens && open == 0:
+		reason = fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, and the response calls no tool", grown, s.p.GrowthTokens)
+	default:
+		return nil
+	}
+	detail := map[string]int{"size": size, "grown": grown, "tool_calls": s.calls}
+	s.written, s.at, s.calls, s.covers = true, size, 0, c.Last.Message
+	if open == 0 {
+		s.marked, s.last = true, c.Last.Message
+	}
+	return []policy.Edit{{Kind: policy.KindCall, Trigger: "auto", Reason: reason, Call: s.call(c), Detail: detail}}
+}
+
+// call is the request that brings the summary up to date: the messages up to
+// the response, and the prompt.
+func (s *sessionMemory) call(c *policy.Context) *policy.Call {
+	call := &policy.Call{Kind: "session_memory", Prompt: s.p.PromptTokens, Output: s.p.OutputTokens, Prefix: s.p.Prefix}
+	call.Input = c.View.Tokens() + s.p.PromptTokens
+	for id := range c.View.Backward {
+		if id == c.Last.Message {
+			break
+		}
+		call.Input -= c.View.Weight(id)
+	}
+	if s.p.Prefix == "session" {
+		call.Input += c.Overhead
+	}
+	return call
+}
+
+// compact rebuilds the view from the summary, or leaves it to the next stage:
+// where there is no summary yet or it is still the template, where the message
+// it reaches to is gone, and where the result would be as large again.
+func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
+	if !c.Limits.On || c.Used < c.Limits.Auto || c.View.Len() == 0 || s.marked && !c.View.Has(s.last) {
+		return nil, nil
+	}
+	keep := s.window(c)
+	summary, from, err := s.summary(c, len(keep) > 0)
+	if err != nil || from == "" {
+		return nil, err
+	}
+	size := contentEstimate(&summary)
+	for _, id := range keep {
+		size += c.Estimate(id)
+	}
+	if size = policy.WholeList(size); size >= c.Limits.Auto {
+		return nil, nil
+	}
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: "auto",
+		Reason: fmt.Sprintf("used %d >= threshold %d; summary: %s; %d messages stay as they are", c.Used, c.Limits.Auto, from, len(keep)),
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Keep:   keep,
+		Detail: map[string]int{"pre_tokens": c.Used, "post_tokens": size, "kept_messages": len(keep)},
+	}}, nil
+}
+
+// summary is the summary as a message holds it and where it comes from, ""
+// where there is none.
+func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Content, from string, err error) {
+	text, ok, err := c.Record.SessionMemory()
+	switch {
+	case err != nil:
+		return content, "", err
+	case ok && summarize.EmptyMemory(text):
+		return content, "", nil
+	case ok:
+		return policy.NewContent(jsonl.KindText, s.message(c, text, kept)), "the session's own summary.md", nil
+	case !s.written:
+		return content, "", nil
+	}
+	choices := summarize.Summaries{
+		Outline: func() (string, error) { return summarize.OutlineMemory(c, s.covered(c.View)) },
+		Wrap:    func(text string) string { return s.message(c, text, kept) },
+	}
+	content, _, from, err = choices.Take(c, s.p.Summary)
+	return content, from, err
+}
+
+// covered is what the summary was made from: the view up to the last update.
+func (s *sessionMemory) covered(v policy.View) func(func(policy.ItemID) bool) {
+	known := v.Has(s.covers)
+	return func(yield func(policy.ItemID) bool) {
+		for id := range v.Items {
+			if !yield(id) || known && id == s.covers {
+				return
+			}
+		}
+	}
+}
+
+// message puts the words around the summary.
+func (s *sessionMemory) message(c *policy.Context, text string, kept bool) string {
+	if s.p.Wording == "continued" {
+		return SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: true, Kept: kept}.Message(text)
+	}
+	return "Below is a summary of the session so far:\n\n" + strings.TrimSpace(text)
+}
+
+// contentEstimate is the client's estimate of a text a policy put in.
+func contentEstimate(c *policy.Content) int {
+	if c.Tokens > 0 {
+		return c.Tokens
+	}
+	return policy.RoundQuarter(c.Length.UTF16)
+}
+
+// compactedHere reports whether session_memory has rebuilt the view before the
+// request at hand.
+func compactedHere(c *policy.Context) bool {
+	edits := c.View.Edits()
+	for i := len(edits) - 1; i >= 0 && edits[i].Request == c.Request; i-- {
+		if edits[i].Kind == policy.KindSummarize && edits[i].Stage == "session_memory" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,434 @@
+package claude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+func memory(change func(*SessionMemory)) *SessionMemory {
+	p := *defineSessionMemory().Params.(*SessionMemory)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// weighing is a text message of n tokens.
+func weighing(n int) stagetest.Part { return stagetest.Say(strings.Repeat("x", 4*n)) }
+
+// TestSessionMemoryWindow holds the figures of the window: each message is its
+// tokens, and a T where it has text; what stands before the bar the summary
+// holds already.
+func TestSessionMemoryWindow(t *testing.T) {
+	for _, tt := range []struct {
+		name, messages string
+		want           int // messages kept
+	}{
+		{"at the least of both", "1T 1T | 2000T 2000T 2000T 2000T 2000T", 5},
+		{"a token short", "1T 1T | 1999T 2000T 2000T 2000T 2000T", 6},
+		{"a text short", "1T 1T | 5000T 1500T 1500T 1500T 500", 6},
+		{"a text short, texts further up", "1T 1 1 | 5000T 1500T 1500T 1500T 500", 8},
+		{"above both", "1T 1T | 9000T 9000T 9000T 9000T 9000T", 5},
+		{"far above, all of it", "1T 1T | 20000T 20000T 20000T 20000T 20000T", 5},
+		{"texts, and tokens further up", "1T 9000 1 | 200T 200T 200T 200T 200T", 7},
+		{"tokens, and texts further up", "1T 1T 1T 1T 1T | 10000", 6},
+		{"a token short of the most", "1T 1 1 1 | 39996", 5},
+		{"at the most, too few texts: one more", "1T 1T 1T | 40000", 2},
+		{"above the most, too few texts: one more", "1T 1T 1T | 90000", 2},
+		{"the most is reached on the way", "1T 1T 20000 20000 | 1T", 3},
+		{"one short of the most goes on", "1T 1T 20000 19998 | 1T", 4},
+		{"nothing new", "1T 1T 4000T 4000T 4000T 4000T 4000T |", 5},
+		{"all there is", "1T 1T | 1T", 3},
+		{"resumed: from the end", "1T 1T 4000T 4000T 4000T 4000T 4000T", 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			s := &sessionMemory{p: *memory(nil)}
+			for _, m := range strings.Fields(tt.messages) {
+				if m == "|" {
+					s.marked, s.last = true, policy.ItemID(len(c.Messages)-1)
+					continue
+				}
+				var n int
+				fmt.Sscan(strings.TrimSuffix(m, "T"), &n)
+				p := weighing(n)
+				if !strings.HasSuffix(m, "T") {
+					p.Kind = jsonl.KindAttachment
+				}
+				c.User(session.ClassMeta, p)
+			}
+			r := stagetest.NewRun(t, c)
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			keep := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight})
+			want := r.View.IDs()[len(c.Messages)-tt.want:]
+			if !slices.Equal(keep, want) {
+				t.Errorf("kept %v, want the last %d of %d", keep, tt.want, len(c.Messages))
+			}
+		})
+	}
+}
+
+// TestSessionMemoryCalls: what is kept begins no later than the call that its
+// first result answers, and a message of several lines stays whole.
+func TestSessionMemoryCalls(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+	c.Answers(stagetest.Result("a", strings.Repeat("x", 4*9000)))
+	c.Answers(stagetest.Result("b", strings.Repeat("x", 4*9990)))
+	for i, n := range []int{1, 1, 1, 1, 6} {
+		if i%2 == 0 {
+			c.Assistant(weighing(n))
+		} else {
+			c.User(session.ClassPrompt, weighing(n))
+		}
+	}
+	r := stagetest.NewRun(t, c)
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	s := &sessionMemory{p: *memory(nil)}
+	// 10,000 tokens and 5 texts from the second result on.
+	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, r.View.IDs()[1:]) {
+		t.Errorf("kept %v, want everything from the calls on", got)
+	}
+
+	// Lines of one message count one by one, and none is left behind.
+	c = stagetest.NewConvo()
+	c.Prompt("go")
+	var lines []stagetest.Part
+	for i := range 5 {
+		p := weighing(2000)
+		p.Line = int32(10 + i)
+		lines = append(lines, p)
+	}
+	c.Assistant(lines...)
+	c.Prompt("")
+	r = stagetest.NewRun(t, c)
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{1, 2}) {
+		t.Errorf("kept %v, want the message of five lines and what follows", got)
+	}
+}
+
+// TestSessionMemoryBoundary: nothing before an earlier compaction is taken up
+// again, nor its summary or what it attached.
+func TestSessionMemoryBoundary(t *testing.T) {
+	c := stagetest.NewConvo()
+	for range 3 {
+		c.Prompt("go")
+		c.Assistant(stagetest.Say("ok"))
+	}
+	r := stagetest.NewRun(t, c)
+	for m := range 4 {
+		r.View.Join(m)
+	}
+	text := []policy.Content{policy.NewContent(jsonl.KindText, "x")}
+	if _, err := r.View.Apply(policy.Edit{
+		Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: text}},
+		Keep: []policy.ItemID{2, 3}, Tail: []policy.Synthetic{{Role: "user", Attached: true, Contents: text}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.View.Join(4)
+	r.View.Join(5)
+	s := &sessionMemory{p: *memory(nil)}
+	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{2, 3, 4, 5}) {
+		t.Errorf("kept %v, want what stands since the boundary", got)
+	}
+}
+
+// TestSessionMemoryUpdates holds the rules by which the summary is brought up
+// to date: each response is its size and how many tools it calls.
+func TestSessionMemoryUpdates(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		responses [][2]int
+		want      string // updated after which responses; a * where the mark moves with it
+	}{
+		{"short of the first 10,000", [][2]int{{9999, 0}, {9999, 3}}, ""},
+		{"at it", [][2]int{{10000, 0}}, "1*"},
+		{"above it, a call open", [][2]int{{10001, 1}}, "1"},
+		{"grown by 4,999", [][2]int{{10000, 0}, {14999, 0}, {14999, 3}}, "1*"},
+		{"grown by 5,000, no call", [][2]int{{10000, 0}, {15000, 0}}, "1* 2*"},
+		{"grown by 5,000, one call", [][2]int{{10000, 0}, {15000, 1}}, "1*"},
+		{"grown by 5,000, 2 calls", [][2]int{{10000, 0}, {12000, 1}, {15000, 1}}, "1*"},
+		{"grown by 5,000, 3 calls", [][2]int{{10000, 0}, {12000, 2}, {15000, 1}}, "1* 3"},
+		{"grown by 5,000, 3 calls at once", [][2]int{{10000, 0}, {15000, 3}}, "1* 2"},
+		{"3 calls first, growth later", [][2]int{{10000, 0}, {11000, 3}, {15000, 1}}, "1* 3"},
+		{"calls count from the last update", [][2]int{{10000, 3}, {15000, 2}, {15000, 1}}, "1 3"},
+		{"growth counts from the last update", [][2]int{{12000, 0}, {16999, 0}, {17000, 0}}, "1* 3*"},
+		{"what shrank does not count against it", [][2]int{{90000, 0}, {30000, 0}, {34999, 0}, {35000, 0}}, "1* 4*"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			for i, r := range tt.responses {
+				parts, answers := []stagetest.Part{stagetest.Say("so")}, []stagetest.Part{}
+				for j := range r[1] {
+					id := fmt.Sprintf("t%d.%d", i, j)
+					parts, answers = append(parts, stagetest.Use(id, "Read")), append(answers, stagetest.Result(id, "x"))
+				}
+				c.Assistant(parts...)
+				if len(answers) > 0 {
+					c.Answers(answers...)
+				} else {
+					c.Prompt("on")
+				}
+			}
+			st := stagetest.Start(t, defineSessionMemory(), memory(nil))
+			r := stagetest.NewRun(t, c, st)
+			r.Limits.Auto = 200000
+			r.Used = func(k int) (int, int) {
+				if k == 0 {
+					return 0, 0
+				}
+				return tt.responses[k-1][0] + 7, 7 // what came after does not count
+			}
+			marked, got := policy.ItemID(-1), []string{}
+			r.Each = func(k int) { // before response k+1: what response k has done
+				s := st.Stage.(*sessionMemory)
+				for _, e := range r.View.Edits()[len(got):] {
+					step := fmt.Sprint(e.Request - 1)
+					if s.marked && s.last != marked {
+						marked = s.last
+						step += "*"
+						if want := policy.ItemID(c.Requests[e.Request-2].Message); marked != want {
+							t.Errorf("marked message %d, want %d", marked, want)
+						}
+					}
+					got = append(got, step)
+					if e.Kind != policy.KindCall || e.Call == nil || e.Call.Kind != "session_memory" {
+						t.Errorf("an edit %+v", e)
+					}
+				}
+			}
+			r.All()
+			r.Each(len(c.Requests))
+			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("updated after responses -want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSessionMemoryCall: an update sends what stands up to the response, not
+// the results that have joined since.
+func TestSessionMemoryCall(t *testing.T) {
+	for prefix, want := range map[string]int{"session": 700 + 1000 + 3000, "own": 1000 + 3000} {
+		c := stagetest.NewConvo()
+		c.User(session.ClassPrompt, weighing(996))
+		c.Assistant(stagetest.Use("a", "Read")) // 4 tokens
+		c.Answers(stagetest.Result("a", strings.Repeat("x", 4*5000)))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.Prefix = prefix })))
+		r.Overhead = 700
+		r.Used = func(int) (int, int) { return 12000, 0 }
+		r.All()
+		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
+		if diff := cmp.Diff(want, r.View.Edits()[0].Call); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	}
+}
+
+// chat is a conversation of n prompts and answers, 100 tokens each.
+func chat(n int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	for range n {
+		c.User(session.ClassPrompt, weighing(100))
+		c.Assistant(weighing(100))
+	}
+	return c
+}
+
+// full is a run whose used is over the threshold from request n on.
+func full(r *stagetest.Run, n int) *stagetest.Run {
+	r.Used = func(k int) (int, int) {
+		if k+1 >= n {
+			return 167000, 0
+		}
+		return 20000, 0
+	}
+	r.Limits.Auto = 167000
+	return r
+}
+
+// TestSessionMemoryFirst: it comes before autocompact, which does not fire at
+// the same request; where it gives up, autocompact does.
+func TestSessionMemoryFirst(t *testing.T) {
+	gone := func(r *stagetest.Run) {
+		r.Each = func(k int) {
+			if k == 8 {
+				if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{0, 1}}); err != nil {
+					r.T.Fatal(err)
+				}
+			}
+		}
+	}
+	small := func(p *SessionMemory) { p.MinTokens, p.MinTextMessages, p.GrowthTokens = 300, 1, 1000000 }
+	for _, tt := range []struct {
+		name   string
+		memory string
+		change func(*SessionMemory)
+		prep   func(*stagetest.Run)
+		want   string
+	}{
+		{"its own summary", "", nil, nil, "session_memory: an outline of the view"},
+		{"the session's", "# Session Title\nA title\n", nil, nil, "session_memory: the session's own summary.md"},
+		{"the template", "# Session Title\n\n# Current State\n_What goes on_\n", nil, nil, "autocompact"},
+		{"not written yet", "", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "autocompact"},
+		{"not written, the session's own there", "notes", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "session_memory: the session's own summary.md"},
+		{"the last message it holds is gone", "", small, gone, "autocompact"},
+		{"as large again", "", nil, func(r *stagetest.Run) { r.Limits.Auto = 1; r.Limits.Effective = 0 }, "autocompact"},
+		{"a subagent keeps none", "notes", nil, func(r *stagetest.Run) { r.C.Agent = "a1" }, "autocompact"},
+		{"switched off", "notes", nil, func(r *stagetest.Run) { r.Limits.On = false }, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := full(stagetest.NewRun(t, chat(10), stagetest.Start(t, defineSessionMemory(), memory(tt.change)), stagetest.Start(t, defineAutocompact(), auto(nil))), 10)
+			r.Record.Memory = tt.memory
+			if tt.prep != nil {
+				tt.prep(r)
+			}
+			r.All()
+			var got []string
+			for _, e := range r.View.Edits() {
+				if e.Kind != policy.KindSummarize || e.Request != 10 {
+					continue
+				}
+				step := e.Stage
+				if _, rest, ok := strings.Cut(e.Reason, "summary: "); ok && e.Stage == "session_memory" {
+					from, _, _ := strings.Cut(rest, ";")
+					step += ": " + from
+				}
+				got = append(got, step)
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSessionMemoryThreshold: at the threshold, and not below; the result has
+// to come to less.
+func TestSessionMemoryThreshold(t *testing.T) {
+	for used, want := range map[int]bool{166999: false, 167000: true, 167001: true} {
+		r := full(stagetest.NewRun(t, chat(3), stagetest.Start(t, defineSessionMemory(), memory(nil))), 1)
+		r.Used = func(k int) (int, int) { return used, 0 }
+		r.Record.Memory = "notes"
+		r.All()
+		if got := r.View.Epoch() > 0; got != want {
+			t.Errorf("used %d: compacted %t, want %t", used, got, want)
+		}
+	}
+	// 300 tokens are kept, and the summary is of 12: (312 x 4)/3 = 416.
+	for limit, want := range map[int]bool{415: false, 416: false, 417: true} {
+		c := chat(2)
+		c.User(session.ClassPrompt, weighing(100))
+		c.Assistant(stagetest.Say("so"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.MinTokens, p.MinTextMessages = 300, 3 })))
+		r.Record.Memory = "notes"
+		r.Limits.Auto = limit
+		r.Used = func(k int) (int, int) {
+			if k == 2 {
+				return 500, 0
+			}
+			return 0, 0
+		}
+		r.All()
+		if got := r.View.Epoch() > 0; got != want {
+			t.Errorf("threshold %d: compacted %t, want %t", limit, got, want)
+		}
+	}
+}
+
+// TestSessionMemoryCovers: the outline tells what stood up to the last update,
+// the messages kept tell the rest.
+func TestSessionMemoryCovers(t *testing.T) {
+	c := stagetest.NewConvo()
+	for i := range 6 {
+		c.Prompt(fmt.Sprintf("prompt %d", i))
+		c.Assistant(stagetest.Say(fmt.Sprintf("answer %d", i)))
+	}
+	r := full(stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.GrowthTokens = 1000000; p.MinTokens = 1; p.MinTextMessages = 1 }))), 6)
+	r.All()
+	text := r.Block(-1, 0)
+	for want, in := range map[string]bool{
+		"Below is a summary of the session so far:\n\n# Session Title\n[line 0] \"prompt 0\"": true,
+		"# Worklog\nN/A": true, "prompt 0": true, "answer 0": true, "prompt 1": false, "answer 4": false,
+	} {
+		if strings.Contains(text, want) != in {
+			t.Errorf("%q in the summary: %t, want %t\n%s", want, !in, in, text)
+		}
+	}
+	if got := r.View.IDs()[:11]; !slices.Equal(got, []policy.ItemID{-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
+		t.Errorf("items %v", got)
+	}
+}
+
+// TestSessionMemoryWording: the words around the summary, and that a recorded
+// summary is taken as it stands.
+func TestSessionMemoryWording(t *testing.T) {
+	for _, tt := range []struct {
+		name, wording, want string
+		recorded            bool
+	}{
+		{"one line", "below", "Below is a summary of the session so far:\n\nnotes", false},
+		{"the client's", "continued", covers + "\n\nnotes\n\n" + details + "~/.claude/projects/-home-u-p/session.jsonl\n\n" + keptVerbatim + "\n" + goOnIt, false},
+		{"recorded", "below", "what was done", true},
+	} {
+		r := full(stagetest.NewRun(t, chat(10), stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) {
+			p.Wording = tt.wording
+			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
+		}))), 10)
+		r.Record.Memory = "\nnotes\n\n"
+		if tt.recorded {
+			sum := policy.NewContent(jsonl.KindText, "what was done")
+			r.C.Boundaries = append(r.C.Boundaries, stagetest.BoundaryAt(7))
+			r.Record = stagetest.Record{Content: &sum}
+		}
+		r.All()
+		if diff := cmp.Diff(tt.want, r.Block(-1, 0)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestEmptyMemory(t *testing.T) {
+	var template, italics strings.Builder
+	for _, s := range summarize.MemorySections() {
+		template.WriteString("# " + s.Title + "\n" + s.Guidance + "\n\n")
+		italics.WriteString("# " + s.Title + "\n_Some guidance. Of two sentences?_\n\n")
+	}
+	for text, want := range map[string]bool{
+		"": true, " \n\n": true,
+		"# Session Title\n\n# Current State\n": true,
+		template.String():                      true,
+		italics.String():                       true,
+		"# Session Title\n*in asterisks*\n":    true,
+		"# Session Title\nA title\n":           false,
+		"# Session Title\n_guidance_\nA title": false,
+		"# Session Title\n_one_\n_two_\n":      false,
+		"# Session Title\n**bold**\n":          false,
+		"free text":                            false,
+		template.String() + "- a step\n":       false,
+	} {
+		if got := summarize.EmptyMemory(text); got != want {
+			t.Errorf("%q: empty %t, want %t", text, got, want)
+		}
+	}
+}

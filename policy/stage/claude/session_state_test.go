@@ -1,0 +1,210 @@
+package claude
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// TestPostCompactOthers: each attachment where its condition holds.
+func TestPostCompactOthers(t *testing.T) {
+	announce := func(c *stagetest.Convo, kind, text string) {
+		c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: kind}, stagetest.Block(jsonl.KindAttachment, "attachment", text))
+	}
+	launched := "Async agent launched successfully.\nagentId: ae499f1 (internal ID)"
+	for _, tt := range []struct {
+		name string
+		make func(c *stagetest.Convo)
+		want string
+	}{
+		{"nothing", func(*stagetest.Convo) {}, ""},
+		{"a plan", func(c *stagetest.Convo) { answeredCall(c, "ExitPlanMode", input("plan", "do this"), "ok") }, "<plan: do this>"},
+		{"a plan the user sent back", func(c *stagetest.Convo) {
+			c.Assistant(stagetest.Calling("p", "ExitPlanMode", input("plan", "do this")))
+			c.Answers(stagetest.Failing("p", "no"))
+		}, "<plan: do this>"},
+		{"a plan's file", func(c *stagetest.Convo) {
+			answeredCall(c, "Write", input("file_path", "/h/.claude/plans/a.md", "content", "first\n"), "ok")
+			answeredCall(c, "Edit", input("file_path", "/h/.claude/plans/a.md", "old_string", "first", "new_string", "then"), "ok")
+			answeredCall(c, "ExitPlanMode", input("x", 1), "ok")
+		}, "<plan: then\n>"},
+		{"a newer plan", func(c *stagetest.Convo) {
+			answeredCall(c, "Write", input("file_path", "/h/.claude/plans/a.md", "content", "first"), "ok")
+			answeredCall(c, "ExitPlanMode", input("plan", "second"), "ok")
+		}, "<plan: second>"},
+		{"plan mode", func(c *stagetest.Convo) { answeredCall(c, "EnterPlanMode", "{}", "ok") }, "<plan mode>"},
+		{"plan mode, left", func(c *stagetest.Convo) {
+			answeredCall(c, "EnterPlanMode", "{}", "ok")
+			answeredCall(c, "ExitPlanMode", "{}", "ok")
+		}, ""},
+		{"plan mode, announced", func(c *stagetest.Convo) { announce(c, "plan_mode", "") }, "<plan mode>"},
+		{"plan mode, announced and left", func(c *stagetest.Convo) { announce(c, "plan_mode", ""); announce(c, "plan_mode_exit", "") }, ""},
+		{"skills, the last one first", func(c *stagetest.Convo) {
+			answeredCall(c, "Skill", input("skill", "a"), "ok")
+			answeredCall(c, "Skill", input("command", "b"), "ok")
+			c.User(session.ClassMeta, stagetest.Say("the text of b"))
+			answeredCall(c, "Skill", input("skill", "a"), "ok")
+		}, "<invoked skills: a, b>; <skill: b>\nthe text of b"},
+		{"a skill by a command", func(c *stagetest.Convo) { c.User(session.ClassMeta, stagetest.Say(skillHead+"/s/review\n\n# R")) }, "<invoked skills: review>; <skill: review>\n" + skillHead + "/s/review\n\n# R"},
+		{"an agent at work", func(c *stagetest.Convo) {
+			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
+			answeredCall(c, "Task", input("description", "wait for"), "done")
+		}, "<task status>\n- ae499f1: look: running"},
+		{"an agent that is done", func(c *stagetest.Convo) {
+			answeredCall(c, "Agent", input("description", "look", "run_in_background", true), launched)
+			c.User(session.ClassMeta, stagetest.Say("<task-notification>\n<task-id>ae499f1</task-id>\n<status>completed</status>"))
+		}, ""},
+		{"an agent asked after", func(c *stagetest.Convo) {
+			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
+			answeredCall(c, "TaskOutput", input("task_id", "ae499f1"), "<task_id>ae499f1</task_id>\n<status>running</status>")
+		}, "<task status>\n- ae499f1: look: running"},
+		{"an agent asked after when done", func(c *stagetest.Convo) {
+			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
+			answeredCall(c, "TaskOutput", input("task_id", "ae499f1"), "<task_id>ae499f1</task_id>\n<status>completed</status>")
+		}, ""},
+		{"an agent stopped", func(c *stagetest.Convo) {
+			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
+			answeredCall(c, "TaskStop", input("task_id", "ae499f1"), "ok")
+		}, ""},
+		{"listings", func(c *stagetest.Convo) {
+			announce(c, "mcp_instructions_delta", "use it so")
+			announce(c, "agent_listing_delta", "- general")
+			announce(c, "deferred_tools_delta", "WebSearch\nLSP")
+		}, "<deferred tools>\nWebSearch\nLSP; <agent listing>\n- general; <mcp instructions>\nuse it so"},
+		{"tasks and todos", func(c *stagetest.Convo) {
+			answeredCall(c, "TaskCreate", input("subject", "one"), "Task #7 created")
+			answeredCall(c, "TaskUpdate", input("taskId", "7", "status", "completed"), "ok")
+			answeredCall(c, "TaskCreate", input("subject", "two"), "Task #8 created")
+			answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "old", "status": "pending"}}), "ok")
+			answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "a", "status": "completed"}, map[string]any{"content": "b", "status": "in_progress"}}), "ok")
+		}, "<tasks>\n- task #7: one: completed\n- task #8: two: pending; <todos>\n- [x] a\n- [ ] b"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Say("so"))
+			tt.make(c)
+			c.Prompt("on")
+			c.Assistant(stagetest.Say("done"))
+			var got []string
+			for _, m := range compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) { p.Attachments = Attachments() }), nil) {
+				got = append(got, strings.Join(m, "; "))
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPostCompactTwice: what does not come from messages since the last
+// compaction is attached after each.
+func TestPostCompactTwice(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	answeredCall(c, "Skill", input("skill", "a"), "ok")
+	answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "x", "status": "pending"}}), "ok")
+	c.Assistant(stagetest.Say("one"))
+	c.Prompt("on")
+	c.Assistant(stagetest.Say("two"))
+	n := len(c.Requests)
+	got := compactedAt(t, c, n, after(func(p *PostCompact) { p.Attachments = []Attachment{AttachTodos, AttachSkills, AttachTeam} }), func(r *stagetest.Run) {
+		r.Used = func(k int) (int, int) {
+			if k >= n-2 {
+				return 155000, 0
+			}
+			return 0, 0
+		}
+	})
+	if diff := cmp.Diff([][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// lines is a session as a client records it: attachments say what is announced,
+// what is withdrawn, and what a hook said.
+const announcing = `{"type":"attachment","uuid":"h","parentUuid":null,"timestamp":"2026-05-01T10:00:00Z","version":"2.1.210","sessionId":"s","attachment":{"type":"hook_additional_context","content":["be brief"],"hookName":"SessionStart","hookEvent":"SessionStart"}}
+{"type":"attachment","uuid":"i","parentUuid":"h","timestamp":"2026-05-01T10:00:00Z","version":"2.1.210","sessionId":"s","attachment":{"type":"hook_success","content":"not this","hookName":"PreToolUse:Bash","hookEvent":"PreToolUse"}}
+{"type":"attachment","uuid":"a","parentUuid":"i","timestamp":"2026-05-01T10:00:00Z","version":"2.1.210","sessionId":"s","attachment":{"type":"deferred_tools_delta","addedNames":["A","B","C"],"addedLines":["A: one","B: two","C: three"],"removedNames":[]}}
+{"type":"user","uuid":"u","parentUuid":"a","timestamp":"2026-05-01T10:00:01Z","version":"2.1.210","sessionId":"s","message":{"role":"user","content":"hello"}}
+{"type":"attachment","uuid":"b","parentUuid":"u","timestamp":"2026-05-01T10:00:02Z","version":"2.1.210","sessionId":"s","attachment":{"type":"deferred_tools_delta","addedNames":["D"],"addedLines":["D: four"],"removedNames":["B"]}}
+{"type":"attachment","uuid":"c","parentUuid":"b","timestamp":"2026-05-01T10:00:02Z","version":"2.1.210","sessionId":"s","attachment":{"type":"agent_listing_delta","addedTypes":["x"],"addedLines":["- x: does"],"removedTypes":[],"isInitial":true}}
+{"type":"assistant","uuid":"r","parentUuid":"c","timestamp":"2026-05-01T10:00:03Z","version":"2.1.210","sessionId":"s","message":{"id":"msg","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":5}}}
+`
+
+// TestPostCompactAnnounced: a listing is attached as far as no message in view
+// announces it, less what was withdrawn.
+func TestPostCompactAnnounced(t *testing.T) {
+	f, err := session.LoadReader("s.jsonl", strings.NewReader(announcing), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	conv := f.Main
+	w := stagetest.Quarter{Conv: conv}
+	for name, tt := range map[string]struct {
+		keep []string
+		want []string
+	}{
+		"nothing kept":           {nil, []string{"<deferred tools>\nA: one\nC: three\nD: four", "<agent listing>\n- x: does", "be brief"}},
+		"the second change kept": {[]string{"b"}, []string{"<deferred tools>\nA: one\nC: three", "<agent listing>\n- x: does", "be brief"}},
+		"all kept":               {[]string{"h", "a", "b", "c"}, nil},
+	} {
+		v := view.New(conv, w, w)
+		for m := range conv.Messages {
+			v.Join(m)
+		}
+		var keep []policy.ItemID
+		for m := range conv.Messages {
+			for _, uuid := range tt.keep {
+				if conv.Messages[m].UUID == uuid {
+					keep = append(keep, policy.ItemID(m))
+				}
+			}
+		}
+		if _, err := v.Apply(policy.Edit{Request: 1, Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}}); err != nil {
+			t.Fatal(err)
+		}
+		edits, err := stagetest.Start(t, definePostCompact(), nil).Stage.Run(&policy.Context{Moment: policy.Prepare, Request: 1, View: v, Conv: conv, Texts: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range edits {
+			if e, err = v.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			for i := range e.Insert {
+				text, err := v.Text(policy.Target{Item: e.Insert[i].ID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, text)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
+func TestAttachmentParam(t *testing.T) {
+	for _, a := range Attachments() {
+		var got Attachment
+		if err := got.DecodeParam(a.EncodeParam()); err != nil || got != a {
+			t.Errorf("%s reads back as %s, %v", a, got, err)
+		}
+	}
+	for _, wrong := range []any{"file", 3, nil, []any{"files"}} {
+		if err := new(Attachment).DecodeParam(wrong); err == nil {
+			t.Errorf("%v was taken", wrong)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func budget(change func(*ToolResultBudget)) *ToolResultBudget {
+	p := *defineToolResultBudget().Params.(*ToolResultBudget)
+	p.ToolMaxChars = map[string]int{}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+func TestBudgetPerResult(t *testing.T) {
+	five := func(p *ToolResultBudget) { p.MaxChars = 50000 }
+	own := func(p *ToolResultBudget) {
+		p.MaxChars = 100
+		p.ToolMaxChars = map[string]int{"Grep": 20000, "Bash": 30000, "Read": unlimited}
+	}
+	exempt := func(p *ToolResultBudget) { p.MaxChars = 100; p.ExemptTools = []string{"mcp__*"} }
+	long := func(n int) stagetest.Part { return stagetest.Result("a", strings.Repeat("x", n)) }
+	tests := []struct {
+		name   string
+		change func(*ToolResultBudget)
+		tool   string
+		result stagetest.Part
+		want   bool
+	}{
+		{"400,000", nil, "Other", long(400000), false},
+		{"400,001", nil, "Other", long(400001), true},
+		{"50,000", five, "Other", long(50000), false},
+		{"50,001", five, "Other", long(50001), true},
+		{"own limit replaces, not over", own, "Grep", long(20000), false},
+		{"own limit replaces, over", own, "Grep", long(20001), true},
+		{"Bash", own, "Bash", long(30000), false},
+		{"Bash over", own, "Bash", long(30001), true},
+		{"none", own, "Read", long(500000), false},
+		{"exempt", exempt, "mcp__x__y", long(5000), false},
+		{"not exempt", exempt, "mcp", long(5000), true},
+		{"empty", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Result("a", ""), false},
+		{"one", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Result("a", "x"), true},
+		{"empty array", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Results("a"), false},
+		{"array of an image", five, "Other", stagetest.Results("a", strings.Repeat("x", 60000), stagetest.Image), false},
+		// [{"type":"text","text":"…"}] is 27 characters longer than its text.
+		{"array, compact JSON at the limit", five, "Other", stagetest.Results("a", strings.Repeat("x", 49973)), false},
+		{"array, one over", five, "Other", stagetest.Results("a", strings.Repeat("x", 49974)), true},
+		{"array, escapes count", five, "Other", stagetest.Results("a", strings.Repeat("\n", 24987)), true},
+		{"string, escapes do not", five, "Other", stagetest.Result("a", strings.Repeat("\n", 50000)), false},
+		{"surrogate pairs are two", five, "Other", stagetest.Result("a", strings.Repeat("😀", 25000)), false},
+		{"surrogate pairs over", five, "Other", stagetest.Result("a", strings.Repeat("😀", 25000)+"x"), true},
+		{"persisted in the record", five, "Other", stagetest.Result("a", "<persisted-output>"+strings.Repeat("x", 60000)), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Use("a", tt.tool))
+			at := c.Answers(tt.result)
+			c.Assistant(stagetest.Say("done"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(tt.change))).All()
+			if got := r.Shown(at) != ""; got != tt.want {
+				t.Errorf("persisted: %t, want %t", got, tt.want)
+			}
+			if want := len(r.View.Edits()); r.Texts.Fetched > want {
+				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
+			}
+		})
+	}
+}
+
+// The five-level analysis' example: 300 KB of Bash output.
+func TestBudgetPipelineExample(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.CWD = "/project"
+	c.Prompt("cat huge.log")
+	c.Assistant(stagetest.Use("toolu_abc", "Bash"))
+	at := c.Answers(stagetest.Result("toolu_abc", strings.Repeat("line\n", 317842/5)+"ab"))
+	p := budget(func(p *ToolResultBudget) { p.MaxChars = 50000; p.SizeStyle = "chars" })
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
+	want := "<persisted-output> Output too large (317842 chars). Full output saved to: ~/.claude/projects/-project/session/tool-results/toolu_abc.txt Preview (first 2KB):"
+	got := strings.Join(strings.Fields(r.Shown(at)), " ")
+	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "line ... </persisted-output>") {
+		t.Errorf("got %.300q", got)
+	}
+}
+
+// The 2.1.19 analysis' stub, its numbers and its path's form.
+func TestBudgetStub(t *testing.T) {
+	text := strings.Repeat("0123456789", 13793) + "abc" // 137,933: 134.7KB
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	at := c.Call("toolu_011FB334YmudsnxzixRg2Kza", "Bash", 0)
+	c.Texts[policy.Target{Item: policy.ItemID(at)}] = text
+	c.Messages[at].Blocks[0].Text = jsonl.Measure(text)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), nil)).All()
+	want := "<persisted-output>\nOutput too large (134.7KB). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/toolu_011FB334YmudsnxzixRg2Kza.txt\n\n" +
+		"Preview (first 2KB):\n" + text[:2000] + "\n...\n</persisted-output>"
+	if diff := cmp.Diff(want, r.Shown(at)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestPreview(t *testing.T) {
+	x := func(n int) string { return strings.Repeat("x", n) }
+	tests := []struct {
+		name, text, want string
+		more             bool
+	}{
+		{"2,000 whole", x(2000), x(2000), false},
+		{"2,001 cut", x(2001), x(2000), true},
+		{"newline at 1,000", x(1000) + "\n" + x(5000), x(1000) + "\n" + x(999), true},
+		{"newline at 1,001", x(1001) + "\n" + x(5000), x(1001), true},
+		{"newline at 1,999", x(1999) + "\n" + x(5000), x(1999), true},
+		{"newline at 2,000 is behind", x(2000) + "\n" + x(5000), x(2000), true},
+		{"the last of two", x(1200) + "\n" + x(300) + "\n" + x(5000), x(1200) + "\n" + x(300), true},
+		{"positions are UTF-16 units", strings.Repeat("😀", 500) + "\n" + x(5000), strings.Repeat("😀", 500) + "\n" + x(999), true},
+		{"and over", strings.Repeat("😀", 500) + "x\n" + x(5000), strings.Repeat("😀", 500) + "x", true},
+		{"half a pair", x(1999) + "😀" + x(10), x(1999) + "\uFFFD", true},
+		{"a whole pair", x(1998) + "😀" + x(10), x(1998) + "😀", true},
+		{"empty", "", "", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, more := preview(tt.text, jsonl.Measure(tt.text).UTF16, 2000)
+			if got != tt.want || more != tt.more {
+				t.Errorf("%d characters, more %t; want %d, %t", len(got), more, len(tt.want), tt.more)
+			}
+		})
+	}
+}
+
+func TestHumanSize(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "0B", 512: "512B", 1023: "1023B", 1024: "1KB", 1075: "1KB", 1076: "1.1KB", 1280: "1.3KB", 2000: "2KB", 2048: "2KB",
+		51405: "50.2KB", 137933: "134.7KB", 1048575: "1024KB", 1048576: "1MB", 1572864: "1.5MB", 400001: "390.6KB", 5 << 30: "5120MB",
+	} {
+		if got := humanSize(n); got != want {
+			t.Errorf("humanSize(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+// An array is saved as JSON indented by two; size and preview are that text's.
+func TestBudgetArray(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Task"))
+	at := c.Answers(stagetest.Results("a", "one\ntwo <b>"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
+	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
+		"Preview (first 2KB):\n[\n  {\n    \"type\": \"text\",\n    \"text\": \"one\\ntwo <b>\"\n  }\n]\n</persisted-output>"
+	if diff := cmp.Diff(want, r.Shown(at)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// The same array out of a file keeps its parts, whatever they are.
+func TestBudgetArrayOfFile(t *testing.T) {
+	line := func(uuid, parent, rest string) string {
+		return `{"uuid":"` + uuid + `","parentUuid":` + parent + `,"sessionId":"s","cwd":"/p","timestamp":"2026-01-25T12:00:00Z",` + rest + "}\n"
+	}
+	file := line("u1", "null", `"type":"user","message":{"role":"user","content":"go"}`) +
+		line("u2", `"u1"`, `"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"a","name":"Task","input":{}}],"usage":{"input_tokens":10,"output_tokens":5}}`) +
+		line("u3", `"u2"`, `"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"é"},{"type":"x","list":[],"n":{}}]}]}`)
+	f, err := session.LoadReader("s.jsonl", strings.NewReader(file), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := &stagetest.Convo{Conversation: f.Main, Texts: map[policy.Target]string{}}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
+	want := "[\n  {\n    \"type\": \"text\",\n    \"text\": \"é\"\n  },\n  {\n    \"type\": \"x\",\n    \"list\": [],\n    \"n\": {}\n  }\n]\n</persisted-output>"
+	if got := r.Shown(2); !strings.HasSuffix(got, "Preview (first 2KB):\n"+want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestBudgetPerMessage(t *testing.T) {
+	limit := func(n int) func(*ToolResultBudget) {
+		return func(p *ToolResultBudget) {
+			p.MaxMessageChars = &n
+			p.ToolMaxChars = map[string]int{"Read": unlimited}
+		}
+	}
+	type res struct {
+		tool string
+		n    int
+	}
+	tests := []struct {
+		name  string
+		limit int
+		round []res
+		want  []int // persisted, by place in the round
+	}{
+		{"at the limit", 200000, []res{{"Bash", 150000}, {"Bash", 50000}}, nil},
+		{"one over: the largest", 200000, []res{{"Bash", 50001}, {"Bash", 150000}}, []int{1}},
+		{"until under", 100, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
+		{"the rest at the limit", 60, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
+		{"the rest over", 59, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{0, 1, 2}},
+		{"equal ones: the first", 100, []res{{"Bash", 60}, {"Bash", 60}}, []int{0}},
+		{"without a limit of its own not counted", 100, []res{{"Read", 5000}, {"Bash", 100}}, nil},
+	}
+	for _, tt := range tests {
+		for _, apart := range []bool{false, true} {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			var uses, res []stagetest.Part
+			for i, x := range tt.round {
+				id := string(rune('a' + i))
+				uses, res = append(uses, stagetest.Use(id, x.tool)), append(res, stagetest.Result(id, strings.Repeat("x", x.n)))
+			}
+			c.Assistant(uses...)
+			var at []policy.Target
+			if apart { // each result in a message of its own
+				for _, x := range res {
+					at = append(at, policy.Target{Item: policy.ItemID(c.Answers(x))})
+				}
+			} else {
+				m := c.Answers(res...)
+				for b := range res {
+					at = append(at, policy.Target{Item: policy.ItemID(m), Block: b})
+				}
+			}
+			c.Assistant(stagetest.Say("done"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(tt.limit)))).All()
+			var got []int
+			for i, x := range at {
+				if r.View.Replacement(x) != nil {
+					got = append(got, i)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s (apart %t): persisted %v, want %v", tt.name, apart, got, tt.want)
+			}
+		}
+	}
+}
+
+// Rounds do not add up, a round at the limit is left, and a result over its own
+// limit is replaced once, at the request it first goes into.
+func TestBudgetSticky(t *testing.T) {
+	n := 100
+	p := budget(func(p *ToolResultBudget) { p.MaxMessageChars, p.MaxChars = &n, 150 })
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	first := c.Call("a", "Bash", 90)
+	c.Call("b", "Bash", 90)
+	c.Assistant(stagetest.Use("c", "Bash"), stagetest.Use("d", "Bash"))
+	left := c.Answers(stagetest.Result("c", strings.Repeat("x", 60)))
+	late := c.Answers(stagetest.Result("d", strings.Repeat("x", 40)))
+	c.Prompt("and")
+	big := c.Call("e", "Bash", 151)
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
+	if diff := cmp.Diff([]string{"persist@5 m10"}, r.Edits()); diff != "" {
+		t.Errorf("edits: -want +got\n%s", diff)
+	}
+	for _, at := range []int{first, left, late} {
+		if r.Shown(at) != "" {
+			t.Errorf("message %d was touched", at)
+		}
+	}
+	if !strings.HasPrefix(r.Shown(big), "<persisted-output>\nOutput too large (151B)") {
+		t.Errorf("got %q", r.Shown(big))
+	}
+}
+
+// What was seen and left counts with the new results of its message, and is
+// itself not chosen.
+func TestBudgetFrozenCounts(t *testing.T) {
+	n := 100
+	st := stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxMessageChars = &n }))
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Bash"))
+	c.Answers(stagetest.Result("a", strings.Repeat("x", 90)))
+	c.Answers(stagetest.Result("b", strings.Repeat("x", 20)))
+	r := stagetest.NewRun(t, c, st)
+	for m := range 3 {
+		r.View.Join(m)
+	}
+	r.Fire(policy.Prepare, 1, policy.Context{}) // asked in between: the first result is frozen
+	r.View.Join(3)
+	r.Fire(policy.Prepare, 1, policy.Context{})
+	if diff := cmp.Diff([]string{"persist@2 m3"}, r.Edits()); diff != "" {
+		t.Errorf("edits: -want +got\n%s", diff)
+	}
+}

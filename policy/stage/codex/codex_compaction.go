@@ -1,0 +1,276 @@
+package codex
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// CodexCompaction are the parameters of codex_compaction.
+type CodexCompaction struct {
+	Percent    int                   `yaml:"percent" doc:"compact at this share of the window" unit:"percent" min:"1" max:"100"`
+	TokenLimit *int                  `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
+	UserTokens int                   `yaml:"user_tokens" doc:"what the newest user messages that stay may weigh, at four bytes a token; the one that is over is cut in its middle" unit:"tokens" min:"0"`
+	Prompt     int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
+	Summary    policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Manual     string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func defineCodexCompaction() policy.Definition {
+	return policy.Definition{
+		Name:    "codex_compaction",
+		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message.",
+		Source:  "Codex CLI, local compaction: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; a typed prompt is a user message, and what it holds beside text stays with it",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Prepare | policy.Manual,
+		Limits:  true,
+		Params: &CodexCompaction{
+			Percent: 90, UserTokens: 20000, Prompt: 113,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+		},
+		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
+after:  the first prompt cut to 3,000 tokens, the other two, "Another language model started to solve this problem …" and the summary`,
+		New: func(p any) (policy.Stage, error) { return &codexCompaction{p: *p.(*CodexCompaction)}, nil },
+	}
+}
+
+// codexSummaryPrefix goes before a summary, with a line break.
+const codexSummaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to build on the work that has already been done and avoid duplicating work. Here is the summary produced by the other language model, use the information in this summary to  assist with your own analysis:"
+
+// codexCompaction looks where Codex does: before a turn, when the new prompt
+// is not in its history yet, and in a turn, when the results have joined.
+type codexCompaction struct{ p CodexCompaction }
+
+func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Moment == policy.Manual {
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		return s.compact(c, nil, "manual", "the user asked for it")
+	}
+	history, pending := s.tail(c)
+	used := c.Used
+	if c.Last.Known && !c.Last.Summary {
+		u := c.Last.Usage
+		used = u.Context() + u.Output
+		for _, id := range history {
+			used += codexTokens(c.View, id)
+		}
+	}
+	limit := c.Limits.Window * s.p.Percent / 100
+	if s.p.TokenLimit != nil {
+		limit = min(limit, *s.p.TokenLimit)
+	}
+	if used < limit {
+		return nil, nil
+	}
+	return s.compact(c, pending, "auto", fmt.Sprintf("used %d >= %d", used, limit))
+}
+
+// tail is what joined after the last response: what Codex has in its history,
+// and what it has not, the prompt that begins a turn and what follows it.
+func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.ItemID) {
+	v := c.View
+	for id := range v.Backward {
+		if v.Role(id) == session.Assistant {
+			break
+		}
+		history = append(history, id)
+	}
+	slices.Reverse(history)
+	at := len(history)
+	for i := len(history) - 1; i >= 0; i-- {
+		m := v.Message(history[i])
+		if m == nil || m.Class == session.ClassToolResult {
+			break
+		}
+		if m.Class == session.ClassPrompt {
+			at = i
+		}
+	}
+	return history[:at], history[at:]
+}
+
+// codexTokens is Codex' estimate of an item in its history: for each of its
+// parts a quarter of the bytes of its JSON, rounded up.
+func codexTokens(v policy.View, id policy.ItemID) int {
+	n := 0
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		l := v.Length(t)
+		bytes := l.Bytes + l.JSON - l.UTF16
+		if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
+			bytes += len(`{"type":"function_call_output","call_id":"","output":}`) + len(raw.ID)
+		} else {
+			bytes += len(`{"type":"message","role":"user","content":[{"type":"input_text","text":}]}`)
+		}
+		n += (bytes + 3) / 4
+	}
+	return n
+}
+
+func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, trigger, reason string) ([]policy.Edit, error) {
+	if c.View.Len() == len(pending) {
+		return nil, nil
+	}
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	keep := pending
+	if boundary >= 0 {
+		if late := summarize.Since(c, boundary); len(late) > len(keep) {
+			keep = late // the summary does not cover it
+		}
+	}
+	lead, cut, err := s.prompts(c, keep)
+	if err != nil {
+		return nil, err
+	}
+	call, dropped := s.call(c, keep)
+	if dropped > 0 {
+		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
+	}
+	edits := []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Lead:   lead,
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: prefixed(codexSummaryPrefix+"\n", summary)}},
+		Keep:   keep, Call: call,
+	}}
+	if cut != nil { // what it leaves of a prompt that was cut before is new, as the whole view is
+		cut.Trigger = trigger
+		edits = append(edits, *cut)
+	}
+	return edits, nil
+}
+
+// prefixed is a summary with words before it: one text where it is one, or a
+// text of its own.
+func prefixed(prefix string, summary policy.Content) []policy.Content {
+	if summary.Ref == nil && summary.Tokens == 0 {
+		return []policy.Content{policy.NewContent(jsonl.KindText, prefix+summary.Text)}
+	}
+	return []policy.Content{policy.NewContent(jsonl.KindText, prefix), summary}
+}
+
+// prompts is the user's messages that stay, oldest first: the newest that fit
+// user_tokens, and of the first that does not as much as does. It leaves out
+// what is kept anyway.
+func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cut *policy.Edit, err error) {
+	v := c.View
+	kept := map[policy.ItemID]bool{}
+	for _, id := range keep {
+		kept[id] = true
+	}
+	remaining := s.p.UserTokens
+	for id := range v.Backward {
+		if remaining == 0 {
+			break
+		}
+		m := v.Message(id)
+		if m == nil || m.Class != session.ClassPrompt || kept[id] {
+			continue
+		}
+		bytes, largest := 0, -1
+		for b := range m.Blocks {
+			t := policy.Target{Item: id, Block: b}
+			if n := v.Length(t).Bytes; v.Kind(t) == jsonl.KindText {
+				bytes += n
+				if largest < 0 || n > v.Length(policy.Target{Item: id, Block: largest}).Bytes {
+					largest = b
+				}
+			}
+		}
+		if bytes == 0 {
+			continue
+		}
+		if tokens := (bytes + 3) / 4; tokens <= remaining {
+			lead, remaining = append(lead, id), remaining-tokens
+			continue
+		}
+		// Of a prompt in several texts the largest is cut.
+		t := policy.Target{Item: id, Block: largest}
+		if room := 4*remaining - (bytes - v.Length(t).Bytes); room > 0 {
+			text, err := c.Texts.Text(t)
+			if err != nil {
+				return nil, nil, fmt.Errorf("reading a user message: %w", err)
+			}
+			content := policy.NewContent(jsonl.KindText, codexTruncate(text, room))
+			content.Partial = true
+			lead = append(lead, id)
+			cut = &policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: fmt.Sprintf("%d tokens of user messages, %d are left", (bytes+3)/4, remaining)}
+		}
+		break
+	}
+	slices.Reverse(lead)
+	return lead, cut, nil
+}
+
+// codexTruncate leaves limit bytes of a text, half of them from its beginning
+// and half from its end, whole characters; what is taken out is said in tokens.
+func codexTruncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	left := limit / 2
+	tail := len(text) - (limit - left)
+	before, after := 0, len(text)
+	for at, size := 0, 0; at < len(text); at += size {
+		_, size = utf8.DecodeRuneInString(text[at:])
+		if at+size <= left {
+			before = at + size
+		} else if at >= tail {
+			after = at
+			break
+		}
+	}
+	return fmt.Sprintf("%s…%d tokens truncated…%s", text[:before], (len(text)-limit+3)/4, text[max(after, before):])
+}
+
+// call is the compaction's own request: the history and the prompt. As long
+// as the window is exceeded the oldest message goes, a call with its results.
+func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *policy.Call, dropped int) {
+	v := c.View
+	input := c.Before + s.p.Prompt
+	for _, id := range keep {
+		input -= v.Weight(id)
+	}
+	limit := c.Limits.Window - c.Overhead
+	gone := map[policy.ItemID]bool{}
+	left := v.Len() - len(keep)
+	for id := range v.Items {
+		with := s.answers(c, v.Message(id), gone)
+		if !with && (input <= limit || left <= 1) {
+			continue
+		}
+		gone[id] = true
+		input -= v.Weight(id)
+		left--
+		if !with {
+			dropped++
+		}
+	}
+	return &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: max(input, s.p.Prompt), Retries: dropped}, dropped
+}
+
+// answers reports whether a message answers calls that are gone: it goes with
+// them.
+func (s *codexCompaction) answers(c *policy.Context, m *session.Message, gone map[policy.ItemID]bool) bool {
+	if m == nil || len(gone) == 0 {
+		return false
+	}
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind != jsonl.KindToolResult {
+			continue
+		}
+		if call, _, ok := c.Conv.ToolUse(m.Blocks[b].ID); ok && gone[policy.ItemID(call)] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,291 @@
+package codex
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func codex(change func(*CodexCompaction)) *CodexCompaction {
+	p := *defineCodexCompaction().Params.(*CodexCompaction)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// lastUsed is the response of a request of so many tokens.
+func lastUsed(c *stagetest.Convo, tokens int) policy.Response {
+	q := c.Requests[len(c.Requests)-1]
+	return policy.Response{Known: true, Message: policy.ItemID(q.Message), Usage: jsonl.Usage{Input: tokens - 300, CacheRead: 200, Output: 100}}
+}
+
+func TestCodexCompactionLimit(t *testing.T) {
+	limit := func(n int) func(*CodexCompaction) { return func(p *CodexCompaction) { p.TokenLimit = &n } }
+	percent := func(n int) func(*CodexCompaction) { return func(p *CodexCompaction) { p.Percent = n } }
+	for _, tt := range []struct {
+		name   string
+		window int
+		total  int // of the last response
+		change func(*CodexCompaction)
+		want   bool
+	}{
+		{"one below", 200000, 179999, nil, false},
+		{"at 90 %", 200000, 180000, nil, true},
+		{"above", 200000, 180001, nil, true},
+		{"the window of the source, one below", 272000, 244799, nil, false},
+		{"the window of the source", 272000, 244800, nil, true},
+		{"rounded down", 999, 899, nil, true},
+		{"rounded down, one below", 999, 898, nil, false},
+		{"a limit lowers it", 200000, 150000, limit(150000), true},
+		{"a limit lowers it, one below", 200000, 149999, limit(150000), false},
+		{"a limit does not raise it", 200000, 180000, limit(190000), true},
+		{"another share, one below", 200000, 99999, percent(50), false},
+		{"another share", 200000, 100000, percent(50), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt(strings.Repeat("x", 400000)) // not in the history yet
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			r.Limits.Window, r.Last = tt.window, lastUsed(c, tt.total)
+			r.Fire(policy.Prepare, 1, policy.Context{})
+			want := []string{"m0", "m1", "m2"}
+			if tt.want {
+				want = []string{"m0", "summary", "m2"} // the summary before the prompt that begins the turn
+			}
+			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// In a turn the results that have just joined count, and go.
+func TestCodexCompactionInTurn(t *testing.T) {
+	text := strings.Repeat("x", 394)
+	// {"type":"function_call_output","call_id":"a","output":"…"}
+	weight := (len(`{"type":"function_call_output","call_id":"a","output":""}`) + len(text) + 3) / 4
+	for total, want := range map[int]string{
+		180000 - weight - 1: "m0 m1 m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		c.Assistant(stagetest.Use("a", "Read"))
+		c.Answers(stagetest.Result("a", text))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = lastUsed(c, total)
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		if got := strings.Join(stagetest.Order(r), " "); got != want {
+			t.Errorf("%d tokens and %d: %s, want %s", total, weight, got, want)
+		}
+	}
+	// Characters that JSON escapes, and those of more bytes, count as they are
+	// written.
+	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
+	for text, bytes := range map[string]int{"": 0, "abc": 3, "a\nb": 4, "\n\n\n": 6, "é": 2, "日本語": 9, "a\x01": 7} {
+		want := (fixed + bytes + 3) / 4
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		c.Assistant(stagetest.Use("a", "Read"))
+		at := c.Answers(stagetest.Result("a", text))
+		if got := codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at)); got != want {
+			t.Errorf("%q: %d tokens, want %d", text, got, want)
+		}
+	}
+}
+
+// A prompt that was queued while a tool ran stays, what stands before the last
+// result does not.
+func TestCodexCompactionQueued(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+	c.Answers(stagetest.Result("a", "x"))
+	c.Messages[c.Prompt("and this")].Queued = true
+	c.Answers(stagetest.Result("b", "y"))
+	c.Messages[c.Prompt("and that")].Queued = true
+	c.User(session.ClassMeta, stagetest.Say("a reminder"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	r.Last = lastUsed(c, 180000)
+	r.Fire(policy.Prepare, 1, policy.Context{})
+	if diff := cmp.Diff([]string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestCodexCompactionUserTokens(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		bytes []int // of the prompts
+		want  string
+		cut   string // what is left of the one that is cut
+	}{
+		{"all fit", []int{4 * 5000, 4 * 7000, 4 * 8000}, "m0 m2 m4 summary", ""},
+		{"one byte over", []int{4*5000 + 1, 4 * 7000, 4 * 8000}, "m0 m2 m4 summary", "10000+1+10000"},
+		{"the definition's example", []int{4 * 5000, 4 * 8000, 4 * 9000}, "m0 m2 m4 summary", "6000+2000+6000"},
+		{"nothing left for the first", []int{4 * 5000, 4 * 11000, 4 * 9000}, "m2 m4 summary", ""},
+		{"one token left", []int{4 * 5000, 4 * 10999, 4 * 9000}, "m0 m2 m4 summary", "2+4999+2"},
+		{"the newest alone", []int{10, 10, 4 * 20000}, "m4 summary", ""},
+		{"the newest is too long", []int{10, 10, 4*20000 + 5}, "m4 summary", "40000+2+40000"},
+		{"a text of one byte is a token", []int{4 * 9999, 1, 4 * 10000}, "m0 m2 m4 summary", ""},
+		{"a text of one byte is a token, one over", []int{4*9999 + 1, 1, 4 * 10000}, "m0 m2 m4 summary", "19998+1+19998"},
+		{"an empty one stays behind", []int{4, 0, 4}, "m0 m4 summary", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			for _, n := range tt.bytes {
+				c.Prompt(strings.Repeat("x", n))
+				c.Assistant(stagetest.Say("done"))
+			}
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			r.Fire(policy.Manual, 3, policy.Context{})
+			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			cut := ""
+			for _, e := range r.View.Edits() {
+				if e.Kind == policy.KindTruncate {
+					before, rest, _ := strings.Cut(e.New.Text, "…")
+					n, behind, _ := strings.Cut(rest, " tokens truncated…")
+					cut = lengths(before) + "+" + n + "+" + lengths(behind)
+				}
+			}
+			if cut != tt.cut {
+				t.Errorf("cut to %q, want %q", cut, tt.cut)
+			}
+		})
+	}
+}
+
+func lengths(s string) string { return strconv.Itoa(len(s)) }
+
+// The source's own cases of truncate_text, in bytes.
+func TestCodexTruncate(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"example output", 4, "ex…3 tokens truncated…ut"},
+		{"example output", 40, "example output"},
+		{"this is an example of a long output that should be truncated", 20, "this is an…10 tokens truncated… truncated"},
+		{"this is an example of a long output that should be truncated\nalso some other line", 40, "this is an example o…11 tokens truncated…also some other line"},
+		{"😀😀😀😀😀😀😀😀😀😀\nsecond line with text\n", 32, "😀😀😀😀…8 tokens truncated… line with text\n"},
+		{"😀abc😀", 10, "😀a…1 tokens truncated…c😀"},
+		{"😀😀😀😀😀", 2, "…5 tokens truncated…"},
+		{"😀😀😀😀😀", 14, "😀…2 tokens truncated…😀"},
+		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…1 tokens truncated…def"},
+		{"a\xff\xfeb", 3, "a…1 tokens truncated…\xfeb"},
+	} {
+		if got := codexTruncate(tt.text, tt.limit); got != tt.want {
+			t.Errorf("%q to %d: %q, want %q", tt.text, tt.limit, got, tt.want)
+		}
+	}
+}
+
+// Of a prompt in several texts the largest is cut; one that would leave nothing
+// of it goes.
+func TestCodexCompactionBlocks(t *testing.T) {
+	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "summary"} {
+		c := stagetest.NewConvo()
+		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
+		c.Assistant(stagetest.Say("done"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = tokens })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Manual, 1, policy.Context{})
+		if got := strings.Join(stagetest.Order(r), " "); got != want {
+			t.Errorf("%d tokens: %s, want %s", tokens, got, want)
+		}
+		if b := r.Block(at, 0); b != "" {
+			t.Errorf("%d tokens: the smaller text became %q", tokens, b)
+		}
+		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
+			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
+		}
+	}
+}
+
+func TestCodexCompactionSummary(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		choices policy.SummaryChoices
+		want    int // contents
+	}{
+		{"an outline is one text", policy.SummaryChoices{{Kind: policy.SummaryOutline}}, 1},
+		{"a stand-in has the words before it", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}, 2},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		c.Assistant(stagetest.Say("done"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Summary = tt.choices })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Manual, 1, policy.Context{})
+		got := r.View.Edits()[0].Insert[0]
+		if got.Role != "user" || len(got.Contents) != tt.want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	if n := len(codexSummaryPrefix); n != 400 {
+		t.Errorf("%d characters go before a summary, 400 in the source", n)
+	}
+}
+
+// What does not fit the window goes, the oldest first, a call with its results.
+func TestCodexCompactionOverflow(t *testing.T) {
+	// The prompt 1 token, each round 4 + 100.
+	for _, tt := range []struct {
+		over    int // tokens of view, prompt and overhead over the window
+		dropped int
+		sent    int
+	}{
+		{0, 0, 0}, {1, 1, 1}, {2, 2, 1 + 104}, {105, 2, 1 + 104}, {106, 3, 1 + 208}, {-1, 0, 0},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		for range 6 {
+			c.Call(strconv.Itoa(len(c.Messages)), "Read", 400)
+		}
+		p := codex(func(p *CodexCompaction) { p.Prompt = 50 })
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
+		r.Overhead = 700
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		whole := r.View.Tokens() + 50
+		r.Limits.Window = whole + 700 - tt.over
+		r.Fire(policy.Manual, 6, policy.Context{})
+		e := r.View.Edits()[0]
+		if e.Call.Retries != tt.dropped || whole-e.Call.Input != tt.sent {
+			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", tt.over, e.Call.Retries, whole-e.Call.Input, tt.dropped, tt.sent)
+		}
+		if got := strings.Contains(e.Reason, "too long"); got != (tt.dropped > 0) {
+			t.Errorf("%d over: %s", tt.over, e.Reason)
+		}
+	}
+}

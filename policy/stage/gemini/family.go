@@ -1,0 +1,16 @@
+// Package gemini has the stages and policies of Gemini CLI.
+package gemini
+
+import (
+	"embed"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+//go:embed *.yaml
+var presets embed.FS
+
+// Family is Gemini CLI.
+func Family() policy.Family {
+	return policy.Family{Name: "gemini", Title: "Gemini CLI", Stages: stages(), Presets: presets}
+}

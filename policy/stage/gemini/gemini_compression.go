@@ -1,0 +1,226 @@
+package gemini
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// GeminiCompression are the parameters of gemini_compression.
+type GeminiCompression struct {
+	Threshold      float64               `yaml:"threshold" doc:"compress once the last prompt reached this share of the window: 0.5; earlier 0.7, 0.2 and 0.95" min:"0" max:"1"`
+	Preserve       float64               `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
+	ResponseBudget int                   `yaml:"response_budget" doc:"what the newest tool results may weigh together; older ones are cut and saved" unit:"tokens" min:"0"`
+	Cut            string                `yaml:"cut" doc:"how: to their last lines (January 2026), or to a beginning and an end by characters (later)" enum:"lines,chars"`
+	CutLines       int                   `yaml:"cut_lines" doc:"the last lines that are left" unit:"lines" min:"1"`
+	CutChars       int                   `yaml:"cut_chars" doc:"the characters that are left, a fifth of them from the beginning" unit:"characters" min:"1"`
+	Verify         bool                  `yaml:"verify" doc:"a second call checks the summary"`
+	Prompt         int                   `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
+	VerifyPrompt   int                   `yaml:"verify_prompt_tokens" doc:"the sentence that asks for the check" unit:"tokens" min:"0"`
+	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Manual         string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func defineGeminiCompression() policy.Definition {
+	return policy.Definition{
+		Name:    "gemini_compression",
+		Summary: "Once the last prompt filled half of the window, the history before a user message at about 70 % of it becomes a summary and its acknowledgement, and tool results beyond the newest 50,000 tokens are cut to their last 30 lines.",
+		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (commit 02b2885c), utils/tokenCalculation.ts, utils/fileUtils.ts; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted. A summary that makes the history larger is thrown away, and its calls are billed all the same",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Prepare | policy.Manual,
+		Limits:  true,
+		Params: &GeminiCompression{
+			Threshold: 0.5, Preserve: 0.3, ResponseBudget: 50000, Cut: "lines", CutLines: 30, CutChars: 40000, Verify: true, Prompt: 1000, VerifyPrompt: 83,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+		},
+		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
+after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
+		New: func(p any) (policy.Stage, error) {
+			s := &geminiCompression{p: *p.(*GeminiCompression)}
+			s.cutName = fmt.Sprintf("gemini cut %s %d %d", s.p.Cut, s.p.CutLines, s.p.CutChars)
+			return s, nil
+		},
+	}
+}
+
+const geminiUnderstood = "Got it. Thanks for the additional context!"
+
+// geminiCompression looks before each call: the history is everything up to
+// the last response, and what has joined since is the message about to be
+// sent.
+type geminiCompression struct {
+	p      GeminiCompression
+	failed bool // a compression made the history larger: only results are cut from then on
+	idle   bool // nothing could be split
+	epoch  int  // of the view when nothing could
+	seen   int  // items that had joined then
+	texts  map[policy.Target]int
+
+	cutName string // of digests: how results are cut
+}
+
+func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Moment == policy.Manual {
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		return s.compress(c, "manual", "the user asked for it", true)
+	}
+	prompt := s.prompt(c)
+	limit := s.p.Threshold * float64(c.Limits.Window)
+	if prompt == 0 || float64(prompt) < limit || s.stuck(c.View) {
+		return nil, nil
+	}
+	return s.compress(c, "auto", fmt.Sprintf("the last prompt's %d tokens >= %g", prompt, limit), false)
+}
+
+// prompt is the size of the last prompt, 0 where there was none since a
+// compression; where no usage is recorded, that of the messages.
+func (s *geminiCompression) prompt(c *policy.Context) int {
+	if c.Last.Known && !c.Last.Summary {
+		return c.Last.Usage.Context()
+	}
+	if c.Last.Summary || len(c.View.Arrived()) == 0 {
+		return 0
+	}
+	return c.Used
+}
+
+// stuck reports whether there is still nothing to split: no prompt has joined
+// since there was not, and the last response called a tool.
+func (s *geminiCompression) stuck(v policy.View) bool {
+	if !s.idle || v.Epoch() != s.epoch {
+		return false
+	}
+	arrived := v.Arrived()
+	for _, id := range arrived[s.seen:] {
+		switch m := v.Message(id); {
+		case m == nil || m.Class == session.ClassPrompt:
+			return false
+		case m.Role == session.Assistant && !callsTool(v, id):
+			return false
+		}
+	}
+	s.seen = len(arrived)
+	return true
+}
+
+// callsTool reports whether a message calls a tool.
+func callsTool(v policy.View, id policy.ItemID) bool {
+	for b := range v.Blocks(id) {
+		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolUse {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
+	h := s.history(c, force)
+	if len(h.items) == 0 {
+		return nil, nil
+	}
+	cuts, err := s.cut(c, h)
+	if err != nil {
+		return nil, err
+	}
+	if s.failed && !force {
+		return s.cutOnly(c, h, cuts, reason), nil
+	}
+	split := s.split(c.View, h, cuts)
+	if split == 0 {
+		s.idle, s.epoch, s.seen = true, c.View.Epoch(), len(c.View.Arrived())
+		return nil, nil
+	}
+	s.idle = false
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	if before := s.prompt(c); before > 0 && s.size(c.View, h.items[split:], cuts)+c.Weigh.Content(&summary)+len(geminiUnderstood)/4 > before {
+		s.failed = s.failed || !force
+		return s.inflated(c, h.items[:split], cuts, &summary, trigger, reason+"; summary: "+from), nil
+	}
+	keep := append(append([]policy.ItemID{}, h.items[split:]...), h.pending...)
+	if boundary >= 0 {
+		if late := summarize.Since(c, boundary); len(late) > len(keep) {
+			keep = late // the summary does not cover it
+		}
+	}
+	e := policy.Edit{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{
+			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: []policy.Content{summary}},
+			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)}},
+		},
+		Keep: keep, Call: s.call(c, h.items[:split], cuts, &summary),
+	}
+	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
+}
+
+// inflated is a compression whose summary is larger than what it stands for: the
+// history stays as it is, and the calls have been made all the same.
+func (s *geminiCompression) inflated(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content, trigger, reason string) []policy.Edit {
+	call := s.call(c, head, cuts, summary)
+	for made := call; made != nil; made = made.Then {
+		made.Output = c.Weigh.Content(summary)
+	}
+	return []policy.Edit{{
+		Kind: policy.KindCall, Trigger: trigger, Items: head, Call: call,
+		Reason: reason + "; the history would have been larger, and stays",
+	}}
+}
+
+// cutOnly is what is left to do after a compression that made things worse.
+func (s *geminiCompression) cutOnly(c *policy.Context, h geminiHistory, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
+	if len(cuts) == 0 || s.size(c.View, h.items, cuts) >= s.prompt(c) {
+		return nil
+	}
+	return s.edits(c, h.items, cuts, "auto", reason+"; a compression failed before")
+}
+
+// edits cuts the results that stay, in their order.
+func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts map[policy.Target]*policy.Content, trigger, reason string) []policy.Edit {
+	var edits []policy.Edit
+	for _, id := range keep {
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if content := cuts[t]; content != nil {
+				edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: trigger, Target: t, New: content, Reason: reason + "; tool results over the budget"})
+			}
+		}
+	}
+	return edits
+}
+
+// call is the compression's own request, and the one that checks it: what is
+// summarised, with whole results where they fit the window.
+func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
+	whole := s.size(c.View, head, nil) < c.Limits.Window-geminiSafety
+	input := s.p.Prompt
+	for _, id := range head {
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if content := cuts[t]; content != nil && !whole {
+				input += c.Weigh.Content(content)
+			} else if c.View.Kind(t) != jsonl.KindThinking {
+				input += c.View.BlockTokens(t)
+			}
+		}
+	}
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input}
+	if s.p.Verify {
+		call.Then = &policy.Call{
+			Kind: "compaction", Prompt: s.p.Prompt + s.p.VerifyPrompt, Prefix: "own",
+			Input: input + c.Weigh.Content(summary) + s.p.VerifyPrompt,
+		}
+	}
+	return call
+}
+
+// geminiSafety is how far below the window whole results are still sent to the
+// summariser.
+const geminiSafety = 20000

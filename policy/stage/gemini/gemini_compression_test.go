@@ -1,0 +1,441 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func gemini(change func(*GeminiCompression)) *GeminiCompression {
+	p := *defineGeminiCompression().Params.(*GeminiCompression)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// geminiContent is a message as Gemini CLI has it.
+type geminiContent struct {
+	Role  string           `json:"role"`
+	Parts []map[string]any `json:"parts"`
+}
+
+func contentOf(c *stagetest.Convo, m int) geminiContent {
+	msg := &c.Messages[m]
+	out := geminiContent{Role: "user"}
+	if msg.Role == session.Assistant {
+		out.Role = "model"
+	}
+	for b := range msg.Blocks {
+		bl := &msg.Blocks[b]
+		text := c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}]
+		switch bl.Kind {
+		case jsonl.KindThinking, jsonl.KindRedactedThinking:
+		case jsonl.KindToolUse:
+			out.Parts = append(out.Parts, map[string]any{"functionCall": map[string]any{"id": bl.ID, "name": bl.Name, "args": json.RawMessage(text)}})
+		case jsonl.KindToolResult:
+			key := "output"
+			if bl.IsError {
+				key = "error"
+			}
+			out.Parts = append(out.Parts, map[string]any{"functionResponse": map[string]any{"id": bl.ID, "name": c.ToolName(bl.ID), "response": map[string]any{key: text}}})
+		case jsonl.KindAttachment:
+			if text != "" {
+				out.Parts = append(out.Parts, map[string]any{"text": text})
+			}
+		default:
+			out.Parts = append(out.Parts, map[string]any{"text": text})
+		}
+	}
+	return out
+}
+
+// units is JSON.stringify(v).length.
+func units(t *testing.T, v any) int {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
+}
+
+// sourceSplit is findCompressSplitPoint; a user message is one that splits.
+func sourceSplit(chars []int, splits []bool, endsOpen bool, fraction float64) int {
+	total := 0
+	for _, n := range chars {
+		total += n
+	}
+	last, before := 0, 0
+	for i, n := range chars {
+		if splits[i] {
+			if float64(before) >= float64(total)*fraction {
+				return i
+			}
+			last = i
+		}
+		before += n
+	}
+	if !endsOpen {
+		return len(chars)
+	}
+	return last
+}
+
+// The place to split at is the source's, worked out from real JSON.
+func TestGeminiSplitSource(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(1500) {
+		d := stagetest.NewDice(seed, nil)
+		c := d.Conversation()
+		for m := range c.Messages { // texts of arrays are not those of a string
+			for b := range c.Messages[m].Blocks {
+				if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && !bl.IsString {
+					c.Messages[m].Blocks[b] = withError(stagetest.Result(bl.ID, "x").Block, bl.IsError)
+					c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}] = "x"
+				}
+			}
+		}
+		r := stagetest.NewRun(t, c)
+		p := gemini(func(p *GeminiCompression) { p.Preserve = 0.05 + 0.9*float64(d.N(10))/9 })
+		var h geminiHistory
+		var chars []int
+		var splits []bool
+		open := map[string]bool{}
+		upTo := 1 + d.N(len(c.Messages))
+		for m := range upTo {
+			if c.Messages[m].RecordOnly {
+				r.View.Skip(m)
+				continue
+			}
+			r.View.Join(m)
+			h.items = append(h.items, policy.ItemID(m))
+			one := contentOf(c, m)
+			n := 0
+			if len(one.Parts) > 0 {
+				n = units(t, one)
+			}
+			chars = append(chars, n)
+			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && len(open) == 0)
+			openCalls(r.View, policy.ItemID(m), open)
+		}
+		end := h.items[len(h.items)-1]
+		endsOpen := r.View.Role(end) == session.User || callsTool(r.View, end)
+		s := &geminiCompression{p: *p}
+		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
+		if got := s.split(r.View, h, nil); got != want {
+			t.Fatalf("seed %d: split at %d of %d, want %d", seed, got, len(chars), want)
+		}
+		switch want {
+		case 0:
+			seen["nothing"]++
+		case len(chars):
+			seen["all"]++
+		default:
+			seen["some"]++
+		}
+	}
+	for _, what := range []string{"nothing", "all", "some"} {
+		if seen[what] < 50 {
+			t.Errorf("%v: the test tests too little", seen)
+		}
+	}
+}
+
+func withError(b session.Block, isError bool) session.Block {
+	b.IsError = isError
+	return b
+}
+
+// The source's own cases.
+func TestGeminiSplitCases(t *testing.T) {
+	text := func(s string) func(*stagetest.Convo) { return func(c *stagetest.Convo) { c.Prompt(s) } }
+	says := func(s string) func(*stagetest.Convo) {
+		return func(c *stagetest.Convo) { c.Assistant(stagetest.Say(s)) }
+	}
+	for _, tt := range []struct {
+		name     string
+		preserve float64
+		list     []func(*stagetest.Convo)
+		want     int
+	}{
+		{"in the middle", 0.5, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message."), text("This is the fifth message.")}, 4},
+		{"at the last", 0.1, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message."), text("This is the fifth message.")}, 4},
+		{"behind the last", 0.2, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message.")}, 4},
+		{"none behind the threshold", 0.01, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), func(c *stagetest.Convo) { c.Assistant(stagetest.Use("a", "foo")) }}, 2},
+		{"none but the first", 0.2, []func(*stagetest.Convo){text("go"), func(c *stagetest.Convo) { c.Assistant(stagetest.Use("a", "foo")) }}, 0},
+	} {
+		c := stagetest.NewConvo()
+		for _, f := range tt.list {
+			f(c)
+		}
+		r := stagetest.NewRun(t, c)
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		s := &geminiCompression{p: *gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve })}
+		if got := s.split(r.View, geminiHistory{items: r.View.IDs()}, nil); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// talks is n prompts with an answer each, of so many characters.
+func talks(n, size int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	for range n {
+		c.Prompt(strings.Repeat("x", size))
+		c.Assistant(stagetest.Say("done"))
+	}
+	return c
+}
+
+func TestGeminiThreshold(t *testing.T) {
+	for _, tt := range []struct {
+		share  float64
+		prompt int // input and cache of the last response, without its output
+		want   bool
+	}{
+		{0.5, 99999, false}, {0.5, 100000, true}, {0.5, 100001, true},
+		{0.7, 139999, false}, {0.7, 140000, true},
+		{0.2, 39999, false}, {0.2, 40000, true},
+		{0.95, 189999, false}, {0.95, 190000, true},
+		{0, 700, true}, {0, 0, false},
+	} {
+		c := talks(4, 400)
+		c.Prompt("next")
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = tt.share })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: tt.prompt / 2, CacheWrite: tt.prompt - tt.prompt/2, Output: 50000}}
+		r.Fire(policy.Prepare, 4, policy.Context{})
+		want := stagetest.Messages(0, 9)
+		if tt.want { // the fourth prompt stands at 75 %
+			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
+		}
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+			t.Errorf("%g, %d tokens: -want +got\n%s", tt.share, tt.prompt, diff)
+		}
+	}
+}
+
+// The definition's example: user messages at 0, 40 and 72 % of the characters.
+func TestGeminiExample(t *testing.T) {
+	const want = "summary acknowledgement m4 m5 m6"
+	for _, at := range []int{72, 69} { // at 69 % too: behind it there is no other place
+		c := stagetest.NewConvo()
+		for _, n := range []int{40, at - 40, 100 - at} {
+			c.Prompt(strings.Repeat("x", 1000*n))
+			c.Assistant(stagetest.Use(fmt.Sprint(n), "Read"))
+			if n != 100-at {
+				c.Messages[len(c.Messages)-1].Blocks[0] = stagetest.Say("done").Block
+			}
+		}
+		c.Answers(stagetest.Result(fmt.Sprint(100-at), "x"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(nil)))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Known: true, Message: 5, Usage: jsonl.Usage{Input: 100000}}
+		r.Fire(policy.Prepare, 3, policy.Context{})
+		if got := strings.Join(stagetest.Order(r), " "); got != want {
+			t.Errorf("at %d %%: %s, want %s", at, got, want)
+		}
+	}
+}
+
+// Before the newest 50,000 tokens of results nothing is cut; the one that is
+// over is, and what is left of it counts.
+func TestGeminiResponseBudget(t *testing.T) {
+	line := strings.Repeat("y", 79) + "\n"
+	for _, tt := range []struct {
+		chars []int // of the results, oldest first
+		want  []int // those cut
+	}{
+		{[]int{4 * 10000, 4 * 40000}, nil},
+		{[]int{4*10000 + 4, 4 * 40000}, []int{0}},
+		{[]int{4*10000 + 3, 4 * 40000}, nil}, // rounded down
+		{[]int{4 * 10000, 4 * 50000}, []int{0}},
+		{[]int{4 * 100, 4 * 50001, 4 * 100}, []int{1}}, // the cut one leaves room for the oldest
+		{[]int{4 * 49000, 4 * 50001, 4 * 100}, []int{1}},
+		{[]int{4 * 49400, 4 * 50001, 4 * 100}, []int{0, 1}}, // but not for so much: 30 lines are some 600 tokens
+		{[]int{4 * 50001}, []int{0}},
+		{[]int{4 * 50000}, nil},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("old")
+		c.Assistant(stagetest.Say("done"))
+		c.Prompt("go")
+		var at []int
+		for i, n := range tt.chars {
+			c.Assistant(stagetest.Use(fmt.Sprint(i), "Read"))
+			at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), strings.Repeat(line, n/80)+strings.Repeat("z", n%80))))
+		}
+		c.Assistant(stagetest.Use("last", "Read"))
+		c.Answers(stagetest.Result("last", strings.Repeat("p", 400000))) // about to be sent: no part of the history
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(nil)))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
+		r.Fire(policy.Prepare, 9, policy.Context{})
+		var got []int
+		for i, m := range at {
+			if r.Shown(m) != "" {
+				got = append(got, i)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v: -want +got\n%s", tt.chars, diff)
+		}
+	}
+}
+
+func TestGeminiCutText(t *testing.T) {
+	line := func(n int) string { return strings.Repeat("x", n) }
+	lines := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprint(i + 1)
+		}
+		return strings.Join(list, "\n")
+	}
+	for _, tt := range []struct {
+		name, cut, text, want string
+	}{
+		{"30 of 31 lines", "lines", lines(31), "Output too large. Showing the last 30 of 31 lines. For full output see: F\n...\n" + strings.TrimPrefix(lines(31), "1\n")},
+		{"30 lines", "lines", lines(30), "Output too large. Showing the last 30 of 30 lines. For full output see: F\n...\n" + lines(30)},
+		{"three lines", "lines", "{\n  \"output\": 1\n}", "Output too large. Showing the last 3 of 3 lines. For full output see: F\n...\n{\n  \"output\": 1\n}"},
+		{"lines of 1,000", "lines", "a\n" + line(1000), "Output too large. Showing the last 2 of 2 lines. For full output see: F\n...\na\n" + line(1000)},
+		{"lines of 1,001", "lines", "a\n" + line(1001), "Output too large. Showing the last 2 of 2 lines (some long lines truncated). For full output see: F\n...\na\n" + line(1000) + "... [LINE WIDTH TRUNCATED]"},
+		{"one line", "lines", "a" + line(4000), "Output too large. Showing the last 4,000 characters of the output. For full output see: F\n..." + line(4000)},
+		{"40,000 characters", "chars", line(40000), line(40000)},
+		{"40,001 characters", "chars", "h" + line(39999) + "t", "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\nh" + line(7999) + "\n\n... [1 characters omitted] ...\n\n" + line(31999) + "t"},
+		{"a million more", "chars", line(1040000), "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\n" + line(8000) + "\n\n... [1,000,000 characters omitted] ...\n\n" + line(32000)},
+	} {
+		s := &geminiCompression{p: *gemini(func(p *GeminiCompression) { p.Cut = tt.cut })}
+		if diff := cmp.Diff(tt.want, s.cutText(tt.text, "F")); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestGeminiTextTokens(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want int
+	}{
+		{"", 0}, {"abc", 0}, {"abcd", 1}, {"é", 1}, {"日本", 2}, {"日本語", 3}, {"😀", 2}, {"abc日", 2},
+		{strings.Repeat("日", 10), 13}, // 1.3 ten times is a little more than 13
+		{strings.Repeat("日", 100000), 129999}, {strings.Repeat("日", 100001), 25000}, {strings.Repeat("x", 100003), 25000},
+	} {
+		if got := geminiTextTokens(tt.text); got != tt.want && !(tt.want == 129999 && got == 130000) {
+			t.Errorf("%.20q: %d tokens, want %d", tt.text, got, tt.want)
+		}
+	}
+}
+
+// Where a compression would make the history larger it is given up, and results
+// alone are cut from then on, once.
+func TestGeminiFailed(t *testing.T) {
+	c := talks(2, 40)
+	c.Prompt("go")
+	old := c.Call("old", "Read", 4*2000)
+	c.Call("new", "Read", 4*900)
+	c.Assistant(stagetest.Use("last", "Read"))
+	c.Answers(stagetest.Result("last", "x"))
+	p := gemini(func(p *GeminiCompression) {
+		p.Summary, p.ResponseBudget, p.Threshold, p.Cut, p.CutChars = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}, 1000, 0, "chars", 100
+	})
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 4000}}
+	for range 3 {
+		r.Fire(policy.Prepare, 5, policy.Context{})
+	}
+	if diff := cmp.Diff([]string{"call@6", fmt.Sprintf("persist@6 m%d", old)}, r.Edits()); diff != "" {
+		t.Fatalf("-want +got\n%s", diff)
+	}
+	// The call was made, and checked, whatever became of it.
+	e := r.View.Edits()[0]
+	if e.Call.Output != 5000 || e.Call.Input <= 1000 || e.Call.Then == nil || e.Call.Then.Output != 5000 || e.Call.Then.Input != e.Call.Input+5000+83 || len(e.Items) == 0 || e.Before != e.After {
+		t.Errorf("the call that was thrown away: %+v, %+v", e, e.Call)
+	}
+	r.Fire(policy.Manual, 5, policy.Context{}) // by hand it is tried again, and thrown away again
+	if n := len(r.View.Edits()); n != 3 || r.View.Edits()[2].Kind != policy.KindCall || r.View.Edits()[2].Trigger != "manual" || r.View.Epoch() != 0 {
+		t.Errorf("edits %v", r.Edits())
+	}
+	r.Last.Usage.Input = 400000
+	r.Fire(policy.Manual, 5, policy.Context{})
+	if r.View.Epoch() != 1 {
+		t.Errorf("edits %v", r.Edits())
+	}
+}
+
+// While nothing can be split it waits for a prompt, or an answer without calls.
+func TestGeminiWaits(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i := range 10 {
+		c.Call(fmt.Sprint(i), "Read", 4000)
+	}
+	c.Assistant(stagetest.Say("done"))
+	c.Prompt("more")
+	c.Call("a", "Read", 40)
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = 0 })))
+	r.Overhead = 10000
+	r.All()
+	if got := r.Edits(); len(got) == 0 || got[0] != "summarize@12" {
+		t.Errorf("edits %v: want the first at request 12, after the answer", got)
+	}
+}
+
+// What is summarised is sent twice: for the summary, and for its check.
+func TestGeminiCalls(t *testing.T) {
+	for _, tt := range []struct {
+		window int
+		verify bool
+		whole  bool
+	}{{200000, true, true}, {200000, false, true}, {25000, true, false}} {
+		c := stagetest.NewConvo()
+		c.Prompt("old")
+		c.Assistant(stagetest.Think(strings.Repeat("t", 4000)), stagetest.Use("a", "Read"))
+		c.Answers(stagetest.Result("a", strings.Repeat("line\n", 8000))) // 10,000 tokens
+		c.Assistant(stagetest.Say("done"))
+		c.Prompt("go")
+		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget = tt.verify, 5000 })
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
+		r.Limits.Window = tt.window
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
+		r.Fire(policy.Prepare, 5, policy.Context{})
+		e := r.View.Edits()[0]
+		input := 1000 + 1 + 4 + 1 + 10000 // no thinking
+		if !tt.whole {
+			input = 1000 + 1 + 4 + 1 + policy.RoundQuarter(len("Output too large. Showing the last 30 of 8001 lines. For full output see: ~/.gemini/tmp/tool_output/a.txt\n...\n")+29*5)
+		}
+		want := &policy.Call{Kind: "compaction", Prompt: 1000, Prefix: "own", Input: input}
+		if tt.verify {
+			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83}
+		}
+		if diff := cmp.Diff(want, e.Call); diff != "" {
+			t.Errorf("window %d: -want +got\n%s", tt.window, diff)
+		}
+	}
+}

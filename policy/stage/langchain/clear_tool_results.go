@@ -1,0 +1,173 @@
+package langchain
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// ClearToolResults are the parameters of clear_tool_results.
+type ClearToolResults struct {
+	Trigger         int      `yaml:"trigger" doc:"clearing begins once the messages are estimated at more than this; the system prompt and the tools do not count" unit:"tokens" min:"0"`
+	Keep            int      `yaml:"keep" doc:"the newest results that stay, those of excluded tools among them" unit:"results" min:"0"`
+	ClearAtLeast    int      `yaml:"clear_at_least" doc:"stop once this much is cleared; 0: clear all that are old" unit:"tokens" min:"0"`
+	ExcludeTools    []string `yaml:"exclude_tools" doc:"tools whose results are never cleared; a trailing * matches any rest"`
+	ClearToolInputs bool     `yaml:"clear_tool_inputs" doc:"empty the inputs of the calls as well"`
+	Placeholder     string   `yaml:"placeholder" doc:"what stands for a cleared result"`
+}
+
+func defineClearToolResults() policy.Definition {
+	return policy.Definition{
+		Name:    "clear_tool_results",
+		Summary: "Before a request whose messages are estimated at more than 100,000 tokens, every tool result but the newest 3 becomes a placeholder in the messages themselves.",
+		Source:  "LangChain, ClearToolUsesEdit of ContextEditingMiddleware: libs/langchain_v1/langchain/agents/middleware/context_editing.py (commit 925aa15f), count_tokens_approximately of langchain_core/messages/utils.py; a block of a transcript stands for a ToolMessage, and the repr of a call's input is taken to be as long as its JSON",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Prepare,
+		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]"},
+		Example: `before: messages estimated at 100,001 tokens with 10 tool results
+after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stand`,
+		New: func(p any) (policy.Stage, error) {
+			s := &clearToolResults{p: *p.(*ClearToolResults)}
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			s.input = policy.NewContent(jsonl.KindToolUse, "{}")
+			s.sums.Of = s.tokens
+			return s, nil
+		},
+	}
+}
+
+// clearToolResults is the source's loop. The source edits a copy at each
+// request and begins anew from the whole messages at the next one; as those
+// only grow and the oldest go first, what is cleared once is cleared again:
+// here it stays cleared, and is counted as if it had not been.
+type clearToolResults struct {
+	p                  ClearToolResults
+	placeholder, input policy.Content
+	sums               measure.ItemSums
+	epoch              int
+	seen               int                    // results of this epoch already in recent
+	recent             []int                  // those that are not old yet, as indexes into View.Results
+	cleared            int                    // tokens this stage has taken off
+	taking             map[policy.Target]bool // blocks about to be replaced
+}
+
+func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
+	v := c.View
+	if v.Epoch() != s.epoch {
+		s.epoch, s.seen, s.recent, s.cleared = v.Epoch(), 0, nil, 0
+	}
+	s.sums.Follow(v)
+	total := s.sums.Sum + s.cleared
+	if total <= s.p.Trigger || s.enough() {
+		return nil, nil
+	}
+	results := v.Results()
+	live := s.recent[:0]
+	for _, i := range s.recent {
+		if results[i].State != policy.ResultGone {
+			live = append(live, i)
+		}
+	}
+	for ; s.seen < len(results); s.seen++ {
+		if results[s.seen].State != policy.ResultGone {
+			live = append(live, s.seen)
+		}
+	}
+	old := live[:max(len(live)-s.p.Keep, 0)]
+	reason := fmt.Sprintf("%d tokens > %d: all but the newest %d", total, s.p.Trigger, s.p.Keep)
+	var clears, inputs []policy.Edit
+	done := 0
+	s.taking = map[policy.Target]bool{}
+	for done < len(old) && !s.enough() {
+		r := &results[old[done]]
+		done++
+		m, b, ok := c.Conv.ToolUse(r.ID)
+		if !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool) {
+			continue
+		}
+		s.take(v, r.Target)
+		clears = append(clears, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: r.Target, New: &s.placeholder, Reason: reason})
+		if call := (policy.Target{Item: policy.ItemID(m), Block: b}); s.p.ClearToolInputs && !s.taking[call] {
+			s.take(v, call)
+			inputs = append(inputs, policy.Edit{Kind: policy.KindTruncate, Trigger: "auto", Target: call, New: &s.input, Reason: reason})
+		}
+	}
+	s.recent = append([]int(nil), live[done:]...)
+	s.taking = nil
+	return append(clears, inputs...), nil
+}
+
+// enough reports whether clear_at_least is reached. The source works out the
+// same oldest results at each request, so that it stops at the same one.
+func (s *clearToolResults) enough() bool {
+	return s.p.ClearAtLeast > 0 && s.cleared >= s.p.ClearAtLeast
+}
+
+// take counts what replacing a block takes off its message.
+func (s *clearToolResults) take(v policy.View, t policy.Target) {
+	before := s.tokens(v, t.Item)
+	s.taking[t] = true
+	s.cleared += before - s.tokens(v, t.Item)
+}
+
+// Figures of count_tokens_approximately.
+const (
+	langchainPerMessage = 3
+	langchainImage      = 85
+)
+
+// tokens is the source's estimate of an item: for each of its messages a
+// quarter of its characters, rounded up, and 3 more. A tool_result is a message
+// of its own.
+func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
+	n, chars, rest := 0, 0, false
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		raw := v.Raw(t)
+		if raw != nil && raw.Kind == jsonl.KindToolResult {
+			n += (s.length(v, t)+len("tool")+len(raw.ID)+len(v.Conversation().ToolName(raw.ID))+3)/4 + langchainPerMessage
+			if !s.taking[t] {
+				n += langchainImage * measure.Images(v, t)
+			}
+			continue
+		}
+		rest = true
+		switch kind := v.Kind(t); {
+		case kind == jsonl.KindImage:
+			n += langchainImage
+		case kind == jsonl.KindToolUse && raw != nil:
+			chars += len(`{'id': '', 'input': , 'name': '', 'type': 'tool_use'}`) + len(raw.ID) + len(raw.Name) + s.length(v, t)
+		case kind == jsonl.KindThinking && raw != nil:
+			chars += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + raw.Signature + v.Length(t).JSON
+		default:
+			chars += s.length(v, t)
+		}
+	}
+	if !rest {
+		return n
+	}
+	role := "user"
+	if v.Role(id) == session.Assistant {
+		role = "assistant"
+	}
+	return n + (chars+len(role)+3)/4 + langchainPerMessage
+}
+
+// length of a block's text, of what is about to replace it where something is.
+func (s *clearToolResults) length(v policy.View, t policy.Target) int {
+	call := v.Kind(t) == jsonl.KindToolUse
+	switch c := v.Replacement(t); {
+	case s.taking[t] && call:
+		return s.input.Length.UTF16
+	case s.taking[t]:
+		return s.placeholder.Length.UTF16
+	case c != nil && c.Tokens > 0:
+		return 4 * c.Tokens
+	case c == nil && call:
+		return v.Raw(t).JSON.UTF16
+	}
+	return v.Length(t).UTF16
+}

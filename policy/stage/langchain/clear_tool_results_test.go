@@ -1,0 +1,220 @@
+package langchain
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func clientClearing(change func(*ClearToolResults)) *ClearToolResults {
+	p := *defineClearToolResults().Params.(*ClearToolResults)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// langchainMessage is a message as the source has it: a ToolMessage where
+// result is set.
+type langchainMessage struct {
+	role        string
+	text, other int // characters of its content; of its calls, ids and names
+	images      int
+	result      *policy.Target
+	tool        string
+}
+
+// langchainCount is count_tokens_approximately.
+func langchainCount(list []langchainMessage) int {
+	n := 0
+	for _, m := range list {
+		n += 85*m.images + (m.text+m.other+len(m.role)+3)/4 + 3
+	}
+	return n
+}
+
+// langchainList is the conversation before message m, as the source has it.
+func langchainList(c *stagetest.Convo, m int) (list []langchainMessage) {
+	c.IndexTools()
+	for i := range m {
+		msg := &c.Messages[i]
+		if msg.RecordOnly {
+			continue
+		}
+		rest, any := langchainMessage{role: "user"}, false
+		if msg.Role == session.Assistant {
+			rest.role = "assistant"
+		}
+		for b := range msg.Blocks {
+			bl := &msg.Blocks[b]
+			t := policy.Target{Item: policy.ItemID(i), Block: b}
+			switch bl.Kind {
+			case jsonl.KindToolResult:
+				r := langchainMessage{role: "tool", text: bl.Text.UTF16, tool: c.ToolName(bl.ID), result: &t}
+				r.other = len(bl.ID) + len(r.tool)
+				for _, p := range bl.Parts {
+					if p.Kind == jsonl.KindImage {
+						r.images++
+					}
+				}
+				list = append(list, r)
+				continue
+			case jsonl.KindToolUse:
+				rest.other += len(fmt.Sprintf(`{'id': '%s', 'input': %s, 'name': '%s', 'type': 'tool_use'}`, bl.ID, c.Texts[t], bl.Name))
+			case jsonl.KindThinking:
+				rest.other += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + bl.Text.JSON
+			default:
+				rest.text += bl.Text.UTF16
+			}
+			any = true
+		}
+		if any {
+			list = append(list, rest)
+		}
+	}
+	return list
+}
+
+// langchainApply is ClearToolUsesEdit.apply: the results it clears.
+func langchainApply(list []langchainMessage, p *ClearToolResults) map[policy.Target]bool {
+	out := map[policy.Target]bool{}
+	tokens := langchainCount(list)
+	if tokens <= p.Trigger {
+		return out
+	}
+	var candidates []int
+	for i := range list {
+		if list[i].result != nil {
+			candidates = append(candidates, i)
+		}
+	}
+	for _, i := range candidates[:max(len(candidates)-p.Keep, 0)] {
+		m := &list[i]
+		if measure.Matches(p.ExcludeTools, m.tool) {
+			continue
+		}
+		m.text, m.images = len(p.Placeholder), 0
+		out[*m.result] = true
+		if p.ClearAtLeast > 0 && max(0, tokens-langchainCount(list)) >= p.ClearAtLeast {
+			break
+		}
+	}
+	return out
+}
+
+// What stays cleared here is what the source clears anew at each request.
+func TestClearToolResultsSource(t *testing.T) {
+	acted := 0
+	for seed := range uint64(400) {
+		d := stagetest.NewDice(seed, nil)
+		c := d.Conversation()
+		p := clientClearing(func(p *ClearToolResults) {
+			p.Trigger, p.Keep = d.Size(20000), d.N(5)
+			if d.One(2) {
+				p.ClearAtLeast = d.Size(6000)
+			}
+			if d.One(3) {
+				p.ExcludeTools = []string{"Bash", "mcp__*"}
+			}
+		})
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), p))
+		r.Each = func(k int) {
+			got := map[policy.Target]bool{}
+			for _, x := range r.View.Results() {
+				if x.State == policy.ResultChanged {
+					got[x.Target] = true
+				}
+			}
+			want := langchainApply(langchainList(c, c.Requests[k].Message), p)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, request %d, %+v: -source +stage\n%s", seed, k+1, p, diff)
+			}
+			acted += len(got)
+		}
+		r.All()
+	}
+	if acted < 1000 {
+		t.Errorf("%d results cleared: the test tests too little", acted)
+	}
+}
+
+func TestClearToolResultsTrigger(t *testing.T) {
+	c := stagetest.RoundsOf(5, 400)
+	size := langchainCount(langchainList(c, len(c.Messages)-1)) // at the last request
+	before := langchainCount(langchainList(c, len(c.Messages)-3))
+	for _, tt := range []struct {
+		trigger int
+		want    []string
+	}{
+		{size + 1, nil}, {size, nil},
+		{size - 1, []string{"clear@6 m2", "clear@6 m4"}},
+		{before, []string{"clear@6 m2", "clear@6 m4"}},
+		{before - 1, []string{"clear@5 m2", "clear@6 m4"}},
+	} {
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(func(p *ClearToolResults) { p.Trigger = tt.trigger }))).All()
+		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+			t.Errorf("%d tokens, trigger %d: -want +got\n%s", size, tt.trigger, diff)
+		}
+	}
+	if size := langchainCount([]langchainMessage{{role: "user", text: 4*99997 - 4}}); size != 100000 {
+		t.Fatalf("%d tokens", size)
+	}
+	for over, want := range map[int]int{0: 0, 1: 1} { // the source's own figures
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		c.Call("a", "Read", 40)
+		c.Call("b", "Read", 40)
+		c.Call("c", "Read", 40)
+		c.Call("d", "Read", 40)
+		rest := langchainCount(langchainList(c, len(c.Messages)))
+		c.Prompt(strings.Repeat("x", 4*(100000-rest-3)-4+over))
+		c.Assistant(stagetest.Say("done"))
+		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), nil)).All(); len(r.View.Edits()) != want {
+			t.Errorf("%d characters over 100,000 tokens: edits %v, want %d", over, r.Edits(), want)
+		}
+	}
+}
+
+func TestClearToolResultsChoice(t *testing.T) {
+	// A result of 400 characters is worth 97 and a half tokens more than
+	// "[cleared]": (400+4+2+4+3)/4 = 103 against (9+4+2+4+3)/4 = 5.
+	for _, tt := range []struct {
+		name   string
+		change func(*ClearToolResults)
+		want   []string
+	}{
+		{"all but three", nil, []string{"clear@6 m2", "clear@6 m4"}},
+		{"all but four", func(p *ClearToolResults) { p.Keep = 4 }, []string{"clear@6 m2"}},
+		{"all but five", func(p *ClearToolResults) { p.Keep = 5 }, nil},
+		{"none is kept", func(p *ClearToolResults) { p.Keep = 0 }, []string{"clear@6 m2", "clear@6 m4", "clear@6 m6", "clear@6 m8", "clear@6 m10"}},
+		{"one is enough", func(p *ClearToolResults) { p.ClearAtLeast = 98 }, []string{"clear@6 m2"}},
+		{"one is not", func(p *ClearToolResults) { p.ClearAtLeast = 99 }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"not all are", func(p *ClearToolResults) { p.ClearAtLeast = 1000 }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"another tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Bash"} }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"an excluded tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Re*"} }, nil},
+		{"with inputs", func(p *ClearToolResults) { p.ClearToolInputs = true }, []string{"clear@6 m2", "clear@6 m4", "truncate@6 m1", "truncate@6 m3"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.RoundsOf(5, 400)
+			p := clientClearing(tt.change)
+			p.Trigger = langchainCount(langchainList(c, len(c.Messages)-1)) - 1
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), p)).All()
+			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			for _, e := range r.View.Edits() {
+				if want := map[policy.Kind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
+					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package measure
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// matches reports whether a tool's name is on the list; an entry that ends in
+// * matches by its beginning.
+func Matches(tools []string, name string) bool {
+	for _, t := range tools {
+		if t == name || strings.HasSuffix(t, "*") && strings.HasPrefix(name, t[:len(t)-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// safeID keeps of an id what may stand in a file name.
+func SafeID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, id)
+}
+
+// images is how many images a tool_result holds as it stands in the view.
+func Images(v policy.View, t policy.Target) int {
+	raw := v.Raw(t)
+	if raw == nil || v.Replacement(t) != nil || raw.ReadBack() {
+		return 0
+	}
+	n := 0
+	for _, p := range raw.Parts {
+		if p.Kind == jsonl.KindImage {
+			n++
+		}
+	}
+	return n
+}
+
+// firstUnits is the beginning of a text, at most n UTF-16 units of it.
+func FirstUnits(text string, n int) string {
+	for at, r := range text {
+		if n -= Utf16Units(r); n < 0 {
+			return text[:at]
+		}
+	}
+	return text
+}
+
+func Utf16Units(r rune) int {
+	if r > 0xFFFF && r <= utf8.MaxRune {
+		return 2
+	}
+	return 1
+}
+
+// lastUnits is the end of a text, at most n UTF-16 units of it.
+func LastUnits(text string, n int) string {
+	over := jsonl.Measure(text).UTF16 - n
+	if over <= 0 {
+		return text
+	}
+	for at, r := range text {
+		if over <= 0 {
+			return text[at:]
+		}
+		over -= Utf16Units(r)
+	}
+	return ""
+}
+
+// sent reports whether an item goes to the API: an attachment that the client
+// keeps to itself does not.
+func Sent(v policy.View, id policy.ItemID) bool {
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		if v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0 {
+			return true
+		}
+	}
+	return v.Tag(id) != nil
+}
+
+// promptTokens is the size of the request about to be made, as the server
+// would count it before its own edits.
+func PromptTokens(c *policy.Context) int { return max(c.Overhead+c.View.ClientTokens(), 0) }
+
+// noteCalls notes a message's tool calls and takes those it answers off the list.
+// It reports whether one of its answers has no call there.
+func NoteCalls(m *session.Message, open map[string]bool) (stray bool) {
+	for b := range m.Blocks {
+		switch bl := &m.Blocks[b]; bl.Kind {
+		case jsonl.KindToolUse:
+			open[bl.ID] = true
+		case jsonl.KindToolResult:
+			stray = stray || !open[bl.ID]
+			delete(open, bl.ID)
+		}
+	}
+	return stray
+}

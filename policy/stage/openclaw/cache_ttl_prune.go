@@ -1,0 +1,208 @@
+package openclaw
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// CacheTTLPrune are the parameters of cache_ttl_prune.
+type CacheTTLPrune struct {
+	TTL                time.Duration `yaml:"ttl" doc:"prune only where the last request lies this long back or longer: its cache is gone; 0s: never" min:"0s"`
+	KeepLastAssistants int           `yaml:"keep_last_assistants" doc:"the newest assistant messages; results from the first of them on are never touched, nor any where there are fewer" unit:"messages" min:"0"`
+	SoftTrimRatio      float64       `yaml:"soft_trim_ratio" doc:"trim once the messages fill this share of the window, at four characters a token" min:"0" max:"1"`
+	HardClearRatio     float64       `yaml:"hard_clear_ratio" doc:"clear, oldest first, while they fill this share after the trim" min:"0" max:"1"`
+	MinPrunableChars   int           `yaml:"min_prunable_chars" doc:"clear nothing where less than this could go" unit:"characters" min:"0"`
+	SoftMaxChars       int           `yaml:"soft_max_chars" doc:"a result longer than this is trimmed" unit:"characters" min:"0"`
+	SoftHeadChars      int           `yaml:"soft_head_chars" doc:"what is left of its beginning" unit:"characters" min:"0"`
+	SoftTailChars      int           `yaml:"soft_tail_chars" doc:"what is left of its end" unit:"characters" min:"0"`
+	HardClear          bool          `yaml:"hard_clear" doc:"whether results are cleared at all"`
+	Placeholder        string        `yaml:"placeholder" doc:"what stands for a cleared result"`
+	Tools              []string      `yaml:"tools" doc:"tools whose results may go, all where empty; * matches anything, letters of either case"`
+	ExcludeTools       []string      `yaml:"exclude_tools" doc:"tools whose results never go, whatever tools says"`
+}
+
+func defineCacheTTLPrune() policy.Definition {
+	return policy.Definition{
+		Name:    "cache_ttl_prune",
+		Summary: "Before a request that comes 5 minutes or more after the last one, old tool results are trimmed if the messages fill 30 % of the window, and cleared, oldest first, if they still fill half of it.",
+		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was trimmed or cleared is frozen as it is (pull request 137021) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Prepare,
+		Limits:  true,
+		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared
+		Params: &CacheTTLPrune{
+			TTL: 5 * time.Minute, KeepLastAssistants: 3, SoftTrimRatio: 0.3, HardClearRatio: 0.5, MinPrunableChars: 50000,
+			SoftMaxChars: 4000, SoftHeadChars: 1500, SoftTailChars: 1500, HardClear: true, Placeholder: "[Old tool result content cleared]",
+			Tools: []string{}, ExcludeTools: []string{},
+		},
+		Example: `before: 5 minutes after the last request, 420,000 characters in a window of 200,000 tokens; the oldest results have 90,000, 2,000 and 30,000
+after:  the first and the third have 1,500 from their beginning and 1,500 from their end; what is left is under half of the window`,
+		New: func(p any) (policy.Stage, error) {
+			s := &cacheTTLPrune{p: *p.(*CacheTTLPrune)}
+			s.sums.Of = openclawChars
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			return s, nil
+		},
+	}
+}
+
+// cacheTTLPrune follows the characters of the messages and the time of the
+// last request.
+type cacheTTLPrune struct {
+	p           CacheTTLPrune
+	placeholder policy.Content
+	sums        measure.ItemSums
+	touched     time.Time // when the last request was made; zero: there was none
+}
+
+func (s *cacheTTLPrune) Run(c *policy.Context) ([]policy.Edit, error) {
+	last := s.touched
+	s.touched = c.Now
+	s.sums.Follow(c.View)
+	if last.IsZero() || s.p.TTL <= 0 || c.Now.Sub(last) < s.p.TTL {
+		return nil, nil
+	}
+	window := float64(4 * c.Limits.Window)
+	if window <= 0 || float64(s.sums.Sum)/window < s.p.SoftTrimRatio {
+		return nil, nil
+	}
+	return s.prune(c, window, fmt.Sprintf("%s since the last request", c.Now.Sub(last).Round(time.Second)))
+}
+
+// pruned is a result that may go.
+type pruned struct {
+	target policy.Target
+	chars  int
+	trim   *policy.Content
+	clear  bool
+}
+
+func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]policy.Edit, error) {
+	list, total, err := s.trimmed(c)
+	if err != nil {
+		return nil, err
+	}
+	prunable := 0
+	for i := range list {
+		prunable += list[i].chars
+	}
+	ratio := float64(total) / window
+	if s.p.HardClear && ratio >= s.p.HardClearRatio && prunable >= s.p.MinPrunableChars {
+		for i := range list {
+			if ratio < s.p.HardClearRatio {
+				break
+			}
+			list[i].clear = true
+			total += s.placeholder.Length.UTF16 - list[i].chars
+			ratio = float64(total) / window
+		}
+	}
+	var trims, clears []policy.Edit
+	for i := range list {
+		e := policy.Edit{Trigger: "auto", Target: list[i].target}
+		switch {
+		case list[i].clear:
+			e.Kind, e.New = policy.KindClear, &s.placeholder
+			e.Reason = why + "; oldest first, as long as the messages fill " + percent(s.p.HardClearRatio) + " of the window"
+			clears = append(clears, e)
+		case list[i].trim != nil:
+			e.Kind, e.New = policy.KindTruncate, list[i].trim
+			e.Reason = why + "; long results, as the messages fill " + percent(s.p.SoftTrimRatio) + " of the window or more"
+			trims = append(trims, e)
+		}
+	}
+	return append(trims, clears...), nil
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }
+
+// trimmed lists the results that may go, oldest first, each with what a trim
+// leaves of it, and says how many characters the messages have after that.
+func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, err error) {
+	v := c.View
+	total = s.sums.Sum
+	cutoff, ok := s.cutoff(v)
+	if !ok {
+		return nil, total, nil
+	}
+	started := false
+	for id := range v.Items {
+		if id == cutoff && s.p.KeepLastAssistants > 0 {
+			break
+		}
+		for b := range v.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindToolResult {
+				started = started || v.Role(id) == session.User // nothing before the first user message goes
+				continue
+			} else if !started || v.Replacement(t) != nil || !s.prunable(c.Conv.ToolName(raw.ID)) {
+				continue // what was replaced once stays so
+			}
+			p := pruned{target: t, chars: resultChars(v, t)}
+			if p.trim, err = s.trim(c, t); err != nil {
+				return nil, 0, err
+			}
+			if p.trim != nil {
+				total += p.trim.Length.UTF16 - p.chars
+				p.chars = p.trim.Length.UTF16
+			}
+			list = append(list, p)
+		}
+	}
+	return list, total, nil
+}
+
+// cutoff is the first of the newest assistant messages; false where there are
+// not that many.
+func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
+	left := s.p.KeepLastAssistants
+	if left <= 0 {
+		return 0, true
+	}
+	for id := range v.Backward {
+		if v.Role(id) == session.Assistant {
+			if left--; left == 0 {
+				return id, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s *cacheTTLPrune) prunable(tool string) bool {
+	tool = strings.ToLower(strings.TrimSpace(tool))
+	return !anyGlob(s.p.ExcludeTools, tool) && (len(s.p.Tools) == 0 || anyGlob(s.p.Tools, tool))
+}
+
+// anyGlob reports whether a lower-case name is on a list of patterns.
+func anyGlob(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if glob(strings.ToLower(strings.TrimSpace(p)), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// glob reports whether a name fits a pattern in which * is anything.
+func glob(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok || len(parts) == 1 {
+		return ok && rest == ""
+	}
+	for _, p := range parts[1 : len(parts)-1] {
+		at := strings.Index(rest, p)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(p):]
+	}
+	return strings.HasSuffix(rest, parts[len(parts)-1])
+}

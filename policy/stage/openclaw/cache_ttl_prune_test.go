@@ -1,0 +1,232 @@
+package openclaw
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func ttlPruning(change func(*CacheTTLPrune)) *CacheTTLPrune {
+	p := *defineCacheTTLPrune().Params.(*CacheTTLPrune)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// pause goes through a conversation with a pause before its last request, in a
+// window of so many characters.
+func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration, window int) *stagetest.Run {
+	t.Helper()
+	last := len(c.Requests) - 1
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), p))
+	r.Limits.Window = window / 4
+	r.At = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time.Add(gap)}
+	return r.All()
+}
+
+// longResults is a prompt, calls with results of so many characters, and answers
+// until there are three assistant messages behind the last result.
+func longResults(chars ...int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i, n := range chars {
+		c.Call(fmt.Sprint(i), "Read", n)
+	}
+	for range 3 {
+		c.Assistant(stagetest.Say("done"))
+		c.Prompt("next")
+	}
+	c.Assistant(stagetest.Say("done"))
+	return c
+}
+
+// sizeOfAll is the characters of a conversation before its last request: 14 a call's
+// input has.
+func sizeOfAll(chars ...int) int {
+	n := len("go") + 3*len("done") + 3*len("next")
+	for _, c := range chars {
+		n += len(`{"path":"a"}`) + c
+	}
+	return n
+}
+
+func TestCacheTTLPruneGap(t *testing.T) {
+	for _, tt := range []struct {
+		gap, ttl time.Duration
+		want     []string
+	}{
+		{5*time.Minute - time.Millisecond, 5 * time.Minute, nil},
+		{5 * time.Minute, 5 * time.Minute, []string{"truncate@5 m2"}},
+		{5*time.Minute + time.Millisecond, 5 * time.Minute, []string{"truncate@5 m2"}},
+		{time.Hour - 1, time.Hour, nil},
+		{time.Hour, time.Hour, []string{"truncate@5 m2"}},
+		{time.Hour, 0, nil},
+	} {
+		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
+		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+			t.Errorf("%v, ttl %v: -want +got\n%s", tt.gap, tt.ttl, diff)
+		}
+	}
+}
+
+// Each request sets the clock, also one at which nothing is pruned; the first
+// has none before it.
+func TestCacheTTLPruneClock(t *testing.T) {
+	c := longResults(10000)
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), nil))
+	r.Limits.Window = 5000
+	r.At = map[int]time.Time{}
+	for k := range c.Requests {
+		r.At[k] = stagetest.Midday.Add(time.Duration(k) * 4 * time.Minute)
+	}
+	if r.All(); len(r.View.Edits()) > 0 {
+		t.Errorf("edits %v: no pause was of 5 minutes", r.Edits())
+	}
+}
+
+func TestCacheTTLPruneRatios(t *testing.T) {
+	trims := []string{"truncate@6 m2", "truncate@6 m4"}
+	left := 1500 + len("\n...\n") + 1500 + len("\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of 40000 chars.]")
+	for _, tt := range []struct {
+		name   string
+		chars  []int
+		window int
+		change func(*CacheTTLPrune)
+		want   []string
+	}{
+		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, nil, nil},
+		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, nil, []string{"truncate@6 m2", "truncate@6 m4"}},
+		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, trims},
+		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"truncate@6 m4", "clear@6 m2"}},
+		{"there is too little to clear", []int{40000, 40000}, 4000, nil, trims},
+		{"just too little", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2*left + 1 }, trims},
+		{"just enough", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2 * left }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"never cleared", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars, p.HardClear = 0, false }, trims},
+		{"cleared, not trimmed", []int{4000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"short ones stay", []int{4000, 4001}, 20000, nil, []string{"truncate@6 m4"}},
+		{"nothing would be saved", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2001 }, nil},
+		{"something would be", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2000 }, trims},
+		{"another tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "*ash"} }, nil},
+		{"this tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "R*D"} }, trims},
+		{"excluded", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools, p.ExcludeTools = []string{"*"}, []string{"read"} }, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := pause(t, longResults(tt.chars...), ttlPruning(tt.change), time.Hour, tt.window)
+			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+	// The documentation's own figure.
+	for chars, want := range map[int]int{49999: 0, 50000: 1} {
+		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
+		if got := len(r.View.Edits()); got != want {
+			t.Errorf("%d characters: edits %v, want %d", chars, r.Edits(), want)
+		}
+	}
+}
+
+// Results from the newest three assistant messages on stay, and where there are
+// not three, all do.
+func TestCacheTTLPruneAssistants(t *testing.T) {
+	for keep, want := range map[int][]string{
+		0: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"},
+		1: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6"},
+		2: {"truncate@5 m2", "truncate@5 m4"},
+		3: {"truncate@5 m2"},
+		4: nil,
+		5: nil,
+	} {
+		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
+		if diff := cmp.Diff(want, r.Edits()); diff != "" {
+			t.Errorf("the newest %d: -want +got\n%s", keep, diff)
+		}
+	}
+}
+
+func TestCacheTTLPruneTrim(t *testing.T) {
+	const note = "\n\n[Tool result trimmed: kept first 4 chars and last 3 chars of %d chars.]"
+	for _, tt := range []struct {
+		name string
+		p    stagetest.Part
+		want string
+	}{
+		{"a text", stagetest.Result("a", "0123456789"), "0123\n...\n789" + fmt.Sprintf(note, 10)},
+		{"a text of 8", stagetest.Result("a", "01234567"), ""},
+		{"texts, joined by line breaks", stagetest.Results("a", "01", "23456", "789"), "01\n2\n...\n789" + fmt.Sprintf(note, 12)},
+		{"texts with line breaks of their own", stagetest.Results("a", "\n\n", "\n\n\n\n", "7\n9"), "\n\n\n\n\n...\n7\n9" + fmt.Sprintf(note, 11)},
+		{"an image", stagetest.Results("a", stagetest.Image), "[image removed during context pruning]"[:4] + "\n...\nng]" + fmt.Sprintf(note, 38)},
+		{"a text and an image", stagetest.Results("a", "ab", stagetest.Image), "ab\n[\n...\nng]" + fmt.Sprintf(note, 41)},
+		{"characters of two units", stagetest.Result("a", "😀😀😀😀😀😀"), "😀😀\n...\n😀" + fmt.Sprintf(note, 12)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt(strings.Repeat("x", 4000))
+			c.Assistant(stagetest.Use("a", "Read"))
+			at := c.Answers(tt.p)
+			for range 3 {
+				c.Assistant(stagetest.Say("done"))
+				c.Prompt("next")
+			}
+			c.Assistant(stagetest.Say("done"))
+			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
+			if diff := cmp.Diff(tt.want, r.Shown(at)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+	// An image of a short result becomes words too.
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Read"))
+	at := c.Answers(stagetest.Results("a", "above", stagetest.Image, "below"))
+	for range 4 {
+		c.Assistant(stagetest.Say("done"))
+	}
+	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
+	if got := r.Shown(at); got != "above\n[image removed during context pruning]\nbelow" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCacheTTLPruneChars(t *testing.T) {
+	signed := stagetest.Think("1234")
+	signed.Signature = 300
+	c := stagetest.NewConvo()
+	for m, want := range map[int]int{
+		c.Prompt("12345"): 5,
+		c.Assistant(stagetest.Think("1234567"), stagetest.Say("12"), stagetest.Use("a", "Read")): 7 + 2 + len(`{"path":"a"}`),
+		c.Assistant(signed): 4 + 300,
+		c.Answers(stagetest.Results("a", "123", stagetest.Image, "4567", stagetest.Image)):             7 + 2*8000,
+		c.User(session.ClassPrompt, stagetest.Say("😀"), stagetest.Block(jsonl.KindImage, "image", "")): 2 + 8000,
+	} {
+		if got := openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)); got != want {
+			t.Errorf("message %d: %d characters, want %d", m, got, want)
+		}
+	}
+}
+
+func TestGlob(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"read", "read", true}, {"read", "reader", false}, {"read", "rea", false}, {"*", "", true}, {"*", "x", true},
+		{"re*", "read", true}, {"re*", "are", false}, {"*ad", "read", true}, {"*ad", "reads", false}, {"*image*", "get_image_of", true},
+		{"*image*", "imag", false}, {"a*b*c", "axxbyyc", true}, {"a*b*c", "ac", false}, {"a*a", "a", false}, {"a*a", "aa", true},
+		{"*ab*ab", "abab", true}, {"*ab*ab", "ab", false}, {"", "", true}, {"", "x", false}, {"a**b", "ab", true},
+	} {
+		if got := glob(tt.pattern, tt.name); got != tt.want {
+			t.Errorf("%q fits %q: %t, want %t", tt.name, tt.pattern, got, tt.want)
+		}
+	}
+}

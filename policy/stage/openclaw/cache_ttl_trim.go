@@ -1,0 +1,117 @@
+package openclaw
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// openclawImage is how many characters an image counts.
+const openclawImage = 8000
+
+// imageRemoved stands for an image of a result that is trimmed.
+const imageRemoved = "[image removed during context pruning]"
+
+// openclawChars is the characters of an item: of its texts, of its thinking and
+// the signatures of that, of the JSON of its calls' inputs, and 8,000 an image.
+func openclawChars(v policy.View, id policy.ItemID) int {
+	n := 0
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		raw, c := v.Raw(t), v.Replacement(t)
+		switch kind := v.Kind(t); {
+		case kind == jsonl.KindToolResult && raw != nil:
+			n += resultChars(v, t)
+		case kind == jsonl.KindImage:
+			n += openclawImage
+		case c != nil && c.Tokens > 0:
+			n += 4 * c.Tokens
+		case kind == jsonl.KindToolUse && c == nil:
+			n += raw.JSON.UTF16
+		case kind == jsonl.KindThinking && raw != nil:
+			n += v.Length(t).UTF16 + raw.Signature
+		default:
+			n += v.Length(t).UTF16
+		}
+	}
+	return n
+}
+
+func resultChars(v policy.View, t policy.Target) int {
+	if c := v.Replacement(t); c != nil && c.Tokens > 0 {
+		return 4 * c.Tokens
+	}
+	return v.Length(t).UTF16 + openclawImage*measure.Images(v, t)
+}
+
+// trim is what is left of a result that is too long: a beginning, an end, and
+// a note. Images become words, also in a result that is not too long. Nil: it
+// stays as it is.
+func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Content, error) {
+	v := c.View
+	pictures := measure.Images(v, t) > 0
+	length := joinedChars(v, t)
+	short := length <= s.p.SoftMaxChars || s.p.SoftHeadChars+s.p.SoftTailChars >= length
+	if short && !pictures {
+		return nil, nil
+	}
+	text, err := c.Texts.Text(t)
+	if err != nil {
+		return nil, fmt.Errorf("reading a tool result: %w", err)
+	}
+	joined := joinParts(v, t, text)
+	if !short {
+		joined = measure.FirstUnits(joined, s.p.SoftHeadChars) + "\n...\n" + measure.LastUnits(joined, s.p.SoftTailChars) +
+			fmt.Sprintf("\n\n[Tool result trimmed: kept first %d chars and last %d chars of %d chars.]", s.p.SoftHeadChars, s.p.SoftTailChars, length)
+	}
+	content := policy.NewContent(jsonl.KindToolResult, joined)
+	content.Partial = true
+	return &content, nil
+}
+
+// joinedChars is the length of a result's texts, and of the words that stand
+// for its images, with a line break between each two.
+func joinedChars(v policy.View, t policy.Target) int {
+	n := v.Length(t).UTF16
+	parts := resultParts(v, t)
+	if parts == nil {
+		return n
+	}
+	return n + len(imageRemoved)*measure.Images(v, t) + max(len(parts)-1, 0)
+}
+
+// resultParts is the texts and images of a result whose content is an array, in
+// order; nil where it is one text.
+func resultParts(v policy.View, t policy.Target) []jsonl.Part {
+	raw := v.Raw(t)
+	if raw.ReadBack() || raw.IsString {
+		return nil
+	}
+	list := []jsonl.Part{}
+	for _, p := range raw.Parts {
+		if p.Kind == jsonl.KindText || p.Kind == jsonl.KindImage {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// joinParts joins the parts of a result by line breaks. text is its texts,
+// joined by blank lines.
+func joinParts(v policy.View, t policy.Target, text string) string {
+	parts := resultParts(v, t)
+	if parts == nil {
+		return text
+	}
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		if words[i] = imageRemoved; p.Kind == jsonl.KindText {
+			words[i] = measure.FirstUnits(text, p.Text.UTF16)
+			text = strings.TrimPrefix(text[len(words[i]):], "\n\n")
+		}
+	}
+	return strings.Join(words, "\n")
+}

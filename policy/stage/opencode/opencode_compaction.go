@@ -1,0 +1,162 @@
+package opencode
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// OpencodeCompaction are the parameters of opencode_compaction.
+type OpencodeCompaction struct {
+	Auto           bool                  `yaml:"auto" doc:"compact on overflow; false: only when the user asks"`
+	Count          string                `yaml:"count" doc:"whose arithmetic and view: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.18 counts all, tests >= and keeps a tail" enum:"1.1.36,1.18.3,1.18"`
+	Reserved       int                   `yaml:"reserved" doc:"taken from a model's own input limit (1.18); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
+	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
+	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"what the kept turns may weigh (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
+	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Prompt         int                   `yaml:"prompt_tokens" doc:"the compaction agent's prompts" unit:"tokens" min:"0"`
+}
+
+func defineOpencodeCompaction() policy.Definition {
+	return policy.Definition{
+		Name:    "opencode_compaction",
+		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on.",
+		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md sections 4, 5, 7 and 8, oracle cases",
+		Truth:   policy.TruthOracle,
+		Moments: policy.Respond | policy.Prepare | policy.Manual,
+		Limits:  true,
+		Params: &OpencodeCompaction{
+			Auto: true, Count: "1.1.36", Reserved: -1, TailTurns: -1, PreserveRecent: -1,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,
+		},
+		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
+after:  "What did we do so far?", the summary, "Continue if you have next steps"`,
+		New: func(p any) (policy.Stage, error) {
+			s := &opencodeCompaction{p: *p.(*OpencodeCompaction)}
+			s.version = V1_18_34()
+			if s.p.Count != "1.18" {
+				v, err := ByName(s.p.Count)
+				if err != nil {
+					return nil, err
+				}
+				s.version = v
+			}
+			s.config = s.p.config()
+			return s, nil
+		},
+	}
+}
+
+// config is the parameters as OpenCode's own configuration.
+func (p *OpencodeCompaction) config() Config {
+	var c Config
+	c.Compaction.Auto = &p.Auto
+	for _, f := range []struct {
+		n  int
+		to **int
+	}{{p.Reserved, &c.Compaction.Reserved}, {p.TailTurns, &c.Compaction.TailTurns}, {p.PreserveRecent, &c.Compaction.PreserveRecentTokens}} {
+		if f.n >= 0 {
+			*f.to = &f.n
+		}
+	}
+	return c
+}
+
+// opencodeCompaction reproduces OpenCode's overflow test and the view after
+// its compaction turn.
+type opencodeCompaction struct {
+	p       OpencodeCompaction
+	version Version
+	config  Config
+	done    policy.ItemID // the response that was answered with a compaction already
+	any     bool
+}
+
+func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Moment == policy.Manual {
+		return s.compact(c, "manual", "the user asked for it")
+	}
+	if !s.p.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
+		return nil, nil
+	}
+	u := c.Last.Usage
+	t := Tokens{Input: u.Input, Output: u.Output, Cache: Cache{Read: u.CacheRead, Write: u.CacheWrite}}
+	limit := limits(c)
+	at := LoopTop
+	if c.Moment == policy.Respond {
+		at = InStream
+	}
+	if !s.version.Overflow(t, limit, s.config, nil, at) {
+		return nil, nil
+	}
+	s.any, s.done = true, c.Last.Message
+	op := ">"
+	if s.version.OverflowAtLimit {
+		op = ">="
+	}
+	usable := s.version.Usable(limit, s.config, DefaultOutputTokenMax)
+	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", s.version.Count(t), op, usable))
+}
+
+// limits are the model's, as OpenCode's table has them for Anthropic models:
+// no input limit of their own.
+func limits(c *policy.Context) Limit {
+	return Limit{Context: c.Limits.Window, Output: c.MaxOutput}
+}
+
+func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) ([]policy.Edit, error) {
+	if c.View.Len() == 0 {
+		return nil, nil
+	}
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	head, keep := s.tail(c)
+	if boundary >= 0 {
+		if late := summarize.Since(c, boundary); len(late) > len(keep) {
+			keep = late // the summary does not cover it
+		}
+	}
+	ask := policy.NewContent(jsonl.KindText, CompactionPrompt)
+	e := policy.Edit{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{
+			{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}},
+			{Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
+		},
+		Keep: keep,
+		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
+	}
+	if s.version.KeepsTail {
+		e.Call.Input = s.input(c, head) + s.p.Prompt
+	}
+	if trigger == "auto" {
+		goOn := policy.NewContent(jsonl.KindText, s.version.ContinueText)
+		e.Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{goOn}}}
+	}
+	return []policy.Edit{e}, nil
+}
+
+// summarisedOutput is how many characters of a tool output the 1.18
+// summariser is shown.
+const summarisedOutput = 2000
+
+// input is what the 1.18 summariser is sent of the head: every text, tool
+// outputs cut short.
+func (s *opencodeCompaction) input(c *policy.Context, head []policy.ItemID) int {
+	n := 0
+	for _, id := range head {
+		for b := range c.View.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			w := c.View.BlockTokens(t)
+			if l := c.View.Length(t); c.View.Kind(t) == jsonl.KindToolResult && l.UTF16 > summarisedOutput {
+				w = w * summarisedOutput / l.UTF16
+			}
+			n += w
+		}
+	}
+	return n
+}

@@ -1,0 +1,116 @@
+package opencode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// OpencodePrune are the parameters of opencode_prune.
+type OpencodePrune struct {
+	Auto           bool     `yaml:"auto" doc:"prune at all (on by default at 1.1.36, off since 1.14.20)"`
+	Protect        int      `yaml:"protect" doc:"the newest tool output that is kept, beyond the protected turns" unit:"tokens" min:"0"`
+	Minimum        int      `yaml:"minimum" doc:"do nothing unless more than this is saved" unit:"tokens" min:"0"`
+	Turns          int      `yaml:"turns" doc:"user messages whose answers are never visited" unit:"user messages" min:"0"`
+	ProtectedTools []string `yaml:"protected_tools" doc:"tools whose output is never pruned, lower case"`
+	BashErrors     bool     `yaml:"bash_errors" doc:"take a failed Bash result as completed, as OpenCode's own shell reports it"`
+}
+
+func defineOpencodePrune() policy.Definition {
+	return policy.Definition{
+		Name:    "opencode_prune",
+		Summary: "When the agent stops, tool outputs older than the two newest user messages and beyond the newest 40,000 tokens are cleared, if that saves more than 20,000.",
+		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md section 3, oracle cases",
+		Truth:   policy.TruthOracle,
+		Moments: policy.TurnEnd,
+		Params:  &OpencodePrune{Auto: true, Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},
+		Example: `before: turns 1-3; turn 1's outputs, oldest first: 25,000, 30,000, 15,000 tokens; turns 2 and 3 are protected
+after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
+		New: func(p any) (policy.Stage, error) {
+			return &opencodePrune{p: *p.(*OpencodePrune), marked: map[policy.Target]bool{}}, nil
+		},
+	}
+}
+
+// opencodePrune walks the whole session in the order it was said, also what a
+// compaction has hidden: OpenCode prunes its store, not the filtered view.
+type opencodePrune struct {
+	p      OpencodePrune
+	marked map[policy.Target]bool
+}
+
+func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
+	if !s.p.Auto {
+		return nil, nil
+	}
+	walk := &Walk{Rules: PruneRules{
+		Protect: s.p.Protect, Minimum: s.p.Minimum, Turns: s.p.Turns, ProtectedTools: s.p.ProtectedTools,
+	}}
+	marks := s.walk(c, walk)
+	if !walk.Enough() {
+		return nil, nil
+	}
+	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.Pruned, s.p.Protect, s.p.Minimum)
+	detail := map[string]int{"total": walk.Total, "pruned": walk.Pruned}
+	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
+	var edits []policy.Edit
+	for _, t := range marks {
+		s.marked[t] = true
+		if c.View.Has(t.Item) {
+			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail})
+		}
+	}
+	return edits, nil
+}
+
+// walk goes from the newest message to the oldest and collects what is beyond
+// the protected tokens. It stops at a compaction summary and at a part that
+// was pruned before.
+func (s *opencodePrune) walk(c *policy.Context, w *Walk) (marks []policy.Target) {
+	arrived := c.View.Arrived()
+	for i := len(arrived) - 1; i >= 0; i-- {
+		id := arrived[i]
+		if sy := c.View.Synthetic(id); sy != nil {
+			if sy.Turn {
+				w.User()
+			}
+			if sy.Summary && sy.Role == "assistant" && w.Summary() == Stop {
+				return marks
+			}
+			continue
+		}
+		m := c.View.Message(id)
+		if m.Class == session.ClassPrompt {
+			w.User()
+		}
+		if !w.Begun() || m.Class != session.ClassToolResult {
+			continue
+		}
+		for b := len(m.Blocks) - 1; b >= 0; b-- {
+			tool := c.Conv.ToolName(m.Blocks[b].ID)
+			if !s.completed(m, b, tool) {
+				continue
+			}
+			t := policy.Target{Item: id, Block: b}
+			switch w.Output(strings.ToLower(tool), s.marked[t], c.View.Length(t).UTF16) {
+			case Stop:
+				return marks
+			case Clear:
+				marks = append(marks, t)
+			}
+		}
+	}
+	return marks
+}
+
+// completed reports whether a block is a completed tool part.
+func (s *opencodePrune) completed(m *session.Message, b int, tool string) bool {
+	bl := &m.Blocks[b]
+	if bl.Kind != jsonl.KindToolResult || m.Lost {
+		return false
+	}
+	return !bl.IsError || s.p.BashErrors && tool == "Bash"
+}

@@ -1,0 +1,130 @@
+package opencode
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func pruning(change func(*OpencodePrune)) *OpencodePrune {
+	p := *defineOpencodePrune().Params.(*OpencodePrune)
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// prompts is a conversation of answered prompts, each with results of the
+// given tokens.
+func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
+	c, at = stagetest.NewConvo(), map[string]int{}
+	for i, turn := range turns {
+		c.Prompt("go")
+		for j, n := range turn {
+			id := fmt.Sprintf("%d.%d", i+1, j+1)
+			at[id] = c.Call(id, "Bash", 4*n)
+		}
+		c.Assistant(stagetest.Say("done"))
+	}
+	return c, at
+}
+
+func TestOpencodePrune(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*OpencodePrune)
+		turns  [][]int
+		want   []string // cleared, newest first
+	}{
+		{"the definition's example", nil, [][]int{{25000, 30000, 15000}, {1}, {1}}, []string{"1.2", "1.1"}},
+		{"two turns are protected", nil, [][]int{{90000}, {90000}}, nil},
+		{"a long run under one prompt", nil, [][]int{{30000, 30000, 30000, 30000}}, nil},
+		{"exactly 40,000 are kept", nil, [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
+		{"the one that crosses goes whole", nil, [][]int{{1, 40001}, {1}, {1}}, []string{"1.2", "1.1"}},
+		{"20,000 saved are not enough", nil, [][]int{{20000, 40000}, {1}, {1}}, nil},
+		{"20,001 are", nil, [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
+		{"empty outputs behind the crossing too", nil, [][]int{{0, 50000}, {1}, {1}}, []string{"1.2", "1.1"}},
+		{"a protected tool is passed over", func(p *OpencodePrune) { p.ProtectedTools = []string{"bash"} }, [][]int{{90000, 90000}, {1}, {1}}, nil},
+		{"switched off", func(p *OpencodePrune) { p.Auto = false }, [][]int{{90000, 90000}, {1}, {1}}, nil},
+		{"protect 0, minimum 0", func(p *OpencodePrune) { p.Protect, p.Minimum = 0, 0 }, [][]int{{1}, {1}, {1}}, []string{"1.1"}},
+		{"one turn protected", func(p *OpencodePrune) { p.Turns = 1 }, [][]int{{50000}, {1}}, []string{"1.1"}},
+		// The walk stops at what was pruned before.
+		{"a frontier", nil, [][]int{{30000, 50000}, {1}, {1}, {70000}, {1}, {1}}, []string{"1.2", "1.1", "4.1", "3.1", "2.1"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, at := prompts(tt.turns...)
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(tt.change))).All()
+			ids := map[policy.ItemID]string{}
+			for id, m := range at {
+				ids[policy.ItemID(m)] = id
+			}
+			var got []string
+			for _, e := range r.View.Edits() {
+				got = append(got, ids[e.Target.Item])
+				if e.New.Text != "[Old tool result content cleared]" {
+					t.Errorf("%q", e.New.Text)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// Failed outputs are no completed parts; a failed command is one where the
+// shell reports it so.
+func TestOpencodePruneErrors(t *testing.T) {
+	for _, shell := range []bool{false, true} {
+		c, at := prompts([]int{90000}, []int{1}, []int{1})
+		c.Messages[at["1.1"]].Blocks[0].IsError = true
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(func(p *OpencodePrune) { p.BashErrors = shell }))).All()
+		if got := r.View.Edits() != nil; got != shell {
+			t.Errorf("bash_errors %t: pruned %t", shell, got)
+		}
+	}
+}
+
+// A queued prompt is one more user message, though it ends no turn.
+func TestOpencodePruneQueued(t *testing.T) {
+	c, at := prompts([]int{90000}, []int{1})
+	queued := c.Prompt("also")
+	c.Messages[queued].Queued = true
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil)).All()
+	if r.Shown(at["1.1"]) == "" {
+		t.Error("the first of three user messages is not protected")
+	}
+}
+
+// A compaction's own messages count as user messages, and the walk goes no
+// further back than its summary.
+func TestOpencodePruneSummary(t *testing.T) {
+	for _, turns := range []int{1, 2} {
+		c, at := prompts(append([][]int{{90000}}, make([][]int, turns)...)...)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil))
+		r.View.Join(0)
+		r.View.Join(1)
+		r.View.Join(2)
+		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
+			{Role: "user", Turn: true, Contents: []policy.Content{{Tokens: 1}}},
+			{Role: "assistant", Summary: true, Contents: []policy.Content{{Tokens: 1}}},
+		}, Keep: []policy.ItemID{0, 1, 2}}); err != nil {
+			t.Fatal(err)
+		}
+		for m := 3; m < len(c.Messages); m++ {
+			r.View.Join(m)
+		}
+		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
+		// With one turn after it the pair lies inside the two protected ones:
+		// its summary does not stop the walk.
+		if got, want := r.Shown(at["1.1"]) != "", turns == 1; got != want {
+			t.Errorf("%d turns after the compaction: pruned %t, want %t", turns, got, want)
+		}
+	}
+}

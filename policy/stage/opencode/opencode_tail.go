@@ -1,0 +1,128 @@
+package opencode
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// tail splits the view into what is summarised and what a 1.18 compaction
+// keeps verbatim: the newest turns that fit the budget, and of the first that
+// does not the largest end that does (docs/internals/opencode.md section 8.1). Sizes are
+// those of the model messages' JSON, worked out from lengths.
+func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID) {
+	var history []policy.ItemID
+	for id := range c.View.Items {
+		if sy := c.View.Synthetic(id); sy != nil && (sy.Label == "compaction" || sy.Summary) {
+			continue // completed compaction pairs
+		}
+		history = append(history, id)
+	}
+	turns := s.version.TailTurns
+	if n := s.config.Compaction.TailTurns; n != nil {
+		turns = *n
+	}
+	if !s.version.KeepsTail || turns <= 0 {
+		return history, nil
+	}
+	budget := s.version.TailBudget(limits(c), s.config)
+	total, start, end := 0, len(history), len(history)
+	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
+		if !startsTurn(c.View, history[i]) {
+			continue
+		}
+		turns--
+		size := sliceEstimate(c, history[i:end])
+		if total+size <= budget {
+			total += size
+			start, end = i, i
+			continue
+		}
+		if left := budget - total; left > 0 {
+			for j := i + 1; j < end; j++ {
+				if startsMessage(c.View, history[j]) && sliceEstimate(c, history[j:end]) <= left {
+					start = j
+					break
+				}
+			}
+		}
+		break
+	}
+	if start == 0 || start == len(history) {
+		return history, nil
+	}
+	return history[:start], history[start:]
+}
+
+// startsTurn reports whether an item is a user message of its own.
+func startsTurn(v policy.View, id policy.ItemID) bool {
+	if sy := v.Synthetic(id); sy != nil {
+		return sy.Turn
+	}
+	return v.Message(id).Class == session.ClassPrompt
+}
+
+// startsMessage reports whether a slice may begin at an item: tool results
+// belong to the assistant message before them, as in OpenCode's store.
+func startsMessage(v policy.View, id policy.ItemID) bool {
+	m := v.Message(id)
+	return m == nil || m.Class != session.ClassToolResult
+}
+
+// Lengths of the fixed parts of a model message's JSON, in characters.
+const (
+	userMessageJSON      = len(`{"role":"user","content":[]}`)
+	assistantMessageJSON = len(`{"role":"assistant","content":[]}`)
+	toolMessageJSON      = len(`{"role":"tool","content":[]}`)
+	textItemJSON         = len(`{"type":"text","text":}`)
+	reasoningItemJSON    = len(`{"type":"reasoning","text":}`)
+	signedItemJSON       = len(`,"providerOptions":{"anthropic":{"signature":""}}`)
+	callItemJSON         = len(`{"type":"tool-call","toolCallId":"","toolName":"","input":}`)
+	resultItemJSON       = len(`{"type":"tool-result","toolCallId":"","toolName":"","output":{"type":"text","value":}}`)
+	errorItemJSON        = len(`{"type":"tool-result","toolCallId":"","toolName":"","output":{"type":"error-text","value":}}`)
+)
+
+// sliceEstimate is OpenCode's estimate of a stretch of messages: a quarter of
+// the length of their JSON, an array.
+func sliceEstimate(c *policy.Context, ids []policy.ItemID) int {
+	n := 2 + max(len(ids)-1, 0) // brackets and commas
+	for _, id := range ids {
+		n += messageJSON(c, id)
+	}
+	return Estimate(n)
+}
+
+func messageJSON(c *policy.Context, id policy.ItemID) int {
+	n := userMessageJSON
+	switch m := c.View.Message(id); {
+	case m == nil && c.View.Role(id) == session.Assistant, m != nil && m.Role == session.Assistant:
+		n = assistantMessageJSON
+	case m != nil && m.Class == session.ClassToolResult:
+		n = toolMessageJSON
+	}
+	items := 0
+	for b := range c.View.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		l := c.View.Length(t)
+		raw := c.View.Raw(t)
+		items++
+		switch kind := c.View.Kind(t); {
+		case kind == jsonl.KindThinking:
+			n += reasoningItemJSON + l.JSON
+			if raw != nil && raw.Signature > 0 {
+				n += signedItemJSON + raw.Signature
+			}
+		case kind == jsonl.KindToolUse && raw != nil:
+			n += callItemJSON + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
+		case kind == jsonl.KindToolResult && raw != nil:
+			fixed := resultItemJSON
+			if raw.IsError {
+				fixed = errorItemJSON
+			}
+			n += fixed + len(raw.ID) + len(c.Conv.ToolName(raw.ID)) + max(l.JSON, 2)
+		default:
+			n += textItemJSON + max(l.JSON, 2)
+		}
+	}
+	return n + max(items-1, 0)
+}

@@ -1,0 +1,138 @@
+package opencode_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+)
+
+func pointer[T any](v T) *T { return &v }
+
+func TestUsable(t *testing.T) {
+	for _, test := range []struct {
+		limit         opencode.Limit
+		reserved      *int
+		max           int // 0: the default
+		pinned, newer int
+	}{
+		{limit: opencode.Limit{Context: 200000, Output: 64000}, pinned: 168000, newer: 168000},
+		{limit: opencode.Limit{Context: 200000, Output: 32000}, pinned: 168000, newer: 168000},
+		{limit: opencode.Limit{Context: 200000, Output: 8192}, pinned: 191808, newer: 191808},
+		{limit: opencode.Limit{Context: 1000000, Output: 128000}, pinned: 968000, newer: 968000},
+		{limit: opencode.Limit{Context: 200000}, pinned: 168000, newer: 168000},
+		{limit: opencode.Limit{Context: 200000, Output: 128000}, max: 64000, pinned: 136000, newer: 136000},
+		{limit: opencode.Limit{Context: 400000, Input: 272000, Output: 128000}, pinned: 272000, newer: 252000},
+		{limit: opencode.Limit{Context: 200000, Input: 120000, Output: 10000}, pinned: 120000, newer: 110000},
+		{limit: opencode.Limit{Context: 400000, Input: 272000, Output: 128000}, reserved: pointer(0), pinned: 272000, newer: 272000},
+		{limit: opencode.Limit{Context: 400000, Input: 272000, Output: 128000}, reserved: pointer(272001), pinned: 272000, newer: 0},
+		{limit: opencode.Limit{Context: 200000, Output: 64000}, reserved: pointer(50000), pinned: 168000, newer: 168000},
+		{limit: opencode.Limit{Context: 32001, Output: 64000}, pinned: 1, newer: 1},
+		{limit: opencode.Limit{Context: 32000, Output: 64000}, pinned: 0, newer: 0},
+		{limit: opencode.Limit{Context: 31999, Output: 64000}, pinned: -1, newer: 0},
+	} {
+		cfg := opencode.Config{Compaction: opencode.CompactionConfig{Reserved: test.reserved}}
+		max := test.max
+		if max == 0 {
+			max = opencode.DefaultOutputTokenMax
+		}
+		for _, v := range opencode.Versions() {
+			want := test.newer
+			if v.Name == "pinned" {
+				want = test.pinned
+			}
+			if got := v.Usable(test.limit, cfg, max); got != want {
+				t.Errorf("%s: usable of %+v = %d, want %d", v.Name, test.limit, got, want)
+			}
+		}
+	}
+}
+
+func TestOverflowAtTheLimit(t *testing.T) {
+	limit := opencode.Limit{Context: 200000, Output: 64000}
+	for _, v := range opencode.Versions() {
+		for count, want := range map[int]bool{167999: false, 168000: v.Name != "pinned", 168001: true} {
+			if got := v.IsOverflow(count, 168000); got != want {
+				t.Errorf("%s: IsOverflow(%d) = %t", v.Name, count, got)
+			}
+			if got := v.Overflow(opencode.Tokens{Input: count}, limit, opencode.Config{}, nil, opencode.LoopTop); got != want {
+				t.Errorf("%s: Overflow(%d) = %t", v.Name, count, got)
+			}
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	tokens := opencode.Tokens{Input: 1, Output: 10, Reasoning: 100, Cache: opencode.Cache{Read: 1000, Write: 10000}}
+	total := tokens
+	total.Total = 5
+	for _, v := range opencode.Versions() {
+		want, wantTotal := 11011, 5
+		if v.Name == "pinned" {
+			want, wantTotal = 1011, 1011
+		}
+		if got := v.Count(tokens); got != want {
+			t.Errorf("%s: count %d, want %d", v.Name, got, want)
+		}
+		if got := v.Count(total); got != wantTotal {
+			t.Errorf("%s: count with a total %d, want %d", v.Name, got, wantTotal)
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	answer := &opencode.Info{Role: opencode.RoleAssistant}
+	summary := &opencode.Info{Role: opencode.RoleAssistant, Summary: true}
+	for _, v := range opencode.Versions() {
+		if !v.Checks(answer, opencode.InStream) || !v.Checks(answer, opencode.LoopTop) || v.Checks(summary, opencode.LoopTop) {
+			t.Errorf("%s: wrong at the top of the loop, or for an answer", v.Name)
+		}
+		if got, want := v.Checks(summary, opencode.InStream), v.Name == "pinned"; got != want {
+			t.Errorf("%s: a summary is checked in the stream: %t", v.Name, got)
+		}
+	}
+}
+
+func TestOutputTokenMax(t *testing.T) {
+	for value, want := range map[string]int{
+		"": 32000, "64000": 64000, " 64000\n": 64000, "\ufeff64000": 64000, "+64000": 64000, "064000": 64000,
+		"6.4e4": 64000, "64000.": 64000, "64000.0": 64000, ".5e1": 5, "1": 1, "0x10": 16, "0b11": 3, "0o17": 15, "0XfF": 255,
+		"0": 32000, "-1": 32000, "1.5": 32000, "abc": 32000, "64k": 32000, "64_000": 32000, "Infinity": 32000, "1e999": 32000,
+		"NaN": 32000, "inf": 32000, "+0x10": 32000, "0x": 32000, "0x1p4": 32000, "1e": 32000, ".": 32000, "\u008564000": 32000,
+		"1e300": 1 << 53,
+	} {
+		env := opencode.Env{opencode.EnvOutputTokenMax: value}
+		if got := env.OutputTokenMax(); got != want {
+			t.Errorf("%q: %d, want %d", value, got, want)
+		}
+	}
+}
+
+func TestSwitches(t *testing.T) {
+	for value, want := range map[string]bool{
+		"true": true, "TRUE": true, "True": true, "1": true,
+		"": false, "0": false, "yes": false, "false": false, "on": false, " 1": false, "2": false,
+	} {
+		env := opencode.Env{opencode.EnvDisablePrune: value, opencode.EnvDisableAutocompact: value}
+		on := opencode.Config{Compaction: opencode.CompactionConfig{Auto: pointer(true), Prune: pointer(true)}}
+		if got := opencode.AutoEnabled(on, env); got == want {
+			t.Errorf("%s=%q: compaction is on: %t", opencode.EnvDisableAutocompact, value, got)
+		}
+		for _, v := range opencode.Versions() {
+			if got := v.PruneEnabled(on, env); got == want {
+				t.Errorf("%s: %s=%q: prune is on: %t", v.Name, opencode.EnvDisablePrune, value, got)
+			}
+		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	for name, want := range map[string]string{"pinned": "pinned", "1.1.36": "pinned", "1.18.3": "1.18.3", "1.18.34": "1.18.34"} {
+		if v, err := opencode.ByName(name); err != nil || v.Name != want {
+			t.Errorf("%s: %s, %v", name, v.Name, err)
+		}
+	}
+	if _, err := opencode.ByName("2.0"); fmt.Sprint(err) != `no opencode version "2.0"` {
+		t.Error(err)
+	}
+}

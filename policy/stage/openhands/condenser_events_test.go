@@ -1,0 +1,298 @@
+package openhands
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func condensing(change func(*CondenserEvents)) *CondenserEvents {
+	p := *defineCondenserEvents().Params.(*CondenserEvents)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// 120 events stay as they are; of 121 the first 4 and the newest 55 do.
+func TestCondenserEventsSize(t *testing.T) {
+	for _, tt := range []struct {
+		prompts int // beside the system prompt
+		want    []string
+	}{
+		{118, nil}, {119, nil},
+		{120, append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)},
+		{121, append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(66, 121)...)},
+	} {
+		c := stagetest.NewConvo()
+		for range tt.prompts {
+			c.Prompt("a message")
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		want := tt.want
+		if want == nil {
+			want = stagetest.Messages(0, tt.prompts)
+		}
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+			t.Errorf("%d events: -want +got\n%s", tt.prompts+1, diff)
+		}
+	}
+}
+
+// The definition's example: calls and results are events.
+func TestCondenserEventsExample(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i := range 58 {
+		c.Call(fmt.Sprint(i), "Read", 40)
+	}
+	c.Assistant(stagetest.Use("58", "Read"))
+	c.Prompt("never mind")
+	c.Assistant(stagetest.Say("well"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
+	for m := range len(c.Messages) {
+		r.View.Join(m)
+	}
+	if n := 1 + 1 + 2*58 + 1 + 1 + 1; n != 121 {
+		t.Fatal(n)
+	}
+	r.Fire(policy.Prepare, 0, policy.Context{})
+	want := append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)
+	if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// sourceEvent is an event as the source has it.
+type sourceEvent struct {
+	item    policy.ItemID // of the view it stands for; its own where it is a summary
+	summary bool
+}
+
+// The view is the source's: what is left of the events, without those that lost
+// their other half, worked out anew from the list of the last time.
+func TestCondenserEventsSource(t *testing.T) {
+	condensed := 0
+	for seed := range uint64(600) {
+		d := stagetest.NewDice(seed, nil)
+		c := d.Conversation()
+		keep := d.N(5)
+		p := condensing(func(p *CondenserEvents) { p.KeepFirst, p.MaxSize = keep, 2*(keep+2)+d.N(14) })
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), p))
+		var list []sourceEvent
+		joined := 0
+		r.Each = func(k int) {
+			for ; joined < c.Requests[k].Message; joined++ {
+				if c.Messages[joined].RecordOnly {
+					continue
+				}
+				for range events(r.View, policy.ItemID(joined)) {
+					list = append(list, sourceEvent{item: policy.ItemID(joined)})
+				}
+			}
+			if 1+len(list) > p.MaxSize {
+				if next := sourceCondensed(r, list, p); next != nil {
+					list = next
+					condensed++
+				}
+			}
+			var want, got []string
+			for i, e := range list {
+				if i == 0 || e != list[i-1] {
+					want = append(want, sourceName(e))
+				}
+			}
+			for id := range r.View.Items {
+				if r.View.Synthetic(id) != nil {
+					got = append(got, "summary")
+				} else if events(r.View, id) > 0 {
+					got = append(got, fmt.Sprint(id))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, request %d, %+v: -source +stage\n%s", seed, k+1, p, diff)
+			}
+		}
+		r.All()
+	}
+	if condensed < 300 {
+		t.Errorf("condensed %d times: the test tests too little", condensed)
+	}
+}
+
+func sourceName(e sourceEvent) string {
+	if e.summary {
+		return "summary"
+	}
+	return fmt.Sprint(e.item)
+}
+
+// sourceCondensed is get_condensation and the view that comes of it.
+func sourceCondensed(r *stagetest.Run, list []sourceEvent, p *CondenserEvents) []sourceEvent {
+	tail := p.MaxSize/2 - p.KeepFirst - 1
+	from, to := max(p.KeepFirst-1, 0), len(list)-tail // without the system prompt
+	forgotten := map[policy.ItemID]bool{}
+	for i := from; i < to; i++ {
+		if !list[i].summary {
+			forgotten[list[i].item] = true
+		}
+	}
+	if len(forgotten) == 0 {
+		return nil
+	}
+	kept := func(drop map[policy.ItemID]bool) []sourceEvent {
+		return slices.DeleteFunc(slices.Clone(list), func(e sourceEvent) bool { return e.summary || drop[e.item] })
+	}
+	// What stands before the summary is known before the halves are dropped.
+	before := map[policy.ItemID]bool{}
+	for i, e := range list {
+		if i < from && !e.summary {
+			before[e.item] = true
+		}
+	}
+	for {
+		answered, asked := map[string]bool{}, map[string]policy.ItemID{}
+		rest := kept(forgotten)
+		for _, e := range rest {
+			for _, b := range r.C.Messages[e.item].Blocks {
+				switch b.Kind {
+				case jsonl.KindToolUse:
+					asked[b.ID] = e.item
+				case jsonl.KindToolResult:
+					answered[b.ID] = true
+				}
+			}
+		}
+		again := false
+		for _, e := range rest {
+			for _, b := range r.C.Messages[e.item].Blocks {
+				_, ok := asked[b.ID]
+				result := b.Kind == jsonl.KindToolResult && !ok
+				call := b.Kind == jsonl.KindToolUse && !answered[b.ID] && hasResult(r, b.ID)
+				if (result || call) && !forgotten[e.item] {
+					forgotten[e.item], again = true, true
+				}
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	var out []sourceEvent
+	put := false
+	for _, e := range kept(forgotten) {
+		if !put && !before[e.item] {
+			out, put = append(out, sourceEvent{summary: true}), true
+		}
+		out = append(out, e)
+	}
+	if !put {
+		out = append(out, sourceEvent{summary: true})
+	}
+	return out
+}
+
+// hasResult reports whether a call has been answered by now.
+func hasResult(r *stagetest.Run, id string) bool {
+	for m := range r.View.Joined() {
+		for _, b := range r.C.Messages[m].Blocks {
+			if b.Kind == jsonl.KindToolResult && b.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestCondenserEventsCount(t *testing.T) {
+	c := stagetest.NewConvo()
+	for want, m := range map[int]int{
+		0: c.User(session.ClassAttachment, stagetest.Block(jsonl.KindAttachment, "attachment", "")),
+		1: c.Assistant(stagetest.Think("hm"), stagetest.Say("text")),
+		2: c.Assistant(stagetest.Say("text"), stagetest.Use("a", "Read"), stagetest.Use("b", "Read")),
+		3: c.Answers(stagetest.Result("a", "x"), stagetest.Result("b", "y"), stagetest.Say("and")),
+	} {
+		r := stagetest.NewRun(t, c)
+		if got := events(r.View, policy.ItemID(m)); got != want {
+			t.Errorf("message %d: %d events, want %d", m, got, want)
+		}
+	}
+}
+
+func TestCondenserEventsTokens(t *testing.T) {
+	for tokens, want := range map[int]bool{1021: false, 1020: false, 1019: true} {
+		c := stagetest.NewConvo()
+		for range 80 {
+			c.Prompt(strings.Repeat("x", 4))
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.MaxTokens = &tokens })))
+		r.Overhead = 940
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		if got := r.View.Epoch() > 0; got != want {
+			t.Errorf("80 tokens and 940, limit %d: condensed %t, want %t", tokens, got, want)
+		}
+	}
+}
+
+// By hand half of the events are left, and the call sees what is forgotten.
+func TestCondenserEventsManual(t *testing.T) {
+	for _, tt := range []struct {
+		prompts int
+		manual  string
+		want    []string
+	}{
+		{11, "replay", append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(10, 11)...)}, // 12 events, 6 are left
+		{13, "replay", append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(11, 13)...)},
+		{10, "replay", stagetest.Messages(0, 10)}, // 11 events: half of them leave no tail
+		{13, "ignore", stagetest.Messages(0, 13)},
+	} {
+		c := stagetest.NewConvo()
+		for range tt.prompts {
+			c.Prompt(strings.Repeat("x", 20000))
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.Manual = tt.manual })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Manual, 0, policy.Context{})
+		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
+			t.Errorf("%d prompts: -want +got\n%s", tt.prompts, diff)
+		}
+		for _, e := range r.View.Edits() {
+			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
+			if want := 480 + forgotten*2500; e.Trigger != "manual" || e.Call.Input != want { // 10,000 of 20,000 characters each
+				t.Errorf("%s, %+v: want %d tokens sent", e.Trigger, e.Call, want)
+			}
+		}
+	}
+}
+
+func TestCondenserEventsRoom(t *testing.T) {
+	for _, tt := range []struct {
+		size, first int
+		ok          bool
+	}{{120, 4, true}, {120, 58, true}, {120, 59, false}, {100, 1, true}, {12, 4, true}, {11, 4, false}, {4, 0, true}, {4, 1, false}} {
+		_, err := defineCondenserEvents().New(condensing(func(p *CondenserEvents) { p.MaxSize, p.KeepFirst = tt.size, tt.first }))
+		var say *policy.Error
+		if (err == nil) != tt.ok || err != nil && (!errors.As(err, &say) || say.Hint == "") {
+			t.Errorf("%d events, %d first: %v", tt.size, tt.first, err)
+		}
+	}
+}

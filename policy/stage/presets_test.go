@@ -1,0 +1,50 @@
+package stage
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/threelayer"
+)
+
+// params are a built-in policy's of one stage.
+func params[P any](t *testing.T, name string) *P {
+	t.Helper()
+	p, err := preset.Load(name, allStages(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range p.Stages {
+		if p, ok := st.Params.(*P); ok {
+			return p
+		}
+	}
+	t.Fatalf("%s has no such stage", name)
+	return nil
+}
+
+func TestPresetPrompts(t *testing.T) {
+	for name, want := range map[string]int{"claude-code-2.1.19": 1257, "claude-code-2.1": 800} {
+		p := params[claude.Autocompact](t, name)
+		if p.PromptTokens != want || p.Retries != 3 || p.Prefix != "own" || !p.Enabled {
+			t.Errorf("%s: %+v, want a prompt of %d", name, p, want)
+		}
+	}
+	for name, want := range map[string]struct {
+		prompt int
+		count  string
+	}{
+		"opencode-1.1.36": {225, "1.1.36"},
+		"opencode-1.18":   {537, "1.18"},
+	} {
+		p := params[opencode.OpencodeCompaction](t, name)
+		if p.Count != want.count || p.Prompt != want.prompt || p.TailTurns != -1 || p.PreserveRecent != -1 || p.Reserved != -1 || !p.Auto {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if p := params[threelayer.ThreeLayerAuto](t, "three-layer"); p.Threshold != 50000 || p.SourceChars != 80000 || p.MaxOutput != 2000 {
+		t.Errorf("three-layer: %+v", p)
+	}
+}

@@ -1,0 +1,313 @@
+package stagetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// convo builds a small conversation by hand.
+type Convo struct {
+	*session.Conversation
+	Texts map[policy.Target]string
+	clock time.Time
+}
+
+var Midday = time.Date(2026, 1, 25, 12, 0, 0, 0, time.UTC)
+
+func NewConvo() *Convo {
+	return &Convo{
+		Conversation: &session.Conversation{SessionID: "session", CWD: "/home/u/p", Path: "session.jsonl", Model: "claude-opus-4-5-20251101"},
+		Texts:        map[policy.Target]string{},
+		clock:        Midday,
+	}
+}
+
+// part is a block and its text.
+type Part struct {
+	session.Block
+	Said string // the recorded text
+}
+
+func Block(kind jsonl.Kind, typ, text string) Part {
+	return Part{session.Block{Block: jsonl.Block{Kind: kind, Type: typ, Text: jsonl.Measure(text)}}, text}
+}
+
+func Say(text string) Part   { return Block(jsonl.KindText, "text", text) }
+func Think(text string) Part { return Block(jsonl.KindThinking, "thinking", text) }
+
+func Use(id, tool string) Part {
+	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
+	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
+	return p
+}
+
+// result is a tool_result with string content.
+func Result(id, text string) Part {
+	p := Block(jsonl.KindToolResult, "tool_result", text)
+	p.ID, p.IsString = id, true
+	p.JSON = jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
+	p.Persisted = strings.Contains(text, "<persisted-output>")
+	return p
+}
+
+// results is a tool_result with array content: texts, and image for an image.
+func Results(id string, texts ...string) Part {
+	p := Part{session.Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}}, ""}
+	p.JSON.UTF16 = len("[]") + max(len(texts)-1, 0)
+	var shown []string
+	for _, t := range texts {
+		if t == Image {
+			p.Parts = append(p.Parts, jsonl.Part{Kind: jsonl.KindImage, Type: "image"})
+			p.JSON.UTF16 += 5000
+			continue
+		}
+		shown = append(shown, t)
+		m := jsonl.Measure(t)
+		p.Parts = append(p.Parts, jsonl.Part{Kind: jsonl.KindText, Type: "text", Text: m})
+		p.Text = p.Text.Add(m)
+		p.JSON.UTF16 += len(`{"type":"text","text":}`) + m.JSON
+	}
+	p.Said = strings.Join(shown, "\n\n")
+	return p
+}
+
+const Image = "\x00image"
+
+// add appends a message and gives its index. Time goes on by a second.
+func (c *Convo) Add(m session.Message, parts ...Part) int {
+	at := len(c.Messages)
+	c.clock = c.clock.Add(time.Second)
+	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
+	for b, p := range parts {
+		m.Blocks = append(m.Blocks, p.Block)
+		c.Texts[policy.Target{Item: policy.ItemID(at), Block: b}] = p.Said
+	}
+	c.Messages = append(c.Messages, m)
+	return at
+}
+
+func (c *Convo) User(class session.Class, parts ...Part) int {
+	return c.Add(session.Message{Role: session.User, Class: class}, parts...)
+}
+
+func (c *Convo) Prompt(text string) int {
+	p := Say(text)
+	p.IsString = true
+	return c.User(session.ClassPrompt, p)
+}
+
+func (c *Convo) Answers(parts ...Part) int { return c.User(session.ClassToolResult, parts...) }
+
+// assistant appends the response of a request.
+func (c *Convo) Assistant(parts ...Part) int {
+	at := c.Add(session.Message{Role: session.Assistant, Class: session.ClassResponse, HasUsage: true, Model: c.Model, StopReason: "end_turn"}, parts...)
+	for _, p := range parts {
+		if p.Kind == jsonl.KindToolUse {
+			c.Messages[at].StopReason = "tool_use"
+		}
+	}
+	c.Requests = append(c.Requests, session.Request{N: len(c.Requests) + 1, Message: at})
+	return at
+}
+
+// calls appends one round: an assistant message that calls a tool, and a
+// result of n characters.
+func (c *Convo) Call(id, tool string, n int) (answer int) {
+	c.Assistant(Use(id, tool))
+	return c.Answers(Result(id, strings.Repeat("x", n)))
+}
+
+// requestAfter is the number of the first request after message m.
+func (c *Convo) RequestAfter(m int) int {
+	n := 1
+	for n <= len(c.Requests) && c.Requests[n-1].Message < m {
+		n++
+	}
+	return n
+}
+
+// snips takes block b of message m for a Snip call on prompts, as the reader
+// does.
+func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
+	bl := &c.Messages[m].Blocks[b]
+	bl.Name = "Snip"
+	call := session.SnipCall{ToolID: bl.ID, Line: m + 1, Message: m, Answered: -1, Prompts: prompts}
+	for k := m + 1; k < len(c.Messages) && c.Messages[k].Role == session.User && call.Answered < 0; k++ {
+		for _, r := range c.Messages[k].Blocks {
+			if r.Kind == jsonl.KindToolResult && r.ID == bl.ID {
+				call.Answered, call.Failed = k, r.IsError
+			}
+		}
+	}
+	c.SnipCalls = append(c.SnipCalls, call)
+	return &c.SnipCalls[len(c.SnipCalls)-1]
+}
+
+// quarter weighs four characters a token, as the agents do.
+type Quarter struct{ Conv *session.Conversation }
+
+func (w Quarter) Block(message, b int) int {
+	bl := &w.Conv.Messages[message].Blocks[b]
+	n := bl.Text.UTF16
+	if bl.Kind == jsonl.KindToolUse {
+		n = len(bl.Name) + bl.JSON.UTF16
+	}
+	images := 0
+	for _, p := range bl.Parts {
+		if p.Kind == jsonl.KindImage {
+			images++
+		}
+	}
+	return policy.RoundQuarter(n) + images*2000
+}
+
+func (w Quarter) Content(c *policy.Content) int {
+	switch {
+	case c.Tokens > 0:
+		return c.Tokens
+	case c.Ref != nil:
+		return w.Block(int(c.Ref.Item), c.Ref.Block)
+	}
+	return policy.RoundQuarter(c.Length.UTF16)
+}
+
+// texts fetches texts as the engine does; fetched counts how often.
+type Texts struct {
+	C       *Convo
+	View    *view.View
+	Fetched int
+}
+
+func (s *Texts) Text(t policy.Target) (string, error) {
+	if c := s.View.Replacement(t); c != nil {
+		s.Fetched++
+		if c.Ref != nil {
+			return s.C.Texts[*c.Ref], nil
+		}
+		return c.Text, nil
+	}
+	return s.Recorded(t)
+}
+
+func (s *Texts) Recorded(t policy.Target) (string, error) {
+	s.Fetched++
+	text, ok := s.C.Texts[t]
+	if !ok {
+		return "", fmt.Errorf("no text of block %d of message %d", t.Block, t.Item)
+	}
+	return text, nil
+}
+
+// record is what the transcript holds: nothing, one summary for all, or what
+// find finds.
+type Record struct {
+	Content *policy.Content
+	find    func(n int) (policy.Content, int, bool)
+	Tail    []policy.Synthetic
+	Memory  string // the session's summary file
+}
+
+func (r Record) SessionMemory() (string, bool, error) { return r.Memory, r.Memory != "", nil }
+
+func (r Record) Summary(n int) (policy.Content, int, bool) {
+	if r.find != nil {
+		return r.find(n)
+	}
+	if r.Content == nil {
+		return policy.Content{}, -1, false
+	}
+	return *r.Content, 0, true
+}
+
+func (r Record) Reinjected(int) []policy.Synthetic { return append([]policy.Synthetic(nil), r.Tail...) }
+
+// boundaryAt is a recorded compaction on a line.
+func BoundaryAt(line int) session.Boundary {
+	return session.Boundary{Line: line, Summary: -1, Trigger: "auto"}
+}
+
+// order lists, per item of the view, a message or the label of what a
+// policy put in.
+func Order(r *Run) (list []string) {
+	for id := range r.View.Items {
+		if sy := r.View.Synthetic(id); sy != nil {
+			list = append(list, sy.Label)
+		} else {
+			list = append(list, fmt.Sprintf("m%d", id))
+		}
+	}
+	return list
+}
+
+// uses is a conversation of n rounds of 400 characters, 100 tokens a result.
+func Uses(n int) *Convo {
+	c := NewConvo()
+	c.Prompt("go")
+	for i := range n {
+		c.Call(fmt.Sprintf("t%d", i), "Read", 400)
+	}
+	c.Assistant(Say("done"))
+	return c
+}
+
+// roundsOf is a prompt and n calls with results of size characters, and an
+// answer.
+func RoundsOf(n, size int) *Convo {
+	c := NewConvo()
+	c.Prompt("go")
+	for i := range n {
+		c.Call(fmt.Sprintf("t%d", i), "Read", size)
+	}
+	c.Assistant(Say("done"))
+	return c
+}
+
+// calling is a tool_use with an input.
+func Calling(id, tool, input string) Part {
+	p := Use(id, tool)
+	p.Said, p.JSON = input, jsonl.Measure(input)
+	return p
+}
+
+// failing is a tool_result that is an error.
+func Failing(id, text string) Part {
+	p := Result(id, text)
+	p.IsError = true
+	return p
+}
+
+// messages is "m" and a number, from a number up to another.
+func Messages(from, to int) (list []string) {
+	for ; from < to; from++ {
+		list = append(list, fmt.Sprintf("m%d", from))
+	}
+	return list
+}
+
+// registry holds the given stages alone.
+func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
+	t.Helper()
+	r, err := policy.NewRegistry(policy.Family{Name: "test", Stages: definitions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// small is a view of n rounds of 9 tokens, the first of 10: a call of 4 and a
+// result of 5; the prompt, of 1, belongs to the first.
+func Small(n int) *Convo {
+	c := NewConvo()
+	c.Prompt("go")
+	for i := range n {
+		c.Call(fmt.Sprintf("t%d", i), "Read", 20)
+	}
+	return c
+}

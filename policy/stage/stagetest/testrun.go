@@ -1,0 +1,237 @@
+package stagetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// named is a stage at work.
+type Named struct {
+	Def   policy.Definition
+	Stage policy.Stage
+}
+
+// start makes a stage with parameters, nil for its defaults.
+func Start(t testing.TB, def policy.Definition, params any) Named {
+	t.Helper()
+	if params == nil {
+		params = def.Params
+	}
+	st, err := def.New(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Named{def, st}
+}
+
+// run goes through a conversation as the engine does: ingest, prepare,
+// project, respond, turn end.
+type Run struct {
+	T      testing.TB
+	C      *Convo
+	Stages []Named
+	View   *view.View
+	Texts  *Texts
+	Record Record
+
+	Limits   policy.Thresholds
+	Overhead int
+	Used     func(k int) (used, tail int) // nil: overhead and the view
+	At       map[int]time.Time            // by request: stands in for the recorded time
+	Each     func(k int)                  // after each request
+	Manual   map[int]bool                 // the user asks for a compaction before request k
+	Warned   func(line int, message string)
+
+	Last    policy.Response
+	Seen    []int // edits of the view before each request was prepared
+	Payload []int // payload tokens at each request
+}
+
+func NewRun(t testing.TB, c *Convo, stages ...Named) *Run {
+	c.IndexTools()
+	w := Quarter{c.Conversation}
+	r := &Run{T: t, C: c, Stages: stages, View: view.New(c.Conversation, w, w)}
+	r.Texts = &Texts{C: c, View: r.View}
+	r.Limits = policy.DefaultWindow().Resolve(200000, 0)
+	return r
+}
+
+// fire runs the stages of one moment before request k (0-based).
+func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
+	r.T.Helper()
+	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
+	c.Limits, c.Overhead, c.Last = r.Limits, r.Overhead, r.Last
+	c.Texts, c.Record, c.Weigh, c.Estimate = r.Texts, r.Record, Quarter{r.C.Conversation}, r.View.Weight
+	c.Warned = r.Warned
+	if at := min(k, len(r.C.Requests)-1); at >= 0 {
+		m := &r.C.Messages[r.C.Requests[at].Message]
+		c.Model, c.Version = m.Model, m.Version
+	}
+	c.Used, c.Before = r.Overhead+r.View.ClientTokens(), r.View.Tokens()
+	if r.Used != nil {
+		c.Used, c.UsedTail = r.Used(k)
+	}
+	for _, s := range r.Stages {
+		if s.Def.Moments&moment == 0 {
+			continue
+		}
+		edits, err := s.Stage.Run(&c)
+		if err != nil {
+			r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
+		}
+		for _, e := range edits {
+			e.Stage, e.Request = s.Def.Name, k+1
+			if _, err := r.View.Apply(e); err != nil {
+				r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
+			}
+		}
+	}
+}
+
+// all goes through the whole conversation.
+func (r *Run) All() *Run {
+	r.T.Helper()
+	w := &steps{Run: r, responding: -1}
+	for m := range r.C.Messages {
+		w.message(m)
+	}
+	w.settle()
+	if w.active {
+		r.Fire(policy.TurnEnd, w.next, policy.Context{Final: true})
+	}
+	return r
+}
+
+// steps is the engine's order of things.
+type steps struct {
+	*Run
+	next       int
+	responding int
+	open       map[string]bool
+	active     bool
+}
+
+func (w *steps) message(m int) {
+	w.T.Helper()
+	msg := &w.C.Messages[m]
+	if w.next < len(w.C.Requests) && w.C.Requests[w.next].Message == m {
+		w.settle()
+		w.request(w.next, msg)
+		w.next++
+		w.View.Join(m)
+		w.responding, w.active, w.open = w.next-1, true, map[string]bool{}
+		for b := range msg.Blocks {
+			if msg.Blocks[b].Kind == jsonl.KindToolUse {
+				w.open[msg.Blocks[b].ID] = true
+			}
+		}
+		if len(w.open) == 0 {
+			w.settle()
+		}
+		return
+	}
+	if msg.Class != session.ClassToolResult {
+		w.settle()
+		if msg.Class == session.ClassPrompt && !msg.Queued && w.active {
+			w.active = false
+			w.Fire(policy.TurnEnd, w.next, policy.Context{})
+		}
+	}
+	if msg.RecordOnly {
+		w.View.Skip(m)
+		return
+	}
+	w.View.Join(m)
+	if msg.Class != session.ClassToolResult {
+		return
+	}
+	w.Fire(policy.Ingest, w.next, policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time})
+	for b := range msg.Blocks {
+		delete(w.open, msg.Blocks[b].ID)
+	}
+	if len(w.open) == 0 {
+		w.settle()
+	}
+}
+
+func (w *steps) settle() {
+	if w.responding < 0 {
+		return
+	}
+	k := w.responding
+	w.responding = -1
+	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Messages[w.C.Requests[k].Message].Time})
+}
+
+func (w *steps) request(k int, msg *session.Message) {
+	w.T.Helper()
+	if w.Manual[k] {
+		w.Fire(policy.Manual, k, policy.Context{Asked: &policy.ManualCompaction{Recorded: -1}})
+	}
+	now := msg.Time
+	if at, ok := w.At[k]; ok {
+		now = at
+	}
+	w.Seen = append(w.Seen, len(w.View.Edits()))
+	w.Fire(policy.Prepare, k, policy.Context{Now: now})
+	w.Fire(policy.Project, k, policy.Context{Now: now})
+	w.Payload = append(w.Payload, w.Overhead+w.View.PayloadTokens())
+	n := w.Overhead + w.View.Tokens()
+	w.Last = policy.Response{
+		Usage: jsonl.Usage{Input: n, Output: 100}, Known: true, Message: policy.ItemID(w.C.Requests[k].Message),
+		Time: now, StopReason: msg.StopReason,
+	}
+	if w.Each != nil {
+		w.Each(k)
+	}
+}
+
+// at says what stands in place of the first block of a message, "" where it
+// stands as recorded.
+func (r *Run) Shown(m int) string { return r.Block(m, 0) }
+
+func (r *Run) Block(m, b int) string {
+	if c := r.View.Replacement(policy.Target{Item: policy.ItemID(m), Block: b}); c != nil {
+		return c.Text
+	}
+	return ""
+}
+
+// kinds lists kind, request and message of each edit, as "clear@3 m1".
+func (r *Run) Edits() []string {
+	var list []string
+	for _, e := range r.View.Edits() {
+		s := fmt.Sprintf("%s@%d", e.Kind, e.Request)
+		if len(e.Items) == 0 && e.Kind != policy.KindSummarize {
+			s += fmt.Sprintf(" m%d", e.Target.Item)
+			if e.Target.Block > 0 {
+				s += fmt.Sprintf(".%d", e.Target.Block)
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// sent lists what a request holds: the uuids of messages, with their tags.
+func (r *Run) Sent() string {
+	var list []string
+	for id := range r.View.Items {
+		s := "synthetic"
+		if m := r.View.Message(id); m != nil {
+			s = m.UUID
+		}
+		if tag := r.View.Tag(id); tag != nil {
+			s += strings.ReplaceAll(tag.Text, "\n", "/")
+		}
+		list = append(list, s)
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,226 @@
+package strands
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+func sliding(messages int, every, cut string) *SlidingWindow {
+	return &SlidingWindow{Messages: messages, Every: every, Cut: cut}
+}
+
+// strandsTrim is the source's trim_index on messages: user or not, with
+// toolResult or not; 0: nothing to trim.
+func strandsTrim(list []messageRun, window int) int {
+	if len(list) <= window {
+		return 0
+	}
+	at := len(list) - window
+	for at < len(list) {
+		if list[at].role != session.User || list[at].results {
+			at++
+			continue
+		}
+		return at
+	}
+	return 0
+}
+
+// runsOf is the messages of items, adjacent ones of one role as one.
+func runsOf(c *stagetest.Convo, ids []policy.ItemID) (list []messageRun) {
+	for _, id := range ids {
+		m := &c.Messages[id]
+		quiet := m.Class == session.ClassAttachment && m.Blocks[0].Text.UTF16 == 0
+		n := len(list)
+		if n == 0 || list[n-1].role != m.Role && !quiet {
+			list = append(list, messageRun{role: m.Role})
+			n++
+		}
+		list[n-1].items = append(list[n-1].items, id)
+		for b := range m.Blocks {
+			list[n-1].results = list[n-1].results || m.Blocks[b].Kind == jsonl.KindToolResult
+		}
+	}
+	return list
+}
+
+// The window is the source's, worked out anew from the whole list each time.
+func TestSlidingWindowSource(t *testing.T) {
+	trimmed := 0
+	for seed := range uint64(400) {
+		d := stagetest.NewDice(seed, nil)
+		c := d.Conversation()
+		p := sliding(2+d.N(12), d.Pick("turn_end", "request"), "prompt")
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), p))
+		var kept []policy.ItemID
+		slide := func() {
+			list := runsOf(c, kept)
+			if at := strandsTrim(list, p.Messages); at > 0 {
+				kept = nil
+				for _, run := range list[at:] {
+					kept = append(kept, run.items...)
+				}
+				trimmed++
+			}
+		}
+		joined, active := 0, false
+		r.Each = func(k int) {
+			for ; joined < c.Requests[k].Message; joined++ {
+				m := &c.Messages[joined]
+				if m.RecordOnly {
+					continue
+				}
+				if active && m.Class == session.ClassPrompt && !m.Queued {
+					active = false
+					if p.Every == "turn_end" {
+						slide()
+					}
+				}
+				active = active || m.Class == session.ClassResponse
+				kept = append(kept, policy.ItemID(joined))
+			}
+			if p.Every == "request" {
+				slide()
+			}
+			if diff := cmp.Diff(kept, r.View.IDs()); diff != "" {
+				t.Fatalf("seed %d, request %d, %+v: -source +stage\n%s", seed, k+1, p, diff)
+			}
+		}
+		r.All()
+	}
+	if trimmed < 200 {
+		t.Errorf("%d times something left: the test tests too little", trimmed)
+	}
+}
+
+func TestSlidingWindowLimits(t *testing.T) {
+	// A prompt, an answer, and so on: every second message may begin a window.
+	for _, tt := range []struct {
+		turns    int
+		messages int
+		want     int // what is left at the last request
+	}{
+		{20, 40, 39}, {21, 40, 39}, {22, 40, 39}, {25, 40, 39}, // 40 would begin with an answer
+		{20, 39, 39}, {21, 39, 39}, {2, 2, 1}, {2, 3, 3},
+	} {
+		c := stagetest.NewConvo()
+		for i := range tt.turns {
+			c.Prompt(fmt.Sprint(i))
+			c.Assistant(stagetest.Say("done"))
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(tt.messages, "request", "prompt")))
+		left := 0
+		r.Each = func(int) { left = r.View.Len() }
+		r.All()
+		if left != tt.want {
+			t.Errorf("%d messages, a window of %d: %d left, want %d", 2*tt.turns-1, tt.messages, left, tt.want)
+		}
+	}
+}
+
+// The definition's example: the fourth message is a tool result, the fifth the
+// assistant's, the sixth a result again.
+func TestSlidingWindowExample(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i := range 2 {
+		c.Call(fmt.Sprint(i), "Read", 40)
+	}
+	c.Assistant(stagetest.Say("done"))
+	for i := range 18 {
+		c.Prompt(fmt.Sprint(i))
+		c.Assistant(stagetest.Say("done"))
+	}
+	c.Prompt("the last")
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), nil))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	if r.View.Len() != 43 {
+		t.Fatalf("%d messages", r.View.Len())
+	}
+	r.Fire(policy.Prepare, 0, policy.Context{})
+	if r.View.Len() != 43 {
+		t.Error("it slides before a request, and should when the agent stops")
+	}
+	r.Fire(policy.TurnEnd, 0, policy.Context{})
+	if first := r.View.IDs()[0]; r.View.Len() != 37 || first != 6 {
+		t.Errorf("%d messages from %d on, want 37 from 6 on", r.View.Len(), first)
+	}
+}
+
+// One long run is never cut at a prompt, and is at any round.
+func TestSlidingWindowLongRun(t *testing.T) {
+	for cut, want := range map[string][]int{
+		"prompt": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+		"round":  {0, 11, 12},
+	} {
+		c := stagetest.RoundsOf(6, 40)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", cut)))
+		var got []int
+		r.Each = func(int) {
+			got = nil
+			for id := range r.View.Items {
+				got = append(got, int(id))
+			}
+			if v := view.CheckAPI(r.View); v != nil {
+				t.Error(v)
+			}
+		}
+		r.All()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", cut, diff)
+		}
+	}
+	// Two are the first message and the results about to be sent: without
+	// their call they cannot stand.
+	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
+		c := stagetest.RoundsOf(6, 40)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(messages, "request", "round")))
+		left := 0
+		r.Each = func(int) { left = r.View.Len() }
+		r.All()
+		if want != left {
+			t.Errorf("a window of %d: %d left, want %d", messages, left, want)
+		}
+	}
+}
+
+// What other stages take out and rebuild is followed.
+func TestSlidingWindowFollows(t *testing.T) {
+	c := stagetest.NewConvo()
+	for i := range 6 {
+		c.Prompt(fmt.Sprint(i))
+		c.Assistant(stagetest.Say("done"))
+	}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", "prompt")))
+	apply := func(e policy.Edit) {
+		if _, err := r.View.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Each = func(k int) {
+		switch k {
+		case 1:
+			apply(policy.Edit{Kind: policy.KindRemove, Stage: "another", Items: []policy.ItemID{0, 1}})
+		case 4:
+			apply(policy.Edit{Kind: policy.KindSummarize, Stage: "another", Keep: []policy.ItemID{8}})
+		}
+	}
+	r.All()
+	if diff := cmp.Diff([]policy.ItemID{8, 9, 10, 11}, r.View.IDs()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if got := len(slices.DeleteFunc(r.Edits(), func(s string) bool { return s[:6] != "remove" })); got != 3 {
+		t.Errorf("edits %v", r.Edits())
+	}
+}

@@ -1,0 +1,338 @@
+package summarize
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// outline is the deterministic extractive summary: what a view says about
+// itself. No model writes it: each line quotes a message or points to one, and
+// what an earlier compaction said is quoted too. outline_form.go puts it in the
+// sections of a client's form.
+type outline struct {
+	c       *policy.Context
+	failed  map[string]bool   // tool_use ids whose results are errors
+	named   map[string]string // tool_use id of a TaskCreate -> the task its result names
+	Earlier []string
+	prompts []prompt
+	files   map[string]*touched
+	order   int
+	errors  []string
+	waiting []int // errors that nothing has followed yet
+	TaskList
+	last     []string
+	commands []string // the shell's, in order
+	steps    []string // every call, in order
+	err      error
+}
+
+type prompt struct{ where, text string }
+
+// touched is what a view did to one file.
+type touched struct {
+	read, written, edited, failed int
+
+	last  int // order of the last touch
+	where string
+}
+
+// maxQuoted is how many characters of one quoted text an outline line holds;
+// user prompts are quoted whole.
+const maxQuoted = 300
+
+// maxLines is how many lines of a section an outline lists; the user's
+// messages are all there.
+const maxLines = 40
+
+// maxEarlier is how many characters of an earlier summary an outline quotes:
+// half of them from its beginning, half from its end.
+const MaxEarlier = 8000
+
+// maxWork is how many of the last answers stand for the current work.
+const maxWork = 3
+
+// gather takes up items of the view of c, in order.
+func Gather(c *policy.Context, items iter.Seq[policy.ItemID]) (*outline, error) {
+	o := &outline{c: c, failed: map[string]bool{}, named: map[string]string{}, files: map[string]*touched{}}
+	for id := range items {
+		o.outcomes(id)
+	}
+	for id := range items {
+		o.item(id)
+		if o.err != nil {
+			return nil, o.err
+		}
+	}
+	return o, nil
+}
+
+func (o *outline) text(t policy.Target) string {
+	s, err := o.c.Texts.Text(t)
+	o.fail(err)
+	return s
+}
+
+// outcomes notes what became of the calls that an item answers.
+func (o *outline) outcomes(id policy.ItemID) {
+	m := o.c.View.Message(id)
+	if m == nil {
+		return
+	}
+	for b := range m.Blocks {
+		bl := &m.Blocks[b]
+		switch {
+		case bl.Kind != jsonl.KindToolResult:
+		case bl.IsError:
+			o.failed[bl.ID] = true
+		case o.c.Conv.ToolName(bl.ID) == "TaskCreate":
+			t := policy.Target{Item: id, Block: b}
+			number, err := TaskNumberOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
+			o.fail(err)
+			if number != "" {
+				o.named[bl.ID] = number
+			}
+		}
+	}
+}
+
+func (o *outline) item(id policy.ItemID) {
+	m := o.c.View.Message(id)
+	if s := o.c.View.Synthetic(id); s != nil && s.Summary || m != nil && m.Class == session.ClassSummary {
+		o.summary(id)
+		return
+	}
+	if m == nil {
+		return
+	}
+	for b := range m.Blocks {
+		t := policy.Target{Item: id, Block: b}
+		bl := &m.Blocks[b]
+		switch {
+		case m.Class == session.ClassPrompt && (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment):
+			o.prompts = append(o.prompts, *digested(o, "prompt", t, o.prompt))
+		case bl.Kind == jsonl.KindText && m.Role == session.Assistant:
+			if a := digested(o, "answer", t, o.answer); a.quoted != "" {
+				o.followed(a.quoted, a.where)
+				o.last = append(o.last, a.line)
+			}
+		case bl.Kind == jsonl.KindToolUse:
+			o.toolUse(bl, t)
+		case bl.Kind == jsonl.KindToolResult && bl.IsError:
+			o.waiting = append(o.waiting, len(o.errors))
+			o.errors = append(o.errors, *digested(o, "error", t, o.failure))
+		}
+	}
+}
+
+// digested is what an outline holds of a block that stands as it was recorded,
+// made once for all replays; of any other it is made anew.
+func digested[T any](o *outline, what string, t policy.Target, make func(t policy.Target, where string) (digest T, size int)) *T {
+	work := func() (*T, int, error) {
+		digest, size := make(t, pointer(o.c.View.Message(t.Item), o.c.View.Raw(t)))
+		return &digest, size, o.err
+	}
+	digest, err := policy.Digest(o.c.DigestsOf(t), "outline "+what, t, work)
+	o.fail(err)
+	return digest
+}
+
+func (o *outline) fail(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+func (o *outline) prompt(t policy.Target, where string) (prompt, int) {
+	text := strings.TrimSpace(o.text(t))
+	return prompt{where, text}, len(text)
+}
+
+// answered is a text of the agent's.
+type answered struct{ where, quoted, line string }
+
+func (o *outline) answer(t policy.Target, where string) (answered, int) {
+	text := strings.TrimSpace(o.text(t))
+	if text == "" {
+		return answered{}, 0
+	}
+	a := answered{where: where, quoted: quote(text)}
+	a.line = where + " " + a.quoted
+	return a, len(a.quoted) + len(a.line)
+}
+
+func (o *outline) failure(t policy.Target, where string) (string, int) {
+	tool := o.c.Conv.ToolName(o.c.View.Raw(t).ID)
+	if tool == "" {
+		tool = "a tool"
+	}
+	line := where + " " + tool + ": " + quoteEnds(o.text(t))
+	return line, len(line)
+}
+
+// summary takes up what an earlier compaction left: what it summarised is
+// known from there alone.
+func (o *outline) summary(id policy.ItemID) {
+	var parts []string
+	for b := range o.c.View.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		if c := o.c.View.Replacement(t); c != nil && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
+			parts = append(parts, fmt.Sprintf("(a stand-in of %d tokens)", c.Tokens))
+		} else if text := strings.TrimSpace(Bare(o.text(t))); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	text := strings.Join(parts, "\n")
+	o.Earlier = append(o.Earlier, "Earlier summary:\n"+indent(Shortened(text)))
+}
+
+// shortened is a text of which no more than maxEarlier characters are left.
+func Shortened(text string) string {
+	n := utf8.RuneCountInString(text)
+	if n <= MaxEarlier {
+		return text
+	}
+	const half = MaxEarlier / 2
+	return fmt.Sprintf("%s\n(%d characters left out)\n%s", text[:runesIn(text, half)], n-2*half, text[runesIn(text, n-half):])
+}
+
+// runesIn is how many bytes the first n characters of a text are.
+func runesIn(text string, n int) int {
+	for at := range text {
+		if n == 0 {
+			return at
+		}
+		n--
+	}
+	return len(text)
+}
+
+// called is what a call's input says.
+type called struct {
+	where   string
+	what    string // the tool, and the file it was called on
+	path    string
+	command string // with where it stands; "" of a tool that runs none
+	step    string
+}
+
+func (o *outline) calling(t policy.Target, where string) (called, int) {
+	bl := o.c.View.Raw(t)
+	k := called{where: where, what: bl.Name}
+	shell := ""
+	switch bl.Name {
+	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit":
+		var in struct {
+			FilePath string `json:"file_path"`
+			Notebook string `json:"notebook_path"`
+		}
+		if json.Unmarshal([]byte(o.text(t)), &in) != nil {
+			break
+		}
+		if k.path = in.FilePath; k.path == "" {
+			k.path = in.Notebook
+		}
+		if k.path != "" {
+			k.what += " " + k.path
+		}
+	case "Bash":
+		var in struct {
+			Command string `json:"command"`
+		}
+		if json.Unmarshal([]byte(o.text(t)), &in) == nil && in.Command != "" {
+			shell = " " + quote(in.Command)
+			k.command = where + shell
+		}
+	}
+	k.step = where + " " + k.what + shell
+	return k, len(k.what) + len(k.path) + len(k.command) + len(k.step)
+}
+
+// toolUse notes what a call did to files and tasks, and which failures it
+// followed. A call that failed did nothing.
+func (o *outline) toolUse(bl *session.Block, t policy.Target) {
+	k := digested(o, "call", t, o.calling)
+	if k.path != "" {
+		o.touch(k.path, bl, k.where)
+	}
+	if k.command != "" {
+		o.commands = append(o.commands, k.command)
+	}
+	if IsTaskTool(bl.Name) && !o.failed[bl.ID] {
+		in, err := TaskInputOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
+		o.fail(err)
+		o.Call(bl.Name, in, o.named[bl.ID], k.where)
+	}
+	o.followed(k.what, k.where)
+	step := k.step
+	if o.failed[bl.ID] {
+		step += ", failed"
+	}
+	o.steps = append(o.steps, step)
+}
+
+func (o *outline) touch(path string, bl *session.Block, where string) {
+	f := o.files[path]
+	if f == nil {
+		f = &touched{}
+		o.files[path] = f
+	}
+	o.order++
+	f.last, f.where = o.order, where
+	switch {
+	case o.failed[bl.ID]:
+		f.failed++
+	case bl.Name == "Read":
+		f.read++
+	case bl.Name == "Write":
+		f.written++
+	default:
+		f.edited++
+	}
+}
+
+// followed says of the failures that nothing has followed yet what did.
+func (o *outline) followed(what, where string) {
+	for _, e := range o.waiting {
+		o.errors[e] += "; then: " + what + " " + where
+	}
+	o.waiting = o.waiting[:0]
+}
+
+// pointer names a block by its line, so that a reader finds it.
+func pointer(m *session.Message, bl *session.Block) string {
+	if bl.Line > 0 {
+		return fmt.Sprintf("[line %d]", bl.Line)
+	}
+	return fmt.Sprintf("[line %d]", m.Line)
+}
+
+func indent(s string) string { return "   " + strings.ReplaceAll(s, "\n", "\n   ") }
+
+// quote is the beginning of a text on one line, in quotation marks.
+func quote(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxQuoted {
+		s = string(r[:maxQuoted]) + "…"
+	}
+	return `"` + s + `"`
+}
+
+// quoteEnds quotes the beginning and the end: an error often says at its end
+// what went wrong.
+func quoteEnds(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxQuoted {
+		s = string(r[:maxQuoted/2]) + " … " + string(r[len(r)-maxQuoted/2:])
+	}
+	return `"` + s + `"`
+}

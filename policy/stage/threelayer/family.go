@@ -1,0 +1,16 @@
+// Package threelayer has the stages and policies of the three-layer agent of Learn Claude Code.
+package threelayer
+
+import (
+	"embed"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+//go:embed *.yaml
+var presets embed.FS
+
+// Family is the three-layer agent of Learn Claude Code.
+func Family() policy.Family {
+	return policy.Family{Name: "threelayer", Title: "The three-layer agent of Learn Claude Code", Stages: stages(), Presets: presets}
+}

@@ -1,0 +1,134 @@
+package threelayer
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// ThreeLayerAuto are the parameters of three_layer_auto.
+type ThreeLayerAuto struct {
+	Threshold   int                   `yaml:"threshold" doc:"compact when the JSON of the messages, at four characters a token, is over this" unit:"tokens" min:"0"`
+	SourceChars int                   `yaml:"source_chars" doc:"how much of that JSON, from its beginning, is summarised" unit:"characters" min:"0"`
+	MaxOutput   int                   `yaml:"max_output" doc:"the summary is not longer" unit:"tokens" min:"1"`
+	Tool        string                `yaml:"tool" doc:"the model's own compact tool; empty: it has none"`
+	Summary     policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens; cut at max_output"`
+	Manual      string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func defineThreeLayerAuto() policy.Definition {
+	return policy.Definition{
+		Name:    "three_layer_auto",
+		Summary: "Before a request whose messages are estimated at more than 50,000 tokens, and after a response that called the compact tool, two messages stand for everything: a summary and its acknowledgement.",
+		Source:  "Learn Claude Code, session 06, layers 2 and 3 (autoCompact)",
+		Truth:   policy.TruthDescribed,
+		Moments: policy.Prepare | policy.Respond | policy.Manual,
+		Params: &ThreeLayerAuto{
+			Threshold: 50000, SourceChars: 80000, MaxOutput: 2000, Tool: "compact",
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 2000}}, Manual: "replay",
+		},
+		Example: `before: messages whose JSON has 200,001 characters (200,000 would stay)
+after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
+		New: func(p any) (policy.Stage, error) { return &threeLayerAuto{p: *p.(*ThreeLayerAuto)}, nil },
+	}
+}
+
+// What the source puts in the place of everything.
+const (
+	compressedHead = "[Compressed]\n\n"
+	understood     = "Understood. Continuing."
+	summariseThis  = "Summarize this conversation for continuity..."
+)
+
+// threeLayerAuto keeps the JSON length of the messages as they stand.
+type threeLayerAuto struct {
+	p    ThreeLayerAuto
+	json measure.JsonLength
+}
+
+func (s *threeLayerAuto) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.json.Follow(c.View)
+	n := s.json.Total()
+	switch c.Moment {
+	case policy.Manual:
+		if s.p.Manual == "replay" {
+			return s.compact(c, n, "manual", "the user asked for it")
+		}
+	case policy.Respond:
+		if s.called(c) {
+			return s.compact(c, n, "tool", "the model called "+s.p.Tool)
+		}
+	default:
+		if n > 4*s.p.Threshold { // n/4, not rounded, > threshold
+			return s.compact(c, n, "auto", fmt.Sprintf("%d characters of JSON / 4 > %d", n, s.p.Threshold))
+		}
+	}
+	return nil, nil
+}
+
+// called reports whether the last response used the compact tool.
+func (s *threeLayerAuto) called(c *policy.Context) bool {
+	id := c.Last.Message
+	if s.p.Tool == "" || !c.View.Has(id) {
+		return false
+	}
+	m := c.View.Message(id)
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind == jsonl.KindToolUse && m.Blocks[b].Name == s.p.Tool {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason string) ([]policy.Edit, error) {
+	if c.View.Len() == 0 {
+		return nil, nil
+	}
+	summary, from, err := s.summary(c)
+	if err != nil {
+		return nil, err
+	}
+	prompt := policy.RoundQuarter(len(summariseThis))
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{
+			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: summary},
+			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, understood)}},
+		},
+		Call: &policy.Call{
+			Kind: "compaction", Prompt: prompt, Prefix: "own",
+			Input:  prompt + policy.RoundQuarter(min(n, s.p.SourceChars)),
+			Output: c.Weigh.Content(&summary[len(summary)-1]),
+		},
+		Detail: map[string]int{"json_chars": n},
+	}}, nil
+}
+
+// summary is the content of the user message: the head and the summary, cut
+// where the model would have had to stop.
+func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, error) {
+	head := policy.NewContent(jsonl.KindText, compressedHead)
+	sum, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, "", err
+	}
+	if sum.Tokens > 0 {
+		sum.Tokens = min(sum.Tokens, s.p.MaxOutput)
+		return []policy.Content{head, sum}, from, nil
+	}
+	text := sum.Text
+	if sum.Ref != nil {
+		if text, err = c.Texts.Text(*sum.Ref); err != nil {
+			return nil, "", fmt.Errorf("reading the recorded summary: %w", err)
+		}
+	}
+	if cut := measure.FirstUnits(text, 4*s.p.MaxOutput); cut != text {
+		text = cut
+		from += fmt.Sprintf(", cut at %d tokens", s.p.MaxOutput)
+	}
+	return []policy.Content{policy.NewContent(jsonl.KindText, compressedHead+text)}, from, nil
+}

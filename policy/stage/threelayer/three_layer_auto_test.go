@@ -1,0 +1,280 @@
+package threelayer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// lesson is the source's loop, word by word, on messages as JSON has them.
+type lesson struct{ messages []map[string]any }
+
+func (l *lesson) microCompact(keepRecent int) {
+	var toolResults []map[string]any
+	for _, m := range l.messages {
+		if content, ok := m["content"].([]any); m["role"] == "user" && ok {
+			for _, part := range content {
+				if p := part.(map[string]any); p["type"] == "tool_result" {
+					toolResults = append(toolResults, p)
+				}
+			}
+		}
+	}
+	if len(toolResults) <= keepRecent {
+		return
+	}
+	for _, result := range toolResults[:len(toolResults)-keepRecent] {
+		if s, ok := result["content"].(string); ok && jsonl.Measure(s).UTF16 > 100 {
+			result["content"] = "[Previous tool result compacted]"
+		}
+	}
+}
+
+// length is JSON.stringify(messages).length.
+func (l *lesson) length(t *testing.T) int {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	list := l.messages
+	if list == nil {
+		list = []map[string]any{}
+	}
+	if err := e.Encode(list); err != nil {
+		t.Fatal(err)
+	}
+	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
+}
+
+// push appends message m of a conversation, as the API has it.
+func (l *lesson) push(c *stagetest.Convo, m int) {
+	msg := &c.Messages[m]
+	var content []any
+	for b := range msg.Blocks {
+		bl := &msg.Blocks[b]
+		text := c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}]
+		switch bl.Kind {
+		case jsonl.KindToolUse:
+			var input any
+			_ = json.Unmarshal([]byte(text), &input)
+			content = append(content, map[string]any{"type": "tool_use", "id": bl.ID, "name": bl.Name, "input": input})
+		case jsonl.KindToolResult:
+			content = append(content, map[string]any{"type": "tool_result", "tool_use_id": bl.ID, "content": text})
+		default:
+			content = append(content, map[string]any{"type": "text", "text": text})
+		}
+	}
+	entry := map[string]any{"role": msg.Role.String(), "content": content}
+	if len(msg.Blocks) == 1 && msg.Blocks[0].Kind == jsonl.KindText && msg.Blocks[0].IsString {
+		entry["content"] = c.Texts[policy.Target{Item: policy.ItemID(m)}]
+	}
+	l.messages = append(l.messages, entry)
+}
+
+func (l *lesson) autoCompact(summary string) {
+	l.messages = []map[string]any{
+		{"role": "user", "content": "[Compressed]\n\n" + summary},
+		{"role": "assistant", "content": "Understood. Continuing."},
+	}
+}
+
+// The stages do at every request what the source's loop does.
+func TestThreeLayerLoop(t *testing.T) {
+	const threshold = 900
+	c := stagetest.NewConvo()
+	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(1))
+	c.Prompt("Read every TypeScript file in the agents/ directory one by one <&>")
+	for i := range 60 {
+		id := fmt.Sprintf("toolu_%02d", i)
+		switch {
+		case i%17 == 16:
+			c.Assistant(stagetest.Say("enough"), stagetest.Use(id, "compact"))
+			c.Answers(stagetest.Result(id, "Manual compression requested."))
+		case i%5 == 4:
+			c.Assistant(stagetest.Say("two at once\n"), stagetest.Use(id, "Read"), stagetest.Use(id+"b", "Grep"))
+			c.Answers(stagetest.Result(id, strings.Repeat("\"é\"\n", 40+i)), stagetest.Result(id+"b", strings.Repeat("y", 99+i%3)))
+		default:
+			c.Assistant(stagetest.Use(id, "Read"))
+			c.Answers(stagetest.Result(id, strings.Repeat("x", 31*i)))
+		}
+		if i%9 == 8 {
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("go on 😀")
+		}
+	}
+	c.Assistant(stagetest.Say("done"))
+	sum := policy.NewContent(jsonl.KindText, "what was done\n\"quoted\"")
+	r := stagetest.NewRun(t, c,
+		stagetest.Start(t, defineThreeLayerMicro(), nil),
+		stagetest.Start(t, defineThreeLayerAuto(), &ThreeLayerAuto{
+			Threshold: threshold, SourceChars: 80000, MaxOutput: 2000, Tool: "compact",
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}},
+		}))
+	r.Record.Content = &sum
+
+	var source lesson
+	joined, compactions := 0, map[string]int{}
+	r.Each = func(k int) {
+		// The loop of the source, from the last response to this request.
+		response := c.Requests[k].Message
+		for ; joined < response; joined++ {
+			source.push(c, joined)
+			if last := joined == len(c.Messages)-1 || c.Messages[joined+1].Role == session.Assistant || c.Messages[joined+1].Class == session.ClassPrompt; last && k > 0 {
+				if u := &c.Messages[c.Requests[k-1].Message]; joined == c.Requests[k-1].Message+1 && u.Blocks[len(u.Blocks)-1].Name == "compact" {
+					source.autoCompact(sum.Text) // layer 3
+					compactions["tool"]++
+				}
+			}
+		}
+		source.microCompact(3)
+		if n := source.length(t); float64(n)/4 > threshold {
+			source.autoCompact(sum.Text)
+			compactions["auto"]++
+		}
+		var got measure.JsonLength
+		got.Follow(r.View)
+		if want := source.length(t); got.Total() != want {
+			t.Fatalf("request %d: %d characters of JSON, the source has %d", k+1, got.Total(), want)
+		}
+		if want := len(source.messages); r.View.Len() != want {
+			t.Fatalf("request %d: %d messages, the source has %d", k+1, r.View.Len(), want)
+		}
+		if v := view.CheckAPI(r.View); v != nil {
+			t.Fatalf("request %d: %v", k+1, v)
+		}
+	}
+	r.All()
+	if compactions["auto"] < 3 || compactions["tool"] != 3 {
+		t.Errorf("compactions %v: the test tests too little", compactions)
+	}
+	told := map[string]int{}
+	for _, e := range r.View.Edits() {
+		if e.Kind == policy.KindSummarize {
+			told[e.Trigger]++
+		}
+	}
+	if diff := cmp.Diff(compactions, told); diff != "" {
+		t.Errorf("compactions: -want +got\n%s", diff)
+	}
+}
+
+func TestThreeLayerAutoThreshold(t *testing.T) {
+	// [{"role":"user","content":"…"}] is 30 characters longer than its text.
+	for n, want := range map[int]bool{199999: false, 200000: false, 200001: true} {
+		c := stagetest.NewConvo()
+		c.Prompt(strings.Repeat("x", n-30))
+		c.Assistant(stagetest.Say("done"))
+		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
+		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
+		r.View.Join(0)
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		if got := r.View.Epoch() > 0; got != want {
+			t.Errorf("%d characters: compacted %t, want %t", n, got, want)
+		}
+		if !want {
+			continue
+		}
+		e := r.View.Edits()[0]
+		// 44 characters of prompt and the first 80,000 of the source; the
+		// summary stops at 2,000 tokens.
+		if diff := cmp.Diff(&policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call); diff != "" {
+			t.Errorf("call: -want +got\n%s", diff)
+		}
+		if got := e.Insert[0].Contents; len(got) != 2 || got[0].Text != "[Compressed]\n\n" || got[1].Tokens != 2000 {
+			t.Errorf("summary %+v", got)
+		}
+		if got := e.Insert[1]; got.Role != "assistant" || got.Contents[0].Text != "Understood. Continuing." {
+			t.Errorf("acknowledgement %+v", got)
+		}
+	}
+}
+
+func TestThreeLayerAutoCutsRecorded(t *testing.T) {
+	for n, want := range map[int]int{8000: 8000, 8001: 8000, 100: 100} {
+		c := stagetest.NewConvo()
+		c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(1))
+		c.Prompt("go")
+		sum := c.User(session.ClassSummary, stagetest.Say(strings.Repeat("s", n)))
+		c.Messages[sum].RecordOnly = true
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), nil))
+		ref := policy.Target{Item: policy.ItemID(sum)}
+		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text}
+		r.View.Join(0)
+		r.Fire(policy.Manual, 0, policy.Context{})
+		got := r.View.Edits()[0].Insert[0].Contents[0].Text
+		if got != "[Compressed]\n\n"+strings.Repeat("s", want) {
+			t.Errorf("a summary of %d: %d characters, want %d", n, len(got)-14, want)
+		}
+	}
+}
+
+func TestFirstUnits(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"a😀b", 3, "a😀"}, {"a😀b", 2, "a"}, {"", 0, ""}, {"é", 1, "é"}} {
+		if got := measure.FirstUnits(tt.text, tt.n); got != tt.want {
+			t.Errorf("firstUnits(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		}
+	}
+}
+
+// [{"role":"user","content":"…"}] is 30 characters longer than its text. The
+// prompt is of 11 tokens.
+func TestThreeLayerAutoSource(t *testing.T) {
+	for _, tt := range []struct{ n, source, want int }{
+		{79997, 80000, 19999}, {79998, 80000, 20000}, {79999, 80000, 20000}, {80000, 80000, 20000},
+		{80001, 80000, 20000}, {80002, 80000, 20000}, {80006, 80000, 20000}, {200000, 80000, 20000},
+		{101, 102, 25}, {102, 102, 26}, {103, 102, 26}, {106, 102, 26}, {102, 101, 25},
+		{200000, 0, 0},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt(strings.Repeat("x", tt.n-30))
+		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
+		if p.SourceChars != 80000 {
+			t.Fatalf("%d characters of source by default", p.SourceChars)
+		}
+		p.SourceChars = tt.source
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
+		r.View.Join(0)
+		r.Fire(policy.Manual, 0, policy.Context{})
+		e := r.View.Edits()[0]
+		if e.Call.Input != 11+tt.want || e.Call.Prompt != 11 || e.Detail["json_chars"] != tt.n {
+			t.Errorf("%d characters, %d of source: %+v, %v; want input %d", tt.n, tt.source, e.Call, e.Detail, 11+tt.want)
+		}
+	}
+}
+
+func TestThreeLayerAutoLimits(t *testing.T) {
+	for _, tt := range []struct {
+		n, threshold int
+		want         bool
+	}{
+		{199999, -1, false}, {200000, -1, false}, {200001, -1, true}, {200004, -1, true},
+		{39, 10, false}, {40, 10, false}, {41, 10, true},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt(strings.Repeat("x", tt.n-30))
+		p := defineThreeLayerAuto().Params.(*ThreeLayerAuto)
+		if tt.threshold >= 0 {
+			p.Threshold = tt.threshold
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), p))
+		r.View.Join(0)
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		if got := r.View.Epoch() > 0; got != tt.want {
+			t.Errorf("%d characters, threshold %d: compacted %t, want %t", tt.n, p.Threshold, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package threelayer
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// ThreeLayerMicro are the parameters of three_layer_micro.
+type ThreeLayerMicro struct {
+	KeepRecent int `yaml:"keep_recent" doc:"the newest results, of any content, that are never touched" unit:"results" min:"0"`
+	MinChars   int `yaml:"min_chars" doc:"an older result longer than this is replaced" unit:"characters" min:"0"`
+}
+
+// CompactedText is what the lesson's first layer leaves of a result.
+const CompactedText = "[Previous tool result compacted]"
+
+func defineThreeLayerMicro() policy.Definition {
+	return policy.Definition{
+		Name:    "three_layer_micro",
+		Summary: "Before each request, every tool result older than the newest 3 whose content is a string of more than 100 characters becomes a placeholder.",
+		Source:  "Learn Claude Code, session 06, layer 1 (microCompact)",
+		Truth:   policy.TruthDescribed,
+		Moments: policy.Prepare,
+		Memory:  policy.Stateless,
+		Params:  &ThreeLayerMicro{KeepRecent: 3, MinChars: 100},
+		Example: `before: results of 500, 100, 600, 20 and 700 characters
+after:  the first is "[Previous tool result compacted]"; the second is not longer than 100; the last three are recent`,
+		New: func(p any) (policy.Stage, error) { return &threeLayerMicro{p: *p.(*ThreeLayerMicro)}, nil },
+	}
+}
+
+// threeLayerMicro is the source's loop over all results, done so that each is
+// looked at once: a result that has left the newest is old for good, for what
+// the source puts in its place stays there.
+type threeLayerMicro struct {
+	p      ThreeLayerMicro
+	epoch  int
+	seen   int   // results of this epoch already in recent
+	recent []int // those that are not old yet, as indexes into View.Results
+}
+
+func (s *threeLayerMicro) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.View.Epoch() != s.epoch {
+		s.epoch, s.seen, s.recent = c.View.Epoch(), 0, nil
+	}
+	results := c.View.Results()
+	live := s.recent[:0]
+	for _, i := range s.recent {
+		if results[i].State != policy.ResultGone {
+			live = append(live, i)
+		}
+	}
+	for ; s.seen < len(results); s.seen++ {
+		if results[s.seen].State != policy.ResultGone {
+			live = append(live, s.seen)
+		}
+	}
+	old := live[:max(len(live)-s.p.KeepRecent, 0)]
+	content := policy.NewContent(jsonl.KindToolResult, CompactedText)
+	var edits []policy.Edit
+	for _, i := range old {
+		t := results[i].Target
+		if n := c.View.Length(t).UTF16; s.isString(c.View, t) && n > s.p.MinChars {
+			reason := fmt.Sprintf("%d characters > %d, not among the newest %d results", n, s.p.MinChars, s.p.KeepRecent)
+			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason})
+		}
+	}
+	s.recent = append([]int(nil), live[len(old):]...)
+	return edits, nil
+}
+
+func (s *threeLayerMicro) isString(v policy.View, t policy.Target) bool {
+	return v.Replacement(t) != nil || v.Raw(t).IsString
+}

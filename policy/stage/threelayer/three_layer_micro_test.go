@@ -1,0 +1,64 @@
+package threelayer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestThreeLayerMicro(t *testing.T) {
+	tests := []struct {
+		name  string
+		p     ThreeLayerMicro
+		sizes []int
+		want  []string
+	}{
+		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, nil},
+		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, []string{"clear@5 m2"}},
+		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, nil},
+		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, []string{"clear@5 m2"}},
+		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, []string{"clear@5 m2"}},
+		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, []string{"clear@2 m2", "clear@3 m4"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			for i, n := range tt.sizes {
+				c.Call(fmt.Sprint(i), "Read", n)
+			}
+			c.Assistant(stagetest.Say("done"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), &tt.p)).All()
+			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			for _, e := range r.View.Edits() {
+				if e.New.Text != "[Previous tool result compacted]" {
+					t.Errorf("%q", e.New.Text)
+				}
+			}
+		})
+	}
+}
+
+// Arrays and images count among the newest but are never replaced, whatever
+// their size; every tool counts.
+func TestThreeLayerMicroArrays(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Task"), stagetest.Use("b", "Read"))
+	old := c.Answers(stagetest.Results("a", strings.Repeat("x", 900), stagetest.Image), stagetest.Result("b", strings.Repeat("x", 900)))
+	for i := range 2 {
+		c.Assistant(stagetest.Use(fmt.Sprint(i), "Read"))
+		c.Answers(stagetest.Results(fmt.Sprint(i), stagetest.Image))
+	}
+	c.Call("c", "Other", 10)
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), nil)).All()
+	if diff := cmp.Diff([]string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
