@@ -107,9 +107,9 @@ func (c *checking) path(name string) string {
 // argument is a case's policy as --policy takes it here: a file is relative to
 // the configuration.
 func (c *checking) argument(i int) string {
-	o := PolicyOptions{Policy: c.config.Cases[i].Policy}.unfolded()
+	o := PolicyOptions{Policy: c.config.Cases[i].Policy.Text}.unfolded()
 	if !policy.IsFile(o.Policy) {
-		return c.config.Cases[i].Policy
+		return c.config.Cases[i].Policy.Text
 	}
 	name := c.path(o.Policy)
 	if !policy.IsFile(name) { // what Join made of it is a plain name: keep it a file's
@@ -135,7 +135,7 @@ func (c *checking) policy(i int) policy.Errors {
 	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
 	choose, _, err := choosePolicy(c.sys, &base)
 	if err != nil {
-		return at(one.PolicyAt, err)
+		return at(one.Policy.Position, err)
 	}
 	set := func(p *policy.Policy) (*policy.Policy, policy.Errors) {
 		p = p.Clone()
@@ -168,7 +168,7 @@ func (c *checking) policy(i int) policy.Errors {
 	}
 	p, err := choose("")
 	if err != nil {
-		return at(one.PolicyAt, err)
+		return at(one.Policy.Position, err)
 	}
 	for _, file := range p.Files() {
 		c.reads = append(c.reads, ownFile{file, "a policy"})

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -60,7 +61,7 @@ func pointerCodec(t reflect.Type) (codec, bool) {
 	return codec{
 		words: c.words,
 		decode: func(r *Reader, n *Node, s slot) bool {
-			if n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.p.None) {
+			if s.p.None != noNone && n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.p.None) {
 				s.v.SetZero()
 				return true
 			}
@@ -109,13 +110,15 @@ func listCodec(t reflect.Type) (codec, bool) {
 
 func decodeList(r *Reader, n *Node, s slot, c *codec) bool {
 	t := s.v.Type()
-	items := []*Node{n}
 	_, own := reflect.New(t.Elem()).Interface().(Custom)
+	items := n.Content
 	switch {
-	case n.Kind == yaml.SequenceNode:
-		items = n.Content
-	case IsNull(n), n.Kind == yaml.MappingNode && !own:
-		return r.bad(n, s, KindName(n)+" is not a list", "write it as [A, B], or [] for none")
+	case n.Kind == yaml.ScalarNode && !IsNull(n), n.Kind == yaml.MappingNode && own:
+		items = []*Node{n}
+	case n.Kind != yaml.SequenceNode:
+		return r.bad(n, s, KindName(n)+" is not a list", cmp.Or(s.p.Required, "write it as [A, B], or [] for none"))
+	case s.p.Form == "filled" && len(n.Content) == 0:
+		return r.bad(n, s, "the list is empty", cmp.Or(s.p.Required, "write it as [A, B]"))
 	}
 	list := reflect.MakeSlice(t, 0, len(items))
 	seen, sound := map[string]bool{}, true
@@ -125,7 +128,7 @@ func decodeList(r *Reader, n *Node, s slot, c *codec) bool {
 			sound = false
 			continue
 		}
-		if c.encode != nil && item.Kind != yaml.MappingNode || own {
+		if own || t.Elem().Kind() == reflect.String {
 			id := Flow(c.encode(e, s.p))
 			if seen[id] {
 				sound = r.bad(item, s, id+" is listed twice", "keep one of them")

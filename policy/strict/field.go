@@ -21,8 +21,8 @@ import (
 //	max       the largest value
 //	enum      the words allowed, comma-separated
 //	zero      the word that means 0 ("auto")
-//	none      the word that means no value in a pointer (default "none")
-//	form      of a text: "line" (printable, not empty), "lines" (printable) or "date"
+//	none      the word that means no value in a pointer (default "none"); "-": there is none
+//	form      of a text: "line" (printable, not empty), "lines" (printable) or "date"; of a list: "filled" (not empty)
 //	required  what to write where the key is missing
 //
 // A field is a bool, int, float64, string or time.Duration; a map[string]int in
@@ -67,7 +67,8 @@ type NodeReader interface {
 
 const (
 	// None is the word for no value.
-	None = "none"
+	None   = "none"
+	noNone = "-" // there must be a value
 	// MaxNumber is the largest number a parameter takes, and its negative the
 	// smallest.
 	MaxNumber = 1_000_000_000

@@ -94,6 +94,21 @@ func (r *Reader) Value(n *Node, f Field, key string) bool {
 	return r.decode(n, slot{f.Ref, &f.Param, key})
 }
 
+// Read reads a value into what ptr points to, as a field with the tags of p.
+func (r *Reader) Read(n *Node, ptr any, p Param, key string) bool {
+	return r.decode(n, slot{reflect.ValueOf(ptr).Elem(), &p, key})
+}
+
+// Map lists the keys of a map in the order of the file; key names it in
+// messages, hint says what to write in place of another kind of node.
+func (r *Reader) Map(n *Node, key, hint string) []Pair {
+	if n.Kind != yaml.MappingNode {
+		r.Report(n, key+": "+KindName(n)+" is not a map", hint)
+		return nil
+	}
+	return Pairs(n)
+}
+
 // slot is where a value goes.
 type slot struct {
 	v   reflect.Value

@@ -65,7 +65,7 @@ func (c scalar) decode(r *Reader, n *Node, s slot) bool {
 // words adds to a hint the words a parameter takes besides values.
 func words(hint string, p *Param) string {
 	for _, word := range []string{p.Zero, p.None} {
-		if word != "" {
+		if word != "" && word != noNone {
 			hint += ", or " + word
 		}
 	}
@@ -225,7 +225,7 @@ func outside(p *Param, f, limit float64, parse func(string) float64) string {
 		return "give " + p.Min + " or more"
 	case most:
 		return "give " + p.Max + " or less"
-	case math.Abs(f) > limit:
+	case p.Max == "" && math.Abs(f) > limit:
 		return fmt.Sprintf("give %.0f or less", limit)
 	}
 	return ""

@@ -270,10 +270,3 @@ func inline(n *Node) *Node {
 	n.Style = yaml.FlowStyle
 	return n
 }
-
-// EachKey goes through a map in the order of the file, the first of each key.
-func EachKey(n *Node, each func(key string, at, value *Node)) {
-	for _, kv := range Pairs(n) {
-		each(kv.Key, kv.At, kv.Value)
-	}
-}

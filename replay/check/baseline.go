@@ -78,7 +78,7 @@ func NewBaseline(c *Config, results []Result, tool string) *Baseline {
 	}
 	counted := c.Counting.String()
 	for i := range c.Cases {
-		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy), Counted: counted, Sessions: []BaselineSession{}}
+		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy.Text), Counted: counted, Sessions: []BaselineSession{}}
 	}
 	for _, r := range results {
 		settings := r.Policy.Resolved()

@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -30,37 +30,40 @@ var decodings = []struct {
 	{"empty", "", "c.yaml:1:1: the file is empty: write version, sessions and cases (docs/check.md has an example)", false},
 	{"a list", "[]", "c.yaml:1:1: a list is not a configuration: write keys and values, such as", false},
 	{"no version", "sessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:1: no version: write "version: 1" at the top`, false},
-	{"version in words", "version: one\nsessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:10: version: "one" is not a version that is known`, false},
+	{"version in words", "version: one\nsessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:10: version: "one" is not a whole number`, false},
+	{"a newer version", "version: 2\nsessions: a\ncases: [{policy: none, expect: {events: 0}}]", `c.yaml:1:10: version: 2 is not a version that is known: write 1`, false},
+	{"no cases in the list", head + "cases: []", "c.yaml:4:8: cases: the list is empty: list them", false},
+	{"no tolerance", head + "within: none\ncases: [{policy: none}]", `c.yaml:4:9: within: "none" is not a distance`, false},
 	{"no cases", head, "c.yaml:1:1: no cases: list them", false},
-	{"cases that are none", head + "cases: {policy: none}", "c.yaml:4:8: cases: a map is no list of cases", false},
-	{"a case that is a word", head + "cases: [none]", `c.yaml:4:9: case: "none" is no map`, false},
-	{"no policy", head + "cases: [{name: x}]", "c.yaml:4:9: a case without a policy", false},
-	{"empty policy", head + "cases: [{policy: ''}]", `c.yaml:4:18: policy: "" is not text`, false},
-	{"unknown key", head + "cases: [{policy: none, expects: {}}]", `c.yaml:4:24: case: unknown key "expects": did you mean expect?`, false},
+	{"cases that are none", head + "cases: {policy: none}", "c.yaml:4:8: cases: a map is not a list: list them", false},
+	{"a case that is a word", head + "cases: [none]", `c.yaml:4:9: cases: "none" is not a map`, false},
+	{"no policy", head + "cases: [{name: x}]", "c.yaml:4:9: cases: no policy: write", false},
+	{"empty policy", head + "cases: [{policy: ''}]", `c.yaml:4:18: cases.policy: empty: write a word`, false},
+	{"unknown key", head + "cases: [{policy: none, expects: {}}]", `c.yaml:4:24: cases: unknown key "expects": did you mean expect?`, false},
 	{"key twice", head + "cases: [{policy: none, policy: x}]", "c.yaml:4:24: key \"policy\" is here twice", true},
 	{"name twice", head + "cases:\n  - policy: none\n  - policy: none\n", `c.yaml:6:5: case "none" is here twice, first on line 5: give each case a name of its own`, true},
 	{"no sessions", "version: 1\nbaseline: b\ncases: [{policy: none}]", `c.yaml:3:9: case "none" has no sessions`, true},
-	{"empty sessions", "version: 1\nbaseline: b\nsessions: []\ncases: [{policy: none}]", "c.yaml:3:11: sessions: a list names no session", false},
-	{"sessions of maps", "version: 1\nbaseline: b\nsessions: [{a: b}]\ncases: [{policy: none}]", "c.yaml:3:12: sessions: a map is not text", false},
+	{"empty sessions", "version: 1\nbaseline: b\nsessions: []\ncases: [{policy: none}]", "c.yaml:3:11: sessions: the list is empty", false},
+	{"sessions of maps", "version: 1\nbaseline: b\nsessions: [{a: b}]\ncases: [{policy: none}]", "c.yaml:3:12: sessions: a map where text belongs", false},
 	{"nothing expected", "version: 1\nsessions: a\ncases: [{policy: none}]", `c.yaml:3:9: case "none" expects nothing, and there is no baseline: write what to expect`, true},
 	{"nothing but any", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: any}}]", `c.yaml:3:9: case "none" expects nothing`, true},
-	{"within nothing", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: {within: 1, max: 2}}}]", "c.yaml:3:41: events: within what, where there is no baseline", true},
+	{"within nothing", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: {within: 1, max: 2}}}]", "c.yaml:3:33: events: within needs a baseline, and there is none", true},
 	{"unknown figure", head + "cases: [{policy: none, expect: {cost: 1}}]", `c.yaml:4:33: expect: unknown figure "cost": did you mean `, false},
-	{"unknown limit", head + "cases: [{policy: none, expect: {events: {most: 1}}}]", `c.yaml:4:42: events: unknown limit "most": use one of min, max, equals, within`, false},
+	{"unknown limit", head + "cases: [{policy: none, expect: {events: {most: 1}}}]", `c.yaml:4:42: events: unknown key "most": use one of min, max, equals, within`, false},
 	{"no number", head + "cases: [{policy: none, expect: {events: few}}]", `c.yaml:4:41: events: "few" is not a number`, false},
 	{"number in quotes", head + "cases: [{policy: none, expect: {events: {max: '3'}}}]", `c.yaml:4:47: events.max: "3" is not a number`, false},
 	{"infinity", head + "cases: [{policy: none, expect: {events: {max: .inf}}}]", `c.yaml:4:47: events.max: ".inf" is not a number`, true},
-	{"a list of limits", head + "cases: [{policy: none, expect: {events: [1]}}]", "c.yaml:4:41: events: a list is no limit", false},
-	{"no limit", head + "cases: [{policy: none, expect: {events: {}}}]", "c.yaml:4:41: events: a map is no limit", false},
-	{"equals and max", head + "cases: [{policy: none, expect: {events: {equals: 1, max: 2}}}]", "c.yaml:4:41: events: equals stands beside min or max", false},
+	{"a list of limits", head + "cases: [{policy: none, expect: {events: [1]}}]", "c.yaml:4:41: events: a list is not a map", false},
+	{"no limit", head + "cases: [{policy: none, expect: {events: {}}}]", "c.yaml:4:41: events: a map without a limit", false},
+	{"equals and max", head + "cases: [{policy: none, expect: {events: {equals: 1, max: 2}}}]", "c.yaml:4:41: events: equals beside min or max", false},
 	{"min above max", head + "cases: [{policy: none, expect: {events: {min: 2, max: 1}}}]", "c.yaml:4:41: events: min is above max", true},
-	{"negative tolerance", head + "within: -1\ncases: [{policy: none}]", `c.yaml:4:9: within: "-1" is no distance from the baseline`, false},
-	{"a tolerance of words", head + "cases: [{policy: none, within: two%}]", `c.yaml:4:32: within: "two%" is no distance`, false},
+	{"negative tolerance", head + "within: -1\ncases: [{policy: none}]", `c.yaml:4:9: within: "-1" is not a distance from the baseline`, false},
+	{"a tolerance of words", head + "cases: [{policy: none, within: two%}]", `c.yaml:4:32: cases.within: "two%" is not a distance`, false},
 	{"a flag of words", head + "allow_changes: maybe\ncases: [{policy: none}]", `c.yaml:4:16: allow_changes: "maybe" is not true or false`, false},
-	{"a set of words", head + "cases: [{policy: none, set: a.b=c}]", `c.yaml:4:29: set: "a.b=c" is no map`, false},
+	{"a set of words", head + "cases: [{policy: none, set: a.b=c}]", `c.yaml:4:29: cases.set: "a.b=c" is not a map`, false},
 	{"an anchor", head + "cases: [{policy: &a none}]", "c.yaml:4:18: anchors are not allowed", true},
 	{"no YAML", head + "cases: [", "not YAML", true},
-	{"control characters", head + "cases: [{policy: \"a\\u0007\"}]", "c.yaml:4:18: policy: ", true},
+	{"control characters", head + "cases: [{policy: \"a\\u0007\"}]", "c.yaml:4:18: cases.policy: ", true},
 }
 
 func TestDecode(t *testing.T) {
@@ -72,8 +75,8 @@ func TestDecode(t *testing.T) {
 		case d.want != "" && err == nil:
 			t.Errorf("%s: no error, want %s", d.name, d.want)
 		case d.want != "":
-			var list policy.Errors
-			if !errors.As(err, &list) || !slices.ContainsFunc(list, func(e *policy.Error) bool { return strings.Contains(e.Error(), d.want) }) {
+			var list strict.Errors
+			if !errors.As(err, &list) || !slices.ContainsFunc(list, func(e *strict.Error) bool { return strings.Contains(e.Error(), d.want) }) {
 				t.Errorf("%s: %v, want %s", d.name, err, d.want)
 			}
 		}
@@ -89,10 +92,10 @@ func TestDecoded(t *testing.T) {
 	if c.Counting != (Counting{Tokens: "heuristic", Agent: "all", Model: "m", Window: "200k", Overhead: "100", Regret: true}) || c.Prices != "p.json" || c.Baseline != "b.json" {
 		t.Errorf("%+v", c)
 	}
-	if one.Within.String() != "5" || c.Within.String() != "2%" || one.AllowChanges || !c.AllowChanges || len(c.SessionsOf(0)) != 2 {
+	if one.Within.String() != "5" || c.Within.String() != "2%" || *one.AllowChanges || !c.AllowChanges || len(c.SessionsOf(0)) != 2 {
 		t.Errorf("%+v", one)
 	}
-	if got := one.PolicyArgument(one.Policy); got != "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]" {
+	if got := one.PolicyArgument(one.Policy.Text); got != "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]" {
 		t.Errorf("policy %s", got)
 	}
 	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != 0.005 || e.Line != 20 {
@@ -150,12 +153,19 @@ func TestSchema(t *testing.T) {
 	if got := cases["expect"].PropertyNames.Enum; !slices.Equal(got, compare.Names()) {
 		t.Errorf("figures of the schema: %v, want %v", got, compare.Names())
 	}
-	for _, key := range topKeys() {
+	keys := func(ptr any) []string {
+		fields, err := strict.Fields(ptr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strict.Names(fields)
+	}
+	for _, key := range keys(&Config{}) {
 		if _, ok := doc.Properties[key]; !ok {
 			t.Errorf("the schema has no %s", key)
 		}
 	}
-	for _, key := range caseKeys() {
+	for _, key := range keys(&Case{}) {
 		if _, ok := cases[key]; !ok {
 			t.Errorf("the schema has no case key %s", key)
 		}
@@ -168,7 +178,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Decode("c.yaml", data)
-		if err == nil && (len(c.Cases) == 0 || c.Cases[0].Policy == "") {
+		if err == nil && (len(c.Cases) == 0 || c.Cases[0].Policy.Text == "") {
 			t.Errorf("no case in %q", data)
 		}
 	})

@@ -10,13 +10,13 @@ import (
 // Counting is all that changes figures besides sessions, policies and the
 // version of ctxkit.
 type Counting struct {
-	Tokens   string // this and the next four: as the flags of those names say
-	Agent    string
-	Model    string
-	Window   string
-	Overhead string
-	Prices   string // ContentHash of the file of models and prices; "": the built-in ones
-	Regret   bool   // misses are looked for
+	Tokens   string `yaml:"tokens" form:"line"` // this and the next four: as the options of a replay of those names
+	Agent    string `yaml:"agent" form:"line"`
+	Model    string `yaml:"model" form:"line"`
+	Window   string `yaml:"window" form:"line"`
+	Overhead string `yaml:"overhead" form:"line"`
+	Prices   string `yaml:"-"`      // ContentHash of the file of models and prices; "": the built-in ones
+	Regret   bool   `yaml:"regret"` // misses are computed
 }
 
 // ContentHash tells one content from another.

@@ -9,101 +9,94 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// anything is the expectation that leaves a figure out.
-const anything = "any"
+const (
+	anything  = "any" // the expectation that leaves a figure out
+	limitHint = "write a number, any, or {max: N}, {min: N}, {equals: N}, {within: 2%}"
+)
 
-func limitKeys() []string { return []string{"min", "max", "equals", "within"} }
-
-const limitHint = "write a number, any, or {max: N}, {min: N}, {equals: N}, {within: 2%}"
-
-// expect reads the expectations of a case.
-func (d *decoder) expect(n *yaml.Node, one *Case, c *Config) {
-	if n.Kind != yaml.MappingNode {
-		d.report(n, "expect: "+strict.KindName(n)+" is no map", "write {figure: limit}, such as {compactions: {max: 2}}")
-		return
-	}
-	strict.EachKey(n, func(key string, at, value *yaml.Node) {
-		if !slices.Contains(figureNames(), key) {
-			d.report(at, "expect: unknown figure "+strconv.Quote(key), strict.Suggest(key, figureNames()))
-			return
-		}
-		e := Expectation{Figure: key, Position: strict.At(d.file, at)}
-		d.limit(value, &e)
-		if e.Within != nil && c.Baseline == "" {
-			d.report(value, key+": within what, where there is no baseline", "name a baseline file at the top, or give a min and a max")
-		}
-		one.Expect = append(one.Expect, e)
-	})
+// Expectation is what is expected of a figure of each session.
+type Expectation struct {
+	strict.Position            // of the figure
+	Figure          string     `yaml:"-"`
+	Min             *float64   `yaml:"min" none:"-" min:"-1e15" max:"1e15"`
+	Max             *float64   `yaml:"max" none:"-" min:"-1e15" max:"1e15"`
+	Equals          *float64   `yaml:"equals" none:"-" min:"-1e15" max:"1e15"`
+	Within          *Tolerance `yaml:"within" none:"-"` // of the baseline
+	Any             bool       `yaml:"-"`               // nothing is expected
 }
 
-// limit reads what is expected of one figure.
-func (d *decoder) limit(n *yaml.Node, e *Expectation) {
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Value == anything:
-		e.Any = true
-		return
-	case n.Kind == yaml.ScalarNode:
-		e.Equals = d.number(n, e.Figure)
-		return
-	case n.Kind != yaml.MappingNode || len(n.Content) == 0:
-		d.report(n, e.Figure+": "+strict.KindName(n)+" is no limit", limitHint)
-		return
-	}
-	strict.EachKey(n, func(key string, at, value *yaml.Node) {
-		name := e.Figure + "." + key
-		switch key {
-		case "min":
-			e.Min = d.number(value, name)
-		case "max":
-			e.Max = d.number(value, name)
-		case "equals":
-			e.Equals = d.number(value, name)
-		case "within":
-			e.Within = d.tolerance(value, name)
+// Expectations are in the order of the file.
+type Expectations []Expectation
+
+// ReadNode reads {FIGURE: LIMIT}.
+func (l *Expectations) ReadNode(r *strict.Reader, n *strict.Node, key string) {
+	for _, kv := range r.Map(n, key, "write {figure: limit}, such as {compactions: {max: 2}}") {
+		if figures := compare.Names(); !slices.Contains(figures, kv.Key) {
+			r.Report(kv.At, "expect: unknown figure "+strconv.Quote(kv.Key), strict.Suggest(kv.Key, figures))
+			continue
+		}
+		e := Expectation{Figure: kv.Key}
+		switch {
+		case kv.Value.Kind != yaml.ScalarNode:
+			r.Struct(kv.Value, &e, e.Figure)
+		case kv.Value.Value == anything:
+			e.Any = true
 		default:
-			d.report(at, e.Figure+": unknown limit "+strconv.Quote(key), strict.Suggest(key, limitKeys()))
+			x, ok := strict.Number(kv.Value)
+			if e.Equals = &x; !ok {
+				r.Report(kv.Value, e.Figure+": "+strict.KindName(kv.Value)+" is not a number", limitHint)
+			}
 		}
-	})
+		e.Position = strict.At(r.File, kv.At)
+		*l = append(*l, e)
+	}
+}
+
+// CheckFields rejects limits that say nothing or that no figure can keep.
+func (e *Expectation) CheckFields() error {
 	switch {
+	case e.Min == nil && e.Max == nil && e.Equals == nil && e.Within == nil:
+		return &strict.Error{Msg: "a map without a limit", Hint: limitHint}
 	case e.Equals != nil && (e.Min != nil || e.Max != nil):
-		d.report(n, e.Figure+": equals stands beside min or max", "keep one of them")
+		return &strict.Error{Msg: "equals beside min or max", Hint: "keep one of them"}
 	case e.Min != nil && e.Max != nil && *e.Min > *e.Max:
-		d.report(n, e.Figure+": min is above max: nothing can hold", "exchange them")
+		return &strict.Error{Msg: "min is above max: no figure can keep both", Hint: "exchange them"}
 	}
-}
-
-func (d *decoder) number(n *yaml.Node, key string) *float64 {
-	x, ok := parseNumber(n)
-	if !ok {
-		d.report(n, key+": "+strict.KindName(n)+" is not a number", limitHint)
-		return nil
-	}
-	return &x
-}
-
-func parseNumber(n *yaml.Node) (float64, bool) {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" && n.ShortTag() != "!!float" {
-		return 0, false
-	}
-	x, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
-	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
-}
-
-// tolerance reads 2% or a number.
-func (d *decoder) tolerance(n *yaml.Node, key string) *Tolerance {
-	if n == nil {
-		return nil
-	}
-	if share, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode {
-		x, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
-		if err == nil && x >= 0 && x <= 1000 {
-			return &Tolerance{Share: x / 100}
-		}
-	} else if x, ok := parseNumber(n); ok && x >= 0 {
-		return &Tolerance{Amount: x}
-	}
-	d.report(n, key+": "+strict.KindName(n)+" is no distance from the baseline", "write a share such as 2%, or a number that is not negative")
 	return nil
+}
+
+// Tolerance is how far a figure may be from that of the baseline, both ways.
+type Tolerance struct {
+	Share  float64 // of the baseline's figure
+	Amount float64 // in the figure's unit
+}
+
+// ReadNode reads 2% or a number.
+func (t *Tolerance) ReadNode(r *strict.Reader, n *strict.Node, key string) {
+	x, ok := strict.Number(n)
+	t.Amount = x
+	if share, percent := strings.CutSuffix(n.Value, "%"); percent {
+		var err error
+		x, err = strconv.ParseFloat(strings.TrimSpace(share), 64)
+		*t, ok = Tolerance{Share: x / 100}, err == nil && x <= 1000
+	}
+	if !ok || !(x >= 0) {
+		r.Report(n, key+": "+strict.KindName(n)+" is not a distance from the baseline", "write a share such as 2%, or a number that is not negative")
+	}
+}
+
+// String is the tolerance as it is written.
+func (t Tolerance) String() string {
+	if t.Share > 0 {
+		return strconv.FormatFloat(t.Share*100, 'g', 12, 64) + "%"
+	}
+	return strconv.FormatFloat(t.Amount, 'f', -1, 64)
+}
+
+// allows reports whether a change from before to after is within the tolerance.
+func (t Tolerance) allows(before, after float64) bool {
+	return math.Abs(after-before) <= max(t.Amount, t.Share*math.Abs(before))*(1+1e-12)
 }

@@ -86,7 +86,7 @@ func (j *judge) against(one *Case, old *BaselineSession, s *SessionReport, comma
 	}
 	list := ""
 	was := j.baseline.find(one.Name).Policy
-	named := !policy.IsFile(was) && was != one.command(one.Policy)
+	named := !policy.IsFile(was) && was != one.command(one.Policy.Text)
 	for i, c := range s.Changes {
 		if c.Key == "stages" || c.Key == "recorded" || c.From == "" || named && i == maxChanges {
 			if named {

@@ -26,7 +26,7 @@ func Judge(c *Config, results []Result, b *Baseline, run Run) *Report {
 	j := &judge{config: c, baseline: b, run: run, unsaid: map[string]bool{}}
 	for i := range c.Cases {
 		one := &c.Cases[i]
-		r.Cases[i] = CaseReport{Name: one.Name, Policy: one.command(one.Policy), Place: placeOf(one.At), Status: OK, Sessions: []SessionReport{}}
+		r.Cases[i] = CaseReport{Name: one.Name, Policy: one.command(one.Policy.Text), Place: placeOf(one.Position), Status: OK, Sessions: []SessionReport{}}
 	}
 	for i := range results {
 		s := j.session(&results[i])
@@ -103,7 +103,7 @@ func (j *judge) gone(results []Result) []string {
 func (j *judge) session(r *Result) SessionReport {
 	one := &j.config.Cases[r.Case]
 	s := SessionReport{
-		Session: r.Session, Agent: r.Agent, Policy: r.Policy.Name, Status: OK, Place: placeOf(one.PolicyAt),
+		Session: r.Session, Agent: r.Agent, Policy: r.Policy.Name, Status: OK, Place: placeOf(one.Policy.Position),
 		Figures: []FigureReport{}, Changes: []KeyChange{}, Reasons: []string{}, Events: EventsReport{After: len(r.Events)},
 	}
 	var old *BaselineSession
@@ -122,7 +122,7 @@ func (j *judge) session(r *Result) SessionReport {
 			s.Status = Changed
 		}
 	}
-	s.Failed = s.Status.rank() >= Stale.rank() || s.Status == Changed && !one.AllowChanges
+	s.Failed = s.Status.rank() >= Stale.rank() || s.Status == Changed && !one.mayChange()
 	if j.run.Updating {
 		s.Failed = s.Status == Broken
 	}
@@ -203,7 +203,7 @@ func (j *judge) changes(one *Case, r *Result, old *BaselineSession) []KeyChange 
 	}
 	slices.SortStableFunc(list, func(a, b KeyChange) int {
 		rank := func(k KeyChange) int {
-			if k.Place == placeOf(one.PolicyAt) {
+			if k.Place == placeOf(one.Policy.Position) {
 				return 1
 			}
 			return 0
@@ -223,8 +223,8 @@ func (c *Case) place(p *policy.Policy, key string) policy.Position {
 	}
 	at := p.Position(key)
 	switch {
-	case strings.Contains(c.Policy, ","+key+"="):
-		return c.PolicyAt
+	case strings.Contains(c.Policy.Text, ","+key+"="):
+		return c.Policy.Position
 	case at.Line > 0 && policy.IsFile(at.File):
 		return at
 	case p.File != "" && policy.IsFile(p.File): // it says nothing of the key
@@ -233,5 +233,5 @@ func (c *Case) place(p *policy.Policy, key string) policy.Position {
 		}
 		return policy.Position{File: p.File, Line: 1, Column: 1}
 	}
-	return c.PolicyAt
+	return c.Policy.Position
 }

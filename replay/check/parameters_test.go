@@ -72,7 +72,7 @@ type parameterChange struct {
 // judge reports the outcomes that neither figures nor events notice.
 func (c parameterChange) judge(t *testing.T, p *policy.Policy, before, after []outcome) {
 	t.Helper()
-	config := &Config{Cases: []Case{{Name: p.Name, Policy: p.Name}}}
+	config := &Config{Cases: []Case{{Name: p.Name, Policy: Text{Text: p.Name}}}}
 	report := func(figures, events bool) []SessionReport {
 		results := func(list []outcome) (results []Result) {
 			for i, o := range list {
