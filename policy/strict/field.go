@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,7 +30,8 @@ import (
 // which -1 means none; a struct of such fields; a type that implements [Custom]
 // or [NodeReader]; a pointer to one of these but a map, nil meaning none; a
 // slice of strings, structs, [Custom] or [NodeReader]. The fields of an
-// embedded struct are fields of the outer one.
+// embedded struct, or of one with the tag yaml:",inline", are fields of the
+// outer one.
 type Param struct {
 	Name    string
 	Type    string // for people: "a whole number", "a list of text" …
@@ -127,40 +129,50 @@ func Fields(ptr any) ([]Field, error) {
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("parameters are a %T: use a pointer to a struct", ptr)
 	}
-	list, err := fieldsOf(v.Elem(), nil)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	for _, f := range list {
-		if seen[f.Name] {
-			return nil, fmt.Errorf("two fields have the yaml name %s: rename one", f.Name)
-		}
-		seen[f.Name] = true
-	}
-	return list, nil
+	list, err := tagsOf(v.Elem().Type())
+	return list.of(v.Elem()), err
 }
 
-func fieldsOf(v reflect.Value, list []Field) ([]Field, error) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+// tagged is a parameter of a type of struct.
+type tagged struct {
+	Param
+	index []int
+}
+
+type tags []tagged
+
+// of lists the fields of a struct of the type.
+func (t tags) of(v reflect.Value) []Field {
+	list := make([]Field, len(t))
+	for i, f := range t {
+		list[i] = Field{f.Param, v.FieldByIndex(f.index)}
+	}
+	return list
+}
+
+func tagsOf(t reflect.Type) (list tags, err error) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		own := tags{{}}
 		switch {
 		case f.Tag.Get("yaml") == "-" || f.Type == reflect.TypeFor[Position]():
 			continue
-		case f.Anonymous && f.Tag == "" && f.Type.Kind() == reflect.Struct:
-			var err error
-			if list, err = fieldsOf(v.Field(i), list); err != nil {
-				return nil, err
-			}
-			continue
+		case f.Tag.Get("yaml") == ",inline" || f.Anonymous && f.Tag == "" && f.Type.Kind() == reflect.Struct:
+			own, err = tagsOf(f.Type)
 		case !f.IsExported():
-			return nil, fmt.Errorf("field %s is unexported: export it, or keep it out of the parameters", f.Name)
+			err = fmt.Errorf("field %s is unexported: export it, or keep it out of the parameters", f.Name)
+		default:
+			own[0].Param, err = paramOf(&f)
 		}
-		p, err := paramOf(&f)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, Field{p, v.Field(i)})
+		for _, one := range own {
+			if slices.ContainsFunc(list, func(other tagged) bool { return other.Name == one.Name }) {
+				return nil, fmt.Errorf("two fields have the yaml name %s: rename one", one.Name)
+			}
+			list = append(list, tagged{one.Param, append([]int{i}, one.index...)})
+		}
 	}
 	return list, nil
 }

@@ -38,6 +38,9 @@ func Suggest(name string, names []string) string {
 	if len(ordered) > limit {
 		ordered, more = ordered[:limit], ", …"
 	}
+	if near == 0 && len(ordered) == 1 {
+		return "write " + ordered[0]
+	}
 	if near == 0 {
 		return "use one of " + strings.Join(ordered, ", ") + more
 	}

@@ -12,6 +12,8 @@ type Reader struct {
 	Errors Errors
 	Noun   string                        // of a key of a struct, in messages; "": "key"
 	Found  func(key string, at Position) // called for each key of a struct; nil: not
+
+	tags map[reflect.Type]tags // of the structs read before
 }
 
 // Report adds an error at a node.
@@ -39,7 +41,7 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 		noun = "key"
 	}
 	before := len(r.Errors)
-	fields, err := Fields(ptr)
+	fields, err := r.fieldsOf(ptr)
 	switch {
 	case err != nil:
 		r.Report(n, owner+": "+err.Error(), "")
@@ -54,6 +56,23 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 		}
 	}
 	return len(r.Errors) == before
+}
+
+// fieldsOf is [Fields] for a file with many structs of a type.
+func (r *Reader) fieldsOf(ptr any) ([]Field, error) {
+	v := reflect.ValueOf(ptr).Elem()
+	list, ok := r.tags[v.Type()]
+	if !ok {
+		var err error
+		if list, err = tagsOf(v.Type()); err != nil {
+			return nil, err
+		}
+		if r.tags == nil {
+			r.tags = map[reflect.Type]tags{}
+		}
+		r.tags[v.Type()] = list
+	}
+	return list.of(v), nil
 }
 
 func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {

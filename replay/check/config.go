@@ -20,10 +20,10 @@ const (
 
 // Config is a ctxkit.yaml.
 type Config struct {
-	File     string `yaml:"-"`
-	Version  int    `yaml:"version" required:"write \"version: 1\" at the top"`
-	Sessions []Text `yaml:"sessions" form:"filled"` // of the cases that have none of their own
-	Counting
+	File         string                     `yaml:"-"`
+	Version      int                        `yaml:"version" required:"write \"version: 1\" at the top"`
+	Sessions     []Text                     `yaml:"sessions" form:"filled"` // of the cases that have none of their own
+	Counting     Counting                   `yaml:",inline"`
 	Prices       string                     `yaml:"prices" form:"line"`   // a file, relative to this one; "": the embedded table
 	Baseline     string                     `yaml:"baseline" form:"line"` // a file, relative to this one; "": none
 	Within       *Tolerance                 `yaml:"within" none:"-"`      // of figures a case says nothing of
@@ -98,7 +98,7 @@ func (c *Config) finish(r *strict.Reader) {
 	wrong := func(at strict.Position, msg, hint string) {
 		r.Errors = append(r.Errors, &strict.Error{Position: at, Msg: msg, Hint: hint})
 	}
-	if c.Version != Version && len(r.Errors) == 0 {
+	if c.Version != Version && (c.Version != 0 || len(r.Errors) == 0) { // 0: it could not be read
 		wrong(c.Places["version"], fmt.Sprintf("version: %d is not a version that is known", c.Version), fmt.Sprintf("write %d, or use a newer ctxkit", Version))
 	}
 	lines := map[string]int{}
@@ -141,7 +141,7 @@ func (c *Case) complete(config *Config) {
 		c.AllowChanges = &config.AllowChanges
 	}
 	for _, e := range c.Expect {
-		config.Regret = config.Regret || (e.Figure == "misses" || e.Figure == "refetch_tokens") && !e.Any
+		config.Counting.Regret = config.Counting.Regret || (e.Figure == "misses" || e.Figure == "refetch_tokens") && !e.Any
 	}
 }
 

@@ -162,33 +162,49 @@ func TestReadFile(t *testing.T) {
 
 func TestReadFileErrors(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
-		{``, `p.json:1:1: there is nothing in it: write a table as ctxkit prices --format json prints it`},
-		{`[]`, `p.json:1:1: no object: write {…}`},
-		{`{"models": [}`, `p.json:1:13: no JSON: `},
-		{"{\n \"modles\": []}", `p.json:2:2: unknown key "modles": `},
-		{`{"models": []}`, `p.json:1:14: no models: list them under "models"`},
-		{`{"models": {}}`, `p.json:1:12: no list: `},
-		{`{"unit": "EUR"}`, `p.json:1:10: the unit is "EUR": give prices in USD per million tokens`},
-		{`{"as_of": 1}`, `p.json:1:11: no text: `},
-		{"{\"models\": [\n  {\"id\": \"a\", \"input\": \"1\"}]}", `p.json:2:24: no number: `},
-		{"{\"models\": [\n  {\"id\": \"a\", \"input\": -1}]}", `p.json:2:24: -1 is out of range: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "context": 1.5}]}`, `no whole number: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "retired": 1}]}`, `neither true nor false: `},
-		{`{"models": [{"input": 1, "output": 1}]}`, `a model without an id: `},
-		{`{"models": [{"id": "a", "input": 1}]}`, `a has no price for input or output: give both`},
-		{`{"models": [{"id": "a", "input": 1, "input": 1}]}`, `"input" is given twice: keep one of them`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}, {"id": "A", "input": 1, "output": 1}]}`, `the model "a" is listed twice: `},
+		{``, `p.json:1:1: the file is empty: write a table of models, as docs/schemas/prices.v1.json describes it`},
+		{`[]`, `p.json:1:1: a list is not a price table: write keys and values, such as `},
+		{`{"models": [}`, `p.json:1:13: not YAML: `},
+		{"{\n \"modles\": []}", `p.json:2:2: unknown key "modles": did you mean models?`},
+		{`{"as_of": "2026-01-01"}`, `p.json:1:1: no models: list them under "models"`},
+		{`{"models": []}`, `p.json:1:12: models: the list is empty: list them under "models"`},
+		{`{"models": {}}`, `p.json:1:12: models: a map is not a list: `},
+		{`{"unit": "EUR"}`, `p.json:1:10: unit: "EUR" is not one of its values: write USD per million tokens`},
+		{`{"as_of": true}`, `p.json:1:11: as_of: true is not text: `},
+		{"{\"models\": [\n  {\"id\": \"a\", \"input\": \"1\"}]}", `p.json:2:24: models.input: "1" is not a number: `},
+		{"{\"models\": [\n  {\"id\": \"a\", \"input\": -1}]}", `p.json:2:24: models.input: -1 is out of range: give 0 or more`},
+		{`{"models": [{"id": "a", "input": 1e99, "output": 1}]}`, `p.json:1:34: models.input: 1e99 is out of range: give 1000000000 or less`},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "context": 1.5}]}`, `models.context: "1.5" is not a whole number: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "retired": 1}]}`, `models.retired: "1" is not true or false: `},
+		{`{"models": [{"input": 1, "output": 1}]}`, `p.json:1:13: models: no id: `},
+		{`{"models": [{"id": "[1m]", "input": 1, "output": 1}]}`, `p.json:1:13: models: a model without an id: `},
+		{`{"models": [{"id": "a", "input": 1}]}`, `p.json:1:13: models: no output: give the prices of input and output`},
+		{`{"models": [{"id": "a", "input": 1, "input": 1}]}`, `p.json:1:37: key "input" is here twice, first on line 1: keep one of them`},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}, {"id": "A", "input": 1, "output": 1}]}`, `p.json:1:51: the model "a" is listed twice: `},
 		{`{"models": [{"id": "a", "input": 1, "output": 1, "tokenizer": "x"}]}`, `a has the tokenizer "x": write old or new`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"input": 1, "output": 1}}]}`, `a tier without above_prompt_tokens: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1}}]}`, `a tier without a price for input or output: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 1, "whole_request": false}}]}`, `a tier for a part of the request: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}]} x`, `something stands behind the table: remove it`},
-		{`{"models": [{"id": "a"`, `the table breaks off: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"input": 1, "output": 1}}]}`, `models.tier: no above_prompt_tokens: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1}}]}`, `models.tier: no output: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 0, "input": 1, "output": 1}}]}`, `models.tier.above_prompt_tokens: 0 is out of range: give 1 or more`},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 1, "whole_request": false}}]}`, `models.tier: a tier for a part of the request: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}]} x`, `p.json:1:52: not YAML: `},
+		{`{"models": [{"id": "a"`, `not YAML: `},
 	} {
 		_, err := price.ReadFile("p.json", []byte(tt.data))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s\n got %v\nwant %s", tt.data, err, tt.want)
 		}
+	}
+}
+
+// TestReadFileJSON holds that what JSON allows in its own notation is read:
+// tabs, escaped slashes, surrogate pairs, exponents, empty texts.
+func TestReadFileJSON(t *testing.T) {
+	table, err := price.ReadFile("p.json", []byte("\t{\t\"models\":\t[{\r\n\t\"id\"\n:\n\"x\\/a\", \"input\": 1e-1, \"output\": 12345678.123456789, \"tokenizer\": \"\", \"note\": \"\\ud83d\\ude00 \\u00e9 \\\\ud83d\"}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := table.Models[0]; m.ID != "a" || m.Input != 0.1 || m.Output != 12345678.123456789 || m.Note != "😀 é \\ud83d" {
+		t.Errorf("%+v", m)
 	}
 }
 

@@ -16,16 +16,16 @@ var embedded []byte
 // Model is one row of the table. Prices are USD per million tokens, Context,
 // MaxOutput and MinCacheable tokens.
 type Model struct {
-	ID           string  `json:"id"`
-	Input        float64 `json:"input"`
-	CacheWrite5m float64 `json:"cache_write_5m"`
-	CacheWrite1h float64 `json:"cache_write_1h"`
-	CacheRead    float64 `json:"cache_read"`
-	Output       float64 `json:"output"`
-	Context      int     `json:"context"`
-	MaxOutput    int     `json:"max_output"`
-	MinCacheable int     `json:"min_cacheable"` // shortest prefix the cache takes
-	Tokenizer    string  `json:"tokenizer"`     // "old" or "new"
+	ID           string  `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
+	Input        float64 `json:"input" min:"0" required:"give the prices of input and output"`
+	CacheWrite5m float64 `json:"cache_write_5m" min:"0"`
+	CacheWrite1h float64 `json:"cache_write_1h" min:"0"`
+	CacheRead    float64 `json:"cache_read" min:"0"`
+	Output       float64 `json:"output" min:"0" required:"give the prices of input and output"`
+	Context      int     `json:"context" min:"0"`
+	MaxOutput    int     `json:"max_output" min:"0"`
+	MinCacheable int     `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
+	Tokenizer    string  `json:"tokenizer"`             // "old" or "new"
 	ImageTier    string  `json:"image_tier,omitempty"`
 	Preserved    bool    `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
 	Source       string  `json:"source"`
@@ -40,20 +40,20 @@ type Model struct {
 // Tier is the prices of requests whose input, cached or not, is above a number
 // of tokens: the whole request is billed by them.
 type Tier struct {
-	Above        int     `json:"above_prompt_tokens"`
+	Above        int     `json:"above_prompt_tokens" min:"1" required:"write from how many tokens of input on it holds"`
 	Whole        bool    `json:"whole_request"`
-	Input        float64 `json:"input"`
-	CacheWrite5m float64 `json:"cache_write_5m"`
-	CacheWrite1h float64 `json:"cache_write_1h"`
-	CacheRead    float64 `json:"cache_read"`
-	Output       float64 `json:"output"`
+	Input        float64 `json:"input" min:"0" required:"give the prices of input and output"`
+	CacheWrite5m float64 `json:"cache_write_5m" min:"0"`
+	CacheWrite1h float64 `json:"cache_write_1h" min:"0"`
+	CacheRead    float64 `json:"cache_read" min:"0"`
+	Output       float64 `json:"output" min:"0" required:"give the prices of input and output"`
 }
 
 // Fast is the prices of the fast mode. No request is billed by them: sessions
 // seldom say in which mode they were made.
 type Fast struct {
-	Input  float64 `json:"input"`
-	Output float64 `json:"output"`
+	Input  float64 `json:"input" min:"0"`
+	Output float64 `json:"output" min:"0"`
 }
 
 // Table finds models by id.
