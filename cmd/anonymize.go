@@ -104,7 +104,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	}
 	found := a.Report()
 	if o.Check {
-		if err := report.Anonymized(sys.out, found, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}); err != nil {
+		if err := report.Anonymized(sys.out, found, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}); err != nil {
 			return err
 		}
 	}

@@ -172,8 +172,8 @@ func (o *BacktestOptions) backtest(r *replaying, bars []bar) error {
 	if o.Least > 0 {
 		result.SetLeast(o.Least)
 	}
-	err = report.Backtest(r.out, result, report.BacktestOptions{
-		Options: report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}, Explain: o.Explain,
+	err = report.Backtest(r.out, result, report.BacktestLayout{
+		Layout: report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}, Explain: o.Explain,
 	})
 	switch {
 	case err != nil:

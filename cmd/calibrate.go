@@ -106,7 +106,7 @@ func calibrate(sys *system, o *CalibrateOptions, in inputs, out *output, msgs *m
 	if err != nil {
 		return err
 	}
-	if err := report.Calibration(out, c, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}); err != nil {
+	if err := report.Calibration(out, c, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}); err != nil {
 		return err
 	}
 	return failed

@@ -287,10 +287,10 @@ func (c *checking) write(b *check.Baseline) error {
 
 // print writes the result in one form.
 func (c *checking) print(w io.Writer, format string, r *check.Report) error {
-	return report.Check(w, r, report.CheckOptions{
-		Options: report.Options{Format: report.Format(format), All: c.o.All, Color: c.o.useColor(c.sys), Hints: reportHints()},
-		Root:    c.root(),
-		Suite:   "ctxkit check " + r.File,
+	return report.Check(w, r, report.CheckLayout{
+		Layout: report.Layout{Format: report.Format(format), All: c.o.All, Color: c.o.useColor(c.sys), Hints: reportHints()},
+		Root:   c.root(),
+		Suite:  "ctxkit check " + r.File,
 	})
 }
 

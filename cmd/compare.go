@@ -219,7 +219,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 		err = loop.nothing(failed)
 	}
 	if err == nil && len(sessions) > 0 {
-		err = report.Comparisons(r.out, o.comparisons(sessions), loop.inputs(failed), report.Options{
+		err = report.Comparisons(r.out, o.comparisons(sessions), loop.inputs(failed), report.Layout{
 			Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints(),
 		})
 	}

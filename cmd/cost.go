@@ -114,7 +114,7 @@ func runCost(sys *system, o *ReplayOptions) error {
 		err = failed
 	}
 	if err == nil {
-		err = report.Costs(begun.out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()})
+		err = report.Costs(begun.out, list, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()})
 	}
 	if err == nil {
 		err = failed
@@ -165,5 +165,5 @@ func runPrices(sys *system, o *PricesOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.Prices(out, table, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+	return out.close(report.Prices(out, table, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
 }

@@ -88,9 +88,9 @@ func runDiff(sys *system, o *DiffOptions) error {
 
 func (s *opened) diff(sys *system, o *DiffOptions) error {
 	d := &differ{opened: s, o: o, name: rawSide}
-	d.out = report.NewDiffs(s.out, report.DiffOptions{
-		Options: report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}, Stat: o.Stat, Full: o.Full,
-	}, o.At == atAll)
+	d.out = report.NewDiffs(s.out, report.DiffLayout{
+		Layout: report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Several: o.At == atAll, Hints: reportHints()}, Stat: o.Stat, Full: o.Full,
+	})
 	if o.Against != rawSide {
 		// --set and --snip are for the right side; the environment is for both.
 		left := ReplayOptions{PolicyOptions: PolicyOptions{Policy: o.Against, Env: o.Env}, CompactAt: o.CompactAt}
@@ -127,7 +127,7 @@ type differ struct {
 	o       *DiffOptions
 	against *policy.Policy // nil: raw
 	name    string         // of the left side
-	out     *report.Diffs
+	out     report.Printer[*report.Diff]
 }
 
 // one compares both sides at one request.

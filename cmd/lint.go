@@ -71,7 +71,7 @@ func runLint(sys *system, o *LintOptions) error {
 
 // lintAll prints what is found in each input, in their order.
 func lintAll(sys *system, o *LintOptions, in inputs, out *output, msgs *messages) error {
-	printer, err := report.NewLints(out, report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()})
+	printer, err := report.NewLints(out, report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()})
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func runPolicyList(sys *system, o *PolicyListOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.Policies(out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+	return out.close(report.Policies(out, list, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
 }
 
 // PolicyShowOptions are what `ctxkit policy show` is asked for.

@@ -72,7 +72,7 @@ func runPolicyLint(sys *system, o *PolicyLintOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := out.close(report.PolicyFindings(out, list, wrong, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()})); err != nil {
+	if err := out.close(report.PolicyFindings(out, list, wrong, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()})); err != nil {
 		return err
 	}
 	switch {
@@ -131,5 +131,5 @@ func runPolicyDiff(sys *system, o *PolicyDiffOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.PolicyChanges(out, a.Name, b.Name, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+	return out.close(report.PolicyChanges(out, a.Name, b.Name, list, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
 }

@@ -61,7 +61,7 @@ func runRegret(sys *system, o *ReplayOptions) error {
 		err = failed
 	}
 	if err == nil {
-		err = report.Regret(begun.out, tls, report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()})
+		err = report.Regret(begun.out, tls, report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()})
 	}
 	if err == nil {
 		err = failed

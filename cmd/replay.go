@@ -147,7 +147,7 @@ func runReplay(sys *system, o *ReplayOptions) error {
 // replayAll prints the replays of all inputs in their order.
 func (r *replaying) replayAll() error {
 	o := r.o
-	printer, err := report.NewReplays(r.out, report.Options{
+	printer, err := report.NewReplays(r.out, report.Layout{
 		Format: report.Format(o.Format), Several: r.in.several || o.Agent == "all",
 		All: o.All, Color: o.useColor(r.sys), Hints: reportHints(), ASCII: o.ASCII,
 	})

@@ -83,5 +83,5 @@ func runSessions(sys *system, o *SessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.Sessions(out, list, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints(), All: o.All}))
+	return out.close(report.Sessions(out, list, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints(), All: o.All}))
 }

@@ -138,7 +138,7 @@ func (r *replaying) sweep(o *SweepOptions) error {
 		return err
 	}
 	s.Mark()
-	if err := report.Sweep(r.out, s, report.Options{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}); err != nil {
+	if err := report.Sweep(r.out, s, report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}); err != nil {
 		return err
 	}
 	return failed

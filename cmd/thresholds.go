@@ -90,7 +90,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 	if err != nil {
 		return err
 	}
-	return out.close(report.PrintThresholds(out, t, report.Options{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+	return out.close(report.PrintThresholds(out, t, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
 }
 
 // figures works out what a policy goes by.

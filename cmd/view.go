@@ -201,7 +201,7 @@ func (s *opened) view(o *ViewOptions) error {
 	if err != nil {
 		return err
 	}
-	opt := report.Options{Format: report.Format(o.Format), Color: o.useColor(s.sys), Hints: reportHints()}
+	opt := report.Layout{Format: report.Format(o.Format), Color: o.useColor(s.sys), Hints: reportHints()}
 	if o.As == asTranscript {
 		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.rec.LineAt(n)}, opt, o.Full)
 	}

@@ -1,10 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"sort"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,22 +13,14 @@ import (
 )
 
 // AnonymizeSchema is the version of the JSON form of what an anonymised session
-// still tells.
+// reveals.
 const AnonymizeSchema = "ctxkit.anonymize/v1"
 
-// Anonymized lists what an anonymised session still tells of its original.
-func Anonymized(w io.Writer, r *anonymize.Report, opt Options) error {
-	l := &listing{
-		table:   &Table{Columns: []Column{{Title: "what stays"}, {Title: "as it was", Flex: true}}},
-		columns: []string{"what", "value", "count"},
-		json: struct {
-			Schema string `json:"schema"`
-			*anonymize.Report
-		}{AnonymizeSchema, r},
-	}
-	add := func(what, value string, n int) {
-		l.rows = append(l.rows, []string{what, value, strconv.Itoa(n)})
-	}
+// Anonymized lists what an anonymised session reveals of its original.
+func Anonymized(w io.Writer, r *anonymize.Report, opt Layout) error {
+	t := newTable(titles("what stays"), []column{{Title: "as it was", Flex: true}}, keys("what value count"))
+	text := func(st style, name, value string) { t.add(st, name, value).noCSV = true }
+	add := func(what, value string, n int) { t.add(none, nil, nil, what, value, n).noTab = true }
 	for _, m := range r.Models {
 		add("model", m, 1)
 	}
@@ -36,18 +29,11 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Options) error {
 	}
 	times := ""
 	if !r.First.IsZero() {
-		times = r.First.UTC().Format(time.RFC3339) + " to " + r.Last.UTC().Format(time.RFC3339)
+		times = timeText(r.First, time.RFC3339) + " to " + timeText(r.Last, time.RFC3339)
 		add("times", times, 1)
 	}
-	words := make([]string, 0, len(r.Kept))
-	for word := range r.Kept {
-		words = append(words, word)
-	}
-	sort.Slice(words, func(i, j int) bool {
-		if a, b := r.Kept[words[i]], r.Kept[words[j]]; a != b {
-			return a > b
-		}
-		return words[i] < words[j]
+	words := slices.SortedFunc(maps.Keys(r.Kept), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Kept[b], r.Kept[a]), cmp.Compare(a, b))
 	})
 	for _, word := range words {
 		add("word", word, r.Kept[word])
@@ -55,19 +41,28 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Options) error {
 	for _, s := range r.Survived {
 		add("survived", s.Word, s.Line)
 	}
-	l.table.Row("models", strings.Join(r.Models, ", "))
-	l.table.Row("client versions", strings.Join(r.Versions, ", "))
-	l.table.Row("times", times)
-	l.table.Row("the format's words", wordList(words))
-	l.table.Row("and always", "the number and order of lines, lengths and tokens of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
+	text(none, "models", strings.Join(r.Models, ", "))
+	text(none, "client versions", strings.Join(r.Versions, ", "))
+	text(none, "times", times)
+	text(none, "the format's words", wordList(words))
+	text(none, "and always", "the number and order of lines, lengths and tokens of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
 	for _, s := range r.Survived {
-		l.table.styled(red, "survived", s.Place.String()+": "+s.Word)
+		text(red, "survived", s.Place.String()+": "+s.Word)
 	}
-	l.notes = append(l.notes, fmt.Sprintf("%s, %s with a stand-in", count(r.Lines, "record"), count(r.Words, "word")))
-	return l.print(w, opt)
+	return (&document{
+		page: func(p *page) {
+			p.table(t)
+			p.note(faint, fmt.Sprintf("%s, %s with a stand-in", count(r.Lines, "record"), count(r.Words, "word")))
+		},
+		json: struct {
+			Schema string `json:"schema"`
+			*anonymize.Report
+		}{AnonymizeSchema, r},
+		csv: func() *table { return t },
+	}).print(w, opt)
 }
 
-// wordList is the first words of a list.
+// wordList joins the first words of a list.
 func wordList(words []string) string {
 	const most = 40
 	if len(words) <= most {

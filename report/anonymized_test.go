@@ -15,7 +15,7 @@ func TestAnonymizedMatchesSchema(t *testing.T) {
 	for _, survived := range [][]anonymize.Survivor{{}, {{Word: "somebody", Place: anonymize.Place{Line: 3}}, {Word: "private", Place: anonymize.Place{File: "subagents/a.jsonl"}}}} {
 		r.Survived = survived
 		var b bytes.Buffer
-		if err := Anonymized(&b, r, Options{Format: FormatJSON}); err != nil {
+		if err := Anonymized(&b, r, Layout{Format: FormatJSON}); err != nil {
 			t.Fatal(err)
 		}
 		if err := validate(schema, b.Bytes()); err != nil {

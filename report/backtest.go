@@ -4,60 +4,47 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/backtest"
 )
 
-// BacktestOptions say how a backtest is printed.
-type BacktestOptions struct {
-	Options
-	Explain int // how many of the worst breaks of the cache are listed
+// BacktestLayout says how a backtest is printed.
+type BacktestLayout struct {
+	Layout
+	Explain int // how many cache breaks to list instead, the largest errors first
 }
 
-// mostPlacesTold is how many misses and false alarms a page names.
-const mostPlacesTold = 20
+// mostPlacesListed is how many misses and false alarms a page lists.
+const mostPlacesListed = 20
 
-// Backtest prints a policy held against the record.
-func Backtest(w io.Writer, r *backtest.Result, opt BacktestOptions) error {
-	switch opt.Format {
-	case FormatTable, "":
-		return backtestPage(&textPage{w: w, color: opt.Color}, r, opt)
-	case FormatMarkdown:
-		return backtestPage(&markdownPage{w: w}, r, opt)
-	case FormatJSON:
-		return WriteJSON(w, struct {
+// Backtest prints how well a policy predicts the record.
+func Backtest(w io.Writer, r *backtest.Result, opt BacktestLayout) error {
+	worst := r.Worst(opt.Explain)
+	d := &document{
+		page: func(p *page) { backtestPage(p, r) },
+		json: struct {
 			*backtest.Result
 			Explain []backtest.Break `json:"explain,omitempty"`
-		}{r, r.Worst(opt.Explain)})
-	case FormatCSV:
-		if opt.Explain > 0 {
-			return backtestBreaksCSV(w, r.Worst(opt.Explain))
-		}
-		return backtestCSV(w, r)
+		}{r, worst},
+		csv: func() *table { return backtestCSV(r) },
 	}
-	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
+	if opt.Explain > 0 {
+		breaks := breakTable(worst)
+		d.page = func(p *page) { breakPage(p, r, breaks) }
+		d.csv = func() *table { return breaks }
+	}
+	return d.print(w, opt.Layout)
 }
 
-func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
-	if opt.Explain > 0 {
-		worst := r.Worst(opt.Explain)
-		p.heading("breaks of the cache, the furthest off first")
-		p.table(explainTable(worst))
-		u := &r.Usage[0]
-		p.note(none, fmt.Sprintf("%s of %s listed; %s in the record, of which %s unexplained, and %s in the simulation alone",
-			thousands(len(worst)), thousands(u.Broken+u.FalseAlarms), count(u.Broken, "break"), thousands(u.Unexplained), thousands(u.FalseAlarms)))
-		p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; tokens. docs/model.md has the causes; json has each in words")
-		return p.end()
-	}
+func backtestPage(p *page, r *backtest.Result) {
 	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
 	p.table(compactionTable(r.Compactions))
-	if notes := missNotes(r); len(notes) > 0 {
-		p.items(none, cutNotes(notes, opt.Options))
-	}
-	if notes := fitNotes(r); len(notes) > 0 {
-		p.items(none, cutNotes(notes, opt.Options))
+	for _, notes := range [][]string{missNotes(r), fitNotes(r)} {
+		if hidden := len(notes) - mostPlacesListed; hidden > 0 && !p.All {
+			notes = append(notes[:mostPlacesListed:mostPlacesListed], p.Hints.hidden(hidden, "place", "json holds them"))
+		}
+		p.items(none, notes)
 	}
 	if m := r.Micro[0]; m.Recorded+m.Unrecorded+m.Alarms+m.Unscored > 0 {
 		p.heading("microcompactions")
@@ -72,44 +59,41 @@ func backtestPage(p page, r *backtest.Result, opt BacktestOptions) error {
 	if len(r.Causes) > 0 {
 		p.heading("breaks of the cache")
 		p.table(causeTable(r))
-		p.note(faint, "right kind, within 10 %: of the breaks in the record; named: of these, the ones the simulation puts down to a compaction, an edit, the lifetime (ttl) or a model switch; left: what the request before had read and written, read, simulated: sums, tokens; only simulated: the record reads on")
+		p.note(faint, "right kind, within 10 %: breaks of the record whose kind or size the simulation predicts. named: breaks that the simulation explains by a compaction, an edit, the lifetime (ttl) or a model switch. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: breaks that the record does not have.")
 	}
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
-		p.note(faint, "few: said and not judged: "+leastText(few))
+		p.note(faint, "few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}
 	p.note(bold, fidelityText(r))
-	p.note(faint, "hits, alarms: decided on the recorded view, before each request; exact, off, most: the policy's count of used tokens against the recorded pre_tokens; free, ±1, ±5: replayed freely, and how many requests off; lost: the last message is not in the file")
-	return p.end()
+	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the record's compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
 }
 
-func clientsTitle(row *backtest.CompactionRow) string {
-	if row.Fitted {
-		return row.Clients + ", fitted"
+// totalStyle makes the row of all clients bold.
+func totalStyle(clients string) style {
+	if clients == backtest.All {
+		return bold
 	}
-	return row.Clients
+	return none
 }
 
-func compactionTable(rows []backtest.CompactionRow) *Table {
-	t := &Table{Columns: []Column{{Title: "clients"}}}
-	for _, title := range []string{"sessions", "recorded", "hits", "misses", "alarms", "exact", "off", "most", "free", "±1", "±5", "lost"} {
-		t.Columns = append(t.Columns, Column{Title: title, Right: true})
-	}
+func compactionTable(rows []backtest.CompactionRow) *table {
+	t := newTable(titles("clients", "sessions", "recorded", "hits", "misses", "alarms", "exact", "off", "most", "free", "±1", "±5", "lost"))
 	for i := range rows {
 		r := &rows[i]
-		st, off, most, lost := none, "", "", ""
-		if r.Clients == backtest.All {
-			st = bold
-		}
+		off, most, lost := any(number("")), any(number("")), number("")
 		if r.Recorded > 0 {
-			off, most = thousands(int(r.Error+0.5)), thousands(r.Largest)
+			off, most = int(r.Error+0.5), r.Largest
 		}
 		if r.Lost > 0 {
-			lost = fmt.Sprintf("%d/%d", r.LostHits, r.Lost)
+			lost = number(fmt.Sprintf("%d/%d", r.LostHits, r.Lost))
 		}
-		t.styled(st, clientsTitle(r), thousands(r.Sessions), thousands(r.Recorded), thousands(r.Hits), thousands(r.Misses), thousands(r.Alarms),
-			thousands(r.Exact), off, most, thousands(r.Free.Exact), thousands(r.Free.One), thousands(r.Free.Five), lost)
+		clients := r.Clients
+		if r.Fitted {
+			clients += ", fitted"
+		}
+		t.add(totalStyle(r.Clients), clients, r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, r.Exact, off, most, r.Free.Exact, r.Free.One, r.Free.Five, lost)
 	}
 	return t
 }
@@ -119,7 +103,7 @@ func missNotes(r *backtest.Result) []string {
 	for _, s := range r.Sessions {
 		for i := range s.Compactions {
 			if c := &s.Compactions[i]; !c.Hit {
-				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s", s.File, c.Line, c.Request, c.Version, thousands(c.PreTokens), shortText(c)))
+				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s", s.File, c.Line, c.Request, c.Version, thousands(c.PreTokens), usedText(c)))
 			}
 		}
 		for _, a := range s.Alarms {
@@ -129,14 +113,15 @@ func missNotes(r *backtest.Result) []string {
 	return notes
 }
 
-// shortText is the policy's arithmetic at a miss, and what it lacks.
-func shortText(c *backtest.Compaction) string {
+// usedText is the policy's count of used tokens at a miss, and how far it is
+// from the recorded one.
+func usedText(c *backtest.Compaction) string {
 	text := thousands(c.Used)
 	switch n := c.Short(); {
 	case n > 0:
-		text += ", " + thousands(n) + " short"
+		text += " (" + thousands(n) + " fewer)"
 	case n < 0:
-		text += ", " + thousands(-n) + " over"
+		text += " (" + thousands(-n) + " more)"
 	}
 	return text
 }
@@ -147,57 +132,40 @@ func fitNotes(r *backtest.Result) []string {
 		if s.Fit == nil {
 			continue
 		}
-		note := fmt.Sprintf("fitted: %s: client %s, window %s: the record allows %s to %s", s.File, s.Version, thousands(s.Fit.Window), thousands(s.Fit.Least), thousands(s.Fit.Most))
-		if !s.Fit.Agrees {
-			note = fmt.Sprintf("fitted: %s: client %s, window %s: no one window explains the record", s.File, s.Version, thousands(s.Fit.Window))
+		agrees := "no single window explains the record"
+		if s.Fit.Agrees {
+			agrees = fmt.Sprintf("the record allows %s to %s", thousands(s.Fit.Least), thousands(s.Fit.Most))
 		}
-		notes = append(notes, note)
+		notes = append(notes, fmt.Sprintf("fitted: %s: client %s, window %s: %s", s.File, s.Version, thousands(s.Fit.Window), agrees))
 	}
 	return notes
 }
 
-func cutNotes(notes []string, opt Options) []string {
-	if hidden := len(notes) - mostPlacesTold; hidden > 0 && !opt.All {
-		return append(notes[:mostPlacesTold:mostPlacesTold], opt.Hints.hidden(strconv.Itoa(hidden)+" more", "json holds them"))
-	}
-	return notes
-}
-
-func microTable(rows []backtest.MicroRow) *Table {
-	t := &Table{Columns: []Column{{Title: "clients"}}}
-	for _, title := range []string{"recorded", "hits", "same results", "saving ±1 %", "unrecorded", "confirmed", "alarms"} {
-		t.Columns = append(t.Columns, Column{Title: title, Right: true})
-	}
+func microTable(rows []backtest.MicroRow) *table {
+	t := newTable(titles("clients", "recorded", "hits", "same results", "saving ±1 %", "unrecorded", "confirmed", "alarms"))
 	for i := range rows {
 		r := &rows[i]
-		st := none
-		if r.Clients == backtest.All {
-			st = bold
-		}
-		t.styled(st, r.Clients, thousands(r.Recorded), thousands(r.Hits), thousands(r.Same), thousands(r.Close), thousands(r.Unrecorded), thousands(r.Confirmed), thousands(r.Alarms))
+		t.add(totalStyle(r.Clients), r.Clients, r.Recorded, r.Hits, r.Same, r.Close, r.Unrecorded, r.Confirmed, r.Alarms)
 	}
 	return t
 }
 
-func causeTable(r *backtest.Result) *Table {
-	t := &Table{Columns: []Column{{Title: "cause"}}}
-	for _, title := range []string{"breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"} {
-		t.Columns = append(t.Columns, Column{Title: title, Right: true})
-	}
-	row := func(st style, name string, r *backtest.CauseRow) {
-		t.styled(st, name, thousands(r.Breaks), thousands(r.Kind), thousands(r.Amount), thousands(r.Left), thousands(r.Read), thousands(r.Simulated), thousands(r.Only))
+func causeTable(r *backtest.Result) *table {
+	t := newTable(titles("cause", "breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"))
+	add := func(st style, name string, r *backtest.CauseRow) {
+		t.add(st, name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only)
 	}
 	all, named := r.Breaks(false), r.Breaks(true)
-	row(bold, backtest.All, &all)
-	row(bold, "named", &named)
+	add(bold, backtest.All, &all)
+	add(bold, "named", &named)
 	for i := range r.Causes {
-		row(none, string(r.Causes[i].Cause), &r.Causes[i])
+		add(none, string(r.Causes[i].Cause), &r.Causes[i])
 	}
 	return t
 }
 
-func fidelityTable(list []backtest.Measure) *Table {
-	t := &Table{Columns: []Column{{Title: "measure"}, {Title: "%", Right: true}, {Title: "of", Right: true}, {Title: "bar", Right: true}, {Title: "holds"}, {Title: "what", Flex: true}}}
+func fidelityTable(list []backtest.Measure) *table {
+	t := newTable(titles("measure", "%", "of", "bar", "holds"), []column{{Title: "what", Flex: true}})
 	for _, m := range list {
 		st, value, holds, bar := none, places(m.Value, 2), "yes", "≥ "
 		if m.Most {
@@ -211,32 +179,28 @@ func fidelityTable(list []backtest.Measure) *Table {
 		case !m.Holds:
 			st, holds = red, "no"
 		}
-		t.styled(st, m.Name, value, thousands(m.Of), bar+exact(m.Bar), holds, m.About)
+		t.add(st, m.Name, number(value), m.Of, number(bar+exact(m.Bar)), holds, m.About)
 	}
 	return t
 }
 
-// leastText says from how many on measures are judged.
+// leastText lists from how many samples on each measure is judged.
 func leastText(few []backtest.Measure) string {
+	names := map[int][]string{}
 	var counts []int
 	for _, m := range few {
+		names[m.Least] = append(names[m.Least], m.Name)
 		counts = append(counts, m.Least)
 	}
 	slices.Sort(counts)
 	var texts []string
 	for _, least := range slices.Compact(counts) {
-		var names []string
-		for _, m := range few {
-			if m.Least == least {
-				names = append(names, m.Name)
-			}
-		}
-		texts = append(texts, fmt.Sprintf("%s from %s on", strings.Join(names, ", "), thousands(least)))
+		texts = append(texts, strings.Join(names[least], ", ")+" "+thousands(least))
 	}
 	return strings.Join(texts, "; ")
 }
 
-// fidelityText is how true the simulation is, in one sentence.
+// fidelityText summarises how well the simulation predicts the record.
 func fidelityText(r *backtest.Result) string {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
@@ -249,15 +213,96 @@ func fidelityText(r *backtest.Result) string {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
 	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests))
-	text += fmt.Sprintf("; %s of %s of the cache have a cause", thousands(u.Broken-u.Unexplained), count(u.Broken, "break"))
-	return text + fmt.Sprintf("; right within 10 %%: %d of all %d, %d of the %d named", u.AllAmount, u.Broken, u.Amount, u.Named)
+	text += fmt.Sprintf("; %s of %s of the cache explained", thousands(u.Broken-u.Unexplained), count(u.Broken, "break"))
+	return text + fmt.Sprintf("; size within 10 %%: %d of all %d breaks, %d of the %d named", u.AllAmount, u.Broken, u.Amount, u.Named)
 }
 
-func explainTable(worst []backtest.Break) *Table {
-	t := &Table{Columns: []Column{
-		{Title: "request", Right: true}, {Title: "broke in"}, {Title: "cause"}, {Title: "left", Right: true}, {Title: "read", Right: true},
-		{Title: "simulated", Right: true}, {Title: "off", Right: true}, {Title: "where", Flex: true},
-	}}
+// classTable has the sums of all requests, as a bill has them.
+func classTable(rows []backtest.UsageRow) *table {
+	t := newTable(titles("clients", "requests", "input tokens", "read", "simulated", "written", "simulated", "plain", "simulated"))
+	for i := range rows {
+		r := &rows[i]
+		all := r.Recorded()
+		cells := []any{r.Clients, r.Requests, all}
+		for _, f := range r.Classes() {
+			cells = append(cells, portion(f.Recorded, all), portion(f.Simulated, all))
+		}
+		t.add(totalStyle(r.Clients), cells...)
+	}
+	return t
+}
+
+// classText states the sums of all requests in a sentence.
+func classText(u *backtest.Usage) string {
+	all := u.Recorded()
+	if all == 0 {
+		return "no request has a recorded usage to compare the simulation with"
+	}
+	text := fmt.Sprintf("of %s input tokens", thousands(all))
+	for i, name := range []string{"read from the cache", "written to it", "plain"} {
+		f := u.Classes()[i]
+		text += fmt.Sprintf(", %s %% were %s (simulated: %s %%)", portion(f.Recorded, all), name, portion(f.Simulated, all))
+	}
+	return text
+}
+
+// portion formats part/whole in percent, with two decimals.
+func portion(part, whole int) number {
+	if whole == 0 {
+		return "–"
+	}
+	return number(places(100*float64(part)/float64(whole), 2))
+}
+
+const usageNote = "read ±5 %, ±1 %: requests whose simulated cache read is within 5 % or 1 % of the recorded one. off: mean absolute error of a request, in tokens. MAPE: mean absolute error in percent of the recorded figure of each request. " +
+	"A request writes little compared with what it reads, so an error of a few hundred tokens makes a high MAPE of written. " +
+	"Plain input is the few tokens that the client sends after its last cache breakpoint. The simulation counts them as written, so their MAPE is 100 %."
+
+func usageTable(rows []backtest.UsageRow) *table {
+	t := newTable(titles("clients", "requests", "read ±5 %", "read ±1 %", "read off", "MAPE", "written off", "MAPE", "plain off", "MAPE"))
+	for i := range rows {
+		r := &rows[i]
+		cells := []any{r.Clients, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.Close, r.Requests))}
+		for _, f := range r.Classes() {
+			off, mean := any(number("–")), any(number("–"))
+			if r.Requests > 0 {
+				off = (f.Off + r.Requests/2) / r.Requests
+			}
+			if f.Scored > 0 {
+				mean = decimal{f.MAPE, 2}
+			}
+			cells = append(cells, off, mean)
+		}
+		t.add(totalStyle(r.Clients), cells...)
+	}
+	return t
+}
+
+// backtestCSV has a row per session.
+func backtestCSV(r *backtest.Result) *table {
+	t := newTable(keys("session agent file model client_version clients policy requests window fitted"),
+		keys("recorded hits lost lost_hits alarms free_alarms manual micro_recorded micro_same micro_unrecorded micro_confirmed micro_alarms"),
+		keys("usage_requests read_within_5 read_within_1 read_mape write_mape input_mape breaks named right_kind right_amount other_causes unexplained"),
+		keys("only_simulated read_recorded read_simulated write_recorded write_simulated input_recorded input_simulated all_right_kind all_right_amount"))
+	for _, s := range r.Sessions {
+		one := backtest.Sum(s.Policy, []*backtest.Session{s})
+		c, m, u := &one.Compactions[0], &one.Micro[0], &s.Usage
+		if s.Fit != nil {
+			c = &one.Compactions[len(one.Compactions)-1]
+		}
+		t.add(none, s.Session, s.Agent, s.File, s.Model, s.Version, s.Clients, s.Policy, s.Requests, s.Window, s.Fit != nil,
+			c.Recorded, c.Hits, c.Lost, c.LostHits, c.Alarms, c.Free.Alarms, c.Manual, m.Recorded, m.Same, m.Unrecorded, m.Confirmed, m.Alarms,
+			u.Requests, u.Near, u.Close, u.Read.MAPE, u.Write.MAPE, u.Input.MAPE, u.Broken, u.Named, u.Kind, u.Amount, u.Others, u.Unexplained,
+			u.FalseAlarms, u.Read.Recorded, u.Read.Simulated, u.Write.Recorded, u.Write.Simulated, u.Input.Recorded, u.Input.Simulated, u.AllKind, u.AllAmount)
+	}
+	return t
+}
+
+// breakTable has a row per break of the cache.
+func breakTable(worst []backtest.Break) *table {
+	t := newTable(keys("session agent file line"), []column{{Title: "request", Key: "request"}, {Title: "broke in"}, {Key: "in_record"}, {Title: "cause", Key: "cause"},
+		{Title: "left", Key: "left"}, {Title: "read", Key: "read"}, {Title: "simulated", Key: "simulated"}}, keys("right_kind right_amount"),
+		titles("off"), []column{{Title: "where", Flex: true}})
 	for i := range worst {
 		b := &worst[i]
 		st, where := none, "both"
@@ -267,7 +312,17 @@ func explainTable(worst []backtest.Break) *Table {
 		case b.Cause == backtest.Unexplained:
 			st, where = yellow, "record"
 		}
-		t.styled(st, thousands(b.Request), where, string(b.Cause), thousands(b.Left), thousands(b.Read), thousands(b.Simulated), thousands(b.Off()), fmt.Sprintf("%s:%d", b.File, b.Line))
+		t.add(st, b.Session, b.Agent, b.File, b.Line, b.Request, where, b.Recorded, b.Cause, b.Left, b.Read, b.Simulated, b.Kind, b.Amount,
+			b.Off(), fmt.Sprintf("%s:%d", b.File, b.Line))
 	}
 	return t
+}
+
+func breakPage(p *page, r *backtest.Result, breaks *table) {
+	p.heading("breaks of the cache, the largest error first")
+	p.table(breaks)
+	u := &r.Usage[0]
+	p.note(none, fmt.Sprintf("%s of %s listed: %s in the record (%s unexplained), %s only in the simulation",
+		thousands(len(breaks.rows)), count(u.Broken+u.FalseAlarms, "break"), thousands(u.Broken), thousands(u.Unexplained), thousands(u.FalseAlarms)))
+	p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; all in tokens. docs/model.md describes the causes; json has each break in words.")
 }

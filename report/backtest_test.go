@@ -61,7 +61,7 @@ func TestBacktest(t *testing.T) {
 				name = "backtest-explain."
 			}
 			var b bytes.Buffer
-			if err := Backtest(&b, sampleBacktest(), BacktestOptions{Options: Options{Format: f}, Explain: explain}); err != nil {
+			if err := Backtest(&b, sampleBacktest(), BacktestLayout{Layout: Layout{Format: f}, Explain: explain}); err != nil {
 				t.Fatal(err)
 			}
 			golden.Check(t, filepath.Join("testdata", name+string(f)), b.Bytes())
@@ -87,7 +87,7 @@ func TestBacktest(t *testing.T) {
 			}
 		}
 	}
-	if err := Backtest(io.Discard, sampleBacktest(), BacktestOptions{Options: Options{Format: "xml"}}); err == nil {
+	if err := Backtest(io.Discard, sampleBacktest(), BacktestLayout{Layout: Layout{Format: "xml"}}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
 }
@@ -96,7 +96,7 @@ func TestBacktest(t *testing.T) {
 func TestBacktestEmpty(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "backtest.v1.json"))
 	var b bytes.Buffer
-	if err := Backtest(&b, backtest.Sum("p", nil), BacktestOptions{Options: Options{Format: FormatJSON}}); err != nil {
+	if err := Backtest(&b, backtest.Sum("p", nil), BacktestLayout{Layout: Layout{Format: FormatJSON}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := validate(schema, b.Bytes()); err != nil {
@@ -104,7 +104,7 @@ func TestBacktestEmpty(t *testing.T) {
 	}
 	for _, explain := range []int{0, 20} {
 		b.Reset()
-		if err := Backtest(&b, backtest.Sum("p", nil), BacktestOptions{Explain: explain}); err != nil || strings.Contains(b.String(), "NaN") {
+		if err := Backtest(&b, backtest.Sum("p", nil), BacktestLayout{Explain: explain}); err != nil || strings.Contains(b.String(), "NaN") {
 			t.Errorf("%v: %s", err, b.String())
 		}
 	}
@@ -119,8 +119,8 @@ func checkWidth(t *testing.T, text string) {
 	}
 }
 
-// TestBacktestSumsFirst: what the simulation comes to over all tokens is said
-// before the errors of single requests, of which few tokens make many percent.
+// TestBacktestSumsFirst holds that the sums over all tokens come
+// before the errors of single requests.
 func TestBacktestSumsFirst(t *testing.T) {
 	var b bytes.Buffer
 	r := backtest.Sum("p", []*backtest.Session{{Requests: 101, Usage: backtest.Usage{
@@ -129,13 +129,13 @@ func TestBacktestSumsFirst(t *testing.T) {
 		Write: backtest.Figure{Recorded: 99000, Simulated: 101000, Off: 4000, Scored: 100, MAPE: 164.2},
 		Input: backtest.Figure{Recorded: 1000, Off: 1000, Scored: 100, MAPE: 100},
 	}}})
-	if err := Backtest(&b, r, BacktestOptions{}); err != nil {
+	if err := Backtest(&b, r, BacktestLayout{}); err != nil {
 		t.Fatal(err)
 	}
 	last := -1
 	for _, want := range []string{
 		"input by cache class, % of all input", "90.00      89.90", "9.90      10.10", "0.10       0.00",
-		"of 1,000,000 tokens of input, 90.00 % were read from the cache (simulated: 89.90 %)", "request by request", "164.20",
+		"of 1,000,000 input tokens, 90.00 % were read from the cache (simulated: 89.90 %)", "request by request", "164.20",
 	} {
 		at := strings.Index(b.String(), want)
 		if at <= last {

@@ -39,7 +39,7 @@ func TestCalibration(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "calibrate.v1.json"))
 	for _, f := range ListFormats {
 		var b bytes.Buffer
-		if err := Calibration(&b, sampleCalibration(), Options{Format: f}); err != nil {
+		if err := Calibration(&b, sampleCalibration(), Layout{Format: f}); err != nil {
 			t.Fatal(err)
 		}
 		golden.Check(t, filepath.Join("testdata", "calibrate."+string(f)), b.Bytes())
@@ -59,7 +59,7 @@ func TestCalibration(t *testing.T) {
 			}
 		}
 	}
-	if err := Calibration(&bytes.Buffer{}, sampleCalibration(), Options{Format: "xml"}); err == nil {
+	if err := Calibration(&bytes.Buffer{}, sampleCalibration(), Layout{Format: "xml"}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
 }

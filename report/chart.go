@@ -80,7 +80,7 @@ func (c *chart) draw(g glyphs, color bool) []string {
 				marks[x] = stronger(marks[x], c.marks[i])
 			}
 		}
-		column(grid, x, steps(raw, top), steps(model, top), g)
+		drawColumn(grid, x, steps(raw, top), steps(model, top), g)
 	}
 	legends := c.thresholds(grid, top, g)
 	var out []string
@@ -167,7 +167,7 @@ func steps(value, top int) int {
 	return min(max(1, (value*chartRows*chartSteps+top/2)/top), chartRows*chartSteps)
 }
 
-func column(grid [][chartPlot]cell, x, raw, model int, g glyphs) {
+func drawColumn(grid [][chartPlot]cell, x, raw, model int, g glyphs) {
 	for y := range grid {
 		bottom := y * chartSteps
 		switch {
@@ -246,15 +246,10 @@ func paintCells(cells []cell, color bool) string {
 	for i := 0; i < len(cells); {
 		j := i
 		var run strings.Builder
-		for j < len(cells) && (cells[j].st == cells[i].st || !color) {
+		for ; j < len(cells) && cells[j].st == cells[i].st; j++ {
 			run.WriteRune(cells[j].r)
-			j++
 		}
-		if color {
-			b.WriteString(cells[i].st.paint(run.String()))
-		} else {
-			b.WriteString(run.String())
-		}
+		b.WriteString(cells[i].st.paint(run.String(), color))
 		i = j
 	}
 	return strings.TrimRight(b.String(), " ")

@@ -1,44 +1,32 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/check"
 )
 
-// FormatJUnit is the XML that CI systems read test results from.
-const FormatJUnit Format = "junit"
-
-// CheckFormats are the formats a check can be printed in.
-var CheckFormats = []Format{FormatTable, FormatJSON, FormatJUnit, FormatGitHub, FormatMarkdown}
-
-// CheckOptions say how to print a check.
-type CheckOptions struct {
-	Options
-	Root  func(file string) string // gives a file's name as annotations want it; nil: as it is
+// CheckLayout says how to print a check.
+type CheckLayout struct {
+	Layout
+	Root  func(file string) string // returns a file's name as annotations need it; nil: unchanged
 	Suite string                   // name of the JUnit suites; "": the configuration's
 }
 
-// Check prints what a check came to.
-func Check(w io.Writer, r *check.Report, opt CheckOptions) error {
-	switch opt.Format {
-	case FormatTable, "":
-		return checkPage(&textPage{w: w, color: opt.Color}, r, opt.Options)
-	case FormatMarkdown:
-		return checkPage(&markdownPage{w: w}, r, opt.Options)
-	case FormatJSON:
-		return WriteJSON(w, r)
-	case FormatJUnit:
-		return checkJUnit(w, r, opt)
-	case FormatGitHub:
-		return checkGitHub(w, r, opt)
-	}
-	return fmt.Errorf("format %q: want one of %v", opt.Format, CheckFormats)
+// Check prints the result of a check.
+func Check(w io.Writer, r *check.Report, opt CheckLayout) error {
+	return (&document{
+		page: func(p *page) { checkPage(p, r) },
+		json: r,
+		other: map[Format]func(io.Writer) error{
+			FormatJUnit:  func(w io.Writer) error { return checkJUnit(w, r, opt) },
+			FormatGitHub: func(w io.Writer) error { return checkGitHub(w, r, opt) },
+		},
+	}).print(w, opt.Layout)
 }
 
-// statusStyles are the looks of what became of something.
+// statusStyle is the style of a row with this status.
 func statusStyle(s check.Status, failed bool) style {
 	switch {
 	case failed:
@@ -51,20 +39,18 @@ func statusStyle(s check.Status, failed bool) style {
 	return none
 }
 
-// maxDetailed is how many sessions a table tells about one by one.
+// maxDetailed is how many sessions a page describes one by one.
 const maxDetailed = 20
 
-func checkPage(p page, r *check.Report, opt Options) error {
-	t := &Table{Columns: []Column{
-		{Title: "case", Flex: true}, {Title: "policy", Max: 34}, {Title: "sessions", Right: true}, {Title: "failed", Right: true}, {Title: "result"},
-	}}
+func checkPage(p *page, r *check.Report) {
+	t := newTable([]column{{Title: "case", Flex: true}, {Title: "policy", Max: 34}}, titles("sessions", "failed", "result"))
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		t.styled(statusStyle(c.Status, c.Failed > 0), c.Name, c.Policy, thousands(len(c.Sessions)), thousands(c.Failed), string(c.Status))
+		t.add(statusStyle(c.Status, c.Failed > 0), c.Name, c.Policy, len(c.Sessions), c.Failed, c.Status)
 	}
 	p.heading(r.File)
 	p.table(t)
-	told, left := 0, 0
+	listed := 0
 	for _, failing := range []bool{true, false} {
 		for i := range r.Cases {
 			for k := range r.Cases[i].Sessions {
@@ -72,27 +58,25 @@ func checkPage(p page, r *check.Report, opt Options) error {
 				if s.Status == check.OK || s.Failed != failing {
 					continue
 				}
-				if told++; told > maxDetailed && !opt.All {
-					left++
-					continue
+				if listed++; listed <= maxDetailed || p.All {
+					checkSession(p, &r.Cases[i], s)
 				}
-				checkSession(p, &r.Cases[i], s, opt)
 			}
 		}
 	}
-	if left > 0 {
-		p.note(faint, opt.Hints.hidden(count(left, "more session")+" not as in the baseline", "json holds them"))
+	if !p.All {
+		p.hidden(listed-maxDetailed, "session", "json holds them")
 	}
 	if len(r.Stale) > 0 {
-		title, look := "the baseline is of something else", red
+		title, st := "the baseline does not match", red
 		if r.Updated {
-			title, look = "no longer in the baseline", none
+			title, st = "removed from the baseline", none
 		}
 		p.heading(title)
-		p.items(look, r.Stale)
+		p.items(st, r.Stale)
 	}
 	for _, n := range r.Notes {
-		if told > 0 || !strings.HasPrefix(n, "the baseline was made by") {
+		if listed > 0 || !strings.HasPrefix(n, "the baseline was made by") {
 			p.note(faint, n)
 		}
 	}
@@ -102,13 +86,13 @@ func checkPage(p page, r *check.Report, opt Options) error {
 	}
 	p.note(st, checkSummary(r))
 	if r.Passed && r.Counts.Better > 0 && !r.Updated {
-		p.note(green, r.Update+" keeps what is better")
+		p.note(green, r.Update+" makes the better figures the new baseline")
 	}
-	return p.end()
 }
 
-// checkSession tells what became of one session.
-func checkSession(p page, c *check.CaseReport, s *check.SessionReport, opt Options) {
+// checkSession prints the result of one session: each figure that changed, and
+// why.
+func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	name := s.Session
 	if s.Agent != "" {
 		name += ", agent " + s.Agent
@@ -118,36 +102,34 @@ func checkSession(p page, c *check.CaseReport, s *check.SessionReport, opt Optio
 		verdict = "FAILED: " + verdict
 	}
 	p.heading(c.Name + ", " + name + ": " + verdict)
-	t := &Table{Columns: []Column{
-		{Title: "figure"}, {Title: "before", Right: true}, {Title: "after", Right: true}, {Title: "difference", Right: true}, {Title: "wanted", Flex: true}, {Title: "result"},
-	}}
+	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})
 	for i := range s.Figures {
 		f := &s.Figures[i]
 		if f.Status == check.OK && f.Before != nil && f.After != nil && *f.Before == *f.After {
 			continue
 		}
-		before := "-"
+		before := number("-")
 		if f.Before != nil {
-			before = f.Value(f.Before)
+			before = number(f.Value(f.Before))
 		}
-		t.styled(statusStyle(f.Status, f.Status == check.Worse || f.Status == check.Broken),
-			f.Figure, before, f.Value(f.After), dash(f.Difference()), f.Limit, string(f.Status))
+		t.add(statusStyle(f.Status, f.Status == check.Worse || f.Status == check.Broken),
+			f.Figure, before, number(f.Value(f.After)), number(cellText(orDash(f.Difference()))), f.Limit, f.Status)
 	}
 	p.table(t)
 	var more []string
 	if d := s.Events.First; d != nil {
 		more = append(more, d.Message())
 	}
-	for _, line := range s.ChangeLines(opt.All) {
+	for _, line := range s.ChangeLines(p.All) {
 		more = append(more, "policy: "+line)
 	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
-		p.picture([]string{"  " + opt.Hints.commandLine(s.Command)})
+		p.picture([]string{"  " + p.Hints.commandLine(s.Command)})
 	}
 }
 
-// checkSummary is the last line.
+// checkSummary counts the replays by result, in one line.
 func checkSummary(r *check.Report) string {
 	c := &r.Counts
 	var parts []string
@@ -155,7 +137,7 @@ func checkSummary(r *check.Report) string {
 		n    int
 		text string
 	}{
-		{c.Broken, "outside of a limit"}, {c.Worse, "worse"}, {c.Stale, "not in the baseline as they are"}, {c.Changed, "changed"}, {c.Better, "better"}, {c.OK, "as they should be"},
+		{c.Broken, "outside a limit"}, {c.Worse, "worse"}, {c.Stale, "not matching the baseline"}, {c.Changed, "changed"}, {c.Better, "better"}, {c.OK, "ok"},
 	} {
 		if x.n > 0 {
 			parts = append(parts, thousands(x.n)+" "+x.text)
@@ -167,11 +149,9 @@ func checkSummary(r *check.Report) string {
 	}
 	switch {
 	case r.Updated:
-		text += "; written to " + r.Baseline
+		return text + "; written to " + r.Baseline
 	case r.Passed:
-		text += "; passed"
-	default:
-		text += "; failed"
+		return text + "; passed"
 	}
-	return text
+	return text + "; failed"
 }

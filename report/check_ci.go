@@ -10,8 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/check"
 )
 
-// The JUnit form follows the schema that Jenkins published
-// (testdata/jenkins-junit.xsd): a testsuite a case, a testcase a session. There is no clock here, so no times.
+// junitSuites follows the schema that Jenkins published
+// (testdata/jenkins-junit.xsd): a testsuite per case, a testcase per session.
+// It has no times.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -44,15 +45,15 @@ type junitFault struct {
 	Text    string `xml:",chardata"`
 }
 
-// checkJUnit prints a check for systems that read JUnit files. What the
-// baseline does not hold as it is, is an error; all else that fails, a failure.
-func checkJUnit(w io.Writer, r *check.Report, opt CheckOptions) error {
+// checkJUnit prints a check for systems that read JUnit files. A session that
+// does not match the baseline is an error, any other that fails is a failure.
+func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 	out := junitSuites{Name: Clean(cmp.Or(opt.Suite, r.File))}
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		suite := junitSuite{Name: Clean(c.Name)}
 		for k := range c.Sessions {
-			suite.add(junitSession(c, &c.Sessions[k], opt.Hints))
+			suite.add(junitSession(c, &c.Sessions[k], &opt.Hints))
 		}
 		out.add(suite)
 	}
@@ -72,7 +73,7 @@ func checkJUnit(w io.Writer, r *check.Report, opt CheckOptions) error {
 	return err
 }
 
-func junitSession(c *check.CaseReport, s *check.SessionReport, hints Hints) junitCase {
+func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) junitCase {
 	one := junitCase{Name: Clean(s.Session), Class: Clean(c.Name)}
 	if s.Agent != "" {
 		one.Name += "#" + Clean(s.Agent)
@@ -111,8 +112,8 @@ func (s *junitSuites) add(suite junitSuite) {
 	s.Errors += suite.Errors
 }
 
-// sessionLines tell what became of a session, a thing a line.
-func sessionLines(s *check.SessionReport, hints Hints) []string {
+// sessionLines describe the result of a session, one fact per line.
+func sessionLines(s *check.SessionReport, hints *Hints) []string {
 	lines := s.Lines()
 	if len(s.Command) > 0 {
 		lines = append(lines, "to see why: "+hints.commandLine(s.Command))
@@ -123,33 +124,26 @@ func sessionLines(s *check.SessionReport, hints Hints) []string {
 	return lines
 }
 
-// maxAnnotations is how many annotations of a level GitHub shows of one step.
+// maxAnnotations is how many annotations of a level GitHub shows for one step.
 const maxAnnotations = 10
 
-// checkGitHub prints workflow commands: an annotation for each session that is
-// not as in the baseline, at the parameter that changed, and the summary.
-func checkGitHub(w io.Writer, r *check.Report, opt CheckOptions) error {
+// checkGitHub prints workflow commands: an annotation for each session that
+// differs from the baseline, at the parameter that changed, and the summary.
+func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 	var b strings.Builder
-	left := map[string]int{}
-	told := map[string]int{}
-	tell := func(level string, at check.Place, title string, lines []string) {
-		if told[level]++; told[level] >= maxAnnotations {
-			left[level]++
-			if left[level] > 1 {
-				return
-			}
+	printed := map[string]int{}
+	annotate := func(level string, at check.Place, title string, lines []string) {
+		if printed[level]++; printed[level] > maxAnnotations {
+			return
 		}
 		if opt.Root != nil {
 			at.File = opt.Root(at.File)
 		}
-		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level, githubProperty(at.File), at.Line, at.Column, githubProperty(title), githubLines(lines))
-	}
-	rest := func() {
-		for _, level := range []string{"error", "warning", "notice"} {
-			if n := left[level] - 1; n > 0 {
-				fmt.Fprintf(&b, "%s more: the job summary and the json form have them\n", count(n, level))
-			}
+		data := make([]string, len(lines))
+		for i, l := range lines {
+			data[i] = githubText(l)
 		}
+		githubCommand(&b, level, at.File, at.Line, at.Column, title, strings.Join(data, "%0A"))
 	}
 	for i := range r.Cases {
 		c := &r.Cases[i]
@@ -164,7 +158,7 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckOptions) error {
 			case s.Status == check.Changed:
 				level = "warning"
 			}
-			tell(level, s.Place, c.Name+": "+string(s.Status), sessionLines(s, opt.Hints))
+			annotate(level, s.Place, c.Name+": "+string(s.Status), sessionLines(s, &opt.Hints))
 		}
 	}
 	level := "error"
@@ -172,20 +166,15 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckOptions) error {
 		level = "notice"
 	}
 	for _, text := range r.Stale {
-		tell(level, check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
+		annotate(level, check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
 	}
-	rest()
-	// A line that is no command: two colons at its start would make it one.
+	for _, level := range []string{"error", "warning", "notice"} {
+		if n := printed[level] - maxAnnotations; n > 0 {
+			fmt.Fprintf(&b, "%s not shown: the job summary and the json format have them\n", count(n, "more "+level))
+		}
+	}
+	// Escaped: two colons at the start of a line would make it a command.
 	fmt.Fprintln(&b, githubText(checkSummary(r)))
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// githubLines are several lines in the data of a workflow command.
-func githubLines(lines []string) string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = githubText(l)
-	}
-	return strings.Join(out, "%0A")
 }

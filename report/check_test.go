@@ -17,7 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func number(x float64) *float64 { return &x }
+func figureValue(x float64) *float64 { return &x }
 
 // checkSample is a check with one of everything.
 func checkSample() *check.Report {
@@ -35,9 +35,9 @@ func checkSample() *check.Report {
 				{
 					Session: "b.jsonl", Policy: "mine", Status: check.Worse, Failed: true, Place: at,
 					Figures: []check.FigureReport{
-						{Figure: "calls", Before: number(304), After: number(538), Limit: "as in the baseline", Status: check.Changed},
-						{Figure: "model_peak", Unit: "tokens", Before: number(143002), After: number(104266), Limit: "as in the baseline", Status: check.Better},
-						{Figure: "cost_usd", Unit: "USD", Before: number(19.2291), After: number(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
+						{Figure: "calls", Before: figureValue(304), After: figureValue(538), Limit: "as in the baseline", Status: check.Changed},
+						{Figure: "model_peak", Unit: "tokens", Before: figureValue(143002), After: figureValue(104266), Limit: "as in the baseline", Status: check.Better},
+						{Figure: "cost_usd", Unit: "USD", Before: figureValue(19.2291), After: figureValue(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
 					},
 					Events: check.EventsReport{Before: &before, After: 4, First: &check.Difference{
 						N: 2, Expected: &check.Event{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
@@ -50,7 +50,7 @@ func checkSample() *check.Report {
 					Session: "c.jsonl", Agent: "a1", Policy: "mine", Status: check.Broken, Failed: true, Place: check.Place{File: "ctxkit.yaml", Line: 9, Column: 7},
 					Figures: []check.FigureReport{
 						{Figure: "cost_usd", Unit: "USD", Limit: "at most 2", Status: check.Broken},
-						{Figure: "compactions", After: number(2), Limit: "at most 2", Status: check.OK},
+						{Figure: "compactions", After: figureValue(2), Limit: "at most 2", Status: check.OK},
 					},
 					Changes: []check.KeyChange{}, Reasons: []string{}, Command: []string{"ctxkit", "diff", "c.jsonl", "--policy", "mine.yaml"},
 				},
@@ -59,9 +59,9 @@ func checkSample() *check.Report {
 			}},
 			{Name: "other", Policy: "opencode", Place: place, Status: check.Changed, Sessions: []check.SessionReport{
 				{Session: "a.jsonl", Policy: "opencode-1.1.36", Status: check.Better, Place: place, Changes: []check.KeyChange{}, Reasons: []string{"run ctxkit check --update to keep it so"},
-					Figures: []check.FigureReport{{Figure: "misses", Before: number(3), After: number(0), Limit: "as in the baseline", Status: check.Better}}},
+					Figures: []check.FigureReport{{Figure: "misses", Before: figureValue(3), After: figureValue(0), Limit: "as in the baseline", Status: check.Better}}},
 				{Session: "b.jsonl", Policy: "opencode-1.1.36", Status: check.Changed, Place: place, Changes: []check.KeyChange{}, Reasons: []string{},
-					Figures: []check.FigureReport{{Figure: "events", Before: number(-1000), After: number(-2000), Limit: "as in the baseline", Status: check.Changed}}},
+					Figures: []check.FigureReport{{Figure: "events", Before: figureValue(-1000), After: figureValue(-2000), Limit: "as in the baseline", Status: check.Changed}}},
 			}},
 		},
 	}
@@ -92,7 +92,7 @@ func checkHostile() *check.Report {
 	return r
 }
 
-func renderCheck(t *testing.T, r *check.Report, opt CheckOptions) []byte {
+func renderCheck(t *testing.T, r *check.Report, opt CheckLayout) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Check(&b, r, opt); err != nil {
@@ -103,9 +103,9 @@ func renderCheck(t *testing.T, r *check.Report, opt CheckOptions) []byte {
 
 func TestCheckGolden(t *testing.T) {
 	for _, f := range CheckFormats {
-		golden.Check(t, filepath.Join("testdata", "check."+string(f)), renderCheck(t, checkSample(), CheckOptions{Options: Options{Format: f}}))
+		golden.Check(t, filepath.Join("testdata", "check."+string(f)), renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: f}}))
 	}
-	if err := Check(io.Discard, checkSample(), CheckOptions{Options: Options{Format: "xml"}}); err == nil {
+	if err := Check(io.Discard, checkSample(), CheckLayout{Layout: Layout{Format: "xml"}}); err == nil {
 		t.Error("format xml is taken")
 	}
 }
@@ -113,11 +113,11 @@ func TestCheckGolden(t *testing.T) {
 func TestCheckJSONMatchesSchema(t *testing.T) {
 	s := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "check.v1.json"))
 	for name, r := range map[string]*check.Report{"sample": checkSample(), "hostile": checkHostile()} {
-		if err := validate(s, renderCheck(t, r, CheckOptions{Options: Options{Format: FormatJSON}})); err != nil {
+		if err := validate(s, renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatJSON}})); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	doc := string(renderCheck(t, checkSample(), CheckOptions{Options: Options{Format: FormatJSON}}))
+	doc := string(renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: FormatJSON}}))
 	for _, change := range [][2]string{{`"passed": false`, `"passed": 0`}, {`"status": "worse"`, `"status": "bad"`}, {`"counts"`, `"count"`}} {
 		if validate(s, []byte(strings.Replace(doc, change[0], change[1], 1))) == nil {
 			t.Errorf("with %s it still validates", change[1])
@@ -129,7 +129,7 @@ func TestCheckJSONMatchesSchema(t *testing.T) {
 // what reads the output.
 func TestCheckHostile(t *testing.T) {
 	for _, f := range CheckFormats {
-		out := string(renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: f, All: true}}))
+		out := string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: f, All: true}}))
 		if i := strings.IndexFunc(out, func(r rune) bool {
 			return r != '\n' && (r < ' ' || r == 0x7f || r == '\u202e' || r == '\ufffd') && f != FormatJSON
 		}); i >= 0 {
@@ -139,18 +139,18 @@ func TestCheckHostile(t *testing.T) {
 			t.Errorf("%s: a name began a line of its own", f)
 		}
 	}
-	md := string(renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: FormatMarkdown}}))
+	md := string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatMarkdown}}))
 	for _, line := range strings.Split(md, "\n") {
 		if !strings.HasPrefix(line, "  ") && // in a fence
 			(strings.Contains(line, "<b>") || strings.Contains(line, "![x](")) {
 			t.Errorf("markdown holds %q", line)
 		}
 	}
-	if xml := renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: FormatJUnit}}); junitCounts(xml) != nil {
+	if xml := renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatJUnit}}); junitCounts(xml) != nil {
 		t.Errorf("%v\n%s", junitCounts(xml), xml)
 	}
 	line := regexp.MustCompile(`^::(error|warning|notice) file=[^,:]*,line=\d+,col=\d+,title=[^,:]*::[^\n]*$`)
-	for _, l := range strings.Split(strings.TrimSuffix(string(renderCheck(t, checkHostile(), CheckOptions{Options: Options{Format: FormatGitHub}})), "\n"), "\n") {
+	for _, l := range strings.Split(strings.TrimSuffix(string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatGitHub}})), "\n"), "\n") {
 		if strings.HasPrefix(l, "::") && !line.MatchString(l) {
 			t.Errorf("github: %q", l)
 		}
@@ -168,7 +168,7 @@ func TestCheckUpdated(t *testing.T) {
 		}
 	}
 	for _, f := range CheckFormats {
-		out := string(renderCheck(t, r, CheckOptions{Options: Options{Format: f}}))
+		out := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: f}}))
 		for _, bad := range []string{"FAILED", "of something else", "<error", "<failure", "::error"} {
 			if strings.Contains(out, bad) && f != FormatJSON {
 				t.Errorf("%s says %s:\n%s", f, bad, out)
@@ -185,11 +185,11 @@ func TestGitHubAnnotations(t *testing.T) {
 	for range 20 {
 		r.Cases[0].Sessions = append(r.Cases[0].Sessions, worse)
 	}
-	out := string(renderCheck(t, r, CheckOptions{Options: Options{Format: FormatGitHub}, Root: func(s string) string { return "sub/" + s }}))
+	out := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatGitHub}, Root: func(s string) string { return "sub/" + s }}))
 	if n := strings.Count(out, "\n::error ") + strings.Count(out[:9], "::error "); n != maxAnnotations {
 		t.Errorf("%d errors, want %d:\n%s", n, maxAnnotations, out)
 	}
-	if !strings.Contains(out, "\n14 errors more: ") {
+	if !strings.Contains(out, "\n14 more errors not shown: ") {
 		t.Errorf("the rest is not counted:\n%s", out)
 	}
 	if !strings.Contains(out, "::error file=sub/mine.yaml,line=4,col=3,title=prune%3A worse::policy mine, session b.jsonl: worse%0Acost_usd 19.2291 -> 78.5399 (+59.3108, +308.44%25), wanted within 2%25 of the baseline%0A") {
@@ -236,7 +236,7 @@ func junitCounts(doc []byte) error {
 }
 
 func TestJUnitCounts(t *testing.T) {
-	doc := renderCheck(t, checkSample(), CheckOptions{Options: Options{Format: FormatJUnit}})
+	doc := renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: FormatJUnit}})
 	if err := junitCounts(doc); err != nil {
 		t.Errorf("%v:\n%s", err, doc)
 	}
@@ -267,7 +267,7 @@ func TestJUnitSchema(t *testing.T) {
 	updated.Updated = true
 	sample := ""
 	for name, r := range map[string]*check.Report{"sample": checkSample(), "hostile": checkHostile(), "updated": updated, "nothing": {File: "ctxkit.yaml"}} {
-		doc := string(renderCheck(t, r, CheckOptions{Options: Options{Format: FormatJUnit}}))
+		doc := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatJUnit}}))
 		if out, err := validate(doc); err != nil {
 			t.Errorf("%s: %v: %s\n%s", name, err, out, doc)
 		}

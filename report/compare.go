@@ -1,40 +1,39 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// comparedColumns are the figures a table of policies shows.
-var comparedColumns = []struct{ figure, title string }{
-	{"model_peak", "peak"}, {"model_mean", "mean"}, {"payload_input", "sent"}, {"cache_read", "read"}, {"cache_write", "write"},
-	{"uncached", "rest"}, {"cost_usd", "USD"}, {"compactions", "comp"}, {"cleared_results", "clrd"}, {"cleared_tokens", "tokens"},
-	{"misses", "miss"}, {"bound_misses", "bound"}, {"violations", "viol"},
+// figureTitles are the figures that tables of policies show, with their titles.
+// A table of a sweep leaves out those that are not of a point.
+var figureTitles = []struct {
+	figure, title string
+	point         bool
+}{
+	{"model_peak", "peak", true}, {"model_mean", "mean", true}, {"payload_input", "sent", true}, {"cache_read", "read", false},
+	{"cache_write", "write", false}, {"uncached", "rest", false}, {"cost_usd", "USD", true}, {"compactions", "comp", true},
+	{"cleared_results", "clrd", true}, {"cleared_tokens", "tokens", false}, {"misses", "miss", true}, {"bound_misses", "bound", true},
+	{"violations", "viol", true},
 }
 
-// Comparisons prints policies side by side, one comparison a group; in counts
-// what all of them were read from.
-func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Options) error {
-	switch opt.Format {
-	case FormatTable, "":
-		return comparePages(&textPage{w: w, color: opt.Color}, groups, in, opt)
-	case FormatMarkdown:
-		return comparePages(&markdownPage{w: w}, groups, in, opt)
-	case FormatJSON:
-		return WriteJSON(w, compareJSON(groups, in, opt.Hints))
-	case FormatCSV:
-		return compareCSV(w, groups)
-	}
-	return fmt.Errorf("format %q: want one of %v", opt.Format, ListFormats)
+// Comparisons prints policies side by side, one comparison per group; in counts
+// the inputs of all of them.
+func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Layout) error {
+	return (&document{
+		page: func(p *page) { comparePages(p, groups, in) },
+		json: compareJSON(groups, in, &opt.Hints),
+		csv:  func() *table { return compareCSV(groups) },
+	}).print(w, opt)
 }
 
-func comparePages(p page, groups []compare.Comparison, in compare.Inputs, opt Options) error {
+func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for i := range groups {
 		c := &groups[i]
 		title := count(len(c.Sessions), "session")
@@ -42,36 +41,36 @@ func comparePages(p page, groups []compare.Comparison, in compare.Inputs, opt Op
 			title = c.Group + ": " + title
 		}
 		p.heading(title + inputsText(in))
-		p.table(compareTotals(c))
+		p.table(compareTotals(c.Policies, figureText))
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
-			p.table(compareDifferences(c))
+			first := &c.Policies[0]
+			p.table(compareTotals(c.Policies[1:], func(name string, x float64) string {
+				return differenceText(name, figure(first, name).Total, x)
+			}))
 		}
 		if len(c.Sessions) > 1 {
-			p.heading("by session: total, median, 90th percentile, and in how many of them the policy alone is best")
-			p.table(compareSpread(c, opt.All))
-			if !opt.All {
-				p.note(faint, opt.Hints.hidden(count(neitherFigures(), "more figure")+", by which no policy is better,", "json holds them"))
-			}
+			p.heading("by session: total, median, 90th percentile, and in how many sessions the policy alone is best")
+			hidden := compareSpread(p, c)
+			p.hidden(hidden, "figure", "json holds them; none of them says which policy is better")
 			if len(c.Sessions) < compare.Few {
-				p.note(yellow, fmt.Sprintf("medians and percentiles rest on %s only", count(len(c.Sessions), "session")))
+				p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles are of %s only", count(len(c.Sessions), "session")))
 			}
 		}
 		if c.Differ >= 0 {
 			p.note(none, differText(c))
-			if lines := commandLines(c, opt.Hints); len(lines) > 0 {
+			if lines := commandLines(c, &p.Hints); len(lines) > 0 {
 				p.picture(lines)
 			}
 		}
-		for _, note := range append(unpricedNotes(compare.UnpricedModels(c.Sessions), opt.Hints), lostNotes(c, opt.Hints)...) {
+		for _, note := range append(unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints), lostNotes(c, &p.Hints)...) {
 			p.note(yellow, note)
 		}
 	}
 	for _, note := range emptyNotes(in.Empty) {
 		p.note(yellow, note)
 	}
-	p.note(faint, "peak, mean: tokens of the model view, overhead included; sent: tokens of all requests, compactions included, of which read from the cache, written to it, and the rest; comp: compactions; clrd, tokens: results cleared, and their tokens; miss: taken away too early; bound: no choice of blocks within the same budget misses fewer; viol: breaks of the API's rules")
-	return p.end()
+	p.note(faint, "peak, mean: tokens of the model view with overhead. sent: input tokens of all requests, those of compactions too; read, write, rest: of these, the cache reads, the cache writes and what is not cached. comp: compactions. clrd, tokens: cleared results and their tokens. miss: blocks removed and needed again. bound: the fewest misses any policy could have within this budget. viol: violations of the API's rules.")
 }
 
 // figure is the spread of a figure, or of the sum of two: what was written to
@@ -85,74 +84,46 @@ func figure(p *compare.Policy, name string) compare.Spread {
 	return p.Figures[slices.Index(names, name)]
 }
 
-func compareColumns() []Column {
-	columns := []Column{{Title: "policy", Flex: true}}
-	for _, c := range comparedColumns {
-		columns = append(columns, Column{Title: c.title, Right: true})
+// compareTotals has a row per policy, with the text of each total.
+func compareTotals(policies []compare.Policy, text func(name string, x float64) string) *table {
+	t := newTable([]column{{Title: "policy", Flex: true}})
+	for _, f := range figureTitles {
+		t.columns = append(t.columns, column{Title: f.title})
 	}
-	return columns
-}
-
-func compareTotals(c *compare.Comparison) *Table {
-	t := &Table{Columns: compareColumns()}
-	for i := range c.Policies {
-		p := &c.Policies[i]
-		row := []string{p.Name}
-		for _, col := range comparedColumns {
-			row = append(row, figureText(col.figure, figure(p, col.figure).Total))
+	for i := range policies {
+		cells := []any{policies[i].Name}
+		for _, f := range figureTitles {
+			cells = append(cells, number(text(f.figure, figure(&policies[i], f.figure).Total)))
 		}
-		t.Row(row...)
+		t.add(none, cells...)
 	}
 	return t
 }
 
-func compareDifferences(c *compare.Comparison) *Table {
-	t := &Table{Columns: compareColumns()}
-	first := &c.Policies[0]
-	for i := 1; i < len(c.Policies); i++ {
-		p := &c.Policies[i]
-		row := []string{p.Name}
-		for _, col := range comparedColumns {
-			row = append(row, differenceText(col.figure, figure(first, col.figure).Total, figure(p, col.figure).Total))
-		}
-		t.Row(row...)
-	}
-	return t
-}
-
-// compareSpread is a block a figure: those by which one policy can be better
-// than another; or all.
-func compareSpread(c *compare.Comparison, all bool) *Table {
-	t := &Table{Columns: []Column{
-		{Title: "figure"}, {Title: "policy", Flex: true}, {Title: "total", Right: true}, {Title: "median", Right: true}, {Title: "p90", Right: true}, {Title: "best", Right: true},
-	}}
+// compareSpread prints each figure by which one policy can be better than
+// another, or all; it returns how many it leaves out.
+func compareSpread(p *page, c *compare.Comparison) (hidden int) {
+	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true}}, titles("total", "median", "p90", "best"))
 	for f, figure := range compare.Figures() {
-		if figure.Better == compare.Neither && !all {
+		ranked := figure.Better != compare.Neither
+		if !ranked && !p.All {
+			hidden++
 			continue
 		}
 		name := figure.Name
 		for i := range c.Policies {
-			s := c.Policies[i].Figures[f]
-			best := ""
-			if figure.Better != compare.Neither {
-				best = strconv.Itoa(s.Wins)
+			s := &c.Policies[i].Figures[f]
+			best := number("")
+			if ranked {
+				best = number(strconv.Itoa(s.Wins))
 			}
-			t.Row(name, c.Policies[i].Name, figureText(figure.Name, s.Total), quantileText(figure.Name, s.Median), quantileText(figure.Name, s.P90), best)
+			t.add(none, name, c.Policies[i].Name, number(figureText(figure.Name, s.Total)), number(quantileText(figure.Name, s.Median)),
+				number(quantileText(figure.Name, s.P90)), best)
 			name = ""
 		}
 	}
-	return t
-}
-
-// neitherFigures is how many figures do not say which policy is better.
-func neitherFigures() int {
-	n := 0
-	for _, f := range compare.Figures() {
-		if f.Better == compare.Neither {
-			n++
-		}
-	}
-	return n
+	p.table(t)
+	return hidden
 }
 
 // quantileText is a value between two sessions': a small count has a decimal
@@ -204,37 +175,25 @@ func differenceText(name string, a, b float64) string {
 	}
 }
 
-// compareCSV is one row a session and policy.
-func compareCSV(w io.Writer, groups []compare.Comparison) error {
-	out := csv.NewWriter(w)
-	columns := append([]string{"group", "session", "agent", "file", "model", "client_version", "project", "policy"}, compare.Names()...)
-	if err := out.Write(columns); err != nil {
-		return err
-	}
+// compareCSV has a row per session and policy.
+func compareCSV(groups []compare.Comparison) *table {
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")))
 	for i := range groups {
 		c := &groups[i]
 		for _, s := range c.Sessions {
 			for p, v := range s.Values {
-				row := []string{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
-				for i := range row {
-					row[i] = csvText(row[i])
-				}
-				for _, x := range v {
-					row = append(row, exactOrNone(x))
-				}
-				if err := out.Write(row); err != nil {
-					return err
-				}
+				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
+				t.add(none, append(cells, valueCells(v)...)...)
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return t
 }
 
-func exactOrNone(x float64) string {
-	if !compare.Known(x) {
-		return ""
+func valueCells(v compare.Values) []any {
+	cells := make([]any, len(v))
+	for i, x := range v {
+		cells[i] = x
 	}
-	return exact(x)
+	return cells
 }

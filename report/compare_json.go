@@ -2,127 +2,99 @@ package report
 
 import "github.com/ctxkit/ctxkit/replay/compare"
 
-// comparedJSON is the JSON form of comparisons.
-type comparedJSON struct {
-	Schema string       `json:"schema"`
-	Inputs int          `json:"inputs"`
-	Failed int          `json:"failed_inputs"`
-	Empty  []sourceJSON `json:"without_requests,omitempty"`
-	Groups []groupJSON  `json:"groups"`
-}
-
-type sourceJSON struct {
-	Session   string `json:"session"`
-	Agent     string `json:"agent,omitempty"`
-	File      string `json:"file"`
-	Malformed int    `json:"malformed_lines,omitempty"`
-}
-
-func sourcesJSON(list []compare.Source) []sourceJSON {
-	var out []sourceJSON
-	for _, s := range list {
-		out = append(out, sourceJSON(s))
+// spread returns one number of each figure of a policy.
+func spread(p *compare.Policy, of func(s *compare.Spread) float64) compare.Values {
+	v := make(compare.Values, len(p.Figures))
+	for f := range p.Figures {
+		v[f] = of(&p.Figures[f])
 	}
-	return out
+	return v
 }
 
-type unpricedJSON struct {
-	Model    string     `json:"model"`
-	Sessions int        `json:"sessions"`
-	First    sourceJSON `json:"first"`
+func totals(p *compare.Policy) compare.Values {
+	return spread(p, func(s *compare.Spread) float64 { return s.Total })
 }
 
-func unpricedModelsJSON(list []compare.Unpriced) []unpricedJSON {
-	var out []unpricedJSON
-	for _, u := range list {
-		out = append(out, unpricedJSON{u.Model, u.Sessions, sourceJSON(u.First)})
-	}
-	return out
-}
-
-type groupJSON struct {
-	Group    string            `json:"group,omitempty"`
-	Sessions int               `json:"sessions"`
-	Few      bool              `json:"few_sessions"`
-	Policies []policyJSON      `json:"policies"`
-	Differ   *differJSON       `json:"most_different,omitempty"`
-	Unpriced []unpricedJSON    `json:"unpriced,omitempty"`
-	Each     []comparedSession `json:"each"`
-}
-
-type policyJSON struct {
-	Policy     string             `json:"policy"`
-	Totals     map[string]float64 `json:"totals"`
-	Median     map[string]float64 `json:"median"`
-	P90        map[string]float64 `json:"p90"`
-	Best       map[string]int     `json:"best"`
-	Difference map[string]float64 `json:"difference,omitempty"` // of totals, to the first policy
-}
-
-type differJSON struct {
-	Session string `json:"session"`
-	File    string `json:"file"`
-	Policy  string `json:"policy"`
-	Against string `json:"against"`
-	Figure  string `json:"figure"`            // by which they differ
-	Command string `json:"command,omitempty"` // several are joined by &&; none of standard input
-}
-
-type comparedSession struct {
-	Session   string                        `json:"session"`
-	Agent     string                        `json:"agent,omitempty"`
-	File      string                        `json:"file"`
-	Model     string                        `json:"model"`
-	Version   string                        `json:"client_version,omitempty"`
-	Project   string                        `json:"project,omitempty"`
-	Malformed int                           `json:"malformed_lines,omitempty"`
-	Figures   map[string]map[string]float64 `json:"figures"` // by policy
-}
-
-func compareJSON(groups []compare.Comparison, in compare.Inputs, hints Hints) comparedJSON {
-	out := comparedJSON{Schema: compare.Schema, Inputs: in.Given, Failed: in.Failed, Empty: sourcesJSON(in.Empty), Groups: []groupJSON{}}
-	figures := compare.Figures()
+// compareJSON is the JSON form of comparisons. Unknown figures are left out.
+func compareJSON(groups []compare.Comparison, in compare.Inputs, hints *Hints) object {
+	list := []object{}
 	for i := range groups {
-		c := &groups[i]
-		g := groupJSON{Group: c.Group, Sessions: len(c.Sessions), Few: len(c.Sessions) < compare.Few, Policies: []policyJSON{}, Each: []comparedSession{}}
-		for p := range c.Policies {
-			j := policyJSON{Policy: c.Policies[p].Name, Totals: map[string]float64{}, Median: map[string]float64{}, P90: map[string]float64{}, Best: map[string]int{}}
-			if p > 0 {
-				j.Difference = map[string]float64{}
-			}
-			for f := range figures {
-				s, name := c.Policies[p].Figures[f], figures[f].Name
-				put(j.Totals, name, s.Total)
-				put(j.Median, name, s.Median)
-				put(j.P90, name, s.P90)
-				if figures[f].Better != compare.Neither {
-					j.Best[name] = s.Wins
-				}
-				if p > 0 {
-					put(j.Difference, name, s.Total-c.Policies[0].Figures[f].Total)
-				}
-			}
-			g.Policies = append(g.Policies, j)
-		}
-		if c.Differ >= 0 {
-			s := c.Sessions[c.Differ]
-			g.Differ = &differJSON{s.Session, s.File, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name, c.DifferFigure, oneLine(c, hints)}
-		}
-		g.Unpriced = unpricedModelsJSON(compare.UnpricedModels(c.Sessions))
-		for _, s := range c.Sessions {
-			e := comparedSession{Session: s.Session, Agent: s.Agent, File: s.File, Model: s.Model, Version: s.Version, Project: s.Project, Malformed: s.Malformed, Figures: map[string]map[string]float64{}}
-			for p := range s.Values {
-				e.Figures[c.Policies[p].Name] = s.Values[p].Map()
-			}
-			g.Each = append(g.Each, e)
-		}
-		out.Groups = append(out.Groups, g)
+		list = append(list, groupJSON(&groups[i], hints))
 	}
-	return out
+	return append(inputsJSON(compare.Schema, in), member{"groups", list})
 }
 
-func put(m map[string]float64, name string, x float64) {
-	if compare.Known(x) {
-		m[name] = x
+func inputsJSON(schema string, in compare.Inputs) object {
+	return object{{"schema", schema}, {"inputs", in.Given}, {"failed_inputs", in.Failed}, {"without_requests,omitempty", in.Empty}}
+}
+
+func groupJSON(c *compare.Comparison, hints *Hints) object {
+	policies, each := []object{}, []object{}
+	for i := range c.Policies {
+		policies = append(policies, policyJSON(c, i))
 	}
+	for i := range c.Sessions {
+		s, figures := &c.Sessions[i], map[string]compare.Values{}
+		for p, v := range s.Values {
+			figures[c.Policies[p].Name] = v
+		}
+		each = append(each, object{
+			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
+			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"figures", figures},
+		})
+	}
+	var differ object
+	if c.Differ >= 0 {
+		s := &c.Sessions[c.Differ]
+		differ = object{
+			{"session", s.Session}, {"file", s.File}, {"policy", c.Policies[c.DifferPolicy].Name}, {"against", c.Policies[0].Name},
+			{"figure", c.DifferFigure}, {"command,omitempty", oneLine(c, hints)},
+		}
+	}
+	return object{
+		{"group,omitempty", c.Group}, {"sessions", len(c.Sessions)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
+		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)}, {"each", each},
+	}
+}
+
+func policyJSON(c *compare.Comparison, i int) object {
+	p, best := &c.Policies[i], map[string]int{}
+	for f, figure := range compare.Figures() {
+		if figure.Better != compare.Neither {
+			best[figure.Name] = p.Figures[f].Wins
+		}
+	}
+	var difference compare.Values
+	if i > 0 {
+		difference = totals(p)
+		for f, total := range totals(&c.Policies[0]) {
+			difference[f] -= total
+		}
+	}
+	return object{
+		{"policy", p.Name}, {"totals", totals(p)},
+		{"median", spread(p, func(s *compare.Spread) float64 { return s.Median })},
+		{"p90", spread(p, func(s *compare.Spread) float64 { return s.P90 })},
+		{"best", best}, {"difference,omitempty", difference},
+	}
+}
+
+// sweepJSON is the JSON form of a sweep.
+func sweepJSON(s *compare.Sweep) object {
+	vary, points := []object{}, []object{}
+	for i, a := range s.Axes {
+		vary = append(vary, object{{"key", a.Key}, {"values", a.Values}, {"sessions", s.Applied[i]}})
+	}
+	for i := range s.Results {
+		set := map[string]string{}
+		for j, v := range s.Points[i] {
+			set[s.Axes[j].Key] = v
+		}
+		points = append(points, object{{"set", set}, {"totals", totals(&s.Results[i])}, {"front", s.Front[i]}})
+	}
+	o := object{{"schema", compare.SweepSchema}, {"policy", s.Policy}, {"sessions", s.Sessions}}
+	o = append(o, inputsJSON("", s.Inputs)[1:]...)
+	return append(o, object{
+		{"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
+	}...)
 }

@@ -55,7 +55,7 @@ func sourceName(s compare.Source) string {
 }
 
 // unpricedNotes name the models that have no price, and where they are asked.
-func unpricedNotes(list []compare.Unpriced, hints Hints) []string {
+func unpricedNotes(list []compare.Unpriced, hints *Hints) []string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func unpricedNotes(list []compare.Unpriced, hints Hints) []string {
 }
 
 // lostNotes say what of the sessions could not be read.
-func lostNotes(c *compare.Comparison, hints Hints) []string {
+func lostNotes(c *compare.Comparison, hints *Hints) []string {
 	lines, files := 0, 0
 	for i := range c.Sessions {
 		if s := &c.Sessions[i]; s.Malformed > 0 {
@@ -99,7 +99,7 @@ func differText(c *compare.Comparison) string {
 }
 
 // commandLines are the commands that show why, a line each.
-func commandLines(c *compare.Comparison, hints Hints) []string {
+func commandLines(c *compare.Comparison, hints *Hints) []string {
 	var lines []string
 	for _, words := range c.Commands {
 		lines = append(lines, "  "+hints.commandLine(words))
@@ -108,7 +108,7 @@ func commandLines(c *compare.Comparison, hints Hints) []string {
 }
 
 // oneLine is the commands that show why, as one line for a shell.
-func oneLine(c *compare.Comparison, hints Hints) string {
+func oneLine(c *compare.Comparison, hints *Hints) string {
 	var lines []string
 	for _, words := range c.Commands {
 		lines = append(lines, hints.commandLine(words))

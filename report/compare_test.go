@@ -61,7 +61,7 @@ func comparedSample(sessions int) []compare.Comparison {
 	return groups
 }
 
-func renderCompared(t *testing.T, sessions int, opt Options) string {
+func renderCompared(t *testing.T, sessions int, opt Layout) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Source{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt); err != nil {
@@ -74,7 +74,7 @@ func TestComparisons(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "compare.v1.json"))
 	for _, n := range []int{0, 1, 3} {
 		for _, f := range ListFormats {
-			s := renderCompared(t, n, Options{Format: f})
+			s := renderCompared(t, n, Layout{Format: f})
 			if strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%d as %s lets control characters through", n, f)
 			}
@@ -96,7 +96,7 @@ func TestComparisons(t *testing.T) {
 						t.Errorf("the table has no %q", want)
 					}
 				}
-				if strings.Contains(s, "\ncache_read ") || !strings.Contains(renderCompared(t, n, Options{Format: f, All: true}), "\ncache_read ") {
+				if strings.Contains(s, "\ncache_read ") || !strings.Contains(renderCompared(t, n, Layout{Format: f, All: true}), "\ncache_read ") {
 					t.Error("--all is to show what is neither better nor worse, and it alone")
 				}
 			}

@@ -52,11 +52,11 @@ func readContent(js []byte, tool func(id string) string) content {
 		return content{"text", b.Text}
 	case "thinking":
 		if b.Thinking == "" {
-			return content{"thinking", "(no text, a signature of " + bytesText(int64(len(b.Signature))) + ")"}
+			return content{"thinking", "(no text, a signature of " + fileSize(len(b.Signature)) + ")"}
 		}
 		return content{"thinking", b.Thinking}
 	case "redacted_thinking":
-		return content{"redacted thinking", "(" + bytesText(int64(len(b.Data))) + ")"}
+		return content{"redacted thinking", "(" + fileSize(len(b.Data)) + ")"}
 	case "tool_use", "server_tool_use":
 		return content{joined(b.Name, b.ID), fieldsText(b.Input)}
 	case "tool_result":
@@ -66,7 +66,7 @@ func readContent(js []byte, tool func(id string) string) content {
 		}
 		return content{title, resultText(b.Content)}
 	case "image", "document":
-		return content{b.Type, "(" + joined(b.Source.MediaType, bytesText(int64(len(b.Source.Data)))) + ")"}
+		return content{b.Type, "(" + joined(b.Source.MediaType, fileSize(len(b.Source.Data))) + ")"}
 	case "cache_edits":
 		var lines []string
 		for _, e := range b.Edits {

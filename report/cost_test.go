@@ -20,7 +20,7 @@ func TestCosts(t *testing.T) {
 		}
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Costs(&b, list, Options{Format: f}); err != nil {
+			if err := Costs(&b, list, Layout{Format: f}); err != nil {
 				t.Fatal(err)
 			}
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
@@ -45,7 +45,7 @@ func TestPrices(t *testing.T) {
 	}
 	for _, f := range ListFormats {
 		var b bytes.Buffer
-		if err := Prices(&b, table, Options{Format: f}); err != nil {
+		if err := Prices(&b, table, Layout{Format: f}); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range table.Models {
@@ -62,7 +62,7 @@ func TestPrices(t *testing.T) {
 			t.Fatal(err)
 		}
 		var again bytes.Buffer
-		if err := Prices(&again, back, Options{Format: f}); err != nil {
+		if err := Prices(&again, back, Layout{Format: f}); err != nil {
 			t.Fatal(err)
 		}
 		if again.String() != b.String() {

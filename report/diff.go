@@ -31,9 +31,9 @@ type Diff struct {
 	Edits []diff.Edit `json:"edits"` // that made the view of raw, or since From
 }
 
-// DiffOptions say how a diff is printed.
-type DiffOptions struct {
-	Options
+// DiffLayout says how a diff is printed.
+type DiffLayout struct {
+	Layout
 	Stat bool // sums alone
 	Full bool // fold nothing
 }
@@ -46,29 +46,39 @@ func NewDiff(conv *session.Conversation, d *diff.Diff) *Diff {
 	}
 }
 
-// Diffs prints diffs, one after another.
-type Diffs struct {
-	w       io.Writer
-	opt     DiffOptions
-	several bool
-	n       int
+// NewDiffs returns the printer of diffs.
+func NewDiffs(w io.Writer, opt DiffLayout) Printer[*Diff] {
+	if opt.Format != FormatJSON {
+		return &diffPages{w: w, opt: opt}
+	}
+	return &jsonPrinter[*Diff]{
+		jsonStream: jsonStream{w: w, head: object{{"schema", DiffSchema}}, list: "diffs"},
+		single:     !opt.Several,
+		item: func(d *Diff) any {
+			if !opt.Stat {
+				return d
+			}
+			out, sums := *d, *d.Diff
+			sums.Messages = []diff.Message{}
+			out.Diff, out.Edits = &sums, []diff.Edit{}
+			return &out
+		},
+	}
 }
 
-// NewDiffs prints to w; several is that more than one was asked for.
-func NewDiffs(w io.Writer, opt DiffOptions, several bool) *Diffs {
-	return &Diffs{w: w, opt: opt, several: several}
+// diffPages prints diffs for people.
+type diffPages struct {
+	w   io.Writer
+	opt DiffLayout
+	n   int
 }
 
-// Add prints one.
-func (p *Diffs) Add(d *Diff) error {
+func (p *diffPages) Add(d *Diff) error {
+	if err := separate(p.w, p.n); err != nil {
+		return err
+	}
 	p.n++
-	if p.opt.Format == FormatJSON {
-		return p.json(d)
-	}
-	page := &diffPage{textPage: textPage{w: p.w, color: p.opt.Color, hints: p.opt.Hints}, d: d, full: p.opt.Full}
-	if p.n > 1 {
-		page.line("")
-	}
+	page := &diffPage{page: newPage(p.w, p.opt.Layout), d: d, full: p.opt.Full}
 	page.head()
 	if !p.opt.Stat {
 		page.messages()
@@ -77,45 +87,14 @@ func (p *Diffs) Add(d *Diff) error {
 	return page.end()
 }
 
-func (p *Diffs) json(d *Diff) error {
-	out := *d
-	if p.opt.Stat {
-		sums := *d.Diff
-		sums.Messages = []diff.Message{}
-		out.Diff, out.Edits = &sums, []diff.Edit{}
-	}
-	if !p.several {
-		return writeJSON(p.w, "", &out, "\n")
-	}
-	lead := ",\n    "
-	if p.n == 1 {
-		lead = "{\n  \"schema\": \"" + DiffSchema + "\",\n  \"diffs\": [\n    "
-	}
-	if _, err := io.WriteString(p.w, lead); err != nil {
-		return err
-	}
-	return writeJSON(p.w, "    ", &out, "")
-}
+func (p *diffPages) Close() error { return nil }
 
-// Close ends the output.
-func (p *Diffs) Close() error {
-	if p.opt.Format != FormatJSON || !p.several {
-		return nil
-	}
-	end := "\n  ]\n}\n"
-	if p.n == 0 {
-		end = "{\n  \"schema\": \"" + DiffSchema + "\",\n  \"diffs\": []\n}\n"
-	}
-	_, err := io.WriteString(p.w, end)
-	return err
-}
-
-// diffPage prints one diff for people.
+// diffPage prints one diff.
 type diffPage struct {
-	textPage
+	*page
 	d      *Diff
 	full   bool
-	reason string // told last
+	reason string // the last one printed
 }
 
 func (p *diffPage) left() string {
@@ -141,11 +120,7 @@ func requestName(n, of int) string {
 
 func (p *diffPage) head() {
 	d := p.d
-	title := "session " + d.Session
-	if d.Agent != "" {
-		title += ", agent " + d.Agent
-	}
-	p.heading(title)
+	p.heading(sessionTitle(d.Session, d.Agent))
 	what := fmt.Sprintf("%s to %s, at %s of %s", p.left(), p.right(), requestName(d.Request, d.Of), thousands(d.Of))
 	if d.From > 0 {
 		what = fmt.Sprintf("%s, %s to %s of %s", d.Policy, p.left(), p.right(), thousands(d.Of))
@@ -158,7 +133,7 @@ func (p *diffPage) head() {
 
 func firstText(f *diff.First) string {
 	if f == nil {
-		return "All that was sent stands as it was: the cached prefix holds."
+		return "Nothing changed of what was sent: the cached prefix is reused."
 	}
 	where := ""
 	if f.Line > 0 {
@@ -168,8 +143,8 @@ func firstText(f *diff.First) string {
 	if f.Block >= 0 {
 		block = fmt.Sprintf("block %d of ", f.Block)
 	}
-	return fmt.Sprintf("The first change is at %s%s%s: %s. Of the %s tokens sent, %s before it stand as they were.",
-		block, f.About, where, sideText(&f.Side), thousands(f.Sent), thousands(f.Prefix))
+	return fmt.Sprintf("The first change is at %s%s%s: %s. %s of the %s tokens sent come before it and are unchanged.",
+		block, f.About, where, sideText(&f.Side), thousands(f.Prefix), thousands(f.Sent))
 }
 
 // sideText says how a view shows something, and by which edit.
@@ -243,16 +218,16 @@ func (p *diffPage) together(list []diff.Message) {
 	}
 	m := &list[0]
 	p.line("")
-	p.line(p.paint(bold, cut(Clean(fmt.Sprintf("- %s %s, %s tokens", count(len(list), "message"), p.sides(m), thousands(n))), lineWidth)))
+	p.cut(bold, "", fmt.Sprintf("- %s %s, %s tokens", count(len(list), "message"), p.sides(m), thousands(n)))
 	p.because(m.Right.Reason)
 	for i := range list {
 		if hidden := len(list) - 2*shownGone; !p.full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
 			if i == shownGone {
-				p.line(p.paint(faint, "  … "+count(hidden, "more message")+p.hints.folded()))
+				p.folded("  ", hidden, "message", 0)
 			}
 			continue
 		}
-		p.line(p.paint(red, cut("- "+title(&list[i])+fmt.Sprintf("  %s tokens", thousands(list[i].Left.Tokens)), lineWidth)))
+		p.cut(red, "", fmt.Sprintf("- %s  %s tokens", title(&list[i]), thousands(list[i].Left.Tokens)))
 	}
 }
 
@@ -272,9 +247,7 @@ func (p *diffPage) because(reason string) {
 		return
 	}
 	p.reason = reason
-	for _, l := range wrap(Clean(reason), lineWidth-2) {
-		p.line("  " + p.paint(faint, l))
-	}
+	p.wrapped(faint, "  ", "  ", reason)
 }
 
 func title(m *diff.Message) string {
@@ -294,7 +267,7 @@ func (p *diffPage) changed(m *diff.Message) {
 		mark, st = "- ", red
 	}
 	p.line("")
-	p.line(p.paint(st, cut(Clean(fmt.Sprintf("%s%s  %s to %s tokens  %s", mark, title(m), thousands(m.Left.Tokens), thousands(m.Right.Tokens), p.sides(m))), lineWidth)))
+	p.cut(st, "", fmt.Sprintf("%s%s  %s to %s tokens  %s", mark, title(m), thousands(m.Left.Tokens), thousands(m.Right.Tokens), p.sides(m)))
 	p.because(m.Right.Reason)
 	for i := range m.Blocks {
 		p.block(&m.Blocks[i], len(m.Blocks) > 1)
@@ -308,13 +281,7 @@ func (p *diffPage) changed(m *diff.Message) {
 		for _, l := range lines {
 			p.line(p.paint(green, "+ "+l))
 		}
-		p.more(more, m.Text)
-	}
-}
-
-func (p *diffPage) more(n int, text string) {
-	if n > 0 {
-		p.line(p.paint(faint, fmt.Sprintf("  … %s, %s in all%s", count(n, "more line"), bytesText(int64(len(text))), p.hints.folded())))
+		p.folded("  ", more, "line", len(m.Text))
 	}
 }
 
@@ -324,46 +291,30 @@ const diffLines = 16
 // block prints the line diff of a changed block.
 func (p *diffPage) block(b *diff.Block, named bool) {
 	if named {
-		p.line(p.paint(cyan, "  "+cut(Clean(fmt.Sprintf("block %d, %s: %s", b.Index, b.Type, sideText(&b.Right))), lineWidth-2)))
+		p.cut(cyan, "  ", fmt.Sprintf("block %d, %s: %s", b.Index, b.Type, sideText(&b.Right)))
 	}
 	text := string(unified.Diff("left", lastLine(b.Before), "right", lastLine(b.Replacement)))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 3 { // the same text
 		return
 	}
+	// The first and the last lines of a diff: what was there, and what is there now.
 	lines = lines[3:]
-	shown := lines
+	head, tail := lines, lines[:0]
 	if !p.full && len(lines) > diffLines {
-		shown = headAndTail(lines)
+		head, tail = lines[:diffLines/2-1], lines[len(lines)-diffLines/2:]
 	}
-	for _, l := range shown {
-		if l == "" {
-			p.line(p.paint(faint, "  … "+count(len(lines)-len(shown)+1, "more line")+p.hints.folded()))
-			continue
-		}
+	for _, l := range head {
+		p.diffLine(l)
+	}
+	p.folded("  ", len(lines)-len(head)-len(tail), "line", 0)
+	for _, l := range tail {
 		p.diffLine(l)
 	}
 }
 
-// headAndTail keeps the first and the last lines of a diff, with an empty line
-// for those between: what was there, and what is there now.
-func headAndTail(lines []string) []string {
-	const tail = diffLines / 2
-	kept := append([]string{}, lines[:diffLines-tail-1]...)
-	kept = append(kept, "")
-	return append(kept, lines[len(lines)-tail:]...)
-}
-
 func (p *diffPage) diffLine(l string) {
-	st := none
-	switch l[0] {
-	case '+':
-		st = green
-	case '-':
-		st = red
-	case '@':
-		st = cyan
-	}
+	st := map[byte]style{'+': green, '-': red, '@': cyan}[l[0]]
 	p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), lineWidth-2)))
 }
 

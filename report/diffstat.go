@@ -7,31 +7,29 @@ import (
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
-// How many columns the longest bar of a diffstat takes.
+// The width of the longest bar of a diffstat.
 const (
 	barWidth  = 24
-	narrowBar = 10 // where two columns say what became of messages
+	narrowBar = 10 // beside two columns of text
 )
 
-// stat prints the sums of a diff, as git does: a row for each way in which
-// messages are shown, and a bar for the tokens it saved or cost.
+// stat prints the sums of a diff, as git does: a row per stage and request, and
+// a bar for the tokens saved or added.
 func (p *diffPage) stat() {
 	p.line("")
 	two := p.d.Against != againstRaw && p.d.From == 0
-	numbers := []Column{{Title: "messages", Right: true}, {Title: "before", Right: true}, {Title: "after", Right: true}, {Title: "tokens", Max: barWidth}}
-	t := &Table{Columns: append([]Column{{Title: "what became of them"}}, numbers...)}
+	before, after, bar := "before", "after", barWidth
+	columns := titles("what became of them")
 	if two {
-		numbers[1].Title, numbers[2].Title, numbers[3].Max = "left", "right", narrowBar
-		t.Columns = append([]Column{{Title: p.left(), Max: 32}, {Title: p.right(), Max: 32}}, numbers...)
+		before, after, bar = "left", "right", narrowBar
+		columns = []column{{Title: p.left(), Max: 32}, {Title: p.right(), Max: 32}}
 	}
+	t := newTable(columns, titles("messages", before, after), []column{{Title: "tokens", Max: bar}})
 	rows := p.statRows()
-	most := 1
-	for i := range rows {
-		most = max(most, abs(rows[i].After-rows[i].Before))
-	}
-	changed, added := 0, 0
+	most, changed, added := 1, 0, 0
 	for i := range rows {
 		r := &rows[i]
+		most = max(most, abs(r.After-r.Before))
 		switch {
 		case r.Same:
 		case r.Left.Status == diff.Absent:
@@ -39,21 +37,37 @@ func (p *diffPage) stat() {
 		default:
 			changed += r.Messages
 		}
-		p.statRow(t, r, two, most)
+	}
+	for i := range rows {
+		r := &rows[i]
+		st, line := statBar(r.After-r.Before, most, bar)
+		t.add(st, append(rows[i].texts(two), r.Messages, r.Before, r.After, line)...)
 	}
 	p.table(t)
-	before, after := p.d.Before, p.d.After
-	change := percent(after-before, before)
+	sum, from := p.d.After-p.d.Before, p.d.Before
+	change := percent(sum, from)
 	switch {
-	case before == 0 || after > 10*before:
-		change = "+" + thousands(after-before)
-	case after > before:
+	case from == 0 || sum > 9*from:
+		change = "+" + thousands(sum)
+	case sum > 0:
 		change = "+" + change
 	}
-	p.note(bold, fmt.Sprintf("%s changed, %s added: %s to %s tokens (%s)", count(changed, "message"), thousands(added), thousands(before), thousands(after), change))
+	p.note(bold, fmt.Sprintf("%s changed, %s added: %s to %s tokens (%s)", count(changed, "message"), thousands(added), thousands(from), thousands(p.d.After), change))
 }
 
-// screenful is how many rows tell each request; more are folded.
+// statBar returns the bar of a change in tokens: w columns for the largest one.
+func statBar(change, most, w int) (style, string) {
+	n := max((abs(change)*w+most/2)/most, 1)
+	switch {
+	case change == 0:
+		return faint, ""
+	case change < 0:
+		return red, strings.Repeat("-", n)
+	}
+	return green, strings.Repeat("+", n)
+}
+
+// screenful is how many rows can have a request each; more are folded.
 const screenful = 16
 
 // statSum is what one stage did at one request or, folded, at several.
@@ -62,8 +76,8 @@ type statSum struct {
 	leftTo, rightTo int // the last request, where it is another than the first
 }
 
-// statRows are the sums, those of several requests in one row where there are
-// too many to be read at a glance.
+// statRows returns the sums, those of several requests in one row if there are
+// more than a screenful.
 func (p *diffPage) statRows() []statSum {
 	var rows []statSum
 	fold := len(p.d.Stat) > screenful && !p.full
@@ -101,38 +115,32 @@ func span(from, to, n int) (int, int) {
 	return from, to
 }
 
-func (p *diffPage) statRow(t *Table, r *statSum, two bool, most int) {
-	w := t.Columns[len(t.Columns)-1].Max
-	delta := r.After - r.Before
-	bar, st := "", faint
-	if delta != 0 {
-		n := max((abs(delta)*w+most/2)/most, 1)
-		bar, st = strings.Repeat("+", n), green
-		if delta < 0 {
-			bar, st = strings.Repeat("-", n), red
-		}
-	}
-	cells := []string{thousands(r.Messages), thousands(r.Before), thousands(r.After), bar}
+// texts are the cells that describe the row: one, or one per side.
+func (r *statSum) texts(two bool) []any {
+	var cells []any
 	switch {
 	case r.Same && r.Left.Status == diff.Absent:
-		cells = append([]string{"in neither view"}, append(make([]string, len(t.Columns)-len(cells)-1), cells...)...)
+		cells = []any{"in neither view"}
 	case r.Same && two:
-		cells = append([]string{"the same in both", ""}, cells...)
+		cells = []any{"the same in both"}
 	case r.Same:
-		cells = append([]string{"unchanged"}, cells...)
+		cells = []any{"unchanged"}
 	case two:
-		cells = append([]string{statText(&r.Left, r.leftTo), statText(&r.Right, r.rightTo)}, cells...)
+		return []any{statText(&r.Left, r.leftTo), statText(&r.Right, r.rightTo)}
 	default:
 		text := sideText(&r.Right)
 		if r.rightTo != r.Right.Request {
 			text = strings.Replace(text, " at request ", " at requests ", 1) + " to " + strings.TrimPrefix(requestText(r.rightTo), "#")
 		}
-		cells = append([]string{text}, cells...)
+		return []any{text}
 	}
-	t.styled(st, cells...)
+	if two {
+		cells = append(cells, "")
+	}
+	return cells
 }
 
-// statText is sideText in few words, from its request to another.
+// statText is a short sideText, from its request to another.
 func statText(s *diff.Side, to int) string {
 	if s.Stage == "" {
 		return string(s.Status)

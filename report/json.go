@@ -3,192 +3,260 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
-	"unicode"
+	"reflect"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// replayJSON prints one timeline as it is, or several in one object.
-type replayJSON struct {
-	w       io.Writer
-	several bool
-	n       int
+// object is a JSON object with its members in this order. A nil list is printed
+// as []. A member whose key ends in ",omitempty" is left out if it is empty.
+type object []member
+
+type member struct {
+	key   string
+	value any
 }
 
-func (r *replayJSON) Add(tl *replay.Timeline) error {
-	if !r.several {
-		return writeJSON(r.w, "", filled(tl), "\n")
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for _, m := range o {
+		key, optional := strings.CutSuffix(m.key, ",omitempty")
+		if v := reflect.ValueOf(m.value); optional && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+			continue
+		}
+		value, err := encoded("", m.value)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, "%q:%s", key, value)
 	}
-	lead := ",\n    "
-	if r.n == 0 {
-		lead = "{\n  \"schema\": \"" + replay.Schema + "\",\n  \"sessions\": [\n    "
+	return append(b, '}'), nil
+}
+
+// encoded returns v as indented JSON, each line but the first after prefix.
+func encoded(prefix string, v any) ([]byte, error) {
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
+		return []byte("[]"), nil
 	}
-	r.n++
-	if _, err := io.WriteString(r.w, lead); err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(prefix, "  ")
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// WriteJSON prints v as indented JSON that is safe to show on a terminal.
+func WriteJSON(w io.Writer, v any) error {
+	text, err := encoded("", v)
+	if err != nil {
 		return err
 	}
-	return writeJSON(r.w, "    ", filled(tl), "")
-}
-
-func (r *replayJSON) Close() error {
-	if !r.several {
-		return nil
-	}
-	end := "\n  ]\n}\n"
-	if r.n == 0 {
-		end = "{\n  \"schema\": \"" + replay.Schema + "\",\n  \"sessions\": []\n}\n"
-	}
-	_, err := io.WriteString(r.w, end)
+	_, err = w.Write(append(escapeJSON(text), '\n'))
 	return err
 }
 
-// filled is tl with empty lists where it has none, so that the JSON form has
-// one type a field.
+// jsonStream prints an object whose last member is a list, item by item.
+type jsonStream struct {
+	w    io.Writer
+	head object // the members before the list
+	list string // the name of the list
+	n    int    // items printed
+}
+
+// begin returns the text before the first item.
+func (s *jsonStream) begin() string {
+	text := "{\n"
+	for _, m := range s.head {
+		value, _ := encoded("  ", m.value) // a string
+		text += fmt.Sprintf("  %q: %s,\n", m.key, escapeJSON(value))
+	}
+	return text + fmt.Sprintf("  %q: [", s.list)
+}
+
+// add prints an item, which is JSON.
+func (s *jsonStream) add(item []byte) error {
+	lead := ","
+	if s.n == 0 {
+		lead = s.begin()
+	}
+	s.n++
+	_, err := s.w.Write(append([]byte(lead+"\n    "), escapeJSON(item)...))
+	return err
+}
+
+// end prints the members after the list.
+func (s *jsonStream) end(tail object) error {
+	text := "\n  ]"
+	if s.n == 0 {
+		text = s.begin() + "]"
+	}
+	for _, m := range tail {
+		value, err := encoded("  ", m.value)
+		if err != nil {
+			return err
+		}
+		text += fmt.Sprintf(",\n  %q: %s", m.key, escapeJSON(value))
+	}
+	_, err := io.WriteString(s.w, text+"\n}\n")
+	return err
+}
+
+// jsonPrinter prints results as a stream of items, or a single one as it is.
+type jsonPrinter[T any] struct {
+	jsonStream
+	single bool
+	item   func(result T) any // what is printed of a result
+	tail   func() object      // the members after the list; nil: none
+}
+
+func (p *jsonPrinter[T]) Add(result T) error {
+	if p.single {
+		return WriteJSON(p.w, p.item(result))
+	}
+	item, err := encoded("    ", p.item(result))
+	if err != nil {
+		return err
+	}
+	return p.add(item)
+}
+
+func (p *jsonPrinter[T]) Close() error {
+	switch {
+	case p.single:
+		return nil
+	case p.tail == nil:
+		return p.end(nil)
+	}
+	return p.end(p.tail())
+}
+
+// unsafeJSON reports whether r is a control or an invisible character, or the
+// replacement of a byte that is not UTF-8.
+func unsafeJSON(r rune) bool {
+	return r >= 0x7f && (r < 0xa0 || r == utf8.RuneError || invisible(r))
+}
+
+// escapeJSON writes the runes of unsafeJSON as \u escapes. Outside of strings
+// JSON has none of them, so no value changes.
+func escapeJSON(text []byte) []byte {
+	if !bytes.ContainsFunc(text, unsafeJSON) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		if !unsafeJSON(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
+}
+
+// filled returns tl with empty lists in place of nil, so that each JSON field
+// has one type.
 func filled(tl *replay.Timeline) *replay.Timeline {
 	c := *tl
 	if c.Schema == "" {
 		c.Schema = replay.Schema
 	}
-	if c.Stages == nil {
-		c.Stages = []string{}
-	}
 	if c.Lines.SetAside == nil {
 		c.Lines.SetAside = map[string]int{}
 	}
-	c.Requests = append([]replay.Request{}, tl.Requests...)
+	c.Stages, c.Requests, c.Events = notNil(c.Stages), append([]replay.Request{}, c.Requests...), append([]replay.Event{}, c.Events...)
+	c.Findings, c.Warnings = notNil(c.Findings), notNil(c.Warnings)
 	for i := range c.Requests {
-		if c.Requests[i].Events == nil {
-			c.Requests[i].Events = []int{}
-		}
+		c.Requests[i].Events = notNil(c.Requests[i].Events)
 	}
-	c.Events = append([]replay.Event{}, tl.Events...)
 	for i := range c.Events {
-		if c.Events[i].Targets == nil {
-			c.Events[i].Targets = []replay.Target{}
-		}
+		c.Events[i].Targets = notNil(c.Events[i].Targets)
 	}
-	c.Findings = append([]replay.Finding{}, tl.Findings...)
-	c.Warnings = append([]session.Warning{}, tl.Warnings...)
 	return &c
 }
 
-// WriteJSON prints v as indented JSON that is safe to show on a terminal.
-func WriteJSON(w io.Writer, v any) error { return writeJSON(w, "", v, "\n") }
-
-func writeJSON(w io.Writer, prefix string, v any, end string) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	text := escapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-	_, err := w.Write(append(text, end...))
-	return err
+	return list
 }
 
-// escapeJSON writes control and invisible characters as \u escapes, and bytes
-// that are not UTF-8 as U+FFFD, which is how they are read. Outside of strings
-// JSON has none of them, so the value stays the same.
-func escapeJSON(text []byte) []byte {
-	clean := true
-	for _, c := range text {
-		if c >= 0x7f {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return text
-	}
-	out := make([]byte, 0, len(text)+64)
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && n == 1 || r >= 0x7f && r < 0xa0 || r >= 0xa0 && (invisible(r) || unicode.IsControl(r)) {
-			out = appendEscaped(out, r)
-		} else {
-			out = append(out, text[i:i+n]...)
-		}
-		i += n
-	}
-	return out
-}
-
-func appendEscaped(out []byte, r rune) []byte {
-	const hex = "0123456789abcdef"
-	unit := func(u rune) {
-		out = append(out, '\\', 'u', hex[u>>12&15], hex[u>>8&15], hex[u>>4&15], hex[u&15])
-	}
-	if r > 0xffff {
-		r -= 0x10000
-		unit(0xd800 + r>>10)
-		unit(0xdc00 + r&0x3ff)
-		return out
-	}
-	unit(r)
-	return out
-}
-
-// replayNDJSON prints one request a line, its session named and its events
-// inlined. Events after the last request stand on a line of kind "end".
-type replayNDJSON struct{ w io.Writer }
-
-// requestLine is one line of the ndjson form.
-type requestLine struct {
-	Schema  string `json:"schema"`
+// named are the names of a conversation and of the replay of it.
+type named struct {
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
 	Policy  string `json:"policy"`
 	Counter string `json:"counter"`
+}
+
+func names(tl *replay.Timeline) named {
+	return named{tl.Session, tl.Agent, tl.File, tl.Policy, tl.Counter}
+}
+
+// cells are the first columns of CSV, namedKeys.
+func (n *named) cells() []any { return []any{n.Session, n.Agent, n.File, n.Policy, n.Counter} }
+
+const namedKeys = "session agent file policy counter"
+
+// replayNDJSON prints one request per line, with its names and its events.
+// Events after the last request are on a line of kind "end".
+type replayNDJSON struct{ w io.Writer }
+
+// requestLine is one line of NDJSON.
+type requestLine struct {
+	Schema string `json:"schema"`
+	named
 	replay.Request
-	Events []replay.Event `json:"events"` // in place of their indexes
+	Events []replay.Event `json:"events"` // instead of their indexes
 }
 
 // endLine is the line after the last request.
 type endLine struct {
-	Schema  string         `json:"schema"`
-	Session string         `json:"session"`
-	Agent   string         `json:"agent,omitempty"`
-	File    string         `json:"file"`
-	Policy  string         `json:"policy"`
-	Counter string         `json:"counter"`
-	Kind    string         `json:"kind"`
-	Events  []replay.Event `json:"events"`
+	Schema string `json:"schema"`
+	named
+	Kind   string         `json:"kind"`
+	Events []replay.Event `json:"events"`
 }
 
 func (r *replayNDJSON) Add(tl *replay.Timeline) error {
 	tl = filled(tl)
 	own, rest := ownEvents(tl)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	for i, q := range tl.Requests {
-		line := requestLine{tl.Schema, tl.Session, tl.Agent, tl.File, tl.Policy, tl.Counter, q, []replay.Event{}}
-		for _, n := range own[i] {
-			line.Events = append(line.Events, tl.Events[n])
+	events := func(indexes []int) []replay.Event {
+		list := []replay.Event{}
+		for _, n := range indexes {
+			list = append(list, tl.Events[n])
 		}
-		if err := r.print(&b, enc, line); err != nil {
+		return list
+	}
+	for i, q := range tl.Requests {
+		if err := r.line(requestLine{tl.Schema, names(tl), q, events(own[i])}); err != nil {
 			return err
 		}
 	}
-	end := endLine{tl.Schema, tl.Session, tl.Agent, tl.File, tl.Policy, tl.Counter, "end", nil}
-	for _, n := range rest {
-		end.Events = append(end.Events, tl.Events[n])
-	}
-	if len(end.Events) == 0 {
+	if len(rest) == 0 {
 		return nil
 	}
-	return r.print(&b, enc, end)
+	return r.line(endLine{tl.Schema, names(tl), "end", events(rest)})
 }
 
-func (r *replayNDJSON) print(b *bytes.Buffer, enc *json.Encoder, line any) error {
-	b.Reset()
-	if err := enc.Encode(line); err != nil {
+func (r *replayNDJSON) line(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
 	_, err := r.w.Write(escapeJSON(b.Bytes()))
@@ -196,14 +264,3 @@ func (r *replayNDJSON) print(b *bytes.Buffer, enc *json.Encoder, line any) error
 }
 
 func (r *replayNDJSON) Close() error { return nil }
-
-// jsonString is s as a JSON string.
-func jsonString(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic(err) // a string always has a form
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}

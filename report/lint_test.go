@@ -46,7 +46,7 @@ func lintHostile() []*lint.Result {
 	}}
 }
 
-func printLint(t *testing.T, opt Options, list []*lint.Result) []byte {
+func printLint(t *testing.T, opt Layout, list []*lint.Result) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	p, err := NewLints(&b, opt)
@@ -65,15 +65,15 @@ func printLint(t *testing.T, opt Options, list []*lint.Result) []byte {
 }
 
 func TestLints(t *testing.T) {
-	for name, opt := range map[string]Options{
+	for name, opt := range map[string]Layout{
 		"lint.txt": {}, "lint-color.txt": {Color: true}, "lint.github": {Format: FormatGitHub},
 	} {
 		golden.Check(t, filepath.Join("testdata", name), printLint(t, opt, lintSample()))
 	}
-	golden.Check(t, filepath.Join("testdata", "lint.json"), printLint(t, Options{Format: FormatJSON}, append(lintSample()[1:], lintHostile()...)))
-	golden.Check(t, filepath.Join("testdata", "lint-hostile.txt"), printLint(t, Options{}, lintHostile()))
-	golden.Check(t, filepath.Join("testdata", "lint-hostile.github"), printLint(t, Options{Format: FormatGitHub}, lintHostile()))
-	if _, err := NewLints(nil, Options{Format: FormatCSV}); err == nil {
+	golden.Check(t, filepath.Join("testdata", "lint.json"), printLint(t, Layout{Format: FormatJSON}, append(lintSample()[1:], lintHostile()...)))
+	golden.Check(t, filepath.Join("testdata", "lint-hostile.txt"), printLint(t, Layout{}, lintHostile()))
+	golden.Check(t, filepath.Join("testdata", "lint-hostile.github"), printLint(t, Layout{Format: FormatGitHub}, lintHostile()))
+	if _, err := NewLints(nil, Layout{Format: FormatCSV}); err == nil {
 		t.Error("no error for a format that is none")
 	}
 }
@@ -81,11 +81,11 @@ func TestLints(t *testing.T) {
 func TestLintSchema(t *testing.T) {
 	s := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "lint.v1.json"))
 	for name, list := range map[string][]*lint.Result{"sample": lintSample(), "hostile": lintHostile(), "none": nil} {
-		if err := validate(s, printLint(t, Options{Format: FormatJSON}, list)); err != nil {
+		if err := validate(s, printLint(t, Layout{Format: FormatJSON}, list)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	doc := string(printLint(t, Options{Format: FormatJSON}, lintSample()))
+	doc := string(printLint(t, Layout{Format: FormatJSON}, lintSample()))
 	for _, change := range [][2]string{
 		{`"files": [`, `"file": [`}, {`"severity": "note"`, `"severity": "hint"`}, {`"count": 2,`, `"count": 0,`},
 		{`"code": "malformed-line"`, `"code": "Malformed"`}, {`"fused": 2`, `"fused": -2`},
@@ -104,15 +104,15 @@ func TestLintSchema(t *testing.T) {
 // of each code. Nothing a transcript holds ends a line or a command.
 func TestLintPlaces(t *testing.T) {
 	for _, format := range []Format{FormatTable, FormatGitHub} {
-		some := strings.Count(string(printLint(t, Options{Format: format}, lintSample())), "before the line above")
-		all := strings.Count(string(printLint(t, Options{Format: format, All: true}, lintSample())), "before the line above")
+		some := strings.Count(string(printLint(t, Layout{Format: format}, lintSample())), "before the line above")
+		all := strings.Count(string(printLint(t, Layout{Format: format, All: true}, lintSample())), "before the line above")
 		if some != 3 || all != 1503 {
 			t.Errorf("%s: %d places, with all %d; want 3 and 1,503", format, some, all)
 		}
 	}
 	command := regexp.MustCompile(`^::(error|warning|notice) file=[^:,\r\n]*(,line=[0-9]+)?,title=[a-z-]+::[^\r\n\x1b]*$`)
 	for _, list := range [][]*lint.Result{lintSample(), lintHostile()} {
-		for l := range strings.Lines(string(printLint(t, Options{Format: FormatGitHub, All: true}, list))) {
+		for l := range strings.Lines(string(printLint(t, Layout{Format: FormatGitHub, All: true}, list))) {
 			if l = strings.TrimSuffix(l, "\n"); !command.MatchString(l) {
 				t.Errorf("no workflow command: %q", l)
 			}

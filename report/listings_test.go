@@ -33,10 +33,10 @@ func samplePolicies() []PolicyInfo {
 func TestListings(t *testing.T) {
 	for format, ext := range map[Format]string{FormatTable: "txt", FormatJSON: "json", FormatCSV: "csv", FormatMarkdown: "md"} {
 		var s, p bytes.Buffer
-		if err := Sessions(&s, sampleSessions(), Options{Format: format}); err != nil {
+		if err := Sessions(&s, sampleSessions(), Layout{Format: format}); err != nil {
 			t.Fatal(err)
 		}
-		if err := Policies(&p, samplePolicies(), Options{Format: format}); err != nil {
+		if err := Policies(&p, samplePolicies(), Layout{Format: format}); err != nil {
 			t.Fatal(err)
 		}
 		golden.Check(t, filepath.Join("testdata", "sessions."+ext), s.Bytes())
@@ -47,7 +47,7 @@ func TestListings(t *testing.T) {
 			}
 		}
 	}
-	if err := Sessions(&bytes.Buffer{}, nil, Options{Format: "xml"}); err == nil {
+	if err := Sessions(&bytes.Buffer{}, nil, Layout{Format: "xml"}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
 }
@@ -58,7 +58,7 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 		list[i] = session.Info{ID: "s", Path: "s.jsonl"}
 	}
 	var b bytes.Buffer
-	if err := Sessions(&b, list, Options{Hints: Hints{All: "this shows them"}}); err != nil {
+	if err := Sessions(&b, list, Layout{Hints: Hints{All: "this shows them"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv hold them)")) {

@@ -7,153 +7,199 @@ import (
 	"strings"
 )
 
-// page is what a report is made of, whatever it is printed as.
-type page interface {
-	heading(s string)
-	fields(pairs [][2]string)       // name: value
-	table(t *Table)                 // no table where it has no rows
-	picture(lines []string)         // preformatted, may hold styles
-	note(st style, text string)     // one remark
-	items(st style, texts []string) // a list of remarks
-	end() error
-}
+// style is a colour on terminals, by its SGR code. It shows nowhere else.
+type style string
 
-// textPage prints for terminals, at most lineWidth columns wide.
-type textPage struct {
-	w     io.Writer
-	color bool
-	hints Hints
-	buf   bytes.Buffer
-	err   error
-}
+const (
+	none    style = ""
+	faint   style = "2"
+	bold    style = "1"
+	red     style = "31"
+	green   style = "32"
+	yellow  style = "33"
+	cyan    style = "36"
+	boldRed style = "1;31"
+)
 
-func (p *textPage) line(s string) {
-	p.buf.WriteString(strings.TrimRight(s, " "))
-	p.buf.WriteByte('\n')
-}
-
-func (p *textPage) paint(st style, s string) string {
-	if !p.color {
+// paint puts the style around s if color is set.
+func (st style) paint(s string, color bool) string {
+	if !color || st == none || s == "" {
 		return s
 	}
-	return st.paint(s)
+	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
 }
 
-func (p *textPage) heading(s string) {
+// page prints headings, fields, tables, pictures and notes, as text for a
+// terminal or as Markdown.
+type page struct {
+	Layout
+	w   io.Writer
+	buf bytes.Buffer
+	err error
+}
+
+func newPage(w io.Writer, opt Layout) *page {
+	opt.Color = opt.Color && opt.Format != FormatMarkdown
+	return &page{Layout: opt, w: w}
+}
+
+func (p *page) markdown() bool { return p.Format == FormatMarkdown }
+
+// line prints a line of text as it is, without spaces at its end.
+func (p *page) line(s string) { p.buf.WriteString(strings.TrimRight(s, " ") + "\n") }
+
+func (p *page) paint(st style, s string) string { return st.paint(s, p.Color) }
+
+func (p *page) heading(s string) {
+	if p.markdown() {
+		fmt.Fprintf(&p.buf, "## %s\n\n", escapeMarkdown(s))
+		return
+	}
 	if p.buf.Len() > 0 {
 		p.line("")
 	}
 	p.line(p.paint(bold, cut(Clean(s), lineWidth)))
 }
 
-func (p *textPage) fields(pairs [][2]string) {
+// cut prints a text as one line of a text page, shortened where it is too long.
+func (p *page) cut(st style, indent, text string) {
+	p.line(indent + p.paint(st, cut(Clean(text), lineWidth-len(indent))))
+}
+
+// fields prints pairs of a name and a value.
+func (p *page) fields(pairs [][2]string) {
 	indent := 0
 	for _, f := range pairs {
 		indent = max(indent, width(f[0])+gap)
 	}
 	for _, f := range pairs {
-		for i, l := range wrap(Clean(f[1]), lineWidth-indent) {
-			name := ""
-			if i == 0 {
-				name = f[0]
-			}
-			pad := strings.Repeat(" ", indent-width(name))
-			p.line(p.paint(faint, name) + pad + l)
+		if p.markdown() {
+			fmt.Fprintf(&p.buf, "- **%s**: %s\n", escapeMarkdown(f[0]), escapeMarkdown(f[1]))
+			continue
+		}
+		name := f[0]
+		for _, l := range wrap(Clean(f[1]), lineWidth-indent) {
+			p.line(p.paint(faint, name) + strings.Repeat(" ", indent-width(name)) + l)
+			name = ""
 		}
 	}
+	p.paragraph()
 }
 
-func (p *textPage) table(t *Table) {
-	if t.Len() > 0 && p.err == nil {
-		p.err = t.Text(&p.buf, p.color)
+// paragraph ends a paragraph of Markdown.
+func (p *page) paragraph() {
+	if p.markdown() {
+		p.buf.WriteByte('\n')
 	}
 }
 
-func (p *textPage) picture(lines []string) {
+// table prints a table; one without rows is left out.
+func (p *page) table(t *table) {
+	g := t.grid()
+	switch {
+	case len(g.rows) == 0 || p.err != nil:
+		return
+	case p.markdown():
+		g.markdown(&p.buf)
+	default:
+		p.err = g.text(&p.buf, p.Color)
+	}
+	p.paragraph()
+}
+
+// picture prints lines as they are.
+func (p *page) picture(lines []string) {
+	fence := func(s string) {
+		if p.markdown() {
+			p.buf.WriteString(s)
+		}
+	}
+	fence("```text\n")
 	for _, l := range lines {
 		p.line(l)
 	}
+	fence("```\n\n")
 }
 
-func (p *textPage) note(st style, text string) {
-	for _, l := range wrap(Clean(text), lineWidth) {
-		p.line(p.paint(st, l))
+// note prints a paragraph; an empty one is left out.
+func (p *page) note(st style, text string) { p.wrapped(st, "", "", text); p.paragraph() }
+
+// items prints a list; an empty one is left out.
+func (p *page) items(st style, texts []string) {
+	for _, t := range texts {
+		p.wrapped(st, "- ", "  ", t)
+	}
+	if len(texts) > 0 {
+		p.paragraph()
 	}
 }
 
-func (p *textPage) items(st style, texts []string) {
-	for _, t := range texts {
-		for i, l := range wrap(Clean(t), lineWidth-2) {
-			lead := "- "
-			if i > 0 {
-				lead = "  "
+// wrapped prints a text, first before its first line and other before the rest.
+func (p *page) wrapped(st style, first, other, text string) {
+	if p.markdown() {
+		p.buf.WriteString(first + escapeMarkdown(text) + "\n")
+		return
+	}
+	for _, l := range wrap(Clean(text), lineWidth-len(first)) {
+		p.line(first + p.paint(st, l))
+		first = other
+	}
+}
+
+// hidden says that n things are left out, and which formats hold them.
+func (p *page) hidden(n int, noun, formats string) {
+	if n > 0 {
+		p.note(faint, p.Hints.hidden(n, noun, formats))
+	}
+}
+
+// end writes what was printed so far.
+func (p *page) end() error {
+	text := p.buf.Bytes()
+	if p.markdown() {
+		text = append(bytes.TrimRight(text, "\n"), '\n')
+	}
+	if p.err == nil {
+		_, p.err = p.w.Write(text)
+	}
+	p.buf.Reset()
+	return p.err
+}
+
+// escapeMarkdown cleans s and escapes what Markdown would interpret.
+func escapeMarkdown(s string) string {
+	s = Clean(s)
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch c {
+		case '&':
+			b.WriteString("&amp;")
+			continue
+		case '<':
+			b.WriteString("&lt;")
+			continue
+		case '>':
+			b.WriteString("&gt;")
+			continue
+		case '\\', '`', '*', '[', ']', '|', '~', '!':
+			b.WriteByte('\\')
+		case '_':
+			// Inside a word an underscore is a letter.
+			if i == 0 || i == len(s)-1 || !wordByte(s[i-1]) || !wordByte(s[i+1]) {
+				b.WriteByte('\\')
 			}
-			p.line(lead + p.paint(st, l))
+		case '#', '+', '-':
+			// Before a space they make a heading or a list.
+			if i == 0 && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == c) {
+				b.WriteByte('\\')
+			}
 		}
+		b.WriteByte(c)
 	}
+	return b.String()
 }
 
-func (p *textPage) end() error {
-	if p.err == nil {
-		_, p.err = p.w.Write(p.buf.Bytes())
-	}
-	p.buf.Reset()
-	return p.err
-}
-
-// markdownPage prints Markdown.
-type markdownPage struct {
-	w   io.Writer
-	buf bytes.Buffer
-	err error
-}
-
-func (p *markdownPage) heading(s string) {
-	fmt.Fprintf(&p.buf, "## %s\n\n", EscapeMarkdown(s))
-}
-
-func (p *markdownPage) fields(pairs [][2]string) {
-	for _, f := range pairs {
-		fmt.Fprintf(&p.buf, "- **%s**: %s\n", EscapeMarkdown(f[0]), EscapeMarkdown(f[1]))
-	}
-	p.buf.WriteByte('\n')
-}
-
-func (p *markdownPage) table(t *Table) {
-	if t.Len() > 0 && p.err == nil {
-		p.err = t.Markdown(&p.buf)
-		p.buf.WriteByte('\n')
-	}
-}
-
-func (p *markdownPage) picture(lines []string) {
-	p.buf.WriteString("```text\n")
-	for _, l := range lines {
-		p.buf.WriteString(l)
-		p.buf.WriteByte('\n')
-	}
-	p.buf.WriteString("```\n\n")
-}
-
-func (p *markdownPage) note(_ style, text string) {
-	p.buf.WriteString(EscapeMarkdown(text))
-	p.buf.WriteString("\n\n")
-}
-
-func (p *markdownPage) items(_ style, texts []string) {
-	for _, t := range texts {
-		fmt.Fprintf(&p.buf, "- %s\n", EscapeMarkdown(t))
-	}
-	p.buf.WriteByte('\n')
-}
-
-func (p *markdownPage) end() error {
-	if p.err == nil {
-		_, p.err = p.w.Write(bytes.TrimRight(p.buf.Bytes(), "\n"))
-	}
-	if p.err == nil {
-		_, p.err = io.WriteString(p.w, "\n")
-	}
-	p.buf.Reset()
-	return p.err
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

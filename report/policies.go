@@ -3,20 +3,45 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Versions of the JSON forms of what is said of policies.
+// Versions of the JSON forms of lists of policies, of what is questionable in
+// them and of how two differ.
 const (
+	PoliciesSchema       = "ctxkit.policies/v1"
 	PolicyFindingsSchema = "ctxkit.policy-lint/v1"
 	PolicyChangesSchema  = "ctxkit.policy-diff/v1"
 )
 
-// PolicyFinding is something in a policy that is allowed but hardly meant.
+// PolicyInfo is one policy of the catalogue.
+type PolicyInfo struct {
+	Name    string   `json:"name"`
+	Aliases []string `json:"aliases"`
+	About   string   `json:"about"`
+	Source  string   `json:"source"`
+	Date    string   `json:"date"`
+	Truth   string   `json:"truth"`
+	Stages  []string `json:"stages"`
+}
+
+// Policies prints the catalogue of policies.
+func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
+	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("aliases about source"),
+		[]column{{Title: "date", Key: "date"}, {Title: "truth", Key: "truth"}, {Key: "stages"}, {Title: "what it does, and its source", Flex: true}})
+	for _, p := range list {
+		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source
+		if len(p.Aliases) > 0 {
+			about += ". Also called " + strings.Join(p.Aliases, ", ")
+		}
+		t.add(none, p.Name, strings.Join(p.Aliases, " "), p.About, p.Source, p.Date, p.Truth, strings.Join(p.Stages, " "), about)
+	}
+	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}}).print(w, opt)
+}
+
+// PolicyFinding is a setting of a policy that is valid and probably a mistake.
 type PolicyFinding struct {
 	Policy  string `json:"policy"`
 	File    string `json:"file,omitempty"`
@@ -28,60 +53,42 @@ type PolicyFinding struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// PolicyLintFormats are the formats a lint of policies can be printed in.
-var PolicyLintFormats = append(slices.Clone(ListFormats), FormatGitHub)
-
-// PolicyFindings prints what a lint of policies found. What is wrong is told
-// as an error elsewhere; the annotations of FormatGitHub have it as well.
-func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Options) error {
-	if opt.Format == FormatGitHub {
-		return policyAnnotations(w, list, wrong)
-	}
-	l := &listing{
-		table: &Table{Columns: []Column{
-			{Title: "policy", Max: 28}, {Title: "where", Max: 30}, {Title: "rule"}, {Title: "what is odd, and what to do", Flex: true},
-		}},
-		columns: []string{"policy", "file", "line", "column", "key", "rule", "message", "hint"},
-		json: struct {
-			Schema   string          `json:"schema"`
-			Findings []PolicyFinding `json:"findings"`
-		}{PolicyFindingsSchema, append([]PolicyFinding{}, list...)},
-	}
+// PolicyFindings prints the findings of a lint of policies. Only FormatGitHub
+// prints wrong, the errors of policies that cannot be read.
+func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
+	t := newTable([]column{{Title: "policy", Key: "policy", Max: 28}, {Title: "where", Max: 30}}, keys("file line column key"),
+		[]column{{Title: "rule", Key: "rule"}, {Key: "message"}, {Key: "hint"}, {Title: "what is odd, and what to do", Flex: true}})
 	for _, f := range list {
 		where, text := f.Key, f.Message
-		if f.Line > 0 { // where another key may stand that causes it
+		if f.Line > 0 { // the key may be another than the one at this place
 			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Message
 		}
 		if f.Hint != "" {
 			text += ": " + f.Hint
 		}
-		l.table.Row(f.Policy, where, f.Rule, text)
-		l.rows = append(l.rows, []string{f.Policy, f.File, strconv.Itoa(f.Line), strconv.Itoa(f.Column), f.Key, f.Rule, f.Message, f.Hint})
+		t.add(none, f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text)
 	}
-	l.notes = []string{count(len(list), "finding")}
-	return l.print(w, opt)
+	d := listing(t, object{{"schema", PolicyFindingsSchema}, {"findings", list}}, count(len(list), "finding"))
+	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}
+	return d.print(w, opt)
 }
 
-// policyAnnotations prints workflow commands. A place in a built-in policy is
-// in no file that GitHub could show.
+// policyAnnotations prints workflow commands. A finding in a built-in policy has
+// no file that GitHub could show.
 func policyAnnotations(w io.Writer, list []PolicyFinding, wrong policy.Errors) error {
 	var b strings.Builder
-	annotate := func(severity string, at policy.Position, title, text string) {
-		place := ""
-		if policy.IsFile(at.File) {
-			place = "file=" + githubProperty(at.File) + ","
-			if at.Line > 0 {
-				place += fmt.Sprintf("line=%d,col=%d,", at.Line, at.Column)
-			}
+	annotate := func(severity string, at policy.Position, title string, text policy.Error) {
+		if !policy.IsFile(at.File) {
+			at.File = ""
 		}
-		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", severity, place, githubProperty(title), githubText(text))
+		githubCommand(&b, severity, at.File, at.Line, at.Column, title, githubText(text.Error()))
 	}
 	for _, e := range wrong {
-		annotate("error", e.Position, "policy", (&policy.Error{Msg: e.Msg, Hint: e.Hint}).Error())
+		annotate("error", e.Position, "policy", policy.Error{Msg: e.Msg, Hint: e.Hint})
 	}
 	for _, f := range list {
 		annotate("warning", policy.Position{File: f.File, Line: f.Line, Column: f.Column}, f.Policy+" "+f.Rule,
-			(&policy.Error{Msg: f.Key + ": " + f.Message, Hint: f.Hint}).Error())
+			policy.Error{Msg: f.Key + ": " + f.Message, Hint: f.Hint})
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -95,31 +102,11 @@ type PolicyChange struct {
 }
 
 // PolicyChanges prints how policy b differs from policy a.
-func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Options) error {
-	l := &listing{
-		table: &Table{Columns: []Column{
-			{Title: "key"}, {Title: a, Max: 32}, {Title: b, Flex: true},
-		}},
-		columns: []string{"key", a, b},
-		json: struct {
-			Schema  string         `json:"schema"`
-			From    string         `json:"from"`
-			To      string         `json:"to"`
-			Changes []PolicyChange `json:"changes"`
-		}{PolicyChangesSchema, a, b, append([]PolicyChange{}, list...)},
-	}
+func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Layout) error {
+	t := newTable([]column{{Title: "key", Key: "key"}, {Title: a, Key: a, Max: 32}, {Title: b, Key: b, Flex: true}})
 	for _, c := range list {
-		l.table.Row(c.Key, dash(c.From), dash(c.To))
-		l.rows = append(l.rows, []string{c.Key, c.From, c.To})
+		t.add(none, c.Key, orDash(c.From), orDash(c.To))
 	}
-	l.notes = []string{count(len(list), "difference")}
-	return l.print(w, opt)
-}
-
-// dash stands for what a policy has not.
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	json := object{{"schema", PolicyChangesSchema}, {"from", a}, {"to", b}, {"changes", list}}
+	return listing(t, json, count(len(list), "difference")).print(w, opt)
 }

@@ -15,95 +15,68 @@ const RegretSchema = "ctxkit.regret/v1"
 // mostMisses is how many misses of one conversation a table shows.
 const mostMisses = 40
 
-// regretSession is what one conversation's replay threw away too early.
+// regretSession is the regret of the replay of one conversation.
 type regretSession struct {
-	Session string         `json:"session"`
-	Agent   string         `json:"agent,omitempty"`
-	File    string         `json:"file"`
-	Policy  string         `json:"policy"`
-	Counter string         `json:"counter"`
-	Regret  *regret.Result `json:"regret"`
+	named
+	Regret *regret.Result `json:"regret"`
 }
 
-// regretText is the regret of a replay in one line.
+// regretText describes the regret of a replay in one line.
 func regretText(r *regret.Result) string {
+	text := count(len(r.Misses), "miss") + " of " + count(r.Removed, "removed block")
 	if len(r.Misses) == 0 {
-		return fmt.Sprintf("nothing was missed of %s taken away", count(r.Removed, "block"))
+		return text
 	}
-	return fmt.Sprintf("%s of %s taken away, %s tokens to fetch again, median distance %s; no choice within the budget has under %s, %s tokens",
-		missesText(len(r.Misses)), count(r.Removed, "block"), thousands(r.Tokens), requestsText(r.MedianDistance),
-		missesText(r.BoundMisses), thousands(r.BoundTokens))
-}
-
-func missesText(n int) string {
-	if n == 1 {
-		return "1 miss"
-	}
-	return thousands(n) + " misses"
+	return text + fmt.Sprintf(", %s tokens to fetch again, median distance %s; the fewest misses possible within the budget: %s (%s tokens)",
+		thousands(r.Tokens), requestsText(r.MedianDistance), thousands(r.BoundMisses), thousands(r.BoundTokens))
 }
 
 func requestsText(n float64) string {
-	s := strconv.FormatFloat(n, 'f', -1, 64) + " requests"
 	if n == 1 {
-		s = "1 request"
+		return "1 request"
 	}
-	return s
+	return strconv.FormatFloat(n, 'f', -1, 64) + " requests"
 }
 
-// Regret lists what policies threw away too early. The timelines need no more
-// than their names and their regret.
-func Regret(w io.Writer, tls []*replay.Timeline, opt Options) error {
-	l := &listing{
-		table: &Table{Columns: []Column{
-			{Title: "needed", Right: true}, {Title: "removed", Right: true}, {Title: "by"}, {Title: "tokens", Right: true},
-			{Title: "what"}, {Title: "evidence", Flex: true},
-		}},
-		columns: []string{
-			"session", "agent", "file", "policy", "needed_request", "removed_request", "distance", "stage", "kind", "tokens", "tool", "tool_use_id",
-			"message", "line", "evidence", "quote", "used_by", "used_line",
-		},
-	}
-	all := []regretSession{}
+// Regret lists the blocks that policies removed and that were needed later. Of
+// the timelines it reads the names and the regret.
+func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
+	t := newTable(keys("session agent file policy"), []column{{Title: "needed", Key: "needed_request"}, {Title: "removed", Key: "removed_request"}, {Key: "distance"}, {Title: "by"}},
+		keys("stage kind"), []column{{Title: "tokens", Key: "tokens"}, {Title: "what"}},
+		keys("tool tool_use_id message line evidence quote used_by used_line"), []column{{Title: "evidence", Flex: true}})
+	var all []regretSession
+	var notes []string
 	hidden := 0
 	for _, tl := range tls {
-		all = append(all, regretSession{tl.Session, tl.Agent, tl.File, tl.Policy, tl.Counter, tl.Regret})
-		if len(tls) > 1 {
-			l.table.styled(bold, "", "", "", "", "", tl.Session+" "+tl.Agent)
-		}
-		for i := range tl.Regret.Misses {
-			m := &tl.Regret.Misses[i]
-			l.rows = append(l.rows, []string{
-				tl.Session, tl.Agent, tl.File, tl.Policy, strconv.Itoa(m.Needed), strconv.Itoa(m.Removed), strconv.Itoa(m.Distance()), m.Stage, string(m.Kind),
-				strconv.Itoa(m.Tokens), m.Tool, m.ToolUse, m.Message, strconv.Itoa(m.Line), string(m.Evidence), m.Quote, m.UsedBy, strconv.Itoa(m.UsedLine),
-			})
-			if !opt.All && i >= mostMisses {
-				hidden++
-				continue
-			}
-			l.table.Row(thousands(m.Needed), thousands(m.Removed), m.Stage+" "+string(m.Kind), thousands(m.Tokens),
-				missed(m), fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60)))
-		}
+		all = append(all, regretSession{names(tl), tl.Regret})
 		name := ""
 		if len(tls) > 1 {
 			name = tl.Session + ": "
+			cells := make([]any, len(t.columns))
+			cells[len(cells)-1] = tl.Session + " " + tl.Agent
+			t.add(bold, cells...).noCSV = true
 		}
-		l.notes = append(l.notes, name+regretText(tl.Regret))
+		for i := range tl.Regret.Misses {
+			r := missRow(t, &all[len(all)-1].named, &tl.Regret.Misses[i])
+			if r.noTab = !opt.All && i >= mostMisses; r.noTab {
+				hidden++
+			}
+		}
+		notes = append(notes, name+regretText(tl.Regret))
 	}
 	if hidden > 0 {
-		l.notes = append(l.notes, opt.Hints.hidden(missesText(hidden)+" more", "json and csv hold them"))
+		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv hold them"))
 	}
-	l.json = struct {
-		Schema   string          `json:"schema"`
-		Sessions []regretSession `json:"sessions"`
-	}{RegretSchema, all}
-	return l.print(w, opt)
+	return listing(t, object{{"schema", RegretSchema}, {"sessions", all}}, notes...).print(w, opt)
 }
 
-// missed names the block that was missed.
-func missed(m *regret.Miss) string {
-	what := "text"
-	if m.Tool != "" {
-		what = m.Tool
+func missRow(t *table, of *named, m *regret.Miss) *row {
+	what := m.Tool
+	if what == "" {
+		what = "text"
 	}
-	return fmt.Sprintf("%s, line %d", what, m.Line)
+	cells := append(of.cells()[:4], m.Needed, m.Removed, m.Distance(), m.Stage+" "+string(m.Kind), m.Stage, m.Kind, m.Tokens,
+		fmt.Sprintf("%s, line %d", what, m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote, m.UsedBy, m.UsedLine,
+		fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60)))
+	return t.add(none, cells...)
 }

@@ -2,9 +2,10 @@
 // io.Writer. It computes nothing that the result does not hold, reads neither
 // the environment nor the clock, and prints the same bytes everywhere.
 //
-// For people there are tables (text and Markdown), made of pages (page.go):
-// headings, fields, tables and a chart. For programs there are json, ndjson
-// and csv, which hold everything.
+// Text and Markdown are for people: pages (page.go) of headings, fields, tables
+// and a chart. JSON, NDJSON and CSV are for programs and contain everything.
+// One list of columns (table.go) feeds the text, the Markdown and the CSV form
+// of a table.
 package report
 
 import (
@@ -21,19 +22,31 @@ type Format string
 // The formats.
 const (
 	FormatTable    Format = "table"
+	FormatText     Format = "text" // of a view
 	FormatJSON     Format = "json"
 	FormatNDJSON   Format = "ndjson"
 	FormatCSV      Format = "csv"
 	FormatMarkdown Format = "markdown"
+	FormatSVG      Format = "svg"
+	FormatJUnit    Format = "junit"  // the XML that CI systems read test results from
+	FormatGitHub   Format = "github" // workflow commands: annotations of a pull request
 )
 
-// ReplayFormats are the formats a replay can be printed in.
-var ReplayFormats = []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV, FormatMarkdown}
+// The formats of each report.
+var (
+	ListFormats       = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown}
+	ReplayFormats     = []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV, FormatMarkdown}
+	SweepFormats      = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatSVG}
+	CheckFormats      = []Format{FormatTable, FormatJSON, FormatJUnit, FormatGitHub, FormatMarkdown}
+	LintFormats       = []Format{FormatTable, FormatJSON, FormatGitHub}
+	PolicyLintFormats = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatGitHub}
+	ViewFormats       = []Format{FormatText, FormatJSON}
+)
 
-// Options say how to print.
-type Options struct {
+// Layout says how to print.
+type Layout struct {
 	Format  Format
-	Several bool // more than one conversation was asked for: JSON has "sessions"
+	Several bool // more than one conversation: JSON is a list
 	All     bool // leave nothing out of tables
 	Color   bool // tables with colours
 	ASCII   bool // charts of ASCII only
@@ -51,24 +64,16 @@ type Hints struct {
 	Shell func(words []string) string // a command line to paste; nil: words with spaces between
 }
 
-// hidden says that there are more rows, and what shows or holds them.
-func (h Hints) hidden(what, where string) string {
+// hidden says that there are n more, and what shows or holds them.
+func (h *Hints) hidden(n int, noun, where string) string {
 	if h.All != "" {
 		where = h.All + ", " + where
 	}
-	return "(" + what + " hidden: " + where + ")"
+	return "(" + count(n, "more "+noun) + " hidden: " + where + ")"
 }
 
-// folded ends a line that stands for folded ones.
-func (h Hints) folded() string {
-	if h.Full == "" {
-		return ""
-	}
-	return " (" + h.Full + ")"
-}
-
-// commandLine is a command as a person pastes it.
-func (h Hints) commandLine(words []string) string {
+// commandLine joins the words of a command to a line that can be pasted.
+func (h *Hints) commandLine(words []string) string {
 	if h.Shell == nil {
 		return Clean(strings.Join(words, " "))
 	}
@@ -83,47 +88,87 @@ func before(joint, hint string) string {
 	return joint + hint
 }
 
-// Replays prints timelines, one after another.
-type Replays interface {
-	Add(tl *replay.Timeline) error
-	Close() error // ends the output; nothing may be added after it
+// document is a result with a printer per format.
+type document struct {
+	page  func(p *page) // text and Markdown
+	json  any
+	csv   func() *table
+	other map[Format]func(w io.Writer) error
 }
 
-// NewReplays gives the printer of a format.
-func NewReplays(w io.Writer, opt Options) (Replays, error) {
+// listing returns the document of one table, with notes below it.
+func listing(t *table, json any, notes ...string) *document {
+	return &document{
+		page: func(p *page) {
+			p.table(t)
+			for _, n := range notes {
+				p.note(faint, n)
+			}
+		},
+		json: json,
+		csv:  func() *table { return t },
+	}
+}
+
+// print prints the document in the format of the layout. It is an error if the
+// document does not have that format.
+func (d *document) print(w io.Writer, opt Layout) error {
+	switch {
+	case d.other[opt.Format] != nil:
+		return d.other[opt.Format](w)
+	case opt.Format == FormatJSON:
+		return WriteJSON(w, d.json)
+	case opt.Format == FormatCSV && d.csv != nil:
+		return d.csv().csv(w, true)
+	case opt.Format == "" || opt.Format == FormatTable || opt.Format == FormatMarkdown:
+		p := newPage(w, opt)
+		d.page(p)
+		return p.end()
+	}
+	return formatError(opt.Format)
+}
+
+func formatError(f Format) error { return fmt.Errorf("format %q: this report does not have it", f) }
+
+// Printer prints results one after another.
+type Printer[T any] interface {
+	Add(result T) error
+	Close() error // ends the output; no Add may follow
+}
+
+// NewReplays returns the printer of timelines.
+func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 	switch opt.Format {
-	case FormatTable, "":
-		return &replayPages{w: w, opt: opt, newPage: func() page { return &textPage{w: w, color: opt.Color} }}, nil
-	case FormatMarkdown:
-		opt.Color = false
-		return &replayPages{w: w, opt: opt, newPage: func() page { return &markdownPage{w: w} }}, nil
+	case FormatTable, FormatMarkdown, "":
+		return &replayPages{w: w, opt: opt}, nil
 	case FormatJSON:
-		return &replayJSON{w: w, several: opt.Several}, nil
+		return &jsonPrinter[*replay.Timeline]{
+			jsonStream: jsonStream{w: w, head: object{{"schema", replay.Schema}}, list: "sessions"},
+			single:     !opt.Several,
+			item:       func(tl *replay.Timeline) any { return filled(tl) },
+		}, nil
 	case FormatNDJSON:
 		return &replayNDJSON{w: w}, nil
 	case FormatCSV:
 		return &replayCSV{w: w}, nil
 	}
-	return nil, fmt.Errorf("format %q: want one of %v", opt.Format, ReplayFormats)
+	return nil, formatError(opt.Format)
 }
 
-// replayPages prints timelines for people.
+// replayPages prints timelines for people, and one row for each at the end.
 type replayPages struct {
-	w       io.Writer
-	opt     Options
-	newPage func() page
-	added   []*replay.Timeline
+	w     io.Writer
+	opt   Layout
+	added []*replay.Timeline
 }
 
 func (r *replayPages) Add(tl *replay.Timeline) error {
-	if len(r.added) > 0 {
-		if _, err := io.WriteString(r.w, "\n"); err != nil {
-			return err
-		}
+	if err := separate(r.w, len(r.added)); err != nil {
+		return err
 	}
 	r.added = append(r.added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Totals: tl.Totals})
-	p := r.newPage()
-	printTimeline(p, tl, r.opt)
+	p := newPage(r.w, r.opt)
+	printTimeline(p, tl)
 	return p.end()
 }
 
@@ -131,34 +176,70 @@ func (r *replayPages) Close() error {
 	if len(r.added) < 2 {
 		return nil
 	}
-	if _, err := io.WriteString(r.w, "\n"); err != nil {
+	if err := separate(r.w, len(r.added)); err != nil {
 		return err
 	}
-	p := r.newPage()
+	p := newPage(r.w, r.opt)
 	printOverview(p, r.added)
 	return p.end()
 }
 
-// ownEvents are the events to tell with each request, by its index, and those
-// that belong to none. An event that a main request and a call of the
-// policy's own both name is told with the main request.
+// separate prints an empty line after the n pages before.
+func separate(w io.Writer, n int) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// replayCSV prints one request per row. Columns are only ever added at the end.
+type replayCSV struct {
+	w      io.Writer
+	header bool // is printed
+}
+
+func (r *replayCSV) Add(tl *replay.Timeline) error {
+	t := newTable(requestColumns(tl))
+	own, rest := ownEvents(tl)
+	for i := range tl.Requests {
+		requestRow(t, tl, i, own[i], "")
+	}
+	if len(rest) > 0 {
+		endRow(t, tl, rest)
+	}
+	header := !r.header
+	r.header = true
+	return t.csv(r.w, header)
+}
+
+func (r *replayCSV) Close() error {
+	if r.header {
+		return nil
+	}
+	return newTable(requestColumns(&replay.Timeline{})).csv(r.w, true)
+}
+
+// ownEvents returns the events of each request, by its index, and the events of
+// no request. An event that a main request and a call of the policy's own both
+// name belongs to the main request.
 func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
 	by = make([][]int, len(tl.Requests))
-	told := make([]bool, len(tl.Events))
+	taken := make([]bool, len(tl.Events))
 	for _, main := range []bool{true, false} {
 		for i := range tl.Requests {
 			if (tl.Requests[i].Kind == kindMain) != main {
 				continue
 			}
 			for _, n := range tl.Requests[i].Events {
-				if n >= 0 && n < len(told) && !told[n] {
-					told[n] = true
+				if n >= 0 && n < len(taken) && !taken[n] {
+					taken[n] = true
 					by[i] = append(by[i], n)
 				}
 			}
 		}
 	}
-	for n, done := range told {
+	for n, done := range taken {
 		if !done {
 			rest = append(rest, n)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func render(t *testing.T, opt Options, tls ...*replay.Timeline) []byte {
+func render(t *testing.T, opt Layout, tls ...*replay.Timeline) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	r, err := NewReplays(&b, opt)
@@ -36,20 +36,20 @@ func render(t *testing.T, opt Options, tls ...*replay.Timeline) []byte {
 
 var goldens = []struct {
 	name string
-	opt  Options
+	opt  Layout
 	tls  func() []*replay.Timeline
 }{
-	{"table.txt", Options{}, func() []*replay.Timeline { return []*replay.Timeline{sample(240)} }},
-	{"table-all.txt", Options{All: true, ASCII: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(12)} }},
-	{"table-color.txt", Options{Color: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
-	{"table-several.txt", Options{Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
-	{"table-hostile.txt", Options{All: true}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
-	{"markdown.md", Options{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
-	{"markdown-hostile.md", Options{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
-	{"one.json", Options{Format: FormatJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8)} }},
-	{"several.json", Options{Format: FormatJSON, Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(4), sample(0)} }},
-	{"requests.ndjson", Options{Format: FormatNDJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), sample(4)} }},
-	{"requests.csv", Options{Format: FormatCSV}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), hostile()} }},
+	{"table.txt", Layout{}, func() []*replay.Timeline { return []*replay.Timeline{sample(240)} }},
+	{"table-all.txt", Layout{All: true, ASCII: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(12)} }},
+	{"table-color.txt", Layout{Color: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
+	{"table-several.txt", Layout{Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
+	{"table-hostile.txt", Layout{All: true}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
+	{"markdown.md", Layout{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
+	{"markdown-hostile.md", Layout{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
+	{"one.json", Layout{Format: FormatJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8)} }},
+	{"several.json", Layout{Format: FormatJSON, Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(4), sample(0)} }},
+	{"requests.ndjson", Layout{Format: FormatNDJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), sample(4)} }},
+	{"requests.csv", Layout{Format: FormatCSV}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), hostile()} }},
 }
 
 func TestGolden(t *testing.T) {
@@ -107,7 +107,7 @@ func TestClippedChart(t *testing.T) {
 
 func TestTableFits(t *testing.T) {
 	for _, tl := range []*replay.Timeline{sample(0), sample(1), sample(2), sample(79), sample(81), sample(5000), hostile()} {
-		for _, opt := range []Options{{}, {All: true}, {ASCII: true}} {
+		for _, opt := range []Layout{{}, {All: true}, {ASCII: true}} {
 			for n, line := range strings.Split(string(render(t, opt, tl)), "\n") {
 				if w := width(line); w > lineWidth {
 					t.Errorf("%d requests, line %d: %d columns: %s", len(tl.Requests), n+1, w, line)
@@ -123,7 +123,7 @@ func TestTableFits(t *testing.T) {
 // TestColorOnlyAdds holds that colour changes nothing but escape sequences.
 func TestColorOnlyAdds(t *testing.T) {
 	for _, tl := range []*replay.Timeline{sample(240), hostile()} {
-		with, without := render(t, Options{Color: true}, tl), render(t, Options{}, tl)
+		with, without := render(t, Layout{Color: true}, tl), render(t, Layout{}, tl)
 		if got := stripStyles(string(with)); got != string(without) {
 			t.Errorf("without its styles the coloured table differs:\n%s\nwant\n%s", got, without)
 		}
@@ -155,7 +155,7 @@ func stripStyles(s string) string {
 // anything a terminal, an editor or a spreadsheet acts on.
 func TestHostileInert(t *testing.T) {
 	for _, f := range ReplayFormats {
-		out := string(render(t, Options{Format: f, All: true}, hostile()))
+		out := string(render(t, Layout{Format: f, All: true}, hostile()))
 		for i, r := range out {
 			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028') {
 				t.Errorf("%s: %U at byte %d: …%q…", f, r, i, out[max(0, i-20):min(len(out), i+20)])
@@ -166,7 +166,7 @@ func TestHostileInert(t *testing.T) {
 			t.Errorf("%s: a text began a line of its own", f)
 		}
 	}
-	md := string(render(t, Options{Format: FormatMarkdown}, hostile()))
+	md := string(render(t, Layout{Format: FormatMarkdown}, hostile()))
 	for _, bad := range []string{"<b>", "![x](", " | `code`"} {
 		if strings.Contains(md, bad) {
 			t.Errorf("markdown holds %q", bad)
@@ -179,7 +179,7 @@ func TestJSONKeepsTexts(t *testing.T) {
 	want := hostile()
 	want.Title = "\x1b[31m \u202e \u009b \U000e0041 中文 😀 \u2028"
 	var got replay.Timeline
-	if err := json.Unmarshal(render(t, Options{Format: FormatJSON}, want), &got); err != nil {
+	if err := json.Unmarshal(render(t, Layout{Format: FormatJSON}, want), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Title != want.Title {
@@ -190,7 +190,7 @@ func TestJSONKeepsTexts(t *testing.T) {
 func TestNDJSONHoldsEveryEvent(t *testing.T) {
 	tl := sample(240)
 	events := 0
-	for line := range strings.Lines(string(render(t, Options{Format: FormatNDJSON}, tl))) {
+	for line := range strings.Lines(string(render(t, Layout{Format: FormatNDJSON}, tl))) {
 		var l struct {
 			Session string
 			Events  []replay.Event
@@ -224,7 +224,7 @@ func TestLongTimelinesAreShortened(t *testing.T) {
 	if lines := strings.Count(out, "\n"); lines > 250 {
 		t.Errorf("%d lines", lines)
 	}
-	for _, want := range []string{"(more requests hidden: ", "peak of the model view", "more events hidden: json"} {
+	for _, want := range []string{"more changed requests hidden: ", "peak of the model view", "more events hidden: json"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -234,7 +234,7 @@ func TestLongTimelinesAreShortened(t *testing.T) {
 // hiddenRequests holds that every one of n requests is shown or counted.
 func hiddenRequests(t *testing.T, tl *replay.Timeline, n int) string {
 	t.Helper()
-	out := string(render(t, Options{}, tl))
+	out := string(render(t, Layout{}, tl))
 	shown, hidden := 0, 0
 	for line := range strings.Lines(out) {
 		if (strings.Contains(line, " 01-15 ") || strings.Contains(line, " 01-16 ")) && !strings.Contains(line, "compaction call") {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -9,62 +10,115 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// kindMain is the kind of the requests that the client made itself.
+// kindMain is the kind of the requests of the conversation itself.
 const kindMain = "main"
 
-// printRequests prints the requests where something happened, the first, the
-// last and the peaks, and says how many stand between them.
-func printRequests(p page, tl *replay.Timeline, opt Options) {
+// requestColumns are the columns of requests: eight for people, all for CSV.
+func requestColumns(tl *replay.Timeline) []column {
+	return newTable(
+		keys(namedKeys), []column{{Title: "request", Key: "n"}}, keys("kind uuid"),
+		[]column{{Title: "time (UTC)", Key: "time", Max: 14}, {Key: "model"}, {Title: "raw", Key: "raw_tokens"}, {Key: "model_tokens"}},
+		[]column{{Title: sentName(tl), Key: "payload_tokens"}, {Title: "saved"}, {Key: "overhead_tokens"}, {Title: "used", Key: "used_tokens"}},
+		keys("messages output_tokens recorded_input recorded_cache_write recorded_cache_read recorded_output events event_kinds event_tokens_saved"),
+		keys("cache_read cache_write_5m cache_write_1h cache_uncached cache_miss"),
+		[]column{{Title: "USD", Key: "cost_usd"}, {Title: "what happened", Flex: true}},
+	).columns
+}
+
+// requestRow adds request i with its events to the table.
+func requestRow(t *table, tl *replay.Timeline, i int, events []int, what string) {
+	r, name, st := &tl.Requests[i], names(tl), none
+	raw, saved, used := any(r.Raw), any(r.Raw-r.Payload), any(r.Used)
+	if r.Kind != kindMain {
+		raw, saved, used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
+	}
+	cells := append(name.cells(), r.N, r.Kind, r.UUID, pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, r.Model,
+		raw, r.Tokens, r.Payload, saved, r.Overhead, used, r.Messages, r.Output)
+	if u := r.Recorded; u != nil {
+		cells = append(cells, u.Input, u.CacheWrite, u.CacheRead, u.Output)
+	} else {
+		cells = append(cells, nil, nil, nil, nil)
+	}
+	cells = append(cells, eventCells(tl, events)...)
+	c, miss := r.Cache, ""
+	if c.Miss != nil {
+		miss = string(c.Miss.Kind)
+	}
+	t.add(st, append(cells, c.Read, c.Write5m, c.Write1h, c.Uncached, miss, r.CostUSD, what)...)
+}
+
+// endRow adds the events after the last request to a table for CSV.
+func endRow(t *table, tl *replay.Timeline, events []int) {
+	name := names(tl)
+	cells := append(name.cells(), nil, "end")
+	for len(cells) < slices.IndexFunc(t.columns, func(c column) bool { return c.Key == "events" }) {
+		cells = append(cells, nil)
+	}
+	t.add(none, append(cells, eventCells(tl, events)...)...)
+}
+
+// eventCells are how many events there are, which, and what they saved.
+func eventCells(tl *replay.Timeline, events []int) []any {
+	var kinds []string
+	saved := 0
+	for _, n := range events {
+		e := &tl.Events[n]
+		kinds = append(kinds, e.Stage+":"+string(e.Kind))
+		saved += e.Saved
+	}
+	return []any{len(events), strings.Join(kinds, ";"), saved}
+}
+
+// printRequests prints the first and the last requests, the peaks and those with
+// an event, and counts the others.
+func printRequests(p *page, tl *replay.Timeline) {
 	p.heading("requests")
 	if len(tl.Requests) == 0 {
-		p.note(none, "The session holds no request: nothing was sent.")
+		p.note(none, "The session has no request: nothing was sent.")
 		return
 	}
-	t := &Table{Columns: []Column{
-		{Title: "request", Right: true}, {Title: "time (UTC)", Max: 14}, {Title: "raw", Right: true},
-		{Title: sentName(tl), Right: true}, {Title: "saved", Right: true}, {Title: "used", Right: true},
-		{Title: "USD", Right: true},
-		{Title: "what happened", Flex: true},
-	}}
+	t := newTable(requestColumns(tl))
 	notes := requestNotes(tl)
 	own, _ := ownEvents(tl)
-	next, cut := 0, ""
-	for _, i := range shownRequests(tl, notes, opt.All) {
-		if text := hiddenText(tl, next, i); text != "" {
-			t.styled(faint, "", "", "", "", "", "", "", text)
-			if strings.Contains(text, " with ") {
-				cut = opt.Hints.hidden("more requests", "json and csv hold them")
-			}
+	next, events := 0, 0
+	for _, i := range shownRequests(tl, notes, p.All) {
+		if text, busy := hiddenText(tl, next, i); text != "" {
+			events += busy
+			cells := make([]any, len(t.columns))
+			cells[len(cells)-1] = text
+			t.add(faint, cells...)
 		}
 		next = i + 1
-		requestRow(t, tl, i, own[i], notes[i])
+		what := requestWhat(tl, &tl.Requests[i], own[i])
+		if notes[i] != "" {
+			what = append(what, notes[i])
+		}
+		requestRow(t, tl, i, own[i], strings.Join(what, "; "))
 	}
 	p.table(t)
-	if cut != "" {
-		p.note(faint, cut)
-	}
+	p.hidden(events, "changed request", "json and csv hold them")
 	if hasPayloads(tl) {
-		p.note(faint, "The payload is what the server attends to after API-level edits; the client keeps the model view: json and csv hold both.")
+		p.note(faint, "The payload is what the server reads after API-level edits; the client keeps the model view. json and csv hold both.")
 	}
 }
 
-// hasPayloads reports whether what was sent is not the model view itself.
+// hasPayloads reports whether a payload is not the model view itself.
 func hasPayloads(tl *replay.Timeline) bool {
-	for i := range tl.Requests {
-		if tl.Requests[i].Payload != tl.Requests[i].Tokens {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tl.Requests, func(r replay.Request) bool { return r.Payload != r.Tokens })
 }
 
-// sentName is what the tokens of a request are called: of the model view, or
-// of the payload where an API-level edit makes another of it.
+// sentName names the tokens of a request: of the model view, or of the payload
+// if an API-level edit changed it.
 func sentName(tl *replay.Timeline) string {
 	if hasPayloads(tl) {
 		return "payload"
 	}
 	return "model"
+}
+
+// sentView is sentName in a sentence.
+func sentView(tl *replay.Timeline) string {
+	return strings.Replace(sentName(tl), "model", "model view", 1)
 }
 
 // shownRequests are the indexes of the requests to show.
@@ -88,42 +142,26 @@ func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	return append(kept, list[len(list)-lastRequests:]...)
 }
 
-// hiddenText says what stands between two shown rows.
-func hiddenText(tl *replay.Timeline, from, to int) string {
-	quiet, busy := 0, 0
+// hiddenText counts the main requests between two shown rows. busy is how many
+// of them have an event.
+func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
+	quiet := 0
 	for i := from; i < to; i++ {
-		if r := &tl.Requests[i]; r.Kind == kindMain {
-			if len(r.Events) > 0 {
-				busy++
-			} else {
-				quiet++
-			}
+		switch r := &tl.Requests[i]; {
+		case r.Kind != kindMain:
+		case len(r.Events) > 0:
+			busy++
+		default:
+			quiet++
 		}
 	}
 	switch {
 	case busy > 0:
-		return "(" + count(busy, "request") + " with and " + thousands(quiet) + " without an event)"
+		text = "(" + count(busy, "request") + " with and " + thousands(quiet) + " without an event)"
 	case quiet > 0:
-		return "(" + count(quiet, "request") + " without an event)"
+		text = "(" + count(quiet, "request") + " without an event)"
 	}
-	return ""
-}
-
-func requestRow(t *Table, tl *replay.Timeline, i int, events []int, note string) {
-	r := &tl.Requests[i]
-	at := ""
-	if !r.Time.IsZero() {
-		at = r.Time.UTC().Format("01-02 15:04:05")
-	}
-	what := requestWhat(tl, r, events)
-	if note != "" {
-		what = append(what, note)
-	}
-	raw, saved, used, st := thousands(r.Raw), thousands(r.Raw-r.Payload), thousands(r.Used), none
-	if r.Kind != kindMain {
-		raw, saved, used, st = "", "", "", yellow
-	}
-	t.styled(st, thousands(r.N), at, raw, thousands(r.Payload), saved, used, r.CostUSD.String(), strings.Join(what, "; "))
+	return text, busy
 }
 
 // requestNotes names the first, the last and the peaks, by index.
@@ -156,29 +194,24 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 		notes[i] = s
 	}
 	add(first, "first")
-	switch {
-	case peak == rawPeak:
+	if peak == rawPeak {
 		add(peak, "peak")
-	default:
-		peakOf := "peak of the model view"
-		if hasPayloads(tl) {
-			peakOf = "peak of the payload"
-		}
-		add(peak, peakOf)
+	} else {
+		add(peak, "peak of the "+sentView(tl))
 		add(rawPeak, "peak of raw")
 	}
 	add(last, "last")
 	return notes
 }
 
-// requestWhat tells the events of a request, in few words.
+// requestWhat lists what happened at a request, a few words each.
 func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string {
 	var what []string
 	if r.Kind != kindMain {
 		what = append(what, fmt.Sprintf("%s call, %s tokens out", r.Kind, thousands(r.Output)))
 	}
 	if m := r.Cache.Miss; m != nil && m.Kind != cache.First && m.Kind != cache.Compacted && m.Kind != cache.Edited {
-		what = append(what, "cache: "+m.String()) // the others are told by the events
+		what = append(what, "cache: "+m.String()) // the events show the others
 	}
 	const most = 3
 	for i, n := range events {

@@ -44,7 +44,7 @@ func TestJSONMatchesSchema(t *testing.T) {
 		"sample": {sample(30)}, "empty": {sample(0)}, "hostile": {hostile()}, "zero": {{}}, "several": {sample(3), sample(0)}, "none": {},
 	} {
 		several := len(tls) != 1
-		if err := validate(s, render(t, Options{Format: FormatJSON, Several: several}, tls...)); err != nil {
+		if err := validate(s, render(t, Layout{Format: FormatJSON, Several: several}, tls...)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestJSONMatchesSchema(t *testing.T) {
 // TestSchemaIsStrict holds that the schema refuses what replay never prints.
 func TestSchemaIsStrict(t *testing.T) {
 	s := compileSchema(t)
-	doc := string(render(t, Options{Format: FormatJSON}, sample(3)))
+	doc := string(render(t, Layout{Format: FormatJSON}, sample(3)))
 	for _, change := range [][2]string{
 		{`"policy": `, `"polisy": `},
 		{`"raw_tokens": 19919`, `"raw_tokens": "19919"`},

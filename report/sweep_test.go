@@ -38,7 +38,7 @@ func TestSweep(t *testing.T) {
 	for name, s := range map[string]*compare.Sweep{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "few": sweptSample(6, 6), "many": sweptSample(80, 100)} {
 		for _, f := range SweepFormats {
 			var b bytes.Buffer
-			if err := Sweep(&b, s, Options{Format: f}); err != nil {
+			if err := Sweep(&b, s, Layout{Format: f}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()

@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"encoding/csv"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
@@ -10,56 +12,139 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// lineWidth is how many columns the widest printed line takes.
+// lineWidth is the width of the widest printed line, in terminal columns.
 const lineWidth = 100
 
-// Column is a column of a Table.
-type Column struct {
-	Title string
-	Right bool // numbers stand to the right
-	Max   int  // columns it may take; 0: no limit but the line's
-	Flex  bool // takes the room that is left and wraps; one column at most
+// column is one column of a table. Title heads it in text and Markdown, Key in
+// CSV. A column without a Title is only in CSV, one without a Key never is.
+type column struct {
+	Title, Key string
+	Max        int  // widest it may be in text; 0: no limit but lineWidth
+	Flex       bool // takes the rest of the line and wraps; at most one per table
 }
 
-// Table is a table for people, as text or as Markdown. Cells are cleaned when
-// they are added; the table looks the same wherever it is printed.
-type Table struct {
-	Columns []Column
+// titles returns columns for text and Markdown only.
+func titles(names ...string) []column {
+	columns := make([]column, len(names))
+	for i, name := range names {
+		columns[i].Title = name
+	}
+	return columns
+}
+
+// keys returns columns for CSV only. The names are separated by spaces.
+func keys(names string) []column {
+	var columns []column
+	for _, name := range strings.Fields(names) {
+		columns = append(columns, column{Key: name})
+	}
+	return columns
+}
+
+// row is one row of a table, with one cell per column.
+type row struct {
+	cells []any
+	style style
+	noCSV bool // a row for people: a sum or a heading
+	noTab bool // a row that text and Markdown leave out
+}
+
+// table holds the rows that text, Markdown and CSV print. The type of a cell
+// decides how each format prints it (cell.go).
+type table struct {
+	columns []column
+	rows    []*row
+}
+
+// newTable returns a table of these columns, in this order.
+func newTable(columns ...[]column) *table { return &table{columns: slices.Concat(columns...)} }
+
+// add appends a row. Missing cells at its end are empty.
+func (t *table) add(st style, cells ...any) *row {
+	r := &row{cells: cells, style: st}
+	t.rows = append(t.rows, r)
+	return r
+}
+
+// grid is what text and Markdown print of a table.
+type grid struct {
+	columns []column
+	right   []bool // by column: it holds numbers
 	rows    [][]string
 	styles  []style
 }
 
-// Row adds a row, one cell a column.
-func (t *Table) Row(cells ...string) { t.styled(none, cells...) }
-
-func (t *Table) styled(s style, cells ...string) {
-	row := make([]string, len(t.Columns))
-	for i := range row {
-		if i < len(cells) {
-			row[i] = Clean(cells[i])
+func (t *table) grid() *grid {
+	g := &grid{}
+	var at []int
+	for i, c := range t.columns {
+		if c.Title != "" {
+			at = append(at, i)
+			g.columns = append(g.columns, c)
 		}
 	}
-	t.rows = append(t.rows, row)
-	t.styles = append(t.styles, s)
+	g.right = make([]bool, len(at))
+	for _, r := range t.rows {
+		if r.noTab {
+			continue
+		}
+		cells := make([]string, len(at))
+		for i, from := range at {
+			if from < len(r.cells) {
+				cells[i] = Clean(cellText(r.cells[from]))
+				g.right[i] = g.right[i] || isNumber(r.cells[from])
+			}
+		}
+		g.rows, g.styles = append(g.rows, cells), append(g.styles, r.style)
+	}
+	return g
 }
 
-// Len is the number of rows.
-func (t *Table) Len() int { return len(t.rows) }
+// csv writes the table as CSV, its header only if asked to.
+func (t *table) csv(w io.Writer, header bool) error {
+	out := csv.NewWriter(w)
+	write := func(cell func(i int) string) {
+		var record []string
+		for i, c := range t.columns {
+			if c.Key != "" {
+				record = append(record, cell(i))
+			}
+		}
+		_ = out.Write(record) // out.Error has it
+	}
+	if header {
+		write(func(i int) string { return t.columns[i].Key })
+	}
+	for _, r := range t.rows {
+		if r.noCSV {
+			continue
+		}
+		write(func(i int) string {
+			if i >= len(r.cells) {
+				return ""
+			}
+			return cellCSV(r.cells[i])
+		})
+	}
+	out.Flush()
+	return out.Error()
+}
 
-const gap = 2 // columns between two columns
+const gap = 2 // spaces between two columns
 
-// widths are the columns' widths: what their cells need, within Max, the
-// flexible one filling the line.
-func (t *Table) widths() []int {
-	ws := make([]int, len(t.Columns))
+// widths returns the width of each column: what its cells need, within Max. The
+// Flex column shrinks until the table fits into lineWidth.
+func (g *grid) widths() []int {
+	ws := make([]int, len(g.columns))
 	total, flex := gap*(len(ws)-1), -1
-	for i, c := range t.Columns {
-		ws[i] = width(c.Title)
-		for _, r := range t.rows {
+	for i, c := range g.columns {
+		title := width(c.Title)
+		ws[i] = title
+		for _, r := range g.rows {
 			ws[i] = max(ws[i], width(r[i]))
 		}
 		if c.Max > 0 {
-			ws[i] = min(ws[i], max(c.Max, width(c.Title)))
+			ws[i] = min(ws[i], max(c.Max, title))
 		}
 		if c.Flex {
 			flex = i
@@ -67,31 +152,31 @@ func (t *Table) widths() []int {
 		total += ws[i]
 	}
 	if flex >= 0 && total > lineWidth {
-		ws[flex] = max(width(t.Columns[flex].Title), ws[flex]-(total-lineWidth), 8)
+		ws[flex] = max(width(g.columns[flex].Title), ws[flex]-(total-lineWidth), 8)
 	}
 	return ws
 }
 
-// Text prints the table for a terminal.
-func (t *Table) Text(w io.Writer, color bool) error {
-	ws := t.widths()
-	titles := make([]string, len(t.Columns))
-	aligns := make([]tw.Align, len(t.Columns))
+// text writes the table for a terminal.
+func (g *grid) text(w io.Writer, color bool) error {
+	ws := g.widths()
+	names := make([]string, len(ws))
+	aligns := make([]tw.Align, len(ws))
 	columns := tw.NewMapper[int, int]()
-	for i, c := range t.Columns {
-		titles[i], aligns[i] = c.Title, tw.AlignLeft
-		if c.Right {
+	for i, c := range g.columns {
+		names[i], aligns[i] = c.Title, tw.AlignLeft
+		if g.right[i] {
 			aligns[i] = tw.AlignRight
 		}
 		columns.Set(i, ws[i])
 	}
 	var buf bytes.Buffer
 	tab := newTableWriter(&buf, aligns, columns)
-	tab.Header(titles)
-	for n, row := range t.rows {
-		for _, line := range t.lines(row, ws) {
-			if color {
-				t.styles[n].paintAll(line)
+	tab.Header(names)
+	for n, cells := range g.rows {
+		for _, line := range g.lines(cells, ws) {
+			for i := range line {
+				line[i] = g.styles[n].paint(line[i], color)
 			}
 			if err := tab.Append(line); err != nil {
 				return err
@@ -101,11 +186,16 @@ func (t *Table) Text(w io.Writer, color bool) error {
 	if err := tab.Render(); err != nil {
 		return err
 	}
-	return writeTrimmed(w, buf.Bytes())
+	for line := range bytes.Lines(buf.Bytes()) {
+		if _, err := w.Write(append(bytes.TrimRight(line, " \n"), '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// newTableWriter sets everything that the library would otherwise decide from
-// its own taste or from LANG, LC_ALL and TERM.
+// newTableWriter sets every option that the library would otherwise take from
+// LANG, LC_ALL and TERM.
 func newTableWriter(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int]) *tablewriter.Table {
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
@@ -133,37 +223,43 @@ func newTableWriter(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int])
 	)
 }
 
-// lines breaks one row into printed lines: the flexible column wraps, all
-// others are cut.
-func (t *Table) lines(row []string, ws []int) [][]string {
-	var out [][]string
-	at := func(i int) []string {
-		for len(out) <= i {
-			out = append(out, make([]string, len(row)))
-		}
-		return out[i]
-	}
-	at(0)
-	for c, cell := range row {
-		if !t.Columns[c].Flex {
+// lines breaks one row into printed lines: the Flex cell wraps, others are cut.
+func (g *grid) lines(cells []string, ws []int) [][]string {
+	out := [][]string{make([]string, len(cells))}
+	for c, cell := range cells {
+		if !g.columns[c].Flex {
 			out[0][c] = cut(cell, ws[c])
 			continue
 		}
 		for i, line := range wrap(cell, ws[c]) {
-			at(i)[c] = line
+			if i == len(out) {
+				out = append(out, make([]string, len(cells)))
+			}
+			out[i][c] = line
 		}
 	}
 	return out
 }
 
-// writeTrimmed writes text without the spaces at its lines' ends.
-func writeTrimmed(w io.Writer, text []byte) error {
-	var out bytes.Buffer
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimRight(line, " \n")
-		out.Write(line)
-		out.WriteByte('\n')
+// markdown writes the table as Markdown. No cell can make a column, a link, an
+// image or HTML of its own.
+func (g *grid) markdown(b *bytes.Buffer) {
+	line := func(cells []string, escape func(string) string) {
+		for _, c := range cells {
+			b.WriteString("| " + escape(c) + " ")
+		}
+		b.WriteString("|\n")
 	}
-	_, err := w.Write(out.Bytes())
-	return err
+	names, rules := make([]string, len(g.columns)), make([]string, len(g.columns))
+	for i, c := range g.columns {
+		names[i], rules[i] = c.Title, ":---"
+		if g.right[i] {
+			rules[i] = "---:"
+		}
+	}
+	line(names, escapeMarkdown)
+	line(rules, func(rule string) string { return rule })
+	for _, r := range g.rows {
+		line(r, escapeMarkdown)
+	}
 }

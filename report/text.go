@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -104,94 +103,40 @@ func splitAt(s string, w int) (head, tail string) {
 	return s[:end], s[end:]
 }
 
-// wrap breaks s at spaces into lines of at most w columns. A word longer than
-// a line is broken where it must be.
+// wrap breaks s at spaces into lines of at most w columns. A word wider than a
+// line is broken.
 func wrap(s string, w int) []string {
 	w = max(w, 4)
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		for {
-			switch {
-			case line == "" && width(word) <= w:
-				line = word
-			case line != "" && width(line)+1+width(word) <= w:
-				line += " " + word
-			case line != "" && width(word) <= w:
-				lines = append(lines, line)
-				line = word
-			default: // a word that fits no line
-				room := w - width(line) - 1
-				if line == "" {
-					room = w
-				} else if room < w/3 {
-					lines, line = append(lines, line), ""
-					continue
-				}
-				head, tail := splitAt(word, room)
-				if head == "" { // one rune wider than the room
-					lines, line = append(lines, line), ""
-					continue
-				}
-				lines = append(lines, strings.TrimLeft(line+" "+head, " "))
-				line, word = "", tail
-				if word != "" {
-					continue
+		for word != "" {
+			room := w
+			if line != "" {
+				room = w - width(line) - 1
+			}
+			head, tail := word, ""
+			if width(word) > room {
+				head = ""
+				if width(word) > w && (line == "" || room >= w/3) {
+					head, tail = splitAt(word, room)
 				}
 			}
-			break
+			if head == "" {
+				lines, line = append(lines, line), ""
+				continue
+			}
+			if line != "" {
+				line += " "
+			}
+			line += head
+			if word = tail; tail != "" {
+				lines, line = append(lines, line), ""
+			}
 		}
 	}
 	if line != "" || len(lines) == 0 {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// thousands writes n with a comma between groups of three, in any locale.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
-// short writes n with at most four characters: 950, 12K, 1.2M.
-func short(n int) string {
-	switch {
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 10_000 && n%1000 != 0:
-		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64), ".0") + "K"
-	case n < 999_500:
-		return strconv.Itoa((n+500)/1000) + "K"
-	case n < 9_950_000 && n%1_000_000 != 0:
-		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
-	}
-	return strconv.Itoa((n+500_000)/1_000_000) + "M"
-}
-
-// percent is part/whole with one decimal.
-func percent(part, whole int) string {
-	if whole == 0 {
-		return "0.0 %"
-	}
-	s := strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64)
-	if s == "-0.0" {
-		s = "0.0"
-	}
-	return s + " %"
-}
-
-// count is "1 result", "2 results".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
 }

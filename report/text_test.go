@@ -94,8 +94,8 @@ func TestEscapeMarkdown(t *testing.T) {
 		{"- item", `\- item`},
 		{`back\slash`, `back\\slash`},
 	} {
-		if got := EscapeMarkdown(c.in); got != c.want {
-			t.Errorf("EscapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
+		if got := escapeMarkdown(c.in); got != c.want {
+			t.Errorf("escapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
 }

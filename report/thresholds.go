@@ -3,7 +3,6 @@ package report
 import (
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -45,23 +44,13 @@ func (t *Thresholds) Add(name, operator string, tokens int, from string) {
 	t.Rows = append(t.Rows, ThresholdRow{name, operator, tokens, share, from})
 }
 
-// Thousands is a figure as tables show it: 200,000.
-func Thousands(n int) string { return thousands(n) }
-
-// PrintThresholds prints them as a listing.
-func PrintThresholds(w io.Writer, t Thresholds, opt Options) error {
-	l := &listing{
-		table: &Table{Columns: []Column{
-			{Title: "figure"}, {Title: "reached"}, {Title: "tokens", Right: true}, {Title: "of window", Right: true}, {Title: "where it comes from", Flex: true},
-		}},
-		notes:   append([]string{"policy " + t.Policy + " (" + t.Source + ")"}, t.Notes...),
-		columns: []string{"figure", "operator", "tokens", "share_of_window", "from"},
-		json:    t,
+// PrintThresholds prints the thresholds as a listing.
+func PrintThresholds(w io.Writer, list Thresholds, opt Layout) error {
+	t := newTable([]column{{Title: "figure", Key: "figure"}, {Title: "reached", Key: "operator"}, {Title: "tokens", Key: "tokens"},
+		{Title: "of window", Key: "share_of_window"}, {Title: "where it comes from", Key: "from", Flex: true}})
+	for _, r := range list.Rows {
+		share := places(r.Share, 1)
+		t.add(none, r.Name, r.Operator, r.Tokens, pair{number(share + " %"), share}, r.From)
 	}
-	for _, r := range t.Rows {
-		share := strconv.FormatFloat(r.Share, 'f', 1, 64)
-		l.table.Row(r.Name, r.Operator, thousands(r.Tokens), share+" %", r.From)
-		l.rows = append(l.rows, []string{r.Name, r.Operator, strconv.Itoa(r.Tokens), share, r.From})
-	}
-	return l.print(w, opt)
+	return listing(t, list, append([]string{"policy " + list.Policy + " (" + list.Source + ")"}, list.Notes...)...).print(w, opt)
 }

@@ -27,34 +27,26 @@ const (
 )
 
 // printTimeline puts one timeline on a page.
-func printTimeline(p page, tl *replay.Timeline, opt Options) {
-	title := "session " + tl.Session
-	if tl.Agent != "" {
-		title += ", agent " + tl.Agent
-	}
-	p.heading(title)
+func printTimeline(p *page, tl *replay.Timeline) {
+	p.heading(sessionTitle(tl.Session, tl.Agent))
 	p.fields(headFields(tl))
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g, m, r, l := unicodeGlyphs, "█", "░", "┄"
-		if opt.ASCII {
+		if p.ASCII {
 			g, m, r, l = asciiGlyphs, "#", ".", "-"
 		}
-		seen := "model view"
-		if hasPayloads(tl) {
-			seen = "payload"
-		}
 		p.heading("tokens sent with each request")
-		p.note(faint, fmt.Sprintf("%s %s under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, seen, r, l, markCompaction, markChange))
-		p.picture(c.draw(g, opt.Color))
+		p.note(faint, fmt.Sprintf("%s %s under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, sentView(tl), r, l, markCompaction, markChange))
+		p.picture(c.draw(g, p.Color))
 		if c.clipped {
-			p.note(faint, "(Raw goes on to "+thousands(c.rawPeak())+", above the picture.)")
+			p.note(faint, "(Raw is cut off: its peak is "+thousands(c.rawPeak())+" tokens.)")
 		}
 	}
-	printRequests(p, tl, opt)
-	printEvents(p, tl, opt)
+	printRequests(p, tl)
+	printEvents(p, tl)
 	p.heading("totals")
 	p.fields(totalFields(tl))
-	printWarnings(p, tl, opt)
+	printWarnings(p, tl)
 }
 
 func headFields(tl *replay.Timeline) [][2]string {
@@ -175,29 +167,25 @@ func limitsOf(tl *replay.Timeline) limits {
 }
 
 // printEvents prints the events.
-func printEvents(p page, tl *replay.Timeline, opt Options) {
+func printEvents(p *page, tl *replay.Timeline) {
 	p.heading("events")
 	if len(tl.Events) == 0 {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
-	t := &Table{Columns: []Column{
-		{Title: "event"}, {Title: "request", Right: true}, {Title: "stage", Max: 20}, {Title: "kind", Max: 12},
-		{Title: "what", Flex: true}, {Title: "before", Right: true}, {Title: "after", Right: true}, {Title: "saved", Right: true},
-	}}
-	shown := shownEvents(tl, opt.All)
+	t := newTable(titles("event", "request"), []column{{Title: "stage", Max: 20}, {Title: "kind", Max: 12}, {Title: "what", Flex: true}},
+		titles("before", "after", "saved"))
+	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
 		e := &tl.Events[i]
-		at := "end"
+		at := number("end")
 		if e.Request != nil {
-			at = thousands(*e.Request)
+			at = number(thousands(*e.Request))
 		}
-		t.styled(eventStyle(e), "#"+strconv.Itoa(e.N), at, e.Stage, string(e.Kind), eventText(tl, e), thousands(e.Before), thousands(e.After), thousands(e.Saved))
+		t.add(eventStyle(e), "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, e.After, e.Saved)
 	}
 	p.table(t)
-	if hidden := len(tl.Events) - len(shown); hidden > 0 {
-		p.note(faint, opt.Hints.hidden(count(hidden, "more event"), "json and csv hold them"))
-	}
+	p.hidden(len(tl.Events)-len(shown), "event", "json and csv hold them")
 }
 
 // shownEvents are the indexes of the events to show: not all where they are

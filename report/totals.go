@@ -94,23 +94,20 @@ func linesText(l replay.Lines) string {
 	return s + " (" + strings.Join(parts, ", ") + ")"
 }
 
-func printWarnings(p page, tl *replay.Timeline, opt Options) {
+func printWarnings(p *page, tl *replay.Timeline) {
 	if len(tl.Warnings) == 0 {
 		return
 	}
 	p.heading("warnings")
-	shown := len(tl.Warnings)
-	if !opt.All && shown > mostWarnings {
-		shown = mostWarnings - 1
-	}
-	texts := make([]string, shown)
-	for i, w := range tl.Warnings[:shown] {
-		texts[i] = warningText(w.File, w.Line, w.Message, tl.File)
+	var texts []string
+	for i, w := range tl.Warnings {
+		if !p.All && i == mostWarnings-1 && len(tl.Warnings) > mostWarnings {
+			break
+		}
+		texts = append(texts, warningText(w.File, w.Line, w.Message, tl.File))
 	}
 	p.items(none, texts)
-	if hidden := len(tl.Warnings) - shown; hidden > 0 {
-		p.note(faint, opt.Hints.hidden(count(hidden, "more warning"), "json holds them"))
-	}
+	p.hidden(len(tl.Warnings)-len(texts), "warning", "json holds them")
 }
 
 func warningText(file string, line int, message, own string) string {
@@ -126,24 +123,17 @@ func warningText(file string, line int, message, own string) string {
 	return where + message
 }
 
-// printOverview is one row a conversation, and their sum.
-func printOverview(p page, tls []*replay.Timeline) {
+// printOverview prints one row per conversation, and their sum.
+func printOverview(p *page, tls []*replay.Timeline) {
 	p.heading("all sessions")
-	t := &Table{Columns: []Column{
-		{Title: "session", Flex: true}, {Title: "requests", Right: true}, {Title: "raw peak", Right: true},
-		{Title: "model peak", Right: true}, {Title: "saved", Right: true}, {Title: "compacted", Right: true}, {Title: "cleared", Right: true}, {Title: "USD", Right: true},
-	}}
+	t := newTable([]column{{Title: "session", Flex: true}}, titles("requests", "raw peak", "model peak", "saved", "compacted", "cleared", "USD"))
 	var sum replay.Totals
 	row := func(st style, name string, x replay.Totals) {
-		t.styled(st, name, thousands(x.Requests), thousands(x.RawPeak), thousands(x.ModelPeak), thousands(x.Saved), thousands(x.Compactions), thousands(x.Cleared), x.CostUSD.String())
+		t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD)
 	}
 	for _, tl := range tls {
 		x := tl.Totals
-		name := tl.Session
-		if tl.Agent != "" {
-			name += " " + tl.Agent
-		}
-		row(none, name, x)
+		row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), x)
 		sum.Requests += x.Requests
 		sum.RawPeak = max(sum.RawPeak, x.RawPeak)
 		sum.ModelPeak = max(sum.ModelPeak, x.ModelPeak)
@@ -154,4 +144,13 @@ func printOverview(p page, tls []*replay.Timeline) {
 	}
 	row(bold, "sum; of peaks the highest", sum)
 	p.table(t)
+}
+
+// sessionTitle names a conversation in a heading.
+func sessionTitle(session, agent string) string {
+	title := "session " + session
+	if agent != "" {
+		title += ", agent " + agent
+	}
+	return title
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,106 +21,83 @@ type Transcript struct {
 	To   int // lines from this one on are not shown; 0: all are
 }
 
-// shownTranscript is a way to print one record after another.
-type shownTranscript interface {
-	begin() error
-	record(rec *jsonl.Item) error
-	close() error
-}
-
 // PrintTranscript prints every line of a session's file, metadata included.
-func PrintTranscript(w io.Writer, t *Transcript, opt Options, full bool) error {
-	var to shownTranscript = &transcriptPages{textPage: textPage{w: w, color: opt.Color, hints: opt.Hints}, t: t, full: full}
+func PrintTranscript(w io.Writer, t *Transcript, opt Layout, full bool) error {
 	if opt.Format == FormatJSON {
-		to = &transcriptJSON{w: w, t: t}
+		out := &jsonStream{w: w, head: object{{"schema", TranscriptSchema}, {"session", t.Conv.SessionID}}, list: "lines"}
+		if err := t.each(func(rec *jsonl.Item) error { return out.add(recordJSON(rec)) }); err != nil {
+			return err
+		}
+		return out.end(nil)
 	}
-	if err := to.begin(); err != nil {
+	p := &transcriptPages{page: newPage(w, opt), t: t, full: full}
+	p.heading("session " + t.Conv.SessionID + ": transcript, as recorded")
+	p.fields([][2]string{{"file", t.Conv.Path}})
+	if err := t.each(p.record); err != nil {
 		return err
 	}
+	return p.end()
+}
+
+// each calls f with each record of the file. Loading the session has already
+// reported the error that ends the reading early.
+func (t *Transcript) each(f func(rec *jsonl.Item) error) error {
+	var failed error
 	for _, src := range t.Conv.Sources {
-		// What ends the reading early was told when the session was loaded.
 		stopped := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 			if t.To > 0 && rec.Line >= t.To {
 				return errEnough
 			}
-			return to.record(rec)
+			failed = f(rec)
+			return failed
 		})
 		if stopped != nil && stopped != errEnough {
 			break
 		}
 	}
-	return to.close()
+	return failed
 }
 
-// errEnough ends the reading where nothing more is shown.
+// errEnough ends the reading after the last line to show.
 var errEnough = errors.New("enough was read")
 
-// transcriptJSON prints one object, a line of the file on each of its lines.
-type transcriptJSON struct {
-	w io.Writer
-	t *Transcript
-	n int
-}
-
-func (p *transcriptJSON) begin() error {
-	_, err := fmt.Fprintf(p.w, "{\n\"schema\":%s,\n\"session\":%s,\n\"lines\":[", quoted(TranscriptSchema), quoted(p.t.Conv.SessionID))
-	return err
-}
-
-func quoted(s string) []byte { return escapeJSON(jsonString(s)) }
-
-func (p *transcriptJSON) record(rec *jsonl.Item) error {
-	lead := ",\n"
-	if p.n == 0 {
-		lead = "\n"
-	}
-	p.n++
-	line := lead + `{"line":` + strconv.Itoa(rec.Line)
-	var rest []byte
+// recordJSON is the JSON form of a record: its line, and the entry as it is in
+// the file.
+func recordJSON(rec *jsonl.Item) []byte {
+	line := fmt.Appendf(nil, `{"line":%d`, rec.Line)
 	switch rec.Kind {
 	case jsonl.ItemEntry:
 		if rec.Entry.Part > 0 {
-			line += `,"part":` + strconv.Itoa(rec.Entry.Part)
+			line = fmt.Appendf(line, `,"part":%d`, rec.Entry.Part)
 		}
-		rest = append([]byte(`,"entry":`), rec.Entry.Raw...)
+		line = fmt.Appendf(line, `,"entry":%s`, rec.Entry.Raw)
 	case jsonl.ItemError:
-		rest = append([]byte(`,"malformed":`), jsonString(malformed(rec.Err))...)
+		message, _ := encoded("", malformed(rec.Err)) // a string
+		line = fmt.Appendf(line, `,"malformed":%s`, message)
 	case jsonl.ItemComment:
-		rest = []byte(`,"comment":true`)
+		line = append(line, `,"comment":true`...)
 	case jsonl.ItemBlank:
-		rest = []byte(`,"blank":true`)
+		line = append(line, `,"blank":true`...)
 	}
-	_, err := p.w.Write(append([]byte(line), append(escapeJSON(rest), '}')...))
-	return err
+	return append(line, '}')
 }
 
 func malformed(e *jsonl.SyntaxError) string { return fmt.Sprintf("column %d: %s", e.Col, e.Msg) }
 
-func (p *transcriptJSON) close() error {
-	_, err := io.WriteString(p.w, "\n]\n}\n")
-	return err
-}
-
 // transcriptPages prints for people.
 type transcriptPages struct {
-	textPage
+	*page
 	t    *Transcript
 	full bool
 }
 
-func (p *transcriptPages) begin() error {
-	p.heading("session " + p.t.Conv.SessionID + ": transcript, as recorded")
-	p.fields([][2]string{{"file", p.t.Conv.Path}})
-	return nil
-}
-
 func (p *transcriptPages) record(rec *jsonl.Item) error {
 	p.line("")
-	size := bytesText(int64(rec.Span.Len))
+	size := fileSize(rec.Span.Len)
 	title := "── line " + thousands(rec.Line)
 	switch rec.Kind {
 	case jsonl.ItemError:
-		p.line(p.paint(red, cut(title+"  malformed  "+size+"  "+Clean(malformed(rec.Err)), lineWidth)))
+		p.cut(red, "", title+"  malformed  "+size+"  "+malformed(rec.Err))
 	case jsonl.ItemComment, jsonl.ItemBlank:
 		what := "blank"
 		if rec.Kind == jsonl.ItemComment {
@@ -129,23 +107,14 @@ func (p *transcriptPages) record(rec *jsonl.Item) error {
 	default:
 		p.entry(rec.Entry, title, size)
 	}
-	if p.buf.Len() > 1<<20 {
-		return p.end()
-	}
-	return p.err
+	return p.flush()
 }
-
-func (p *transcriptPages) close() error { return p.end() }
 
 func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	if e.Part > 0 {
 		title += "." + strconv.Itoa(e.Part)
 	}
-	parts := []string{title, joined(e.Type, e.Subtype)}
-	if !e.Time.IsZero() {
-		parts = append(parts, e.Time.UTC().Format("01-02 15:04:05"))
-	}
-	parts = append(parts, size)
+	parts := []string{title, joined(e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size}
 	for _, f := range []struct {
 		name string
 		on   bool
@@ -154,10 +123,8 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 			parts = append(parts, f.name)
 		}
 	}
-	if e.UUID != "" {
-		parts = append(parts, e.UUID)
-	}
-	p.line(p.paint(bold, cut(Clean(strings.Join(parts, "  ")), lineWidth)))
+	parts = slices.DeleteFunc(append(parts, e.UUID), func(s string) bool { return s == "" })
+	p.cut(bold, "", strings.Join(parts, "  "))
 	if !e.HasMessage {
 		p.text(fieldsText(e.Raw), p.most(1), len(e.Raw))
 		return
@@ -166,7 +133,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 		b := &e.Message.Content[i]
 		at := b.Span.Off - e.Offset
 		c := readContent(e.Raw[at:at+int64(b.Span.Len)], p.t.Conv.ToolName)
-		p.line("   " + p.paint(cyan, cut(Clean(c.title), lineWidth-3)))
+		p.cut(cyan, "   ", c.title)
 		p.text(c.text, p.most(len(e.Message.Content)), len(c.text))
 	}
 }
@@ -179,13 +146,35 @@ func (p *transcriptPages) most(n int) int {
 	return foldAt(n)
 }
 
-// text prints a text below its heading, folded after most lines (0: not).
-func (p *textPage) text(text string, most, size int) {
+// text prints a text below its heading, folded after most lines (0: not folded).
+func (p *page) text(text string, most, size int) {
 	lines, more := fold(text, lineWidth-5, most)
 	for _, l := range lines {
 		p.line("     " + l)
 	}
-	if more > 0 {
-		p.line("     " + p.paint(faint, fmt.Sprintf("… %s, %s in all%s", count(more, "more line"), bytesText(int64(size)), p.hints.folded())))
+	p.folded("     ", more, "line", size)
+}
+
+// folded says that n more lines or blocks are left out, of a text of size bytes
+// in all (0: not said).
+func (p *page) folded(indent string, n int, noun string, size int) {
+	if n == 0 {
+		return
 	}
+	note := indent + "… " + count(n, "more "+noun)
+	if size > 0 {
+		note += ", " + fileSize(size) + " in all"
+	}
+	if p.Hints.Full != "" {
+		note += " (" + p.Hints.Full + ")"
+	}
+	p.line(p.paint(faint, note))
+}
+
+// flush writes what was printed once it is large.
+func (p *page) flush() error {
+	if p.buf.Len() > 1<<20 {
+		return p.end()
+	}
+	return p.err
 }

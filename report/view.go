@@ -13,12 +13,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// Formats of a view.
-const FormatText Format = "text"
-
-// ViewFormats are the formats a view can be printed in.
-var ViewFormats = []Format{FormatText, FormatJSON}
-
 // View is one view of a conversation at one request.
 type View struct {
 	Conv     *session.Conversation
@@ -33,7 +27,7 @@ type View struct {
 
 // viewPages prints a view for people, one message after another.
 type viewPages struct {
-	textPage
+	*page
 	v       *View
 	history *diff.History
 	full    bool
@@ -42,11 +36,11 @@ type viewPages struct {
 }
 
 // PrintView prints a view. full leaves nothing folded.
-func PrintView(w io.Writer, v *View, opt Options, full bool) error {
+func PrintView(w io.Writer, v *View, opt Layout, full bool) error {
 	if opt.Format == FormatJSON {
 		return viewJSON(w, v)
 	}
-	p := &viewPages{textPage: textPage{w: w, color: opt.Color, hints: opt.Hints}, v: v, history: diff.NewHistory(v.View), full: full, marks: v.Marks}
+	p := &viewPages{page: newPage(w, opt), v: v, history: diff.NewHistory(v.View), full: full, marks: v.Marks}
 	p.head()
 	for m := range v.Body.Messages {
 		msg := &v.Body.Messages[m]
@@ -57,10 +51,8 @@ func PrintView(w io.Writer, v *View, opt Options, full bool) error {
 			}
 			p.message(msg.Role, msg.Blocks[from:to])
 			from = to
-			if p.buf.Len() > 1<<20 {
-				if err := p.end(); err != nil {
-					return err
-				}
+			if err := p.flush(); err != nil {
+				return err
 			}
 		}
 	}
@@ -70,11 +62,7 @@ func PrintView(w io.Writer, v *View, opt Options, full bool) error {
 
 func (p *viewPages) head() {
 	v := p.v
-	title := "session " + v.Conv.SessionID
-	if v.Conv.Agent != "" {
-		title += ", agent " + v.Conv.Agent
-	}
-	p.heading(title + ": " + v.As + " view")
+	p.heading(sessionTitle(v.Conv.SessionID, v.Conv.Agent) + ": " + v.As + " view")
 	of := len(v.Conv.Requests)
 	at := fmt.Sprintf("before request %s of %s", thousands(v.Request), thousands(of))
 	if v.Request > of {
@@ -101,7 +89,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 	p.markers(id)
 	p.n++
 	p.line("")
-	p.line(p.paint(bold, cut(fmt.Sprintf("── %d  %s", p.n, p.about(id, role)), lineWidth)))
+	p.cut(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role)))
 	most := foldAt(len(blocks))
 	shown := blocks
 	if !p.full && len(blocks) > mostBlocks {
@@ -110,11 +98,9 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 	for i := range shown {
 		p.block(&shown[i], most)
 	}
-	if n := len(blocks) - len(shown); n > 0 {
-		p.line(p.paint(faint, "   … "+count(n, "more block")+p.hints.folded()))
-	}
+	p.folded("   ", len(blocks)-len(shown), "block", 0)
 	if e := p.history.Tagged(id); e != nil {
-		p.line(p.paint(cyan, "   "+cut("tagged by "+Clean(editPlace(e)+reasonText(e)), lineWidth-3)))
+		p.cut(cyan, "   ", "tagged by "+editPlace(e)+reasonText(e))
 	}
 }
 
@@ -142,7 +128,7 @@ func (p *viewPages) about(id policy.ItemID, role session.Role) string {
 		if e := p.history.Made(id); e != nil {
 			by = ", made by " + e.Stage
 		}
-		parts = append(parts, Clean(s.Label)+by)
+		parts = append(parts, s.Label+by)
 	} else {
 		parts = append(parts, aboutMessage(p.v.View.Message(id))...)
 	}
@@ -158,15 +144,15 @@ func aboutMessage(m *session.Message) []string {
 	case m.Earlier:
 		parts = append(parts, "earlier history")
 	case m.Class == session.ClassAttachment:
-		parts = append(parts, "attachment "+Clean(m.Attachment))
+		parts = append(parts, "attachment "+m.Attachment)
 	case m.Class == session.ClassToolResult:
 		parts = append(parts, "result")
 	case m.Class != session.ClassResponse:
 		parts = append(parts, m.Class.String())
 	}
 	parts = append(parts, "line "+strconv.Itoa(int(m.Line)))
-	if !m.Time.IsZero() {
-		parts = append(parts, m.Time.UTC().Format("01-02 15:04:05"))
+	if at := timeText(m.Time, "01-02 15:04:05"); at != "" {
+		parts = append(parts, at)
 	}
 	return parts
 }
@@ -174,17 +160,17 @@ func aboutMessage(m *session.Message) []string {
 // block prints one block: what it is, what was done to it, its first lines.
 func (p *viewPages) block(b *wire.Block, most int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
-	title := Clean(c.title)
+	title := c.title
 	if b.CacheControl != nil {
 		title += " [cache breakpoint]"
 	}
-	p.line("   " + p.paint(cyan, cut(title, lineWidth-3)))
+	p.cut(cyan, "   ", title)
 	if b.Source.Block >= 0 {
 		if e := p.history.Changed(b.Source); e != nil {
-			p.remark(yellow, changedText(e))
+			p.cut(yellow, "     ", changedText(e))
 		}
 		if e := p.history.Server(b.Source); e != nil && p.v.As == "payload" {
-			p.remark(yellow, "on the server: "+changedText(e))
+			p.cut(yellow, "     ", "on the server: "+changedText(e))
 		}
 	}
 	if p.full {
@@ -193,18 +179,13 @@ func (p *viewPages) block(b *wire.Block, most int) {
 	p.text(c.text, most, len(c.text))
 }
 
-// remark prints a remark on the block above.
-func (p *viewPages) remark(st style, text string) {
-	p.line("     " + p.paint(st, cut(Clean(text), lineWidth-5)))
-}
-
 // markers prints the marks that stand before an item.
 func (p *viewPages) markers(id policy.ItemID) {
 	for len(p.marks) > 0 && (policy.ItemID(p.marks[0].Before) <= id) {
 		m := p.marks[0]
 		p.marks = p.marks[1:]
 		p.line("")
-		p.line(p.paint(yellow, cut("══ "+Clean(markText(&m)), lineWidth)))
+		p.cut(yellow, "", "══ "+markText(&m))
 	}
 }
 
@@ -220,31 +201,17 @@ func markText(m *diff.Mark) string {
 	return fmt.Sprintf("%s by %s %s, %s%s to %s tokens: %s", kindText(m.Kind), m.Stage, at, what, thousands(m.TokensBefore), thousands(m.TokensAfter), m.Reason)
 }
 
-// kindText is what an edit did, as a participle.
+// kindText is the participle of what an edit did.
 func kindText(k policy.Kind) string {
-	switch k {
-	case policy.KindClear:
-		return "cleared"
-	case policy.KindPersist:
-		return "persisted"
-	case policy.KindTruncate:
-		return "truncated"
-	case policy.KindRemove:
-		return "removed"
-	case policy.KindCollapse:
-		return "collapsed"
-	case policy.KindSummarize:
-		return "summarised"
-	case policy.KindAttach:
-		return "added"
-	case policy.KindCacheEdit:
-		return "deleted from the cache"
-	case policy.KindServerClear:
-		return "cleared"
-	case policy.KindTag:
-		return "tagged"
+	text := map[policy.Kind]string{
+		policy.KindClear: "cleared", policy.KindServerClear: "cleared", policy.KindPersist: "persisted", policy.KindTruncate: "truncated",
+		policy.KindRemove: "removed", policy.KindCollapse: "collapsed", policy.KindSummarize: "summarised", policy.KindAttach: "added",
+		policy.KindCacheEdit: "deleted from the cache", policy.KindTag: "tagged",
+	}[k]
+	if text == "" {
+		return string(k)
 	}
-	return string(k)
+	return text
 }
 
 // changedText says what an edit did to a block, and why.

@@ -31,11 +31,11 @@ type Finding struct {
 
 // Result is what was found in one file.
 type Result struct {
-	File     string
-	Session  string // id
-	Agent    string // "" for a main session
-	Lines    session.Accounting
-	Findings []Finding // the worst first, then by code
+	File     string             `json:"file"`
+	Session  string             `json:"session,omitempty"` // id
+	Agent    string             `json:"agent,omitempty"`   // "" for a main session
+	Lines    session.Accounting `json:"lines"`
+	Findings []Finding          `json:"findings"` // the worst first, then by code
 }
 
 // Count is how many places have a severity.

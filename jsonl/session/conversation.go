@@ -153,10 +153,10 @@ type Reason string
 // Accounting counts lines so that Read = Used + sum(SetAside) always holds.
 // Objects fused on one line are counted one by one, as lines of their own.
 type Accounting struct {
-	Read     int            // lines, plus further objects on fused lines
-	Used     int            // those that became part of the conversation or its record
-	SetAside map[Reason]int // the others, by reason
-	Fused    int            // how many of Read are further objects on a fused line
+	Read     int            `json:"read"`      // lines, plus further objects on fused lines
+	Used     int            `json:"used"`      // those that became part of the conversation or its record
+	Fused    int            `json:"fused"`     // how many of Read are further objects on a fused line
+	SetAside map[Reason]int `json:"set_aside"` // the others, by reason
 }
 
 // Warning is something worth telling, with its place.

@@ -26,37 +26,37 @@ const (
 // Info is what a project folder tells of a session without reading all of
 // it: its place, its index entry, and the head and tail of its file.
 type Info struct {
-	ID      string
-	Path    string // of the file, below the folder given to Discover; "" where it is missing
-	Folder  string // the project folder
-	Project string // the working directory the session was recorded in
-	Branch  string // git branch
-	Version string // client version of the first line that names one
-	Title   string // summary of the index, else of the file
-	Prompt  string // first typed prompt, cut to promptLength
-	Created time.Time
-	Last    time.Time // last time in the file; zero where it is compressed or has none
-	Changed time.Time // of the file, by its file system
-	Size    int64     // of the file, bytes
+	ID      string    `json:"session"`
+	Path    string    `json:"file,omitempty"`           // of the file, below the folder given to Discover; "" where it is missing
+	Folder  string    `json:"folder"`                   // the project folder
+	Project string    `json:"project,omitempty"`        // the working directory the session was recorded in
+	Branch  string    `json:"branch,omitempty"`         // git branch
+	Version string    `json:"client_version,omitempty"` // client version of the first line that names one
+	Title   string    `json:"title,omitempty"`          // summary of the index, else of the file
+	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, cut to promptLength
+	Created time.Time `json:"created,omitzero"`
+	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it is compressed or has none
+	Changed time.Time `json:"file_changed,omitzero"` // of the file, by its file system
+	Size    int64     `json:"bytes"`                 // of the file
 
-	Standing  Standing
-	Why       string // stale, missing: what does not agree
-	Sidechain bool   // a subagent's file that no session of the folder claims
+	Standing  Standing `json:"index"`
+	Why       string   `json:"why,omitempty"`       // stale, missing: what does not agree
+	Sidechain bool     `json:"sidechain,omitempty"` // a subagent's file that no session of the folder claims
 
-	Subagents   []Subagent
-	ToolResults int // files in its tool-results folder
+	Subagents   []Subagent `json:"subagents"`
+	ToolResults int        `json:"tool_results"` // files in its tool-results folder
 
 	session string // the id its lines name: of a subagent's file, its session's
 }
 
 // Subagent is a subagent's transcript beside its session's.
 type Subagent struct {
-	ID          string // without "agent-"
-	Path        string
-	Size        int64
-	Type        string // of its meta file: "Explore" …
-	Description string
-	ToolUse     string // the tool_use that started it
+	ID          string `json:"agent"` // without "agent-"
+	Path        string `json:"file"`
+	Size        int64  `json:"bytes"`
+	Type        string `json:"type,omitempty"` // of its meta file: "Explore" …
+	Description string `json:"description,omitempty"`
+	ToolUse     string `json:"tool_use_id,omitempty"` // the tool_use that started it
 }
 
 // Names in a project folder.

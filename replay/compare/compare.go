@@ -45,10 +45,10 @@ type Inputs struct {
 
 // Source names a conversation.
 type Source struct {
-	Session   string
-	Agent     string
-	File      string
-	Malformed int // lines that did not read
+	Session   string `json:"session"`
+	Agent     string `json:"agent,omitempty"`
+	File      string `json:"file"`
+	Malformed int    `json:"malformed_lines,omitempty"` // lines that cannot be read
 }
 
 // NewSession notes what a conversation is called; each replay adds its values.

@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -134,7 +135,7 @@ func Of(t *replay.Timeline) Values {
 // Known reports whether there is a value.
 func Known(x float64) bool { return !math.IsNaN(x) }
 
-// Map is the values that are known, by name.
+// Map returns the values that are known, by name.
 func (v Values) Map() map[string]float64 {
 	m := map[string]float64{}
 	for i, f := range Figures() {
@@ -144,6 +145,9 @@ func (v Values) Map() map[string]float64 {
 	}
 	return m
 }
+
+// MarshalJSON implements json.Marshaler: the values of Map.
+func (v Values) MarshalJSON() ([]byte, error) { return json.Marshal(v.Map()) }
 
 // Get is the value of the figure of that name.
 func (v Values) Get(name string) float64 {

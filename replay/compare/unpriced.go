@@ -8,9 +8,9 @@ import (
 // Unpriced is a model without a price and the sessions that ask it: there are
 // no dollars of those, nor of anything they are part of.
 type Unpriced struct {
-	Model    string
-	Sessions int
-	First    Source // one of them
+	Model    string `json:"model"`
+	Sessions int    `json:"sessions"`
+	First    Source `json:"first"` // one of them
 }
 
 // UnpricedModels lists them, by name.

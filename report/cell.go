@@ -1,0 +1,173 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// pair is a cell that text and CSV print differently.
+type pair struct{ text, csv any }
+
+// number is a formatted number: tables align it to the right.
+type number string
+
+// decimal is a number that tables round to a number of places and CSV does not.
+type decimal struct {
+	x      float64
+	places int
+}
+
+// orDash returns a cell that is empty in CSV and a dash in tables if s is empty.
+func orDash(s string) pair {
+	if s == "" {
+		return pair{"-", ""}
+	}
+	return pair{s, s}
+}
+
+// cellText returns a cell as text and Markdown print it.
+func cellText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case int:
+		return thousands(v)
+	case decimal:
+		return places(v.x, v.places)
+	case time.Time:
+		return timeText(v, "2006-01-02 15:04")
+	case pair:
+		return cellText(v.text)
+	}
+	return fmt.Sprint(v)
+}
+
+// isNumber reports whether a cell makes its column a column of numbers.
+func isNumber(v any) bool {
+	switch v := v.(type) {
+	case int, number, decimal, price.USD:
+		return true
+	case pair:
+		return isNumber(v.text)
+	}
+	return false
+}
+
+// cellCSV returns a cell as CSV prints it: numbers without rounding and
+// separators, times in RFC 3339, what is unknown as an empty cell.
+func cellCSV(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case int:
+		return strconv.Itoa(v)
+	case float64:
+		if math.IsNaN(v) {
+			return ""
+		}
+		return exact(v)
+	case decimal:
+		return exact(v.x)
+	case time.Time:
+		return timeText(v, time.RFC3339Nano)
+	case price.USD:
+		if !v.Known {
+			return ""
+		}
+		return places(v.Dollars, 6)
+	case pair:
+		return cellCSV(v.csv)
+	}
+	return csvText(fmt.Sprint(v))
+}
+
+// csvText cleans a text and keeps spreadsheets from reading it as a formula.
+func csvText(s string) string {
+	s = Clean(s)
+	if len(s) > 1 && strings.IndexByte("=+-@", s[0]) >= 0 {
+		if _, err := strconv.ParseFloat(s, 64); err != nil {
+			return "'" + s
+		}
+	}
+	return s
+}
+
+// timeText formats a time in UTC; the zero time is "".
+func timeText(t time.Time, layout string) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(layout)
+}
+
+func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func places(x float64, n int) string { return strconv.FormatFloat(x, 'f', n, 64) }
+
+// Thousands formats n with a comma between groups of three digits: 200,000.
+func Thousands(n int) string { return thousands(n) }
+
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// short formats n in at most four characters: 950, 12K, 1.2M.
+func short(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 10_000 && n%1000 != 0:
+		return strings.TrimSuffix(places(float64(n)/1e3, 1), ".0") + "K"
+	case n < 999_500:
+		return strconv.Itoa((n+500)/1000) + "K"
+	case n < 9_950_000 && n%1_000_000 != 0:
+		return strings.TrimSuffix(places(float64(n)/1e6, 1), ".0") + "M"
+	}
+	return strconv.Itoa((n+500_000)/1_000_000) + "M"
+}
+
+// percent formats part/whole in percent, with one decimal.
+func percent(part, whole int) string {
+	if whole == 0 {
+		return "0.0 %"
+	}
+	return strings.Replace(places(100*float64(part)/float64(whole), 1), "-0.0", "0.0", 1) + " %"
+}
+
+// count formats n things: "1 result", "2,000 results", "3 misses".
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		return thousands(n) + " " + noun + "es"
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+// fileSize formats a number of bytes: 512 B, 12.3 kB, 4.5 MB.
+func fileSize[N int | int64](n N) string {
+	x := float64(n)
+	switch {
+	case x < 1e3:
+		return strconv.FormatInt(int64(n), 10) + " B"
+	case x < 1e6:
+		return places(x/1e3, 1) + " kB"
+	case x < 1e9:
+		return places(x/1e6, 1) + " MB"
+	}
+	return places(x/1e9, 1) + " GB"
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// SessionsSchema is the version of the JSON form of a list of sessions.
+const SessionsSchema = "ctxkit.sessions/v1"
+
+// mostSessions is how many sessions a table shows.
+const mostSessions = 200
+
+// Sessions prints the sessions of project folders.
+func Sessions(w io.Writer, list []session.Info, opt Layout) error {
+	list = slices.Clone(list)
+	t := newTable(
+		[]column{{Title: "session", Key: "session", Max: 36}}, keys("file folder project branch client_version title first_prompt"),
+		[]column{{Title: "begun (UTC)", Key: "created"}, {Key: "last"}, {Title: "size", Key: "bytes"}, {Title: "index", Key: "index"}, {Key: "why"},
+			{Title: "agents", Key: "subagents"}, {Key: "tool_results"}, {Title: "title", Flex: true}},
+	)
+	counts := map[session.Standing]int{}
+	var notes []string
+	for n := range list {
+		i := &list[n]
+		counts[i.Standing]++
+		hide := !opt.All && n >= mostSessions
+		if i.Standing == session.Stale && !hide {
+			notes = append(notes, "stale: "+i.ID+": "+i.Why)
+		}
+		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
+		sessionRow(t, i).noTab = hide
+	}
+	if hidden := len(list) - mostSessions; hidden > 0 && !opt.All {
+		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv hold them"))
+	}
+	note := count(len(list), "session")
+	if counts[session.Unindexed] < len(list) {
+		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
+			note += fmt.Sprintf(", %d %s", counts[s], s)
+		}
+	}
+	return listing(t, object{{"schema", SessionsSchema}, {"sessions", list}}, append(notes, note)...).print(w, opt)
+}
+
+func sessionRow(t *table, i *session.Info) *row {
+	text := i.Title
+	if text == "" {
+		text = i.Prompt
+	}
+	st, size, agents := none, fileSize(i.Size), ""
+	switch i.Standing {
+	case session.Missing:
+		st, size = red, ""
+	case session.Stale:
+		st = yellow
+	}
+	if n := len(i.Subagents); n > 0 {
+		agents = thousands(n)
+	}
+	return t.add(st, i.ID, i.Path, i.Folder, i.Project, i.Branch, i.Version, i.Title, i.Prompt, i.Created, i.Last, pair{number(size), int(i.Size)},
+		i.Standing, i.Why, pair{number(agents), len(i.Subagents)}, i.ToolResults, cut(Clean(text), 44))
+}
