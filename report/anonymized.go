@@ -47,7 +47,7 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Layout) error {
 	text(none, "the format's words", wordList(words))
 	text(none, "and always", "the number and order of lines, lengths and tokens of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
 	for _, s := range r.Survived {
-		text(red, "survived", s.Place.String()+": "+s.Word)
+		text(red, "survived", s.String()+": "+s.Word)
 	}
 	return (&document{
 		page: func(p *page) {

@@ -75,8 +75,7 @@ func missRow(t *table, of *named, m *regret.Miss) *row {
 	if what == "" {
 		what = "text"
 	}
-	cells := append(of.cells()[:4], m.Needed, m.Removed, m.Distance(), m.Stage+" "+string(m.Kind), m.Stage, m.Kind, m.Tokens,
+	return t.add(none, of.Session, of.Agent, of.File, of.Policy, m.Needed, m.Removed, m.Distance(), m.Stage+" "+string(m.Kind), m.Stage, m.Kind, m.Tokens,
 		fmt.Sprintf("%s, line %d", what, m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote, m.UsedBy, m.UsedLine,
 		fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60)))
-	return t.add(none, cells...)
 }

@@ -51,7 +51,7 @@ func (t *Transcript) each(f func(rec *jsonl.Item) error) error {
 			failed = f(rec)
 			return failed
 		})
-		if stopped != nil && stopped != errEnough {
+		if stopped != nil && !errors.Is(stopped, errEnough) {
 			break
 		}
 	}
