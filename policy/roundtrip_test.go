@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,11 @@ func checkRoundTrip(t *testing.T, reg Registry, p *Policy) {
 func TestRoundTripRandom(t *testing.T) {
 	reg := testRegistry(t)
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
+	n := 300
+	if os.Getenv("CTXKIT_LONG") == "1" {
+		n = 1000
+	}
+	for range n {
 		checkRoundTrip(t, reg, randomPolicy(r, reg))
 	}
 }

@@ -42,18 +42,18 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	}
 	shared.Share()
 	type run struct {
-		policy string
+		policy *policy.Policy
 		window int
 	}
 	var runs []run
 	for _, name := range presetNames(t) {
 		for _, window := range []int{0, 20_000} {
-			runs = append(runs, run{name, window})
+			runs = append(runs, run{named(t, name), window})
 		}
 	}
 	want := make([]string, len(runs))
 	for i, r := range runs {
-		if want[i], err = told(plain, named(t, r.policy), r.window); err != nil {
+		if want[i], err = told(plain, r.policy, r.window); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,13 +61,13 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	for range 2 {
 		all.Go(func() {
 			for i, r := range runs {
-				got, err := told(shared, named(t, r.policy), r.window)
+				got, err := told(shared, r.policy, r.window)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if d := cmp.Diff(strings.Split(want[i], "\n"), strings.Split(got, "\n")); d != "" {
-					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy, r.window, d)
+				if got != want[i] {
+					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy.Name, r.window, cmp.Diff(strings.Split(want[i], "\n"), strings.Split(got, "\n")))
 				}
 			}
 		})

@@ -256,6 +256,7 @@ func (l *ledger) cache(i int, r *record) {
 func abs(n int) int { return max(n, -n) }
 
 func TestArithmetic(t *testing.T) {
+	t.Parallel()
 	for _, v := range []struct {
 		version   string
 		threshold int

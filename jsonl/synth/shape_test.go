@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,8 +12,13 @@ import (
 )
 
 // TestSessions holds lively sessions of every version against what is known of
-// real ones.
+// real ones. It makes one session of each version, with CTXKIT_LONG=1 three.
 func TestSessions(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(1)
+	if os.Getenv("CTXKIT_LONG") == "1" {
+		seeds = 3
+	}
 	checks := []struct {
 		name string
 		run  func(t *testing.T, version string, rs []record)
@@ -24,7 +30,7 @@ func TestSessions(t *testing.T) {
 		{"tools", checkTools},
 	}
 	for _, v := range versions {
-		for seed := uint64(1); seed <= 2; seed++ {
+		for seed := uint64(1); seed <= seeds; seed++ {
 			data, _ := generate(t, lively(v, seed))
 			rs := parse(t, data)
 			for _, c := range checks {
@@ -321,6 +327,7 @@ func unnumbered(s string) string { return lineNumber.ReplaceAllString(s, "") }
 
 // TestShapesOfVersions looks for what each version should and should not write.
 func TestShapesOfVersions(t *testing.T) {
+	t.Parallel()
 	wants := map[string]func(v string) bool{
 		`"type":"progress"`:                 among("2.1.12", "2.1.19", "2.1.22", "2.1.29", "2.1.42", "2.1.50", "2.1.70", "2.1.80"),
 		`"type":"attachment"`:               among("2.1.97", "2.1.119", "2.1.139", "2.1.210", "2.1.239"),

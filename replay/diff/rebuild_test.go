@@ -314,15 +314,18 @@ const shipped = "../../testdata/sessions"
 // TestRebuild holds that raw and edits make the view, on the sample sessions
 // and every built-in policy.
 func TestRebuild(t *testing.T) {
-	policies := presets(t)
+	policies, some := presets(t), 2
+	if os.Getenv("CTXKIT_LONG") == "1" {
+		some = 4
+	}
 	loadAll(t, globs(t, shipped, "*.jsonl", "*/*.jsonl", "*/*/subagents/*.jsonl"), func(rec *replay.Record) {
 		for _, pol := range policies {
-			checkViews(t, rec, pol, 4)
+			checkViews(t, rec, pol, some)
 		}
 	})
 }
 
-// TestRebuildCorpus holds the same of real sessions. CTXKIT_FULL=1 takes twenty
+// TestRebuildCorpus holds the same of real sessions. CTXKIT_LONG=1 takes twenty
 // requests of each session, and every built-in policy; otherwise it is a tenth
 // of the sessions and three requests.
 func TestRebuildCorpus(t *testing.T) {
@@ -332,7 +335,7 @@ func TestRebuildCorpus(t *testing.T) {
 	}
 	files := globs(t, corpus, "*.jsonl.gz", "project/*.jsonl", "project/*/subagents/*.jsonl")
 	names, some := []string{"none", "recorded", "opencode", "claude-code-2.1.19", "anthropic-context-editing", "claude-code-pipeline"}, 3
-	if os.Getenv("CTXKIT_FULL") != "" {
+	if os.Getenv("CTXKIT_LONG") == "1" {
 		names, some = nil, 20
 	} else {
 		var few []string
