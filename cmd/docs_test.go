@@ -288,3 +288,25 @@ func TestDocsIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsGo fails on a block of Go in a page that is not, line by line, part
+// of the examples of package replay, which are compiled and run.
+func TestDocsGo(t *testing.T) {
+	t.Chdir("..")
+	example, err := os.ReadFile("replay/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```")
+	for _, doc := range pages(t) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range blocks.FindAllSubmatch(text, -1) {
+			if !bytes.Contains(example, m[1]) {
+				t.Errorf("%s: replay/example_test.go does not contain:\n%s", doc, m[1])
+			}
+		}
+	}
+}
