@@ -1,44 +1,21 @@
 // Genpolicies writes policies.md and policy.schema.json from the registry of
-// stages and the built-in policies into the folder docs, or the one it is given.
+// stages and the built-in policies.
 //
 // Run it with go generate in the root of the repository.
 package main
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/scripts/generator"
 )
 
-func main() {
-	dir := "docs"
-	if len(os.Args) > 1 {
-		dir = os.Args[1]
-	}
-	if err := write(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "genpolicies:", err)
-		os.Exit(1)
-	}
-}
+func main() { generator.Generator(generate).Main() }
 
-func write(dir string) error {
-	files, err := generate()
-	if err != nil {
-		return err
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// generate is the text of each generated file, by name.
-func generate() (map[string][]byte, error) {
+// generate returns the text of each generated file by path.
+func generate(dir string) (map[string][]byte, error) {
 	reg, err := stage.Registry()
 	if err != nil {
 		return nil, err
@@ -48,7 +25,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	return map[string][]byte{
-		"policies.md":        page,
-		"policy.schema.json": policy.Schema(reg),
+		filepath.Join(dir, "policies.md"):        page,
+		filepath.Join(dir, "policy.schema.json"): policy.Schema(reg),
 	}, nil
 }

@@ -1,32 +1,22 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/scripts/generator"
 )
 
 func TestDocsAreCurrent(t *testing.T) {
-	dir := filepath.Join("..", "..", "docs")
-	files, err := generate()
+	stale, err := generator.Generator(generate).Stale(filepath.FromSlash("../../docs"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range files {
-		path := filepath.Join(dir, name)
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s is stale: run go generate .\n%s", path, diff)
-		}
+	for path := range stale {
+		t.Errorf("%s is stale: run go generate .", path)
 	}
 }
 

@@ -6,51 +6,36 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
+
+	"github.com/ctxkit/ctxkit/scripts/generator"
 )
 
-// encodings are those that are written.
+// encodings are the vocabularies to write.
 var encodings = []string{"o200k_base", "cl100k_base"}
 
-func main() {
-	dir := "."
-	if len(os.Args) > 1 {
-		dir = os.Args[1]
-	}
-	if err := write(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "genranks:", err)
-		os.Exit(1)
-	}
-}
+func main() { generator.Generator(generate).Main() }
 
-func write(dir string) error {
+// generate returns the packed vocabularies by path.
+func generate(dir string) (map[string][]byte, error) {
+	files := map[string][]byte{}
 	for _, name := range encodings {
 		ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		data, err := pack(ranks)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		path := filepath.Join(dir, name+".ranks")
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
-			continue
-		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			return err
+		if files[filepath.Join(dir, name+".ranks")], err = pack(ranks); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return nil
+	return files, nil
 }
 
-// pack is a vocabulary in the form the package reads.
+// pack writes a vocabulary in the form the package reads.
 func pack(ranks map[string]int) ([]byte, error) {
 	byRank := make([]string, len(ranks))
 	for token, r := range ranks {

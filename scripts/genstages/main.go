@@ -8,7 +8,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -18,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/scripts/generator"
 )
 
 const (
@@ -26,28 +27,9 @@ const (
 	module       = "github.com/ctxkit/ctxkit/"
 )
 
-func main() {
-	dir := "."
-	if len(os.Args) > 1 {
-		dir = os.Args[1]
-	}
-	files, err := generate(dir)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "genstages:", err)
-		os.Exit(1)
-	}
-	for path, source := range files {
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, source) {
-			continue
-		}
-		if err := os.WriteFile(path, source, 0o644); err != nil {
-			fmt.Fprintln(os.Stderr, "genstages:", err)
-			os.Exit(1)
-		}
-	}
-}
+func main() { generator.Generator(generate).Main() }
 
-// generate is the text of each generated file by path. A family is a folder
+// generate returns the text of each generated file by path. A family is a folder
 // under dir with a function Family.
 func generate(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)

@@ -1,10 +1,9 @@
 // Genwords writes jsonl/anonymize/words.txt: English words, and any three
-// letters, that are one token of o200k_base, alone or behind a space. The
-// stand-ins of words are made from them. It takes the words from a dictionary,
-// a JSON array of words in lower case (such as that of the npm package an-
-// array-of-english-words), and leaves out what a list of words not to be said
-// holds (one a line, such as that of @coffeeandfun/google-profanity-words),
-// with its inflections:
+// letters, that are one token of o200k_base, alone or after a space. Anonymizing
+// replaces words by them. The words come from a dictionary, a JSON array of words
+// in lower case (such as that of the npm package an-array-of-english-words),
+// without the words of a second list, one a line (such as that of
+// @coffeeandfun/google-profanity-words), and their inflections:
 //
 //	go run ./scripts/genwords -dictionary index.json -leave en.txt jsonl/anonymize/words.txt
 package main
@@ -50,10 +49,10 @@ func write(path, dictionary, leave string) error {
 	return os.WriteFile(path, []byte(lines(list)), 0o644)
 }
 
-// shortest is the shortest word that has a stand-in.
+// shortest is the length of the shortest word that is replaced.
 const shortest = 3
 
-// pick is what of a dictionary is one token.
+// pick returns the words that are one token, by length and alphabet.
 func pick(words []string, out func(string) bool, count func(string) int) []string {
 	var list []string
 	for _, w := range words {
@@ -71,7 +70,7 @@ func pick(words []string, out func(string) bool, count func(string) int) []strin
 	return slices.Compact(list)
 }
 
-// threes are all words of three letters: there are too few in a dictionary.
+// threes returns all texts of three letters: a dictionary has too few.
 func threes() []string {
 	var list []string
 	const letters = "abcdefghijklmnopqrstuvwxyz"
@@ -85,7 +84,7 @@ func threes() []string {
 	return list
 }
 
-// sensitive are beginnings of words that nobody wants to meet in a fixture.
+// sensitive lists beginnings of words that do not belong in a fixture.
 var sensitive = strings.Fields(`
 abortion anal anus ass boob breast cancer christ cock corpse cum cunt dead death die drug dying erot fag fuck gay gender genital genocid gun homo horny
 incest islam jew kill lesb molest murder muslim naked nazi negro nigg nipple nude orgas orgy pedo penis piss poop porn prostitut queer racis rape rapi rapist
@@ -113,7 +112,7 @@ func leaveOut(list []string) func(string) bool {
 	}
 }
 
-// lines sets words in lines of up to 120 bytes.
+// lines joins words to lines of up to 120 bytes, each of words of one length.
 func lines(words []string) string {
 	var b strings.Builder
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens/bpe"
 )
 
-// The list is what this program writes: words of one token, none that is left
-// out, in order.
+// TestWords checks that the list has only words of one token, in the order in
+// which this program writes them.
 func TestWords(t *testing.T) {
 	const path = "../../jsonl/anonymize/words.txt"
 	data, err := os.ReadFile(path)
@@ -25,7 +25,7 @@ func TestWords(t *testing.T) {
 		t.Errorf("%s: only %d words", path, len(words))
 	}
 	if got := lines(pick(words, leaveOut(nil), encoding.NewCounter().Count)); got != string(data) {
-		t.Errorf("%s: holds what is not picked, or in another order: run genwords again", path)
+		t.Errorf("%s: has words that are not picked, or another order: run genwords again", path)
 	}
 }
 
