@@ -1,4 +1,4 @@
-# Everything here is also one command of its own; .ci/run is what CI runs.
+# .ci/run is what CI runs.
 .PHONY: build test update generate lint race bench fuzz check clean
 
 build:
@@ -18,7 +18,7 @@ lint:
 	.ci/run lint
 
 race:
-	go test -race -short ./jsonl ./jsonl/session ./replay ./cmd
+	.ci/run race
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
