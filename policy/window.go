@@ -2,8 +2,8 @@ package policy
 
 import (
 	"math"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Window is a policy's limits: the `window` block of its YAML. All figures
@@ -93,50 +93,17 @@ func (t Thresholds) PercentLeft(used int) int {
 	return max(0, int(math.Floor(float64(t.Base-used)/float64(t.Base)*100+0.5)))
 }
 
+// percent is what JavaScript's parseFloat reads at the start of a text.
+var percent = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
+
 // ParsePercent reads a percent override as JavaScript's parseFloat does
 // ("80x" is 80) and accepts 0 < p <= 100.
 func ParsePercent(s string) (float64, bool) {
-	s = strings.TrimLeft(s, " \t\n\r\v\f\u00a0\ufeff")
-	end := 0
-	i := 0
-	if i < len(s) && (s[i] == '+' || s[i] == '-') {
-		i++
-	}
-	digits := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		i++
-		digits++
-	}
-	end = i
-	if i < len(s) && s[i] == '.' {
-		i++
-		frac := 0
-		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-			i++
-			frac++
-		}
-		if digits+frac > 0 {
-			end = i
-		}
-		digits += frac
-	}
-	if digits == 0 {
+	m := percent.FindStringSubmatch(s)
+	if m == nil {
 		return 0, false
 	}
-	if end < len(s) && (s[end] == 'e' || s[end] == 'E') {
-		j := end + 1
-		if j < len(s) && (s[j] == '+' || s[j] == '-') {
-			j++
-		}
-		k := j
-		for k < len(s) && s[k] >= '0' && s[k] <= '9' {
-			k++
-		}
-		if k > j {
-			end = k
-		}
-	}
-	p, err := strconv.ParseFloat(s[:end], 64)
+	p, err := strconv.ParseFloat(m[1], 64)
 	if err != nil || !(p > 0 && p <= 100) {
 		return 0, false
 	}

@@ -4,40 +4,40 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// codec reads, writes and describes the values of a type.
+// codec reads and describes the values of a type.
 type codec struct {
 	words  string // what a value is, for people
 	decode func(r *Reader, n *Node, s slot) bool
-	encode func(v reflect.Value, p *Param) *Node
-	schema func(p *Param) map[string]any
+	schema func(p *Param) map[string]any // nil: values of the type are only read
 }
 
-// codecOf finds the codec of a type; ok is false where a parameter can not be
+// codecOf finds the codec of a type; ok is false where a parameter cannot be
 // of the type.
 func codecOf(t reflect.Type) (c codec, ok bool) {
-	if c, ok := scalarOf(t); ok {
-		return c.codec(), true
-	}
-	ptr := reflect.PointerTo(t)
-	switch {
+	switch ptr := reflect.PointerTo(t); {
 	case ptr.Implements(reflect.TypeFor[Custom]()):
 		return customCodec(t), true
 	case ptr.Implements(reflect.TypeFor[NodeReader]()):
 		return codec{words: "a value", decode: decodeNode}, true
 	case t == reflect.TypeFor[map[string]int]():
-		return mapCodec(), true
+		return codec{"a map of names to whole numbers or none", decodeMap, mapSchema}, true
+	}
+	if s, ok := scalarOf(t); ok {
+		return codec{s.words, s.decode, s.schema}, true
 	}
 	switch t.Kind() {
+	case reflect.String:
+		return codec{"text", decodeText, textSchema}, true
 	case reflect.Struct:
-		return structCodec(t), true
+		return codec{words: "a map of keys", decode: decodeStruct}, true
 	case reflect.Pointer:
 		return pointerCodec(t)
 	case reflect.Slice:
@@ -46,38 +46,26 @@ func codecOf(t reflect.Type) (c codec, ok bool) {
 	return codec{}, false
 }
 
-// elementOf finds the codec of what a pointer or a slice type holds, but for
-// the refused kinds without a notation of their own.
-func elementOf(t reflect.Type, refused ...reflect.Kind) (codec, bool) {
-	c, ok := codecOf(t.Elem())
-	if _, own := reflect.New(t.Elem()).Interface().(Custom); own {
-		return c, ok
-	}
-	return c, ok && !slices.Contains(refused, t.Elem().Kind())
-}
+// isCustom reports whether a type has a notation of its own.
+func isCustom(t reflect.Type) bool { return reflect.PointerTo(t).Implements(reflect.TypeFor[Custom]()) }
 
 func pointerCodec(t reflect.Type) (codec, bool) {
-	c, ok := elementOf(t, reflect.Pointer, reflect.Slice, reflect.Map)
-	return codec{
-		words: c.words,
-		decode: func(r *Reader, n *Node, s slot) bool {
-			if s.p.None != noNone && n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.p.None) {
-				s.v.SetZero()
-				return true
-			}
-			e := newElement(t.Elem())
-			ok := r.decode(n, slot{e, s.p, s.key})
-			s.v.Set(e.Addr())
-			return ok
-		},
-		encode: func(v reflect.Value, p *Param) *Node {
-			if v.IsNil() {
-				return Text(p.None)
-			}
-			return c.encode(v.Elem(), p)
-		},
-		schema: func(p *Param) map[string]any { return AnyOf(c.schema(p), map[string]any{"enum": []any{p.None, nil}}) },
-	}, ok
+	e := t.Elem()
+	c, ok := codecOf(e)
+	c.decode = func(r *Reader, n *Node, s slot) bool {
+		if s.p.None != noNone && n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.p.None) {
+			s.v.SetZero()
+			return true
+		}
+		v := newElement(e)
+		ok := r.decode(n, slot{v, s.p, s.key})
+		s.v.Set(v.Addr())
+		return ok
+	}
+	if schema := c.schema; schema != nil {
+		c.schema = func(p *Param) map[string]any { return AnyOf(schema(p), map[string]any{"enum": []any{p.None, nil}}) }
+	}
+	return c, ok && (isCustom(e) || !slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, e.Kind()))
 }
 
 func newElement(t reflect.Type) reflect.Value {
@@ -88,82 +76,50 @@ func newElement(t reflect.Type) reflect.Value {
 	return e.Elem()
 }
 
-// listCodec takes one element for a list of one.
 func listCodec(t reflect.Type) (codec, bool) {
-	c, ok := elementOf(t, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64)
-	return codec{
-		words:  "a list of " + c.words,
-		decode: func(r *Reader, n *Node, s slot) bool { return decodeList(r, n, s, &c) },
-		encode: func(v reflect.Value, p *Param) *Node {
-			items := make([]*Node, v.Len())
-			for i := range items {
-				items[i] = c.encode(v.Index(i), p)
-			}
-			return inline(List(items...))
-		},
-		schema: func(p *Param) map[string]any {
+	c, ok := codecOf(t.Elem())
+	list := codec{words: "a list of " + c.words, decode: decodeList}
+	if c.schema != nil {
+		list.schema = func(p *Param) map[string]any {
 			e := c.schema(p)
 			return AnyOf(map[string]any{"type": "array", "items": e, "uniqueItems": true}, e)
-		},
-	}, ok
+		}
+	}
+	return list, ok && (isCustom(t.Elem()) || slices.Contains([]reflect.Kind{reflect.String, reflect.Struct}, t.Elem().Kind()))
 }
 
-func decodeList(r *Reader, n *Node, s slot, c *codec) bool {
-	t := s.v.Type()
-	_, own := reflect.New(t.Elem()).Interface().(Custom)
+// decodeList takes one element for a list of one.
+func decodeList(r *Reader, n *Node, s slot) bool {
+	e := s.v.Type().Elem()
 	items := n.Content
 	switch {
-	case n.Kind == yaml.ScalarNode && !IsNull(n), n.Kind == yaml.MappingNode && own:
+	case n.Kind == yaml.ScalarNode && !IsNull(n), n.Kind == yaml.MappingNode && isCustom(e):
 		items = []*Node{n}
 	case n.Kind != yaml.SequenceNode:
 		return r.bad(n, s, KindName(n)+" is not a list", cmp.Or(s.p.Required, "write it as [A, B], or [] for none"))
-	case s.p.Form == "filled" && len(n.Content) == 0:
+	case s.p.Form == "filled" && len(items) == 0:
 		return r.bad(n, s, "the list is empty", cmp.Or(s.p.Required, "write it as [A, B]"))
 	}
-	list := reflect.MakeSlice(t, 0, len(items))
+	list := reflect.MakeSlice(s.v.Type(), 0, len(items))
 	seen, sound := map[string]bool{}, true
 	for _, item := range items {
-		e := newElement(t.Elem())
-		if !r.decode(item, slot{e, s.p, s.key}) {
+		v := newElement(e)
+		if !r.decode(item, slot{v, s.p, s.key}) {
 			sound = false
 			continue
 		}
-		if own || t.Elem().Kind() == reflect.String {
-			id := Flow(c.encode(e, s.p))
+		if isCustom(e) || e.Kind() == reflect.String {
+			id := Flow(FromPlain(plainOf(v, s.p)))
 			if seen[id] {
 				sound = r.bad(item, s, id+" is listed twice", "keep one of them")
 				continue
 			}
 			seen[id] = true
 		}
-		list = reflect.Append(list, e)
+		list = reflect.Append(list, v)
 	}
 	s.v.Set(list)
 	return sound
-}
-
-func mapCodec() codec {
-	return codec{
-		words:  "a map of names to whole numbers or none",
-		decode: decodeMap,
-		encode: func(v reflect.Value, _ *Param) *Node {
-			n, m := inline(Map()), v.Interface().(map[string]int)
-			for _, k := range slices.Sorted(maps.Keys(m)) {
-				if i := m[k]; i == noneN {
-					Put(n, k, Text(None))
-				} else {
-					Put(n, k, FromPlain(i))
-				}
-			}
-			return n
-		},
-		schema: func(*Param) map[string]any {
-			return map[string]any{"type": "object", "additionalProperties": AnyOf(
-				map[string]any{"type": "integer", "minimum": 0, "maximum": MaxNumber},
-				map[string]any{"enum": []any{None, nil}},
-			)}
-		},
-	}
 }
 
 func decodeMap(r *Reader, n *Node, s slot) bool {
@@ -190,30 +146,8 @@ func decodeMap(r *Reader, n *Node, s slot) bool {
 	return sound
 }
 
-func structCodec(t reflect.Type) codec {
-	return codec{
-		words:  "a map of keys",
-		decode: func(r *Reader, n *Node, s slot) bool { return r.Struct(n, s.v.Addr().Interface(), s.key) },
-		encode: func(v reflect.Value, _ *Param) *Node {
-			c := reflect.New(t)
-			c.Elem().Set(v)
-			fields, _ := Fields(c.Interface())
-			return inline(Block(fields))
-		},
-		schema: func(*Param) map[string]any {
-			fields, _ := Fields(reflect.New(t).Interface())
-			return Object("", fields)
-		},
-	}
-}
-
-// Block is a map of the fields and their values.
-func Block(fields []Field) *Node {
-	n := Map()
-	for _, f := range fields {
-		Put(n, f.Name, f.Node())
-	}
-	return n
+func decodeStruct(r *Reader, n *Node, s slot) bool {
+	return r.Struct(n, s.v.Addr().Interface(), s.key)
 }
 
 func decodeNode(r *Reader, n *Node, s slot) bool {
@@ -224,27 +158,19 @@ func decodeNode(r *Reader, n *Node, s slot) bool {
 
 func customCodec(t reflect.Type) codec {
 	words, schema := reflect.New(t).Interface().(Custom).ParamForm()
-	return codec{
-		words: words,
-		decode: func(r *Reader, n *Node, s slot) bool {
-			value := reflect.New(t)
-			x, err := plain(n)
-			if err == nil {
-				err = value.Interface().(Custom).DecodeParam(x)
-			}
-			if err != nil {
-				return r.refuse(n, s.key, err, "write it as "+words)
-			}
-			s.v.Set(value.Elem())
-			return true
-		},
-		encode: func(v reflect.Value, _ *Param) *Node {
-			c := reflect.New(t)
-			c.Elem().Set(v)
-			return FromPlain(c.Interface().(Custom).EncodeParam())
-		},
-		schema: func(*Param) map[string]any { return schema },
+	decode := func(r *Reader, n *Node, s slot) bool {
+		value := reflect.New(t)
+		x, err := plain(n)
+		if err == nil {
+			err = value.Interface().(Custom).DecodeParam(x)
+		}
+		if err != nil {
+			return r.refuse(n, s.key, err, "write it as "+words)
+		}
+		s.v.Set(value.Elem())
+		return true
 	}
+	return codec{words, decode, func(*Param) map[string]any { return schema }}
 }
 
 // refuse reports the error of a type's own method; hint is for an error that
@@ -263,23 +189,21 @@ func (r *Reader) refuse(n *Node, key string, err error, hint string) bool {
 func plain(n *Node) (any, error) {
 	switch n.Kind {
 	case yaml.SequenceNode:
-		list := []any{}
-		for _, c := range n.Content {
-			x, err := plain(c)
-			if err != nil {
+		list := make([]any, len(n.Content))
+		for i, c := range n.Content {
+			var err error
+			if list[i], err = plain(c); err != nil {
 				return nil, err
 			}
-			list = append(list, x)
 		}
 		return list, nil
 	case yaml.MappingNode:
 		m := map[string]any{}
 		for _, kv := range Pairs(n) {
-			x, err := plain(kv.Value)
-			if err != nil {
+			var err error
+			if m[kv.Key], err = plain(kv.Value); err != nil {
 				return nil, err
 			}
-			m[kv.Key] = x
 		}
 		return m, nil
 	case yaml.ScalarNode:
@@ -310,33 +234,61 @@ func plainScalar(n *Node) (any, error) {
 	return n.Value, nil
 }
 
+// plainOf is the value of parameter p as a plain value that is read back.
+func plainOf(v reflect.Value, p *Param) any {
+	t := v.Type()
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		return DurationText(x)
+	case map[string]int:
+		m := map[string]any{}
+		for k, i := range x {
+			if m[k] = i; i == noneN {
+				m[k] = None
+			}
+		}
+		return m
+	}
+	switch {
+	case isCustom(t):
+		c := reflect.New(t)
+		c.Elem().Set(v)
+		return c.Interface().(Custom).EncodeParam()
+	case p.Zero != "" && t.Kind() == reflect.Int && v.IsZero():
+		return p.Zero
+	case t.Kind() == reflect.Pointer && v.IsNil():
+		return p.None
+	case t.Kind() == reflect.Pointer:
+		return plainOf(v.Elem(), p)
+	case t.Kind() == reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = plainOf(v.Index(i), p)
+		}
+		return list
+	}
+	return v.Interface()
+}
+
 // FromPlain is a plain value as a node on one line; see [Custom].
 func FromPlain(x any) *Node {
-	switch x := x.(type) {
-	case nil:
-		return Scalar("!!null", "null")
-	case bool:
-		return Scalar("!!bool", fmt.Sprint(x))
-	case int:
-		return Scalar("!!int", fmt.Sprint(x))
-	case float64:
-		s := FloatText(x)
-		if !strings.ContainsAny(s, ".e") {
-			return Scalar("!!int", s)
-		}
-		return Scalar("!!float", s)
-	case []any:
-		items := make([]*Node, len(x))
-		for i, e := range x {
-			items[i] = FromPlain(e)
-		}
-		return inline(List(items...))
-	case map[string]any:
-		n := Map()
-		for _, k := range slices.Sorted(maps.Keys(x)) {
-			Put(n, k, FromPlain(x[k]))
-		}
-		return inline(n)
+	n := &Node{}
+	if err := n.Encode(x); err != nil {
+		return Text(fmt.Sprint(x))
 	}
-	return Text(fmt.Sprint(x))
+	inline(n)
+	return n
+}
+
+// inline writes a tree on one line, and each text without quotes where it
+// needs none.
+func inline(n *Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		*n = *Text(n.Value)
+	} else if n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle
+	}
+	for _, c := range n.Content {
+		inline(c)
+	}
 }

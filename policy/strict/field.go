@@ -91,8 +91,11 @@ type Field struct {
 
 // Node is the field's value.
 func (f *Field) Node() *Node {
-	c, _ := codecOf(f.Ref.Type())
-	return c.encode(f.Ref, &f.Param)
+	n := FromPlain(plainOf(f.Ref, &f.Param))
+	if f.Form == "date" {
+		n.Tag = "!!timestamp" // it needs no quotes
+	}
+	return n
 }
 
 // Text is the field's value as YAML on one line.
@@ -104,7 +107,8 @@ func (f *Field) SetText(key, value string) error {
 	if value == "" && f.Type == "text" && len(f.Enum) == 0 {
 		value = `""`
 	}
-	n := Scalar("!!null", "")
+	n := FromPlain(nil)
+	n.Value = ""
 	if strings.TrimSpace(value) != "" {
 		var errs Errors
 		if n, errs = parse("", []byte(value), Document{Name: "value"}); len(errs) > 0 {
@@ -234,6 +238,9 @@ func CheckDefaults(ptr any) error {
 		if f.Doc == "" {
 			return fmt.Errorf("%s has no doc tag: say what it does", f.Name)
 		}
+		if c, _ := codecOf(f.Ref.Type()); c.schema == nil {
+			return fmt.Errorf("%s is a %s, which is only read: use another type", f.Name, f.Ref.Type())
+		}
 		if err := f.SetText(f.Name, f.Text()); err != nil {
 			return fmt.Errorf("its own default: %w", err)
 		}
@@ -248,6 +255,15 @@ func Names(fields []Field) []string {
 		list[i] = f.Name
 	}
 	return list
+}
+
+// Block is a map of the fields and their values.
+func Block(fields []Field) *Node {
+	n := Map()
+	for _, f := range fields {
+		Put(n, f.Name, f.Node())
+	}
+	return n
 }
 
 // Find finds a field by name.

@@ -22,10 +22,15 @@ func (f Field) Schema() map[string]any {
 	if f.Unit != "" {
 		s["description"] = f.Doc + " (" + f.Unit + ")"
 	}
-	if x, err := plain(f.Node()); err == nil {
-		s["default"] = x
-	}
+	s["default"] = plainOf(f.Ref, &f.Param)
 	return s
+}
+
+func mapSchema(*Param) map[string]any {
+	return map[string]any{"type": "object", "additionalProperties": AnyOf(
+		map[string]any{"type": "integer", "minimum": 0, "maximum": MaxNumber},
+		map[string]any{"enum": []any{None, nil}},
+	)}
 }
 
 func durationSchema(*Param) map[string]any {

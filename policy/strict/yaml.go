@@ -237,19 +237,16 @@ func Flow(n *Node) string {
 	return strings.TrimSuffix(string(Dump(&c)), "\n")
 }
 
-// Scalar is a node of one value; tag is its type, such as "!!int".
-func Scalar(tag, value string) *Node {
-	n := &Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
-	if tag == "!!str" && strings.ContainsFunc(value, func(r rune) bool {
+// Text is a node of text, quoted where it would be read as something else.
+func Text(s string) *Node {
+	n := &Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
 }
-
-// Text is a node of text, quoted where it would be read as something else.
-func Text(s string) *Node { return Scalar("!!str", s) }
 
 // Map is a map without keys.
 func Map() *Node { return &Node{Kind: yaml.MappingNode, Tag: "!!map"} }
@@ -265,8 +262,3 @@ func List(items ...*Node) *Node {
 
 // Put adds a key to a map.
 func Put(m *Node, key string, value *Node) { m.Content = append(m.Content, Text(key), value) }
-
-func inline(n *Node) *Node {
-	n.Style = yaml.FlowStyle
-	return n
-}
