@@ -16,16 +16,16 @@ func Marshal(p *Policy) []byte {
 	for _, f := range c.about() {
 		strict.Put(root, f.Name, f.Node())
 	}
-	for _, s := range c.sections() {
-		fields, _ := strict.Fields(s.params)
-		strict.Put(root, s.key, strict.Block(fields))
-	}
 	var stages []*strict.Node
-	for _, s := range c.Stages {
-		item := strict.Text(s.Definition.Name)
-		if fields, _ := strict.Fields(s.Params); len(fields) > 0 {
+	for i, b := range c.blocks() {
+		if i < len(c.sections()) {
+			strict.Put(root, b.name, strict.Block(b.fields))
+			continue
+		}
+		item := strict.Text(b.name)
+		if len(b.fields) > 0 {
 			item = strict.Map()
-			strict.Put(item, s.Definition.Name, strict.Block(fields))
+			strict.Put(item, b.name, strict.Block(b.fields))
 		}
 		stages = append(stages, item)
 	}
@@ -75,13 +75,14 @@ type Setting struct {
 // out: whether it is the recorded one, the list of stages, the window, the
 // cache, the parameters of each stage. Where it comes from is left out.
 func (p *Policy) Resolved() []Setting {
-	list := []Setting{{"recorded", strconv.FormatBool(p.Recorded)}, {"stages", p.stageList()}}
-	for _, key := range p.Keys() {
-		value, err := p.Get(key)
-		if err != nil { // the keys are the policy's own
-			continue
+	list := []Setting{
+		{"recorded", strconv.FormatBool(p.Recorded)},
+		{"stages", "[" + strings.Join(p.owners()[len(p.sections()):], ", ") + "]"},
+	}
+	for _, b := range p.blocks() {
+		for _, f := range b.fields {
+			list = append(list, Setting{b.name + "." + f.Name, f.Text()})
 		}
-		list = append(list, Setting{key, value})
 	}
 	return list
 }
@@ -89,7 +90,7 @@ func (p *Policy) Resolved() []Setting {
 // DiffSettings lists what differs between two lists of settings: the keys of
 // the first in their order, then those that only the second has.
 func DiffSettings(a, b []Setting) []Change {
-	from, to := map[string]string{}, map[string]string{}
+	from, to, done := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, s := range a {
 		from[s.Key] = s.Value
 	}
@@ -97,19 +98,11 @@ func DiffSettings(a, b []Setting) []Change {
 		to[s.Key] = s.Value
 	}
 	var list []Change
-	for _, s := range a {
-		if to[s.Key] != s.Value {
-			list = append(list, Change{s.Key, s.Value, to[s.Key]})
-		}
-	}
-	for _, s := range b {
-		if _, ok := from[s.Key]; !ok && s.Value != "" {
-			list = append(list, Change{s.Key, "", s.Value})
+	for _, s := range slices.Concat(a, b) {
+		if x, y := from[s.Key], to[s.Key]; x != y && !done[s.Key] {
+			done[s.Key] = true
+			list = append(list, Change{s.Key, x, y})
 		}
 	}
 	return list
-}
-
-func (p *Policy) stageList() string {
-	return "[" + strings.Join(p.owners()[len(p.sections()):], ", ") + "]"
 }

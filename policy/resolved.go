@@ -44,31 +44,43 @@ func (p *Policy) stage(name string) *StageConfig {
 	return nil
 }
 
-func (p *Policy) owners() []string {
-	var list []string
+// block is a section or a stage of a policy with its parameters.
+type block struct {
+	name   string
+	fields []strict.Field
+}
+
+// blocks lists the sections, then the stages.
+func (p *Policy) blocks() []block {
+	var list []block
+	add := func(name string, params any) {
+		fields, _ := strict.Fields(params) // NewRegistry has refused wrong ones
+		list = append(list, block{name, fields})
+	}
 	for _, s := range p.sections() {
-		list = append(list, s.key)
+		add(s.key, s.params)
 	}
 	for _, s := range p.Stages {
-		list = append(list, s.Definition.Name)
+		add(s.Definition.Name, s.Params)
+	}
+	return list
+}
+
+func (p *Policy) owners() []string {
+	var list []string
+	for _, b := range p.blocks() {
+		list = append(list, b.name)
 	}
 	return list
 }
 
 func (p *Policy) fields(owner string) ([]strict.Field, bool) {
-	var fields []strict.Field
-	for _, s := range p.sections() {
-		if s.key == owner {
-			fields, _ = strict.Fields(s.params)
-			return fields, true
+	for _, b := range p.blocks() {
+		if b.name == owner {
+			return b.fields, true
 		}
 	}
-	s := p.stage(owner)
-	if s == nil {
-		return nil, false
-	}
-	fields, _ = strict.Fields(s.Params)
-	return fields, true
+	return nil, false
 }
 
 // field finds what a key such as "snip.tag" or "window.buffer" names.
@@ -95,10 +107,9 @@ func (p *Policy) field(key string) (strict.Field, *Error) {
 // those of each stage.
 func (p *Policy) Keys() []string {
 	var list []string
-	for _, owner := range p.owners() {
-		fields, _ := p.fields(owner)
-		for _, f := range fields {
-			list = append(list, owner+"."+f.Name)
+	for _, b := range p.blocks() {
+		for _, f := range b.fields {
+			list = append(list, b.name+"."+f.Name)
 		}
 	}
 	return list
