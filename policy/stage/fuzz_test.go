@@ -100,7 +100,7 @@ func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
 
 // fuzzSome runs several stages, in any order.
 func fuzzSome(t *testing.T, d *stagetest.Dice) {
-	defs := allStages(t).Definitions()
+	defs := slices.Clone(allStages(t).Definitions())
 	c := d.Conversation()
 	var stages []stagetest.Named
 	for range 1 + d.N(4) {

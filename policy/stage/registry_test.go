@@ -2,6 +2,7 @@ package stage
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,9 +11,12 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
+// registry is built once: it checks the defaults of every parameter.
+var registry = sync.OnceValues(Registry)
+
 func allStages(t testing.TB) policy.Registry {
 	t.Helper()
-	reg, err := Registry()
+	reg, err := registry()
 	if err != nil {
 		t.Fatal(err)
 	}
