@@ -17,69 +17,64 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// AnonymizeOptions are what `ctxkit anonymize` is asked for.
+// AnonymizeOptions are the options of `ctxkit anonymize`.
 type AnonymizeOptions struct {
-	Input string
-	Seed  string
-	Check bool
+	Inputs []string
+	Seed   string
+	Check  bool
 	OutputOptions
 }
 
-const longAnonymize = `Write a session that can be shown to others, for instance committed as a
-regression fixture: every word becomes a stand-in of the same length, the same
-one wherever it stands; structure, numbers, recorded usage and times stay. A
-replay comes to the same events and, with characters / 4 as the counter, to the
-same figures; by other counters they differ little, since a stand-in is about as
-many tokens as its word.
+const longAnonymize = `Write a session that can be shown to others, for instance to commit it as a
+regression fixture: every word is replaced by another of the same length, always
+by the same one; structure, numbers, recorded usage and times stay. A replay
+gives the same events and, with characters / 4 as the counter, the same figures;
+by other counters they differ little, since the replacement has about as many
+tokens as the word.
 
-The files beside the session (subagents, offloaded results, its own summary)
-are written beside the output. --check lists what still tells something about
+The files of the session's folder (subagents, offloaded results, its own summary)
+are written to the folder of the output. --check lists what may still identify
 the original.`
 
 func newAnonymize(sys *system) *cobra.Command {
 	o := &AnonymizeOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:   "anonymize INPUT -o FILE",
-		Short: "Write a session with stand-ins for all words",
+		Short: "Write a session with every word replaced",
 		Long:  longAnonymize,
 		Example: `  ctxkit anonymize session.jsonl -o testdata/fixture.jsonl
   ctxkit anonymize session.jsonl --check`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return errors.New("no input: name a session file, a session id, or - for standard input")
-			case len(args) > 1:
-				return fmt.Errorf("%d inputs: one session at a time", len(args))
-			case o.Check && o.File == "-":
-				return errors.New("--check and -o - both go to standard output: name a file with -o")
-			}
-			o.Input = args[0]
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			return runAnonymize(sys, o)
-		},
-	}
-	o.flags(cmd, formats...)
+		Args: arguments(&o.Inputs),
+	}, func() error {
+		switch {
+		case len(o.Inputs) == 0:
+			return errors.New("no input: name a session file, a session id, or - for standard input")
+		case len(o.Inputs) > 1:
+			return fmt.Errorf("%d inputs: name one session", len(o.Inputs))
+		case o.Check && o.File == "-":
+			return errors.New("--check and -o - both go to standard output: name a file with -o")
+		}
+		return runAnonymize(sys, o)
+	}, o.with(report.ListFormats))
 	f := cmd.Flags()
-	f.StringVar(&o.Seed, "seed", "", "choose the stand-ins by `TEXT`, so that several sessions share them; default: by the session itself")
+	f.StringVar(&o.Seed, "seed", "", "choose the replacements by `TEXT`, so that several sessions share them; default: by the session itself")
 	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")
 	return cmd
 }
 
 func runAnonymize(sys *system, o *AnonymizeOptions) error {
-	msgs := &messages{w: sys.err, quiet: o.Quiet}
-	in, err := resolve(sys, []string{o.Input}, msgs.warn)
+	msgs := o.messages(sys)
+	in, err := resolve(sys, o.Inputs, msgs.warn)
 	if err != nil {
 		return err
 	}
 	if len(in.list) != 1 {
-		return fmt.Errorf("%s: %d sessions: name one", o.Input, len(in.list))
+		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
 	}
-	files, err := openSession(sys, in.list[0].path, msgs)
+	path := in.list[0].path
+	files, err := openSession(sys, path, msgs)
 	if err != nil {
-		return pathError(in.list[0].path, err)
+		return pathError(path, err)
 	}
 	defer files.close()
 	target, err := files.target(o.File)
@@ -100,11 +95,11 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 		return err
 	}
 	if len(files.beside) > 0 && target.folder == "" && (!o.Check || o.File != "") {
-		msgs.warn(session.Warning{File: in.list[0].path, Message: fmt.Sprintf("%d files beside the session are not written: name a file with -o", len(files.beside))})
+		msgs.warn(session.Warning{File: path, Message: fmt.Sprintf("%d files beside the session are not written: name a file with -o", len(files.beside))})
 	}
 	found := a.Report()
 	if o.Check {
-		if err := report.Anonymized(sys.out, found, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}); err != nil {
+		if err := report.Anonymized(sys.out, found, o.report(sys)); err != nil {
 			return err
 		}
 	}
@@ -115,7 +110,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	return nil
 }
 
-// newAnonymizer is an Anonymizer whose stand-ins are chosen by the encodings
+// newAnonymizer is an Anonymizer whose replacements fit the encodings that
 // tokens are counted in.
 func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
 	var counters []func(string) int
@@ -129,14 +124,13 @@ func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
 	return anonymize.New(seed, counters...), nil
 }
 
-// write writes the session and what stands beside it, first the latter: the
-// folder gets its name with the session, so that there is all or nothing. What
-// is written nowhere is gone through all the same.
+// write writes the files of the session's folder, then the session: both are
+// renamed together. What is written nowhere is checked all the same.
 func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sessionTarget, a *anonymize.Anonymizer) error {
-	var folder *besideFolder
+	var folder *atomicFolder
 	if target.folder != "" {
 		var err error
-		if folder, err = sys.createFolder(target.folder); err != nil {
+		if folder, err = sys.createAtomicFolder(target.folder); err != nil {
 			return writeError(target.folder, err)
 		}
 		defer folder.remove()
@@ -162,14 +156,14 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 	if err != nil {
 		return err
 	}
-	if out.beside != nil {
-		out.beside.folder = folder
+	if out.atomic != nil {
+		out.atomic.folder = folder
 	}
 	return out.close(writeChecked(out, a, "", files.main, nil))
 }
 
-// writeChecked writes a transcript, or a text where src is nil, and looks
-// through what is written.
+// writeChecked writes a transcript, or a text where src is nil, and checks what
+// it writes.
 func writeChecked(w io.Writer, a *anonymize.Anonymizer, file string, src *jsonl.Source, text []byte) error {
 	lines := &lineCheck{a: a, w: w, at: anonymize.Place{File: file}}
 	if src == nil {
@@ -183,7 +177,7 @@ func writeChecked(w io.Writer, a *anonymize.Anonymizer, file string, src *jsonl.
 	return nil
 }
 
-// lineCheck looks through the lines that pass it.
+// lineCheck checks the lines that are written to it and hands them on.
 type lineCheck struct {
 	a    *anonymize.Anonymizer
 	w    io.Writer
@@ -206,7 +200,7 @@ func (l *lineCheck) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// end checks what no line end is behind.
+// end checks a last line without a line end.
 func (l *lineCheck) end() {
 	if len(l.rest) > 0 {
 		l.at.Line++

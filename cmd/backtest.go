@@ -15,71 +15,56 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// BacktestOptions are what `ctxkit backtest` is asked for.
+// BacktestOptions are the options of `ctxkit backtest`.
 type BacktestOptions struct {
 	ReplayOptions
 	NoFit   bool
 	Explain int
 	Bars    []string // MEASURE=PERCENT
-	Least   int      // a measure of so many is judged; 0: each has its own count
+	Least   int      // the least samples of a measure that is judged; 0: each measure's own
 }
 
-const longBacktest = `Hold a policy against what was recorded: does it compact where the client did,
-and does the cache simulation read what the API reported?
+const longBacktest = `Score a policy against the record: does it compact where the client did, and does
+the cache simulation read what the API reported?
 
-Without --policy each session meets the policy of the client that recorded it.
-From client 2.1.119 on the windows that users set are on no line: in sessions
-with recorded automatic compactions they are fitted to those, and such sessions
-stand in rows of their own.
+Without --policy each session is scored under the policy of the client that
+recorded it. Clients from 2.1.119 on record no window that the user set: in
+sessions with recorded automatic compactions it is fitted to those, and such
+sessions have rows of their own.
 
---strict holds the figures against bars and exits 1 where one does not hold;
---bar sets another bar. A figure of few is said and not judged: each measure has
-a least count, --least sets one for all.`
+--strict judges the measures by bars and exits 1 where one fails; --bar sets
+another bar. A measure with too few samples is reported and not judged: each has
+a minimum, --least sets one for all.`
 
 const exampleBacktest = `  ctxkit backtest session.jsonl
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
   ctxkit backtest ~/.claude/projects --explain
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json`
 
-// explained is how many breaks --explain lists where it is not said.
+// explained is how many breaks --explain lists without a number.
 const explained = "20"
 
 func newBacktest(sys *system) *cobra.Command {
 	o := &BacktestOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:     "backtest INPUT...",
-		Short:   "Does a policy predict what the client really did?",
+		Short:   "Score a policy against the compactions and cache reads on record",
 		Long:    longBacktest,
 		Example: exampleBacktest,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			return runBacktest(sys, o)
-		},
-	}
-	o.PolicyOptions.flags(cmd)
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runBacktest(sys, o) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
-	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure does not hold its bar")
-	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, hold a measure against another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
-	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures of `N` or more; default: each from as many on as it needs (10 and more)")
-	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache that the simulation is furthest from")
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
+	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
+	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures with `N` samples or more; default: each measure's own minimum (10 and more)")
+	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = explained
-	f.BoolVar(&o.NoFit, "no-fit", false, "take no window from the record")
-	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
+	f.BoolVar(&o.NoFit, "no-fit", false, "do not fit the window to recorded compactions")
 	return cmd
 }
 
-// bar is a measure and what it is held against.
+// bar is a measure and the percentage that it is judged by.
 type bar struct {
 	measure string
 	percent float64
@@ -104,24 +89,30 @@ func (o *BacktestOptions) bars() ([]bar, error) {
 	return bars, nil
 }
 
-var errNoRecord = errors.New("no input has requests with recorded usage, or recorded compactions: there is nothing to hold a policy against")
+// checkStrict checks the flags that --strict needs or is needed by.
+func (o *BacktestOptions) checkStrict() error {
+	switch {
+	case len(o.Bars) > 0 && !o.Strict:
+		return fmt.Errorf("flag --bar: has an effect with --strict only: add --strict")
+	case o.Least < 0:
+		return fmt.Errorf("flag --least: %d: want 0 or more", o.Least)
+	case o.Least > 0 && !o.Strict:
+		return fmt.Errorf("flag --least: has an effect with --strict only: add --strict")
+	case o.Explain < 0:
+		return fmt.Errorf("flag --explain: %d: want 0 or more", o.Explain)
+	}
+	return nil
+}
+
+var errNoRecord = errors.New("no input has requests with recorded usage, or recorded compactions: there is nothing to score a policy against")
 
 func runBacktest(sys *system, o *BacktestOptions) error {
 	bars, err := o.bars()
+	if err == nil {
+		err = o.checkStrict()
+	}
 	if err != nil {
 		return err
-	}
-	if len(bars) > 0 && !o.Strict {
-		return fmt.Errorf("flag --bar: without --strict nothing is held against a bar: add --strict")
-	}
-	if o.Least < 0 {
-		return fmt.Errorf("flag --least: %d: want 0 or more", o.Least)
-	}
-	if o.Least > 0 && !o.Strict {
-		return fmt.Errorf("flag --least: without --strict nothing is judged: add --strict")
-	}
-	if o.Explain < 0 {
-		return fmt.Errorf("flag --explain: %d: want 0 or more", o.Explain)
 	}
 	if o.Policy == "" {
 		o.Policy = "claude-code@" + preset.RecordedVersion
@@ -130,63 +121,53 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.byVersion() { // else which policy it is depends on the session, and none of them is the record's
+	if !o.byVersion() { // else the policy depends on the session, and is never the record
 		if pol, choosing := r.choose(""); choosing != nil {
 			err = choosing
 		} else if pol.Recorded {
-			err = fmt.Errorf("flag --policy: %s follows the record, and cannot be held against it: name another", o.Policy)
+			err = fmt.Errorf("flag --policy: %s is the record itself: name another policy", o.Policy)
 		}
 	}
-	if err == nil {
-		err = o.backtest(r, bars)
+	if err != nil {
+		return r.out.close(err)
 	}
-	return r.out.close(err)
+	return o.backtest(r, bars)
 }
 
-func (o *BacktestOptions) backtest(r *replaying, bars []bar) error {
+func (o *BacktestOptions) backtest(r *replays, bars []bar) error {
 	var sessions []*backtest.Session
-	record := false
-	failed, err := eachConversation(r.loop("tested"), func(c agentConversation) (*backtest.Session, error) {
+	record := 0
+	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (*backtest.Session, error) {
 		return o.score(r, c)
 	}, func(s *backtest.Session) error {
 		if s.Requests > 0 {
 			sessions = append(sessions, s)
 		}
-		record = record || s.Usage.Requests+len(s.Compactions)+len(s.Micro) > 0
+		record += s.Usage.Requests + len(s.Compactions) + len(s.Micro)
 		return nil
 	})
-	switch {
-	case err != nil:
-		return err
-	case !record && failed != nil:
-		return failed
-	case !record:
-		return errNoRecord
+	if err == nil && failed == nil && record == 0 {
+		err = errNoRecord
 	}
 	result := backtest.Sum(o.Policy, sessions)
 	for _, b := range bars {
 		if err := result.SetBar(b.measure, b.percent); err != nil {
-			return err
+			return r.out.close(err)
 		}
 	}
 	if o.Least > 0 {
 		result.SetLeast(o.Least)
 	}
-	err = report.Backtest(r.out, result, report.BacktestLayout{
-		Layout: report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}, Explain: o.Explain,
-	})
-	switch {
-	case err != nil:
+	return r.finish(failed, err, record, func() error {
+		err := report.Backtest(r.out, result, report.BacktestLayout{Layout: o.report(r.sys), Explain: o.Explain})
+		if err == nil && failed == nil && o.Strict {
+			return o.judge(r, result)
+		}
 		return err
-	case failed != nil:
-		return failed
-	case o.Strict:
-		return o.judge(r, result)
-	}
-	return nil
+	})
 }
 
-func (o *BacktestOptions) score(r *replaying, c agentConversation) (*backtest.Session, error) {
+func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.Session, error) {
 	pol, err := r.choose(c.conv.Version)
 	if err != nil {
 		return nil, err
@@ -196,18 +177,15 @@ func (o *BacktestOptions) score(r *replaying, c agentConversation) (*backtest.Se
 		return nil, err
 	}
 	s, err := backtest.Score(rec, pol, backtest.Options{Options: o.options(), NoFit: o.NoFit})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.Agent = c.name()
 	}
-	if s.Agent == "" {
-		s.Agent = c.agent
-	}
-	return s, nil
+	return s, err
 }
 
-// judge says which measures are of too few to be judged, and fails for those that
-// do not hold, or where none is judged.
-func (o *BacktestOptions) judge(r *replaying, result *backtest.Result) error {
+// judge warns of measures with too few samples, and is an error where a measure
+// fails its bar or none can be judged.
+func (o *BacktestOptions) judge(r *replays, result *backtest.Result) error {
 	few, judged := result.Unjudged()
 	var texts []string
 	for _, m := range few {
@@ -216,14 +194,14 @@ func (o *BacktestOptions) judge(r *replaying, result *backtest.Result) error {
 	list := strings.Join(texts, ", ")
 	switch {
 	case !judged:
-		return fmt.Errorf("%w: no measure is of enough to be judged: %s: add sessions, or set --least", errCheckFailed, list)
+		return fmt.Errorf("%w: no measure has enough samples to be judged: %s: add sessions, or set --least", errCheckFailed, list)
 	case list != "":
-		r.msgs.warn(session.Warning{Message: "too few to be judged: " + list + ": add sessions, or set --least"})
+		r.msgs.warn(session.Warning{Message: "too few samples to judge: " + list + ": add sessions, or set --least"})
 	}
 	return barError(result.Failed())
 }
 
-// barError tells the measures that do not hold.
+// barError lists the measures that fail their bars.
 func barError(failed []backtest.Measure) error {
 	if len(failed) == 0 {
 		return nil

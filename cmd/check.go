@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -17,15 +16,14 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// CheckOptions are what `ctxkit check` is asked for.
+// CheckOptions are the options of `ctxkit check`.
 type CheckOptions struct {
 	OutputOptions
-	File   string
-	Also   []string // FORMAT=FILE
-	Update bool
-	Force  bool
-	Jobs   int
-	All    bool
+	InputOptions // --jobs alone
+	File         string
+	Also         []string // FORMAT=FILE
+	Update       bool
+	Force        bool
 }
 
 const (
@@ -33,52 +31,44 @@ const (
 	maxCheckFile = 1 << 20
 )
 
-const longCheck = `Replay sessions under policies as a file says, and judge the figures: by limits
-given there, and by a baseline of what they were. What got worse fails, what got
-better is told and asks for --update; the first differing event of each session
-is named. FILE is ctxkit.yaml in the working folder unless another is named;
-docs/check.md describes it.
+const longCheck = `Replay sessions under policies as a file says, and judge the figures by the
+limits in the file and by a baseline of earlier figures. Worse figures fail,
+better ones are reported and ask for --update; the first differing event of each
+session is named. FILE is ctxkit.yaml in the working folder unless another is
+named; docs/check.md describes it.
 
-Exit status: 0 everything holds; 1 something does not, or the baseline is of
-something else; 2 the check could not be done.`
+Exit status: 0 everything passes; 1 something fails, or the baseline is of other
+cases or sessions; 2 the check could not be done.`
 
 const exampleCheck = `  ctxkit check
   ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
   ctxkit check --update`
 
 func newCheck(sys *system) *cobra.Command {
-	o := &CheckOptions{}
-	formats := formatNames(report.CheckFormats)
-	cmd := &cobra.Command{
+	o := &CheckOptions{File: check.DefaultFile}
+	cmd := command(&cobra.Command{
 		Use:     "check [FILE]",
-		Short:   "Hold replays against limits and a baseline: did a policy change break anything?",
+		Short:   "Check replays against limits and a baseline",
 		Long:    longCheck,
 		Example: exampleCheck,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("%s takes one file: leave out %q", cmd.CommandPath(), args[1])
 			}
-			o.File = check.DefaultFile
 			if len(args) == 1 {
 				o.File = args[0]
 			}
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			return runCheck(sys, o)
+			return nil
 		},
-	}
-	o.flags(cmd, formats...)
+	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats), flag(o.jobs))
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Also, "also", nil, "write the result in a further form as well: `FORMAT=FILE` (repeatable)")
-	f.BoolVar(&o.Update, "update", false, "write what this run came to as the new baseline")
+	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")
+	f.BoolVar(&o.Update, "update", false, "write the figures of this run as the new baseline")
 	f.BoolVar(&o.Force, "force", false, "with --update: also where CI is set in the environment")
-	f.IntVar(&o.Jobs, "jobs", 0, "how many sessions are worked on at once (`N`; default: one a processor)")
-	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
 	return cmd
 }
 
-// also is a further form of the result.
+// also is another format of the result.
 type also struct{ format, file string }
 
 func (o *CheckOptions) forms() ([]also, error) {
@@ -88,7 +78,7 @@ func (o *CheckOptions) forms() ([]also, error) {
 		if !ok || file == "" {
 			return nil, fmt.Errorf("flag --also: %q names no file: write FORMAT=FILE, such as junit=check.xml", s)
 		}
-		if err := oneOf("--also", format, formatNames(report.CheckFormats)); err != nil {
+		if err := oneOf("--also", format, o.formats); err != nil {
 			return nil, err
 		}
 		list = append(list, also{format, file})
@@ -116,7 +106,7 @@ func runCheck(sys *system, o *CheckOptions) error {
 		return err
 	}
 	if o.Update && !o.Force && inCI(sys.env) {
-		return fmt.Errorf("flag --update: CI is set in the environment, and a baseline is for people to agree to: run it on your own machine and commit the file, or add --force")
+		return fmt.Errorf("flag --update: CI is set in the environment, and a person has to agree to a baseline: run it on your own machine and commit the file, or add --force")
 	}
 	c, err := newChecking(sys, o)
 	if err != nil {
@@ -148,7 +138,7 @@ func runCheck(sys *system, o *CheckOptions) error {
 	return out.close(err)
 }
 
-// inCI reports whether a CI system runs this: all of them set CI.
+// inCI reports whether a CI system runs this process: all of them set CI.
 func inCI(env func(string) string) bool {
 	switch strings.ToLower(strings.TrimSpace(env("CI"))) {
 	case "", "0", "false", "no", "off":
@@ -174,10 +164,10 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 		}
 		return h, err
 	}
-	msgs := &messages{w: c.sys.err, quiet: c.o.Quiet}
-	c.replays.encoders = &tokens.Encoders{Jobs: max(1, c.replays.Jobs/len(c.in.list))}
-	loop := &conversationLoop{sys: c.sys, in: c.in, opt: c.replays.InputOptions, verb: "checked", msgs: &messages{w: c.sys.err, quiet: true}}
-	failed, err := eachConversation(loop, func(conv agentConversation) ([]check.Result, error) {
+	msgs := c.o.messages(c.sys)
+	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
+	c.replays.encoders = &tokens.Encoders{Jobs: j.perInput()}
+	failed, err := eachConversation(j.loop("checked"), func(conv agentConversation) ([]check.Result, error) {
 		h, err := hash(conv.input)
 		if err != nil {
 			return nil, err
@@ -236,7 +226,7 @@ func unique(have, list []check.Result) []check.Result {
 // replay replays a conversation for each of its cases, on one record.
 func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, error) {
 	if len(conv.conv.Requests) == 0 {
-		return nil, fmt.Errorf("there is no request in it, so nothing to hold: take it off the sessions")
+		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
 	}
 	rec, err := replay.NewRecordWith(conv.conv, c.replays.encoders)
 	if err != nil {
@@ -260,41 +250,26 @@ func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, 
 	return list, nil
 }
 
-// write writes the baseline beside its file and renames it.
+// write writes the baseline.
 func (c *checking) write(b *check.Baseline) error {
 	path := c.path(c.config.Baseline)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := c.sys.createBeside(path)
-	if err != nil {
-		return writeError(path, err)
-	}
-	w := bufio.NewWriterSize(f, 64<<10)
-	err = report.WriteJSON(w, b)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
-		f.discard()
-		return writeError(path, err)
-	}
-	if err := f.commit(); err != nil {
+	if err := c.sys.writeAtomic(path, func(w io.Writer) error { return report.WriteJSON(w, b) }); err != nil {
 		return writeError(path, err)
 	}
 	return nil
 }
 
-// print writes the result in one form.
+// print writes the result in one format.
 func (c *checking) print(w io.Writer, format string, r *check.Report) error {
-	return report.Check(w, r, report.CheckLayout{
-		Layout: report.Layout{Format: report.Format(format), All: c.o.All, Color: c.o.useColor(c.sys), Hints: reportHints()},
-		Root:   c.root(),
-		Suite:  "ctxkit check " + r.File,
-	})
+	opt := report.CheckLayout{Layout: c.o.report(c.sys), Root: c.root(), Suite: "ctxkit check " + r.File}
+	opt.Format = report.Format(format)
+	return report.Check(w, r, opt)
 }
 
-// root gives a file's name as annotations want it: relative to the checkout.
+// root makes a file's name relative to the checkout, as annotations need it.
 func (c *checking) root() func(string) string {
 	workspace := c.sys.env("GITHUB_WORKSPACE")
 	return func(name string) string {
@@ -318,12 +293,12 @@ func (c *checking) printTo(f also, r *check.Report) error {
 	return out.close(c.print(out, f.format, r))
 }
 
-// verdict is the error that says that something does not hold.
+// verdict is the error of a check that fails.
 func (c *checking) verdict(r *check.Report) error {
 	broken := r.Counts.Broken
 	switch {
 	case r.Updated && broken > 0:
-		return fmt.Errorf("%w: the baseline is written, and %d of %d replays are outside of the limits in %s", errCheckFailed, broken, r.Counts.Replays, c.config.File)
+		return fmt.Errorf("%w: the baseline is written, but %d of %d replays are outside the limits of %s", errCheckFailed, broken, r.Counts.Replays, c.config.File)
 	case r.Updated || r.Passed:
 		return nil
 	case r.Counts.Failed == 0:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/check"
@@ -81,7 +82,7 @@ func (c *checking) settings() error {
 	if c.config.Prices != "" {
 		r.Prices = c.path(c.config.Prices)
 		c.reads = append(c.reads, ownFile{r.Prices, "the table of prices"})
-		if err := r.PriceOptions.read(); err != nil {
+		if err := r.PriceOptions.check(); err != nil {
 			wrong("prices", err.Error(), "")
 		} else if data, err := readLimited(r.Prices, maxPrices); err != nil {
 			wrong("prices", err.Error(), "")
@@ -133,7 +134,7 @@ func (c *checking) policy(i int) policy.Errors {
 		return policy.Errors{{Position: p, Msg: err.Error()}}
 	}
 	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
-	choose, _, err := choosePolicy(c.sys, &base)
+	choose, err := choosePolicy(c.sys, &base, func(session.Warning) {})
 	if err != nil {
 		return at(one.Policy.Position, err)
 	}

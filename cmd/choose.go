@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
-// policyChoice gives the policy for a session by the version of the client
-// that recorded it.
+// policyChoice gives the policy for a session, by the version of the client that
+// recorded it.
 type policyChoice func(version string) (*policy.Policy, error)
 
 // byVersion reports whether the policy's name leaves the version to the session
@@ -21,35 +21,37 @@ func (o PolicyOptions) byVersion() bool {
 	return preset.ForVersion(name, "") != name
 }
 
-// choosePolicy reads the policy once; or, where its name leaves the version to
-// the session, each that a version can mean.
-func choosePolicy(sys *system, o *ReplayOptions) (policyChoice, []session.Warning, error) {
+// choosePolicy reads the policy; where its name leaves the version to the
+// session, the policy of every version.
+func choosePolicy(sys *system, o *ReplayOptions, warn func(session.Warning)) (policyChoice, error) {
 	if o.byVersion() {
-		return chooseByVersion(sys, o)
+		return chooseByVersion(sys, o, warn)
 	}
 	pol, err := readPolicy(sys, o.PolicyOptions)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	pol.checkCompactAt(o.CompactAt)
-	return func(string) (*policy.Policy, error) { return pol.Policy, nil }, pol.warnings, nil
+	for _, w := range pol.warnings {
+		warn(w)
+	}
+	return func(string) (*policy.Policy, error) { return pol.Policy, nil }, nil
 }
 
-// chooseByVersion reads the policies of all versions. Settings need not fit
-// every one: only those that sessions go by. Where they fit none, nothing can be
-// chosen.
-func chooseByVersion(sys *system, o *ReplayOptions) (policyChoice, []session.Warning, error) {
-	by := o.PolicyOptions.unfolded()
-	asked := by.Policy
-	product := strings.TrimSuffix(preset.ForVersion(asked, ""), "@")
+// chooseByVersion reads the policies of all versions of a client. Settings have
+// to fit the versions that sessions have, and at least one.
+func chooseByVersion(sys *system, o *ReplayOptions, warn func(session.Warning)) (policyChoice, error) {
+	by := o.unfolded()
+	name := by.Policy
+	product := strings.TrimSuffix(preset.ForVersion(name, ""), "@")
 	bands := preset.Bands(product, sys.stages)
 	if len(bands) == 0 {
-		_, err := preset.Canonical(asked, sys.stages)
-		return nil, nil, err
+		_, err := preset.Canonical(name, sys.stages)
+		return nil, err
 	}
 	newest, err := preset.Canonical(product, sys.stages)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	names := []string{newest}
 	for _, band := range bands {
@@ -69,25 +71,31 @@ func chooseByVersion(sys *system, o *ReplayOptions) (policyChoice, []session.War
 		for _, w := range p.warnings {
 			if !slices.Contains(warnings, w) {
 				warnings = append(warnings, w)
+				warn(w)
 			}
 		}
 	}
 	if len(read) == 0 {
-		return nil, nil, failed[newest]
+		return nil, failed[newest]
 	}
 	return func(version string) (*policy.Policy, error) {
-		name := newest
+		chosen := newest
 		if version != "" {
 			var err error
-			if name, err = preset.Canonical(product+"@"+version, sys.stages); err != nil {
+			if chosen, err = preset.Canonical(product+"@"+version, sys.stages); err != nil {
 				return nil, err
 			}
 		}
-		if err := failed[name]; err != nil {
-			return nil, fmt.Errorf("%s is %s for %s: %w", asked, name, clientText(version), err)
+		if err := failed[chosen]; err != nil {
+			return nil, versionError(name, chosen, version, err)
 		}
-		return read[name], nil
-	}, warnings, nil
+		return read[chosen], nil
+	}, nil
+}
+
+// versionError says which policy a name is for a client's version.
+func versionError(name, chosen, version string, err error) error {
+	return fmt.Errorf("%s is %s for %s: %w", name, chosen, clientText(version), err)
 }
 
 // clientText names the client that recorded a session.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -17,7 +18,7 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// CompareOptions are what `ctxkit compare` is asked for.
+// CompareOptions are the options of `ctxkit compare`.
 type CompareOptions struct {
 	ReplayOptions
 	Policies []string
@@ -25,7 +26,7 @@ type CompareOptions struct {
 	NoRegret bool
 }
 
-const longCompare = `Compare policies over the same sessions: one row a policy, its differences to
+const longCompare = `Compare policies over the same sessions: one row per policy, its differences to
 the first, and over several sessions the spread and in how many of them each
 has the better figure.
 
@@ -41,66 +42,46 @@ var defaultPolicies = []string{"recorded", "none", "claude-code", "opencode"}
 
 func newCompare(sys *system) *cobra.Command {
 	o := &CompareOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:     "compare INPUT...",
 		Short:   "Compare policies over the same sessions",
 		Long:    longCompare,
 		Example: exampleCompare,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			if o.By != "" {
-				if err := oneOf("--by", o.By, groupNames()); err != nil {
-					return err
-				}
-			}
-			return runCompare(sys, o)
-		},
-	}
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.snip), &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, with settings behind commas (repeatable); default: "+strings.Join(defaultPolicies, ", "))
-	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policies")
-	o.snipFlag(cmd)
-	f.StringVar(&o.By, "by", "", "a comparison for each `KEY`: model, version or project")
-	f.BoolVar(&o.NoRegret, "no-regret", false, "leave out what policies threw away too early (its search reads every text)")
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
-	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
+	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(defaultPolicies, ", "))
+	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
+	o.noRegret(f, &o.NoRegret)
 	return cmd
 }
 
-// policies reads several policies, each with its settings. Snips to try are for
+func (o *ReplayOptions) noRegret(f *pflag.FlagSet, no *bool) {
+	f.BoolVar(no, "no-regret", false, "leave out the regret, whose search reads every text")
+}
+
+// policies reads several policies, each with its settings. --snip applies to
 // those that can snip; where none can, that is an error.
 func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([]policyChoice, error) {
 	var choices []policyChoice
 	seen, snips := map[string]bool{}, false
 	for _, name := range names {
 		if seen[name] {
-			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or give one settings of its own", name)
+			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or add settings to one", name)
 		}
 		seen[name] = true
 		one := *o
 		one.PolicyOptions = PolicyOptions{Policy: name, Env: o.Env}
-		plain, warnings, err := choosePolicy(sys, &one)
+		plain, err := choosePolicy(sys, &one, msgs.warn)
 		if err != nil {
 			return nil, err
-		}
-		for _, w := range warnings {
-			msgs.warn(w)
 		}
 		if len(o.Snip) == 0 {
 			choices = append(choices, plain)
 			continue
 		}
 		one.Snip = o.Snip
-		with, _, err := choosePolicy(sys, &one)
+		with, err := choosePolicy(sys, &one, func(session.Warning) {}) // reported already
 		switch {
 		case cannotSnip(err):
 			choices = append(choices, plain)
@@ -117,8 +98,7 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 	return choices, nil
 }
 
-// snipping gives snips to try to what a choice of policy yields, where that
-// can snip.
+// snipping chooses a policy with the snips where it can snip, else without.
 func snipping(with, plain policyChoice) policyChoice {
 	return func(version string) (*policy.Policy, error) {
 		p, err := with(version)
@@ -134,14 +114,14 @@ func cannotSnip(err error) bool {
 	return errors.As(err, &no)
 }
 
-// noSnipHere is the error of a --snip that none of several policies carries
-// out; for says for whom.
+// noSnipHere is the error of a --snip that none of several policies can carry
+// out; who says for which sessions.
 func noSnipHere(sys *system, who string) error {
 	return fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage"+who, sys.stages))
 }
 
-// chosen are the policies for one conversation. Snips to try need one that can
-// snip.
+// chosen are the policies for one conversation. With --snip, at least one of
+// them has to be able to snip.
 func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
 	list := make([]*policy.Policy, len(choices))
 	snips := false
@@ -158,53 +138,26 @@ func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []polic
 	return list, nil
 }
 
-// replayEach replays one conversation under each policy, on one record.
-func (o *ReplayOptions) replayEach(sys *system, c agentConversation, choices []policyChoice, use func(p int, tl *replay.Timeline) error) error {
-	policies, err := o.chosen(sys, c, choices)
-	if err != nil {
-		return err
-	}
-	rec, err := replay.NewRecordWith(c.conv, o.encoders)
-	if err != nil {
-		return err
-	}
-	for p, pol := range policies {
-		tl, err := replayOn(rec, c, pol, o.options())
-		if err != nil {
-			return err
-		}
-		if err := use(p, tl); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replayOn replays a conversation that has been read and counted.
-func replayOn(rec *replay.Record, c agentConversation, pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
-	tl, err := rec.Replay(pol, opt)
-	if err != nil {
-		return nil, err
-	}
-	return checkedReplay(tl, c)
-}
-
 func runCompare(sys *system, o *CompareOptions) error {
+	if o.By != "" {
+		if err := oneOf("--by", o.By, asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})); err != nil {
+			return err
+		}
+	}
 	if len(o.Policies) == 0 {
 		o.Policies = defaultPolicies
 	}
 	o.Regret = !o.NoRegret
-	msgs := &messages{w: sys.err, quiet: o.Quiet}
-	choices, err := o.policies(sys, o.Policies, msgs)
+	choices, err := o.policies(sys, o.Policies, o.messages(sys))
 	if err != nil {
 		return err
 	}
-	r, err := o.start(sys, msgs)
+	j, err := o.start(sys)
 	if err != nil {
 		return err
 	}
 	var sessions []compare.Session
-	loop := r.loop("compared")
+	loop := j.loop("compared")
 	failed, err := eachConversation(loop, func(c agentConversation) (compare.Session, error) {
 		return o.compareOne(sys, c, choices)
 	}, func(s compare.Session) error {
@@ -218,45 +171,46 @@ func runCompare(sys *system, o *CompareOptions) error {
 	if err == nil && len(sessions) == 0 {
 		err = loop.nothing(failed)
 	}
-	if err == nil && len(sessions) > 0 {
-		err = report.Comparisons(r.out, o.comparisons(sessions), loop.inputs(failed), report.Layout{
-			Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints(),
-		})
-	}
-	if err == nil {
-		err = failed
-	}
-	return r.out.close(err)
+	return j.finish(failed, err, len(sessions), func() error {
+		return report.Comparisons(j.out, o.comparisons(sessions), loop.inputs(failed), o.report(sys))
+	})
 }
 
-// compareOne replays a conversation under each policy; of one without a request
-// there are no values.
+// compareOne replays a conversation under each policy. Without requests it has
+// no values.
 func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (compare.Session, error) {
+	var s compare.Session
 	if len(c.conv.Requests) == 0 {
 		src := c.source()
 		return compare.Session{Session: src.Session, Agent: src.Agent, File: src.File, Malformed: src.Malformed}, nil
 	}
-	var s compare.Session
+	policies, err := o.chosen(sys, c, choices)
+	if err != nil {
+		return s, err
+	}
+	rec, err := replay.NewRecordWith(c.conv, o.encoders)
+	if err != nil {
+		return s, err
+	}
 	var first *replay.Timeline
-	err := o.replayEach(sys, c, choices, func(p int, tl *replay.Timeline) error {
-		if p == 0 {
+	for _, pol := range policies {
+		tl, err := replayOn(rec, c, pol, o.options())
+		if err != nil {
+			return s, err
+		}
+		if first == nil {
 			first, s = tl, compare.NewSession(tl, projectOf(c))
-			s.Input, s.Selection = c.input, o.selection(c, tl.Agent)
+			s.Input, s.Selection = c.input, o.selection(c)
 		}
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Apart = append(s.Apart, compare.Apart(first, tl))
-		return nil
-	})
-	return s, err
+	}
+	return s, nil
 }
 
 // source names a conversation.
 func (c agentConversation) source() compare.Source {
-	agent := c.conv.Agent
-	if agent == "" {
-		agent = c.agent
-	}
-	return compare.Source{Session: c.conv.SessionID, Agent: agent, File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed]}
+	return compare.Source{Session: c.conv.SessionID, Agent: c.name(), File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed]}
 }
 
 // comparisons compares the sessions, and adds the commands that show the
@@ -272,12 +226,12 @@ func (o *CompareOptions) comparisons(sessions []compare.Session) []compare.Compa
 }
 
 // selection says how another command finds and counts the same conversation.
-func (o *ReplayOptions) selection(c agentConversation, agent string) compare.Selection {
+func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
 	f := compare.Selection{Model: o.Model, Snip: o.Snip, Env: o.Env}
 	if c.main { // --leaf names a line of the main conversation
 		f.Leaf = o.Leaf
 	} else {
-		f.Agent = agent
+		f.Agent = c.name()
 	}
 	if o.Counter != tokens.NameUsage {
 		f.Tokens = o.Counter
@@ -291,13 +245,8 @@ func (o *ReplayOptions) selection(c agentConversation, agent string) compare.Sel
 	return f
 }
 
-// groupNames lists what --by takes.
-func groupNames() []string {
-	return []string{string(compare.ByModel), string(compare.ByVersion), string(compare.ByProject)}
-}
-
-// projectOf is the project a conversation belongs to: the folder it was
-// recorded in, else the one its file stands in.
+// projectOf is the project of a conversation: the folder it was recorded in,
+// else the one its file is in.
 func projectOf(c agentConversation) string {
 	if c.conv.CWD != "" {
 		return c.conv.CWD

@@ -16,18 +16,18 @@ import (
 type PriceOptions struct {
 	Prices string // a file; "": the embedded table
 
-	table *price.Table // what it came to, nil: the embedded one
+	table *price.Table // nil: the embedded one
 }
 
 func (o *PriceOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); rows it does not have stay")
+	cmd.Flags().StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); models it does not list keep theirs")
 }
 
 // maxPrices is more than any table has, bytes.
 const maxPrices = 16 << 20
 
-// read reads the file, where one is named.
-func (o *PriceOptions) read() error {
+// check reads the file, where one is named.
+func (o *PriceOptions) check() error {
 	if o.Prices == "" {
 		return nil
 	}
@@ -55,12 +55,12 @@ func (o *PriceOptions) read() error {
 	return nil
 }
 
-const longCost = `What would the sessions have cost under a policy?
+const longCost = `Simulate what sessions would have cost under a policy.
 
 The prompt cache is simulated: what each request reads, writes and sends
 uncached follows from where the client marks it, from the recorded times, and
-from what the policy's edits change of what was sent before. The policy's own
-calls (compactions) are counted apart.`
+from what the policy's edits change of the request before. The policy's own
+calls (compactions) are counted separately.`
 
 const exampleCost = `  ctxkit cost session.jsonl --policy claude-code
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
@@ -69,101 +69,49 @@ const exampleCost = `  ctxkit cost session.jsonl --policy claude-code
 
 func newCost(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	return command(&cobra.Command{
 		Use:     "cost INPUT...",
-		Short:   "What would it have cost? By cache class, with the policy's own calls",
+		Short:   "Simulate the cost of sessions by cache class, the policy's own calls included",
 		Long:    longCost,
 		Example: exampleCost,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			return runCost(sys, o)
-		},
-	}
-	o.PolicyOptions.replayFlags(cmd)
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.PriceOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
-	return cmd
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runCost(sys, o) }, append(o.shared(o.with(report.ListFormats)), &o.PriceOptions)...)
 }
 
 func runCost(sys *system, o *ReplayOptions) error {
-	begun, err := o.begin(sys)
+	r, err := o.begin(sys)
 	if err != nil {
 		return err
 	}
 	var list []report.SessionCost
-	loop := begun.loop("priced")
-	failed, err := eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
-		return replayOne(o, begun.choose, c)
-	}, func(tl *replay.Timeline) error {
-		for _, w := range tl.Warnings {
-			loop.tell(func(m *messages) { m.warn(w) })
-		}
+	failed, err := r.each("priced", func(l *conversationLoop, tl *replay.Timeline) error {
+		l.warnAll(tl)
 		list = append(list, report.CostOf(tl))
 		return nil
 	})
-	if err == nil && len(list) == 0 {
-		err = failed
-	}
-	if err == nil {
-		err = report.Costs(begun.out, list, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()})
-	}
-	if err == nil {
-		err = failed
-	}
-	return begun.out.close(err)
-}
-
-// PricesOptions are what `ctxkit prices` is asked for.
-type PricesOptions struct {
-	PriceOptions
-	OutputOptions
+	return r.finish(failed, err, len(list), func() error { return report.Costs(r.out, list, o.report(sys)) })
 }
 
 func newPrices(sys *system) *cobra.Command {
-	o := &PricesOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	o := &struct {
+		PriceOptions
+		OutputOptions
+	}{}
+	return command(&cobra.Command{
 		Use:   "prices",
-		Short: "Print the models and prices that costs go by, each with its source",
+		Short: "List the models and prices that costs are computed with, and their sources",
 		Example: `  ctxkit prices
   ctxkit prices --format json -o mine.json
   ctxkit prices --prices mine.json`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := o.check(formats...); err != nil {
+	}, func() error {
+		table := o.table
+		if table == nil {
+			var err error
+			if table, err = price.Default(); err != nil {
 				return err
 			}
-			return runPrices(sys, o)
-		},
-	}
-	o.PriceOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
-	return cmd
-}
-
-func runPrices(sys *system, o *PricesOptions) error {
-	if err := o.PriceOptions.read(); err != nil {
-		return err
-	}
-	table := o.table
-	if table == nil {
-		var err error
-		if table, err = price.Default(); err != nil {
-			return err
 		}
-	}
-	out, err := o.create(sys, nil)
-	if err != nil {
-		return err
-	}
-	return out.close(report.Prices(out, table, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, table, opt) })
+	}, &o.PriceOptions, o.with(report.ListFormats))
 }

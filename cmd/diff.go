@@ -2,18 +2,16 @@ package cmd
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// DiffOptions are what `ctxkit diff` is asked for.
+// DiffOptions are the options of `ctxkit diff`.
 type DiffOptions struct {
 	ReplayOptions
 	Against string // raw, or a policy
@@ -23,14 +21,14 @@ type DiffOptions struct {
 	Full    bool
 }
 
-const longDiff = `Show what a policy makes of the raw history at one request, message by message:
+const longDiff = `Compare a policy's view with the raw history at one request, message by message:
 what was kept, cleared, persisted, truncated, removed, collapsed, summarised,
 tagged or added, by which stage and why, with the tokens on both sides.
 
 --against POLICY compares two policies at the same request. --from N compares
-two requests of one policy: what the client changed of what it had sent is what
-costs the prompt cache. --at all shows every request at which something changed,
-and the last.`
+two requests of one policy: what changed in messages that were sent before is
+what breaks the prompt cache. --at all shows every request at which something
+changed, and the last.`
 
 const exampleDiff = `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
@@ -38,34 +36,20 @@ const exampleDiff = `  ctxkit diff session.jsonl --policy opencode --stat
 
 func newDiff(sys *system) *cobra.Command {
 	o := &DiffOptions{}
-	formats := formatNames(report.ViewFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:     "diff INPUT",
-		Short:   "What exactly differs: a policy's view against raw, another policy or an earlier request",
+		Short:   "Compare a policy's view with raw, another policy or an earlier request",
 		Long:    longDiff,
 		Example: exampleDiff,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			return runDiff(sys, o)
-		},
-	}
-	o.PolicyOptions.replayFlags(cmd)
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runDiff(sys, o) }, o.shared(o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.Against, "against", rawSide, "the left side: raw, or another `POLICY`")
 	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")
 	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
-	f.BoolVar(&o.Stat, "stat", false, "sums alone")
-	f.BoolVar(&o.Full, "full", false, "fold nothing")
-	f.IntSliceVar(&o.CompactAt, "compact-at", nil, "have the user ask for a compaction before request `N` (repeatable)")
+	f.BoolVar(&o.Stat, "stat", false, "totals only")
+	f.BoolVar(&o.Full, "full", false, "show long texts in full")
+	o.compactAt(cmd)
 	return cmd
 }
 
@@ -82,29 +66,18 @@ func runDiff(sys *system, o *DiffOptions) error {
 	if err != nil {
 		return err
 	}
-	defer s.convs.close()
-	return s.out.close(s.done(s.diff(sys, o)))
+	return s.close(s.diff(o))
 }
 
-func (s *opened) diff(sys *system, o *DiffOptions) error {
+func (s *opened) diff(o *DiffOptions) error {
 	d := &differ{opened: s, o: o, name: rawSide}
-	d.out = report.NewDiffs(s.out, report.DiffLayout{
-		Layout: report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Several: o.At == atAll, Hints: reportHints()}, Stat: o.Stat, Full: o.Full,
-	})
+	layout := report.DiffLayout{Layout: o.report(s.sys), Stat: o.Stat, Full: o.Full}
+	layout.Several = o.At == atAll
+	d.print = report.NewDiffs(s.out, layout)
 	if o.Against != rawSide {
-		// --set and --snip are for the right side; the environment is for both.
-		left := ReplayOptions{PolicyOptions: PolicyOptions{Policy: o.Against, Env: o.Env}, CompactAt: o.CompactAt}
-		choose, warnings, err := choosePolicy(sys, &left)
-		if err != nil {
+		if err := d.chooseAgainst(); err != nil {
 			return fmt.Errorf("flag --against: %w", err)
 		}
-		for _, w := range warnings {
-			s.msgs.warn(w)
-		}
-		if d.against, err = choose(s.conv.conv.Version); err != nil {
-			return fmt.Errorf("flag --against: %w", err)
-		}
-		d.name = d.against.Name
 	}
 	var err error
 	switch {
@@ -118,16 +91,30 @@ func (s *opened) diff(sys *system, o *DiffOptions) error {
 	if err != nil {
 		return err
 	}
-	return d.out.Close()
+	return d.print.Close()
 }
 
-// differ makes the diffs that were asked for.
+// differ prints the diffs of one command.
 type differ struct {
 	*opened
 	o       *DiffOptions
 	against *policy.Policy // nil: raw
 	name    string         // of the left side
-	out     report.Printer[*report.Diff]
+	print   report.Printer[*report.Diff]
+}
+
+// chooseAgainst reads the policy of the left side. --set and --snip apply to
+// the right side, the environment to both.
+func (d *differ) chooseAgainst() error {
+	left := ReplayOptions{PolicyOptions: PolicyOptions{Policy: d.o.Against, Env: d.o.Env}, CompactAt: d.o.CompactAt}
+	choose, err := choosePolicy(d.sys, &left, d.msgs.warn)
+	if err != nil {
+		return err
+	}
+	if d.against, err = choose(d.conv.conv.Version); err == nil {
+		d.name = d.against.Name
+	}
+	return err
 }
 
 // one compares both sides at one request.
@@ -140,12 +127,7 @@ func (d *differ) one() error {
 	if err != nil {
 		return err
 	}
-	var left *view.View
-	if d.against == nil {
-		left, err = d.rec.RawAt(d.opt, n)
-	} else {
-		left, err = d.rec.ViewAt(d.against, d.opt, n)
-	}
+	left, err := d.rec.ViewAt(d.against, d.opt, n)
 	if err != nil {
 		return err
 	}
@@ -159,7 +141,7 @@ func (d *differ) compare(n int, left, right *view.View) error {
 	}
 	r := report.NewDiff(d.conv.conv, found)
 	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, n, diff.Edits(right, 0)
-	return d.out.Add(r)
+	return d.print.Add(r)
 }
 
 // between compares two requests of the policy.
@@ -173,7 +155,7 @@ func (d *differ) between() error {
 		return fmt.Errorf("flag --from: %w", err)
 	}
 	if from >= to {
-		return fmt.Errorf("flag --from: request %d does not come before request %d: name an earlier one, or a later one with --at", from, to)
+		return fmt.Errorf("flag --from: request %d is not before request %d: name an earlier one, or a later one with --at", from, to)
 	}
 	earlier, err := d.rec.ViewAt(d.pol, d.opt, from)
 	if err != nil {
@@ -189,53 +171,25 @@ func (d *differ) between() error {
 	}
 	r := report.NewDiff(d.conv.conv, found)
 	r.Policy, r.Against, r.From, r.Request, r.Edits = d.pol.Name, d.pol.Name, from, to, diff.Edits(later, len(earlier.Edits()))
-	return d.out.Add(r)
+	return d.print.Add(r)
 }
 
 // all compares both sides at every request at which one of them was edited,
-// and at the last. It goes through both replays once, side by side.
+// and at the last.
 func (d *differ) all() error {
-	lefts, stop := iter.Pull(d.lefts())
-	defer stop()
 	edits := [2]int{}
 	last := max(len(d.conv.conv.Requests), 1)
 	var failed error
-	err := d.rec.EachView(d.pol, d.opt, func(n int, right *view.View) bool {
-		left, ok := lefts()
-		if !ok || left.err != nil {
-			failed = left.err
-			return false
-		}
-		now := [2]int{len(left.view.Edits()), len(right.Edits())}
+	err := d.rec.EachPair(d.against, d.pol, d.opt, func(n int, left, right *view.View) bool {
+		now := [2]int{len(left.Edits()), len(right.Edits())}
 		if now != edits || n == last {
 			edits = now
-			failed = d.compare(n, left.view, right)
+			failed = d.compare(n, left, right)
 		}
 		return failed == nil && n < last
 	})
-	if err == nil {
-		err = failed
+	if failed != nil {
+		return failed
 	}
 	return err
-}
-
-// leftView is the left side at one request.
-type leftView struct {
-	view *view.View
-	err  error
-}
-
-// lefts are the left sides of all requests, in order.
-func (d *differ) lefts() iter.Seq[leftView] {
-	return func(yield func(leftView) bool) {
-		each := d.rec.EachView
-		if d.against == nil {
-			each = func(_ *policy.Policy, opt replay.Options, yield func(int, *view.View) bool) error {
-				return d.rec.EachRaw(opt, yield)
-			}
-		}
-		if err := each(d.against, d.opt, func(_ int, v *view.View) bool { return yield(leftView{view: v}) }); err != nil {
-			yield(leftView{err: err})
-		}
-	}
 }

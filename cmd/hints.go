@@ -7,7 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -40,7 +40,7 @@ func errorHints() []struct {
 		err  error
 		hint string
 	}{
-		{compare.ErrGridTooLarge, "give fewer values, or use --samples"},
+		{sweep.ErrGridTooLarge, "give fewer values, or use --samples"},
 	}
 }
 

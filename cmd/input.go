@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -18,10 +20,10 @@ type input struct {
 	path string // "-" for standard input
 }
 
-// inputs is what the arguments come to.
+// inputs are the session files that the arguments name.
 type inputs struct {
 	list    []input
-	several bool // several files may have been meant, however many there were
+	several bool // the arguments allow several files, however many there are
 }
 
 // resolve finds the session files that the arguments name: files, "-",
@@ -85,7 +87,7 @@ func folderInputs(dir string, warn func(session.Warning)) ([]input, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no session in it: name a project folder, or the folder of projects", dir)
+		return nil, fmt.Errorf("%s: no session in the folder: name a project folder, or the folder of projects", dir)
 	}
 	return list, nil
 }
@@ -144,7 +146,7 @@ func defaultFolders(sys *system) ([]string, error) {
 	return []string{filepath.Join(home, ".claude", "projects")}, nil
 }
 
-// bare is an error without the operation and the path, which are said already.
+// bare is the cause of an error, without the operation and the path.
 func bare(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -152,33 +154,39 @@ func bare(err error) error {
 	return err
 }
 
-// pathError says what is wrong with a file, without the system call's name.
+// pathError names the file of an error, unless it is named already, and says
+// what to do.
 func pathError(path string, err error) error {
+	var named *jsonl.FileError
+	if errors.As(err, &named) {
+		return err
+	}
 	err = bare(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: no such file or folder: check the name", path)
+		err = errors.New("no such file or folder: check the name")
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: no permission to read it: check its mode", path)
+		err = errors.New("no permission to read it: check its mode")
 	}
-	if msg := err.Error(); strings.HasPrefix(msg, path+":") {
-		return err
-	}
-	return fmt.Errorf("%s: %w", path, err)
+	return &jsonl.FileError{Path: path, Err: err}
 }
 
-// conversations are the parts of one session file that were asked for.
+// conversations are the conversations of one input that --agent names.
 type conversations struct {
+	path  string // of the input
 	files []*session.File
 	list  []agentConversation
 }
 
 type agentConversation struct {
 	agent string // id, where the conversation does not hold it itself
-	input string // what it was read from, or stands beside
+	input string // what it was read from, or is beside
 	main  bool   // it is the input's main conversation
 	conv  *session.Conversation
 }
+
+// name is the id of the conversation's agent; "" for a main conversation.
+func (c *agentConversation) name() string { return cmp.Or(c.conv.Agent, c.agent) }
 
 func (c *conversations) close() {
 	for _, f := range c.files {
@@ -186,79 +194,90 @@ func (c *conversations) close() {
 	}
 }
 
-// load reads what --agent asks for of one input.
+// stopped is the error of the first file whose reading stopped before its end.
+func (c *conversations) stopped() error {
+	for _, f := range c.files {
+		if f.Stopped != nil {
+			return pathError(f.Path, f.Stopped)
+		}
+	}
+	return nil
+}
+
+func (c *conversations) add(agent string, main bool, list ...*session.Conversation) {
+	for _, conv := range list {
+		c.list = append(c.list, agentConversation{agent: agent, input: c.path, main: main, conv: conv})
+	}
+}
+
+// load reads the conversations of one input that --agent names.
 func (in input) load(stdin io.Reader, o InputOptions, jobs int, warn func(session.Warning)) (*conversations, error) {
-	c := &conversations{}
-	opt := session.LoadOptions{Jobs: jobs, Leaf: o.Leaf}
-	f, err := in.open(stdin, opt)
+	f, err := in.open(stdin, session.LoadOptions{Jobs: jobs, Leaf: o.Leaf})
 	if err != nil {
-		return nil, err
+		return nil, pathError(in.path, err)
 	}
-	c.files = append(c.files, f)
-	if o.Agent == "main" {
-		c.list = append(c.list, agentConversation{main: true, conv: f.Main})
-		return c, nil
+	c := &conversations{path: in.path, files: []*session.File{f}}
+	if o.Agent == "main" || o.Agent == "all" {
+		c.add("", true, f.Main)
 	}
-	id := strings.TrimPrefix(o.Agent, "agent-")
-	wanted := func(agent string) bool { return o.Agent == "all" || agent == id }
-	if o.Agent == "all" {
-		c.list = append(c.list, agentConversation{main: true, conv: f.Main})
-	}
-	var known []string
-	for _, s := range f.Sidechains {
-		known = append(known, s.Agent)
-		if wanted(s.Agent) {
-			c.list = append(c.list, agentConversation{conv: s})
-		}
-	}
-	if in.path != "-" {
-		agents, warnings, err := session.Subagents(in.path)
-		if err != nil {
+	if o.Agent != "main" {
+		if err := c.subagents(o.Agent, jobs, warn); err != nil {
 			c.close()
-			return nil, pathError(in.path, err)
+			return nil, err
 		}
-		for _, w := range warnings {
-			warn(w)
-		}
-		for _, a := range agents {
-			known = append(known, a.ID)
-			if !wanted(a.ID) {
-				continue
-			}
-			// --leaf names a line of the main conversation.
-			sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs})
-			if err != nil {
-				c.close()
-				return nil, pathError(a.Path, err)
-			}
-			c.files = append(c.files, sub)
-			for _, conv := range sub.Conversations() {
-				c.list = append(c.list, agentConversation{agent: a.ID, conv: conv})
-			}
-		}
-	}
-	if len(c.list) == 0 {
-		c.close()
-		what := "the session has no subagent"
-		if len(known) > 0 {
-			what = suggestion(id, known, "the session has "+strings.Join(known[:min(5, len(known))], ", "))
-		}
-		return nil, fmt.Errorf("%s: no subagent %q: %s", in.path, o.Agent, what)
 	}
 	return c, nil
 }
 
+// subagents adds the conversations of subagents: those in the input itself, and
+// those in files of their own.
+func (c *conversations) subagents(name string, jobs int, warn func(session.Warning)) error {
+	id := strings.TrimPrefix(name, "agent-")
+	wanted := func(agent string) bool { return name == "all" || agent == id }
+	var known []string
+	for _, s := range c.files[0].Sidechains {
+		known = append(known, s.Agent)
+		if wanted(s.Agent) {
+			c.add("", false, s)
+		}
+	}
+	var agents []session.Subagent
+	if c.path != "-" {
+		var warnings []session.Warning
+		var err error
+		if agents, warnings, err = session.Subagents(c.path); err != nil {
+			return pathError(c.path, err)
+		}
+		for _, w := range warnings {
+			warn(w)
+		}
+	}
+	for _, a := range agents {
+		known = append(known, a.ID)
+		if !wanted(a.ID) {
+			continue
+		}
+		// --leaf names a line of the main conversation.
+		sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs})
+		if err != nil {
+			return pathError(a.Path, err)
+		}
+		c.files = append(c.files, sub)
+		c.add(a.ID, false, sub.Conversations()...)
+	}
+	if len(c.list) > 0 {
+		return nil
+	}
+	what := "the session has no subagent"
+	if len(known) > 0 {
+		what = suggestion(id, known, "the session has "+strings.Join(known[:min(5, len(known))], ", "))
+	}
+	return &jsonl.FileError{Path: c.path, Err: fmt.Errorf("no subagent %q: %s", name, what)}
+}
+
 func (in input) open(stdin io.Reader, opt session.LoadOptions) (*session.File, error) {
 	if in.path == "-" {
-		f, err := session.LoadReader("-", stdin, opt)
-		if err != nil {
-			return nil, pathError("-", err)
-		}
-		return f, nil
+		return session.LoadReader("-", stdin, opt)
 	}
-	f, err := session.Load(in.path, opt)
-	if err != nil {
-		return nil, pathError(in.path, err)
-	}
-	return f, nil
+	return session.Load(in.path, opt)
 }

@@ -27,7 +27,7 @@ func TestExitCode(t *testing.T) {
 		{errors.New("FILE:3: wrong: mend it"), 2, "ctxkit: FILE:3: wrong: mend it\n"},
 		{errors.New("two\nlines\x1b[31m"), 2, "ctxkit: two lines\\x1b[31m\n"},
 		{fmt.Errorf("%w: 3 rules", errCheckFailed), 1, "ctxkit: a check did not hold: 3 rules\n"},
-		{&partError{1, 2}, 2, ""},
+		{&partError{failed: 1}, 2, ""},
 	} {
 		var b bytes.Buffer
 		if code := exitCode(&b, c.err); code != c.code || b.String() != c.says {

@@ -7,24 +7,24 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sort"
-	"strconv"
+	"slices"
 	"sync"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// output is where a command's result goes: standard output, or a file that
-// gets its name once it is whole.
+// output is where a command's result goes: standard output, or a file that is
+// renamed once it is complete.
 type output struct {
 	io.Writer
 	buf    *bufio.Writer
-	beside *besideFile
-	plain  *os.File // a device or a pipe named with -o
+	atomic *atomicFile
+	device *os.File // a device or a pipe named with -o
 }
 
-// create opens the output. Inputs are named so that none is written over.
+// create opens the output. It refuses a file that is one of the inputs.
 func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 	if o.File == "" || o.File == "-" {
 		return &output{Writer: sys.out}, nil
@@ -45,46 +45,55 @@ func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 				return nil, writeError(path, err)
 			}
 			w := bufio.NewWriter(f)
-			return &output{Writer: w, buf: w, plain: f}, nil
+			return &output{Writer: w, buf: w, device: f}, nil
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
 	}
-	f, err := sys.createBeside(path)
+	f, err := sys.createAtomic(path)
 	if err != nil {
 		return nil, writeError(o.File, err)
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
-	return &output{Writer: w, buf: w, beside: f}, nil
+	return &output{Writer: w, buf: w, atomic: f}, nil
 }
 
-// close ends the output. A file gets its name where the work was done, if
-// only in part or with a check that did not hold, and is gone otherwise.
+// print writes a report, for a command without inputs.
+func (o *OutputOptions) print(sys *system, write func(w io.Writer, opt report.Layout) error) error {
+	out, err := o.create(sys, nil)
+	if err != nil {
+		return err
+	}
+	return out.close(write(out, o.report(sys)))
+}
+
+// close ends the output. A file is renamed where there is a result, if only of
+// some inputs or with a failed check, and removed otherwise.
 func (o *output) close(err error) error {
 	switch {
-	case o.beside != nil && !done(err):
-		o.beside.discard()
+	case o.atomic != nil && !done(err):
+		o.atomic.discard()
 		return err
-	case o.beside != nil:
+	case o.atomic != nil:
 		if err := o.buf.Flush(); err != nil {
-			o.beside.discard()
-			return writeError(o.beside.path, err)
+			o.atomic.discard()
+			return writeError(o.atomic.path, err)
 		}
-		if err := o.beside.commit(); err != nil {
-			return writeError(o.beside.path, err)
+		if err := o.atomic.commit(); err != nil {
+			return writeError(o.atomic.path, err)
 		}
 		return err
-	case o.plain != nil:
-		return errors.Join(err, o.buf.Flush(), o.plain.Close())
+	case o.device != nil:
+		return errors.Join(err, o.buf.Flush(), o.device.Close())
 	}
 	return err
 }
 
-// done reports whether there is a result in spite of err.
+// done reports whether there is a result despite err.
 func done(err error) bool {
 	var part *partError
-	return err == nil || errors.Is(err, errCheckFailed) || errors.As(err, &part) && part.failed < part.of
+	return err == nil || errors.Is(err, errCheckFailed) || errors.As(err, &part) && part.usable
 }
 
 func writeError(path string, err error) error {
@@ -97,6 +106,8 @@ type messages struct {
 	w     io.Writer
 	quiet bool // no warnings
 }
+
+func (o *OutputOptions) messages(sys *system) *messages { return &messages{w: sys.err, quiet: o.Quiet} }
 
 func (m *messages) warn(w session.Warning) {
 	if !m.quiet {
@@ -113,16 +124,13 @@ func (m *messages) print(text string) {
 }
 
 func warningLine(w session.Warning) string {
-	switch {
-	case w.File != "" && w.Line > 0:
-		return w.File + ":" + strconv.Itoa(w.Line) + ": " + w.Message
-	case w.File != "":
-		return w.File + ": " + w.Message
+	if w.File == "" {
+		return w.Message
 	}
-	return w.Message
+	return (&jsonl.FileError{Path: w.File, Line: w.Line, Err: errors.New(w.Message)}).Error()
 }
 
 func sorted(s []string) []string {
-	sort.Strings(s)
+	slices.Sort(s)
 	return s
 }

@@ -3,7 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -15,35 +15,29 @@ import (
 func newPolicy(sys *system) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "The catalogue of policies",
+		Short: "List, show, check and compare policies",
 	}
 	group(cmd)
 	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyDiff(sys), newPolicySchema(sys))
 	return cmd
 }
 
-// PolicyListOptions are what `ctxkit policy list` is asked for.
-type PolicyListOptions struct{ OutputOptions }
-
 func newPolicyList(sys *system) *cobra.Command {
-	o := &PolicyListOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	o := &OutputOptions{}
+	return command(&cobra.Command{
 		Use:   "list",
 		Short: "List the built-in policies with their sources",
 		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := o.check(formats...); err != nil {
-				return err
-			}
-			return runPolicyList(sys, o)
-		},
-	}
-	o.flags(cmd, formats...)
-	return cmd
+	}, func() error {
+		list, err := listPolicies(sys)
+		if err != nil {
+			return err
+		}
+		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Policies(w, list, opt) })
+	}, o.with(report.ListFormats))
 }
 
-func runPolicyList(sys *system, o *PolicyListOptions) error {
+func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 	aliases := map[string][]string{}
 	for alias, name := range preset.Aliases(sys.stages) {
 		aliases[name] = append(aliases[name], alias)
@@ -52,7 +46,7 @@ func runPolicyList(sys *system, o *PolicyListOptions) error {
 	for _, name := range preset.Names(sys.stages) {
 		p, err := preset.Load(name, sys.stages)
 		if err != nil {
-			return fmt.Errorf("built-in policy %s: %w", name, err)
+			return nil, fmt.Errorf("built-in policy %s: %w", name, err)
 		}
 		info := report.PolicyInfo{
 			Name: p.Name, Aliases: sorted(append([]string{}, aliases[name]...)), About: p.About, Source: p.Source,
@@ -63,49 +57,39 @@ func runPolicyList(sys *system, o *PolicyListOptions) error {
 		}
 		list = append(list, info)
 	}
-	out, err := o.create(sys, nil)
-	if err != nil {
-		return err
-	}
-	return out.close(report.Policies(out, list, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+	return list, nil
 }
 
-// PolicyShowOptions are what `ctxkit policy show` is asked for.
+// PolicyShowOptions are the options of `ctxkit policy show`.
 type PolicyShowOptions struct {
 	PolicyOptions
-	File     string
-	Resolved bool // every default spelled out; else as it was written
+	OutputOptions
+	Resolved bool // with every default; else as it was written
 }
 
 func newPolicyShow(sys *system) *cobra.Command {
 	o := &PolicyShowOptions{}
-	cmd := &cobra.Command{
+	var names []string
+	cmd := command(&cobra.Command{
 		Use:   "show NAME|FILE",
-		Short: "Print a policy as YAML with every default spelled out",
-		Long: `Print a policy as YAML: resolved, with what it extends worked in and every
+		Short: "Print a policy as YAML with every default",
+		Long: `Print a policy as YAML: resolved, with what it extends merged in and every
 default spelled out; or with --resolved=false as it was written, comments
 included.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%s takes one policy: name one of %s", cmd.CommandPath(), strings.Join(policyNames(sys.stages), ", "))
-			}
-			o.Policy = args[0]
-			if !o.Resolved && (len(o.Set) > 0 || o.Env || o.unfolded().Policy != o.Policy) {
-				return errors.New("flag --resolved=false: settings and the environment change the resolved policy: leave them, or the flag, out")
-			}
-			return runPolicyShow(sys, o)
-		},
-	}
-	f := cmd.Flags()
-	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
-	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policy")
-	f.BoolVar(&o.Resolved, "resolved", true, "every default spelled out; false: as it was written")
-	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
+		Args: policyArguments(sys, 1, "one policy", &names),
+	}, func() error {
+		o.Policy = names[0]
+		return runPolicyShow(sys, o)
+	}, flag(o.change), flag(o.file))
+	cmd.Flags().BoolVar(&o.Resolved, "resolved", true, "every default spelled out; false: as it was written")
 	return cmd
 }
 
 func runPolicyShow(sys *system, o *PolicyShowOptions) error {
-	p, err := loadPolicy(sys, o.PolicyOptions) // what is wrong is told either way
+	if !o.Resolved && (len(o.Set) > 0 || o.Env || o.unfolded().Policy != o.Policy) {
+		return errors.New("flag --resolved=false: settings and the environment change the resolved policy: leave them, or the flag, out")
+	}
+	p, err := loadPolicy(sys, o.PolicyOptions) // its errors are reported either way
 	if err != nil {
 		return err
 	}
@@ -115,30 +99,24 @@ func runPolicyShow(sys *system, o *PolicyShowOptions) error {
 			return err
 		}
 	}
-	out, err := (&OutputOptions{File: o.File}).create(sys, nil)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
-	return out.close(err)
+	return o.printText(sys, text)
 }
 
 func newPolicySchema(sys *system) *cobra.Command {
 	o := &OutputOptions{}
-	cmd := &cobra.Command{
+	return command(&cobra.Command{
 		Use:     "schema",
-		Short:   "Print the JSON Schema of a policy file, for editors",
+		Short:   "Print the JSON Schema of policy files, for editors",
 		Example: "  ctxkit policy schema -o policies/policy.schema.json",
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			out, err := o.create(sys, nil)
-			if err != nil {
-				return err
-			}
-			_, err = out.Write(policy.Schema(sys.stages))
-			return out.close(err)
-		},
-	}
-	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write to `FILE`")
-	return cmd
+	}, func() error {
+		return o.printText(sys, policy.Schema(sys.stages))
+	}, flag(o.file))
+}
+
+func (o *OutputOptions) printText(sys *system, text []byte) error {
+	return o.print(sys, func(w io.Writer, _ report.Layout) error {
+		_, err := w.Write(text)
+		return err
+	})
 }

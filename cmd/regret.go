@@ -7,64 +7,37 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-const longRegret = `List what a policy threw away too early: for each block that was gone when
-the recorded conversation used it, what took it away, when, and by what it
-shows that it was needed.
+const longRegret = `List what a policy removed too early: for each block that was gone when the
+recorded conversation used it, which stage removed it, at which request, and
+the text that shows the use.
 
-Beside the misses stands the least any choice of blocks could have had under
-the same budget of tokens: what a policy that knew the future would miss.`
+Each total is followed by a lower bound: the fewest misses any policy could have
+within the same budget of tokens.`
 
 const exampleRegret = `  ctxkit regret session.jsonl --policy opencode
   ctxkit regret ~/.claude/projects --policy claude-code --format csv -o misses.csv`
 
 func newRegret(sys *system) *cobra.Command {
 	o := &ReplayOptions{Regret: true}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	return command(&cobra.Command{
 		Use:     "regret INPUT...",
-		Short:   "What did a policy throw away too early?",
+		Short:   "List what a policy removed before the conversation used it again",
 		Long:    longRegret,
 		Example: exampleRegret,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			return runRegret(sys, o)
-		},
-	}
-	o.PolicyOptions.replayFlags(cmd)
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
-	cmd.Flags().BoolVar(&o.All, "all", false, "leave nothing out of tables")
-	return cmd
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runRegret(sys, o) }, o.shared(o.listing(report.ListFormats))...)
 }
 
 func runRegret(sys *system, o *ReplayOptions) error {
-	begun, err := o.begin(sys)
+	r, err := o.begin(sys)
 	if err != nil {
 		return err
 	}
 	var tls []*replay.Timeline
-	failed, err := eachConversation(begun.loop("judged"), func(c agentConversation) (*replay.Timeline, error) {
-		return replayOne(o, begun.choose, c)
-	}, func(tl *replay.Timeline) error {
+	failed, err := r.each("judged", func(_ *conversationLoop, tl *replay.Timeline) error {
 		// The listing needs the regret alone.
 		tls = append(tls, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret})
 		return nil
 	})
-	if err == nil && len(tls) == 0 {
-		err = failed
-	}
-	if err == nil {
-		err = report.Regret(begun.out, tls, report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()})
-	}
-	if err == nil {
-		err = failed
-	}
-	return begun.out.close(err)
+	return r.finish(failed, err, len(tls), func() error { return report.Regret(r.out, tls, o.report(sys)) })
 }

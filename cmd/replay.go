@@ -6,12 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ReplayOptions are what `ctxkit replay` is asked for.
+// ReplayOptions are the options of `ctxkit replay`, most of which other
+// commands share.
 type ReplayOptions struct {
 	Inputs []string
 	PolicyOptions
@@ -22,19 +24,26 @@ type ReplayOptions struct {
 	CompactAt []int
 	Strict    bool
 	Regret    bool
-	All       bool
 	ASCII     bool
 
 	encoders *tokens.Encoders // of all sessions
 }
 
-const longReplay = `Replay recorded sessions under a policy: what would the model have seen?
+// shared are the options of commands that replay inputs under a policy.
+func (o *ReplayOptions) shared(out *OutputOptions) []options {
+	return []options{&o.PolicyOptions, flag(o.snip), &o.InputOptions, &o.CountOptions, out}
+}
+
+const longReplay = `Replay recorded sessions under a policy and show what the model would have seen.
 
 Inputs are session files (.jsonl, also .gz and .zst), - for standard input,
 session ids, and folders: a project folder or a whole projects tree.
 
-A replay is off-policy: the recorded messages are given, only what the model
-would have been shown changes; it cannot know what the model would have
+` + offPolicy
+
+// offPolicy says what a replay is not.
+const offPolicy = `A replay is off-policy: the recorded messages are fixed, only what the model
+would have been shown changes. It cannot know what the model would have
 answered had it seen less.`
 
 const exampleReplay = `  ctxkit replay session.jsonl --policy opencode
@@ -43,97 +52,93 @@ const exampleReplay = `  ctxkit replay session.jsonl --policy opencode
 
 func newReplay(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
-	formats := formatNames(report.ReplayFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:     "replay INPUT...",
-		Short:   "Replay sessions under a policy: what would the model have seen?",
+		Short:   "Replay sessions under a policy: tokens, events and totals of every request",
 		Long:    longReplay,
 		Example: exampleReplay,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			return runReplay(sys, o)
-		},
-	}
-	o.PolicyOptions.replayFlags(cmd)
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.PriceOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runReplay(sys, o) }, append(o.shared(o.listing(report.ReplayFormats)), &o.PriceOptions)...)
 	f := cmd.Flags()
-	f.IntSliceVar(&o.CompactAt, "compact-at", nil, "have the user ask for a compaction before request `N` (repeatable)")
+	o.compactAt(cmd)
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API, or edits before thinking that a model preserves")
-	f.BoolVar(&o.Regret, "regret", false, "count what the policy threw away too early (reads every text)")
-	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
+	f.BoolVar(&o.Regret, "regret", false, "count what the policy removed too early (searches every text)")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
 	return cmd
 }
 
-func formatNames(formats []report.Format) []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = string(f)
-	}
-	return names
+func (o *ReplayOptions) compactAt(cmd *cobra.Command) {
+	cmd.Flags().IntSliceVar(&o.CompactAt, "compact-at", nil, "simulate a manual compaction before request `N` (repeatable)")
 }
 
-// replaying is a command under way that replays its inputs.
-type replaying struct {
-	sys    *system
+// replays is a job that replays its inputs under a policy.
+type replays struct {
+	*job
 	o      *ReplayOptions
 	choose policyChoice
-	in     inputs
-	out    *output
-	msgs   *messages
 }
 
 // begin reads the policy, finds the inputs and opens the output. The caller
 // closes it.
-func (o *ReplayOptions) begin(sys *system) (*replaying, error) {
-	if err := o.checkCounter(); err != nil {
-		return nil, err
-	}
-	if err := o.PriceOptions.read(); err != nil {
-		return nil, err
-	}
-	choose, warnings, err := choosePolicy(sys, o)
+func (o *ReplayOptions) begin(sys *system) (*replays, error) {
+	choose, err := choosePolicy(sys, o, o.messages(sys).warn)
 	if err != nil {
 		return nil, err
 	}
-	msgs := &messages{w: sys.err, quiet: o.Quiet}
-	for _, w := range warnings {
-		msgs.warn(w)
-	}
-	r, err := o.start(sys, msgs)
-	if err != nil {
-		return nil, err
-	}
-	r.choose = choose
-	return r, nil
+	j, err := o.start(sys)
+	return &replays{j, o, choose}, err
 }
 
 // start finds the inputs and opens the output.
-func (o *ReplayOptions) start(sys *system, msgs *messages) (*replaying, error) {
-	if err := o.checkCounter(); err != nil {
-		return nil, err
+func (o *ReplayOptions) start(sys *system) (*job, error) {
+	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+	if err == nil {
+		o.encoders = &tokens.Encoders{Jobs: j.perInput()}
 	}
-	r := &replaying{sys: sys, o: o, msgs: msgs}
-	var err error
-	if r.in, err = resolve(sys, o.Inputs, r.msgs.warn); err != nil {
-		return nil, err
-	}
-	o.encoders = &tokens.Encoders{Jobs: max(1, o.Jobs/len(r.in.list))}
-	r.out, err = o.create(sys, r.in.list)
-	return r, err
+	return j, err
 }
 
-func (r *replaying) loop(verb string) *conversationLoop {
-	return &conversationLoop{sys: r.sys, in: r.in, opt: r.o.InputOptions, verb: verb, msgs: r.msgs}
+// each replays each conversation under the policy and hands the timelines to
+// use, in the order of the inputs.
+func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
+	loop := r.loop(verb)
+	return eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
+		pol, err := r.choose(c.conv.Version)
+		if err != nil {
+			return nil, err
+		}
+		rec, err := replay.NewRecordWith(c.conv, r.o.encoders)
+		if err != nil {
+			return nil, err
+		}
+		return replayOn(rec, c, pol, r.o.options())
+	}, func(tl *replay.Timeline) error { return use(loop, tl) })
+}
+
+// replayOn replays a record under a policy and checks that the figures agree
+// with each other.
+func replayOn(rec *replay.Record, c agentConversation, pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
+	tl, err := rec.Replay(pol, opt)
+	if err != nil {
+		return nil, err
+	}
+	tl.Agent = c.name()
+	if err := tl.CheckValid(); err != nil {
+		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+	}
+	for i, w := range tl.Warnings {
+		tl.Warnings[i] = withHint(w)
+	}
+	return tl, nil
+}
+
+// options are the options of the replay.
+func (o *ReplayOptions) options() replay.Options {
+	return replay.Options{
+		Prices:  o.table,
+		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt, Regret: o.Regret,
+		Encoders: o.encoders,
+	}
 }
 
 func runReplay(sys *system, o *ReplayOptions) error {
@@ -141,41 +146,33 @@ func runReplay(sys *system, o *ReplayOptions) error {
 	if err != nil {
 		return err
 	}
-	return r.out.close(r.replayAll())
+	return r.out.close(r.print())
 }
 
-// replayAll prints the replays of all inputs in their order.
-func (r *replaying) replayAll() error {
+// print prints the replays of all inputs in their order.
+func (r *replays) print() error {
 	o := r.o
-	printer, err := report.NewReplays(r.out, report.Layout{
-		Format: report.Format(o.Format), Several: r.in.several || o.Agent == "all",
-		All: o.All, Color: o.useColor(r.sys), Hints: reportHints(), ASCII: o.ASCII,
-	})
+	opt := o.report(r.sys)
+	opt.Several, opt.ASCII = r.in.several || o.Agent == "all", o.ASCII
+	printer, err := report.NewReplays(r.out, opt)
 	if err != nil {
 		return err
 	}
-	loop := r.loop("replayed")
 	violations, preserved := 0, 0
-	failed, err := eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
-		return replayOne(o, r.choose, c)
-	}, func(tl *replay.Timeline) error {
+	failed, err := r.each("replayed", func(l *conversationLoop, tl *replay.Timeline) error {
 		violations += tl.Totals.Violations
 		preserved += tl.Totals.Preserved
-		if o.Format == string(report.FormatNDJSON) || o.Format == string(report.FormatCSV) {
-			// These forms have no place for warnings.
-			for _, w := range tl.Warnings {
-				loop.tell(func(m *messages) { m.warn(w) })
-			}
+		if opt.Format == report.FormatNDJSON || opt.Format == report.FormatCSV {
+			l.warnAll(tl) // these formats have no place for warnings
 		}
 		return printer.Add(tl)
 	})
-	if err != nil {
-		return err
-	}
-	if err := printer.Close(); err != nil {
-		return err
+	if err == nil {
+		err = printer.Close()
 	}
 	switch {
+	case err != nil:
+		return err
 	case failed != nil:
 		return failed
 	case o.Strict:
@@ -184,9 +181,15 @@ func (r *replaying) replayAll() error {
 	return nil
 }
 
-// strictError says what does not hold of what a policy had sent. Edits before
-// preserved thinking are among it: accounts that are new enough get an error
-// for the request, the others lose the thinking.
+func (l *conversationLoop) warnAll(tl *replay.Timeline) {
+	for _, w := range tl.Warnings {
+		l.warn(w)
+	}
+}
+
+// strictError is the error of broken rules of the API, and of edits before
+// preserved thinking: accounts that are new enough get an error for such a
+// request, the others lose the thinking.
 func strictError(violations, preserved int) error {
 	var what []string
 	if violations > 0 {
@@ -201,29 +204,9 @@ func strictError(violations, preserved int) error {
 	return fmt.Errorf("%w: %s: see the warnings, or leave out --strict", errCheckFailed, strings.Join(what, ", "))
 }
 
-func replayOne(o *ReplayOptions, choose policyChoice, c agentConversation) (*replay.Timeline, error) {
-	pol, err := choose(c.conv.Version)
-	if err != nil {
-		return nil, err
+func places(what string, n int) string {
+	if n == 1 {
+		return what + " in 1 place"
 	}
-	tl, err := replay.Run(c.conv, pol, o.options())
-	if err != nil {
-		return nil, err
-	}
-	return checkedReplay(tl, c)
-}
-
-// checkedReplay names the replay's conversation and holds its figures against
-// each other.
-func checkedReplay(tl *replay.Timeline, c agentConversation) (*replay.Timeline, error) {
-	if tl.Agent == "" {
-		tl.Agent = c.agent
-	}
-	if err := tl.CheckValid(); err != nil {
-		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
-	}
-	for i, w := range tl.Warnings {
-		tl.Warnings[i] = withHint(w)
-	}
-	return tl, nil
+	return fmt.Sprintf("%s in %d places", what, n)
 }

@@ -3,18 +3,19 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// SweepOptions are what `ctxkit sweep` is asked for.
+// SweepOptions are the options of `ctxkit sweep`.
 type SweepOptions struct {
 	ReplayOptions
 	Vary     []string
@@ -39,42 +40,19 @@ const exampleSweep = `  ctxkit sweep session.jsonl --policy opencode --vary open
 
 func newSweep(sys *system) *cobra.Command {
 	o := &SweepOptions{}
-	formats := formatNames(report.SweepFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:     "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
-		Short:   "Try the values of a policy's parameters: which are best?",
+		Short:   "Try values of a policy's parameters and mark the best",
 		Long:    longSweep,
 		Example: exampleSweep,
-		RunE: func(_ *cobra.Command, args []string) error {
-			o.Inputs = args
-			if err := o.OutputOptions.check(formats...); err != nil {
-				return err
-			}
-			if err := o.InputOptions.check(); err != nil {
-				return err
-			}
-			return runSweep(sys, o)
-		},
-	}
-	o.PolicyOptions.replayFlags(cmd)
+		Args:    arguments(&o.Inputs),
+	}, func() error { return runSweep(sys, o) }, o.shared(o.listing(report.SweepFormats))...)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
-	f.IntVar(&o.Samples, "samples", 0, "draw `N` points of the grid instead of trying all")
-	f.Uint64Var(&o.Seed, "seed", 1, "chooses the points drawn (`N`)")
-	f.BoolVar(&o.NoRegret, "no-regret", false, "leave out what policies threw away too early (its search reads every text)")
-	o.InputOptions.flags(cmd)
-	o.CountOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
-	f.BoolVar(&o.All, "all", false, "leave nothing out of tables")
+	f.IntVar(&o.Samples, "samples", 0, "try `N` points of the grid, drawn at random, instead of all")
+	f.Uint64Var(&o.Seed, "seed", 1, "random seed of --samples (`N`)")
+	o.noRegret(f, &o.NoRegret)
 	return cmd
-}
-
-// recorded is one conversation, read and counted, and the policy it starts
-// with.
-type recorded struct {
-	conv agentConversation
-	rec  *replay.Record
-	base *policy.Policy
 }
 
 func runSweep(sys *system, o *SweepOptions) error {
@@ -86,65 +64,98 @@ func runSweep(sys *system, o *SweepOptions) error {
 	return r.out.close(r.sweep(o))
 }
 
-func (r *replaying) sweep(o *SweepOptions) error {
+// plan reads the axes and lists the points.
+func (o *SweepOptions) plan() (*sweep.Plan, error) {
+	var axes []sweep.Axis
+	for _, v := range o.Vary {
+		a, err := sweep.ParseAxis(v)
+		if err != nil {
+			return nil, fmt.Errorf("flag --vary: %w", err)
+		}
+		for _, other := range axes {
+			if other.Key == a.Key {
+				return nil, fmt.Errorf("flag --vary: %s varies twice: give all its values at once", a.Key)
+			}
+		}
+		axes = append(axes, a)
+	}
+	if o.Samples < 0 || o.Samples > sweep.MaxPoints {
+		return nil, fmt.Errorf("flag --samples: %d: want 1 to %d, or 0 for the full grid", o.Samples, sweep.MaxPoints)
+	}
+	if o.Samples > 0 {
+		return sweep.NewPlan(axes, sweep.Sample(axes, o.Samples, rand.New(rand.NewPCG(o.Seed, 0)).IntN)), nil
+	}
+	points, err := sweep.Grid(axes)
+	if err != nil {
+		return nil, fmt.Errorf("flag --vary: %w", hinted(err))
+	}
+	return sweep.NewPlan(axes, points), nil
+}
+
+func (r *replays) sweep(o *SweepOptions) error {
 	r.sys.finishInterrupted()
 	name := o.unfolded().Policy
 	if len(o.Vary) == 0 {
 		return o.nothingToVary(r.choose)
 	}
-	axes, points, err := o.points()
+	plan, err := o.plan()
 	if err != nil {
 		return err
 	}
-	v := &variants{axes: axes, points: points, made: map[*policy.Policy]*variant{}}
-	if !o.byVersion() { // else which policy it is depends on the session
+	if !o.byVersion() { // else the policy depends on the session
 		base, err := r.choose("")
-		if err == nil {
-			err = v.try(base)
-		}
 		if err != nil {
 			return err
 		}
+		if err := plan.Check(base); err != nil {
+			return fmt.Errorf("flag --vary: %w", err)
+		}
 		name = base.Name
 	}
-	list, in, done, failed, err := r.readAll()
-	defer done()
+	in, err := r.readAll()
+	defer in.close()
 	if err != nil {
 		return err
 	}
-	s := &compare.Sweep{Policy: name, Axes: axes, Points: points, Sessions: len(list), Inputs: in}
-	if s.Applied, err = r.applies(v, list); err != nil {
+	s := &sweep.Result{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(in.list), Inputs: in.counts}
+	if s.Applied, err = plan.Applied(in.list); err != nil {
+		return in.varyError(o, err)
+	}
+	if err := r.try(plan, in.list, s); err != nil {
 		return err
 	}
-	progress := newProgress(r.sys, o.Quiet, "tried", len(points))
+	s.Mark()
+	if err := report.Sweep(r.out, s, o.report(r.sys)); err != nil {
+		return err
+	}
+	return in.failed
+}
+
+// try tries all points. After an interrupt the result holds those that are
+// finished.
+func (r *replays) try(plan *sweep.Plan, list []*sweep.Session, s *sweep.Result) error {
+	progress := newProgress(r.sys, r.o.Quiet, "tried", len(plan.Points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.end()
-	err = inOrder(len(points), o.Jobs, func(i int) (tried, error) {
+	err := inOrder(len(plan.Points), r.o.Jobs, func(i int) (sweep.Tried, error) {
 		if r.sys.interrupted() {
-			return tried{}, errInterrupted
+			return sweep.Tried{}, errInterrupted
 		}
-		return r.tryPoint(v, i, list)
-	}, func(i int, t tried, err error) error {
+		return plan.Try(i, list, r.o.options())
+	}, func(_ int, t sweep.Tried, err error) error {
 		if err == nil {
 			progress.step()
-			s.Results, s.Unpriced = append(s.Results, t.row), t.unpriced
+			s.Results, s.Unpriced = append(s.Results, t.Row), t.Unpriced
 		}
 		return err
 	})
 	if errors.Is(err, errInterrupted) {
-		err = nil // what is finished is printed; Main says how it ended
+		return nil // Main exits as interrupted
 	}
-	if err != nil {
-		return err
-	}
-	s.Mark()
-	if err := report.Sweep(r.out, s, report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(r.sys), Hints: reportHints()}); err != nil {
-		return err
-	}
-	return failed
+	return err
 }
 
-// nothingToVary names what could be varied.
+// nothingToVary is the error of a sweep without --vary.
 func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 	base, err := choose("")
 	if err != nil {
@@ -153,65 +164,85 @@ func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 	return fmt.Errorf("nothing to vary: name a parameter with --vary STAGE.PARAM=VALUES; the policy has %s", strings.Join(base.Keys(), ", "))
 }
 
-// readAll reads all inputs and keeps them.
-func (r *replaying) readAll() (list []*sweptSession, in compare.Inputs, done func(), failed, err error) {
-	var files []*conversations
-	var mu sync.Mutex
+// sweepInputs are the sessions of a sweep, which stay open.
+type sweepInputs struct {
+	list   []*sweep.Session
+	convs  []agentConversation // of the list
+	counts compare.Inputs
+	failed error // inputs failed
+
+	mu    sync.Mutex
+	files []*conversations
+}
+
+func (in *sweepInputs) close() {
+	for _, f := range in.files {
+		f.close()
+	}
+}
+
+// readAll reads all inputs and keeps them open.
+func (r *replays) readAll() (*sweepInputs, error) {
+	in := &sweepInputs{}
 	loop := r.loop("read")
 	loop.keep = func(c *conversations) {
-		mu.Lock()
-		defer mu.Unlock()
-		files = append(files, c)
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.files = append(in.files, c)
 	}
-	failed, err = eachConversation(loop, func(c agentConversation) (recorded, error) {
+	type read struct {
+		conv agentConversation
+		*sweep.Session
+	}
+	var err error
+	in.failed, err = eachConversation(loop, func(c agentConversation) (read, error) {
 		if len(c.conv.Requests) == 0 {
-			return recorded{conv: c}, nil
+			return read{conv: c}, nil
 		}
 		rec, err := replay.NewRecordWith(c.conv, r.o.encoders)
 		if err != nil {
-			return recorded{}, err
+			return read{}, err
 		}
-		rec.Share()
 		base, err := r.choose(c.conv.Version)
-		return recorded{c, rec, base}, err
-	}, func(one recorded) error {
-		if one.rec == nil {
+		if err != nil {
+			return read{}, err
+		}
+		return read{c, sweep.NewSession(c.source(), rec, base)}, nil
+	}, func(one read) error {
+		if one.Session == nil {
 			loop.leaveOut(one.conv.source())
 			return nil
 		}
-		list = append(list, &sweptSession{recorded: one, known: map[int]*point{}, ahead: 1})
+		in.list, in.convs = append(in.list, one.Session), append(in.convs, one.conv)
 		return nil
 	})
-	if err == nil && len(list) == 0 {
-		err = loop.nothing(failed)
+	if err == nil && len(in.list) == 0 {
+		err = loop.nothing(in.failed)
 	}
-	return list, loop.inputs(failed), func() {
-		for _, f := range files {
-			f.close()
-		}
-	}, failed, err
+	in.counts = loop.inputs(in.failed)
+	return in, err
 }
 
-// tried is what a point came to.
-type tried struct {
-	row      compare.Policy
-	unpriced []compare.Unpriced
-}
-
-// tryPoint replays every conversation under one point's policy.
-func (r *replaying) tryPoint(v *variants, point int, list []*sweptSession) (tried, error) {
-	sessions := make([]compare.Session, len(list))
-	for i, one := range list {
-		p, err := one.try(v, point, r.o.options())
-		if err != nil {
-			return tried{}, err
-		}
-		src := one.conv.source()
-		sessions[i] = compare.Session{
-			Session: src.Session, Agent: src.Agent, File: src.File,
-			Unpriced: p.unpriced, Values: []compare.Values{p.values},
-		}
+// varyError names the session whose policy does not take a value of --vary, and
+// the policy where its name leaves the version to the session.
+func (in *sweepInputs) varyError(o *SweepOptions, err error) error {
+	var se *sweep.SessionError
+	if !errors.As(err, &se) {
+		return err
 	}
-	name := strings.Join(v.points[point], ",")
-	return tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil
+	err = fmt.Errorf("flag --vary: %w", se.Err)
+	if se.Of > 1 {
+		err = fmt.Errorf("none of the %d sessions' policies has it: %w", se.Of, err)
+	}
+	for i, s := range in.list {
+		if s != se.Session {
+			continue
+		}
+		c := in.convs[i]
+		if o.byVersion() {
+			err = versionError(o.unfolded().Policy, s.Policy.Name, c.conv.Version, err)
+		}
+		return pathError(c.input, err)
+	}
+	return err
 }

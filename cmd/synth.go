@@ -11,43 +11,41 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
-// SynthOptions are what `ctxkit synth` is asked for.
+// SynthOptions are the options of `ctxkit synth`.
 type SynthOptions struct {
 	synth.Options
 	Size   Size
 	Folder string // a project folder is made here
-	File   string
-	Plain  bool
+	OutputOptions
+	Plain bool
 }
 
 const longSynth = `Write a synthetic session: a simulated client works on a simulated project and
 records it as Claude Code of a chosen version would. The same options give the
-same bytes on every machine. It holds nothing that was ever recorded.
+same bytes on every machine. No text in it was ever recorded.
 
 By default the session goes to standard output, without the files beside it
 (subagents, offloaded results); --dir makes a project folder with all of them.`
 
 func newSynth(sys *system) *cobra.Command {
 	o := &SynthOptions{Options: synth.Default()}
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:   "synth",
-		Short: "Write a seeded synthetic session of any size",
+		Short: "Write a synthetic session of any size, the same for the same seed",
 		Long:  longSynth,
 		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
   ctxkit synth --size 200MB --client 2.1.139 --dir project`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return runSynth(sys, o) },
-	}
+	}, func() error { return runSynth(sys, o) }, flag(o.file))
 	f := cmd.Flags()
-	f.Uint64Var(&o.Seed, "seed", 1, "chooses the session (`N`)")
+	f.Uint64Var(&o.Seed, "seed", 1, "random seed (`N`)")
 	f.IntVar(&o.Requests, "requests", 0, "at least `N` API calls of the main conversation; default 40")
 	f.Var(&o.Size, "size", "stop when the session has reached this size (`N`, 500k, 200MB)")
-	f.StringVar(&o.Version, "client", "", "client `VERSION` that writes, 1.0.17 to 2.1.239; default 2.1.19")
-	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of the version's time")
+	f.StringVar(&o.Version, "client", "", "`VERSION` of the client, 1.0.17 to 2.1.239; default 2.1.19")
+	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of that version's time")
 	f.IntVar(&o.Window, "window", 0, "context window in tokens (`N`); default 200000")
 	f.BoolVar(&o.Plain, "plain", false, "prompts, tools and answers only: no rewinds, subagents, failures, pauses …")
 	f.StringVar(&o.Folder, "dir", "", "make a project folder in `DIR`: the session and the files beside it")
-	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
 	cmd.MarkFlagsMutuallyExclusive("dir", "output")
 	return cmd
 }
@@ -59,7 +57,7 @@ func runSynth(sys *system, o *SynthOptions) error {
 	}
 	o.Bytes = int64(o.Size)
 	if o.Folder == "" {
-		out, err := (&OutputOptions{File: o.File}).create(sys, nil)
+		out, err := o.create(sys, nil)
 		if err != nil {
 			return err
 		}
@@ -80,7 +78,7 @@ func runSynth(sys *system, o *SynthOptions) error {
 		return os.Create(path)
 	}
 	// The session's name is known once it is written.
-	f, err := sys.createBeside(filepath.Join(o.Folder, "session.jsonl"))
+	f, err := sys.createAtomic(filepath.Join(o.Folder, "session.jsonl"))
 	if err != nil {
 		return writeError(o.Folder, err)
 	}
@@ -113,7 +111,7 @@ func (s *Size) Set(text string) error {
 	if n := len(t); n > 1 && (t[n-1] == 'B' || t[n-1] == 'b') {
 		t = t[:n-1]
 	}
-	n, err := parseCount(t, 1000)
+	n, err := parseCount(t)
 	if err != nil {
 		return fmt.Errorf("want a size such as 500000, 500k or 200MB")
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,23 +27,14 @@ type ThresholdsOptions struct {
 
 func newThresholds(sys *system) *cobra.Command {
 	o := &ThresholdsOptions{}
-	formats := formatNames(report.ListFormats)
-	cmd := &cobra.Command{
+	cmd := command(&cobra.Command{
 		Use:   "thresholds",
-		Short: "Print the windows and thresholds that apply, each with where it comes from",
+		Short: "List the windows and thresholds that apply under a policy, with their sources",
 		Example: `  ctxkit thresholds --policy claude-code-2.1.19
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if err := o.check(formats...); err != nil {
-				return err
-			}
-			return runThresholds(sys, o)
-		},
-	}
-	o.PolicyOptions.flags(cmd)
-	o.OutputOptions.flags(cmd, formats...)
+	}, func() error { return runThresholds(sys, o) }, &o.PolicyOptions, o.with(report.ListFormats))
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "`NAME` of the model: its window and largest output count")
 	f.Var(&o.Window, "window", "context window in `TOKENS`, such as 200000, 200k or 1M; default: the model's, else 200,000")
@@ -82,15 +74,11 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 		pol.Window.Context = 0
 	}
 	t := f.list(o.Model)
-	msgs := &messages{w: sys.err, quiet: o.Quiet}
+	msgs := o.messages(sys)
 	for _, w := range pol.warnings {
 		msgs.warn(w)
 	}
-	out, err := o.create(sys, nil)
-	if err != nil {
-		return err
-	}
-	return out.close(report.PrintThresholds(out, t, report.Layout{Format: report.Format(o.Format), Color: o.useColor(sys), Hints: reportHints()}))
+	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintThresholds(w, t, opt) })
 }
 
 // figures works out what a policy goes by.

@@ -12,15 +12,10 @@ import (
 var version string
 
 func newVersion(sys *system) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(sys.out, "ctxkit %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
+	return command(&cobra.Command{Use: "version", Short: "Print the version", Args: noArguments}, func() error {
+		_, err := fmt.Fprintf(sys.out, "ctxkit %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return err
+	})
 }
 
 // buildVersion is the release's, else what the build recorded, else "devel".
@@ -41,11 +36,4 @@ func buildVersion() string {
 		}
 	}
 	return "devel"
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no argument: leave out %q", cmd.CommandPath(), args[0])
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"fmt"
 	"io"
 )
 
@@ -51,7 +50,7 @@ func (c *cutter) failure(name string, lines int) error {
 	if c.err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s:%d: %w", name, lines+1, c.err)
+	return &FileError{Path: name, Line: lines + 1, Err: c.err}
 }
 
 // Item returns the item that Scan read, valid until the next Scan.

@@ -51,14 +51,14 @@ func (s *Source) open() error {
 		return err
 	}
 	if info.IsDir() {
-		return fmt.Errorf("%s: is a directory", s.name)
+		return &FileError{Path: s.name, Err: errors.New("is a directory")}
 	}
 	if info.Mode().IsRegular() {
 		s.size = info.Size()
 		var magic [4]byte
 		n, err := s.file.ReadAt(magic[:], 0)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return &FileError{Path: s.name, Err: err}
 		}
 		if s.plain = packing(magic[:n]) == packedNot; s.plain {
 			return nil
@@ -83,7 +83,7 @@ func (s *Source) stream(r io.Reader) error {
 	magic := make([]byte, 4)
 	n, err := io.ReadFull(r, magic)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s: %w", s.name, err)
+		return &FileError{Path: s.name, Err: err}
 	}
 	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
 	closeStream := func() {}
@@ -91,13 +91,13 @@ func (s *Source) stream(r io.Reader) error {
 	case packedGzip:
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, explain("gzip", err))
+			return &FileError{Path: s.name, Err: explain("gzip", err)}
 		}
 		r = &unpacker{r: z, format: "gzip"}
 	case packedZstd:
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, explain("zstd", err))
+			return &FileError{Path: s.name, Err: explain("zstd", err)}
 		}
 		closeStream = z.Close
 		r = &unpacker{r: z, format: "zstd"}
@@ -166,7 +166,7 @@ func (s *Source) reader() io.Reader {
 // is safe for concurrent use, also while Each runs.
 func (s *Source) ReadSpan(span Span) ([]byte, error) {
 	if span.Len < 0 || span.Off < 0 {
-		return nil, fmt.Errorf("%s: negative span: %d bytes at offset %d", s.name, span.Len, span.Off)
+		return nil, &FileError{Path: s.name, Err: fmt.Errorf("negative span: %d bytes at offset %d", span.Len, span.Off)}
 	}
 	var b []byte
 	var err error
@@ -176,7 +176,7 @@ func (s *Source) ReadSpan(span Span) ([]byte, error) {
 		b, err = s.store.span(span)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: reading %d bytes at offset %d: %w", s.name, span.Len, span.Off, err)
+		return nil, &FileError{Path: s.name, Err: fmt.Errorf("reading %d bytes at offset %d: %w", span.Len, span.Off, err)}
 	}
 	return b, nil
 }

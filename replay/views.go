@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -10,8 +12,12 @@ import (
 // EachView replays and calls yield with the view as it is sent at each main
 // request n, and at the end of the file once more, with the number a further
 // request would have. The view is the replay's own and good during the call;
-// where yield returns false the replay ends there.
+// where yield returns false the replay ends there. Without a policy the views
+// are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
+	if pol == nil {
+		return r.eachRaw(opt, yield)
+	}
 	e, err := r.prepare(pol, opt)
 	if err != nil {
 		return err
@@ -26,9 +32,28 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 	return nil
 }
 
+// EachPair calls yield with the views under two policies at each request, as
+// EachView does.
+func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a, b *view.View) bool) error {
+	var failed error
+	next, stop := iter.Pull(func(yield func(*view.View) bool) {
+		failed = r.EachView(a, opt, func(_ int, v *view.View) bool { return yield(v) })
+	})
+	defer stop()
+	err := r.EachView(b, opt, func(n int, v *view.View) bool {
+		other, ok := next()
+		return ok && yield(n, other, v)
+	})
+	return errors.Join(failed, err)
+}
+
 // ViewAt is the view as it is sent at main request n; at one more than there
-// are, the view at the end of the file.
+// are, the view at the end of the file. Without a policy it is that of the raw
+// history.
 func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
+	if pol == nil {
+		return r.RawAt(opt, n)
+	}
 	var at *view.View
 	err := r.EachView(pol, opt, func(k int, v *view.View) bool {
 		if k == n {
@@ -52,8 +77,7 @@ func (r *Record) RawAt(opt Options, n int) (*view.View, error) {
 	return v, err
 }
 
-// EachRaw is EachView for the raw history.
-func (r *Record) EachRaw(opt Options, yield func(n int, v *view.View) bool) error {
+func (r *Record) eachRaw(opt Options, yield func(n int, v *view.View) bool) error {
 	v, err := r.rawView(opt)
 	if err != nil {
 		return err

@@ -1,6 +1,9 @@
 package report
 
-import "github.com/ctxkit/ctxkit/replay/compare"
+import (
+	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/sweep"
+)
 
 // spread returns one number of each figure of a policy.
 func spread(p *compare.Policy, of func(s *compare.Spread) float64) compare.Values {
@@ -80,7 +83,7 @@ func policyJSON(c *compare.Comparison, i int) object {
 }
 
 // sweepJSON is the JSON form of a sweep.
-func sweepJSON(s *compare.Sweep) object {
+func sweepJSON(s *sweep.Result) object {
 	vary, points := []object{}, []object{}
 	for i, a := range s.Axes {
 		vary = append(vary, object{{"key", a.Key}, {"values", a.Values}, {"sessions", s.Applied[i]}})
@@ -92,7 +95,7 @@ func sweepJSON(s *compare.Sweep) object {
 		}
 		points = append(points, object{{"set", set}, {"totals", totals(&s.Results[i])}, {"front", s.Front[i]}})
 	}
-	o := object{{"schema", compare.SweepSchema}, {"policy", s.Policy}, {"sessions", s.Sessions}}
+	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"sessions", s.Sessions}}
 	o = append(o, inputsJSON("", s.Inputs)[1:]...)
 	return append(o, object{
 		{"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
 // The picture of a sweep, in pixels.
@@ -21,7 +22,7 @@ const (
 
 // sweepSVG draws the points of a sweep: cost to the right, peak upwards, misses
 // as the size of the mark; the front is filled, that of cost and peak alone joined by a line.
-func sweepSVG(w io.Writer, s *compare.Sweep) error {
+func sweepSVG(w io.Writer, s *sweep.Result) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
 		pictureWidth, pictureHeight, pictureWidth, pictureHeight)
@@ -80,16 +81,16 @@ func sign(d float64) int {
 
 // planeFront is the front of the two figures that are drawn: of the others only
 // the size of a mark tells.
-func planeFront(s *compare.Sweep) []bool {
+func planeFront(s *sweep.Result) []bool {
 	values := make([][]float64, len(s.Results))
 	for i := range s.Results {
 		values[i] = []float64{figure(&s.Results[i], s.By[0]).Total, figure(&s.Results[i], s.By[1]).Total}
 	}
-	return compare.Front(values)
+	return sweep.Front(values)
 }
 
 // pointText is what a point is and what it came to.
-func pointText(s *compare.Sweep, i int) string {
+func pointText(s *sweep.Result, i int) string {
 	var parts []string
 	for j, v := range s.Points[i] {
 		parts = append(parts, s.Axes[j].Key+"="+v)
@@ -111,13 +112,13 @@ func escaped(s string) string {
 
 // scale maps a figure of the results to pixels.
 type scale struct {
-	s        *compare.Sweep
+	s        *sweep.Result
 	name     string
 	lo, hi   float64
 	from, to float64
 }
 
-func newScale(s *compare.Sweep, name string, from, to float64) *scale {
+func newScale(s *sweep.Result, name string, from, to float64) *scale {
 	c := &scale{s: s, name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
 	for i := range s.Results {
 		if v := figure(&s.Results[i], name).Total; compare.Known(v) {

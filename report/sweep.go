@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
 // mostPoints is how many points off the front a table shows.
 const mostPoints = 40
 
 // Sweep prints the points of a sweep.
-func Sweep(w io.Writer, s *compare.Sweep, opt Layout) error {
+func Sweep(w io.Writer, s *sweep.Result, opt Layout) error {
 	t := sweepTable(s, opt.All)
 	return (&document{
 		page:  func(p *page) { sweepPage(p, s, t) },
@@ -23,7 +24,7 @@ func Sweep(w io.Writer, s *compare.Sweep, opt Layout) error {
 }
 
 // axisTitle is the parameter's own name where that says which.
-func axisTitle(s *compare.Sweep, i int) string {
+func axisTitle(s *sweep.Result, i int) string {
 	_, name, _ := strings.Cut(s.Axes[i].Key, ".")
 	for j := range s.Axes {
 		if _, other, _ := strings.Cut(s.Axes[j].Key, "."); j != i && other == name {
@@ -34,7 +35,7 @@ func axisTitle(s *compare.Sweep, i int) string {
 }
 
 // sweepTitle says what was swept, over what, and how far it came.
-func sweepTitle(s *compare.Sweep) string {
+func sweepTitle(s *sweep.Result) string {
 	title := fmt.Sprintf("%s over %s: %s", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point"))
 	if len(s.Results) < len(s.Points) {
 		title += " of " + thousands(len(s.Points)) + ", then interrupted"
@@ -43,7 +44,7 @@ func sweepTitle(s *compare.Sweep) string {
 }
 
 // sweepNotes list what applies to some sessions only.
-func sweepNotes(s *compare.Sweep, hints *Hints) []string {
+func sweepNotes(s *sweep.Result, hints *Hints) []string {
 	var notes []string
 	for i, n := range s.Applied {
 		if n < s.Sessions {
@@ -56,7 +57,7 @@ func sweepNotes(s *compare.Sweep, hints *Hints) []string {
 
 // sweepTable has a row per point. Text shows the points of the front and the
 // first others.
-func sweepTable(s *compare.Sweep, all bool) *table {
+func sweepTable(s *sweep.Result, all bool) *table {
 	t := newTable(keys("policy sessions"))
 	for i, a := range s.Axes {
 		t.columns = append(t.columns, column{Title: axisTitle(s, i), Key: a.Key, Max: 20})
@@ -92,7 +93,7 @@ func sweepTable(s *compare.Sweep, all bool) *table {
 	return t
 }
 
-func sweepPage(p *page, s *compare.Sweep, t *table) {
+func sweepPage(p *page, s *sweep.Result, t *table) {
 	p.heading(sweepTitle(s))
 	p.table(t)
 	hidden := 0
@@ -108,7 +109,7 @@ func sweepPage(p *page, s *compare.Sweep, t *table) {
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
 }
 
-func frontTitles(s *compare.Sweep) []string {
+func frontTitles(s *sweep.Result) []string {
 	var out []string
 	for _, name := range s.By {
 		if len(s.Results) == 0 || compare.Known(figure(&s.Results[0], name).Total) {

@@ -107,7 +107,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	f := &File{Path: path, source: src, Stopped: err}
 	if _, ok := ld.byUUID[opt.Leaf]; opt.Leaf != "" && !ok {
 		src.Close()
-		return nil, fmt.Errorf("%s: no line has the uuid %s: name the leaf of a branch of this session", path, opt.Leaf)
+		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: name the leaf of a branch of this session", opt.Leaf)}
 	}
 	ld.build(f, opt)
 	if len(ld.nodes) > manyLines {

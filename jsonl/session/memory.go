@@ -46,7 +46,7 @@ func (conv *Conversation) MemoryText() (string, error) {
 	}
 	text, err := conv.memoryText()
 	if err != nil {
-		return "", fmt.Errorf("%s: reading the session's own summary: %w", conv.Path, err)
+		return "", &jsonl.FileError{Path: conv.Path, Err: fmt.Errorf("reading the session's own summary: %w", err)}
 	}
 	return text, nil
 }

@@ -281,17 +281,17 @@ func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	}
 	root, err := conv.offloads.open()
 	if err != nil {
-		return "", fmt.Errorf("%s:%d: reading an offloaded result: %w", conv.Path, bl.Line, err)
+		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}
 	defer root.Close()
 	f, err := openPlain(root, filepath.Base(bl.Offload.Path))
 	if err != nil {
-		return "", fmt.Errorf("%s:%d: reading an offloaded result: %w", conv.Path, bl.Line, err)
+		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return "", fmt.Errorf("%s:%d: reading an offloaded result: %w", conv.Path, bl.Line, err)
+		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}
 	return validText(data), nil
 }

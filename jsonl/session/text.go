@@ -53,7 +53,7 @@ func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	}
 	raw, err := conv.Sources[bl.File].ReadSpan(bl.Value)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%d: reading a %s block again: %w", conv.Path, bl.Line, bl.Type, err)
+		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
 	}
 	return raw, nil
 }
@@ -67,7 +67,7 @@ func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	}
 	raw, err := conv.Sources[bl.File].ReadSpan(bl.Span)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%d: reading a %s block again: %w", conv.Path, bl.Line, bl.Type, err)
+		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
 	}
 	return raw, nil
 }
@@ -94,7 +94,7 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 	case raw[0] == '"':
 		s, ok := jsonl.Unquote(raw)
 		if !ok {
-			return "", fmt.Errorf("%s:%d: a %s block does not read as text any more: did the file change?", conv.Path, bl.Line, bl.Type)
+			return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block does not read as text any more: did the file change?", bl.Type)}
 		}
 		return s, nil
 	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/report"
 )
 
 // PolicyOptions choose a policy and change it.
@@ -21,23 +23,27 @@ type PolicyOptions struct {
 }
 
 func (o *PolicyOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVarP(&o.Policy, "policy", "p", "", "`NAME` of a built-in policy, or a policy file")
+	cmd.Flags().StringVarP(&o.Policy, "policy", "p", "", "`NAME` of a built-in policy, or a policy file")
+	o.change(cmd.Flags())
+}
+
+func (o *PolicyOptions) check() error { return nil }
+
+// change are the flags that change the policy.
+func (o *PolicyOptions) change(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
-	f.BoolVar(&o.Env, "env", false, "let the client's environment variables change the policy (CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_COMPACT …)")
+	o.env(f)
 }
 
-// replayFlags are flags and those that change what a replay comes upon.
-func (o *PolicyOptions) replayFlags(cmd *cobra.Command) {
-	o.flags(cmd)
-	o.snipFlag(cmd)
+func (o *PolicyOptions) env(f *pflag.FlagSet) {
+	f.BoolVar(&o.Env, "env", false, "apply the client's environment variables to the policy (CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_COMPACT …)")
 }
 
-func (o *PolicyOptions) snipFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.Snip, "snip", nil, "have turns gone from a request on: `ID[,ID]@REQUEST`, ids as in the prompts' tags, or uuids (repeatable)")
+func (o *PolicyOptions) snip(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.Snip, "snip", nil, "remove turns from a request on: `ID[,ID]@REQUEST`, ids as in the prompts' tags, or uuids (repeatable)")
 }
 
-// setting is how a policy's own settings stand behind its name.
+// setting is the beginning of a setting behind a policy's name.
 var setting = regexp.MustCompile(`,([a-z_]+\.[a-z0-9_]+=)`)
 
 // unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,….
@@ -71,12 +77,16 @@ func (o *InputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Agent, "agent", "main", "whose conversation: main, all, or the `ID` of a subagent")
 	f.StringVar(&o.Leaf, "leaf", "", "take the branch that ends in the line with this `UUID`; default: the live one")
-	f.IntVar(&o.Jobs, "jobs", 0, "how many sessions are worked on at once (`N`; default: one a processor)")
+	o.jobs(f)
+}
+
+func (o *InputOptions) jobs(f *pflag.FlagSet) {
+	f.IntVar(&o.Jobs, "jobs", 0, "number of sessions to work on at once (`N`; default: one per processor)")
 }
 
 func (o *InputOptions) check() error {
 	if o.Jobs < 0 || o.Jobs > 1024 {
-		return fmt.Errorf("flag --jobs: %d: want 1 to 1024, or 0 for one a processor", o.Jobs)
+		return fmt.Errorf("flag --jobs: %d: want 1 to 1024, or 0 for one per processor", o.Jobs)
 	}
 	if o.Jobs == 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
@@ -97,19 +107,14 @@ type CountOptions struct {
 
 func (o *CountOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.Model, "model", "", "take another model than the recorded one (`NAME`)")
+	f.StringVar(&o.Model, "model", "", "assume another model than the recorded one (`NAME`)")
 	f.Var(&o.Window, "window", "context window in tokens (`N`, 200k, 1M); default: by client version and model")
 	f.StringVar(&o.Counter, "tokens", "usage", "token counter: usage (calibrated to what the API reported), heuristic, o200k_base or cl100k_base (`NAME`)")
 	complete(cmd, "tokens", tokens.Names())
 	f.Var(&o.Overhead, "overhead", "system prompt and tools in tokens: `N` or auto (from the first request's usage)")
 }
 
-// complete has the shell offer the values of a flag.
-func complete(cmd *cobra.Command, flag string, values []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is not the command's, or has values already
-	}
-}
+func (o *CountOptions) check() error { return oneOf("--tokens", o.Counter, tokens.Names()) }
 
 // OutputOptions say how and where results are written.
 type OutputOptions struct {
@@ -117,30 +122,45 @@ type OutputOptions struct {
 	File   string
 	Color  string
 	Quiet  bool
+	All    bool // leave nothing out of tables
+
+	formats []string // that --format takes; the first is the default
+	hides   bool     // tables leave rows out: there is --all
 }
 
-func (o *OutputOptions) flags(cmd *cobra.Command, formats ...string) {
+// with are the options of a command with these formats.
+func (o *OutputOptions) with(formats []report.Format) *OutputOptions {
+	o.formats = asNames(formats)
+	return o
+}
+
+// listing are the options of a command whose tables leave rows out.
+func (o *OutputOptions) listing(formats []report.Format) *OutputOptions {
+	o.hides = true
+	return o.with(formats)
+}
+
+func (o *OutputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&o.Format, "format", "f", formats[0], "`FORM` of the output: "+strings.Join(formats, ", "))
-	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`, which is replaced once the output is whole")
+	f.StringVarP(&o.Format, "format", "f", o.formats[0], "output `FORMAT`: "+strings.Join(o.formats, ", "))
+	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`, which is replaced once the output is complete")
 	f.StringVar(&o.Color, "color", "auto", "colours in tables: auto, always or never (`WHEN`)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
+	if o.hides {
+		f.BoolVar(&o.All, "all", false, "show every row of tables")
+	}
 }
 
-func (o *OutputOptions) check(formats ...string) error {
-	if err := oneOf("--format", o.Format, formats); err != nil {
+// file is --output alone, for commands that print no report.
+func (o *OutputOptions) file(f *pflag.FlagSet) {
+	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
+}
+
+func (o *OutputOptions) check() error {
+	if err := oneOf("--format", o.Format, o.formats); err != nil {
 		return err
 	}
 	return oneOf("--color", o.Color, []string{"auto", "always", "never"})
-}
-
-func oneOf(flag, value string, values []string) error {
-	for _, v := range values {
-		if v == value {
-			return nil
-		}
-	}
-	return fmt.Errorf("flag %s: unknown value %q: %s", flag, value, suggestion(value, values, "use one of "+strings.Join(values, ", ")))
 }
 
 // useColor decides whether tables are coloured.
@@ -152,6 +172,11 @@ func (o *OutputOptions) useColor(sys *system) bool {
 		return false
 	}
 	return sys.terminal && (o.File == "" || o.File == "-") && sys.env("NO_COLOR") == "" && sys.env("TERM") != "dumb"
+}
+
+// report is the layout of the report.
+func (o *OutputOptions) report(sys *system) report.Layout {
+	return report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()}
 }
 
 // Tokens is a number of tokens on the command line: 200000, 200k, 1M, or
@@ -175,7 +200,7 @@ func (t *Tokens) Set(s string) error {
 		*t = 0
 		return nil
 	}
-	n, err := parseCount(s, 1000)
+	n, err := parseCount(s)
 	if err != nil || n == 0 || n > 1_000_000_000 {
 		return fmt.Errorf("want a number of tokens such as 200000, 200k or 1M, or auto")
 	}
@@ -183,21 +208,19 @@ func (t *Tokens) Set(s string) error {
 	return nil
 }
 
-// parseCount reads a whole number with an optional k, M or G behind it.
-func parseCount(s string, kilo int) (int, error) {
+// parseCount reads a whole number with an optional k, M or G behind it, which
+// are powers of 1,000.
+func parseCount(s string) (int, error) {
 	unit := 1
-	if s != "" {
-		switch s[len(s)-1] {
+	if i := len(s) - 1; i >= 0 {
+		switch s[i] {
 		case 'k', 'K':
-			unit = kilo
+			s, unit = s[:i], 1e3
 		case 'm', 'M':
-			unit = kilo * kilo
+			s, unit = s[:i], 1e6
 		case 'g', 'G':
-			unit = kilo * kilo * kilo
+			s, unit = s[:i], 1e9
 		}
-	}
-	if unit > 1 {
-		s = s[:len(s)-1]
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > 1<<40/unit {

@@ -1,7 +1,5 @@
 package cmd
 
-import "fmt"
-
 // inOrder calls work for 0..n-1, at most jobs at once, and hands the results
 // to use in that order, on the calling goroutine. It runs at most jobs
 // results ahead, so that memory does not grow with n. An error of use ends it.
@@ -35,9 +33,3 @@ func inOrder[T any](n, jobs int, work func(i int) (T, error), use func(i int, v 
 	}
 	return nil
 }
-
-// partError says that some inputs could not be worked on; what was wrong with
-// each has been told when it was met.
-type partError struct{ failed, of int }
-
-func (e *partError) Error() string { return fmt.Sprintf("%d of %d inputs failed", e.failed, e.of) }

@@ -9,7 +9,7 @@ import (
 )
 
 // A folder and the file it comes with get their names both or not at all.
-func TestBesideFolder(t *testing.T) {
+func TestAtomicFolder(t *testing.T) {
 	content := func(t *testing.T, path string) string {
 		t.Helper()
 		b, err := os.ReadFile(path)
@@ -43,11 +43,11 @@ func TestBesideFolder(t *testing.T) {
 				}
 			}
 			sys := &system{}
-			f, err := sys.createBeside(file)
+			f, err := sys.createAtomic(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.folder, err = sys.createFolder(folder); err != nil {
+			if f.folder, err = sys.createAtomicFolder(folder); err != nil {
 				t.Fatal(err)
 			}
 			if err := f.folder.write("sub/a", func(w io.Writer) error {

@@ -1,7 +1,6 @@
-package compare
+package sweep
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,19 +9,10 @@ import (
 	"time"
 )
 
-// SweepSchema is the version of the JSON form of a sweep.
-const SweepSchema = "ctxkit.sweep/v1"
-
-// MaxPoints is how many points a grid may have.
-const MaxPoints = 100_000
-
-// ErrGridTooLarge is wrapped by the error of a grid of more than MaxPoints.
-var ErrGridTooLarge = errors.New("the grid is too large")
-
 // Axis is one parameter and the values it takes.
 type Axis struct {
 	Key    string   // stage.param
-	Values []string // as they stand in a policy file
+	Values []string // as a policy file writes them
 }
 
 // ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range is of
@@ -40,7 +30,7 @@ func ParseAxis(text string) (Axis, error) {
 		for _, v := range splitValues(values) {
 			v = strings.TrimSpace(v)
 			if v == "" || slices.Contains(a.Values, v) {
-				return a, fmt.Errorf("%q: a value is empty or stands there twice", text)
+				return a, fmt.Errorf("%q: a value is empty or given twice", text)
 			}
 			a.Values = append(a.Values, v)
 		}
@@ -54,7 +44,7 @@ func ParseAxis(text string) (Axis, error) {
 	return a, nil
 }
 
-// splitValues splits at commas that stand in no brackets.
+// splitValues splits at commas outside of brackets.
 func splitValues(s string) []string {
 	var out []string
 	depth, from := 0, 0
@@ -186,147 +176,4 @@ func durationRange(from, to, step string) ([]string, bool, error) {
 		values = append(values, x.String())
 	}
 	return values, true, nil
-}
-
-// Point is one choice of a value for each axis.
-type Point []string
-
-// Grid lists all points, the last axis varying fastest.
-func Grid(axes []Axis) ([]Point, error) {
-	n := 1
-	for _, a := range axes {
-		if n *= len(a.Values); n > MaxPoints {
-			return nil, fmt.Errorf("%w: more than %d points", ErrGridTooLarge, MaxPoints)
-		}
-	}
-	return pick(axes, n), nil
-}
-
-// Sample draws n different points of the grid, in the order of the grid; all
-// of them where it has no more. draw gives a number from 0 to below its
-// argument.
-func Sample(axes []Axis, n int, draw func(below int) int) []Point {
-	total := 1.0
-	for _, a := range axes {
-		total *= float64(len(a.Values))
-	}
-	if total <= float64(n) {
-		return pick(axes, int(total))
-	}
-	seen := map[string]bool{}
-	var drawn [][]int
-	for len(drawn) < n {
-		at := make([]int, len(axes))
-		for i, a := range axes {
-			at[i] = draw(len(a.Values))
-		}
-		if key := fmt.Sprint(at); !seen[key] {
-			seen[key] = true
-			drawn = append(drawn, at)
-		}
-	}
-	slices.SortFunc(drawn, slices.Compare[[]int])
-	points := make([]Point, n)
-	for i, at := range drawn {
-		for j, a := range axes {
-			points[i] = append(points[i], a.Values[at[j]])
-		}
-	}
-	return points
-}
-
-func pick(axes []Axis, n int) []Point {
-	points := make([]Point, n)
-	for i := range points {
-		at := i
-		p := make(Point, len(axes))
-		for j := len(axes) - 1; j >= 0; j-- {
-			p[j] = axes[j].Values[at%len(axes[j].Values)]
-			at /= len(axes[j].Values)
-		}
-		points[i] = p
-	}
-	return points
-}
-
-// Front marks the points that no other one dominates: none is as good in every
-// objective and better in one. Objectives are less is better; a value that is
-// not known leaves its objective out for all.
-func Front(values [][]float64) []bool {
-	front := make([]bool, len(values))
-	if len(values) == 0 {
-		return front
-	}
-	var use []int
-	for o := range values[0] {
-		known := true
-		for _, v := range values {
-			known = known && Known(v[o])
-		}
-		if known {
-			use = append(use, o)
-		}
-	}
-	for i := range values {
-		front[i] = true
-		for j := range values {
-			if dominates(values[j], values[i], use) {
-				front[i] = false
-				break
-			}
-		}
-	}
-	return front
-}
-
-func dominates(a, b []float64, use []int) bool {
-	better := false
-	for _, o := range use {
-		if a[o] > b[o] {
-			return false
-		}
-		better = better || a[o] < b[o]
-	}
-	return better
-}
-
-// Objectives are the figures of the front: cost (tokens sent where a model has
-// no price), peak, regret.
-func Objectives(cost bool) []string {
-	if cost {
-		return []string{"cost_usd", "model_peak", "misses"}
-	}
-	return []string{"payload_input", "model_peak", "misses"}
-}
-
-// Sweep is a policy under many choices of its parameters. Results are those of
-// the first points: fewer than points where the work was interrupted.
-type Sweep struct {
-	Policy   string
-	Axes     []Axis
-	Points   []Point
-	Results  []Policy
-	Sessions int
-	Applied  []int // by axis: sessions whose policy has the parameter
-	Inputs   Inputs
-	Unpriced []Unpriced
-	Front    []bool   // by result
-	By       []string // the figures the front is by
-}
-
-// Mark finds the front.
-func (s *Sweep) Mark() {
-	names := Names()
-	cost := true
-	for i := range s.Results {
-		cost = cost && Known(s.Results[i].Figures[slices.Index(names, "cost_usd")].Total)
-	}
-	s.By = Objectives(cost)
-	values := make([][]float64, len(s.Results))
-	for i := range s.Results {
-		for _, name := range s.By {
-			values[i] = append(values[i], s.Results[i].Figures[slices.Index(names, name)].Total)
-		}
-	}
-	s.Front = Front(values)
 }

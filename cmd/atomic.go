@@ -1,0 +1,185 @@
+package cmd
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// atomicFile is an output file under a temporary name in the folder of its
+// path. It replaces what has that path once it is complete, or not at all.
+type atomicFile struct {
+	*os.File
+	sys    *system
+	path   string
+	folder *atomicFolder // replaced together with the file; nil: none
+}
+
+func (s *system) createAtomic(path string) (*atomicFile, error) {
+	// Under the lock, so that an interrupt knows every file there is.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return nil, err
+	}
+	s.unfinished = append(s.unfinished, f.Name())
+	return &atomicFile{File: f, sys: s, path: path}, nil
+}
+
+// finished takes a temporary name off those that an interrupt removes.
+func (s *system) finished(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unfinished = slices.DeleteFunc(s.unfinished, func(n string) bool { return n == name })
+}
+
+func (s *system) removeUnfinished() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.unfinished {
+		os.RemoveAll(n)
+	}
+	s.unfinished = nil
+}
+
+// commit renames the file to its path. Its mode is that of a new file, or of
+// the file it replaces.
+func (f *atomicFile) commit() error {
+	mode := os.FileMode(0o644)
+	if old, err := os.Stat(f.path); err == nil {
+		mode = old.Mode().Perm()
+	}
+	defer f.sys.finished(f.Name())
+	err := errors.Join(f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = f.rename()
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// rename renames the file, and the folder that comes with it: both, or neither.
+// An interrupt waits.
+func (f *atomicFile) rename() error {
+	f.sys.mu.Lock()
+	defer f.sys.mu.Unlock()
+	if f.folder == nil {
+		return os.Rename(f.Name(), f.path)
+	}
+	if err := f.folder.rename(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), f.path); err != nil {
+		return errors.Join(err, f.folder.undo())
+	}
+	return nil
+}
+
+// discard removes the unfinished file.
+func (f *atomicFile) discard() {
+	f.Close()
+	os.Remove(f.Name())
+	f.sys.finished(f.Name())
+}
+
+// writeAtomic writes a whole file.
+func (s *system) writeAtomic(path string, write func(io.Writer) error) error {
+	f, err := s.createAtomic(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 64<<10)
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		f.discard()
+		return err
+	}
+	return f.commit()
+}
+
+// atomicFolder is an output folder under a temporary name, which replaces the
+// folder at its path together with the file it comes with.
+type atomicFolder struct {
+	sys  *system
+	temp string
+	path string
+}
+
+func (s *system) createAtomicFolder(path string) (*atomicFolder, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	temp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return nil, err
+	}
+	s.unfinished = append(s.unfinished, temp)
+	f := &atomicFolder{sys: s, temp: temp, path: path}
+	return f, os.Mkdir(f.fresh(), 0o755)
+}
+
+// fresh is the new folder before it is renamed, and old the one it replaces
+// afterwards.
+func (f *atomicFolder) fresh() string { return filepath.Join(f.temp, "new") }
+func (f *atomicFolder) old() string   { return filepath.Join(f.temp, "old") }
+
+// rename moves the new folder to its path. The one it replaces is kept for undo.
+func (f *atomicFolder) rename() error {
+	if err := os.Rename(f.path, f.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(f.fresh(), f.path); err != nil {
+		return errors.Join(err, f.restore())
+	}
+	return nil
+}
+
+// undo reverses rename.
+func (f *atomicFolder) undo() error {
+	return errors.Join(os.Rename(f.path, f.fresh()), f.restore())
+}
+
+func (f *atomicFolder) restore() error {
+	if err := os.Rename(f.old(), f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// write makes a file of the folder. Its name has slashes.
+func (f *atomicFolder) write(name string, write func(io.Writer) error) error {
+	path := filepath.Join(f.fresh(), filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 64<<10)
+	if err := write(w); err != nil {
+		file.Close()
+		return err
+	}
+	return errors.Join(w.Flush(), file.Sync(), file.Close())
+}
+
+// remove removes the temporary folder. It keeps a replaced folder whose path
+// is left empty.
+func (f *atomicFolder) remove() error {
+	defer f.sys.finished(f.temp)
+	if _, err := os.Lstat(f.path); err != nil {
+		if _, err := os.Lstat(f.old()); err == nil {
+			return nil
+		}
+	}
+	return os.RemoveAll(f.temp)
+}

@@ -1,0 +1,161 @@
+package sweep
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// Plan holds the points to try, and their policies. Several goroutines may use
+// one.
+type Plan struct {
+	Axes   []Axis
+	Points []Point
+
+	mu   sync.Mutex
+	made map[*policy.Policy]*variants
+}
+
+// NewPlan makes a plan of points over axes.
+func NewPlan(axes []Axis, points []Point) *Plan {
+	return &Plan{Axes: axes, Points: points, made: map[*policy.Policy]*variants{}}
+}
+
+// variants are the policies of all points that start from one policy.
+type variants struct {
+	has    []bool // by axis: the policy has the parameter
+	points []*policy.Policy
+}
+
+func (p *Plan) variants(base *policy.Policy) *variants {
+	v := p.made[base]
+	if v == nil {
+		v = &variants{points: make([]*policy.Policy, len(p.Points))}
+		for _, a := range p.Axes {
+			_, err := base.Get(a.Key)
+			v.has = append(v.has, err == nil)
+		}
+		p.made[base] = v
+	}
+	return v
+}
+
+// policy is base with a point's values. Parameters that base does not have are
+// left out.
+func (p *Plan) policy(base *policy.Policy, point int) (*policy.Policy, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := p.variants(base)
+	if v.points[point] == nil {
+		pol := base.Clone()
+		for i, value := range p.Points[point] {
+			if !v.has[i] {
+				continue
+			}
+			if err := pol.Set(p.Axes[i].Key, value); err != nil {
+				return nil, err
+			}
+		}
+		v.points[point] = pol
+	}
+	return v.points[point], nil
+}
+
+// Check reports the first value that a policy does not take: of the points, and
+// of the ends of every axis.
+func (p *Plan) Check(base *policy.Policy) error {
+	for i := range p.Axes {
+		if err := p.checkAxis(base, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) checkAxis(base *policy.Policy, i int) error {
+	a := &p.Axes[i]
+	values := []string{a.Values[0], a.Values[len(a.Values)-1]}
+	for _, point := range p.Points {
+		values = append(values, point[i])
+	}
+	checked := map[string]bool{}
+	for _, value := range values {
+		if checked[value] {
+			continue
+		}
+		checked[value] = true
+		if err := base.Clone().Set(a.Key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SessionError is the error of a value that the policy of a session does not
+// take. Of is how many sessions' policies lack the parameter, 1 where it is
+// only this one's that fails.
+type SessionError struct {
+	Session *Session
+	Of      int
+	Err     error
+}
+
+func (e *SessionError) Error() string { return e.Err.Error() }
+func (e *SessionError) Unwrap() error { return e.Err }
+
+// Applied counts, by axis, the sessions whose policy has the parameter, and
+// checks the values against those policies. A parameter that no policy has, or
+// a value that one does not take, is a *SessionError.
+func (p *Plan) Applied(list []*Session) ([]int, error) {
+	applied := make([]int, len(p.Axes))
+	checked := map[*policy.Policy]bool{}
+	for _, s := range list {
+		has := p.variants(s.Policy).has
+		for i := range p.Axes {
+			if !has[i] {
+				continue
+			}
+			applied[i]++
+			if checked[s.Policy] {
+				continue
+			}
+			if err := p.checkAxis(s.Policy, i); err != nil {
+				return nil, &SessionError{s, 1, err}
+			}
+		}
+		checked[s.Policy] = true
+	}
+	for i, n := range applied {
+		if n == 0 && len(list) > 0 {
+			return nil, &SessionError{list[0], len(list), list[0].Policy.Clone().Set(p.Axes[i].Key, p.Axes[i].Values[0])}
+		}
+	}
+	return applied, nil
+}
+
+// Tried is a point's row, and the models without a price among its requests.
+type Tried struct {
+	Row      compare.Policy
+	Unpriced []compare.Unpriced
+}
+
+// Try replays every session under one point's policy.
+func (p *Plan) Try(point int, list []*Session, opt replay.Options) (Tried, error) {
+	sessions := make([]compare.Session, len(list))
+	for i, s := range list {
+		o, err := s.try(p, point, opt)
+		if err != nil {
+			return Tried{}, fmt.Errorf("%s: %w", s.File, err)
+		}
+		sessions[i] = compare.Session{
+			Session: s.Session, Agent: s.Agent, File: s.File,
+			Unpriced: o.unpriced, Values: []compare.Values{o.values},
+		}
+	}
+	name := strings.Join(p.Points[point], ",")
+	return Tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil
+}
