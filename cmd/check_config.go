@@ -44,18 +44,17 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 	}
 	if c.config.Baseline != "" {
 		if taken := c.taken(c.path(c.config.Baseline)); taken != "" {
-			errs = append(errs, &policy.Error{Position: c.config.Places["baseline"], Msg: "baseline: " + c.path(c.config.Baseline) + " " + taken, Hint: "name another file"})
+			errs.Report(c.config.Places["baseline"], "baseline: "+c.path(c.config.Baseline)+" "+taken, "name another file")
 		}
 	}
-	if len(errs) > 0 {
-		errs.Sort()
-		return nil, errs
+	if err := errs.Err(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.keys[a.path], c.keys[b.path]) })
 	return c, nil
 }
 
-// settings are those of all cases, held to what the flags of their names take.
+// settings are those of all cases, checked as the flags of their names.
 func (c *checking) settings() error {
 	count := c.config.Counting
 	r := &c.replays
@@ -63,7 +62,7 @@ func (c *checking) settings() error {
 	r.Regret = count.Regret
 	var errs policy.Errors
 	wrong := func(key, msg, hint string) {
-		errs = append(errs, &policy.Error{Position: c.config.Places[key], Msg: key + ": " + msg, Hint: hint})
+		errs.Report(c.config.Places[key], key+": "+msg, hint)
 	}
 	for _, t := range []struct {
 		key, text string
@@ -90,9 +89,8 @@ func (c *checking) settings() error {
 			c.config.Counting.Prices = check.ContentHash(data)
 		}
 	}
-	if len(errs) > 0 {
-		errs.Sort()
-		return errs
+	if err := errs.Err(); err != nil {
+		return err
 	}
 	return r.InputOptions.check()
 }
@@ -122,28 +120,19 @@ func (c *checking) argument(i int) string {
 // policy reads the policy of a case and tries its settings.
 func (c *checking) policy(i int) policy.Errors {
 	one := &c.config.Cases[i]
-	at := func(p policy.Position, err error) policy.Errors {
-		var list policy.Errors
-		if errors.As(err, &list) {
-			return list
-		}
-		var e *policy.Error
-		if errors.As(err, &e) {
-			return policy.Errors{{Position: p, Msg: e.Msg, Hint: e.Hint}}
-		}
-		return policy.Errors{{Position: p, Msg: err.Error()}}
-	}
+	var errs policy.Errors
 	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
 	choose, err := choosePolicy(c.sys, &base, func(session.Warning) {})
 	if err != nil {
-		return at(one.Policy.Position, err)
+		errs.Add(one.Policy.Position, "", err)
+		return errs
 	}
 	set := func(p *policy.Policy) (*policy.Policy, policy.Errors) {
 		p = p.Clone()
 		var errs policy.Errors
 		for _, s := range one.Set {
 			if err := p.Set(s.Key, s.Value); err != nil {
-				errs = append(errs, at(s.Position, err)...)
+				errs.Add(s.Position, "", err)
 			}
 		}
 		return p, errs
@@ -169,12 +158,13 @@ func (c *checking) policy(i int) policy.Errors {
 	}
 	p, err := choose("")
 	if err != nil {
-		return at(one.Policy.Position, err)
+		errs.Add(one.Policy.Position, "", err)
+		return errs
 	}
 	for _, file := range p.Files() {
 		c.reads = append(c.reads, ownFile{file, "a policy"})
 	}
-	_, errs := set(p)
+	_, errs = set(p)
 	return errs
 }
 
@@ -203,7 +193,7 @@ func (c *checking) sessions(i int) policy.Errors {
 		}
 	}
 	if i > 0 && c.config.Cases[i].Sessions == nil {
-		return nil // told with the first case
+		return nil // reported with the first case
 	}
 	return errs
 }

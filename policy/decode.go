@@ -56,9 +56,8 @@ func IsFile(name string) bool {
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Reader: strict.Reader{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)
-	if len(d.Errors) > 0 {
-		d.Errors.Sort()
-		return nil, d.Errors
+	if err := d.Errors.Err(); err != nil {
+		return nil, err
 	}
 	p.files = d.files
 	return p, nil

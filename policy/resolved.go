@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"maps"
 	"strings"
 
@@ -159,12 +158,7 @@ func (p *Policy) check() Errors {
 	for _, s := range p.Stages {
 		name := s.Definition.Name
 		if _, err := s.Definition.New(strict.Clone(s.Params)); err != nil {
-			e := &Error{Position: p.Position(name), Msg: name + ": " + err.Error()}
-			var own *Error
-			if errors.As(err, &own) {
-				e.Msg, e.Hint = name+": "+own.Msg, own.Hint
-			}
-			errs = append(errs, e)
+			errs.Add(p.Position(name), name, err)
 		}
 	}
 	return errs

@@ -164,25 +164,17 @@ func customCodec(t reflect.Type) codec {
 		if err == nil {
 			err = value.Interface().(Custom).DecodeParam(x)
 		}
-		if err != nil {
-			return r.refuse(n, s.key, err, "write it as "+words)
+		if err == nil {
+			s.v.Set(value.Elem())
+			return true
 		}
-		s.v.Set(value.Elem())
-		return true
+		var own *Error
+		if !errors.As(err, &own) {
+			own = &Error{Msg: err.Error(), Hint: "write it as " + words}
+		}
+		return r.bad(n, s, own.Msg, own.Hint)
 	}
 	return codec{words, decode, func(*Param) map[string]any { return schema }}
-}
-
-// refuse reports the error of a type's own method; hint is for an error that
-// has none. It returns false.
-func (r *Reader) refuse(n *Node, key string, err error, hint string) bool {
-	msg := err.Error()
-	var e *Error
-	if errors.As(err, &e) {
-		msg, hint = e.Msg, e.Hint
-	}
-	r.Report(n, label(key)+msg, hint)
-	return false
 }
 
 // plain is a node as the values a [Custom] reads.

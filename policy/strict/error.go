@@ -2,6 +2,7 @@ package strict
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,8 +66,42 @@ func (es Errors) Unwrap() []error {
 	return list
 }
 
-// Sort orders the errors by place.
-func (es Errors) Sort() { SortByPlace(es, func(e *Error) Position { return e.Position }) }
+// Report adds an error.
+func (es *Errors) Report(at Position, msg, hint string) {
+	*es = append(*es, &Error{Position: at, Msg: msg, Hint: hint})
+}
+
+// Add adds an error that was found at a place. [Errors] keep their own places;
+// key, unless it is "", begins the message of any other error.
+func (es *Errors) Add(at Position, key string, err error) {
+	var list Errors
+	if errors.As(err, &list) {
+		*es = append(*es, list...)
+		return
+	}
+	msg, hint := err.Error(), ""
+	var own *Error
+	if errors.As(err, &own) {
+		msg, hint = own.Msg, own.Hint
+	}
+	es.Report(at, label(key)+msg, hint)
+}
+
+func label(key string) string {
+	if key == "" {
+		return ""
+	}
+	return key + ": "
+}
+
+// Err is the errors in the order of their places, or nil where there are none.
+func (es Errors) Err() error {
+	if len(es) == 0 {
+		return nil
+	}
+	SortByPlace(es, func(e *Error) Position { return e.Position })
+	return es
+}
 
 // SortByPlace orders a list by place. The file that is named first in the list
 // comes first.

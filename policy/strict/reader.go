@@ -21,7 +21,7 @@ func (r *Reader) Report(at *Node, msg, hint string) {
 	if at.Kind == yaml.AliasNode { // refused already
 		return
 	}
-	r.Errors = append(r.Errors, &Error{At(r.File, at), msg, hint})
+	r.Errors.Report(At(r.File, at), msg, hint)
 }
 
 // Defaulter is implemented by structs whose fields do not start at zero where
@@ -52,7 +52,7 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 	}
 	if c, ok := ptr.(Checker); ok && len(r.Errors) == before {
 		if err := c.CheckFields(); err != nil {
-			r.refuse(n, owner, err, "")
+			r.Errors.Add(At(r.File, n), owner, err)
 		}
 	}
 	return len(r.Errors) == before
@@ -98,13 +98,6 @@ func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {
 			r.Report(n, label(owner)+"no "+f.Name, f.Required)
 		}
 	}
-}
-
-func label(owner string) string {
-	if owner == "" {
-		return ""
-	}
-	return owner + ": "
 }
 
 // Value reads the value of field f, called key in messages. It reports whether

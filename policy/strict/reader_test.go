@@ -82,7 +82,7 @@ func read(text string, ptr any) (found []string, errs Errors) {
 	if n != nil {
 		r.Struct(n, ptr, "")
 	}
-	r.Errors.Sort()
+	SortByPlace(r.Errors, func(e *Error) Position { return e.Position })
 	return found, r.Errors
 }
 

@@ -85,9 +85,8 @@ func Decode(file string, data []byte) (*Config, error) {
 		r.Struct(root, c, "")
 		c.finish(r)
 	}
-	if len(r.Errors) > 0 {
-		r.Errors.Sort()
-		return nil, r.Errors
+	if err := r.Errors.Err(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -95,11 +94,8 @@ func Decode(file string, data []byte) (*Config, error) {
 // finish fills in what the cases leave to the configuration, and checks what
 // no single value shows.
 func (c *Config) finish(r *strict.Reader) {
-	wrong := func(at strict.Position, msg, hint string) {
-		r.Errors = append(r.Errors, &strict.Error{Position: at, Msg: msg, Hint: hint})
-	}
 	if c.Version != Version && (c.Version != 0 || len(r.Errors) == 0) { // 0: it could not be read
-		wrong(c.Places["version"], fmt.Sprintf("version: %d is not a version that is known", c.Version), fmt.Sprintf("write %d, or use a newer ctxkit", Version))
+		r.Errors.Report(c.Places["version"], fmt.Sprintf("version: %d is not a version that is known", c.Version), fmt.Sprintf("write %d, or use a newer ctxkit", Version))
 	}
 	lines := map[string]int{}
 	for i := range c.Cases {
@@ -107,22 +103,22 @@ func (c *Config) finish(r *strict.Reader) {
 		one.complete(c)
 		name := "case " + strconv.Quote(one.Name)
 		if line, twice := lines[one.Name]; twice {
-			wrong(one.Position, fmt.Sprintf("%s is here twice, first on line %d", name, line), "give each case a name of its own")
+			r.Errors.Report(one.Position, fmt.Sprintf("%s is here twice, first on line %d", name, line), "give each case a name of its own")
 		}
 		lines[one.Name] = one.Line
 		if one.Sessions == nil && !c.gives("sessions") {
-			wrong(one.Position, name+" has no sessions", "list them under \"sessions:\", in the case or at the top")
+			r.Errors.Report(one.Position, name+" has no sessions", "list them under \"sessions:\", in the case or at the top")
 		}
 		if c.gives("baseline") {
 			continue
 		}
 		for _, e := range one.Expect {
 			if e.Within != nil {
-				wrong(e.Position, e.Figure+": within needs a baseline, and there is none", "name a baseline file at the top, or give a min and a max")
+				r.Errors.Report(e.Position, e.Figure+": within needs a baseline, and there is none", "name a baseline file at the top, or give a min and a max")
 			}
 		}
 		if !one.Expects() && len(r.Errors) == 0 {
-			wrong(one.Position, name+" expects nothing, and there is no baseline", "write what to expect under \"expect:\", such as {compactions: {max: 2}}, or name a baseline file")
+			r.Errors.Report(one.Position, name+" expects nothing, and there is no baseline", "write what to expect under \"expect:\", such as {compactions: {max: 2}}, or name a baseline file")
 		}
 	}
 }

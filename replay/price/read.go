@@ -45,14 +45,13 @@ func ReadFile(name string, data []byte) (*Table, error) {
 	seen := map[string]bool{}
 	for _, m := range f.Models {
 		if seen[m.ID] {
-			r.Errors = append(r.Errors, &strict.Error{Position: m.Position, Msg: fmt.Sprintf("the model %q is listed twice", m.ID), Hint: "keep one of them"})
+			r.Errors.Report(m.Position, fmt.Sprintf("the model %q is listed twice", m.ID), "keep one of them")
 		}
 		seen[m.ID] = true
 		t.Models = append(t.Models, m.Model)
 	}
-	if len(r.Errors) > 0 {
-		r.Errors.Sort()
-		return nil, r.Errors
+	if err := r.Errors.Err(); err != nil {
+		return nil, err
 	}
 	t.order()
 	return t, nil
