@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -273,7 +274,8 @@ func TestArithmetic(t *testing.T) {
 		{"2.1.50", 167000, false, false},
 	} {
 		autos, micros := 0, 0
-		for seed := uint64(1); seed <= 2; seed++ {
+		tried := func() bool { return autos > 0 && (micros > 0 || !v.micro) }
+		for seed := uint64(1); seed <= 2 && (!tried() || os.Getenv("CTXKIT_LONG") == "1"); seed++ {
 			t.Run(fmt.Sprintf("%s/%d", v.version, seed), func(t *testing.T) {
 				o := lively(v.version, seed)
 				o.Rewinds, o.Requests = 0, 260
@@ -286,7 +288,7 @@ func TestArithmetic(t *testing.T) {
 				}
 			})
 		}
-		if autos == 0 || v.micro && micros == 0 {
+		if !tried() {
 			t.Errorf("%s: %d automatic compactions, %d microcompactions: nothing was tried", v.version, autos, micros)
 		}
 	}
