@@ -71,8 +71,8 @@ func runDiff(sys *system, o *DiffOptions) error {
 
 func (s *opened) diff(o *DiffOptions) error {
 	d := &differ{opened: s, o: o, name: rawSide}
-	layout := report.DiffLayout{Layout: o.report(s.sys), Stat: o.Stat, Full: o.Full}
-	layout.Several = o.At == atAll
+	layout := report.DiffLayout{Layout: o.report(s.sys), Stat: o.Stat}
+	layout.Several, layout.Full = o.At == atAll, o.Full
 	d.print = report.NewDiffs(s.out, layout)
 	if o.Against != rawSide {
 		if err := d.chooseAgainst(); err != nil {

@@ -100,8 +100,9 @@ func (s *opened) view(o *ViewOptions) error {
 		return err
 	}
 	opt := o.report(s.sys)
+	opt.Full = o.Full
 	if o.As == asTranscript {
-		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.rec.LineAt(n)}, opt, o.Full)
+		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.rec.LineAt(n)}, opt)
 	}
 	v := &report.View{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	if o.As != asRaw {
@@ -127,5 +128,5 @@ func (s *opened) view(o *ViewOptions) error {
 		return err
 	}
 	v.Body.Model, v.Body.MaxTokens = s.rec.ModelAt(s.opt, n)
-	return report.PrintView(s.out, v, opt, o.Full)
+	return report.PrintView(s.out, v, opt)
 }

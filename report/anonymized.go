@@ -1,11 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +29,7 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Layout) error {
 		times = timeText(r.First, time.RFC3339) + " to " + timeText(r.Last, time.RFC3339)
 		add("times", times, 1)
 	}
-	words := slices.SortedFunc(maps.Keys(r.Kept), func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Kept[b], r.Kept[a]), cmp.Compare(a, b))
-	})
+	words := byCount(r.Kept)
 	for _, word := range words {
 		add("word", word, r.Kept[word])
 	}

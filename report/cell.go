@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,6 +148,13 @@ func percent(part, whole int) string {
 		return "0.0 %"
 	}
 	return strings.Replace(places(100*float64(part)/float64(whole), 1), "-0.0", "0.0", 1) + " %"
+}
+
+// byCount returns the keys of m, the largest count first, then by name.
+func byCount(m map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
+	})
 }
 
 // count formats n things: "1 result", "2,000 results", "3 misses".

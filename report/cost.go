@@ -1,11 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -86,23 +83,19 @@ func costNotes(sum *SessionCost) []string {
 
 // lostText lists the tokens lost by cause, most tokens first.
 func lostText(list []replay.Lost) string {
-	sums := map[string]replay.Lost{}
+	tokens, requests := map[string]int{}, map[string]int{}
 	for _, x := range list {
 		name := (&cache.Cause{Kind: x.Cause}).String()
 		if x.Cause == cache.Edited {
 			name = "edits by " + x.Stage
 		}
-		sum := sums[name]
-		sum.Requests += x.Requests
-		sum.Tokens += x.Tokens
-		sums[name] = sum
+		tokens[name] += x.Tokens
+		requests[name] += x.Requests
 	}
 	var parts []string
-	for _, name := range slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
-		return cmp.Or(cmp.Compare(sums[b].Tokens, sums[a].Tokens), cmp.Compare(a, b))
-	}) {
-		if x := sums[name]; x.Tokens > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", name, thousands(x.Tokens), count(x.Requests, "request")))
+	for _, name := range byCount(tokens) {
+		if tokens[name] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", name, thousands(tokens[name]), count(requests[name], "request")))
 		}
 	}
 	return strings.Join(parts, ", ")

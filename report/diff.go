@@ -35,7 +35,6 @@ type Diff struct {
 type DiffLayout struct {
 	Layout
 	Stat bool // sums alone
-	Full bool // fold nothing
 }
 
 // NewDiff names a diff of a conversation.
@@ -49,7 +48,14 @@ func NewDiff(conv *session.Conversation, d *diff.Diff) *Diff {
 // NewDiffs returns the printer of diffs.
 func NewDiffs(w io.Writer, opt DiffLayout) Printer[*Diff] {
 	if opt.Format != FormatJSON {
-		return &diffPages{w: w, opt: opt}
+		return &pagePrinter[*Diff]{w: w, opt: opt.Layout, page: func(p *page, d *Diff) {
+			page := &diffPage{page: p, d: d}
+			page.head()
+			if !opt.Stat {
+				page.messages()
+			}
+			page.stat()
+		}}
 	}
 	return &jsonPrinter[*Diff]{
 		jsonStream: jsonStream{w: w, head: object{{"schema", DiffSchema}}, list: "diffs"},
@@ -66,34 +72,10 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*Diff] {
 	}
 }
 
-// diffPages prints diffs for people.
-type diffPages struct {
-	w   io.Writer
-	opt DiffLayout
-	n   int
-}
-
-func (p *diffPages) Add(d *Diff) error {
-	if err := separate(p.w, p.n); err != nil {
-		return err
-	}
-	p.n++
-	page := &diffPage{page: newPage(p.w, p.opt.Layout), d: d, full: p.opt.Full}
-	page.head()
-	if !p.opt.Stat {
-		page.messages()
-	}
-	page.stat()
-	return page.end()
-}
-
-func (p *diffPages) Close() error { return nil }
-
 // diffPage prints one diff.
 type diffPage struct {
 	*page
 	d      *Diff
-	full   bool
 	reason string // the last one printed
 }
 
@@ -221,7 +203,7 @@ func (p *diffPage) together(list []diff.Message) {
 	p.cut(bold, "", fmt.Sprintf("- %s %s, %s tokens", count(len(list), "message"), p.sides(m), thousands(n)))
 	p.because(m.Right.Reason)
 	for i := range list {
-		if hidden := len(list) - 2*shownGone; !p.full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
+		if hidden := len(list) - 2*shownGone; !p.Full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
 			if i == shownGone {
 				p.folded("  ", hidden, "message", 0)
 			}
@@ -273,15 +255,7 @@ func (p *diffPage) changed(m *diff.Message) {
 		p.block(&m.Blocks[i], len(m.Blocks) > 1)
 	}
 	if m.Text != "" {
-		most := mostLines
-		if p.full {
-			most = 0
-		}
-		lines, more := fold(m.Text, lineWidth-2, most)
-		for _, l := range lines {
-			p.line(p.paint(green, "+ "+l))
-		}
-		p.folded("  ", more, "line", len(m.Text))
+		p.text(green, "", "+ ", m.Text, 1)
 	}
 }
 
@@ -301,7 +275,7 @@ func (p *diffPage) block(b *diff.Block, named bool) {
 	// The first and the last lines of a diff: what was there, and what is there now.
 	lines = lines[3:]
 	head, tail := lines, lines[:0]
-	if !p.full && len(lines) > diffLines {
+	if !p.Full && len(lines) > diffLines {
 		head, tail = lines[:diffLines/2-1], lines[len(lines)-diffLines/2:]
 	}
 	for _, l := range head {

@@ -80,7 +80,7 @@ type statSum struct {
 // more than a screenful.
 func (p *diffPage) statRows() []statSum {
 	var rows []statSum
-	fold := len(p.d.Stat) > screenful && !p.full
+	fold := len(p.d.Stat) > screenful && !p.Full
 	at := map[diff.Row]int{}
 	for _, r := range p.d.Stat {
 		key := diff.Row{Left: r.Left, Right: r.Right, Same: r.Same}

@@ -111,35 +111,6 @@ func (s *jsonStream) end(tail object) error {
 	return err
 }
 
-// jsonPrinter prints results as a stream of items, or a single one as it is.
-type jsonPrinter[T any] struct {
-	jsonStream
-	single bool
-	item   func(result T) any // what is printed of a result
-	tail   func() object      // the members after the list; nil: none
-}
-
-func (p *jsonPrinter[T]) Add(result T) error {
-	if p.single {
-		return WriteJSON(p.w, p.item(result))
-	}
-	item, err := encoded("    ", p.item(result))
-	if err != nil {
-		return err
-	}
-	return p.add(item)
-}
-
-func (p *jsonPrinter[T]) Close() error {
-	switch {
-	case p.single:
-		return nil
-	case p.tail == nil:
-		return p.end(nil)
-	}
-	return p.end(p.tail())
-}
-
 // unsafeJSON reports whether r is a control or an invisible character, or the
 // replacement of a byte that is not UTF-8.
 func unsafeJSON(r rune) bool {
@@ -211,9 +182,40 @@ func (n *named) cells() []any { return []any{n.Session, n.Agent, n.File, n.Polic
 
 const namedKeys = "session agent file policy counter"
 
-// replayNDJSON prints one request per line, with its names and its events.
-// Events after the last request are on a line of kind "end".
-type replayNDJSON struct{ w io.Writer }
+// replayNDJSON returns a printer of one request per line, with its names and its
+// events. Events after the last request are on a line of kind "end".
+func replayNDJSON(w io.Writer) eachPrinter[*replay.Timeline] {
+	line := func(v any) error {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+		_, err := w.Write(escapeJSON(b.Bytes()))
+		return err
+	}
+	return func(tl *replay.Timeline) error {
+		tl = filled(tl)
+		own, rest := ownEvents(tl)
+		events := func(indexes []int) []replay.Event {
+			list := []replay.Event{}
+			for _, n := range indexes {
+				list = append(list, tl.Events[n])
+			}
+			return list
+		}
+		for i, q := range tl.Requests {
+			if err := line(requestLine{tl.Schema, names(tl), q, events(own[i])}); err != nil {
+				return err
+			}
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+		return line(endLine{tl.Schema, names(tl), "end", events(rest)})
+	}
+}
 
 // requestLine is one line of NDJSON.
 type requestLine struct {
@@ -230,37 +232,3 @@ type endLine struct {
 	Kind   string         `json:"kind"`
 	Events []replay.Event `json:"events"`
 }
-
-func (r *replayNDJSON) Add(tl *replay.Timeline) error {
-	tl = filled(tl)
-	own, rest := ownEvents(tl)
-	events := func(indexes []int) []replay.Event {
-		list := []replay.Event{}
-		for _, n := range indexes {
-			list = append(list, tl.Events[n])
-		}
-		return list
-	}
-	for i, q := range tl.Requests {
-		if err := r.line(requestLine{tl.Schema, names(tl), q, events(own[i])}); err != nil {
-			return err
-		}
-	}
-	if len(rest) == 0 {
-		return nil
-	}
-	return r.line(endLine{tl.Schema, names(tl), "end", events(rest)})
-}
-
-func (r *replayNDJSON) line(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := r.w.Write(escapeJSON(b.Bytes()))
-	return err
-}
-
-func (r *replayNDJSON) Close() error { return nil }

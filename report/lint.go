@@ -13,11 +13,17 @@ const LintSchema = "ctxkit.lint/v1"
 
 // NewLints returns the printer of what lint found in files.
 func NewLints(w io.Writer, opt Layout) (Printer[*lint.Result], error) {
+	total := &lintTotals{}
 	switch opt.Format {
 	case FormatTable, "":
-		return &lintPages{w: w, opt: opt}, nil
+		return &pagePrinter[*lint.Result]{w: w, opt: opt, page: func(p *page, r *lint.Result) {
+			total.add(r)
+			lintPage(p, r)
+		}, last: func(p *page) {
+			p.note(none, fmt.Sprintf("%s: %s, %s, %s", count(total.Files, "file"),
+				count(total.Errors, "error"), count(total.Warnings, "warning"), count(total.Notes, "note")))
+		}}, nil
 	case FormatJSON:
-		total := &lintTotals{}
 		return &jsonPrinter[*lint.Result]{
 			jsonStream: jsonStream{w: w, head: object{{"schema", LintSchema}}, list: "files"},
 			item: func(r *lint.Result) any {
@@ -28,7 +34,7 @@ func NewLints(w io.Writer, opt Layout) (Printer[*lint.Result], error) {
 			tail: func() object { return object{{"totals", total}} },
 		}, nil
 	case FormatGitHub:
-		return &lintGitHub{w: w, opt: opt}, nil
+		return eachPrinter[*lint.Result](func(r *lint.Result) error { return lintAnnotations(w, r, opt.All) }), nil
 	}
 	return nil, formatError(opt.Format)
 }
@@ -51,19 +57,8 @@ func (t *lintTotals) add(r *lint.Result) {
 // mostPlaces is how many places of one code a table and annotations show.
 const mostPlaces = 3
 
-// lintPages prints for people: each code with its first places.
-type lintPages struct {
-	w     io.Writer
-	opt   Layout
-	total lintTotals
-}
-
-func (l *lintPages) Add(r *lint.Result) error {
-	if err := separate(l.w, l.total.Files); err != nil {
-		return err
-	}
-	l.total.add(r)
-	p := newPage(l.w, l.opt)
+// lintPage prints for people: each code with its first places.
+func lintPage(p *page, r *lint.Result) {
 	p.heading(r.File)
 	aside := 0
 	for _, n := range r.Lines.SetAside {
@@ -79,7 +74,7 @@ func (l *lintPages) Add(r *lint.Result) error {
 	for _, f := range r.Findings {
 		st := map[lint.Severity]style{lint.Error: red, lint.Warning: yellow}[f.Severity]
 		shown := f.Places
-		if !l.opt.All {
+		if !p.All {
 			shown = shown[:min(len(shown), mostPlaces)]
 		}
 		hidden += len(f.Places) - len(shown)
@@ -100,40 +95,21 @@ func (l *lintPages) Add(r *lint.Result) error {
 	if len(r.Findings) == 0 {
 		p.note(none, "nothing found")
 	}
-	return p.end()
 }
 
-func (l *lintPages) Close() error {
-	if l.total.Files < 2 {
-		return nil
-	}
-	p := newPage(l.w, l.opt)
-	p.line("")
-	p.note(none, fmt.Sprintf("%s: %s, %s, %s", count(l.total.Files, "file"),
-		count(l.total.Errors, "error"), count(l.total.Warnings, "warning"), count(l.total.Notes, "note")))
-	return p.end()
-}
-
-// lintGitHub prints workflow commands, which GitHub shows beside the lines.
-type lintGitHub struct {
-	w   io.Writer
-	opt Layout
-}
-
-func (l *lintGitHub) Add(r *lint.Result) error {
+// lintAnnotations prints workflow commands, which GitHub shows beside the lines.
+func lintAnnotations(w io.Writer, r *lint.Result, all bool) error {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		level := map[lint.Severity]string{lint.Error: "error", lint.Warning: "warning", lint.Note: "notice"}[f.Severity]
 		for i, place := range f.Places {
-			if i == mostPlaces && !l.opt.All {
+			if i == mostPlaces && !all {
 				githubCommand(&b, level, r.File, 0, 0, f.Code, githubText(count(len(f.Places)-i, "more place")))
 				break
 			}
 			githubCommand(&b, level, r.File, place.Line, 0, f.Code, githubText(place.Message))
 		}
 	}
-	_, err := io.WriteString(l.w, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-func (l *lintGitHub) Close() error { return nil }

@@ -50,6 +50,7 @@ type Layout struct {
 	All     bool // leave nothing out of tables
 	Color   bool // tables with colours
 	ASCII   bool // charts of ASCII only
+	Full    bool // fold no text
 	Hints   Hints
 }
 
@@ -130,17 +131,16 @@ func (d *document) print(w io.Writer, opt Layout) error {
 
 func formatError(f Format) error { return fmt.Errorf("format %q: this report does not have it", f) }
 
-// Printer prints results one after another.
-type Printer[T any] interface {
-	Add(result T) error
-	Close() error // ends the output; no Add may follow
-}
-
-// NewReplays returns the printer of timelines.
+// NewReplays returns the printer of timelines. Pages end with one row per
+// timeline.
 func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 	switch opt.Format {
 	case FormatTable, FormatMarkdown, "":
-		return &replayPages{w: w, opt: opt}, nil
+		var added []*replay.Timeline
+		return &pagePrinter[*replay.Timeline]{w: w, opt: opt, page: func(p *page, tl *replay.Timeline) {
+			added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Totals: tl.Totals})
+			printTimeline(p, tl)
+		}, last: func(p *page) { printOverview(p, added) }}, nil
 	case FormatJSON:
 		return &jsonPrinter[*replay.Timeline]{
 			jsonStream: jsonStream{w: w, head: object{{"schema", replay.Schema}}, list: "sessions"},
@@ -148,49 +148,11 @@ func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 			item:       func(tl *replay.Timeline) any { return filled(tl) },
 		}, nil
 	case FormatNDJSON:
-		return &replayNDJSON{w: w}, nil
+		return replayNDJSON(w), nil
 	case FormatCSV:
 		return &replayCSV{w: w}, nil
 	}
 	return nil, formatError(opt.Format)
-}
-
-// replayPages prints timelines for people, and one row for each at the end.
-type replayPages struct {
-	w     io.Writer
-	opt   Layout
-	added []*replay.Timeline
-}
-
-func (r *replayPages) Add(tl *replay.Timeline) error {
-	if err := separate(r.w, len(r.added)); err != nil {
-		return err
-	}
-	r.added = append(r.added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Totals: tl.Totals})
-	p := newPage(r.w, r.opt)
-	printTimeline(p, tl)
-	return p.end()
-}
-
-func (r *replayPages) Close() error {
-	if len(r.added) < 2 {
-		return nil
-	}
-	if err := separate(r.w, len(r.added)); err != nil {
-		return err
-	}
-	p := newPage(r.w, r.opt)
-	printOverview(p, r.added)
-	return p.end()
-}
-
-// separate prints an empty line after the n pages before.
-func separate(w io.Writer, n int) error {
-	if n == 0 {
-		return nil
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
 }
 
 // replayCSV prints one request per row. Columns are only ever added at the end.

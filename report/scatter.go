@@ -2,100 +2,96 @@ package report
 
 import (
 	"bytes"
+	"cmp"
+	_ "embed" // the template
 	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
-// The picture of a sweep, in pixels.
-const (
-	pictureWidth, pictureHeight              = 800, 520
-	plotLeft, plotTop, plotRight, plotBottom = 90, 50, 770, 450
-	fewestTicks                              = 4
-)
+// The plot's area in the template, in pixels.
+const plotLeft, plotTop, plotRight, plotBottom = 90, 50, 770, 450
 
-// sweepSVG draws the points of a sweep: cost to the right, peak upwards, misses
-// as the size of the mark; the front is filled, that of cost and peak alone joined by a line.
+//go:embed scatter.svg.tmpl
+var scatterTemplate string
+
+// scatter is what the template draws.
+type scatter struct {
+	Title, Front string
+	X, Y         *scale
+	Line         string // the points of the front of the two figures drawn
+	Marks        []mark
+}
+
+// mark is one point of a sweep, in pixels.
+type mark struct {
+	X, Y, R    float64
+	Fill, Text string
+}
+
+// sweepSVG draws the points of a sweep: the cost to the right, the peak upwards,
+// misses as the size of the mark. The front is filled. A line joins the front of
+// cost and peak alone.
 func sweepSVG(w io.Writer, s *sweep.Result) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
-		pictureWidth, pictureHeight, pictureWidth, pictureHeight)
-	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
-	fmt.Fprintf(&b, `<text x="%d" y="26" font-size="15">%s</text>`+"\n", plotLeft, escaped(sweepTitle(s)))
-	xName, yName := s.By[0], s.By[1]
-	x := newScale(s, xName, plotLeft, plotRight)
-	y := newScale(s, yName, plotBottom, plotTop)
+	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
-	x.axis(&b, xName, true)
-	y.axis(&b, yName, false)
-	var line []string
-	type at struct{ x, y float64 }
-	var front []at
-	for i, on := range planeFront(s) {
-		if on {
-			front = append(front, at{x.of(i), y.of(i)})
-		}
-	}
-	slices.SortFunc(front, func(a, b at) int {
-		if a.x != b.x {
-			return sign(a.x - b.x)
-		}
-		return sign(a.y - b.y)
-	})
-	for _, p := range front {
-		line = append(line, fmt.Sprintf("%.1f,%.1f", p.x, p.y))
-	}
-	if len(line) > 1 {
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="#c33" stroke-dasharray="4 3"/>`+"\n", strings.Join(line, " "))
-	}
+	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: x, Y: y}
+	var plane [][]float64
 	for i := range s.Results {
-		fill := "none"
+		m := mark{X: x.of(i), Y: y.of(i), R: size.of(i), Fill: "none", Text: pointText(s, i)}
 		if s.Front[i] {
-			fill = "#c33"
+			m.Fill = "#c33"
 		}
-		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" fill-opacity="0.6" stroke="#333"><title>%s</title></circle>`+"\n",
-			x.of(i), y.of(i), size.of(i), fill, escaped(pointText(s, i)))
+		d.Marks = append(d.Marks, m)
+		plane = append(plane, []float64{x.values[i], y.values[i]})
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#555">filled: on the front of %s; larger: more misses</text>`+"\n",
-		plotLeft, pictureHeight-12, escaped(strings.Join(frontTitles(s), ", ")))
-	b.WriteString("</svg>\n")
+	d.Line = frontLine(d.Marks, sweep.Front(plane))
+	t := template.Must(template.New("scatter").Funcs(template.FuncMap{
+		"xml": escaped,
+		"px":  func(x float64) string { return places(x, 1) },
+	}).Parse(scatterTemplate))
+	var b bytes.Buffer
+	if err := t.Execute(&b, d); err != nil {
+		return err
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func sign(d float64) int {
-	switch {
-	case d < 0:
-		return -1
-	case d > 0:
-		return 1
+// frontLine returns the points of the polyline through the marks on the front.
+// One mark makes no line.
+func frontLine(marks []mark, front []bool) string {
+	var on []mark
+	for i, m := range marks {
+		if front[i] {
+			on = append(on, m)
+		}
 	}
-	return 0
+	if len(on) < 2 {
+		return ""
+	}
+	slices.SortFunc(on, func(a, b mark) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
+	points := make([]string, len(on))
+	for i, m := range on {
+		points[i] = fmt.Sprintf("%.1f,%.1f", m.X, m.Y)
+	}
+	return strings.Join(points, " ")
 }
 
-// planeFront is the front of the two figures that are drawn: of the others only
-// the size of a mark tells.
-func planeFront(s *sweep.Result) []bool {
-	values := make([][]float64, len(s.Results))
-	for i := range s.Results {
-		values[i] = []float64{figure(&s.Results[i], s.By[0]).Total, figure(&s.Results[i], s.By[1]).Total}
-	}
-	return sweep.Front(values)
-}
-
-// pointText is what a point is and what it came to.
+// pointText lists a point's parameters and figures.
 func pointText(s *sweep.Result, i int) string {
 	var parts []string
 	for j, v := range s.Points[i] {
 		parts = append(parts, s.Axes[j].Key+"="+v)
 	}
-	for _, name := range append(append([]string{}, s.By...), "compactions") {
+	for _, name := range append(slices.Clone(s.By), "compactions") {
 		if f := figure(&s.Results[i], name); compare.Known(f.Total) {
 			parts = append(parts, name+" "+figureText(name, f.Total))
 		}
@@ -103,79 +99,67 @@ func pointText(s *sweep.Result, i int) string {
 	return strings.Join(parts, ", ")
 }
 
-// escaped makes a text fit for an XML document.
+// escaped escapes a text for XML.
 func escaped(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(Clean(s))) // a Buffer takes everything
+	_ = xml.EscapeText(&b, []byte(Clean(s))) // a Buffer does not fail
 	return b.String()
 }
 
 // scale maps a figure of the results to pixels.
 type scale struct {
-	s        *sweep.Result
-	name     string
-	lo, hi   float64
-	from, to float64
+	Name     string
+	values   []float64 // by result
+	lo, hi   float64   // the values at the ends
+	from, to float64   // the pixels at the ends
 }
 
+// newScale returns the scale of a figure, with a margin of 5 % at both ends.
 func newScale(s *sweep.Result, name string, from, to float64) *scale {
-	c := &scale{s: s, name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
+	c := &scale{Name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
 	for i := range s.Results {
-		if v := figure(&s.Results[i], name).Total; compare.Known(v) {
+		v := figure(&s.Results[i], name).Total
+		c.values = append(c.values, v)
+		if compare.Known(v) {
 			c.lo, c.hi = min(c.lo, v), max(c.hi, v)
 		}
 	}
 	if c.lo > c.hi {
 		c.lo, c.hi = 0, 1
 	}
-	d := (c.hi - c.lo) * 0.05 // marks stand clear of the axes
-	if d == 0 {
-		d = max(math.Abs(c.lo)*0.05, 0.5)
+	margin := (c.hi - c.lo) * 0.05
+	if margin == 0 {
+		margin = max(math.Abs(c.lo)*0.05, 0.5)
 	}
-	c.lo, c.hi = c.lo-d, c.hi+d
+	c.lo, c.hi = c.lo-margin, c.hi+margin
 	return c
 }
 
-// of is where result i stands; one whose figure is not known stands at the
-// low end.
+// of returns the pixel of result i; an unknown figure is at the low end.
 func (c *scale) of(i int) float64 {
-	v := figure(&c.s.Results[i], c.name).Total
-	if !compare.Known(v) {
-		v = c.lo
+	if v := c.values[i]; compare.Known(v) {
+		return c.at(v)
 	}
-	return c.at(v)
+	return c.at(c.lo)
 }
 
 func (c *scale) at(v float64) float64 { return c.from + (c.to-c.from)*(v-c.lo)/(c.hi-c.lo) }
 
-func (c *scale) axis(b *bytes.Buffer, name string, across bool) {
-	for _, tick := range c.ticks() {
-		at, text := c.at(tick.value), escaped(tick.text)
-		if across {
-			fmt.Fprintf(b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#eee"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", at, plotTop, at, plotBottom, at, plotBottom+18, text)
-		} else {
-			fmt.Fprintf(b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" stroke="#eee"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", plotLeft, at, plotRight, at, plotLeft-8, at+4, text)
-		}
-	}
-	if across {
-		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" fill="#555">%s</text>`+"\n", (plotLeft+plotRight)/2, plotBottom+38, escaped(name))
-	} else {
-		fmt.Fprintf(b, `<text transform="translate(22 %d) rotate(-90)" text-anchor="middle" fill="#555">%s</text>`+"\n", (plotTop+plotBottom)/2, escaped(name))
-	}
-}
-
 // tick is a round value on an axis.
 type tick struct {
-	value float64
-	text  string
+	At   float64 // pixels
+	Text string
 }
 
-// ticks are the multiples of a step of 1, 2 or 5 times a power of ten: the
-// largest that gives fewestTicks of them.
-func (c *scale) ticks() []tick {
-	span := c.hi - c.lo
-	power := math.Pow(10, math.Floor(math.Log10(span)))
-	for {
+// Baseline is the bottom of the text beside a tick of the vertical axis.
+func (t tick) Baseline() float64 { return t.At + 4 }
+
+const fewestTicks = 4
+
+// Ticks returns the multiples of the largest step of 1, 2 or 5 times a power of
+// ten that gives at least fewestTicks.
+func (c *scale) Ticks() []tick {
+	for power := math.Pow(10, math.Floor(math.Log10(c.hi-c.lo))); ; power /= 10 {
 		for _, digit := range []float64{5, 2, 1} {
 			step := digit * power
 			first, last := math.Ceil(c.lo/step), math.Floor(c.hi/step)
@@ -184,26 +168,24 @@ func (c *scale) ticks() []tick {
 			}
 			var list []tick
 			for k := first; k <= last; k++ {
-				list = append(list, tick{k * step, tickText(k*step, step, max(math.Abs(c.lo), math.Abs(c.hi)))})
+				list = append(list, tick{c.at(k * step), tickText(k*step, step, max(math.Abs(c.lo), math.Abs(c.hi)))})
 			}
 			return list
 		}
-		power /= 10
 	}
 }
 
-// tickText writes a multiple of a step with the digits that tell it from the
-// next, in thousands or millions where the axis goes that far.
+// tickText formats a multiple of a step with as many decimals as the step has,
+// in thousands or millions if the axis goes that far.
 func tickText(value, step, most float64) string {
 	unit, letter := 1.0, ""
 	switch {
+	case value == 0:
+		return "0"
 	case most >= 1e6:
 		unit, letter = 1e6, "M"
 	case most >= 1e4:
 		unit, letter = 1e3, "k"
-	}
-	if value == 0 {
-		return "0"
 	}
 	digits := max(0, int(-math.Floor(math.Log10(step/unit)+1e-9)))
 	return places(value/unit, digits) + letter

@@ -84,8 +84,8 @@ func TestTicks(t *testing.T) {
 		{-0.5, 0.5, "-0.4 -0.2 0 0.2 0.4"},
 	} {
 		var got []string
-		for _, tick := range (&scale{lo: c.lo, hi: c.hi}).ticks() {
-			got = append(got, tick.text)
+		for _, tick := range (&scale{lo: c.lo, hi: c.hi}).Ticks() {
+			got = append(got, tick.Text)
 		}
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("from %v to %v: %s, want %s", c.lo, c.hi, text, c.want)

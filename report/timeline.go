@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"path"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func printTimeline(p *page, tl *replay.Timeline) {
 		p.note(faint, fmt.Sprintf("%s %s under the policy, %s raw (nothing compacted), %s threshold, %c compaction, %c other change", m, sentView(tl), r, l, markCompaction, markChange))
 		p.picture(c.draw(g, p.Color))
 		if c.clipped {
-			p.note(faint, "(Raw is cut off: its peak is "+thousands(c.rawPeak())+" tokens.)")
+			p.note(faint, "(Raw is cut off: its peak is "+thousands(slices.Max(c.raw))+" tokens.)")
 		}
 	}
 	printRequests(p, tl)
@@ -80,30 +81,23 @@ func headFields(tl *replay.Timeline) [][2]string {
 	return f
 }
 
-// recordedSpan says when and by which client the session was recorded.
+// recordedSpan is when and by which client the session was recorded.
 func recordedSpan(tl *replay.Timeline) string {
-	var first, last time.Time
+	var times []time.Time
 	for i := range tl.Requests {
 		if at := tl.Requests[i].Time; !at.IsZero() {
-			if first.IsZero() || at.Before(first) {
-				first = at
-			}
-			if at.After(last) {
-				last = at
-			}
+			times = append(times, at)
 		}
 	}
-	s := ""
-	if !first.IsZero() {
-		s = first.UTC().Format("2006-01-02 15:04") + " to " + last.UTC().Format("2006-01-02 15:04") + " UTC"
+	var parts []string
+	if len(times) > 0 {
+		first, last := slices.MinFunc(times, time.Time.Compare), slices.MaxFunc(times, time.Time.Compare)
+		parts = append(parts, cellText(first)+" to "+cellText(last)+" UTC")
 	}
 	if tl.Version != "" {
-		if s != "" {
-			s += ", "
-		}
-		s += "client " + tl.Version
+		parts = append(parts, "client "+tl.Version)
 	}
-	return s
+	return strings.Join(parts, ", ")
 }
 
 func timelineChart(tl *replay.Timeline) *chart {
@@ -213,7 +207,7 @@ func eventStyle(e *replay.Event) style {
 	return none
 }
 
-// eventText is everything about an event that has no column of its own.
+// eventText describes an event by everything that has no column of its own.
 func eventText(tl *replay.Timeline, e *replay.Event) string {
 	parts := []string{e.Reason}
 	if e.Results > 0 {
@@ -226,16 +220,12 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 	if s := messagesText(e); s != "" {
 		parts = append(parts, s)
 	}
-	names := make([]string, 0, len(e.Detail))
-	for name := range e.Detail {
-		names = append(names, name)
+	var own []string // the product's own estimates, which differ from the columns
+	for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
+		own = append(own, name+" "+thousands(e.Detail[name]))
 	}
-	sort.Strings(names)
-	for i, name := range names {
-		names[i] = name + " " + thousands(e.Detail[name])
-	}
-	if len(names) > 0 { // the product's own estimates, which are not the columns' figures
-		parts[len(parts)-1] += "; by its own count " + strings.Join(names, ", ")
+	if len(own) > 0 {
+		parts[len(parts)-1] += "; by its own count " + strings.Join(own, ", ")
 	}
 	if r := e.Recorded; r != nil {
 		file := r.File

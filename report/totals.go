@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -11,40 +10,37 @@ import (
 
 func totalFields(tl *replay.Timeline) [][2]string {
 	t, sent := tl.Totals, sentName(tl)
-	f := [][2]string{
-		{"requests", thousands(t.Requests)},
-		{"peak", fmt.Sprintf("raw %s, %s %s (%s of raw)", thousands(t.RawPeak), sent, thousands(t.PayloadPeak), percent(t.PayloadPeak, t.RawPeak))},
-		{"mean", meanText(tl)},
-		{"sent", fmt.Sprintf("raw %s, %s %s: saved %s (%s)", thousands(t.RawInput), sent, thousands(t.Payload-t.OwnInput), thousands(t.Saved), percent(t.Saved, t.RawInput))},
-		{"output", thousands(t.Output - t.OwnOutput)},
+	var f [][2]string
+	add := func(when bool, name, format string, args ...any) {
+		for i := range args {
+			args[i] = cellText(args[i]) // 200,000
+		}
+		if when {
+			f = append(f, [2]string{name, fmt.Sprintf(format, args...)})
+		}
 	}
-	if t.Calls > t.Requests {
-		f = append(f, [2]string{"own calls", fmt.Sprintf("%s by the policy: %s sent, %s written; cache and cost hold them too", thousands(t.Calls-t.Requests), thousands(t.OwnInput), thousands(t.OwnOutput))})
-	}
-	f = append(f, [2]string{"events", fmt.Sprintf("%s, %s, %s cleared", thousands(t.Events), count(t.Compactions, "compaction"), count(t.Cleared, "result"))})
-	if c := t.Cache; c.Input() > 0 {
-		f = append(f, [2]string{"cache", fmt.Sprintf("read %s (%s), written %s, uncached %s", thousands(c.Read), percent(c.Read, c.Input()), thousands(c.Write5m+c.Write1h), thousands(c.Uncached))})
-	}
-	if t.CostUSD.Known || t.Unpriced > 0 {
-		f = append(f, [2]string{"cost", costText(t)})
-	}
+	c := t.Cache
+	add(true, "requests", "%v", t.Requests)
+	add(true, "peak", "raw %v, %v %v (%v of raw)", t.RawPeak, sent, t.PayloadPeak, percent(t.PayloadPeak, t.RawPeak))
+	add(true, "mean", "%v", meanText(tl))
+	add(true, "sent", "raw %v, %v %v: saved %v (%v)", t.RawInput, sent, t.Payload-t.OwnInput, t.Saved, percent(t.Saved, t.RawInput))
+	add(true, "output", "%v", t.Output-t.OwnOutput)
+	add(t.Calls > t.Requests, "own calls", "%v by the policy: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, t.OwnInput, t.OwnOutput)
+	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
+	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
+	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "%v", costText(t))
 	if tl.Regret != nil {
-		f = append(f, [2]string{"regret", regretText(tl.Regret)})
+		add(true, "regret", "%v", regretText(tl.Regret))
 	}
-	if t.Violations > 0 {
-		f = append(f, [2]string{"violations", thousands(t.Violations) + " of the API's rules"})
-	}
-	if t.Transcript > 0 {
-		f = append(f, [2]string{"transcript", count(t.Transcript, "violation") + " of the API's rules of its own"})
-	}
-	if t.Preserved > 0 {
-		f = append(f, [2]string{"thinking", count(t.Preserved, "edit") + " before it, on a model that preserves it"})
-	}
-	return append(f, [2]string{"lines", linesText(tl.Lines)})
+	add(t.Violations > 0, "violations", "%v of the API's rules", t.Violations)
+	add(t.Transcript > 0, "transcript", "%v of the API's rules in the transcript itself", count(t.Transcript, "violation"))
+	add(t.Preserved > 0, "thinking", "%v before thinking that the model preserves", count(t.Preserved, "edit"))
+	add(true, "lines", "%v", linesText(tl.Lines))
+	return f
 }
 
-// meanText is the mean of what the session's own requests sent; the model
-// view's, which is another where the API edits it.
+// meanText is the mean of what the requests of the conversation sent, and of the
+// model view if API-level edits make it another.
 func meanText(tl *replay.Timeline) string {
 	t := tl.Totals
 	if !hasPayloads(tl) || t.Requests == 0 {
@@ -58,40 +54,30 @@ func meanText(tl *replay.Timeline) string {
 func costText(t replay.Totals) string {
 	s := "USD " + t.CostUSD.String()
 	if t.Unpriced > 0 {
-		s += ", without " + count(t.Unpriced, "request") + " of a model that no price is known for"
+		s += ", without " + count(t.Unpriced, "request") + " of a model with no known price"
 	}
 	return s
 }
 
-// linesText says where every line went.
+// linesText accounts for every line of the file.
 func linesText(l replay.Lines) string {
-	reasons := make([]string, 0, len(l.SetAside))
+	var parts []string
 	aside := 0
-	for r, n := range l.SetAside {
-		if n > 0 {
-			reasons = append(reasons, r)
+	for _, reason := range byCount(l.SetAside) {
+		if n := l.SetAside[reason]; n > 0 {
+			parts = append(parts, reason+" "+thousands(n))
 			aside += n
 		}
 	}
-	sort.Slice(reasons, func(i, j int) bool {
-		a, b := reasons[i], reasons[j]
-		if l.SetAside[a] != l.SetAside[b] {
-			return l.SetAside[a] > l.SetAside[b]
-		}
-		return a < b
-	})
-	s := fmt.Sprintf("read %s = used %s + set aside %s", thousands(l.Read), thousands(l.Used), thousands(aside))
+	fused := ""
 	if l.Fused > 0 {
-		s = fmt.Sprintf("read %s, %s of them fused with another = used %s + set aside %s", thousands(l.Read), thousands(l.Fused), thousands(l.Used), thousands(aside))
+		fused = ", " + thousands(l.Fused) + " of them fused with another"
 	}
-	if len(reasons) == 0 {
-		return s
+	s := fmt.Sprintf("read %s%s = used %s + set aside %s", thousands(l.Read), fused, thousands(l.Used), thousands(aside))
+	if len(parts) > 0 {
+		s += " (" + strings.Join(parts, ", ") + ")"
 	}
-	parts := make([]string, len(reasons))
-	for i, r := range reasons {
-		parts[i] = r + " " + thousands(l.SetAside[r])
-	}
-	return s + " (" + strings.Join(parts, ", ") + ")"
+	return s
 }
 
 func printWarnings(p *page, tl *replay.Timeline) {

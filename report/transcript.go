@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ type Transcript struct {
 }
 
 // PrintTranscript prints every line of a session's file, metadata included.
-func PrintTranscript(w io.Writer, t *Transcript, opt Layout, full bool) error {
+func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 	if opt.Format == FormatJSON {
 		out := &jsonStream{w: w, head: object{{"schema", TranscriptSchema}, {"session", t.Conv.SessionID}}, list: "lines"}
 		if err := t.each(func(rec *jsonl.Item) error { return out.add(recordJSON(rec)) }); err != nil {
@@ -30,7 +31,7 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout, full bool) error {
 		}
 		return out.end(nil)
 	}
-	p := &transcriptPages{page: newPage(w, opt), t: t, full: full}
+	p := &transcriptPages{page: newPage(w, opt), t: t}
 	p.heading("session " + t.Conv.SessionID + ": transcript, as recorded")
 	p.fields([][2]string{{"file", t.Conv.Path}})
 	if err := t.each(p.record); err != nil {
@@ -87,8 +88,7 @@ func malformed(e *jsonl.SyntaxError) string { return fmt.Sprintf("column %d: %s"
 // transcriptPages prints for people.
 type transcriptPages struct {
 	*page
-	t    *Transcript
-	full bool
+	t *Transcript
 }
 
 func (p *transcriptPages) record(rec *jsonl.Item) error {
@@ -126,7 +126,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	parts = slices.DeleteFunc(append(parts, e.UUID), func(s string) bool { return s == "" })
 	p.cut(bold, "", strings.Join(parts, "  "))
 	if !e.HasMessage {
-		p.text(fieldsText(e.Raw), p.most(1), len(e.Raw))
+		p.text(none, "     ", "", fieldsText(e.Raw), 1)
 		return
 	}
 	for i := range e.Message.Content {
@@ -134,25 +134,31 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 		at := b.Span.Off - e.Offset
 		c := readContent(e.Raw[at:at+int64(b.Span.Len)], p.t.Conv.ToolName)
 		p.cut(cyan, "   ", c.title)
-		p.text(c.text, p.most(len(e.Message.Content)), len(c.text))
+		p.text(none, "     ", "", c.text, len(e.Message.Content))
 	}
 }
 
-// most is how many lines of each of n blocks are shown; 0: all.
-func (p *transcriptPages) most(n int) int {
-	if p.full {
-		return 0
-	}
-	return foldAt(n)
-}
+// A message takes about a screen: so many lines of its blocks in all, and so
+// many blocks.
+const (
+	screenLines = 36
+	mostLines   = 12 // of one block
+	fewestLines = 2
+	mostBlocks  = 16
+)
 
-// text prints a text below its heading, folded after most lines (0: not folded).
-func (p *page) text(text string, most, size int) {
-	lines, more := fold(text, lineWidth-5, most)
+// text prints the text of one of n blocks, folded so that all of them fit on a
+// screen; sign comes before each line.
+func (p *page) text(st style, indent, sign, text string, n int) {
+	most := max(min(screenLines/max(n, 1), mostLines), fewestLines)
+	if p.Full {
+		most = 0
+	}
+	lines, more := fold(text, lineWidth-len(indent+sign), most)
 	for _, l := range lines {
-		p.line("     " + l)
+		p.line(indent + p.paint(st, sign+l))
 	}
-	p.folded("     ", more, "line", size)
+	p.folded(cmp.Or(indent, "  "), more, "line", len(text))
 }
 
 // folded says that n more lines or blocks are left out, of a text of size bytes

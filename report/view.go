@@ -30,17 +30,16 @@ type viewPages struct {
 	*page
 	v       *View
 	history *diff.History
-	full    bool
 	n       int // of the message at hand
 	marks   []diff.Mark
 }
 
-// PrintView prints a view. full leaves nothing folded.
-func PrintView(w io.Writer, v *View, opt Layout, full bool) error {
+// PrintView prints a view.
+func PrintView(w io.Writer, v *View, opt Layout) error {
 	if opt.Format == FormatJSON {
 		return viewJSON(w, v)
 	}
-	p := &viewPages{page: newPage(w, opt), v: v, history: diff.NewHistory(v.View), full: full, marks: v.Marks}
+	p := &viewPages{page: newPage(w, opt), v: v, history: diff.NewHistory(v.View), marks: v.Marks}
 	p.head()
 	for m := range v.Body.Messages {
 		msg := &v.Body.Messages[m]
@@ -90,31 +89,18 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 	p.n++
 	p.line("")
 	p.cut(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role)))
-	most := foldAt(len(blocks))
 	shown := blocks
-	if !p.full && len(blocks) > mostBlocks {
+	if !p.Full && len(blocks) > mostBlocks {
 		shown = blocks[:mostBlocks]
 	}
 	for i := range shown {
-		p.block(&shown[i], most)
+		p.block(&shown[i], len(blocks))
 	}
 	p.folded("   ", len(blocks)-len(shown), "block", 0)
 	if e := p.history.Tagged(id); e != nil {
 		p.cut(cyan, "   ", "tagged by "+editPlace(e)+reasonText(e))
 	}
 }
-
-// A message takes about a screen: so many lines of its blocks in all, and so
-// many blocks.
-const (
-	screenLines = 36
-	mostLines   = 12 // of one block
-	fewestLines = 2
-	mostBlocks  = 16
-)
-
-// foldAt is how many lines of each of n blocks are shown.
-func foldAt(n int) int { return max(min(screenLines/max(n, 1), mostLines), fewestLines) }
 
 // about says what a message is, where it stands and how large it is.
 func (p *viewPages) about(id policy.ItemID, role session.Role) string {
@@ -157,8 +143,8 @@ func aboutMessage(m *session.Message) []string {
 	return parts
 }
 
-// block prints one block: what it is, what was done to it, its first lines.
-func (p *viewPages) block(b *wire.Block, most int) {
+// block prints one of n blocks: what it is, what was done to it, its first lines.
+func (p *viewPages) block(b *wire.Block, n int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
 	title := c.title
 	if b.CacheControl != nil {
@@ -173,10 +159,7 @@ func (p *viewPages) block(b *wire.Block, most int) {
 			p.cut(yellow, "     ", "on the server: "+changedText(e))
 		}
 	}
-	if p.full {
-		most = 0
-	}
-	p.text(c.text, most, len(c.text))
+	p.text(none, "     ", "", c.text, n)
 }
 
 // markers prints the marks that stand before an item.
