@@ -63,5 +63,5 @@ func wordList(words []string) string {
 	if len(words) <= most {
 		return strings.Join(words, " ")
 	}
-	return fmt.Sprintf("%s and %d more: csv and json hold them", strings.Join(words[:most], " "), len(words)-most)
+	return fmt.Sprintf("%s and %d more: json and csv contain them", strings.Join(words[:most], " "), len(words)-most)
 }

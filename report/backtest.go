@@ -42,7 +42,7 @@ func backtestPage(p *page, r *backtest.Result) {
 	p.table(compactionTable(r.Compactions))
 	for _, notes := range [][]string{missNotes(r), fitNotes(r)} {
 		if hidden := len(notes) - mostPlacesListed; hidden > 0 && !p.All {
-			notes = append(notes[:mostPlacesListed:mostPlacesListed], p.Hints.hidden(hidden, "place", "json holds them"))
+			notes = append(notes[:mostPlacesListed:mostPlacesListed], p.Hints.hidden(hidden, "place", "json contains them"))
 		}
 		p.items(none, notes)
 	}

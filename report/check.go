@@ -65,7 +65,7 @@ func checkPage(p *page, r *check.Report) {
 		}
 	}
 	if !p.All {
-		p.hidden(listed-maxDetailed, "session", "json holds them")
+		p.hidden(listed-maxDetailed, "session", "json contains them")
 	}
 	if len(r.Stale) > 0 {
 		title, st := "the baseline does not match", red
@@ -125,7 +125,7 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
-		p.picture([]string{"  " + p.Hints.commandLine(s.Command)})
+		p.commands(p.Hints.commandLine(s.Command))
 	}
 }
 

@@ -52,29 +52,23 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		if len(c.Sessions) > 1 {
 			p.heading("by session: total, median, 90th percentile, and in how many sessions the policy alone is best")
 			hidden := compareSpread(p, c)
-			p.hidden(hidden, "figure", "json holds them; none of them says which policy is better")
+			p.hidden(hidden, "figure", "json contains them; none of them says which policy is better")
 			if len(c.Sessions) < compare.Few {
 				p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles are of %s only", count(len(c.Sessions), "session")))
 			}
 		}
 		if c.Differ >= 0 {
 			p.note(none, differText(c))
-			if lines := commandLines(c, &p.Hints); len(lines) > 0 {
-				p.picture(lines)
-			}
+			p.commands(commandLines(c, &p.Hints)...)
 		}
-		for _, note := range append(unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints), lostNotes(c, &p.Hints)...) {
-			p.note(yellow, note)
-		}
+		p.notes(yellow, unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints))
+		p.notes(yellow, lostNotes(c, &p.Hints))
 	}
-	for _, note := range emptyNotes(in.Empty) {
-		p.note(yellow, note)
-	}
+	p.notes(yellow, emptyNotes(in.Empty))
 	p.note(faint, "peak, mean: tokens of the model view with overhead. sent: input tokens of all requests, those of compactions too; read, write, rest: of these, the cache reads, the cache writes and what is not cached. comp: compactions. clrd, tokens: cleared results and their tokens. miss: blocks removed and needed again. bound: the fewest misses any policy could have within this budget. viol: violations of the API's rules.")
 }
 
-// figure is the spread of a figure, or of the sum of two: what was written to
-// the cache.
+// figure returns the spread of a figure; cache_write is the sum of two figures.
 func figure(p *compare.Policy, name string) compare.Spread {
 	names := compare.Names()
 	if name == "cache_write" {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
@@ -51,7 +53,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		s := &c.Sessions[c.Differ]
 		differ = object{
 			{"session", s.Session}, {"file", s.File}, {"policy", c.Policies[c.DifferPolicy].Name}, {"against", c.Policies[0].Name},
-			{"figure", c.DifferFigure}, {"command,omitempty", oneLine(c, hints)},
+			{"figure", c.DifferFigure}, {"command,omitempty", strings.Join(commandLines(c, hints), " && ")},
 		}
 	}
 	return object{

@@ -7,11 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// mostNamed is how many sessions or models a note names.
-const mostNamed = 3
-
-// inputsText says how many of the inputs failed and how many conversations are
-// left out, where some are.
+// inputsText counts the inputs that failed and the conversations left out.
 func inputsText(in compare.Inputs) string {
 	text := ""
 	if in.Failed > 0 {
@@ -23,28 +19,43 @@ func inputsText(in compare.Inputs) string {
 	return text
 }
 
-// emptyNotes name the conversations that are left out.
+// emptyNotes names the conversations left out.
 func emptyNotes(list []compare.Source) []string {
-	if len(list) == 0 {
-		return nil
-	}
 	var names []string
-	for _, s := range list[:min(len(list), mostNamed)] {
+	for _, s := range list {
 		name := sourceName(s)
 		if s.Malformed > 0 {
 			name += " (" + count(s.Malformed, "malformed line") + ")"
 		}
 		names = append(names, name)
 	}
-	return []string{"without a request, so left out: " + strings.Join(names, ", ") + andMore(len(list))}
+	return someNamed("left out, because they have no request: ", names, "")
 }
 
-// andMore says how many there are beside those that are named.
-func andMore(n int) string {
-	if n <= mostNamed {
-		return ""
+// unpricedNotes names the models without a price, and a session of each.
+func unpricedNotes(list []compare.Unpriced, hints *Hints) []string {
+	var names []string
+	for _, u := range list {
+		where := sourceName(u.First)
+		if u.Sessions > 1 {
+			where += fmt.Sprintf(" and %s more", thousands(u.Sessions-1))
+		}
+		names = append(names, fmt.Sprintf("%q (%s)", u.Model, where))
 	}
-	return fmt.Sprintf(" and %s more", thousands(n-mostNamed))
+	return someNamed("no cost: no price is known for ", names, before("; ", hints.Prices))
+}
+
+// someNamed returns a note that names the first of some things, or no note.
+func someNamed(text string, names []string, end string) []string {
+	const most = 3
+	if len(names) == 0 {
+		return nil
+	}
+	text += strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %s more", thousands(len(names)-most))
+	}
+	return []string{text + end}
 }
 
 func sourceName(s compare.Source) string {
@@ -54,23 +65,7 @@ func sourceName(s compare.Source) string {
 	return s.File
 }
 
-// unpricedNotes name the models that have no price, and where they are asked.
-func unpricedNotes(list []compare.Unpriced, hints *Hints) []string {
-	if len(list) == 0 {
-		return nil
-	}
-	var names []string
-	for _, u := range list[:min(len(list), mostNamed)] {
-		where := sourceName(u.First)
-		if u.Sessions > 1 {
-			where += fmt.Sprintf(" and %s more", thousands(u.Sessions-1))
-		}
-		names = append(names, fmt.Sprintf("%q (%s)", u.Model, where))
-	}
-	return []string{"no dollars, tokens only: no price is known for " + strings.Join(names, ", ") + andMore(len(list)) + before("; ", hints.Prices)}
-}
-
-// lostNotes say what of the sessions could not be read.
+// lostNotes counts the lines that could not be read.
 func lostNotes(c *compare.Comparison, hints *Hints) []string {
 	lines, files := 0, 0
 	for i := range c.Sessions {
@@ -98,20 +93,11 @@ func differText(c *compare.Comparison) string {
 	return text + "; to see why:"
 }
 
-// commandLines are the commands that show why, a line each.
+// commandLines returns the commands that show the difference.
 func commandLines(c *compare.Comparison, hints *Hints) []string {
-	var lines []string
-	for _, words := range c.Commands {
-		lines = append(lines, "  "+hints.commandLine(words))
-	}
-	return lines
-}
-
-// oneLine is the commands that show why, as one line for a shell.
-func oneLine(c *compare.Comparison, hints *Hints) string {
 	var lines []string
 	for _, words := range c.Commands {
 		lines = append(lines, hints.commandLine(words))
 	}
-	return strings.Join(lines, " && ")
+	return lines
 }

@@ -3,19 +3,19 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// content is one content block as a person reads it.
+// content is one content block for people.
 type content struct {
 	title string // what it is: "text", "Bash toolu_01…", "result of Bash toolu_01…"
 	text  string
 }
 
-// apiBlock is a content block as the API writes it: of all types, the fields
-// that are shown.
+// apiBlock is a content block of the API: the fields of all types that are shown.
 type apiBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -38,7 +38,7 @@ type apiBlock struct {
 	} `json:"edits"`
 }
 
-// readContent reads a block. tool names the tool of a call.
+// readContent reads a block. tool returns the name of the tool of a call.
 func readContent(js []byte, tool func(id string) string) content {
 	var b apiBlock
 	if err := json.Unmarshal(js, &b); err != nil {
@@ -58,33 +58,28 @@ func readContent(js []byte, tool func(id string) string) content {
 	case "redacted_thinking":
 		return content{"redacted thinking", "(" + fileSize(len(b.Data)) + ")"}
 	case "tool_use", "server_tool_use":
-		return content{joined(b.Name, b.ID), fieldsText(b.Input)}
+		return content{joined(" ", b.Name, b.ID), fieldsText(b.Input)}
 	case "tool_result":
-		title := joined("result of", tool(b.ToolUseID), b.ToolUseID)
+		title := joined(" ", "result of", tool(b.ToolUseID), b.ToolUseID)
 		if b.IsError {
 			title += " (error)"
 		}
 		return content{title, resultText(b.Content)}
 	case "image", "document":
-		return content{b.Type, "(" + joined(b.Source.MediaType, fileSize(len(b.Source.Data))) + ")"}
+		return content{b.Type, "(" + joined(" ", b.Source.MediaType, fileSize(len(b.Source.Data))) + ")"}
 	case "cache_edits":
 		var lines []string
 		for _, e := range b.Edits {
-			lines = append(lines, joined(e.Type, tool(e.Reference), e.Reference))
+			lines = append(lines, joined(" ", e.Type, tool(e.Reference), e.Reference))
 		}
 		return content{"cache edits", strings.Join(lines, "\n")}
 	}
 	return content{b.Type, compactJSON(js)}
 }
 
-func joined(words ...string) string {
-	var kept []string
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return strings.Join(kept, " ")
+// joined joins the words that are not empty.
+func joined(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
 }
 
 func compactJSON(js []byte) string {
@@ -95,7 +90,8 @@ func compactJSON(js []byte) string {
 	return buf.String()
 }
 
-// resultText is the content of a tool_result: a string, or parts.
+// resultText returns the text of a tool_result, whose content is a string or a
+// list of parts.
 func resultText(js json.RawMessage) string {
 	if s, ok := jsonl.Unquote(js); ok {
 		return s
@@ -141,10 +137,10 @@ func fieldsText(js json.RawMessage) string {
 	return strings.Join(lines, "\n")
 }
 
-// tabWidth is how far apart tab stops are in what is shown.
+// tabWidth is the distance of tab stops.
 const tabWidth = 4
 
-// cleanLine makes one line of a text fit to be shown: inert, tabs as spaces.
+// cleanLine cleans one line of a text and replaces its tabs by spaces.
 func cleanLine(s string) string {
 	s = strings.TrimSuffix(s, "\r")
 	if strings.IndexByte(s, '\t') < 0 {
@@ -165,7 +161,7 @@ func cleanLine(s string) string {
 	return b.String()
 }
 
-// slack is how many lines more are shown rather than told of.
+// slack is how many lines more are shown rather than counted as hidden.
 const slack = 2
 
 // fold gives the first lines of a text, broken at w columns, and how many

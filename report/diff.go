@@ -22,13 +22,13 @@ type Diff struct {
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
 	Policy  string `json:"policy"`
-	Against string `json:"against"`        // raw, another policy, or the same where From is given
-	From    int    `json:"from,omitempty"` // n of the earlier request
-	Request int    `json:"request"`        // n of the main request; one more than there are: the end of the file
-	Of      int    `json:"requests"`       // how many there are
+	Against string `json:"against"`        // raw, another policy, or the same one if From is set
+	From    int    `json:"from,omitempty"` // number of the earlier request
+	Request int    `json:"request"`        // number of the main request; Of + 1 is the end of the file
+	Of      int    `json:"requests"`       // how many main requests there are
 	*diff.Diff
 	Stat  []diff.Row  `json:"stat"`
-	Edits []diff.Edit `json:"edits"` // that made the view of raw, or since From
+	Edits []diff.Edit `json:"edits"` // all edits of the view, or those since From
 }
 
 // DiffLayout says how a diff is printed.
@@ -37,7 +37,7 @@ type DiffLayout struct {
 	Stat bool // sums alone
 }
 
-// NewDiff names a diff of a conversation.
+// NewDiff returns a diff with the names of its conversation.
 func NewDiff(conv *session.Conversation, d *diff.Diff) *Diff {
 	return &Diff{
 		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests),
@@ -107,7 +107,7 @@ func (p *diffPage) head() {
 	if d.From > 0 {
 		what = fmt.Sprintf("%s, %s to %s of %s", d.Policy, p.left(), p.right(), thousands(d.Of))
 	}
-	p.fields([][2]string{{"file", d.File}, {"diff", what}})
+	p.fields([2]string{"file", d.File}, [2]string{"diff", what})
 	if d.From > 0 {
 		p.note(bold, firstText(d.First))
 	}
@@ -129,7 +129,7 @@ func firstText(f *diff.First) string {
 		block, f.About, where, sideText(&f.Side), thousands(f.Prefix), thousands(f.Sent))
 }
 
-// sideText says how a view shows something, and by which edit.
+// sideText describes how a view shows something, and the edit that made it so.
 func sideText(s *diff.Side) string {
 	if s.Stage == "" {
 		return string(s.Status)
@@ -145,7 +145,7 @@ func sideText(s *diff.Side) string {
 	return text + " at the end"
 }
 
-// messages prints what differs, message by message, and counts what does not.
+// messages prints the messages that differ and counts the others.
 func (p *diffPage) messages() {
 	list := p.d.Messages
 	for i := 0; i < len(list); {
@@ -189,10 +189,10 @@ func (p *diffPage) unchanged(list []diff.Message) {
 	p.line(p.paint(faint, "  "+strings.Join(parts, "; ")))
 }
 
-// shownGone is how many messages of those that left together are listed.
+// shownGone is how many of the messages that one edit removed are listed at each end.
 const shownGone = 5
 
-// together prints messages that one edit took.
+// together prints messages that one edit removed.
 func (p *diffPage) together(list []diff.Message) {
 	n := 0
 	for i := range list {
@@ -213,7 +213,7 @@ func (p *diffPage) together(list []diff.Message) {
 	}
 }
 
-// sides says what became of a message: in both views, where neither is raw.
+// sides describes a message in the right view, or in both if neither is raw.
 func (p *diffPage) sides(m *diff.Message) string {
 	if p.d.Against == againstRaw || p.d.From > 0 {
 		return sideText(&m.Right)
@@ -221,7 +221,7 @@ func (p *diffPage) sides(m *diff.Message) string {
 	return sideText(&m.Left) + " | " + sideText(&m.Right)
 }
 
-// againstRaw is what a diff is against where no policy is named.
+// againstRaw is the left side of a diff with no policy.
 const againstRaw = "raw"
 
 func (p *diffPage) because(reason string) {
@@ -272,7 +272,7 @@ func (p *diffPage) block(b *diff.Block, named bool) {
 	if len(lines) < 3 { // the same text
 		return
 	}
-	// The first and the last lines of a diff: what was there, and what is there now.
+	// The first and the last lines: the old text and the new one.
 	lines = lines[3:]
 	head, tail := lines, lines[:0]
 	if !p.Full && len(lines) > diffLines {
@@ -292,7 +292,7 @@ func (p *diffPage) diffLine(l string) {
 	p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), lineWidth-2)))
 }
 
-// lastLine ends a text with a newline, so that a diff is of its lines alone.
+// lastLine ends a text with a newline, so that only its lines can differ.
 func lastLine(s string) []byte {
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		s += "\n"

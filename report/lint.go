@@ -91,7 +91,7 @@ func lintPage(p *page, r *lint.Result) {
 		}
 	}
 	p.table(t)
-	p.hidden(hidden, "place", "json holds them")
+	p.hidden(hidden, "place", "json contains them")
 	if len(r.Findings) == 0 {
 		p.note(none, "nothing found")
 	}

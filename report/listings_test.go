@@ -61,7 +61,7 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 	if err := Sessions(&b, list, Layout{Hints: Hints{All: "this shows them"}}); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv hold them)")) {
+	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv contain them)")) {
 		t.Errorf("the end is %q", b.String()[b.Len()-100:])
 	}
 }

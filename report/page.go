@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -66,8 +67,9 @@ func (p *page) cut(st style, indent, text string) {
 	p.line(indent + p.paint(st, cut(Clean(text), lineWidth-len(indent))))
 }
 
-// fields prints pairs of a name and a value.
-func (p *page) fields(pairs [][2]string) {
+// fields prints pairs of a name and a value, without those of no value.
+func (p *page) fields(pairs ...[2]string) {
+	pairs = slices.DeleteFunc(pairs, func(f [2]string) bool { return f[1] == "" })
 	indent := 0
 	for _, f := range pairs {
 		indent = max(indent, width(f[0])+gap)
@@ -107,8 +109,11 @@ func (p *page) table(t *table) {
 	p.paragraph()
 }
 
-// picture prints lines as they are.
+// picture prints lines as they are, or nothing if there are none.
 func (p *page) picture(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
 	fence := func(s string) {
 		if p.markdown() {
 			p.buf.WriteString(s)
@@ -123,6 +128,20 @@ func (p *page) picture(lines []string) {
 
 // note prints a paragraph; an empty one is left out.
 func (p *page) note(st style, text string) { p.wrapped(st, "", "", text); p.paragraph() }
+
+func (p *page) notes(st style, texts []string) {
+	for _, text := range texts {
+		p.note(st, text)
+	}
+}
+
+// commands prints command lines.
+func (p *page) commands(lines ...string) {
+	for i := range lines {
+		lines[i] = "  " + lines[i]
+	}
+	p.picture(lines)
+}
 
 // items prints a list; an empty one is left out.
 func (p *page) items(st style, texts []string) {

@@ -65,7 +65,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
 		notes = append(notes, name+regretText(tl.Regret))
 	}
 	if hidden > 0 {
-		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv hold them"))
+		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv contain them"))
 	}
 	return listing(t, object{{"schema", RegretSchema}, {"sessions", all}}, notes...).print(w, opt)
 }

@@ -102,9 +102,7 @@ func listing(t *table, json any, notes ...string) *document {
 	return &document{
 		page: func(p *page) {
 			p.table(t)
-			for _, n := range notes {
-				p.note(faint, n)
-			}
+			p.notes(faint, notes)
 		},
 		json: json,
 		csv:  func() *table { return t },

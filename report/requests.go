@@ -96,9 +96,9 @@ func printRequests(p *page, tl *replay.Timeline) {
 		requestRow(t, tl, i, own[i], strings.Join(what, "; "))
 	}
 	p.table(t)
-	p.hidden(events, "changed request", "json and csv hold them")
+	p.hidden(events, "changed request", "json and csv contain them")
 	if hasPayloads(tl) {
-		p.note(faint, "The payload is what the server reads after API-level edits; the client keeps the model view. json and csv hold both.")
+		p.note(faint, "The payload is what the server reads after API-level edits; the client keeps the model view. json and csv contain both.")
 	}
 }
 
@@ -121,7 +121,7 @@ func sentView(tl *replay.Timeline) string {
 	return strings.Replace(sentName(tl), "model", "model view", 1)
 }
 
-// shownRequests are the indexes of the requests to show.
+// shownRequests returns the indexes of the requests to show.
 func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	var list []int
 	for i := range tl.Requests {
@@ -132,7 +132,7 @@ func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	if all || len(list) <= mostRequests {
 		return list
 	}
-	// The first and the last ones, and between them what has a note.
+	// The first and the last ones, and those with a note between them.
 	kept := append([]int{}, list[:mostRequests-lastRequests]...)
 	for _, i := range list[mostRequests-lastRequests : len(list)-lastRequests] {
 		if notes[i] != "" {
@@ -164,7 +164,7 @@ func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 	return text, busy
 }
 
-// requestNotes names the first, the last and the peaks, by index.
+// requestNotes marks the first and the last request and the peaks, by index.
 func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
 	first, last, peak, rawPeak := -1, -1, -1, -1
@@ -225,7 +225,7 @@ func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string 
 	return what
 }
 
-// eventWhat is what an event did, in two or three words.
+// eventWhat describes an event in two or three words.
 func eventWhat(e *replay.Event) string {
 	s := strings.ReplaceAll(string(e.Kind), "_", " ")
 	if e.Kind == policy.KindServerKeep {

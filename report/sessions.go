@@ -35,7 +35,7 @@ func Sessions(w io.Writer, list []session.Info, opt Layout) error {
 		sessionRow(t, i).noTab = hide
 	}
 	if hidden := len(list) - mostSessions; hidden > 0 && !opt.All {
-		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv hold them"))
+		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
 	note := count(len(list), "session")
 	if counts[session.Unindexed] < len(list) {

@@ -102,10 +102,8 @@ func sweepPage(p *page, s *sweep.Result, t *table) {
 			hidden++
 		}
 	}
-	p.hidden(hidden, "point", "json and csv hold them")
-	for _, note := range sweepNotes(s, &p.Hints) {
-		p.note(yellow, note)
-	}
+	p.hidden(hidden, "point", "json and csv contain them")
+	p.notes(yellow, sweepNotes(s, &p.Hints))
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
 }
 

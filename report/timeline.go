@@ -27,10 +27,10 @@ const (
 	mostWarnings = 10
 )
 
-// printTimeline puts one timeline on a page.
+// printTimeline prints one timeline.
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
-	p.fields(headFields(tl))
+	p.fields(headFields(tl)...)
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g, m, r, l := unicodeGlyphs, "█", "░", "┄"
 		if p.ASCII {
@@ -46,17 +46,13 @@ func printTimeline(p *page, tl *replay.Timeline) {
 	printRequests(p, tl)
 	printEvents(p, tl)
 	p.heading("totals")
-	p.fields(totalFields(tl))
+	p.fields(totalFields(tl)...)
 	printWarnings(p, tl)
 }
 
 func headFields(tl *replay.Timeline) [][2]string {
 	var f [][2]string
-	add := func(name, value string) {
-		if value != "" {
-			f = append(f, [2]string{name, value})
-		}
-	}
+	add := func(name, value string) { f = append(f, [2]string{name, value}) }
 	add("title", tl.Title)
 	add("file", tl.File)
 	add("recorded", recordedSpan(tl))
@@ -179,11 +175,11 @@ func printEvents(p *page, tl *replay.Timeline) {
 		t.add(eventStyle(e), "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, e.After, e.Saved)
 	}
 	p.table(t)
-	p.hidden(len(tl.Events)-len(shown), "event", "json and csv hold them")
+	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
 }
 
-// shownEvents are the indexes of the events to show: not all where they are
-// many, and no tags, of which every prompt has one.
+// shownEvents returns the indexes of the events to show: the first ones, without
+// tags, of which every prompt has one.
 func shownEvents(tl *replay.Timeline, all bool) []int {
 	var list []int
 	for i := range tl.Events {
@@ -247,7 +243,7 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// messagesText is what became of the messages that an event is about.
+// messagesText describes what an event did to messages.
 func messagesText(e *replay.Event) string {
 	n := count(e.Messages, "message")
 	switch {

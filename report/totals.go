@@ -93,7 +93,7 @@ func printWarnings(p *page, tl *replay.Timeline) {
 		texts = append(texts, warningText(w.File, w.Line, w.Message, tl.File))
 	}
 	p.items(none, texts)
-	p.hidden(len(tl.Warnings)-len(texts), "warning", "json holds them")
+	p.hidden(len(tl.Warnings)-len(texts), "warning", "json contains them")
 }
 
 func warningText(file string, line int, message, own string) string {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -33,7 +31,7 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 	}
 	p := &transcriptPages{page: newPage(w, opt), t: t}
 	p.heading("session " + t.Conv.SessionID + ": transcript, as recorded")
-	p.fields([][2]string{{"file", t.Conv.Path}})
+	p.fields([2]string{"file", t.Conv.Path})
 	if err := t.each(p.record); err != nil {
 		return err
 	}
@@ -114,7 +112,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	if e.Part > 0 {
 		title += "." + strconv.Itoa(e.Part)
 	}
-	parts := []string{title, joined(e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size}
+	parts := []string{title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size}
 	for _, f := range []struct {
 		name string
 		on   bool
@@ -123,8 +121,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 			parts = append(parts, f.name)
 		}
 	}
-	parts = slices.DeleteFunc(append(parts, e.UUID), func(s string) bool { return s == "" })
-	p.cut(bold, "", strings.Join(parts, "  "))
+	p.cut(bold, "", joined("  ", append(parts, e.UUID)...))
 	if !e.HasMessage {
 		p.text(none, "     ", "", fieldsText(e.Raw), 1)
 		return

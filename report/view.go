@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -30,7 +28,7 @@ type viewPages struct {
 	*page
 	v       *View
 	history *diff.History
-	n       int // of the message at hand
+	n       int // the messages printed
 	marks   []diff.Mark
 }
 
@@ -67,19 +65,13 @@ func (p *viewPages) head() {
 	if v.Request > of {
 		at = "at the end of the file, after " + count(of, "request")
 	}
-	f := [][2]string{{"file", v.Conv.Path}, {"at", at}}
-	if v.Policy != "" {
-		f = append(f, [2]string{"policy", v.Policy})
-	}
 	tokens := v.View.Tokens()
 	if v.As == "payload" {
 		tokens = v.View.PayloadTokens()
 	}
-	f = append(f, [2]string{"tokens", fmt.Sprintf("%s, and %s of overhead (system prompt, tools)", thousands(tokens), thousands(v.Overhead))})
-	if len(v.Body.Edits) > 0 {
-		f = append(f, [2]string{"server", editsText(v.Body.Edits)})
-	}
-	p.fields(f)
+	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
+		[2]string{"tokens", fmt.Sprintf("%s, and %s of overhead (system prompt, tools)", thousands(tokens), thousands(v.Overhead))},
+		[2]string{"server", editsText(v.Body.Edits)})
 }
 
 // message prints one message of the view: the blocks of one item.
@@ -102,7 +94,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 	}
 }
 
-// about says what a message is, where it stands and how large it is.
+// about describes a message: what it is, where it comes from and its tokens.
 func (p *viewPages) about(id policy.ItemID, role session.Role) string {
 	tokens := p.v.View.Weight(id)
 	if p.v.As == "payload" {
@@ -118,10 +110,10 @@ func (p *viewPages) about(id policy.ItemID, role session.Role) string {
 	} else {
 		parts = append(parts, aboutMessage(p.v.View.Message(id))...)
 	}
-	return strings.Join(append(parts, thousands(tokens)+" tokens"), "  ")
+	return joined("  ", append(parts, thousands(tokens)+" tokens")...)
 }
 
-// aboutMessage is what a recorded message is, its line and its time.
+// aboutMessage describes a recorded message: what it is, its line and its time.
 func aboutMessage(m *session.Message) []string {
 	var parts []string
 	switch {
@@ -136,14 +128,10 @@ func aboutMessage(m *session.Message) []string {
 	case m.Class != session.ClassResponse:
 		parts = append(parts, m.Class.String())
 	}
-	parts = append(parts, "line "+strconv.Itoa(int(m.Line)))
-	if at := timeText(m.Time, "01-02 15:04:05"); at != "" {
-		parts = append(parts, at)
-	}
-	return parts
+	return append(parts, fmt.Sprintf("line %d", m.Line), timeText(m.Time, "01-02 15:04:05"))
 }
 
-// block prints one of n blocks: what it is, what was done to it, its first lines.
+// block prints one of n blocks: what it is, the edits of it, its first lines.
 func (p *viewPages) block(b *wire.Block, n int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
 	title := c.title
@@ -162,7 +150,7 @@ func (p *viewPages) block(b *wire.Block, n int) {
 	p.text(none, "     ", "", c.text, n)
 }
 
-// markers prints the marks that stand before an item.
+// markers prints the marks before an item.
 func (p *viewPages) markers(id policy.ItemID) {
 	for len(p.marks) > 0 && (policy.ItemID(p.marks[0].Before) <= id) {
 		m := p.marks[0]
@@ -184,7 +172,7 @@ func markText(m *diff.Mark) string {
 	return fmt.Sprintf("%s by %s %s, %s%s to %s tokens: %s", kindText(m.Kind), m.Stage, at, what, thousands(m.TokensBefore), thousands(m.TokensAfter), m.Reason)
 }
 
-// kindText is the participle of what an edit did.
+// kindText returns the participle for a kind of edit.
 func kindText(k policy.Kind) string {
 	text := map[policy.Kind]string{
 		policy.KindClear: "cleared", policy.KindServerClear: "cleared", policy.KindPersist: "persisted", policy.KindTruncate: "truncated",
@@ -197,12 +185,12 @@ func kindText(k policy.Kind) string {
 	return text
 }
 
-// changedText says what an edit did to a block, and why.
+// changedText describes an edit of a block and its reason.
 func changedText(e *policy.Edit) string {
 	return fmt.Sprintf("%s by %s, %s to %s tokens%s", kindText(e.Kind), editPlace(e), thousands(e.Before), thousands(e.After), reasonText(e))
 }
 
-// editPlace names an edit's stage and request.
+// editPlace is the stage and the request of an edit.
 func editPlace(e *policy.Edit) string {
 	if e.Request == 0 {
 		return e.Stage + " at the end"

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
-// viewJSON prints a view as a request body; scrollback with its marks.
+// viewJSON prints a view as a request body, the scrollback with its marks.
 func viewJSON(w io.Writer, v *View) error {
 	body, err := v.Body.Append(nil)
 	if err != nil {
@@ -26,8 +26,8 @@ func viewJSON(w io.Writer, v *View) error {
 	return err
 }
 
-// placedMark is a mark with its place in the body: before block Block of
-// message Message; behind the last one, the number of messages and 0.
+// placedMark is a mark with its place in the body: before block Block of message
+// Message. At the end of the body Message is the number of messages.
 type placedMark struct {
 	Message int `json:"message"`
 	Block   int `json:"block"`
@@ -52,8 +52,11 @@ func placed(v *View) []placedMark {
 	return list
 }
 
-// editsText is the server's edits as they are sent.
+// editsText returns the server's edits as JSON, "" if there are none.
 func editsText(edits []any) string {
+	if len(edits) == 0 {
+		return ""
+	}
 	js, err := json.Marshal(edits)
 	if err != nil {
 		return err.Error()
