@@ -114,7 +114,7 @@ func cliPage() string {
 			shared = append(shared, row)
 			names = append(names, "`--"+f.Name+"`")
 		})
-		fmt.Fprintf(&body, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.CommandPath(), c.Short, strings.TrimSpace(c.UseLine()+"\n\n"+c.Long))
+		fmt.Fprintf(&body, "\n## %s\n\n%s.\n\n```text\n%s\n```\n", c.CommandPath(), c.Short, strings.TrimSpace(c.UseLine()+"\n\n"+c.Long))
 		if c.Example != "" {
 			fmt.Fprintf(&body, "\n```sh\n%s\n```\n", strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
 		}

@@ -324,5 +324,5 @@ func breakPage(p *page, r *backtest.Result, breaks *table) {
 	u := &r.Usage[0]
 	p.note(none, fmt.Sprintf("%s of %s listed: %s in the record (%s unexplained), %s only in the simulation",
 		thousands(len(breaks.rows)), count(u.Broken+u.FalseAlarms, "break"), thousands(u.Broken), thousands(u.Unexplained), thousands(u.FalseAlarms)))
-	p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; all in tokens. docs/model.md describes the causes; json has each break in words.")
+	p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; all in tokens. docs/internals/model.md describes the causes; json has each break in words.")
 }
