@@ -72,7 +72,7 @@ func (c *checking) settings() error {
 			continue
 		}
 		if err := t.to.Set(t.text); err != nil {
-			wrong(t.key, strconv.Quote(t.text)+" is no number of tokens", err.Error())
+			wrong(t.key, strconv.Quote(t.text)+" is not a number of tokens", err.Error())
 		}
 	}
 	if !slices.Contains(tokens.Names(), count.Tokens) {
@@ -82,7 +82,7 @@ func (c *checking) settings() error {
 		r.Prices = c.path(c.config.Prices)
 		c.reads = append(c.reads, ownFile{r.Prices, "the table of prices"})
 		if err := r.PriceOptions.check(); err != nil {
-			wrong("prices", err.Error(), "")
+			errs.Add(c.config.Places["prices"], "prices", err)
 		} else if data, err := readLimited(r.Prices, maxPrices); err != nil {
 			wrong("prices", err.Error(), "")
 		} else {
@@ -95,7 +95,7 @@ func (c *checking) settings() error {
 	return r.InputOptions.check()
 }
 
-// path is where a file stands that the configuration names.
+// path is the path of a file that the configuration names.
 func (c *checking) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name

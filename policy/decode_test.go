@@ -119,9 +119,9 @@ func TestDecodeErrors(t *testing.T) {
 			"p.yaml:14:14: kinds.limit: -1 is out of range: give 0 or more",
 			`p.yaml:15:14: kinds.turns: "none" is not a whole number: write digits, such as 1000, or all`,
 			"p.yaml:16:27: kinds.summary: recorded is listed twice: keep one of them",
-			`p.yaml:16:37: kinds.summary: no summary comes from "model": write recorded, outline or fixed: 5000`,
-			"p.yaml:17:13: kinds.when: no trigger: write {input_tokens: 100000} or {tool_uses: 50}",
-			`p.yaml:18:14: kinds.least: a trigger at "0": give a whole number of 1 or more`,
+			`p.yaml:16:37: kinds.summary: "model" is not a source of summaries: write recorded, outline or fixed: 5000`,
+			"p.yaml:17:13: kinds.when: not a trigger: write {input_tokens: 100000} or {tool_uses: 50}",
+			`p.yaml:18:14: kinds.least: "0" is not a trigger value: give a whole number of 1 or more`,
 		)},
 		{"more values", `stages:
   - kinds:
@@ -155,7 +155,7 @@ func TestDecodeErrors(t *testing.T) {
 			"p.yaml:12:46: kinds.per_tool.Grep: a list where a whole number belongs: give it, such as 1000, or none",
 			`p.yaml:13:14: kinds.limit: "1.5" is not a whole number: write digits, such as 1000, or none`,
 			"p.yaml:14:16: kinds.summary: a summary with a size is fixed: N: write recorded, outline or fixed: 5000",
-			`p.yaml:15:13: kinds.when: no trigger type "bytes": write {input_tokens: 100000} or {tool_uses: 50}`,
+			`p.yaml:15:13: kinds.when: unknown trigger type "bytes": write {input_tokens: 100000} or {tool_uses: 50}`,
 			"p.yaml:16:14: kinds.least: a trigger has a type and a value: write {input_tokens: 100000} or {tool_uses: 50}",
 		)},
 	}

@@ -6,22 +6,20 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// SummaryKind says where a compaction's summary comes from: no model can be
-// asked in a replay.
+// SummaryKind is the source of a compaction's summary. A replay calls no model.
 type SummaryKind string
 
 // The kinds of summary.
 const (
 	SummaryRecorded SummaryKind = "recorded" // the transcript's own, where one fits
 	SummaryOutline  SummaryKind = "outline"  // a deterministic extract
-	SummaryFixed    SummaryKind = "fixed"    // a stand-in of Tokens tokens
+	SummaryFixed    SummaryKind = "fixed"    // a placeholder of Tokens tokens
 )
 
-// DefaultSummaryTokens is what a fixed summary weighs where no figure is
-// given.
+// DefaultSummaryTokens is the size of a fixed summary without a number.
 const DefaultSummaryTokens = 5000
 
-// SummaryChoice is one place a summary may come from.
+// SummaryChoice is one source of summaries.
 type SummaryChoice struct {
 	Kind   SummaryKind
 	Tokens int // fixed only
@@ -30,7 +28,7 @@ type SummaryChoice struct {
 // SummaryChoices are tried in order until one has a summary.
 type SummaryChoices []SummaryChoice
 
-// String is the choice as it stands in a policy file.
+// String is the choice as a policy file writes it.
 func (c SummaryChoice) String() string {
 	if c.Kind == SummaryFixed {
 		return fmt.Sprintf("fixed: %d", c.Tokens)
@@ -51,7 +49,7 @@ func (c *SummaryChoice) DecodeParam(plain any) error {
 			*c = SummaryChoice{k, DefaultSummaryTokens}
 			return nil
 		}
-		return &Error{Msg: "no summary comes from " + strict.Quote(x), Hint: hint}
+		return &Error{Msg: strict.Quote(x) + " is not a source of summaries", Hint: hint}
 	case map[string]any:
 		n, ok := x[string(SummaryFixed)].(int)
 		if !ok || len(x) != 1 {
@@ -63,7 +61,7 @@ func (c *SummaryChoice) DecodeParam(plain any) error {
 		*c = SummaryChoice{SummaryFixed, n}
 		return nil
 	}
-	return &Error{Msg: "no choice of summary", Hint: hint}
+	return &Error{Msg: "not a source of summaries", Hint: hint}
 }
 
 // EncodeParam is the plain form.

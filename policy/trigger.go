@@ -6,7 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// TriggerType is what a server-side edit counts.
+// TriggerType is what a server-side edit counts to decide whether it runs.
 type TriggerType string
 
 // The trigger types.
@@ -15,13 +15,13 @@ const (
 	TriggerToolUses    TriggerType = "tool_uses"
 )
 
-// Trigger is when a server-side edit sets in: once the prompt exceeds Value.
+// Trigger is the size of the prompt above which a server-side edit runs.
 type Trigger struct {
 	Type  TriggerType
 	Value int
 }
 
-// String is the trigger as it stands in a policy file.
+// String is the trigger as a policy file writes it.
 func (t Trigger) String() string { return fmt.Sprintf("%s: %d", t.Type, t.Value) }
 
 // DecodeParam reads {type: input_tokens, value: N}, or input_tokens: N.
@@ -29,7 +29,7 @@ func (t *Trigger) DecodeParam(plain any) error {
 	const hint = "write {input_tokens: 100000} or {tool_uses: 50}"
 	m, ok := plain.(map[string]any)
 	if !ok {
-		return &Error{Msg: "no trigger", Hint: hint}
+		return &Error{Msg: "not a trigger", Hint: hint}
 	}
 	var kind, value any
 	if len(m) == 1 {
@@ -41,11 +41,11 @@ func (t *Trigger) DecodeParam(plain any) error {
 	}
 	k, ok := kind.(string)
 	if !ok || TriggerType(k) != TriggerInputTokens && TriggerType(k) != TriggerToolUses {
-		return &Error{Msg: "no trigger type " + strict.Quote(fmt.Sprint(kind)), Hint: hint}
+		return &Error{Msg: "unknown trigger type " + strict.Quote(fmt.Sprint(kind)), Hint: hint}
 	}
 	n, ok := value.(int)
 	if !ok || n < 1 {
-		return &Error{Msg: fmt.Sprintf("a trigger at %s", strict.Quote(fmt.Sprint(value))), Hint: "give a whole number of 1 or more"}
+		return &Error{Msg: strict.Quote(fmt.Sprint(value)) + " is not a trigger value", Hint: "give a whole number of 1 or more"}
 	}
 	*t = Trigger{TriggerType(k), n}
 	return nil
@@ -123,7 +123,7 @@ func decodeAmount(to *int, plain any, kind TriggerType) error {
 		case isLong && len(m) == 2 && m["type"] == string(kind):
 			value = long
 		default:
-			return &Error{Msg: "no number of " + string(kind), Hint: hint}
+			return &Error{Msg: "not a number of " + string(kind), Hint: hint}
 		}
 	}
 	n, ok := value.(int)

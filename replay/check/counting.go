@@ -19,7 +19,7 @@ type Counting struct {
 	Regret   bool   `yaml:"regret"` // misses are computed
 }
 
-// ContentHash tells one content from another.
+// ContentHash identifies the content of a file.
 func ContentHash(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:8])
@@ -33,16 +33,13 @@ func (c Counting) settings() [][2]string {
 	}
 	return [][2]string{
 		{"tokens", c.Tokens}, {"agent", c.Agent}, {"model", c.Model}, {"window", c.Window}, {"overhead", c.Overhead},
-		{pricesKey, c.Prices}, {regretKey, regret},
+		{pricesKey, c.Prices}, {"regret", regret},
 	}
 }
 
-const (
-	pricesKey = "prices"
-	regretKey = "regret"
-)
+const pricesKey = "prices"
 
-// String names what is set, so that two ways of counting can be told apart.
+// String lists what is set; two Countings are equal if their Strings are.
 func (c Counting) String() string {
 	var parts []string
 	for _, kv := range c.settings() {
@@ -53,8 +50,8 @@ func (c Counting) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// change says in words what has changed since what a baseline says of its own
-// counting, a String.
+// change lists the settings that differ from those of a baseline, whose String
+// is before.
 func (c Counting) change(before string) string {
 	old := map[string]string{}
 	for part := range strings.SplitSeq(before, ", ") {
@@ -64,31 +61,23 @@ func (c Counting) change(before string) string {
 	var list []string
 	for _, kv := range c.settings() {
 		if old[kv[0]] != kv[1] {
-			list = append(list, settingChange(kv[0], old[kv[0]], kv[1]))
+			list = append(list, fmt.Sprintf("%s: %s -> %s", kv[0], settingText(kv[0], old[kv[0]]), settingText(kv[0], kv[1])))
 		}
 	}
 	if len(list) == 0 { // a String of another version
-		return fmt.Sprintf("%q before, %q now", before, c)
+		return fmt.Sprintf("%q -> %q", before, c)
 	}
 	return strings.Join(list, "; ")
 }
 
-func settingChange(key, before, after string) string {
+func settingText(key, value string) string {
 	switch {
-	case key == pricesKey && before == "":
-		return "prices are those of a file, and were the built-in ones"
-	case key == pricesKey && after == "":
-		return "prices are the built-in ones, and were those of a file"
+	case key == pricesKey && value == "":
+		return "built-in"
 	case key == pricesKey:
-		return "the file of prices holds something else"
-	case key == regretKey && after == "":
-		return "misses are not looked for any more (regret)"
-	case key == regretKey:
-		return "misses are looked for now (regret)"
-	case before == "":
-		return key + " is " + after + ", and was not given"
-	case after == "":
-		return key + " is not given any more, and was " + before
+		return "file with content hash " + value
+	case value == "":
+		return "not set"
 	}
-	return key + " is " + after + ", and was " + before
+	return value
 }

@@ -224,12 +224,12 @@ func TestStale(t *testing.T) {
 	}{
 		{"session", func(b *Baseline) { b.Cases[0].Sessions[0].Session = "b.jsonl" }, "the session is not in the baseline"},
 		{"case", func(b *Baseline) { b.Cases[0].Name = "z" }, "the case is not in the baseline"},
-		{"counter", func(b *Baseline) { b.Cases[0].Counted = "tokens heuristic, agent main" }, "the settings have changed since the baseline was made: tokens is usage, and was heuristic"},
-		{"window", func(b *Baseline) { b.Cases[0].Counted += ", window 200k" }, "made: window is not given any more, and was 200k"},
-		{"prices", func(b *Baseline) { b.Cases[0].Counted += ", prices 0011223344556677" }, "made: prices are the built-in ones, and were those of a file"},
-		{"regret", func(b *Baseline) { b.Cases[0].Counted += ", regret on" }, "made: misses are not looked for any more (regret)"},
-		{"both", func(b *Baseline) { b.Cases[0].Counted += ", prices 1, regret on" }, "those of a file; misses are not"},
-		{"another version's counting", func(b *Baseline) { b.Cases[0].Counted += ", unit words" }, `made: "tokens usage, agent main, unit words" before, "tokens usage, agent main" now`},
+		{"counter", func(b *Baseline) { b.Cases[0].Counted = "tokens heuristic, agent main" }, "the settings have changed since the baseline was made: tokens: heuristic -> usage"},
+		{"window", func(b *Baseline) { b.Cases[0].Counted += ", window 200k" }, "made: window: 200k -> not set"},
+		{"prices", func(b *Baseline) { b.Cases[0].Counted += ", prices 0011223344556677" }, "made: prices: file with content hash 0011223344556677 -> built-in"},
+		{"regret", func(b *Baseline) { b.Cases[0].Counted += ", regret on" }, "made: regret: on -> not set"},
+		{"both", func(b *Baseline) { b.Cases[0].Counted += ", prices 1, regret on" }, "hash 1 -> built-in; regret: on -> not set"},
+		{"another version's counting", func(b *Baseline) { b.Cases[0].Counted += ", unit words" }, `made: "tokens usage, agent main, unit words" -> "tokens usage, agent main"`},
 		{"a figure deleted", func(b *Baseline) { delete(b.Cases[0].Sessions[0].Figures, "cost_usd") }, "the baseline was edited: it does not hold cost_usd, as"},
 		{"all figures deleted", func(b *Baseline) { clear(b.Cases[0].Sessions[0].Figures) }, "does not hold requests, calls, raw_peak and "},
 		{"all figures deleted, and their names", func(b *Baseline) { clear(b.Cases[0].Sessions[0].Figures); b.Figures = nil }, "does not hold requests, calls, raw_peak and "},
@@ -256,7 +256,7 @@ func TestStale(t *testing.T) {
 }
 
 // TestSettings holds that what changes figures besides policies and sessions is
-// told in words.
+// listed.
 func TestSettings(t *testing.T) {
 	base := Counting{Tokens: "usage", Agent: "main"}
 	with := func(change func(*Counting)) Counting {
@@ -269,12 +269,12 @@ func TestSettings(t *testing.T) {
 		before, after Counting
 		want          string
 	}{
-		{base, with(func(c *Counting) { c.Regret = true }), "misses are looked for now (regret)"},
-		{base, file, "prices are those of a file, and were the built-in ones"},
-		{file, base, "prices are the built-in ones, and were those of a file"},
-		{file, other, "the file of prices holds something else"},
-		{base, with(func(c *Counting) { c.Model = "m" }), "model is m, and was not given"},
-		{with(func(c *Counting) { c.Overhead = "5" }), with(func(c *Counting) { c.Overhead = "6"; c.Agent = "all" }), "agent is all, and was main; overhead is 6, and was 5"},
+		{base, with(func(c *Counting) { c.Regret = true }), "regret: not set -> on"},
+		{base, file, "prices: built-in -> file with content hash ca978112ca1bbdca"},
+		{file, base, "prices: file with content hash ca978112ca1bbdca -> built-in"},
+		{file, other, "prices: file with content hash ca978112ca1bbdca -> file with content hash 3e23e8160039594a"},
+		{base, with(func(c *Counting) { c.Model = "m" }), "model: not set -> m"},
+		{with(func(c *Counting) { c.Overhead = "5" }), with(func(c *Counting) { c.Overhead = "6"; c.Agent = "all" }), "agent: main -> all; overhead: 5 -> 6"},
 	} {
 		if got := c.after.change(c.before.String()); got != c.want || c.before.String() == c.after.String() {
 			t.Errorf("%s, %s: %q, want %q", c.before, c.after, got, c.want)
