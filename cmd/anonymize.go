@@ -97,7 +97,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	if len(files.beside) > 0 && target.folder == "" && (!o.Check || o.File != "") {
 		msgs.warn(session.Warning{File: path, Message: fmt.Sprintf("%d files beside the session are not written: name a file with -o", len(files.beside))})
 	}
-	found := a.Report()
+	found := a.Disclosure()
 	if o.Check {
 		if err := report.Anonymized(sys.out, found, o.report(sys)); err != nil {
 			return err
@@ -105,7 +105,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	}
 	if n := len(found.Survived); n > 0 {
 		s := found.Survived[0]
-		return fmt.Errorf("%w: %d words of the original are left, the first in %s: %q", errCheckFailed, n, s.Place, s.Word)
+		return fmt.Errorf("%w: %d words of the original are left, the first in %s: %q", errCheckFailed, n, s.Location, s.Word)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 // writeChecked writes a transcript, or a text where src is nil, and checks what
 // it writes.
 func writeChecked(w io.Writer, a *anonymize.Anonymizer, file string, src *jsonl.Source, text []byte) error {
-	lines := &lineCheck{a: a, w: w, at: anonymize.Place{File: file}}
+	lines := &lineCheck{a: a, w: w, at: anonymize.Location{File: file}}
 	if src == nil {
 		if _, err := io.WriteString(lines, a.Text(string(text))); err != nil {
 			return err
@@ -181,7 +181,7 @@ func writeChecked(w io.Writer, a *anonymize.Anonymizer, file string, src *jsonl.
 type lineCheck struct {
 	a    *anonymize.Anonymizer
 	w    io.Writer
-	at   anonymize.Place // of the line before
+	at   anonymize.Location // of the line before
 	rest []byte
 }
 

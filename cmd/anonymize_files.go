@@ -134,7 +134,7 @@ func (s *sessionFolder) note(a *anonymize.Anonymizer) error {
 		return err
 	}
 	for _, name := range s.beside {
-		a.NotePath(name)
+		a.NoteText(name)
 		if err := s.read(name, func(src *jsonl.Source, text []byte) error {
 			if src == nil {
 				a.NoteText(string(text))
@@ -249,7 +249,7 @@ func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 	from := map[string]string{}
 	for _, name := range beside {
 		to := a.Path(name)
-		a.Check(to, anonymize.Place{File: to})
+		a.Check(to, anonymize.Location{File: to})
 		if other, taken := from[to]; taken {
 			return fmt.Errorf("%s and %s: the same name would stand in for both: choose another --seed", other, name)
 		}

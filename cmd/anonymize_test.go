@@ -223,15 +223,15 @@ func TestLineCheck(t *testing.T) {
 		a := anonymize.New("seed")
 		a.NoteText("secrets")
 		var out strings.Builder
-		lines := &lineCheck{a: a, w: &out, at: anonymize.Place{File: "x.txt"}}
+		lines := &lineCheck{a: a, w: &out, at: anonymize.Location{File: "x.txt"}}
 		for _, c := range []byte(text) {
 			if _, err := lines.Write([]byte{c}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		lines.end()
-		place := anonymize.Place{File: "x.txt", Line: want}
-		if diff := cmp.Diff([]anonymize.Survivor{{Word: "secrets", Place: place}}, a.Report().Survived); diff != "" || out.String() != text {
+		place := anonymize.Location{File: "x.txt", Line: want}
+		if diff := cmp.Diff([]anonymize.Survivor{{Word: "secrets", Location: place}}, a.Disclosure().Survived); diff != "" || out.String() != text {
 			t.Errorf("%q: %q is written, found (-want +got)\n%s", text, out.String(), diff)
 		}
 	}

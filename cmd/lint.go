@@ -56,9 +56,9 @@ func lintAll(j *job, o *LintOptions) error {
 		return err
 	}
 	errors, warnings := 0, 0
-	failed, err := eachInput(j.loop("checked"), func(in input) ([]*lint.Result, error) {
+	failed, err := eachInput(j.loop("checked"), func(in input) ([]*lint.Problems, error) {
 		return in.lint(j)
-	}, func(r *lint.Result) error {
+	}, func(r *lint.Problems) error {
 		errors += r.Count(lint.Error)
 		warnings += r.Count(lint.Warning)
 		return printer.Add(r)
@@ -80,20 +80,20 @@ func lintAll(j *job, o *LintOptions) error {
 }
 
 // lint checks an input and its subagents' files.
-func (in input) lint(j *job) ([]*lint.Result, error) {
+func (in input) lint(j *job) ([]*lint.Problems, error) {
 	opt := session.LoadOptions{Jobs: j.perInput()}
 	if in.path == "-" {
 		r, err := lint.Reader("-", j.sys.in, opt)
 		if err != nil {
 			return nil, pathError("-", err)
 		}
-		return []*lint.Result{r}, nil
+		return []*lint.Problems{r}, nil
 	}
 	r, err := lint.File(in.path, opt)
 	if err != nil {
 		return nil, pathError(in.path, err)
 	}
-	list := []*lint.Result{r}
+	list := []*lint.Problems{r}
 	agents, warnings, err := session.Subagents(in.path)
 	if err != nil {
 		return list, pathError(in.path, err)

@@ -43,7 +43,7 @@ func newSessions(sys *system) *cobra.Command {
 
 // findSessions lists the sessions of folders, or of the default ones, which
 // need not all exist.
-func findSessions(sys *system, folders []string, msgs *messages) ([]session.Info, error) {
+func findSessions(sys *system, folders []string, msgs *messages) ([]session.FileInfo, error) {
 	given := len(folders) > 0
 	if !given {
 		var err error
@@ -51,7 +51,7 @@ func findSessions(sys *system, folders []string, msgs *messages) ([]session.Info
 			return nil, err
 		}
 	}
-	var list []session.Info
+	var list []session.FileInfo
 	absent := 0
 	for _, dir := range folders {
 		infos, warnings, err := session.Discover(dir)

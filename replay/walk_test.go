@@ -33,7 +33,7 @@ func sketch(words string) *session.Conversation {
 			conv.Micro = append(conv.Micro, session.Microcompaction{Before: at, Request: len(conv.Requests) + 1})
 			continue
 		case "(snip)":
-			conv.Snips = append(conv.Snips, session.Snip{Before: at, Request: len(conv.Requests) + 1})
+			conv.Snips = append(conv.Snips, session.RecordedSnip{Before: at, Request: len(conv.Requests) + 1})
 			continue
 		case "(collapse)":
 			conv.Collapses = append(conv.Collapses, session.Collapse{Before: at, Request: len(conv.Requests) + 1})
@@ -53,7 +53,7 @@ func sketch(words string) *session.Conversation {
 			m.Role, kind = session.Assistant, jsonl.KindToolUse
 		}
 		if word == "say" {
-			conv.Requests = append(conv.Requests, session.Request{N: len(conv.Requests) + 1, Message: at})
+			conv.Requests = append(conv.Requests, session.APICall{N: len(conv.Requests) + 1, Message: at})
 		}
 		for _, id := range strings.FieldsFunc(ids, func(r rune) bool { return r == ',' }) {
 			m.Blocks = append(m.Blocks, session.Block{Block: jsonl.Block{Kind: kind, ID: id}})

@@ -14,7 +14,7 @@ import (
 const AnonymizeSchema = "ctxkit.anonymize/v1"
 
 // Anonymized lists what an anonymised session reveals of its original.
-func Anonymized(w io.Writer, r *anonymize.Report, opt Layout) error {
+func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	t := newTable(titles("what stays"), []column{{Title: "as it was", Flex: true}}, keys("what value count"))
 	text := func(st style, name, value string) { t.add(st, name, value).noCSV = true }
 	add := func(what, value string, n int) { t.add(none, nil, nil, what, value, n).noTab = true }
@@ -51,7 +51,7 @@ func Anonymized(w io.Writer, r *anonymize.Report, opt Layout) error {
 		},
 		json: struct {
 			Schema string `json:"schema"`
-			*anonymize.Report
+			*anonymize.Disclosure
 		}{AnonymizeSchema, r},
 		csv: func() *table { return t },
 	}).print(w, opt)

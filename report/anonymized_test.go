@@ -11,8 +11,8 @@ import (
 // What survived is printed by nothing that works as it should.
 func TestAnonymizedMatchesSchema(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "anonymize.v1.json"))
-	r := anonymize.New("").Report()
-	for _, survived := range [][]anonymize.Survivor{{}, {{Word: "somebody", Place: anonymize.Place{Line: 3}}, {Word: "private", Place: anonymize.Place{File: "subagents/a.jsonl"}}}} {
+	r := anonymize.New("").Disclosure()
+	for _, survived := range [][]anonymize.Survivor{{}, {{Word: "somebody", Location: anonymize.Location{Line: 3}}, {Word: "private", Location: anonymize.Location{File: "subagents/a.jsonl"}}}} {
 		r.Survived = survived
 		var b bytes.Buffer
 		if err := Anonymized(&b, r, Layout{Format: FormatJSON}); err != nil {

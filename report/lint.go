@@ -12,11 +12,11 @@ import (
 const LintSchema = "ctxkit.lint/v1"
 
 // NewLints returns the printer of what lint found in files.
-func NewLints(w io.Writer, opt Layout) (Printer[*lint.Result], error) {
+func NewLints(w io.Writer, opt Layout) (Printer[*lint.Problems], error) {
 	total := &lintTotals{}
 	switch opt.Format {
 	case FormatTable, "":
-		return &pagePrinter[*lint.Result]{w: w, opt: opt, page: func(p *page, r *lint.Result) {
+		return &pagePrinter[*lint.Problems]{w: w, opt: opt, page: func(p *page, r *lint.Problems) {
 			total.add(r)
 			lintPage(p, r)
 		}, last: func(p *page) {
@@ -24,9 +24,9 @@ func NewLints(w io.Writer, opt Layout) (Printer[*lint.Result], error) {
 				count(total.Errors, "error"), count(total.Warnings, "warning"), count(total.Notes, "note")))
 		}}, nil
 	case FormatJSON:
-		return &jsonPrinter[*lint.Result]{
+		return &jsonPrinter[*lint.Problems]{
 			jsonStream: jsonStream{w: w, head: object{{"schema", LintSchema}}, list: "files"},
-			item: func(r *lint.Result) any {
+			item: func(r *lint.Problems) any {
 				total.add(r)
 				r.Findings = notNil(r.Findings)
 				return r
@@ -34,7 +34,7 @@ func NewLints(w io.Writer, opt Layout) (Printer[*lint.Result], error) {
 			tail: func() object { return object{{"totals", total}} },
 		}, nil
 	case FormatGitHub:
-		return eachPrinter[*lint.Result](func(r *lint.Result) error { return lintAnnotations(w, r, opt.All) }), nil
+		return eachPrinter[*lint.Problems](func(r *lint.Problems) error { return lintAnnotations(w, r, opt.All) }), nil
 	}
 	return nil, formatError(opt.Format)
 }
@@ -47,7 +47,7 @@ type lintTotals struct {
 	Notes    int `json:"notes"`
 }
 
-func (t *lintTotals) add(r *lint.Result) {
+func (t *lintTotals) add(r *lint.Problems) {
 	t.Files++
 	t.Errors += r.Count(lint.Error)
 	t.Warnings += r.Count(lint.Warning)
@@ -58,7 +58,7 @@ func (t *lintTotals) add(r *lint.Result) {
 const mostPlaces = 3
 
 // lintPage prints for people: each code with its first places.
-func lintPage(p *page, r *lint.Result) {
+func lintPage(p *page, r *lint.Problems) {
 	p.heading(r.File)
 	aside := 0
 	for _, n := range r.Lines.SetAside {
@@ -98,7 +98,7 @@ func lintPage(p *page, r *lint.Result) {
 }
 
 // lintAnnotations prints workflow commands, which GitHub shows beside the lines.
-func lintAnnotations(w io.Writer, r *lint.Result, all bool) error {
+func lintAnnotations(w io.Writer, r *lint.Problems, all bool) error {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		level := map[lint.Severity]string{lint.Error: "error", lint.Warning: "warning", lint.Note: "notice"}[f.Severity]

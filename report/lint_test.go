@@ -12,41 +12,41 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func lintSample() []*lint.Result {
-	places := func(n int, message string) (list []lint.Place) {
+func lintSample() []*lint.Problems {
+	places := func(n int, message string) (list []lint.Occurrence) {
 		for i := range n {
-			list = append(list, lint.Place{Line: 10 * (i + 1), Message: message})
+			list = append(list, lint.Occurrence{Line: 10 * (i + 1), Message: message})
 		}
 		return list
 	}
-	return []*lint.Result{
+	return []*lint.Problems{
 		{
 			File: "a.jsonl", Session: "7d1f5a52-0c1e-4b53-9a35-0f4f6f0f5c11",
 			Lines: session.Accounting{Read: 1212, Used: 1200, Fused: 2, SetAside: map[session.Reason]int{session.AsideMalformed: 2, "progress": 10}},
-			Findings: []lint.Finding{
+			Findings: []lint.Problem{
 				{Code: "malformed-line", Severity: lint.Error, Count: 2, Places: places(2, "column 7: unexpected end: line set aside")},
 				{Code: "lost-parent", Severity: lint.Warning, Count: 4, Places: places(4, `the parent "u9" is not in the file`)},
 				{Code: "time-backwards", Severity: lint.Note, Count: 1503, Places: places(1503, "1.5s before the line above")},
 			},
 		},
 		{File: "b.jsonl", Agent: "abc", Lines: session.Accounting{Read: 1, Used: 1, SetAside: map[session.Reason]int{}}},
-		{File: "c.jsonl", Lines: session.Accounting{SetAside: map[session.Reason]int{}}, Findings: []lint.Finding{
-			{Code: "no-session", Severity: lint.Error, Count: 1, Places: []lint.Place{{Message: "no line of the file is part of a conversation"}}},
+		{File: "c.jsonl", Lines: session.Accounting{SetAside: map[session.Reason]int{}}, Findings: []lint.Problem{
+			{Code: "no-session", Severity: lint.Error, Count: 1, Places: []lint.Occurrence{{Message: "no line of the file is part of a conversation"}}},
 		}},
 	}
 }
 
 // lintHostile holds what a transcript could try to do to a terminal, and to
 // the reader of workflow commands.
-func lintHostile() []*lint.Result {
+func lintHostile() []*lint.Problems {
 	const evil = "\x1b]0;title\a\x1b[31mred%0A\r\n::error file=x::fake\u202e,title=y:z\xff"
-	return []*lint.Result{{
+	return []*lint.Problems{{
 		File: evil, Session: evil, Agent: evil, Lines: session.Accounting{Read: 1, SetAside: map[session.Reason]int{session.Reason(evil): 1}},
-		Findings: []lint.Finding{{Code: "unknown-type", Severity: lint.Warning, Count: 1, Places: []lint.Place{{Line: 1, Message: evil}}}},
+		Findings: []lint.Problem{{Code: "unknown-type", Severity: lint.Warning, Count: 1, Places: []lint.Occurrence{{Line: 1, Message: evil}}}},
 	}}
 }
 
-func printLint(t *testing.T, opt Layout, list []*lint.Result) []byte {
+func printLint(t *testing.T, opt Layout, list []*lint.Problems) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	p, err := NewLints(&b, opt)
@@ -80,7 +80,7 @@ func TestLints(t *testing.T) {
 
 func TestLintSchema(t *testing.T) {
 	s := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "lint.v1.json"))
-	for name, list := range map[string][]*lint.Result{"sample": lintSample(), "hostile": lintHostile(), "none": nil} {
+	for name, list := range map[string][]*lint.Problems{"sample": lintSample(), "hostile": lintHostile(), "none": nil} {
 		if err := validate(s, printLint(t, Layout{Format: FormatJSON}, list)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -111,7 +111,7 @@ func TestLintPlaces(t *testing.T) {
 		}
 	}
 	command := regexp.MustCompile(`^::(error|warning|notice) file=[^:,\r\n]*(,line=[0-9]+)?,title=[a-z-]+::[^\r\n\x1b]*$`)
-	for _, list := range [][]*lint.Result{lintSample(), lintHostile()} {
+	for _, list := range [][]*lint.Problems{lintSample(), lintHostile()} {
 		for l := range strings.Lines(string(printLint(t, Layout{Format: FormatGitHub, All: true}, list))) {
 			if l = strings.TrimSuffix(l, "\n"); !command.MatchString(l) {
 				t.Errorf("no workflow command: %q", l)

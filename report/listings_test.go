@@ -11,9 +11,9 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func sampleSessions() []session.Info {
+func sampleSessions() []session.FileInfo {
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.FixedZone("somewhere", 5*3600))
-	return []session.Info{
+	return []session.FileInfo{
 		{ID: "aaaaaaaa-0000-4000-8000-000000000001", Path: "p/aaaaaaaa-0000-4000-8000-000000000001.jsonl", Folder: "p", Project: "/home/dev/harbor", Branch: "main", Version: "2.1.29",
 			Title: "Harbor exploration", Created: at, Last: at.Add(time.Hour), Changed: at, Size: 123456, Standing: session.Listed,
 			Subagents: []session.Subagent{{ID: "a1b2c3d", Path: "p/x/subagents/agent-a1b2c3d.jsonl", Size: 99, Type: "Explore"}}, ToolResults: 2},
@@ -53,9 +53,9 @@ func TestListings(t *testing.T) {
 }
 
 func TestLongListingsSayWhatTheyHide(t *testing.T) {
-	list := make([]session.Info, 250)
+	list := make([]session.FileInfo, 250)
 	for i := range list {
-		list[i] = session.Info{ID: "s", Path: "s.jsonl"}
+		list[i] = session.FileInfo{ID: "s", Path: "s.jsonl"}
 	}
 	var b bytes.Buffer
 	if err := Sessions(&b, list, Layout{Hints: Hints{All: "this shows them"}}); err != nil {

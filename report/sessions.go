@@ -15,7 +15,7 @@ const SessionsSchema = "ctxkit.sessions/v1"
 const mostSessions = 200
 
 // Sessions prints the sessions of project folders.
-func Sessions(w io.Writer, list []session.Info, opt Layout) error {
+func Sessions(w io.Writer, list []session.FileInfo, opt Layout) error {
 	list = slices.Clone(list)
 	t := newTable(
 		[]column{{Title: "session", Key: "session", Max: 36}}, keys("file folder project branch client_version title first_prompt"),
@@ -46,7 +46,7 @@ func Sessions(w io.Writer, list []session.Info, opt Layout) error {
 	return listing(t, object{{"schema", SessionsSchema}, {"sessions", list}}, append(notes, note)...).print(w, opt)
 }
 
-func sessionRow(t *table, i *session.Info) *row {
+func sessionRow(t *table, i *session.FileInfo) *row {
 	text := i.Title
 	if text == "" {
 		text = i.Prompt

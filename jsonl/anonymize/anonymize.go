@@ -1,12 +1,11 @@
-// Package anonymize rewrites a session so that it can be shown to others and
-// still behaves as it did: texts, paths, names and ids become stand-ins of the
-// same length, structure, numbers, usage and times stay.
+// Package anonymize rewrites a session so that it can be published and still
+// replays as before: the words of texts, paths, names and ids are replaced by
+// substitutes of the same length; structure, numbers, usage and times stay.
 //
-// A word has one stand-in wherever it stands, in every file of a session: a
-// path that was read and edited is one path still, an old_string still stands
-// in what was read. That keeps a policy's decisions; it also keeps word
-// frequencies, lengths and rhythm, and with counters about how many tokens each
-// word is, which Report says.
+// A word has one substitute in all files of a session: a path that was read and
+// edited remains one path, an old_string remains a part of the text that was
+// read. That keeps a policy's decisions. It also keeps word frequencies, lengths
+// and times, and with counters about the tokens of each word; see Disclosure.
 package anonymize
 
 import (
@@ -19,26 +18,26 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Anonymizer rewrites the files of one session. First every file is noted, so
-// that no stand-in is a word of the original; then each is written.
+// Anonymizer rewrites the files of one session. First Note reads every file, so
+// that no substitute is a word of the original; then Write writes each.
 type Anonymizer struct {
 	writer
 	content hash.Hash
-	report  Report
+	report  Disclosure
 	uuids   []string // of user lines: their short ids may be named
 	seeded  bool
 }
 
-// New returns an Anonymizer. The seed decides the stand-ins; where it is "" the
-// content of what is noted does, so that the same session becomes the same
-// output and nobody without the session can work out its words.
+// New returns an Anonymizer. The seed decides the substitutes. Where it is "" the
+// noted content decides them: the same session gives the same output, and the
+// words cannot be derived without the session.
 //
-// Stand-ins are chosen so that the counters, at most two, give them the tokens
-// of their words: nearly, since a word has one stand-in wherever it stands.
+// Substitutes are chosen for about the same tokens as their words by each of the
+// counters, at most two.
 func New(seed string, counters ...func(text string) int) *Anonymizer {
 	a := &Anonymizer{content: sha256.New()}
 	a.book = newCodebook(counters[:min(len(counters), maxCounters)])
-	a.report.Kept = map[string]int{}
+	a.report = Disclosure{Models: []string{}, Versions: []string{}, Kept: map[string]int{}, Survived: []Survivor{}}
 	if seed != "" {
 		a.content.Write([]byte(seed))
 		a.seeded, a.book.shared = true, true
@@ -62,7 +61,7 @@ func (a *Anonymizer) Note(src *jsonl.Source, jobs int) error {
 			a.content.Write(e.Raw)
 		}
 		a.dst = a.dst[:0]
-		a.object(e.Raw)
+		a.value(e.Raw, 0, place{})
 		a.report.entry(e)
 		if e.Type == "user" && e.UUID != "" {
 			a.uuids = append(a.uuids, e.UUID)
@@ -71,7 +70,8 @@ func (a *Anonymizer) Note(src *jsonl.Source, jobs int) error {
 	})
 }
 
-// NoteText notes the words of a text that belongs to the session.
+// NoteText notes the words of a text that belongs to the session, or of a file's
+// name.
 func (a *Anonymizer) NoteText(s string) {
 	if !a.seeded {
 		a.content.Write([]byte(s))
@@ -79,16 +79,8 @@ func (a *Anonymizer) NoteText(s string) {
 	a.book.note(s)
 }
 
-// NotePath notes the words of a file's name, with slashes.
-func (a *Anonymizer) NotePath(name string) {
-	if !a.seeded {
-		a.content.Write([]byte(name))
-	}
-	a.book.note(name)
-}
-
-// Path is the name of a file beside the session, with slashes, with stand-ins
-// for what is not the format's own: ids become what they are in the session.
+// Path is the name of a file beside the session, with slashes, its words replaced
+// except for those of the format. Ids get the same substitutes as in the session.
 func (a *Anonymizer) Path(name string) string {
 	parts := strings.Split(name, "/")
 	last := len(parts) - 1
@@ -121,7 +113,7 @@ func (a *Anonymizer) begin() {
 	}
 }
 
-// Text is a text with stand-ins for its words.
+// Text is a text with substitutes for its words.
 func (a *Anonymizer) Text(s string) string {
 	if a.snipped == nil {
 		a.begin()
@@ -133,22 +125,24 @@ func (a *Anonymizer) Text(s string) string {
 func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
 	a.begin()
 	end := int64(0) // of what has been written
-	err := src.Each(jobs, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
-		if gap := rec.Span.Off - end; gap > 0 {
-			between, err := src.ReadSpan(jsonl.Span{Off: end, Len: int(gap)})
-			if err != nil {
-				return err
-			}
-			if _, err := w.Write(between); err != nil {
-				return err
-			}
+	between := func(to int64) error {
+		raw, err := src.ReadSpan(jsonl.Span{Off: end, Len: int(to - end)})
+		if err == nil {
+			end = to
+			_, err = w.Write(raw)
 		}
-		end = rec.Span.Off + int64(rec.Span.Len)
+		return err
+	}
+	err := src.Each(jobs, jsonl.ReadOptions{}, func(item *jsonl.Item) error {
+		if err := between(item.Span.Off); err != nil {
+			return err
+		}
+		end += int64(item.Span.Len)
 		a.dst = a.dst[:0]
-		if rec.Kind == jsonl.ItemEntry {
-			a.object(rec.Entry.Raw)
+		if item.Kind == jsonl.ItemEntry {
+			a.value(item.Entry.Raw, 0, place{})
 		} else {
-			raw, err := src.ReadSpan(rec.Span)
+			raw, err := src.ReadSpan(item.Span)
 			if err != nil {
 				return err
 			}
@@ -162,18 +156,11 @@ func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// What is behind the last record is white space.
-	for {
-		rest, err := src.ReadSpan(jsonl.Span{Off: end, Len: 1})
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, jsonl.ErrNotRead) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(rest); err != nil {
-			return err
-		}
-		end++
+	for err == nil { // the bytes after the last item are white space
+		err = between(end + 1)
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, jsonl.ErrNotRead) {
+		return nil
+	}
+	return err
 }

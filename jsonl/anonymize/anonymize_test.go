@@ -29,10 +29,10 @@ func anonymized(t testing.TB, seed, text string, counters ...func(string) int) s
 		t.Fatal(err)
 	}
 	for i, line := range strings.Split(out.String(), "\n") {
-		a.Check(line, Place{Line: i + 1})
+		a.Check(line, Location{Line: i + 1})
 	}
-	for _, left := range a.Report().Survived {
-		t.Errorf("%q is left on %v: %q became %q", left.Word, left.Place, text, out.String())
+	for _, left := range a.Disclosure().Survived {
+		t.Errorf("%q is left on %v: %q became %q", left.Word, left.Location, text, out.String())
 	}
 	return out.String()
 }
@@ -165,7 +165,7 @@ func TestSnipIDs(t *testing.T) {
 	for old, id := range a.snipped {
 		call := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Snip","input":{"ids":["` + old + `"]}}]}}`
 		a.dst = a.dst[:0]
-		a.object([]byte(call))
+		a.value([]byte(call), 0, place{})
 		if !strings.Contains(string(a.dst), `["`+id+`"]`) || !strings.Contains(string(a.dst), `"name":"Snip"`) {
 			t.Errorf("%s became %s, want %s", call, a.dst, id)
 		}
@@ -254,12 +254,12 @@ func TestCheck(t *testing.T) {
 	} {
 		a := New("seed")
 		a.NoteText(c.noted)
-		a.Check(c.line, Place{Line: 3})
+		a.Check(c.line, Location{Line: 3})
 		var got []string
-		for _, s := range a.Report().Survived {
+		for _, s := range a.Disclosure().Survived {
 			got = append(got, s.Word)
 			if s.Line != 3 {
-				t.Errorf("%s: at %v", c.line, s.Place)
+				t.Errorf("%s: at %v", c.line, s.Location)
 			}
 		}
 		if strings.Join(got, " ") != c.want {
@@ -339,7 +339,7 @@ func TestSeedIsShared(t *testing.T) {
 		a := New("seed", listed())
 		a.NoteText(strings.Join(append(words, "another", "session"[:3+i]), "."))
 		a.begin()
-		books[i] = a.book.stand
+		books[i] = a.book.assigned
 	}
 	same, other := 0, 0
 	for w, stand := range books[0] {

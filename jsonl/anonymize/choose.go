@@ -1,9 +1,11 @@
 package anonymize
 
 import (
+	"cmp"
 	_ "embed"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,12 +17,12 @@ import (
 //go:embed words.txt
 var wordList string
 
-// use is how a word stands in a text, as far as tokenizers see it: they take
-// one character before it and an 's behind it together with it.
+// use is a word with its neighbours in a token: one character before it, and a
+// contraction such as 's after it.
 type use struct{ before, word, after string }
 
-// useOf is the use of the word s[from:to]; escaped where s counts as it stands
-// in a JSON string.
+// useOf is the use of the word s[from:to]; escaped, where tokens are those of a
+// JSON string.
 func useOf(s string, from, to int, begins, ends, escaped bool) use {
 	u := use{word: s[from:to]}
 	if begins {
@@ -37,7 +39,7 @@ func useOf(s string, from, to int, begins, ends, escaped bool) use {
 	return u
 }
 
-// before is what stands before a word and is taken together with it.
+// before is the text before a word that is in a token with it.
 func before(s string, escaped, small bool) string {
 	r, n := utf8.DecodeLastRuneInString(s)
 	switch {
@@ -50,7 +52,7 @@ func before(s string, escaped, small bool) string {
 	case r == ' ', r == '\t':
 		return s[len(s)-n:]
 	}
-	// A symbol behind a symbol or a space goes with that.
+	// A symbol after a symbol or a space is in a token with that.
 	second, size := utf8.DecodeLastRuneInString(s[:len(s)-n])
 	if size == 0 && escaped || second == ' ' || size > 0 && symbol(second) {
 		return ""
@@ -62,15 +64,11 @@ var contractions = []string{"s", "t", "re", "ve", "m", "ll", "d"}
 
 // symbol reports whether a rune is neither letter, digit nor space.
 func symbol(r rune) bool {
-	switch {
-	case r < utf8.RuneSelf:
-		return r > ' ' && !isLetter(byte(r)) && !isDigit(byte(r))
-	}
-	return !latinLetter(r) && !foreignLetter(r)
+	return r > ' ' && !latin(r) && (r < utf8.RuneSelf || !foreignLetter(r))
 }
 
-// meet counts a word that is met while noting.
-func (c *codebook) meet(low string, f use) {
+// countUse counts one use of a word.
+func (c *codebook) countUse(low string, f use) {
 	uses := c.uses[low]
 	if uses == nil {
 		uses = map[use]int{}
@@ -79,7 +77,7 @@ func (c *codebook) meet(low string, f use) {
 	uses[f]++
 }
 
-// count is how many tokens a word is in a use, by each counter.
+// count is the number of tokens of a use with another word, by each counter.
 func (c *codebook) count(f use, word string) (n [maxCounters]int) {
 	text := f.before + word + f.after
 	for i, count := range c.counters {
@@ -88,22 +86,22 @@ func (c *codebook) count(f use, word string) (n [maxCounters]int) {
 	return n
 }
 
-// maxCounters is how many counters stand-ins are chosen by.
+// maxCounters is the largest number of counters.
 const maxCounters = 2
 
-// measured is a use, how often it is met and its tokens.
+// measured is a use, its frequency and its tokens.
 type measured struct {
 	use
 	times  int
 	tokens [maxCounters]int
 }
 
-// measure lists the uses of a word, the most frequent first; where sessions
-// share their stand-ins, or the word was not noted, those that are usual.
+// measure lists the uses of a word, the most frequent first. Where sessions share
+// their substitutes, or the word was not noted, it lists the usual ones.
 func (c *codebook) measure(low string) []measured {
 	var list []measured
-	if met := c.uses[low]; met != nil && !c.shared {
-		for f, n := range met {
+	if uses := c.uses[low]; uses != nil && !c.shared {
+		for f, n := range uses {
 			list = append(list, measured{f, n, c.count(f, f.word)})
 		}
 	} else {
@@ -113,66 +111,49 @@ func (c *codebook) measure(low string) []measured {
 			list = append(list, measured{f, i + 1, c.count(f, f.word)})
 		}
 	}
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		switch {
-		case a.times != b.times:
-			return a.times > b.times
-		case a.before != b.before:
-			return a.before < b.before
-		case a.word != b.word:
-			return a.word < b.word
-		}
-		return a.after < b.after
+	slices.SortFunc(list, func(a, b measured) int {
+		return cmp.Or(b.times-a.times, cmp.Compare(a.before, b.before), cmp.Compare(a.word, b.word), cmp.Compare(a.after, b.after))
 	})
 	return list[:min(len(list), maxUses)]
 }
 
-// assign chooses the stand-ins of all words that were noted, the most frequent
-// first: they have the most to choose from. Where sessions share them the words
-// themselves are the order, so that it is the same in each.
+// assign chooses the substitutes of all noted words, the most frequent first,
+// which so have the widest choice. Where sessions share substitutes the order is
+// alphabetic, the same for each.
 func (c *codebook) assign() {
-	type noted struct {
-		word  string
-		times int
-	}
-	list := make([]noted, 0, len(c.uses))
+	times := make(map[string]int, len(c.uses))
 	for w, uses := range c.uses {
-		n := noted{word: w}
-		for _, times := range uses {
-			n.times += times
+		for _, n := range uses {
+			times[w] += n
 		}
-		list = append(list, n)
 	}
-	sort.Slice(list, func(i, j int) bool {
-		if list[i].times != list[j].times && !c.shared {
-			return list[i].times > list[j].times
-		}
-		return list[i].word < list[j].word
-	})
-	for _, n := range list {
-		c.wordFor(n.word)
+	words := slices.Sorted(maps.Keys(times))
+	if !c.shared {
+		slices.SortStableFunc(words, func(a, b string) int { return times[b] - times[a] })
+	}
+	for _, w := range words {
+		c.wordFor(w)
 	}
 	c.uses = map[string]map[use]int{}
 }
 
 const (
-	maxDraws  = 96  // stand-ins weighed for one word
-	mostDraws = 512 // for one that is met often
-	fewDraws  = 8   // once there is one that is as many tokens
-	often     = 32  // uses
-	maxPaid   = 32  // tokens one word makes up for
-	maxUses   = 32  // of a word that are weighed, the most frequent
+	maxDraws  = 96  // candidates for a word
+	mostDraws = 512 // candidates for a frequent word
+	fewDraws  = 8   // enough once one has the same number of tokens
+	often     = 32  // uses of a frequent word
+	maxPaid   = 32  // tokens of the surplus that one word compensates
+	maxUses   = 32  // uses of a word that are compared, the most frequent
 )
 
-// choose is a stand-in that is as many tokens as its word in all its uses, or
-// nearly; "" where none was found that is free. A word of one token becomes a
-// word of the list, one of more is put together from as many parts. What words
-// before it came to in tokens too many or too few, it makes up for if it can.
+// choose is a free substitute with about as many tokens as its word in all its
+// uses, or "". A word of one token becomes a word of the list, one of several
+// tokens a compound of as many parts. Where possible a word compensates the
+// surplus of the words before it.
 func (c *codebook) choose(low string) string {
 	uses := c.measure(low)
 	parts := uses[0].tokens[0]
-	best, least, debt := "", math.MaxInt, [maxCounters]int{}
+	best, least, surplus := "", math.MaxInt, [maxCounters]int{}
 	times := 0
 	for i := range uses {
 		times += uses[i].times
@@ -183,39 +164,39 @@ func (c *codebook) choose(low string) string {
 	}
 	for try := range draws {
 		n := parts
-		if try%2 > 0 && c.owed != debt { // neighbours may come nearer, or pay
+		if try%2 > 0 && c.surplus != surplus { // neighbours may be closer, or compensate
 			n = max(1, parts+try%3-1)
 		}
 		s := c.compose(c.draw(low, try), low, n)
-		if s == low || c.taken[s] || c.originals[s] || c.safe[s] || c.tells(s) {
+		if s == low || c.taken[s] || c.originals[s] || c.safe[s] || c.reveals(s) {
 			continue
 		}
-		off, owes := c.weigh(uses, s, least)
+		off, after := c.weigh(uses, s, least)
 		if off < least {
-			best, least, debt = s, off, owes
+			best, least, surplus = s, off, after
 		}
-		if least < 0 || least == 0 && (c.owed == [maxCounters]int{} || try >= fewDraws || times >= often) {
+		if least < 0 || least == 0 && (c.surplus == [maxCounters]int{} || try >= fewDraws || times >= often) {
 			break
 		}
 	}
 	if best != "" && !c.shared {
-		c.owed = debt
+		c.surplus = surplus
 	}
 	return best
 }
 
-// weigh is how bad a stand-in is, exactly where it is better than least, and the
-// tokens that are too many with it. Each token too many or too few is bad; one
-// that pays for another is better than none, but a word that is met often does
-// not pay, since it may not be met where the others are.
-func (c *codebook) weigh(uses []measured, stand string, least int) (off int, owes [maxCounters]int) {
-	owes = c.owed
+// weigh is the penalty of a substitute, exact where it is below least, and the
+// surplus with it. Each token too many or too few costs one; one that reduces
+// the surplus costs less than none. A frequent word does not compensate, since
+// it may not occur where the others do.
+func (c *codebook) weigh(uses []measured, substitute string, least int) (off int, surplus [maxCounters]int) {
+	surplus = c.surplus
 	for i := range uses {
 		u := &uses[i]
-		now := c.count(u.use, string(appendCased(nil, u.word, stand)))
+		now := c.count(u.use, string(appendCased(nil, u.word, substitute)))
 		for k := range now {
 			more := u.times * (now[k] - u.tokens[k])
-			owes[k] += more
+			surplus[k] += more
 			off += max(more, -more)
 		}
 		if off > maxPaid && off >= least {
@@ -223,16 +204,16 @@ func (c *codebook) weigh(uses []measured, stand string, least int) (off int, owe
 		}
 	}
 	if off > maxPaid {
-		return off, owes
+		return off, surplus
 	}
-	for k := range owes {
-		off += 2 * (max(owes[k], -owes[k]) - max(c.owed[k], -c.owed[k]))
+	for k := range surplus {
+		off += 2 * (max(surplus[k], -surplus[k]) - max(c.surplus[k], -c.surplus[k]))
 	}
-	return off, owes
+	return off, surplus
 }
 
-// alike draws a stand-in for a word of another script: of several the one whose
-// tokens come nearest, each letter's as many as those of the letter it is for.
+// alike draws a substitute for a word of another script: of several the one with
+// the closest number of tokens, each letter with the tokens of the original one.
 func (c *codebook) alike(d *draw, w string) string {
 	want := c.count(use{}, w)
 	best, least := "", 0
@@ -252,7 +233,7 @@ func (c *codebook) alike(d *draw, w string) string {
 	return best
 }
 
-// letter draws a letter of the alphabet of r that is as many tokens.
+// letter draws a letter of the alphabet of r with as many tokens.
 func (c *codebook) letter(d *draw, r rune) rune {
 	if list := c.peers(r); len(list) >= fewPeers {
 		return list[d.n(len(list))]
@@ -260,10 +241,10 @@ func (c *codebook) letter(d *draw, r rune) rune {
 	return d.rune(r)
 }
 
-// fewPeers is of how many letters one is drawn at least.
+// fewPeers is the least number of letters to draw from.
 const fewPeers = 16
 
-// peers are the letters of the alphabet of r that are as many tokens as r.
+// peers are the letters of the alphabet of r with as many tokens as r.
 func (c *codebook) peers(r rune) []rune {
 	at := alphabetOf(r)
 	if at < 0 {
@@ -281,8 +262,8 @@ func (c *codebook) peers(r rune) []rune {
 	return byTokens[c.count(use{}, string(r))]
 }
 
-// compose draws a stand-in of n parts, each a word of the list or, if it is too
-// short for one, a few letters.
+// compose draws a substitute of n parts, each a word of the list or, if the list
+// has none of that length, letters.
 func (c *codebook) compose(d *draw, low string, n int) string {
 	out := make([]byte, 0, len(low))
 	for i := 0; i < len(low); {

@@ -6,44 +6,44 @@ import (
 	"unicode/utf8"
 )
 
-// codebook gives every word its stand-in: the same one wherever it stands,
-// another one for every other word. A stand-in has the length of its word in
-// UTF-16 units, in UTF-8 and in JSON, and its pattern of capitals, digits and
-// hexadecimal digits; where there are counters, about its tokens, too.
+// codebook gives every word one substitute, different from those of other words.
+// A substitute has the length of its word in UTF-16 units, in UTF-8 and in JSON,
+// and its pattern of capitals, digits and hexadecimal digits; with counters it
+// also has about as many tokens.
 type codebook struct {
 	seed      [32]byte
-	originals map[string]bool // words that no stand-in may be
-	stand     map[string]string
-	taken     map[string]bool
+	originals map[string]bool   // words that no substitute may be
+	assigned  map[string]string // word -> substitute
+	taken     map[string]bool   // substitutes
 
 	counters []func(string) int
-	shared   bool // by several sessions: no stand-in depends on how its word is used
+	shared   bool // by several sessions: no substitute depends on the uses of its word
 	noting   bool // words are counted, not replaced
-	escaped  bool // what is noted counts as it stands in JSON
+	escaped  bool // tokens of noted words are those of the JSON string
 	uses     map[string]map[use]int
 	letters  map[int]map[[maxCounters]int][]rune // of an alphabet, by their tokens
 	scratch  []byte
-	owed     [maxCounters]int // tokens that the stand-ins are too many, by counter
+	surplus  [maxCounters]int // tokens of the substitutes minus those of their words, by counter
 	lists    map[int][]string // of words to choose from, by length
-	safe     map[string]bool  // words that stand for something to readers: no stand-ins
+	safe     map[string]bool  // words with a meaning for readers: never substitutes
 }
 
 func newCodebook(counters []func(string) int) *codebook {
 	return &codebook{
-		originals: map[string]bool{}, stand: map[string]string{}, taken: map[string]bool{},
+		originals: map[string]bool{}, assigned: map[string]string{}, taken: map[string]bool{},
 		counters: counters, uses: map[string]map[use]int{}, letters: map[int]map[[maxCounters]int][]rune{}, safe: SafeWords(),
 	}
 }
 
 const (
-	keptLetters = 2  // words up to this long stay: they name nobody
-	longWord    = 6  // letters; longer words must be gone from the output
-	maxNoted    = 64 // bytes; a longer stretch is data and has no entry of its own
-	maxTries    = 64 // until two short words may share a stand-in
+	keptLetters = 2  // words up to this long stay: they identify nobody
+	longWord    = 6  // letters; a longer word must not be in the output
+	maxNoted    = 64 // bytes; a longer run is data and has no entry of its own
+	maxTries    = 64 // after these, two short words may share a substitute
 )
 
-// note notes the words of a text, so that no stand-in is one of them, and how
-// they stand in it.
+// note notes the words of a text, so that no substitute is one of them, and
+// their uses.
 func (c *codebook) note(s string) {
 	letterRuns(s, func(run string) {
 		if len(run) <= maxNoted {
@@ -58,60 +58,47 @@ func (c *codebook) note(s string) {
 	}
 }
 
-// isLong reports whether a word must be gone from the output, and is no data.
+// isLong reports whether a word must not be in the output, and is no data.
 func isLong(w string) bool {
 	return len(w) > longWord && len(w) <= maxNoted && utf8.RuneCountInString(w) > longWord
 }
 
-// text puts stand-ins in the place of words. The result has the runes of s,
-// one by one, but for letters and digits.
+// text appends s with substitutes for its words. The result has the runes of s,
+// one by one, except for letters and digits.
 func (c *codebook) text(dst []byte, s string) []byte {
-	word := false // the byte before belongs to a word
-	for i := 0; i < len(s); {
+	word := false // whether the byte before belongs to a word
+	for i, n := 0, 0; i < len(s); i += n {
+		m := ""
 		if markerBytes[s[i]] && !(word && isLetter(s[i])) {
-			if m := markerAt(s[i:]); m != "" {
-				dst = append(dst, m...)
-				i += len(m)
-				word = false
-				continue
-			}
+			m = markerAt(s[i:])
 		}
-		n := 0
-		switch {
-		case latin(s[i:]) > 0:
-			n = latin(s[i:])
+		word = false
+		if n = len(m); n > 0 {
+			dst = append(dst, m...)
+		} else if n = prefix(s[i:], latin); n > 0 {
 			dst = c.run(dst, s, i, i+n)
-			word = isLetter(s[i+n-1]) || isDigit(s[i+n-1])
-		case s[i] == 0x7f:
-			dst = append(dst, '~')
-			n, word = 1, false
-		case s[i] < utf8.RuneSelf:
-			dst = append(dst, s[i])
-			n, word = 1, false
-		default:
-			n = foreign(s[i:])
-			if n > 0 {
-				dst = append(dst, c.foreignWord(s[i:i+n])...)
+			word = latin(rune(s[i+n-1]))
+		} else if n = prefix(s[i:], foreign); n > 0 {
+			dst = append(dst, c.foreignWord(s[i:i+n])...)
+		} else {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && n == 1 {
+				dst = append(dst, inertByte(s[i]))
 			} else {
-				var r rune
-				if r, n = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && n == 1 {
-					dst = append(dst, inertByte(s[i]))
-				} else {
-					dst = utf8.AppendRune(dst, inert(r))
-				}
+				dst = utf8.AppendRune(dst, inert(r))
 			}
-			word = false
 		}
-		i += n
 	}
 	return dst
 }
 
-// inert is what stands for a rune that a terminal acts on, or that cannot be
-// seen and may hide what it says: one of its length that is white space where it
-// is. Joiners stay: emoji and scripts need them.
+// inert replaces a rune that a terminal acts on, or that is invisible: by one of
+// its length, which is white space where r is. Joiners stay: emoji and scripts
+// need them.
 func inert(r rune) rune {
 	switch {
+	case r == 0x7f:
+		return '~'
 	case r == '\u0085':
 		return '\u00a0'
 	case r == '\u2028' || r == '\u2029' || r == '\ufeff':
@@ -122,8 +109,8 @@ func inert(r rune) rune {
 	return r
 }
 
-// inertByte is what stands for a byte that is no UTF-8: where it could be a
-// control character of 8 bits, one that is no UTF-8 anywhere.
+// inertByte replaces a byte that is no UTF-8 and could be a control character of
+// 8 bits.
 func inertByte(b byte) byte {
 	if b < 0xa0 {
 		return 0xff
@@ -131,8 +118,8 @@ func inertByte(b byte) byte {
 	return b
 }
 
-// inertLine takes the control characters of a line that is no JSON, perhaps
-// because of them, for one that does nothing.
+// inertLine replaces the control characters of a line that is no JSON by one that
+// does nothing. They may be the reason why it is no JSON.
 func inertLine(line []byte) {
 	for i, b := range line {
 		if b < ' ' && b != '\t' && (b != '\r' || i < len(line)-1) {
@@ -150,7 +137,7 @@ func markerAt(s string) string {
 	return ""
 }
 
-// run is a stretch of Latin letters and digits, s[from:to].
+// run appends the substitute of the Latin letters and digits s[from:to].
 func (c *codebook) run(dst []byte, s string, from, to int) []byte {
 	r := s[from:to]
 	if len(r) > maxNoted || strings.ContainsAny(r, "0123456789") {
@@ -170,8 +157,8 @@ func (c *codebook) run(dst []byte, s string, from, to int) []byte {
 		dst = c.word(dst, s, at, at+len(h), at == from, at+len(h) == to)
 		at += len(h)
 	})
-	if !c.noting && c.tells(string(dst[start:])) {
-		// Words of two stand-ins make one of the original.
+	if !c.noting && c.reveals(string(dst[start:])) {
+		// Two substitutes together make a word of the original.
 		dst = append(dst[:start], c.mixed(s, from, to)...)
 	}
 	return dst
@@ -191,26 +178,26 @@ func humps(s string, yield func(hump string)) {
 	yield(s[from:])
 }
 
-// word is letters only, s[from:to]; its stand-in takes over the capitals. It
-// begins or ends a run of letters, or stands in the middle of one.
+// word appends the substitute, with its capitals, of the letters s[from:to],
+// which may begin and end a run of letters.
 func (c *codebook) word(dst []byte, s string, from, to int, begins, ends bool) []byte {
 	w := s[from:to]
 	low := lowered(w)
 	if c.noting {
-		c.meet(low, useOf(s, from, to, begins, ends, c.escaped))
+		c.countUse(low, useOf(s, from, to, begins, ends, c.escaped))
 		return dst
 	}
 	return appendCased(dst, w, c.wordFor(low))
 }
 
-// wordFor is the stand-in of a word in lower case.
+// wordFor is the substitute of a word in lower case.
 func (c *codebook) wordFor(low string) string {
-	if s, ok := c.stand[low]; ok {
+	if s, ok := c.assigned[low]; ok {
 		return s
 	}
 	if len(c.counters) > 0 && len(low) <= maxNoted {
 		if s := c.choose(low); s != "" {
-			c.stand[low], c.taken[s] = s, true
+			c.assigned[low], c.taken[s] = s, true
 			return s
 		}
 	}
@@ -228,10 +215,10 @@ func (c *codebook) wordFor(low string) string {
 	})
 }
 
-// mixed is a stretch with digits in it, or a long one: ids, hashes, numbers,
-// data. Letters become letters of their case, digits digits, and what could be
-// hexadecimal stays so. A word with a number, such as utf8, keeps the word's
-// stand-in.
+// mixed is the substitute of a run with digits, or of a long one: ids, hashes,
+// numbers, data. Letters become letters of their case, digits digits, and
+// hexadecimal stays hexadecimal. A word with a number, such as utf8, gets the
+// word's substitute.
 func (c *codebook) mixed(s string, from, to int) string {
 	r := s[from:to]
 	letters, hex := 0, len(r) > 3
@@ -277,24 +264,24 @@ func (c *codebook) mixed(s string, from, to int) string {
 	}, fill)
 }
 
-// foreignWord is a stretch of letters beyond ASCII: each becomes a letter of its
-// own alphabet, or, where that is not listed, one of the same length.
+// foreignWord is the substitute of letters beyond ASCII: each becomes a letter of
+// its own alphabet, or, where that is not listed, one of the same length.
 func (c *codebook) foreignWord(s string) string {
 	if c.noting {
 		return ""
 	}
-	if len(c.counters) > 0 {
-		return c.lookup(s, func(d *draw, out []byte) { copy(out, c.alike(d, s)) }, func(d *draw, out []byte) { d.each(s, out, nil) })
+	wider := func(d *draw, out []byte) { d.each(s, out, nil) }
+	if len(c.counters) == 0 {
+		return c.lookup(s, wider, wider)
 	}
-	fill := func(d *draw, out []byte) { d.each(s, out, nil) }
-	return c.lookup(s, fill, fill)
+	return c.lookup(s, func(d *draw, out []byte) { copy(out, c.alike(d, s)) }, wider)
 }
 
-// lookup is the stand-in of a word. It is drawn by fill, and where that finds
-// none that is free, by wider. Words of which there are more than stand-ins
-// share one: the shortest only.
+// lookup is the substitute of a word. fill draws it, or wider where fill finds none
+// that is free. Only the shortest words, of which there are more than
+// substitutes, share one.
 func (c *codebook) lookup(w string, fill, wider func(d *draw, out []byte)) string {
-	if s, ok := c.stand[w]; ok {
+	if s, ok := c.assigned[w]; ok {
 		return s
 	}
 	data := len(w) > maxNoted
@@ -305,19 +292,19 @@ func (c *codebook) lookup(w string, fill, wider func(d *draw, out []byte)) strin
 		} else {
 			wider(d, out)
 		}
-		if s := string(out); s != w && (data || !c.taken[s]) && !c.tells(s) {
+		if s := string(out); s != w && (data || !c.taken[s]) && !c.reveals(s) {
 			break
 		}
 	}
 	s := string(out)
 	if !data {
-		c.stand[w], c.taken[s] = s, true
+		c.assigned[w], c.taken[s] = s, true
 	}
 	return s
 }
 
-// tells reports whether a stand-in happens to hold a word of the original.
-func (c *codebook) tells(s string) bool {
+// reveals reports whether a substitute contains a word of the original.
+func (c *codebook) reveals(s string) bool {
 	found := false
 	letterRuns(s, func(run string) {
 		found = found || isLong(run) && c.originals[strings.ToLower(run)]

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// draw is a stream of numbers that a word and the seed decide.
+// draw is a random stream seeded by a word and the session's seed.
 type draw struct {
 	seed  [32]byte
 	block [32]byte
@@ -24,7 +24,7 @@ func (c *codebook) draw(w string, try int) *draw {
 	return d
 }
 
-// n is a number from 0 to below.
+// n draws a number from 0 to below-1.
 func (d *draw) n(below int) int {
 	if d.at+4 > len(d.block) {
 		var in [40]byte
@@ -38,7 +38,7 @@ func (d *draw) n(below int) int {
 	return int(uint64(v) * uint64(below) >> 32)
 }
 
-// each fills out with stand-ins for the runes of s, those of ASCII by ascii.
+// each fills out with substitutes for the runes of s, those of ASCII by ascii.
 func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
 	out = out[:0]
 	for _, r := range s {
@@ -50,7 +50,7 @@ func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
 	}
 }
 
-// rune is a letter of the alphabet of r, or one of the same length.
+// rune draws a letter of the alphabet of r, or one of the same length.
 func (d *draw) rune(r rune) rune {
 	if i := alphabetOf(r); i >= 0 {
 		a := alphabets[i]

@@ -7,76 +7,56 @@ import (
 	"unicode/utf8"
 )
 
-// letterRuns yields the longest stretches of letters, of whatever script, and
-// those of ASCII letters in them.
+// letterRuns yields the longest runs of letters, of whatever script, and those
+// of ASCII letters in them.
 func letterRuns(s string, yield func(run string)) {
-	for i := 0; i < len(s); {
-		n, ascii := letters(s[i:])
-		if n == 0 {
-			_, size := utf8.DecodeRuneInString(s[i:])
-			i += size
-			continue
-		}
-		run := s[i : i+n]
+	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return !anyLetter(r) }) {
 		yield(run)
-		for k := 0; k < n && !ascii; {
-			from := k
-			for k < n && isLetter(run[k]) {
-				k++
-			}
-			if k > from {
-				yield(run[from:k])
-			} else {
-				k++
+		for part := range strings.FieldsFuncSeq(run, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			if len(part) < len(run) {
+				yield(part)
 			}
 		}
-		i += n
 	}
 }
 
-// letters is how many bytes of letters s begins with, and whether all of them
-// are ASCII.
-func letters(s string) (n int, ascii bool) {
-	ascii = true
-	for n < len(s) {
-		if isLetter(s[n]) {
-			n++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[n:])
-		if r < utf8.RuneSelf || !foreignLetter(r) {
-			break
-		}
-		ascii = false
-		n += size
+// prefix is the length of the longest prefix of s whose runes are all in, in bytes.
+func prefix(s string, in func(rune) bool) int {
+	if n := strings.IndexFunc(s, func(r rune) bool { return !in(r) }); n >= 0 {
+		return n
 	}
-	return n, ascii
+	return len(s)
 }
 
-// latin is how many bytes of Latin letters and ASCII digits s begins with.
-func latin(s string) int {
-	n := 0
-	for n < len(s) {
-		if isLetter(s[n]) || isDigit(s[n]) {
-			n++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[n:])
-		if !latinLetter(r) {
-			break
-		}
-		n += size
+// anyLetter reports whether a rune is a letter of any script.
+func anyLetter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return isLetter(byte(r))
 	}
-	return n
+	return foreignLetter(r)
 }
 
-// latinLetter reports whether a rune is a Latin letter beyond ASCII that words
-// are written with, not a wide or a phonetic one.
+// latin reports whether a rune is a Latin letter or an ASCII digit.
+func latin(r rune) bool {
+	if r < utf8.RuneSelf {
+		return isLetter(byte(r)) || isDigit(byte(r))
+	}
+	return latinLetter(r)
+}
+
+// foreign reports whether a rune is a letter or digit of another script;
+// combining marks, emoji and the like are not.
+func foreign(r rune) bool {
+	return r >= utf8.RuneSelf && !latinLetter(r) && (foreignLetter(r) || unicode.IsDigit(r))
+}
+
+// latinLetter reports whether a rune is a Latin letter of ordinary words beyond
+// ASCII, not a wide or a phonetic one.
 func latinLetter(r rune) bool {
 	return r >= 0xC0 && r < 0x250 && r != 0xD7 && r != 0xF7 || r >= 0x1E00 && r < 0x1F00
 }
 
-// parts cuts a run at numbers, and the words between them in humps.
+// parts cuts a run into numbers and the humps of the words between them.
 func parts(r string, yield func(from, to int)) {
 	for i := 0; i < len(r); {
 		to := i + 1
@@ -96,8 +76,8 @@ func parts(r string, yield func(from, to int)) {
 	}
 }
 
-// numbered reports whether a run is of words and numbers, and no id: there are
-// few of them, and a word that is short is the first or last.
+// numbered reports whether a run consists of words and numbers and is no id: it
+// has few parts, and a short word is its first or its last.
 func numbered(r string) bool {
 	n, long, short := 0, 0, 0
 	parts(r, func(i, j int) {
@@ -113,7 +93,7 @@ func numbered(r string) bool {
 	return len(r) <= maxNoted && n <= maxParts && long > 0 && short == 0
 }
 
-// maxParts is of how many words and numbers a name is made at most.
+// maxParts is the largest number of words and numbers in a name.
 const maxParts = 5
 
 // escapes reports whether s[i] is the letter of an escape such as \n.
@@ -121,13 +101,12 @@ func escapes(s string, i int) bool {
 	return i > 0 && s[i-1] == '\\' && strings.IndexByte("nrt", s[i]) >= 0
 }
 
-// lowered is a word in lower case, each rune of the length it had.
+// lowered is a word in lower case, of which each rune keeps its length.
 func lowered(s string) string {
 	return strings.Map(func(r rune) rune { return sameLength(r, unicode.ToLower(r)) }, s)
 }
 
-// appendCased appends a stand-in for w, whose letters are capitals where those
-// of w are.
+// appendCased appends a substitute for w with the capitals of w.
 func appendCased(dst []byte, w, stand string) []byte {
 	for i, r := range stand {
 		if o, _ := utf8.DecodeRuneInString(w[i:]); unicode.IsUpper(o) {
@@ -146,20 +125,6 @@ func sameLength(r, other rune) rune {
 	return other
 }
 
-// foreign is how many bytes of letters and digits of other scripts s begins with;
-// combining marks, emoji and the like are none.
-func foreign(s string) int {
-	n := 0
-	for n < len(s) {
-		r, size := utf8.DecodeRuneInString(s[n:])
-		if r < utf8.RuneSelf || latinLetter(r) || !foreignLetter(r) && !unicode.IsDigit(r) {
-			break
-		}
-		n += size
-	}
-	return n
-}
-
 // foreignLetter reports whether a rune beyond ASCII is a letter, or a symbol
 // that is read as one.
 func foreignLetter(r rune) bool {
@@ -174,10 +139,10 @@ func foreignLetter(r rune) bool {
 	return false
 }
 
-// symbols are the stretches of runes that are no letters by their category and
-// become letters in normalisation form KC (Unicode 15), such as ⓐ; and those
-// that have the look of a letter: 🅐, 🅰, the pairs of flags, tags. Signs such as
-// № and ™ are left out.
+// symbols are the ranges of runes that are no letters by their category but
+// become letters in normalisation form KC (Unicode 15), such as ⓐ, and of those
+// that look like a letter: 🅐, 🅰, the pairs of flags, tags. Signs such as № and ™
+// are left out.
 var symbols = [][2]rune{
 	{0x2160, 0x217F}, {0x249C, 0x24E9}, {0x2E9F, 0x2E9F}, {0x2EF3, 0x2EF3}, {0x2F00, 0x2FD5}, {0x3038, 0x303A}, {0x3192, 0x319F},
 	{0x3200, 0x321E}, {0x3220, 0x3247}, {0x3250, 0x3250}, {0x3260, 0x327E}, {0x3280, 0x32B0}, {0x32C0, 0x33FF},
@@ -185,8 +150,8 @@ var symbols = [][2]rune{
 	{0x1F240, 0x1F248}, {0x1F250, 0x1F251}, {0xE0030, 0xE0039}, {0xE0041, 0xE005A}, {0xE0061, 0xE007A},
 }
 
-// alphabets are stretches of letters whose runes stand in for one another. The
-// runes of one are of one length in UTF-8.
+// alphabets are ranges of letters that substitute for one another. The runes of
+// one range have the same length in UTF-8.
 var alphabets = [][2]rune{
 	{0xDF, 0xF6}, {0xC0, 0xD6}, {0xF8, 0xFF}, {0x100, 0x17E}, {0x3B1, 0x3C9}, {0x391, 0x3A1}, {0x430, 0x44F}, {0x410, 0x42F}, {0x5D0, 0x5EA}, {0x627, 0x63A},
 	{0x905, 0x939}, {0xE01, 0xE2E}, {0x3041, 0x3096}, {0x30A1, 0x30FA}, {0x4E00, 0x9FA5}, {0xAC00, 0xD7A3}, {0x20000, 0x2A6D6},

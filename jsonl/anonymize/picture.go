@@ -10,12 +10,12 @@ import (
 // maxPictureHead is how much of an image is searched for its size, in bytes.
 const maxPictureHead = 256 << 10
 
-// pictureHead is the start of an image's data, as base64, that says the image's
-// size and nothing else of it; "" where the data is no image whose size stands
-// at its start. A picture is counted by its size, so that stays.
+// pictureHead is the start of an image's data, as base64, with the image's size
+// and nothing else of it; "" where the data is no image that starts with its
+// size. The size stays, since it decides the tokens of an image.
 func pictureHead(data []byte) string {
 	decoder := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data[:min(len(data), 4*maxPictureHead/3)]))
-	head, _ := io.ReadAll(decoder) // what comes before an error is enough
+	head, _ := io.ReadAll(decoder) // the bytes before an error are enough
 	n := 0                         // bytes, a multiple of 3
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
@@ -33,8 +33,8 @@ func pictureHead(data []byte) string {
 	return base64.StdEncoding.EncodeToString(head[:n])
 }
 
-// jpegFrame is the start of a JPEG with nothing before its frame header: what
-// stands there, such as a thumbnail, shows the picture.
+// jpegFrame is the start of a JPEG without the segments before its frame header,
+// such as a thumbnail, which shows the picture.
 func jpegFrame(b []byte) []byte {
 	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
 		marker := b[i+1]
@@ -53,13 +53,13 @@ func jpegFrame(b []byte) []byte {
 	return nil
 }
 
-// picture rewrites the data of an image, its size kept.
+// picture rewrites the data of an image but for its size.
 func (w *writer) picture(body []byte) bool {
 	head := pictureHead(body)
 	if head == "" {
 		return false
 	}
-	if w.noting { // the size may stand in the rest as it does in what is kept
+	if w.noting { // the same letters may be in the rest of the data
 		letterRuns(head, func(run string) { w.book.safe[strings.ToLower(run)] = true })
 	} else {
 		w.dst = append(w.dst, head...)

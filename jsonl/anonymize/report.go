@@ -3,7 +3,7 @@ package anonymize
 import (
 	"encoding/json"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,33 +11,33 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Report says what an anonymised session still tells about its original.
-type Report struct {
+// Disclosure lists what an anonymised session reveals about its original.
+type Disclosure struct {
 	Lines    int            `json:"records"` // written
-	Words    int            `json:"words"`   // that have a stand-in
+	Words    int            `json:"words"`   // with a substitute
 	Models   []string       `json:"models"`
 	Versions []string       `json:"client_versions"`
 	First    time.Time      `json:"first,omitzero"`
 	Last     time.Time      `json:"last,omitzero"`
-	Kept     map[string]int `json:"kept"` // words left as they are, and how often: the format's own
+	Kept     map[string]int `json:"kept"` // words of the format that were not replaced, with their frequency
 	Survived []Survivor     `json:"survived"`
 }
 
-// Survivor is a word of more than 6 letters that stands in the output as it
-// did in the original and is none of the format's own.
+// Survivor is a word of more than 6 letters of the original that is in the output
+// and is not a word of the format.
 type Survivor struct {
 	Word string `json:"word"`
-	Place
+	Location
 }
 
-// Place is where a word stands in what was written.
-type Place struct {
+// Location is a line of the output, or a file name.
+type Location struct {
 	File string `json:"file,omitempty"` // beside the session, with slashes; "": the session itself
 	Line int    `json:"line"`           // 0: in the file's name
 }
 
-// String is the place as messages name it.
-func (p Place) String() string {
+// String is the location as in messages.
+func (p Location) String() string {
 	line := "line " + strconv.Itoa(p.Line)
 	switch {
 	case p.File == "":
@@ -48,7 +48,7 @@ func (p Place) String() string {
 	return line + " of " + p.File
 }
 
-func (r *Report) entry(e *jsonl.Entry) {
+func (r *Disclosure) entry(e *jsonl.Entry) {
 	r.Models = with(r.Models, e.Message.Model)
 	r.Versions = with(r.Versions, e.Version)
 	if e.Time.IsZero() {
@@ -62,30 +62,24 @@ func (r *Report) entry(e *jsonl.Entry) {
 	}
 }
 
-// with is a sorted list with one more name in it, if it is new.
+// with inserts a new name into a sorted list.
 func with(list []string, name string) []string {
-	if name == "" {
+	i, found := slices.BinarySearch(list, name)
+	if found || name == "" {
 		return list
 	}
-	i := sort.SearchStrings(list, name)
-	if i < len(list) && list[i] == name {
-		return list
-	}
-	list = append(list, "")
-	copy(list[i+1:], list[i:])
-	list[i] = name
-	return list
+	return slices.Insert(list, i, name)
 }
 
-// escape is what stands for a character in a JSON string, or for a pair of
-// which both make one.
+// escape matches the escape of a character in a JSON string, a surrogate pair as
+// one.
 var escape = regexp.MustCompile(`\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
 
-// Check looks through a line of what was written, or the name of a file, for
-// words of the original.
-func (a *Anonymizer) Check(line string, at Place) {
+// Check searches a line of the output, or the name of a file, for words of the
+// original.
+func (a *Anonymizer) Check(line string, at Location) {
 	if strings.Contains(line, `\`) && json.Valid([]byte(line)) {
-		// None of an escape's letters is a word's; what it stands for may be.
+		// The letters of an escape belong to no word; the character may.
 		line = escape.ReplaceAllStringFunc(line, func(e string) string {
 			if e[1] != 'u' {
 				return " "
@@ -109,12 +103,8 @@ func (a *Anonymizer) Check(line string, at Place) {
 	})
 }
 
-// Report is what is known once everything has been written and checked.
-func (a *Anonymizer) Report() *Report {
-	a.report.Words = len(a.book.stand)
-	if a.report.Survived == nil {
-		a.report.Survived = []Survivor{}
-	}
-	a.report.Models, a.report.Versions = append([]string{}, a.report.Models...), append([]string{}, a.report.Versions...)
+// Disclosure is complete once everything has been written and checked.
+func (a *Anonymizer) Disclosure() *Disclosure {
+	a.report.Words = len(a.book.assigned)
 	return &a.report
 }

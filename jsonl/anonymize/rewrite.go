@@ -1,8 +1,8 @@
 package anonymize
 
 import (
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,26 +14,21 @@ import (
 // tokens stay byte for byte.
 type writer struct {
 	book    *codebook
-	noting  bool              // the first pass: words are noted, what is written is of no use
-	snipped map[string]string // short ids of prompts and what they become
+	noting  bool              // the first pass, which notes words; its output is discarded
+	snipped map[string]string // short ids of prompts and their substitutes
 
 	dst  []byte
 	text []byte
 }
 
-// place says where a value stands.
+// place is the position of a value in a line.
 type place struct {
-	key  string // of the member it is
-	free bool   // in a tool's input or result: nothing there is the format's
-	call bool   // in a tool's input, which counts as the JSON it is
+	key  string // of its member
+	free bool   // in a tool's input or result, which has no words of the format
+	call bool   // in a tool's input, whose tokens are those of its JSON
 }
 
-// object rewrites one line's object, which is valid JSON.
-func (w *writer) object(raw []byte) {
-	w.value(raw, 0, place{})
-}
-
-// value rewrites the value that starts at b[i] and returns where it ends.
+// value rewrites the value at b[i] and returns the index of its end.
 func (w *writer) value(b []byte, i int, at place) int {
 	switch b[i] {
 	case '{':
@@ -93,7 +88,7 @@ func (w *writer) members(b []byte, i int, at place) int {
 
 var isoTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
-// content rewrites what stands between the quotes of a string.
+// content rewrites the body of a string, between its quotes.
 func (w *writer) content(body []byte, at place) {
 	if len(body) == 0 {
 		return
@@ -112,7 +107,7 @@ func (w *writer) content(body []byte, at place) {
 	w.words(body, at)
 }
 
-// stays reports whether a string is the format's own word.
+// stays reports whether a string is a word of the format.
 func (w *writer) stays(s string, at place) bool {
 	switch {
 	case len(s) > 64:
@@ -141,8 +136,7 @@ func plain(s string) bool {
 	return ok
 }
 
-// words rewrites the words between a string's quotes, escapes kept as they
-// are.
+// words rewrites the words between a string's quotes and keeps the escapes.
 func (w *writer) words(body []byte, at place) {
 	if w.noting {
 		w.text = scan.AppendUnquoted(w.text[:0], body, -1)
@@ -155,7 +149,7 @@ func (w *writer) words(body []byte, at place) {
 		w.dst = w.book.text(w.dst, string(body))
 		return
 	}
-	// Decode, noting how each rune was written; rewrite; write each in its way.
+	// Decode, with the form of each rune; rewrite; encode each in its form.
 	var plainText []byte
 	var forms []form
 	for i := 0; i < len(body); {
@@ -180,9 +174,9 @@ func (w *writer) words(body []byte, at place) {
 	}
 }
 
-// form is how a rune of a string is written.
+// form is the encoding of a rune in a string.
 type form struct {
-	raw     string // as it stands: an escape that is no letter, a byte that is no UTF-8
+	raw     string // unchanged: an escape that is no letter, a byte that is no UTF-8
 	unicode bool   // as \uXXXX
 }
 
@@ -195,30 +189,26 @@ func decode(body []byte, i int) (r rune, n int, f form) {
 		}
 		return r, n, f
 	}
-	if body[i+1] != 'u' {
-		return scan1(body[i : i+2]), 2, form{raw: string(body[i : i+2])}
-	}
-	r, n = hex4(body[i+2:i+6]), 6
-	if utf16.IsSurrogate(r) && i+12 <= len(body) && body[i+6] == '\\' && body[i+7] == 'u' {
-		if pair := utf16.DecodeRune(r, hex4(body[i+8:i+12])); pair != utf8.RuneError {
-			return pair, 12, form{unicode: true}
+	n = 2
+	if body[i+1] == 'u' {
+		n = 6
+		if i+12 <= len(body) && body[i+6] == '\\' && body[i+7] == 'u' {
+			if r = unescape(body[i : i+12]); r > 0xFFFF { // a surrogate pair
+				return r, 12, form{unicode: true}
+			}
 		}
 	}
-	if utf16.IsSurrogate(r) || r < ' ' {
-		return utf8.RuneError, n, form{raw: string(body[i : i+n])}
+	r = unescape(body[i : i+n])
+	if n == 2 || r == utf8.RuneError || r < ' ' {
+		return r, n, form{raw: string(body[i : i+n])}
 	}
 	return r, n, form{unicode: true}
 }
 
-// scan1 is the rune of a two-byte escape.
-func scan1(escape []byte) rune {
-	r, _ := utf8.DecodeRune(scan.AppendUnquoted(nil, escape, -1))
+// unescape is the first rune of escapes.
+func unescape(escapes []byte) rune {
+	r, _ := utf8.DecodeRune(scan.AppendUnquoted(nil, escapes, -1))
 	return r
-}
-
-func hex4(b []byte) rune {
-	n, _ := strconv.ParseUint(string(b), 16, 32)
-	return rune(n)
 }
 
 func appendEscaped(dst []byte, r rune) []byte {
@@ -226,6 +216,5 @@ func appendEscaped(dst []byte, r rune) []byte {
 		hi, lo := utf16.EncodeRune(r)
 		return appendEscaped(appendEscaped(dst, hi), lo)
 	}
-	const digits = "0123456789abcdef"
-	return append(dst, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+	return fmt.Appendf(dst, `\u%04x`, r)
 }

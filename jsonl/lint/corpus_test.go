@@ -17,7 +17,7 @@ var asides = map[string]session.Reason{
 }
 
 // balanced holds what was found against what loading has counted.
-func balanced(t *testing.T, r *lint.Result) map[string]int {
+func balanced(t *testing.T, r *lint.Problems) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, f := range r.Findings {

@@ -50,7 +50,7 @@ func boundary(n, under int, more string) string {
 
 func compacted(n, under int) string { return prompt(n, under, `,"isCompactSummary":true`) }
 
-func look(t *testing.T, lines ...string) *lint.Result {
+func look(t *testing.T, lines ...string) *lint.Problems {
 	t.Helper()
 	r, err := lint.Reader("session.jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"), session.LoadOptions{})
 	if err != nil {
@@ -61,7 +61,7 @@ func look(t *testing.T, lines ...string) *lint.Result {
 }
 
 // found lists code and line of each place.
-func found(r *lint.Result) (list []string) {
+func found(r *lint.Problems) (list []string) {
 	for _, f := range r.Findings {
 		for _, p := range f.Places {
 			list = append(list, fmt.Sprintf("%s:%d", f.Code, p.Line))

@@ -9,40 +9,38 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// linter gathers what the lines of one file say.
+// linter collects the lines of one file and their problems.
 type linter struct {
-	found map[string][]Place
-	told  map[toldAt]bool // what loading has told of: it is not told twice
+	found    map[string][]Occurrence
+	reported map[report]bool // problems that loading reported: not reported twice
 
 	nodes      []line
 	at         map[string]int32 // uuid -> index into nodes, the first line that has it
-	ids        []string         // session ids, in order of appearance
-	idAt       map[string]int32
-	perID      []int     // lines of each session id
-	last       time.Time // of the chained line before
+	sessions   map[string]int   // number of lines by session id
+	last       time.Time        // of the chained line before
 	calls      map[string][]pair
 	results    map[string][]pair
 	order      []string       // tool ids, in order of appearance
 	answered   map[string]int // agent -> line of its last assistant line
-	usage      map[string]int // message.id -> input tokens its first line said
+	usage      map[string]int // message.id -> input tokens on its first line
 	boundaries []boundary
-	summaries  []int32 // nodes of compact summaries
-	leaf       string  // last-prompt's, and its line
-	leafLine   int
-	removed    map[string]bool // uuids that snips took out
+	summaries  []int32         // nodes of compact summaries
+	leaf       string          // of last-prompt
+	leafLine   int             // line of last-prompt
+	removed    map[string]bool // uuids that snips removed
 }
 
-type toldAt struct {
+type report struct {
 	code string
 	line int
 }
 
-// line is what is kept of a chained line.
+// line is a line of the chain.
 type line struct {
 	uuid, parent string
 	agent        string
 	number       int32
-	session      int32 // index into ids, -1: none
+	session      string
 	kind         lineKind
 	sidechain    bool
 	hasParent    bool
@@ -76,18 +74,18 @@ type boundary struct {
 
 func newLinter(opt *session.LoadOptions) *linter {
 	l := &linter{
-		found: map[string][]Place{}, told: map[toldAt]bool{}, at: map[string]int32{}, idAt: map[string]int32{},
+		found: map[string][]Occurrence{}, reported: map[report]bool{}, at: map[string]int32{}, sessions: map[string]int{},
 		calls: map[string][]pair{}, results: map[string][]pair{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
 	}
-	opt.Record, opt.Aside = l.record, l.aside
+	opt.Item, opt.Aside = l.item, l.aside
 	return l
 }
 
 func (l *linter) add(code string, line int, format string, args ...any) {
-	l.found[code] = append(l.found[code], Place{line, fmt.Sprintf(format, args...)})
+	l.found[code] = append(l.found[code], Occurrence{line, fmt.Sprintf(format, args...)})
 }
 
-// metadata is the types of lines that are no part of the chain.
+// metadata lists the types of lines outside the chain.
 var metadata = map[string]bool{
 	"summary": true, "file-history-snapshot": true, "file-history-delta": true, "queue-operation": true, "last-prompt": true,
 	"ai-title": true, "custom-title": true, "agent-name": true, "agent-setting": true, "pr-link": true, "mode": true, "permission-mode": true,
@@ -95,10 +93,10 @@ var metadata = map[string]bool{
 	"marble-origami-commit": true, "marble-origami-snapshot": true,
 }
 
-// chained is the types of lines that are.
+// chained lists the types of lines of the chain.
 var chained = map[string]bool{"user": true, "assistant": true, "system": true, "attachment": true, "progress": true}
 
-// aside notes a line that loading has set aside.
+// aside reports a line that loading has set aside.
 func (l *linter) aside(line int, r session.Reason) {
 	switch r {
 	case session.AsideBlank:
@@ -114,7 +112,7 @@ func (l *linter) aside(line int, r session.Reason) {
 	}
 }
 
-func (l *linter) record(rec *jsonl.Item) {
+func (l *linter) item(rec *jsonl.Item) {
 	if rec.Kind != jsonl.ItemEntry {
 		return
 	}
@@ -141,11 +139,11 @@ func (l *linter) record(rec *jsonl.Item) {
 	}
 }
 
-// chain keeps a line of the chain.
+// chain adds a line of the chain.
 func (l *linter) chain(e *jsonl.Entry) {
 	n := line{
 		uuid: e.UUID, parent: e.ParentUUID, hasParent: e.HasParent, agent: e.AgentID, sidechain: e.IsSidechain,
-		number: int32(e.Line), session: -1,
+		number: int32(e.Line), session: e.SessionID,
 	}
 	switch {
 	case e.Type == "assistant":
@@ -157,10 +155,9 @@ func (l *linter) chain(e *jsonl.Entry) {
 	case e.Subtype == "compact_boundary":
 		n.kind = compaction
 	}
-	switch {
-	case e.Time.IsZero():
+	if e.Time.IsZero() {
 		l.add("no-timestamp", e.Line, "a %s line without a timestamp", e.Type)
-	default:
+	} else {
 		if e.Time.Before(l.last) {
 			l.add("time-backwards", e.Line, "%s before the line above", l.last.Sub(e.Time))
 		}
@@ -170,14 +167,7 @@ func (l *linter) chain(e *jsonl.Entry) {
 		l.add("no-uuid", e.Line, "a %s line without a uuid", e.Type)
 	}
 	if e.SessionID != "" {
-		i, ok := l.idAt[e.SessionID]
-		if !ok {
-			i = int32(len(l.ids))
-			l.idAt[e.SessionID] = i
-			l.ids, l.perID = append(l.ids, e.SessionID), append(l.perID, 0)
-		}
-		l.perID[i]++
-		n.session = i
+		l.sessions[e.SessionID]++
 	}
 	at := int32(len(l.nodes))
 	if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
@@ -194,7 +184,7 @@ func (l *linter) chain(e *jsonl.Entry) {
 	}
 }
 
-// preserved is the uuids of the messages a compaction kept.
+// preserved lists the uuids of the messages that a compaction kept.
 func preserved(raw []byte) []string {
 	var m struct {
 		Segment struct {
@@ -206,7 +196,7 @@ func preserved(raw []byte) []string {
 		} `json:"preservedMessages"`
 	}
 	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
-		return nil // that is told elsewhere
+		return nil // loading reports it
 	}
 	list := m.Messages.UUIDs
 	for _, u := range []string{m.Segment.Head, m.Segment.Tail} {
@@ -217,7 +207,7 @@ func preserved(raw []byte) []string {
 	return list
 }
 
-// message looks into a message.
+// message checks a message.
 func (l *linter) message(e *jsonl.Entry) {
 	m := &e.Message
 	if m.Role != "" && m.Role != e.Type {
@@ -245,7 +235,7 @@ func (l *linter) message(e *jsonl.Entry) {
 	if was, ok := l.usage[m.ID]; !ok {
 		l.usage[m.ID] = m.Usage.Context()
 	} else if was != m.Usage.Context() {
-		l.add("usage-differs", e.Line, "%d input tokens, the message's first line says %d", m.Usage.Context(), was)
+		l.add("usage-differs", e.Line, "%d input tokens, %d on the first line of the message", m.Usage.Context(), was)
 	}
 }
 

@@ -1,6 +1,6 @@
 package lint
 
-// Severity is how serious a finding is.
+// Severity is the severity of a problem.
 type Severity string
 
 // The severities, worst first.
@@ -65,7 +65,7 @@ func Rules() []Rule {
 		{"lone-summary", Note, "a summary has no compaction line (clients before 2.0)", "the summary marks the compaction"},
 		{"no-usage", Note, "a response has no token usage", "the request's tokens are estimated"},
 		{"open-call", Note, "a tool call is not answered when the file ends", "nothing: no request follows it"},
-		{"result-before-call", Note, "a tool result comes before its call in the file", "nothing: it is placed behind the call"},
+		{"result-before-call", Note, "a tool result comes before its call in the file", "nothing: it is placed after the call"},
 		{"second-root", Note, "a message without a parent begins a new chain", "it follows the line before it, or is another branch"},
 		{"time-backwards", Note, "a timestamp is earlier than that of the previous line", "nothing: links give the order"},
 	}

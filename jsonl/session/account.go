@@ -1,8 +1,11 @@
 package session
 
-import "sort"
+import (
+	"maps"
+	"slices"
+)
 
-// Reasons for which lines are set aside.
+// The reasons for which lines are set aside.
 const (
 	AsideMalformed Reason = "malformed"
 	AsideComment   Reason = "comment"
@@ -45,16 +48,8 @@ func (ld *loader) account() {
 
 // SortedReasons lists the reasons of an accounting, most frequent first.
 func (a Accounting) SortedReasons() []Reason {
-	rs := make([]Reason, 0, len(a.SetAside))
-	for r := range a.SetAside {
-		rs = append(rs, r)
-	}
-	sort.Slice(rs, func(i, j int) bool {
-		if a.SetAside[rs[i]] != a.SetAside[rs[j]] {
-			return a.SetAside[rs[i]] > a.SetAside[rs[j]]
-		}
-		return rs[i] < rs[j]
-	})
+	rs := slices.Sorted(maps.Keys(a.SetAside))
+	slices.SortStableFunc(rs, func(x, y Reason) int { return a.SetAside[y] - a.SetAside[x] })
 	return rs
 }
 

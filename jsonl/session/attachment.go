@@ -20,7 +20,7 @@ const (
 	fileAttachmentChars = 200
 )
 
-// unsent reports whether the client keeps attachments of this type to itself.
+// unsent reports whether the client never sends attachments of this type.
 func unsent(kind string) bool {
 	switch kind {
 	case "command_permissions", "hook_system_message", "hook_cancelled", "hook_non_blocking_error", "goal_status":
@@ -35,7 +35,7 @@ type attachment struct {
 	length jsonl.Metrics
 }
 
-// attachmentFields are the fields that hold what is sent, over all the types.
+// attachmentFields are the fields of all types whose content is sent.
 type attachmentFields struct {
 	Type        string            `json:"type"`
 	CommandMode string            `json:"commandMode"`
@@ -54,22 +54,17 @@ type attachmentFields struct {
 func readAttachment(raw []byte) attachment {
 	var f attachmentFields
 	if json.Unmarshal(raw, &f) != nil {
-		// Some field has a type of its own: the type alone is worth having.
+		// A field has an unexpected type: use the attachment type alone.
 		var t struct {
 			Type string `json:"type"`
 		}
 		_ = json.Unmarshal(raw, &t)
 		f = attachmentFields{Type: t.Type, Content: raw}
 	}
-	a := attachment{kind: f.Type}
-	if f.Type == "queued_command" && (f.CommandMode == "" || f.CommandMode == "prompt") {
-		a.prompt = true
-	}
+	a := attachment{kind: f.Type, prompt: f.Type == "queued_command" && (f.CommandMode == "" || f.CommandMode == "prompt")}
 	if unsent(f.Type) {
 		return a
 	}
-	text := f.text()
-	n := jsonl.Measure(text)
 	extra := 0
 	if len(f.Rendered) == 0 {
 		switch f.Type {
@@ -85,12 +80,12 @@ func readAttachment(raw []byte) attachment {
 			extra = shortReminderChars
 		}
 	}
-	a.length = jsonl.Metrics{UTF16: n.UTF16 + extra, Bytes: n.Bytes + extra, JSON: n.JSON + extra}
+	a.length = jsonl.Measure(f.text()).Add(jsonl.Metrics{UTF16: extra, Bytes: extra, JSON: extra})
 	return a
 }
 
-// attachmentText is the recorded text of an attachment, without the fixed
-// words the client puts around it.
+// attachmentText is the recorded text of an attachment, without the fixed text
+// that the client adds.
 func attachmentText(raw []byte) string {
 	var f attachmentFields
 	if json.Unmarshal(raw, &f) != nil {
@@ -126,8 +121,8 @@ func (f *attachmentFields) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// texts is every string under the content-like fields of a JSON value: a
-// string itself, strings in an array, and text or content in objects.
+// texts lists the strings of a JSON value: a string itself, those in an array,
+// and text, content or file in an object.
 func texts(raw json.RawMessage) []string {
 	if len(raw) == 0 {
 		return nil

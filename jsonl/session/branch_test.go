@@ -14,7 +14,7 @@ func TestRewinds(t *testing.T) {
 			name: "a prompt interrupted and typed again, four times",
 			lines: []any{
 				user("u1", "", "hello"), said("a1", "u1", "m1"),
-				user("u2", "a1", "mroe"), user("u3", "a1", "moer"), attachment("x3", "u3", "task_reminder"),
+				user("u2", "a1", "more"), user("u3", "a1", "more still"), attachment("x3", "u3", "task_reminder"),
 				user("u4", "a1", "more!"), said("a4", "u4", "m4"), user("i4", "a4", []any{text("[Request interrupted by user]")}),
 				user("u5", "a1", "more"), attachment("x5", "u5", "task_reminder"), said("a5", "x5", "m5"),
 			},
@@ -202,13 +202,13 @@ func TestLinesInTheAir(t *testing.T) {
 	wantWarning(t, conv, 3, "gone", "line 2")
 }
 
-// TestCircles: parents that run in a circle end somewhere, and it is told.
-func TestCircles(t *testing.T) {
+// TestCycles: a cycle of parents is cut, with a warning.
+func TestCycles(t *testing.T) {
 	conv := load(t, user("u0", "", "hello"), said("a0", "u0", "m0"), user("u1", "a1", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "more"))
 	wantShape(t, conv, "u0 a0 u1 a1 u2")
-	wantWarning(t, conv, 3, "circle", "line 2")
+	wantWarning(t, conv, 3, "cycle", "line 2")
 
 	conv = load(t, user("u0", "", "hello"), said("a0", "u0", "m0"), user("u1", "u1", "more"), said("a1", "u1", "m1"))
 	wantShape(t, conv, "u0 a0 u1 a1")
-	wantWarning(t, conv, 3, "circle", "line 2")
+	wantWarning(t, conv, 3, "cycle", "line 2")
 }

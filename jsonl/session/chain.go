@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// chain is the work of finding one conversation's messages.
+// chain builds the messages of one conversation.
 type chain struct {
 	ld       *loader
 	id       int32   // the conversation's number
@@ -18,15 +18,15 @@ type chain struct {
 	results  map[string][]int32 // tool_use id -> lines that answer it
 	path     []int32            // root to leaf
 	said     map[int32]bool     // groups that were emitted
-	home     map[int32]int32    // group -> the group of the same message that stands before it on the path
-	caller   map[string]int32   // tool_use id -> the line it counts on
+	home     map[int32]int32    // group -> an earlier group on the path with the same message.id
+	caller   map[string]int32   // tool_use id -> the line of the call
 	called   map[string]bool    // tool_use ids emitted
 	replied  map[string]bool    // tool_use ids whose result is emitted
-	parts    [][]Block          // of the message being put together, by line
+	parts    [][]Block          // blocks of the current message, by line
 	uuids    []string           // of these lines
-	turnOver bool               // a line since the last message says so
+	turnOver bool               // a line since the last message ended the turn
 	conv     *Conversation
-	after    *Boundary // set while lines that only a compaction produced may follow
+	after    *Boundary // set while lines that a compaction produced may follow
 }
 
 func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation {
@@ -36,7 +36,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		home: map[int32]int32{}, caller: map[string]int32{}, called: map[string]bool{}, replied: map[string]bool{},
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
-	most := 2 // messages there can be: one a message.id, one any other line; and stand-ins
+	most := 2 // upper bound of messages: one a message.id, one any other line, two placeholders
 	for _, i := range order {
 		n := &ld.nodes[i]
 		n.conv = c.id
@@ -67,17 +67,17 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 // in reports whether a line is part of this conversation.
 func (c *chain) in(i int32) bool { return c.ld.nodes[i].conv == c.id }
 
-// onPath reports whether a line is on the way from root to leaf.
+// onPath reports whether a line is on the path from root to leaf.
 func (c *chain) onPath(i int32) bool { return c.ld.nodes[i].onPath && c.in(i) }
 
-// byLine is the index of the message that a line is part of.
+// byLine is the index of the message of a line.
 func (c *chain) byLine(i int32) (message int, ok bool) {
 	n := &c.ld.nodes[i]
 	return int(n.at) - 1, n.at > 0 && c.in(i)
 }
 
-// emit turns the path into messages: whole messages, each followed by the
-// results of its tool calls, wherever in the file they stand.
+// emit turns the path into messages, each followed by the results of its tool
+// calls, wherever in the file they are.
 func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
@@ -108,8 +108,8 @@ func (c *chain) emit() {
 	}
 }
 
-// edited notes what a line says the client took out of the view: by a
-// microcompaction, by a snip.
+// edited records what the client removed from the context by a microcompaction or
+// a snip.
 func (c *chain) edited(i int32) {
 	n := &c.ld.nodes[i]
 	if n.kind == nodeMicro {
@@ -120,8 +120,8 @@ func (c *chain) edited(i int32) {
 	}
 }
 
-// earlier puts a stand-in first where the file begins in the middle of a
-// conversation: its first line names a parent that is not there.
+// earlier adds a placeholder for earlier history where the first line names a
+// parent that is not in the file.
 func (c *chain) earlier() {
 	if len(c.path) == 0 {
 		return
@@ -134,11 +134,11 @@ func (c *chain) earlier() {
 		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.env.version, Line: n.line, LastLine: n.line,
 		Blocks: []Block{{Block: jsonl.Block{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
 	})
-	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a stand-in holds what the first request had in context", Code: CodeEarlier})
+	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a placeholder holds what the first request had in context", Code: CodeEarlier})
 }
 
-// besidePath is the microcompact boundaries and snips beside the path whose
-// parent is on it: a compaction at the same request leaves them so.
+// besidePath lists the microcompact boundaries and snips that are not on the path
+// but whose parent is: a compaction at the same request leaves them there.
 func (c *chain) besidePath() []int32 {
 	var out []int32
 	for _, i := range c.order {
@@ -257,9 +257,9 @@ func (c *chain) user(i int32) {
 	c.conv.Messages = append(c.conv.Messages, m)
 }
 
-// goesWithPrompt reports whether a line is the next piece of the prompt that
-// was emitted last: a client that resumes writes one prompt as a line a block,
-// all of one moment.
+// goesWithPrompt reports whether a line continues the prompt that was emitted
+// last: a client that resumes writes a prompt as one line a block, all with the
+// same time.
 func (c *chain) goesWithPrompt(n *node) bool {
 	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || len(c.conv.Messages) == 0 {
 		return false
@@ -269,11 +269,10 @@ func (c *chain) goesWithPrompt(n *node) bool {
 	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && len(m.UUIDs) > 0 && m.UUIDs[len(m.UUIDs)-1] == p.uuid
 }
 
-// midRun reports whether the agent is at work: the last thing said was a tool
-// result, so a prompt that stands here was queued and ends no turn. That is not
-// so where the response after the result was empty or is lost; then a line that
-// closes the turn stands between, a snapshot made for the prompt, or nothing the
-// prompt hangs under.
+// midRun reports whether the last message is a tool result: the agent is running,
+// and a prompt here was queued and ends no turn. The response after the result
+// may instead be empty or lost. Then a line that ends the turn is between them,
+// or a snapshot for the prompt, or the prompt has no parent.
 func (c *chain) midRun() bool {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
@@ -291,8 +290,8 @@ func (c *chain) midRun() bool {
 	return false
 }
 
-// finish numbers the requests, drops the stand-in for calls that are simply
-// not answered yet, and fills the conversation's own fields.
+// finish numbers the requests, drops the placeholder for calls that are still
+// open at the end, and fills the conversation's own fields.
 func (c *chain) finish() {
 	conv := c.conv
 	if k := len(conv.Messages) - 1; k >= 0 && conv.Messages[k].Lost && !c.boundaryAt(k+1) {
@@ -307,10 +306,10 @@ func (c *chain) finish() {
 		}
 		if m.Lost {
 			conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(m.Line),
-				Message: fmt.Sprintf("the result of %s is not in the file: a lost one stands in", lostIDs(m))})
+				Message: fmt.Sprintf("the result of %s is not in the file: a placeholder takes its place", lostIDs(m))})
 		}
 		if m.Role == Assistant && !m.Synthetic {
-			conv.Requests = append(conv.Requests, Request{N: len(conv.Requests) + 1, Message: k})
+			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}
 	if len(conv.Requests) > 0 {
@@ -350,10 +349,5 @@ func lostIDs(m *Message) string {
 }
 
 func (c *chain) boundaryAt(before int) bool {
-	for k := range c.conv.Boundaries {
-		if c.conv.Boundaries[k].Before == before {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.conv.Boundaries, func(b Boundary) bool { return b.Before == before })
 }

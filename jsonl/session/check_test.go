@@ -42,7 +42,7 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 		}
 		if m.Role == session.Assistant && !m.Synthetic {
 			requests++
-			if requests > len(conv.Requests) || conv.Requests[requests-1] != (session.Request{N: requests, Message: i}) {
+			if requests > len(conv.Requests) || conv.Requests[requests-1] != (session.APICall{N: requests, Message: i}) {
 				t.Errorf("message %d: not request %d", i, requests)
 			}
 		}

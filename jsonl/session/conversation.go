@@ -2,14 +2,14 @@
 // messages in causal order, requests, and what the client recorded about its
 // own context management.
 //
-// The way from entries to a conversation:
+// The steps from entries to a conversation:
 //
-//  1. Loader reads every entry of a file and keeps its metadata (load.go).
+//  1. The loader reads every entry of a file and keeps its metadata (load.go).
 //  2. Lines that share message.id become one message; usage counts once.
 //  3. The active chain is walked from its leaf, boundaries bridged, parallel
 //     tool calls and their results pulled in (chain.go).
-//  4. What the client recorded (compactions, microcompactions; snips, collapses,
-//     replaced results) is recognised and kept apart from the raw history
+//  4. Edits that the client recorded (compactions, microcompactions, snips,
+//     collapses, replaced results) are kept separate from the raw history
 //     (recorded.go, edits.go, snip.go).
 //
 // A Conversation is immutable once loaded and safe for concurrent readers.
@@ -21,7 +21,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Role is who a message is from.
+// Role is the author of a message.
 type Role uint8
 
 // The roles of the Messages API.
@@ -37,7 +37,7 @@ func (r Role) String() string {
 	return "user"
 }
 
-// Class says what a user message is. Assistant messages are ClassResponse.
+// Class is the kind of a user message. Assistant messages are ClassResponse.
 type Class uint8
 
 // The classes of messages.
@@ -56,18 +56,17 @@ var classNames = [...]string{"response", "prompt", "tool_result", "meta", "comma
 
 func (c Class) String() string { return classNames[c] }
 
-// Block is one content block of a message. Lengths are always there; the text
-// is fetched from the file when somebody asks (Conversation.Text).
+// Block is one content block of a message. Lengths are always known; the text is
+// read from the file on demand (Conversation.Text).
 type Block struct {
 	jsonl.Block
 	File    int32    // index into Conversation.Sources
-	Line    int32    // 1-based line the block stands on
-	Offload *Offload // tool_result: the file that holds it whole, where it was offloaded and the file is there
+	Line    int32    // 1-based line of the block
+	Offload *Offload // tool_result: the file with its full text, where it was offloaded and the file exists
 }
 
-// Whole is the length of the block's text as raw history has it: of a
-// tool_result that was offloaded and is read back, that of the file; else as
-// recorded.
+// Whole is the length of the block's text in raw history: of an offloaded
+// tool_result whose file exists, that of the file; else as recorded.
 func (b *Block) Whole() jsonl.Metrics {
 	if b.Offload != nil {
 		return b.Offload.Text
@@ -75,13 +74,13 @@ func (b *Block) Whole() jsonl.Metrics {
 	return b.Text
 }
 
-// ReadBack reports whether the block is an offloaded tool_result whose file is
-// there.
+// ReadBack reports whether the block is an offloaded tool_result whose file
+// exists.
 func (b *Block) ReadBack() bool { return b.Offload != nil }
 
-// Message is one API-level message. Messages that only the recorded track
-// holds (summaries, what a compaction re-injected) have RecordOnly set and are
-// no part of the raw history.
+// Message is one API-level message. Messages of the recorded track alone
+// (summaries, and messages that a compaction re-injected) have RecordOnly set and
+// are not part of the raw history.
 type Message struct {
 	UUID       string   // of its first line
 	UUIDs      []string // of every line, file order; UUIDs[0] == UUID
@@ -97,8 +96,8 @@ type Message struct {
 	HasUsage   bool   // a real response: not <synthetic>, not all zero
 	Synthetic  bool   // model "<synthetic>": written by the client, never sent as such
 	RecordOnly bool   // on the recorded track only
-	Lost       bool   // stands in for tool_results that are not in the file
-	Earlier    bool   // stands in for the history before the start of the file
+	Lost       bool   // a placeholder for tool_results that are not in the file
+	Earlier    bool   // a placeholder for the history before the start of the file
 	Queued     bool   // a prompt queued while the agent ran: ends no turn
 	Attachment string // attachment type, for ClassAttachment
 	Version    string // client version that wrote it
@@ -107,14 +106,14 @@ type Message struct {
 	LastLine   int32  // of its last line
 }
 
-// Request is one API call on the chain: its input is every message before
-// Message on the chain.
-type Request struct {
+// APICall is one request on the chain. Its input is every message before Message
+// on the chain.
+type APICall struct {
 	N       int // 1-based
 	Message int // index into Messages of the response
 }
 
-// Boundary is a compaction the client recorded.
+// Boundary is a compaction that the client recorded.
 type Boundary struct {
 	UUID       string // of the boundary line; of the summary line in the 1.0.x form
 	File       int32
@@ -124,14 +123,14 @@ type Boundary struct {
 	PostTokens int    // as recorded by 2.1.119 and later, else 0
 	Time       time.Time
 	Version    string
-	Before     int   // Messages[:Before] lie before it on the chain
+	Before     int   // Messages[:Before] are before it on the chain
 	Summary    int   // index into Messages of the summary, or -1
 	Preserved  []int // indexes of messages kept verbatim, in order
 	Attached   []int // indexes of RecordOnly messages it re-injected
 	Request    int   // N of the first main request after it; len(Requests)+1 at the end of the file
 }
 
-// Microcompaction is a microcompact the client recorded.
+// Microcompaction is a microcompaction that the client recorded.
 type Microcompaction struct {
 	UUID        string
 	File        int32
@@ -143,34 +142,34 @@ type Microcompaction struct {
 	Attachments []string // uuids of cleared attachments
 	Time        time.Time
 	Version     string
-	Before      int // Messages[:Before] lie before it
+	Before      int // Messages[:Before] are before it
 	Request     int // N of the first main request after it
 }
 
-// Reason says why a line or object was set aside.
+// Reason is why a line or object was set aside.
 type Reason string
 
 // Accounting counts lines so that Read = Used + sum(SetAside) always holds.
 // Objects fused on one line are counted one by one, as lines of their own.
 type Accounting struct {
 	Read     int            `json:"read"`      // lines, plus further objects on fused lines
-	Used     int            `json:"used"`      // those that became part of the conversation or its record
-	Fused    int            `json:"fused"`     // how many of Read are further objects on a fused line
-	SetAside map[Reason]int `json:"set_aside"` // the others, by reason
+	Used     int            `json:"used"`      // lines that became part of the conversation or its record
+	Fused    int            `json:"fused"`     // further objects on fused lines, included in Read
+	SetAside map[Reason]int `json:"set_aside"` // the other lines, by reason
 }
 
-// Warning is something worth telling, with its place.
+// Warning is a message about a file, with its line.
 type Warning struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
-	Code    Code   `json:"code,omitempty"` // what it is about; "" where nothing asks
+	Code    Code   `json:"code,omitempty"` // its kind; "" where nothing refers to it
 	Message string `json:"message"`
 }
 
-// Code says what a warning is about, by a word that stays the same.
+// Code is the kind of a warning. Codes never change.
 type Code string
 
-// The codes of what loading a session warns of.
+// The codes of warnings of loading a session.
 const (
 	CodeStopped        Code = "reading-stopped"
 	CodeMalformed      Code = "malformed-line"
@@ -195,23 +194,23 @@ type Conversation struct {
 	Versions   []string
 	Model      string // model of the first request
 	Messages   []Message
-	Requests   []Request
+	Requests   []APICall
 	Boundaries []Boundary
 	Micro      []Microcompaction
-	SnipCalls  []SnipCall // in the order they were made
-	Snips      []Snip     // these and the following by Before
+	SnipCalls  []SnipCall     // in the order of the calls
+	Snips      []RecordedSnip // this and the following lists are sorted by Before
 	Collapses  []Collapse
-	Snapshots  []CollapseSnapshot // the last one before a request holds there
-	Replaced   []Replacement      // one a tool_result
+	Snapshots  []CollapseSnapshot // the last one before a request applies to it
+	Replaced   []Replacement      // at most one for a tool_result
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount
-	Memory     *Memory // the session's own summary file, or nil
-	Abandoned  int     // messages on branches that were rewound or forked away
+	Memory     *MemoryFile // the session's own summary file, or nil
+	Abandoned  int         // number of messages on abandoned branches
 	Title      string
 
 	Sources  []*jsonl.Source
-	tools    map[string]toolUse // tool_use id -> where it stands
+	tools    map[string]toolUse // tool_use id -> its position
 	offloads offloads
 	memory   offloads
 }

@@ -3,6 +3,7 @@ package session_test
 import (
 	"bufio"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -229,7 +230,7 @@ func countLines(path string) (int, error) {
 			return n + 1, nil
 		case err == io.EOF:
 			return n, nil
-		case err != bufio.ErrBufferFull:
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return 0, err
 		}
 	}

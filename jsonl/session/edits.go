@@ -10,14 +10,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Lines without a place in the chain that say what the client did to the view.
+// Types of lines outside the chain that record edits of the context.
 const (
 	typeCommit      = "marble-origami-commit"
 	typeSnapshot    = "marble-origami-snapshot"
 	typeReplacement = "content-replacement"
 )
 
-// mark keeps such a line until the chain is known.
+// mark keeps such a line until the chain is built.
 func (ld *loader) mark(e *jsonl.Entry) {
 	m := mark{line: e.Line, at: int32(len(ld.nodes)), agent: e.AgentID, time: e.Time}
 	var err error
@@ -39,16 +39,16 @@ func (ld *loader) mark(e *jsonl.Entry) {
 		}
 	}
 	if err != nil {
-		ld.warn(e.Line, "a %s does not read: what reads of it is used", e.Type).Code = CodeMetadata
+		ld.warn(e.Line, "a %s is partly unreadable: the readable part is used", e.Type).Code = CodeMetadata
 	}
 	ld.marks = append(ld.marks, m)
 }
 
-// marks resolves what the marks of this conversation name. It runs when the
-// requests are numbered and the tools are indexed.
+// marks resolves the references of the marks of this conversation. It runs after
+// requests are numbered and tools are indexed.
 func (c *chain) marks() {
 	conv := c.conv
-	at, before := 0, 0 // c.order[:at] have been looked at
+	at, before := 0, 0 // c.order[:at] have been seen
 	collapsed := map[string]int{}
 	replaced := map[string]int{}
 	for i := range c.ld.marks {
@@ -89,7 +89,7 @@ func (c *chain) warn(line int, format string, args ...any) {
 	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// messageOf is the index of the message a line with this uuid is part of.
+// messageOf is the index of the message of the line with this uuid.
 func (c *chain) messageOf(uuid string) (int, bool) {
 	i, ok := c.ld.byUUID[uuid]
 	if !ok {
@@ -99,9 +99,9 @@ func (c *chain) messageOf(uuid string) (int, bool) {
 	return at, ok && at < len(c.conv.Messages)
 }
 
-// span resolves a span of messages: its ends are messages, or placeholders of
-// collapses before. It is widened to whole rounds, so that no tool_result is
-// parted from its call.
+// span resolves a span of messages between two messages or placeholders of earlier
+// collapses. It is widened to whole rounds, so that no tool_result is separated
+// from its call.
 func (c *chain) span(first, last string, before int, collapsed map[string]int) (from, to int, err error) {
 	end := func(uuid string, of func(*Collapse) int) (int, error) {
 		if k, ok := collapsed[uuid]; ok {
@@ -110,7 +110,7 @@ func (c *chain) span(first, last string, before int, collapsed map[string]int) (
 		if at, ok := c.messageOf(uuid); ok && at < before {
 			return at, nil
 		}
-		return 0, fmt.Errorf("%q names no message before it", uuid)
+		return 0, fmt.Errorf("no message before it has the uuid %q", uuid)
 	}
 	if from, err = end(first, func(s *Collapse) int { return s.From }); err != nil {
 		return 0, 0, err
@@ -119,11 +119,11 @@ func (c *chain) span(first, last string, before int, collapsed map[string]int) (
 		return 0, 0, err
 	}
 	if to < from {
-		return 0, 0, fmt.Errorf("it ends at %q, before it begins", last)
+		return 0, 0, fmt.Errorf("it ends at %q, before its start", last)
 	}
 	from, to = c.conv.widen(from, to)
 	if to >= before {
-		return 0, 0, fmt.Errorf("a tool call in it has no answer yet")
+		return 0, 0, fmt.Errorf("a tool call in it has no result yet")
 	}
 	return from, to, nil
 }
@@ -132,7 +132,7 @@ func (c *chain) commit(m *mark, before int, collapsed map[string]int) bool {
 	l := m.commit
 	from, to, err := c.span(l.FirstArchivedUUID, l.LastArchivedUUID, before, collapsed)
 	if err != nil {
-		c.warn(m.line, "the span of collapse %q is not known: %v: line set aside", l.CollapseID, err)
+		c.warn(m.line, "the span of collapse %q cannot be resolved: %v: line set aside", l.CollapseID, err)
 		return false
 	}
 	content := l.SummaryContent
@@ -145,9 +145,9 @@ func (c *chain) commit(m *mark, before int, collapsed map[string]int) bool {
 	}
 	if k, again := collapsed[l.SummaryUUID]; again && l.SummaryUUID != "" {
 		if s := &c.conv.Collapses[k]; s.From == from && s.To == to && s.Content == content {
-			return true // written again as the session was resumed
+			return true // repeated after the session was resumed
 		}
-		c.warn(m.line, "another collapse has the summary %q already: line set aside", l.SummaryUUID)
+		c.warn(m.line, "an earlier collapse has the summary %q: line set aside", l.SummaryUUID)
 		return false
 	}
 	if l.SummaryUUID != "" {
@@ -171,7 +171,7 @@ func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 	for _, l := range m.snapshot.Staged {
 		from, to, err := c.span(l.StartUUID, l.EndUUID, before, collapsed)
 		if err != nil {
-			c.warn(m.line, "a staged span is not known: %v: it is left out", err)
+			c.warn(m.line, "a staged span cannot be resolved: %v: it is left out", err)
 			continue
 		}
 		st := Staged{Start: l.StartUUID, End: l.EndUUID, From: from, To: to, Summary: l.Summary, Risk: l.Risk}
@@ -183,24 +183,24 @@ func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 	c.conv.Snapshots = append(c.conv.Snapshots, s)
 }
 
-// replacements notes the decisions of one line. The first on a result holds:
-// what was replaced once is replaced by the same text ever after.
+// replacements records the decisions of one line. The first decision on a result
+// is final.
 func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used bool) {
 	for _, l := range m.replaced {
 		id, text := cmp.Or(l.ToolUseID, l.ToolUse), cmp.Or(l.Replacement, l.Content)
 		at, block, ok := c.conv.resultOf(id)
 		switch {
 		case id == "" || !ok:
-			c.warn(m.line, "a replacement for the result of %q, which is not in the conversation: left out", id)
+			c.warn(m.line, "a replacement for the result of %q, which is not in the conversation: it is left out", id)
 			continue
 		case text == "":
-			c.warn(m.line, "a replacement for the result of %q without a text: left out", id)
+			c.warn(m.line, "a replacement for the result of %q without a text: it is left out", id)
 			continue
 		}
 		used = true
 		if k, again := replaced[id]; again {
 			if c.conv.Replaced[k].Text != text {
-				c.warn(m.line, "the result of %q was replaced by another text already, which stays", id)
+				c.warn(m.line, "the result of %q has an earlier replacement by another text, which is used", id)
 			}
 			continue
 		}

@@ -77,13 +77,13 @@ func TestCollapseSpans(t *testing.T) {
 		{name: "written again", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c1", "s1", "u1", "a1")}, want: [][2]int{{0, 1}}},
 		{name: "no content, but a summary", lines: []any{commit("c1", "s1", "u1", "a1").with("summaryContent", nil)}, want: [][2]int{{0, 1}}},
 		{name: "nothing at all", lines: []any{commit("c1", "s1", "u1", "a1").with("summaryContent", "").with("summary", "")}, aside: 1, warning: "no summary"},
-		{name: "another with the same summary", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c2", "s1", "u2", "a2")}, want: [][2]int{{0, 1}}, aside: 1, warning: `"s1" already`},
-		{name: "unknown", lines: []any{commit("c1", "s1", "nobody", "a1")}, aside: 1, warning: `"nobody" names no message`},
-		{name: "itself", lines: []any{commit("c1", "s1", "s1", "a1")}, aside: 1, warning: `"s1" names no message`},
-		{name: "backwards", lines: []any{commit("c1", "s1", "a3", "u2")}, aside: 1, warning: "before it begins"},
-		{name: "what is said later", lines: []any{commit("c1", "s1", "u1", "a6")}, aside: 1, warning: `"a6" names no message`},
-		{name: "empty", lines: []any{line{"type": "marble-origami-commit"}}, aside: 1, warning: `"" names no message`},
-		{name: "of other types", lines: []any{line{"type": "marble-origami-commit", "collapseId": 5, "firstArchivedUuid": []any{}}}, aside: 1, warning: "does not read"},
+		{name: "another with the same summary", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c2", "s1", "u2", "a2")}, want: [][2]int{{0, 1}}, aside: 1, warning: `an earlier collapse has the summary "s1"`},
+		{name: "unknown", lines: []any{commit("c1", "s1", "nobody", "a1")}, aside: 1, warning: `no message before it has the uuid "nobody"`},
+		{name: "itself", lines: []any{commit("c1", "s1", "s1", "a1")}, aside: 1, warning: `no message before it has the uuid "s1"`},
+		{name: "backwards", lines: []any{commit("c1", "s1", "a3", "u2")}, aside: 1, warning: "before its start"},
+		{name: "what is said later", lines: []any{commit("c1", "s1", "u1", "a6")}, aside: 1, warning: `no message before it has the uuid "a6"`},
+		{name: "empty", lines: []any{line{"type": "marble-origami-commit"}}, aside: 1, warning: `no message before it has the uuid ""`},
+		{name: "of other types", lines: []any{line{"type": "marble-origami-commit", "collapseId": 5, "firstArchivedUuid": []any{}}}, aside: 1, warning: "partly unreadable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := load(t, append(append(fiveTurns(), tt.lines...), said("a6", "r5", "m6"))...)
@@ -183,7 +183,7 @@ func TestReplacementPlaces(t *testing.T) {
 	if r := conv.Replaced; len(r) != 1 || r[0].Before != 11 {
 		t.Errorf("replaced %+v", r)
 	}
-	wantWarning(t, conv, 15, "another text already")
+	wantWarning(t, conv, 15, "earlier replacement by another text")
 	wantWarning(t, conv, 16, `"t9"`, "not in the conversation")
 	wantWarning(t, conv, 17, "without a text")
 	if n := conv.Lines.SetAside[session.AsideRecord]; n != 2 || len(conv.Warnings) != 3 {

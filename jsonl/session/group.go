@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// link resolves parents, children and the lines of each message. Parents may
-// stand later in the file, so it runs when every line is read.
+// link resolves parents, children and the lines of each message. It runs after
+// every line is read, since a parent may be later in the file.
 func (ld *loader) link() {
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
@@ -38,9 +38,9 @@ func (ld *loader) under(i int32) iter.Seq[int32] {
 }
 
 // groupLines finds, for each assistant line, the first line of its message:
-// the topmost line with the same message.id that is reached through the
-// parents without meeting another message's line or a prompt. Copies of a
-// message are another group.
+// the topmost line with the same message.id that is reached through parents
+// without passing another message's line or a prompt. Copies of a message are
+// another group.
 func (ld *loader) groupLines() {
 	above := make([]int32, len(ld.nodes)) // nearest assistant line at or above, no prompt between; -2: not known yet, -1: none
 	ld.above = above
@@ -106,8 +106,8 @@ func (ld *loader) groupLines() {
 	}
 }
 
-// unite makes one message of the groups on the path that share a message.id,
-// without copies of lines, and finds the line each tool call counts on.
+// unite merges the groups on the path that share a message.id, without copies of
+// lines, and finds the line of each tool call.
 func (c *chain) unite() {
 	first := map[string]int32{}
 	var groups []int32
@@ -148,7 +148,7 @@ func (c *chain) unite() {
 	}
 }
 
-// homeOf is the group a group's lines are emitted with.
+// homeOf is the group with which a group's lines are emitted.
 func (c *chain) homeOf(group int32) int32 {
 	if home, ok := c.home[group]; ok {
 		return home
@@ -156,7 +156,7 @@ func (c *chain) homeOf(group int32) int32 {
 	return group
 }
 
-// copied reports whether line i holds the same as one of the lines.
+// copied reports whether line i has the same content as one of the lines.
 func (c *chain) copied(i int32, lines []int32) bool {
 	for _, k := range lines {
 		if slices.EqualFunc(c.ld.nodes[i].blocks, c.ld.nodes[k].blocks, func(a, b Block) bool {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,10 +29,10 @@ type indexEntry struct {
 	IsSidechain bool      `json:"isSidechain"`
 }
 
-// indexTime is a time, or zero where it does not read as one.
+// indexTime is a time, zero where it does not parse.
 type indexTime struct{ time.Time }
 
-// UnmarshalJSON reads a time and takes anything else for none.
+// UnmarshalJSON reads a time and ignores any other value.
 func (t *indexTime) UnmarshalJSON(b []byte) error {
 	var s string
 	if json.Unmarshal(b, &s) == nil {
@@ -40,11 +41,11 @@ func (t *indexTime) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// mostIndex is the largest index or meta file that is read, bytes.
+// mostIndex is the largest index or meta file that is read, in bytes.
 const mostIndex = 64 << 20
 
-// staleAfter is how much later than its index entry a file may go on: the
-// client writes the index within the same second.
+// staleAfter is the tolerated time between an index entry and the end of its file:
+// the client writes the index within the same second.
 const staleAfter = 2 * time.Second
 
 func readIndex(root *os.Root) (*index, error) {
@@ -54,7 +55,7 @@ func readIndex(root *os.Root) (*index, error) {
 	}
 	ix := &index{}
 	if json.Unmarshal(data, ix) != nil {
-		return nil, errors.New("does not read as an index of sessions")
+		return nil, errors.New("not a valid sessions index")
 	}
 	return ix, nil
 }
@@ -66,7 +67,7 @@ func readSmall(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() || st.Size() > mostIndex {
-		return nil, errors.New("not a plain file of a size worth reading")
+		return nil, fmt.Errorf("not a regular file of at most %d MB", mostIndex>>20)
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -76,8 +77,8 @@ func readSmall(root *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, mostIndex))
 }
 
-// check holds the index against the files.
-func (d *discovery) check(found []Info, at map[string]int, ix *index, dir string) []Info {
+// check compares the index with the files.
+func (d *discovery) check(found []FileInfo, at map[string]int, ix *index, dir string) []FileInfo {
 	for i := range found {
 		found[i].Standing = Unlisted
 		if found[i].Project == "" {
@@ -88,11 +89,11 @@ func (d *discovery) check(found []Info, at map[string]int, ix *index, dir string
 	for n := range ix.Entries {
 		e := &ix.Entries[n]
 		if !IsID(e.SessionID) {
-			d.warn(filepath.Join(dir, indexName), "entry %d names %q, which is no session id: entry not used", n+1, shorten(e.SessionID, 60))
+			d.warn(filepath.Join(dir, indexName), "entry %d: %q is not a session id: entry ignored", n+1, shorten(e.SessionID, 60))
 			continue
 		}
 		if seen[e.SessionID] {
-			d.warn(filepath.Join(dir, indexName), "entry %d names session %s again: entry not used", n+1, e.SessionID)
+			d.warn(filepath.Join(dir, indexName), "entry %d repeats session %s: entry ignored", n+1, e.SessionID)
 			continue
 		}
 		seen[e.SessionID] = true
@@ -100,7 +101,7 @@ func (d *discovery) check(found []Info, at map[string]int, ix *index, dir string
 		if !ok {
 			at[e.SessionID] = len(found)
 			i = len(found)
-			found = append(found, Info{ID: e.SessionID, Folder: dir, Standing: Missing, Why: "there is no such file", Created: e.Created.Time, Last: e.Modified.Time})
+			found = append(found, FileInfo{ID: e.SessionID, Folder: dir, Standing: Missing, Why: "the file does not exist", Created: e.Created.Time, Last: e.Modified.Time})
 		} else {
 			found[i].compare(e)
 		}
@@ -109,9 +110,9 @@ func (d *discovery) check(found []Info, at map[string]int, ix *index, dir string
 	return found
 }
 
-// compare says whether the file has gone on since its entry was written: by
-// the times in it, or where it has none by the file system's.
-func (i *Info) compare(e *indexEntry) {
+// compare determines whether the file has changed since its entry was written: by
+// the times in it, or if it has none by that of the file system.
+func (i *FileInfo) compare(e *indexEntry) {
 	i.Standing, i.Why = Listed, ""
 	switch {
 	case !i.Last.IsZero() && !e.Modified.IsZero():
@@ -129,28 +130,20 @@ func (i *Info) compare(e *indexEntry) {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// fill takes from the index what the file did not tell.
-func (i *Info) fill(e *indexEntry) {
-	set := func(to *string, v string) {
-		if *to == "" {
-			*to = v
-		}
-	}
-	if e.Summary != "" {
-		i.Title = e.Summary
-	}
+// fill adds what only the index has.
+func (i *FileInfo) fill(e *indexEntry) {
+	i.Title = cmp.Or(e.Summary, i.Title)
 	if e.FirstPrompt != "No prompt" {
-		set(&i.Prompt, shorten(e.FirstPrompt, promptLength))
+		i.Prompt = cmp.Or(i.Prompt, shorten(e.FirstPrompt, promptLength))
 	}
-	set(&i.Project, e.ProjectPath)
-	set(&i.Branch, e.GitBranch)
+	i.Project, i.Branch = cmp.Or(i.Project, e.ProjectPath), cmp.Or(i.Branch, e.GitBranch)
 	i.Sidechain = i.Sidechain || e.IsSidechain
 	if i.Created.IsZero() {
 		i.Created = e.Created.Time
 	}
 }
 
-// readMeta reads what newer clients write down of a subagent.
+// readMeta reads the meta file that newer clients write for a subagent.
 func (a *Subagent) readMeta(root *os.Root, name string) {
 	data, err := readSmall(root, name)
 	if err != nil {

@@ -13,31 +13,30 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// LoadOptions say how a file is read. The zero value is the default.
+// LoadOptions are the options of reading a file. The zero value is the default.
 type LoadOptions struct {
 	Jobs    int    // workers that decode lines; 0: 1
 	MaxLine int    // longest line, bytes; 0: jsonl's default
 	Offload string // folder of offloaded tool results; "": the session's own, beside the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 
-	// Record, where it is set, is called with every record as it is read,
-	// and Aside with every line that is set aside, once it is known that it
-	// is. They run on the goroutine that loads.
-	Record func(*jsonl.Item)
-	Aside  func(line int, r Reason)
+	// Item, if set, is called with every item as it is read, and Aside with
+	// every line that is set aside, on the goroutine that loads.
+	Item  func(*jsonl.Item)
+	Aside func(line int, r Reason)
 }
 
-// File is what one session file holds: a main conversation and the sidechains
-// that stand in the same file.
+// File is a session file: its main conversation and the sidechains in the same
+// file.
 type File struct {
 	Path       string
 	Main       *Conversation
 	Sidechains []*Conversation // by agent id or first uuid, in order of appearance
-	Stopped    error           // what ended the reading before the end of the file, or nil: a cut archive, a failing disk
+	Stopped    error           // the error that ended reading before the end of the file, or nil: a truncated archive, a failing disk
 	source     *jsonl.Source
 }
 
-// Close releases the file behind the conversations' texts.
+// Close closes the file of the conversations' texts.
 func (f *File) Close() error { return f.source.Close() }
 
 // Conversations is the main one, then the sidechains.
@@ -63,25 +62,25 @@ func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	return load(src, name, "", opt)
 }
 
-// loader gathers the entries of one file.
+// loader collects the entries of one file.
 type loader struct {
 	src      *jsonl.Source
 	path     string
 	nodes    []node
 	byUUID   map[string]int32
 	lines    Accounting
-	watch    LoadOptions // its Record and Aside
+	watch    LoadOptions // its Item and Aside
 	warnings []Warning
 	leaf     string // last-prompt.leafUuid, the last one
-	leafAt   int32  // len(nodes) when it stood
+	leafAt   int32  // len(nodes) at that line
 	snapshot bool   // the last line that counts was a file-history-snapshot
-	title    string // a person's
+	title    string // chosen by a person
 	aiTitle  string
 	summary  string
 	marks    []mark
 	calls    []snipInput     // inputs of the Snip tool
 	callAt   map[string]int  // tool_use id -> index into calls
-	removed  map[string]bool // uuids that a snip took out
+	removed  map[string]bool // uuids that a snip removed
 	env      *envelope       // of the last line
 	last     *reply          // of the last assistant line
 	convs    int32           // conversations so far
@@ -91,12 +90,12 @@ type loader struct {
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	ld := &loader{src: src, path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
-	// Growing the list costs more memory than anything that is kept of a long
-	// session: it begins at about its size.
+	// Growing the list of a long session would need more memory than all that is
+	// kept of it.
 	hint := min(src.Size()/typicalLine, maxHint) + 16
 	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
 	jobs := max(opt.Jobs, 1)
-	err := src.Each(jobs, jsonl.ReadOptions{MaxLine: opt.MaxLine}, ld.record)
+	err := src.Each(jobs, jsonl.ReadOptions{MaxLine: opt.MaxLine}, ld.item)
 	if err != nil {
 		ld.warn(0, "reading stopped: %v", err).Code = CodeStopped
 		if len(ld.nodes) == 0 {
@@ -107,12 +106,12 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	f := &File{Path: path, source: src, Stopped: err}
 	if _, ok := ld.byUUID[opt.Leaf]; opt.Leaf != "" && !ok {
 		src.Close()
-		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: name the leaf of a branch of this session", opt.Leaf)}
+		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: want the leaf of a branch of this session", opt.Leaf)}
 	}
 	ld.build(f, opt)
 	if len(ld.nodes) > manyLines {
-		// What linking needed is more than what is kept, and the next replay
-		// would have to grow beyond both before it is let go.
+		// Linking needs more memory than is kept. Without a collection the next
+		// replay would grow the heap beyond both.
 		ld = nil
 		runtime.GC()
 	}
@@ -126,12 +125,10 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	return f, nil
 }
 
-// typicalLine is about the bytes of a chained line in a long session, and
-// maxHint bounds what is made room for ahead of reading.
 const (
-	typicalLine = 3000
-	maxHint     = 1 << 19
-	manyLines   = 1 << 14
+	typicalLine = 3000    // bytes of a chained line in a long session
+	maxHint     = 1 << 19 // most nodes allocated before reading
+	manyLines   = 1 << 14 // nodes of a long session
 )
 
 func (ld *loader) warn(line int, format string, args ...any) *Warning {
@@ -146,10 +143,10 @@ func (ld *loader) aside(line int, r Reason) {
 	}
 }
 
-func (ld *loader) record(rec *jsonl.Item) error {
+func (ld *loader) item(rec *jsonl.Item) error {
 	ld.lines.Read++
-	if ld.watch.Record != nil {
-		ld.watch.Record(rec)
+	if ld.watch.Item != nil {
+		ld.watch.Item(rec)
 	}
 	switch rec.Kind {
 	case jsonl.ItemError:
@@ -163,11 +160,10 @@ func (ld *loader) record(rec *jsonl.Item) error {
 		ld.aside(rec.Line, AsideBlank)
 		return nil
 	}
-	e := rec.Entry
-	if e.Part > 0 {
+	if rec.Entry.Part > 0 {
 		ld.lines.Fused++
 	}
-	ld.entry(e)
+	ld.entry(rec.Entry)
 	return nil
 }
 
@@ -195,23 +191,26 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		ld.mark(e)
 		return
 	}
-	if e.UUID == "" && e.Type != "user" && e.Type != "assistant" {
-		if e.Type == "" {
-			ld.aside(e.Line, AsideNoType)
-		} else {
-			ld.aside(e.Line, Reason("metadata: "+e.Type))
-		}
-		return
+	switch {
+	case e.UUID != "" || e.Type == "user" || e.Type == "assistant":
+		ld.add(e)
+	case e.Type == "":
+		ld.aside(e.Line, AsideNoType)
+	default:
+		ld.aside(e.Line, Reason("metadata: "+e.Type))
 	}
-	ld.add(e)
+}
+
+// titles are the fields of lines that name a session.
+type titles struct {
+	Summary     string `json:"summary"`
+	CustomTitle string `json:"customTitle"`
+	AITitle     string `json:"aiTitle"`
+	GitBranch   string `json:"gitBranch"`
 }
 
 func (ld *loader) noteTitle(e *jsonl.Entry) {
-	var t struct {
-		Summary     string `json:"summary"`
-		AITitle     string `json:"aiTitle"`
-		CustomTitle string `json:"customTitle"`
-	}
+	var t titles
 	if json.Unmarshal(e.Raw, &t) != nil {
 		return
 	}
@@ -219,7 +218,7 @@ func (ld *loader) noteTitle(e *jsonl.Entry) {
 	case t.CustomTitle != "":
 		ld.title = t.CustomTitle
 	case t.AITitle != "":
-		ld.aiTitle = t.AITitle // appended again and again: the last one holds
+		ld.aiTitle = t.AITitle // repeated: the last one is used
 	case t.Summary != "" && ld.summary == "":
 		ld.summary = t.Summary
 	}
@@ -233,7 +232,8 @@ func (ld *loader) add(e *jsonl.Entry) {
 	submitted := ld.snapshot
 	ld.snapshot = false
 	if _, dup := ld.byUUID[uuid]; dup {
-		ld.duplicate(e, uuid)
+		ld.aside(e.Line, AsideDuplicate)
+		ld.warn(e.Line, "an earlier line has the uuid %s: line set aside", uuid).Code = CodeDuplicateUUID
 		return
 	}
 	ld.byUUID[uuid] = int32(len(ld.nodes))
@@ -278,12 +278,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 }
 
-func (ld *loader) duplicate(e *jsonl.Entry, uuid string) {
-	ld.aside(e.Line, AsideDuplicate)
-	ld.warn(e.Line, "uuid %s stands on an earlier line already: line set aside", uuid).Code = CodeDuplicateUUID
-}
-
-// envelope is that of the lines before, where this one has the same.
+// envelope reuses that of the line before, if equal.
 func (ld *loader) envelope(e *jsonl.Entry) *envelope {
 	env := envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}
 	if ld.env == nil || *ld.env != env {
@@ -293,7 +288,7 @@ func (ld *loader) envelope(e *jsonl.Entry) *envelope {
 	return ld.env
 }
 
-// reply is that of the response's line before, where this one repeats it.
+// reply reuses that of the assistant line before, if equal.
 func (ld *loader) reply(m *jsonl.APIMessage) *reply {
 	r := reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage}
 	if ld.last == nil || *ld.last != r {
@@ -309,7 +304,7 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		ld.warn(e.Line, "%s does not read: what reads of it is used", name).Code = CodeMetadata
+		ld.warn(e.Line, "%s is partly unreadable: the readable part is used", name).Code = CodeMetadata
 	}
 }
 
@@ -346,11 +341,10 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if a.prompt {
 		n.class = ClassPrompt
 	}
-	off := e.Offset
-	if i := spanIn(e.Raw, e.Attachment); i >= 0 {
-		off += int64(i)
+	span, ok := e.SpanOf(e.Attachment)
+	if !ok {
+		span = jsonl.Span{Off: e.Offset}
 	}
-	span := jsonl.Span{Off: off, Len: len(e.Attachment)}
 	n.blocks = []Block{{
 		Block: jsonl.Block{Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span},
 		Line:  int32(e.Line),

@@ -3,17 +3,16 @@ package session
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Memory is the summary that a client keeps of a session while it goes on, in
-// session-memory/summary.md beside the session's file. The text is fetched
-// when somebody asks (Conversation.MemoryText).
-type Memory struct {
+// MemoryFile is the summary that a client maintains during a session, in
+// session-memory/summary.md beside the session's file. Its text is read on
+// demand (Conversation.MemoryText).
+type MemoryFile struct {
 	Path string // of the file
 	Text jsonl.Metrics
 }
@@ -21,18 +20,17 @@ type Memory struct {
 const (
 	memoryName = "session-memory"
 	memoryFile = "summary.md"
-	maxMemory  = 1 << 20 // bytes; a client's own is some thousand
+	maxMemory  = 1 << 20 // bytes; clients write a few thousand
 )
 
-// readMemory finds and measures a session's summary file. What is no plain
-// file in the session's own folder, or too long for one, is warned of and not
-// read.
+// readMemory finds and measures a session's summary file. It warns of one that is
+// not a regular file in the session's own folder, or too long.
 func (conv *Conversation) readMemory(where offloads) {
 	conv.memory = where
 	text, err := conv.memoryText()
 	switch {
 	case err == nil:
-		conv.Memory = &Memory{Path: filepath.Join(where.trusted, where.inside, memoryFile), Text: jsonl.Measure(text)}
+		conv.Memory = &MemoryFile{Path: filepath.Join(where.trusted, where.inside, memoryFile), Text: jsonl.Measure(text)}
 	case !errors.Is(err, fs.ErrNotExist):
 		conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Message: fmt.Sprintf("the session's own summary is not read: %v", err)})
 	}
@@ -52,17 +50,7 @@ func (conv *Conversation) MemoryText() (string, error) {
 }
 
 func (conv *Conversation) memoryText() (string, error) {
-	root, err := conv.memory.open()
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	f, err := openPlain(root, memoryFile)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxMemory+1))
+	data, err := conv.memory.readFile(memoryFile, maxMemory+1)
 	if err != nil {
 		return "", err
 	}

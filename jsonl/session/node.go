@@ -1,23 +1,23 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// node is what is kept of one chained line while a file is linked. There are as
-// many as lines, so what few lines have is kept apart, and what lines in a row
-// share is there once.
+// node is a chained line while a file is linked. To keep it small, fields that
+// consecutive lines share are in envelope and reply, and rare fields in special.
 type node struct {
 	uuid     string
 	parentID string
-	head     string // how a message's text begins; a system line's subtype; an attachment's or an unknown type
+	head     string // start of a message's text; a system line's subtype; an attachment's or an unknown type
 	time     time.Time
 	env      *envelope
 	reply    *reply   // assistant lines
-	special  *special // nil: none of it
+	special  *special // nil: none
 	blocks   []Block
 	line     int32
 	parent   int32 // index into nodes, -1: none
@@ -26,43 +26,43 @@ type node struct {
 	next     int32 // the next line under the same parent, -1: none
 	group    int32 // assistant: index of the first line of its message
 	conv     int32 // number of the conversation it is part of
-	at       int32 // index of its message there, and one; 0: none
+	at       int32 // index of its message there, plus one; 0: none
 	kind     nodeKind
 	class    Class
 
-	submitted bool // a file-history-snapshot stands right before the line: somebody pressed enter
-	rootless  bool // the line has no parentUuid at all, not even null
+	submitted bool // a file-history-snapshot is right before the line: the user submitted it
+	rootless  bool // the line has no parentUuid, not even null
 	sidechain bool
 	apiError  bool
 
-	onPath  bool // on the way from root to leaf of its conversation
+	onPath  bool // on the path from root to leaf of its conversation
 	emitted bool // part of a message
 	used    bool // part of a conversation or of its record
 }
 
-// envelope is what all lines of a stretch have in common.
+// envelope holds fields that consecutive lines share.
 type envelope struct {
 	version, agent, sessionID, cwd string
 }
 
-// reply is what the lines of one response repeat.
+// reply holds fields that the lines of one response repeat.
 type reply struct {
 	id, model, stop string
 	usage           jsonl.Usage
 	hasUsage        bool
 }
 
-// special is what few lines have.
+// special holds rare fields.
 type special struct {
 	logicalID string
 	compact   *compactMeta
 	micro     *microMeta
-	removed   []string // uuids a snip took out
+	removed   []string // uuids that a snip removed
 }
 
 var nothing special
 
-// rare is what few lines have, for reading.
+// rare returns the rare fields for reading.
 func (n *node) rare() *special {
 	if n.special == nil {
 		return &nothing
@@ -70,7 +70,7 @@ func (n *node) rare() *special {
 	return n.special
 }
 
-// own is what few lines have, for writing.
+// own returns the rare fields for writing.
 func (n *node) own() *special {
 	if n.special == nil {
 		n.special = &special{}
@@ -87,13 +87,11 @@ func (n *node) attachment() string {
 }
 
 func (n *node) headIs(prefixes ...string) bool {
-	h := strings.TrimLeft(n.head, " \t\r\n")
-	for _, p := range prefixes {
-		if strings.HasPrefix(h, p) {
-			return true
-		}
-	}
-	return false
+	return startsWith(strings.TrimLeft(n.head, " \t\r\n"), prefixes...)
+}
+
+func startsWith(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 type nodeKind uint8
@@ -104,7 +102,7 @@ const (
 	nodeAttachment
 	nodeBoundary // compact_boundary
 	nodeMicro    // microcompact_boundary
-	nodeSnip     // a system line that lists what a snip took out
+	nodeSnip     // a system line that lists what a snip removed
 	nodeSystem   // any other system line
 	nodeProgress
 	nodeOther // an unknown type that is part of the chain

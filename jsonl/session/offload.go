@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Offload is a file the client wrote a large tool result to, leaving a stub
-// with a preview in the session. Only its lengths are kept.
+// Offload is a file with a large tool result, of which the session holds a stub
+// with a preview. Only the lengths of its text are kept.
 type Offload struct {
 	Path string // of the file
 	Text jsonl.Metrics
@@ -22,29 +23,28 @@ type Offload struct {
 
 // OffloadCount counts the stubs of a conversation.
 type OffloadCount struct {
-	Read    int // the file is there
-	Missing int // it is not
-	Refused int // it is not read: no plain file inside the folder, or no name of one
+	Read    int // whose file exists
+	Missing int // whose file does not exist
+	Refused int // whose file is not read: not a regular file in the folder, or not a valid name
 }
 
-// stubHead opens the text that stands in for an offloaded result, and stubPath
-// comes before the path of its file.
+// Parts of a stub: its start, and the text before the path of its file.
 const (
 	stubHead = "<persisted-output>"
 	stubPath = "saved to: "
 	maxStub  = 64 << 10 // bytes; a longer text only quotes a stub
 )
 
-// offloads is where a conversation's offloaded results stand, or another
-// folder of its own.
+// offloads is the folder of a conversation's offloaded results, or another folder
+// of its own.
 type offloads struct {
-	trusted string // a folder that may be a link, or lie behind one
-	inside  string // the way from there, that may not lead out
+	trusted string // a folder that may be a link, or below one
+	inside  string // the path below it, which may not leave it
 }
 
-// offloadsOf is where the results of a session file stand: in the folder given,
-// or beside the file in a folder of the session's name. A subagent's stand with
-// its session's. A session without a file has none.
+// offloadsOf is the folder of a session's results: the one given, or one beside
+// the file with the session's name. A subagent shares its session's. A session
+// without a file has none.
 func offloadsOf(file, folder string) offloads {
 	if folder != "" {
 		return offloads{trusted: folder, inside: "."}
@@ -58,8 +58,8 @@ func offloadsOf(file, folder string) offloads {
 	return ownFolder(file, toolResultsName)
 }
 
-// ownFolder is a folder in the one a session keeps beside its file, under its
-// name; nowhere for a stream or a file that has no session's name.
+// ownFolder is a subfolder of the session's own folder beside its file; none for a
+// stream or a file without a session's name.
 func ownFolder(file, folder string) offloads {
 	dir, base := filepath.Split(filepath.Clean(file))
 	name, _, cut := strings.Cut(base, ".jsonl")
@@ -69,7 +69,7 @@ func ownFolder(file, folder string) offloads {
 	return offloads{trusted: filepath.Join(dir, "."), inside: filepath.Join(name, folder)}
 }
 
-// open opens the folder; an error that is fs.ErrNotExist where there is none.
+// open opens the folder. Its error is fs.ErrNotExist where there is none.
 func (o offloads) open() (*os.Root, error) {
 	if o.trusted == "" {
 		return nil, fs.ErrNotExist
@@ -97,7 +97,7 @@ func (conv *Conversation) readOffloads(where offloads) {
 			}
 			text, err := conv.Text(m, b)
 			if err != nil || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), stubHead) {
-				continue // it quotes a stub, or cannot be read: that is told elsewhere
+				continue // it quotes a stub, or cannot be read, which is reported elsewhere
 			}
 			if !opened {
 				opened = true
@@ -112,7 +112,7 @@ func (conv *Conversation) readOffloads(where offloads) {
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
-				conv.warnOffload(bl, CodeOffloadMissing, "the file of an offloaded result is missing: its preview is what is known of it")
+				conv.warnOffload(bl, CodeOffloadMissing, "the file of an offloaded result is missing: only its preview is known")
 			default:
 				conv.Offloads.Refused++
 				conv.warnOffload(bl, CodeOffloadRefused, fmt.Sprintf("an offloaded result is not read: %v", err))
@@ -125,18 +125,18 @@ func (conv *Conversation) warnOffload(bl *Block, code Code, text string) {
 	conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(bl.Line), Message: fmt.Sprintf("%s (%.80q)", text, bl.ID), Code: code})
 }
 
-// errRefused says why a file is not read.
+// errRefused is the reason why a file is not read.
 type errRefused string
 
 func (e errRefused) Error() string { return string(e) }
 
-const errLeadsOut errRefused = "it is a link that leads out of the session's folder"
+const errLeadsOut errRefused = "it is a link to a place outside the session's folder"
 
-// leadsOut reports whether a root did not open a path because a link leads out
-// of it. A root says so by an error of its own, which has no name.
+// leadsOut reports whether a root refused a path because a link leaves it. The
+// error of os.Root for that is not exported.
 func leadsOut(err error) bool { return err != nil && strings.Contains(err.Error(), "escapes") }
 
-// plainly is the error of a root in plain words.
+// plainly replaces the error of a root for a link that leaves it.
 func plainly(err error) error {
 	if leadsOut(err) {
 		return errLeadsOut
@@ -148,7 +148,7 @@ func plainly(err error) error {
 // element of the path the stub names: never by the path itself.
 func findOffload(root *os.Root, openErr error, id, stub string) (string, jsonl.Metrics, error) {
 	if !plainName(id) {
-		return "", jsonl.Metrics{}, errRefused("its id is no file name")
+		return "", jsonl.Metrics{}, errRefused("its id is not a file name")
 	}
 	if errors.Is(openErr, fs.ErrNotExist) {
 		return "", jsonl.Metrics{}, openErr
@@ -170,7 +170,7 @@ func findOffload(root *os.Root, openErr error, id, stub string) (string, jsonl.M
 	return "", jsonl.Metrics{}, fs.ErrNotExist
 }
 
-// stubName is the file name in a stub, whatever system wrote it.
+// stubName is the file name in a stub, of a path of any system.
 func stubName(stub string) string {
 	_, p, ok := strings.Cut(stub, stubPath)
 	if !ok {
@@ -181,8 +181,8 @@ func stubName(stub string) string {
 	return p[strings.LastIndexAny(p, `/\`)+1:]
 }
 
-// plainName reports whether a name is that of a file in a folder, on every
-// system: letters, digits, and - _ . in it, none of them a leading dot.
+// plainName reports whether a name is valid for a file on every system: letters,
+// digits, and - _ . except for a leading dot.
 func plainName(s string) bool {
 	if s == "" || len(s) > 200 || s[0] == '.' {
 		return false
@@ -195,15 +195,14 @@ func plainName(s string) bool {
 	return true
 }
 
-// openPlain opens a plain file of a folder: no folder, device or pipe, and
-// nothing that a link leads out of the folder to.
+// openPlain opens a regular file of a folder, not through a link that leaves it.
 func openPlain(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name) // before it is opened: opening a pipe would wait
 	if err != nil {
 		return nil, plainly(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errRefused("it is no plain file")
+		return nil, errRefused("it is not a regular file")
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -211,7 +210,7 @@ func openPlain(root *os.Root, name string) (*os.File, error) {
 	}
 	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, errRefused("it is no plain file")
+		return nil, errRefused("it is not a regular file")
 	}
 	return f, nil
 }
@@ -225,8 +224,8 @@ func measureFile(root *os.Root, name string) (jsonl.Metrics, error) {
 	return measureStream(f)
 }
 
-// measureStream is jsonl.Measure of a stream's text, bytes that are no UTF-8
-// taken as U+FFFD.
+// measureStream is jsonl.Measure of a stream's text, with U+FFFD for each byte that
+// is not UTF-8.
 func measureStream(r io.Reader) (jsonl.Metrics, error) {
 	sum := jsonl.Metrics{JSON: 2}
 	buf := make([]byte, 64<<10)
@@ -251,7 +250,7 @@ func measureStream(r io.Reader) (jsonl.Metrics, error) {
 	}
 }
 
-// lastRune is where a rune that b only begins starts, else len(b).
+// lastRune is the index of an incomplete rune at the end of b, or len(b).
 func lastRune(b []byte) int {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {
@@ -264,7 +263,7 @@ func lastRune(b []byte) int {
 	return len(b)
 }
 
-// validText is the text of bytes, each byte that is no UTF-8 a U+FFFD.
+// validText is the text of bytes, with U+FFFD for each byte that is not UTF-8.
 func validText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -272,26 +271,31 @@ func validText(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// OffloadText reads an offloaded result back, or returns "" for a block that
-// has none.
+// OffloadText reads an offloaded result from its file, or returns "" for a block
+// without one.
 func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	if bl.Offload == nil {
 		return "", nil
 	}
-	root, err := conv.offloads.open()
-	if err != nil {
-		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
-	}
-	defer root.Close()
-	f, err := openPlain(root, filepath.Base(bl.Offload.Path))
-	if err != nil {
-		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
+	data, err := conv.offloads.readFile(filepath.Base(bl.Offload.Path), math.MaxInt64)
 	if err != nil {
 		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}
 	return validText(data), nil
+}
+
+// readFile reads at most limit bytes of a regular file of the folder.
+func (o offloads) readFile(name string, limit int64) ([]byte, error) {
+	root, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := openPlain(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -89,7 +89,7 @@ func TestMemoryLinks(t *testing.T) {
 		}
 		wantWarning(t, conv, 0, "summary is not read")
 		if strings.Contains(name, "link") {
-			wantWarning(t, conv, 0, "a link that leads out of the session's folder")
+			wantWarning(t, conv, 0, "a link to a place outside the session's folder")
 		}
 	}
 	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": "inside"})

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -15,18 +16,18 @@ import (
 )
 
 const (
-	peekBytes    = 128 << 10 // of a file's head, and at first of its tail
-	promptLength = 200       // bytes of a prompt that are kept
+	peekBytes    = 128 << 10 // read of the start of a file, and first of its end
+	promptLength = 200       // longest FileInfo.Prompt, in bytes
 )
 
-// read fills in what the file and its file system tell.
-func (i *Info) read(root *os.Root, name string) error {
+// read fills the fields that the file and its file system provide.
+func (i *FileInfo) read(root *os.Root, name string) error {
 	st, err := root.Stat(name)
 	if err != nil {
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return errors.New("not a plain file")
+		return errors.New("not a regular file")
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -56,9 +57,9 @@ func (i *Info) read(root *os.Root, name string) error {
 	return nil
 }
 
-// head reads the beginning of a session. What does not read is left out: a
-// replay of the file tells of it.
-func (i *Info) head(r io.Reader, name string) {
+// head reads the start of a session. It ignores lines that cannot be read: a
+// replay of the file reports them.
+func (i *FileInfo) head(r io.Reader, name string) {
 	lines := jsonl.NewReader(io.LimitReader(r, peekBytes), name, jsonl.ReadOptions{})
 	for lines.Scan() {
 		e := lines.Item().Entry
@@ -68,15 +69,7 @@ func (i *Info) head(r io.Reader, name string) {
 		if i.Created.IsZero() && !e.Time.IsZero() {
 			i.Created = e.Time
 		}
-		if i.Version == "" {
-			i.Version = e.Version
-		}
-		if i.Project == "" {
-			i.Project = e.CWD
-		}
-		if i.session == "" {
-			i.session = e.SessionID
-		}
+		i.Version, i.Project, i.session = cmp.Or(i.Version, e.Version), cmp.Or(i.Project, e.CWD), cmp.Or(i.session, e.SessionID)
 		if i.Title == "" && e.Type == "summary" || e.Type == "custom-title" || e.Type == "ai-title" || i.Branch == "" && e.HasMessage {
 			i.title(e)
 		}
@@ -86,36 +79,22 @@ func (i *Info) head(r io.Reader, name string) {
 	}
 }
 
-func (i *Info) title(e *jsonl.Entry) {
-	var t struct {
-		Summary     string `json:"summary"`
-		CustomTitle string `json:"customTitle"`
-		AITitle     string `json:"aiTitle"`
-		GitBranch   string `json:"gitBranch"`
-	}
+func (i *FileInfo) title(e *jsonl.Entry) {
+	var t titles
 	if json.Unmarshal(e.Raw, &t) != nil {
 		return
 	}
-	if t.GitBranch != "" && i.Branch == "" {
-		i.Branch = t.GitBranch
-	}
-	switch {
-	case t.CustomTitle != "":
-		i.Title = t.CustomTitle
-	case t.AITitle != "":
-		i.Title = t.AITitle
-	case t.Summary != "":
-		i.Title = t.Summary
-	}
+	i.Branch = cmp.Or(i.Branch, t.GitBranch)
+	i.Title = cmp.Or(t.CustomTitle, t.AITitle, t.Summary, i.Title)
 }
 
-// lastTime is the latest time in the last lines of a plain file. It reads
-// further back as long as it meets none.
+// lastTime is the latest time in the last lines of a plain file. It reads further
+// back until it finds one.
 func lastTime(f io.ReaderAt, size int64, name string) time.Time {
 	for n := int64(peekBytes); ; n *= 4 {
 		from := max(0, size-n)
 		var last time.Time
-		// The first line is cut in two, most often: no entry then.
+		// The first line is usually incomplete, and then no entry.
 		lines := jsonl.NewReader(io.NewSectionReader(f, from, size-from), name, jsonl.ReadOptions{})
 		for lines.Scan() {
 			if e := lines.Item().Entry; e != nil && e.Time.After(last) {

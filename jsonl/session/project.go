@@ -1,31 +1,32 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Standing is how a session stands in its folder's sessions-index.json.
+// Standing is the state of a session in its folder's sessions-index.json.
 type Standing string
 
 // The standings.
 const (
 	Unindexed Standing = ""         // the folder has no index
 	Listed    Standing = "listed"   // the index agrees with the file
-	Stale     Standing = "stale"    // the file has gone on since the index was written
-	Missing   Standing = "missing"  // in the index, but there is no file
-	Unlisted  Standing = "unlisted" // a file that the index does not name
+	Stale     Standing = "stale"    // the file has changed since the index was written
+	Missing   Standing = "missing"  // in the index, but the file does not exist
+	Unlisted  Standing = "unlisted" // not in the index
 )
 
-// Info is what a project folder tells of a session without reading all of
-// it: its place, its index entry, and the head and tail of its file.
-type Info struct {
+// FileInfo describes a session without reading all of it: its place, its index
+// entry, and the start and end of its file.
+type FileInfo struct {
 	ID      string    `json:"session"`
 	Path    string    `json:"file,omitempty"`           // of the file, below the folder given to Discover; "" where it is missing
 	Folder  string    `json:"folder"`                   // the project folder
@@ -40,16 +41,16 @@ type Info struct {
 	Size    int64     `json:"bytes"`                 // of the file
 
 	Standing  Standing `json:"index"`
-	Why       string   `json:"why,omitempty"`       // stale, missing: what does not agree
+	Why       string   `json:"why,omitempty"`       // stale, missing: the disagreement
 	Sidechain bool     `json:"sidechain,omitempty"` // a subagent's file that no session of the folder claims
 
 	Subagents   []Subagent `json:"subagents"`
 	ToolResults int        `json:"tool_results"` // files in its tool-results folder
 
-	session string // the id its lines name: of a subagent's file, its session's
+	session string // sessionId of its lines: in a subagent's file, that of its session
 }
 
-// Subagent is a subagent's transcript beside its session's.
+// Subagent is a subagent's transcript in its session's folder.
 type Subagent struct {
 	ID          string `json:"agent"` // without "agent-"
 	Path        string `json:"file"`
@@ -71,10 +72,10 @@ const (
 var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 
 // Discover lists the sessions of a project folder, or of every project folder
-// in dir: by folder, then by time of creation, then by id. Nothing outside of
-// the folder is read: ids, index entries and symbolic links that lead out of
-// it are warned of and left alone.
-func Discover(dir string) ([]Info, []Warning, error) {
+// in dir: by folder, then by time of creation, then by id. It reads nothing
+// outside of the folder and warns of ids, index entries and symbolic links that
+// lead there.
+func Discover(dir string) ([]FileInfo, []Warning, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil, err
@@ -99,21 +100,10 @@ func Discover(dir string) ([]Info, []Warning, error) {
 }
 
 // IsID reports whether s can be a session's id: a name, never a path.
-func IsID(s string) bool {
-	if s == "" || len(s) > 200 || s[0] == '.' || s[0] == '-' {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if !(c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
-			return false
-		}
-	}
-	return filepath.IsLocal(s)
-}
+func IsID(s string) bool { return plainName(s) && s[0] != '-' && filepath.IsLocal(s) }
 
-// SessionID is the session id that a file's name gives, and whether the name
-// is a session file's at all.
+// SessionID is the session id in a file's name. It returns false where the name is
+// not that of a session file.
 func SessionID(name string) (string, bool) {
 	for _, ext := range extensions {
 		if id, ok := strings.CutSuffix(name, ext); ok && id != "" {
@@ -124,7 +114,7 @@ func SessionID(name string) (string, bool) {
 }
 
 type discovery struct {
-	found    []Info
+	found    []FileInfo
 	warnings []Warning
 }
 
@@ -132,7 +122,7 @@ func (d *discovery) warn(file, format string, args ...any) {
 	d.warnings = append(d.warnings, Warning{File: file, Message: fmt.Sprintf(format, args...)})
 }
 
-// child looks into a folder below dir, where it is a project folder.
+// child lists the sessions of a subfolder of dir.
 func (d *discovery) child(root *os.Root, dir string, e fs.DirEntry) {
 	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 		return
@@ -160,23 +150,22 @@ func (d *discovery) child(root *os.Root, dir string, e fs.DirEntry) {
 	d.folder(sub, path, entries)
 }
 
-// unreadable warns of something that is there and cannot be read.
+// unreadable warns of a file or folder that cannot be read.
 func (d *discovery) unreadable(path string, err error) {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
 	if leadsOut(err) {
-		d.warn(path, "leads out of its folder: not read")
+		d.warn(path, "a link to a place outside its folder: not read")
 		return
 	}
 	d.warn(path, "not read: %v", err)
 }
 
-// folder lists the sessions of one project folder, if it is one.
+// folder lists the sessions of one project folder.
 func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
-	var found []Info
-	var agents []Info
+	var found, agents []FileInfo
 	at := map[string]int{}
 	for _, e := range entries {
 		id, ok := SessionID(e.Name())
@@ -185,10 +174,10 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 		path := filepath.Join(dir, e.Name())
 		if !IsID(id) {
-			d.warn(path, "its name is no session id: not read")
+			d.warn(path, "its name is not a session id: not read")
 			continue
 		}
-		info := Info{ID: id, Path: path, Folder: dir}
+		info := FileInfo{ID: id, Path: path, Folder: dir}
 		if err := info.read(root, e.Name()); err != nil {
 			d.unreadable(path, err)
 			continue
@@ -198,7 +187,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 			continue
 		}
 		if i, twice := at[id]; twice {
-			d.warn(path, "the session stands in %s already: not read", filepath.Base(found[i].Path))
+			d.warn(path, "the session is also in %s: not read", filepath.Base(found[i].Path))
 			continue
 		}
 		at[id] = len(found)
@@ -223,18 +212,12 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		a.Sidechain = true
 		found = append(found, a)
 	}
-	sort.SliceStable(found, func(i, j int) bool {
-		a, b := &found[i], &found[j]
-		if !a.Created.Equal(b.Created) {
-			return a.Created.Before(b.Created)
-		}
-		return a.ID < b.ID
-	})
+	slices.SortStableFunc(found, func(a, b FileInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	d.found = append(d.found, found...)
 }
 
-// beside finds what stands in the session's own folder.
-func (d *discovery) beside(root *os.Root, info *Info, dir string) {
+// beside lists the files in the session's own folder.
+func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 	if st, err := root.Stat(info.ID); err != nil || !st.IsDir() {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.unreadable(filepath.Join(dir, info.ID), err)
@@ -265,7 +248,7 @@ func (d *discovery) beside(root *os.Root, info *Info, dir string) {
 		}
 		path := filepath.Join(dir, info.ID, subagentsName, f.Name())
 		if !IsID(id) {
-			d.warn(path, "its name is no agent id: not read")
+			d.warn(path, "its name is not an agent id: not read")
 			continue
 		}
 		st, err := own.Stat(filepath.Join(subagentsName, f.Name()))
@@ -295,13 +278,13 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	d, info := &discovery{}, Info{ID: id}
+	d, info := &discovery{}, FileInfo{ID: id}
 	d.beside(root, &info, dir)
 	return info.Subagents, d.warnings, nil
 }
 
-// Find lists the files of the sessions in dir, a project folder or a folder
-// of such, whose id is or begins with id. It reads names only.
+// Find lists the files of the sessions in dir, a project folder or a folder of
+// project folders, whose id is or begins with id. It reads names only.
 func Find(dir, id string) (paths []string, exact bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -38,7 +38,7 @@ func (f *folder) link(to, name string) {
 	}
 }
 
-func (f *folder) discover() ([]Info, []Warning) {
+func (f *folder) discover() ([]FileInfo, []Warning) {
 	f.t.Helper()
 	infos, warnings, err := Discover(f.dir)
 	if err != nil {
@@ -57,7 +57,7 @@ const (
 	idC = "cccccccc-0000-4000-8000-000000000003"
 )
 
-func ids(infos []Info) string {
+func ids(infos []FileInfo) string {
 	var s []string
 	for _, i := range infos {
 		s = append(s, i.ID[:min(8, len(i.ID))]+" "+string(i.Standing))
@@ -214,10 +214,10 @@ func TestDiscoverStaysInside(t *testing.T) {
 	}
 	out, bad := 0, 0
 	for _, w := range warnings {
-		if strings.Contains(w.Message, "leads out of its folder") {
+		if strings.Contains(w.Message, "a link to a place outside its folder") {
 			out++
 		}
-		if strings.Contains(w.Message, "no session id") {
+		if strings.Contains(w.Message, "not a session id") {
 			bad++
 		}
 	}

@@ -8,15 +8,14 @@ import (
 )
 
 // Prompts are the user prompts of a conversation with the short ids by which a
-// model may name them.
+// model refers to them.
 type Prompts struct {
 	at   map[string]int // short id, or uuid of a line -> message
 	tags map[int]string // message -> short id
 }
 
-// Prompts works out the short ids of the user prompts: jsonl.ShortID of each one's
-// uuid. Where an earlier prompt has that id already it is that of the uuid with
-// a mark behind it, so that every id names one prompt.
+// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid or,
+// where an earlier prompt has that id, jsonl.ShortHash of the uuid with a suffix.
 func (conv *Conversation) Prompts() *Prompts {
 	p := &Prompts{at: map[string]int{}, tags: map[int]string{}}
 	for m := range conv.Messages {
@@ -48,11 +47,11 @@ func (p *Prompts) uuid(u string, m int) {
 	}
 }
 
-// ID is the short id of a prompt, or "" of a message that is none.
+// ID is the short id of a prompt, or "" for a message that is not a prompt.
 func (p *Prompts) ID(message int) string { return p.tags[message] }
 
-// Find is the prompt that a short id or a uuid names; the id may stand in its
-// tag, [id:abc123], its brackets left out or not.
+// Find is the prompt with a short id or a uuid. The id may be written as its tag,
+// [id:abc123] or id:abc123.
 func (p *Prompts) Find(name string) (message int, ok bool) {
 	name = strings.TrimSpace(name)
 	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {

@@ -8,37 +8,37 @@ import (
 	"unicode"
 )
 
-// SnipCall is a call of the model's Snip tool: it names turns that are to
-// leave the view.
+// SnipCall is a call of the model's RecordedSnip tool, which names turns to remove from
+// the context.
 type SnipCall struct {
 	ToolID   string
 	File     int32
 	Line     int
-	IDs      []string // of the turns' prompts, as given: what their tags say, or uuids
+	IDs      []string // of the turns' prompts, as given: short ids or uuids
 	Reason   string
 	Message  int      // index into Messages of the call
-	Answered int      // index of the message that answers it, a stand-in too; -1: none does
+	Answered int      // index of the message with its result, which may be a placeholder; -1: none
 	Failed   bool     // the answer is an error
-	Prompts  []int    // indexes of the prompts it names, each once
+	Prompts  []int    // distinct indexes of the prompts it names
 	Unknown  []string // those of IDs that name no prompt before the call
 }
 
-// Snip is a removal of whole turns the client recorded.
-type Snip struct {
-	UUID     string // of the line that lists what was removed; "" where only the call is on record
+// RecordedSnip is a removal of whole turns that the client recorded.
+type RecordedSnip struct {
+	UUID     string // of the line that lists the removed uuids; "" where only the call is recorded
 	File     int32
 	Line     int      // of that line, else of the call
-	Call     int      // index into SnipCalls, -1: none is known
+	Call     int      // index into SnipCalls; -1: unknown
 	Removed  []string // uuids, as listed
-	Messages []int    // indexes of the messages that left the view, whole rounds, in order
+	Messages []int    // indexes of the removed messages, whole rounds, in order
 	Reason   string
 	Time     time.Time
 	Version  string
-	Before   int // Messages[:Before] lie before it
+	Before   int // Messages[:Before] are before it
 	Request  int // N of the first main request after it
 }
 
-// Collapse is a span of messages the client recorded as replaced by one
+// Collapse is a span of messages that the client recorded as replaced by one
 // placeholder.
 type Collapse struct {
 	ID          string
@@ -50,11 +50,11 @@ type Collapse struct {
 	Content     string // the placeholder as sent: <collapsed id="…">…</collapsed>
 	Summary     string
 	Time        time.Time // zero where the line has none
-	Before      int       // Messages[:Before] lie before it
+	Before      int       // Messages[:Before] are before it
 	Request     int       // N of the first main request after it
 }
 
-// Staged is a span the client recorded as a candidate for a collapse.
+// Staged is a span that the client recorded as a candidate for a collapse.
 type Staged struct {
 	Start, End string // uuids
 	From, To   int    // their indexes into Messages, widened to whole rounds
@@ -63,20 +63,19 @@ type Staged struct {
 	StagedAt   time.Time
 }
 
-// CollapseSnapshot is the state of the collapse machinery the client recorded
-// last; each replaces the one before.
+// CollapseSnapshot is a recorded state of the collapse machinery. Each replaces
+// the one before.
 type CollapseSnapshot struct {
 	File            int32
 	Line            int
 	Staged          []Staged
 	Armed           bool
 	LastSpawnTokens int
-	Before          int // Messages[:Before] lie before it
+	Before          int // Messages[:Before] are before it
 	Request         int // N of the first main request after it
 }
 
-// Replacement is a decision on one tool_result the client recorded: what was
-// sent in its place was Text.
+// Replacement is a recorded decision to send Text instead of a tool_result.
 type Replacement struct {
 	File    int32
 	Line    int
@@ -84,15 +83,14 @@ type Replacement struct {
 	Message int // index into Messages of the result
 	Block   int
 	Text    string
-	Before  int // Messages[:Before] lie before it: the result at least
+	Before  int // Messages[:Before] are before it, the result included
 	Request int // N of the first main request after it
 }
 
-// A mark is a line that says what the client did to the view and stands
-// nowhere in the chain.
+// A mark is a line outside the chain that records an edit of the context.
 type mark struct {
 	line     int
-	at       int32 // how many chained lines stand before it in the file
+	at       int32 // number of chained lines before it in the file
 	agent    string
 	time     time.Time
 	commit   *commitLine
@@ -126,9 +124,8 @@ type stagedSpan struct {
 	StagedAt  float64 `json:"stagedAt"` // milliseconds of the epoch
 }
 
-// replacedLine is one decision of a content-replacement. The sources name the
-// line and not its fields: these are what the client calls such things
-// elsewhere, and the API.
+// replacedLine is one decision of a content-replacement. Its fields are not
+// documented: these are the client's names elsewhere, and those of the API.
 type replacedLine struct {
 	ToolUseID   string `json:"toolUseId"`
 	ToolUse     string `json:"tool_use_id"`
@@ -136,7 +133,7 @@ type replacedLine struct {
 	Content     string `json:"content"`
 }
 
-// snipMeta is what a snip's line lists.
+// snipMeta is the metadata of a snip's line.
 type snipMeta struct {
 	RemovedUUIDs []string `json:"removedUuids"`
 }
@@ -147,16 +144,15 @@ type snipInput struct {
 	Reason string  `json:"reason"`
 }
 
-// snipIDs are the ids of a Snip call, a list or one text: a model may write down
-// a single id by itself, several of them in one text, or as a number one that is
-// all digits.
+// snipIDs are the ids of a Snip call. A model may write a list, a single id,
+// several ids in one text, or an id of digits as a number.
 type snipIDs struct {
 	list []string
-	odd  bool // something in it is no id
+	odd  bool // an element is not an id
 }
 
-// UnmarshalJSON takes what reads; it gives no error, so that the rest of the
-// input is read too.
+// UnmarshalJSON reads what is readable. It returns no error, so that the rest of
+// the input is read too.
 func (s *snipIDs) UnmarshalJSON(data []byte) error {
 	var items []json.RawMessage
 	if json.Unmarshal(data, &items) != nil {
@@ -166,7 +162,7 @@ func (s *snipIDs) UnmarshalJSON(data []byte) error {
 		var text string
 		var number json.Number
 		switch {
-		case bytes.Equal(item, []byte("null")): // a text and a number would take it for nothing
+		case bytes.Equal(item, []byte("null")): // it would unmarshal into a text
 			s.odd = true
 		case json.Unmarshal(item, &text) == nil:
 			s.list = append(s.list, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })...)

@@ -1,6 +1,8 @@
 package session
 
-// boundary notes a compact_boundary line on the path.
+import "sort"
+
+// boundary records a compact_boundary line on the path.
 func (c *chain) boundary(i int32) {
 	n := &c.ld.nodes[i]
 	n.used = true
@@ -15,8 +17,8 @@ func (c *chain) boundary(i int32) {
 	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
 }
 
-// summary notes a compact summary. Under a boundary it is that boundary's; the
-// 1.0.x form has none, and the summary itself is the compaction.
+// summary records a compact summary: that of the boundary above it, or, in the
+// 1.0.x form without boundaries, a compaction of its own.
 func (c *chain) summary(i int32, at int) {
 	n := &c.ld.nodes[i]
 	if c.after != nil && c.after.Summary < 0 && c.after.Before == at {
@@ -34,7 +36,7 @@ func (c *chain) summary(i int32, at int) {
 	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
 }
 
-// manualFollows reports whether the /compact command stands under a summary.
+// manualFollows reports whether the /compact command is a child of a summary.
 func (c *chain) manualFollows(i int32) bool {
 	for k := range c.ld.under(i) {
 		n := &c.ld.nodes[k]
@@ -45,7 +47,7 @@ func (c *chain) manualFollows(i int32) bool {
 	return false
 }
 
-// ofCompact reports whether a line is /compact's own: its caveat, its command
+// ofCompact reports whether a line belongs to /compact: its caveat, its command
 // line or its output.
 func (c *chain) ofCompact(i int32) bool {
 	n := &c.ld.nodes[i]
@@ -62,7 +64,7 @@ func (c *chain) ofCompact(i int32) bool {
 	return isCompactCommand(n)
 }
 
-// typed marks the /compact command where it stands right before its boundary.
+// typed marks the lines of a /compact command right before its boundary.
 func (c *chain) typed() {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
@@ -120,17 +122,8 @@ func (c *chain) microcompaction(i int32) {
 	})
 }
 
-// requestAfter is the number of the first request whose response stands at or
-// after message at, or len(Requests)+1.
+// requestAfter is the number of the first request whose response is at or after
+// message at, or len(Requests)+1.
 func (conv *Conversation) requestAfter(at int) int {
-	lo, hi := 0, len(conv.Requests)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if conv.Requests[mid].Message < at {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo + 1
+	return 1 + sort.Search(len(conv.Requests), func(i int) bool { return conv.Requests[i].Message >= at })
 }

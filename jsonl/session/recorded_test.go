@@ -81,7 +81,7 @@ func TestLostAtBoundary(t *testing.T) {
 	if got, err := conv.Text(3, 0); err != nil || got != "" {
 		t.Errorf("its text is %q, %v", got, err)
 	}
-	wantWarning(t, conv, 2, "t2", "t3", "lost")
+	wantWarning(t, conv, 2, "t2, t3", "placeholder")
 	if b := one(t, conv); b.Before != 4 {
 		t.Errorf("boundary %+v", b)
 	}
@@ -104,7 +104,7 @@ func TestUnanswered(t *testing.T) {
 	// One that was never answered, although the conversation went on, is.
 	conv = load(t, user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), user("u2", "a1", "more"), said("a2", "u2", "m2"))
 	wantShape(t, conv, "u1 a1 lost-t1 u2 a2")
-	wantWarning(t, conv, 2, "t1", "lost")
+	wantWarning(t, conv, 2, "t1", "placeholder")
 }
 
 // TestPreserved: what a compaction kept verbatim.

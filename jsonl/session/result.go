@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// toolResults emits what answers a message's tool calls, right after it, and
-// what hangs under the calls and the answers beside the path.
+// toolResults emits the results of a message's tool calls right after it, and the
+// attachments under calls and results that are not on the path.
 func (c *chain) toolResults(group int32, at int) {
 	msg := c.conv.Messages[at]
 	var answers []int32
@@ -19,7 +19,7 @@ func (c *chain) toolResults(group int32, at int) {
 		r := c.answer(msg.Blocks[b].ID, group)
 		if r < 0 {
 			lost = append(lost, Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: msg.Blocks[b].ID, IsString: true}, Line: msg.Blocks[b].Line})
-			c.replied[msg.Blocks[b].ID] = true // it stands in for good: a result that comes later is not taken
+			c.replied[msg.Blocks[b].ID] = true // the placeholder is final: a later result is ignored
 			continue
 		}
 		if !slices.Contains(answers, r) {
@@ -31,23 +31,23 @@ func (c *chain) toolResults(group int32, at int) {
 		c.user(r)
 	}
 	if len(lost) > 0 {
-		// It stands in only where something follows: see finish.
+		// finish drops it again where nothing follows.
 		c.conv.Messages = append(c.conv.Messages, Message{
 			UUID: "lost-" + lost[0].ID, Role: User, Class: ClassToolResult, Time: msg.Time, Blocks: lost, Lost: true,
 			Version: msg.Version, File: msg.File, Line: msg.Line, LastLine: msg.LastLine,
 		})
 	}
 	for _, i := range c.members[group] {
-		c.hangers(i)
+		c.attachments(i)
 	}
 	for _, r := range answers {
-		c.hangers(r)
+		c.attachments(r)
 	}
 }
 
-// hangers emits the attachments that hang under line i beside the path: those
-// no branch goes on from.
-func (c *chain) hangers(i int32) {
+// attachments emits the attachments under line i that are neither on the path nor
+// on another branch.
+func (c *chain) attachments(i int32) {
 	var found []int32
 	for k := range c.ld.under(i) {
 		if c.in(k) && !c.onPath(k) {
@@ -60,8 +60,8 @@ func (c *chain) hangers(i int32) {
 	}
 }
 
-// deadEnd is the attachments at and under line i, or nil where anybody said
-// something there: that is a branch.
+// deadEnd lists the attachments at and under line i, or nil where there is a
+// message: that is a branch.
 func (c *chain) deadEnd(i int32) []int32 {
 	var found []int32
 	stack := []int32{i}
@@ -82,9 +82,9 @@ func (c *chain) deadEnd(i int32) []int32 {
 	return found
 }
 
-// answer is the line that answers a tool call of a message: best one on the
-// path that hangs under the message, then one on the path, then one that hangs
-// under the message; of several the first on the path, or the newest beside it.
+// answer is the line with the result of a tool call of a message: first choice is
+// one on the path under the message, then one on the path, then one under the
+// message; of several the first on the path, else the newest.
 func (c *chain) answer(id string, group int32) int32 {
 	best := int32(-1)
 	rank := -1
@@ -121,26 +121,26 @@ func (c *chain) calledAbove(i int32) int32 {
 	return c.ld.above[i]
 }
 
-// answersLater reports whether a line answers a call that stands later on the
-// path: it follows the call.
+// answersLater reports whether a line has the result of a call that is later on
+// the path. It is emitted after that call.
 func (c *chain) answersLater(i int32) bool {
 	for b := range c.ld.nodes[i].blocks {
-		if bl := &c.ld.nodes[i].blocks[b]; bl.Kind == jsonl.KindToolResult && !c.due(bl.ID) {
+		if bl := &c.ld.nodes[i].blocks[b]; bl.Kind == jsonl.KindToolResult && !c.expected(bl.ID) {
 			return true
 		}
 	}
 	return false
 }
 
-// due reports whether the result of a call may stand here: the call was made,
-// or is not on the chain at all.
-func (c *chain) due(id string) bool {
+// expected reports whether the result of a call may be emitted now: the call was
+// emitted, or is not on the chain at all.
+func (c *chain) expected(id string) bool {
 	_, made := c.caller[id]
 	return !made || c.called[id]
 }
 
-// fresh is the blocks of a line that do not stand on the chain already, and
-// notes their calls and results.
+// fresh lists the blocks of a line that were not emitted before, and records their
+// calls and results.
 func (c *chain) fresh(i int32) []Block {
 	blocks := c.ld.nodes[i].blocks
 	var kept []Block
@@ -153,7 +153,7 @@ func (c *chain) fresh(i int32) []Block {
 			keep = c.caller[bl.ID] == i && !c.called[bl.ID]
 			c.called[bl.ID] = c.called[bl.ID] || keep
 		case bl.Kind == jsonl.KindToolResult:
-			keep = c.due(bl.ID) && !c.replied[bl.ID]
+			keep = c.expected(bl.ID) && !c.replied[bl.ID]
 			c.replied[bl.ID] = c.replied[bl.ID] || keep
 		}
 		switch {

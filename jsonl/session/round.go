@@ -6,7 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// resultOf is where a tool call's result stands: message and block index.
+// resultOf is the position of a tool call's result: message and block index.
 func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	call, _, ok := conv.ToolUse(id)
 	if !ok {
@@ -22,9 +22,9 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	return 0, 0, false
 }
 
-// Rounds is the messages and what must not be parted from them: with a tool
-// call all results of its message, with a result the message of its call. The
-// indexes are sorted, each there once.
+// Rounds adds the messages that must not be separated from the given ones: for a
+// tool call all results of its message, for a result the message of its call. The
+// indexes are sorted and distinct.
 func (conv *Conversation) Rounds(messages []int) []int {
 	in := make(map[int]bool, len(messages))
 	var list []int
@@ -37,7 +37,7 @@ func (conv *Conversation) Rounds(messages []int) []int {
 	for _, m := range messages {
 		add(m)
 	}
-	for k := 0; k < len(list); k++ { // grows as it goes
+	for k := 0; k < len(list); k++ { // add extends the list
 		called := map[string]bool{}
 		for b := range conv.Messages[list[k]].Blocks {
 			switch bl := &conv.Messages[list[k]].Blocks[b]; bl.Kind {
@@ -62,7 +62,7 @@ func (conv *Conversation) Rounds(messages []int) []int {
 	return list
 }
 
-// widen is the span of messages from..to with the rounds at its ends whole.
+// widen extends the span of messages from..to to whole rounds.
 func (conv *Conversation) widen(from, to int) (int, int) {
 	var ends []int
 	for m := from; m <= to; m++ {
@@ -79,18 +79,17 @@ func (conv *Conversation) widen(from, to int) (int, int) {
 	return min(from, ends[0]), max(to, ends[len(ends)-1])
 }
 
-// NextPrompt is the index of the first user prompt behind message m, or the
-// number of messages.
+// NextPrompt is the index of the first user prompt after message m, or the number
+// of messages.
 func (conv *Conversation) NextPrompt(m int) int {
 	for m++; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
 	}
 	return m
 }
 
-// Turn is the messages of the turn that a prompt opens: from it up to, not
-// including, the next user prompt. Messages that only the recorded track holds
-// are none of them. With a call that a queued prompt parts from its answer goes
-// the answer.
+// Turn lists the messages of the turn that a prompt starts: up to, not including,
+// the next user prompt, without messages of the recorded track alone. It includes
+// the result of a call even after a queued prompt.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
 	next := conv.NextPrompt(prompt)

@@ -19,8 +19,9 @@ type side struct {
 	nodes []int32
 }
 
-// split tells the main conversation's lines from sidechains'. A file in which
-// every message is a sidechain's is a subagent's own: there it is the main one.
+// split separates the main conversation's lines from those of sidechains. In a
+// subagent's own file, where every message is a sidechain's, all are the main
+// conversation.
 func (ld *loader) split() (main []int32, sides []side) {
 	all := true
 	for i := range ld.nodes {

@@ -3,8 +3,8 @@ package session
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -18,7 +18,7 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 	if at := bl.Value.Off - e.Offset; at >= 0 && at+int64(bl.Value.Len) <= int64(len(e.Raw)) && bl.Value.Len > 0 {
 		if err := json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in); err != nil || in.IDs.odd {
 			in.IDs.odd = true
-			ld.warn(e.Line, "the input of a %s call does not read: what reads of it is used", snipTool).Code = CodeMetadata
+			ld.warn(e.Line, "the input of a %s call is partly unreadable: the readable part is used", snipTool).Code = CodeMetadata
 		}
 	}
 	if _, again := ld.callAt[bl.ID]; again {
@@ -31,8 +31,8 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 	ld.calls = append(ld.calls, in)
 }
 
-// removal notes the uuids a system line lists as removed, on the line itself
-// or in its metadata.
+// removal records the uuids that a system line lists as removed, on the line
+// itself or in its metadata.
 func (ld *loader) removal(n *node, e *jsonl.Entry) {
 	var removed []string
 	if len(e.RemovedUUIDs) > 0 {
@@ -61,8 +61,8 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 	}
 }
 
-// restore puts back into the path what a client that repaired the links over
-// the gap of a snip has left beside it: raw is all that was ever said.
+// restore adds removed lines to the path that a client has bypassed when it
+// repaired the links after a snip: raw history includes them.
 func (c *chain) restore() {
 	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
 	for _, i := range c.order {
@@ -79,16 +79,15 @@ func (c *chain) restore() {
 	if len(g.lines) == 0 {
 		return
 	}
-	path := slices.Clone(g.behind(-1))
+	path := slices.Clone(g.after(-1))
 	for _, i := range c.path {
 		path = append(path, i)
-		path = append(path, g.behind(i)...)
+		path = append(path, g.after(i)...)
 	}
 	c.path = path
 }
 
-// belongs reports whether a line is on the path, or is emitted with a message
-// that is.
+// belongs reports whether a line is on the path, or part of a message that is.
 func (c *chain) belongs(i int32) bool {
 	if c.onPath(i) {
 		return true
@@ -101,16 +100,16 @@ func (c *chain) belongs(i int32) bool {
 	return false
 }
 
-// grafts are removed lines that go back into the path.
+// grafts are removed lines to add to the path.
 type grafts struct {
 	*chain
-	anchor map[int32]int32   // such a line -> the line of the path it goes behind, -1: before the first
-	lines  map[int32][]int32 // the other way round
-	passed map[int32]bool    // lines that stay where they are
+	anchor map[int32]int32   // added line -> the line of the path before it, -1: none
+	lines  map[int32][]int32 // line of the path -> lines added after it
+	passed map[int32]bool    // lines that are not added
 }
 
-// add takes in line i and what stands above it up to the path, unless somebody
-// said something there that was not removed: that is a branch.
+// add adds line i and the lines above it up to the path, unless one of them is a
+// message that was not removed: that is a branch.
 func (g *grafts) add(i int32) {
 	var lines []int32
 	at := i
@@ -141,23 +140,23 @@ func (g *grafts) add(i int32) {
 	g.lines[at] = append(g.lines[at], lines...)
 }
 
-// behind is what goes behind a line of the path, in file order.
-func (g *grafts) behind(i int32) []int32 {
+// after lists the lines added after a line of the path, in file order.
+func (g *grafts) after(i int32) []int32 {
 	slices.Sort(g.lines[i])
 	return g.lines[i]
 }
 
-// snip notes a line that lists removed messages.
+// snip records a line that lists removed messages.
 func (c *chain) snip(i int32) {
 	n := &c.ld.nodes[i]
 	n.used = true
-	c.conv.Snips = append(c.conv.Snips, Snip{
+	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
 		UUID: n.uuid, Line: int(n.line), Call: -1, Removed: n.rare().removed, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
 	})
 }
 
-// snips resolves what the recorded snips and the calls of the Snip tool name.
-// It runs when the requests are numbered and the tools are indexed.
+// snips resolves the references of recorded snips and of calls of the Snip tool.
+// It runs after requests are numbered and tools are indexed.
 func (c *chain) snips() {
 	conv := c.conv
 	c.snipCalls()
@@ -175,19 +174,15 @@ func (c *chain) snips() {
 		c.removedBy(s)
 	}
 	prompts := conv.Prompts()
-	var alone []Snip
+	var alone []RecordedSnip
 	for k := range conv.SnipCalls {
 		call := &conv.SnipCalls[k]
 		carriedOut := c.carriedOut(k)
 		for _, id := range call.IDs {
-			at, ok := prompts.Find(id)
-			switch {
-			case ok && at < call.Message:
-				if !slices.Contains(call.Prompts, at) {
-					call.Prompts = append(call.Prompts, at)
-				}
-			default:
+			if at, ok := prompts.Find(id); !ok || at >= call.Message {
 				call.Unknown = append(call.Unknown, id)
+			} else if !slices.Contains(call.Prompts, at) {
+				call.Prompts = append(call.Prompts, at)
 			}
 		}
 		c.byRecord(call, carriedOut)
@@ -196,16 +191,12 @@ func (c *chain) snips() {
 				alone = append(alone, s)
 			}
 		}
-		if n := len(call.Unknown); n > 0 && !c.ld.calls[c.ld.callAt[call.ToolID]].IDs.odd { // else it is warned of
-			more := ", which is no prompt"
-			if n > 1 {
-				more = fmt.Sprintf(" and %d more, which are no prompts", n-1)
-			}
-			c.warn(call.Line, "the Snip call names %q%s before it", call.Unknown[0], more)
+		if n := len(call.Unknown); n > 0 && !c.ld.calls[c.ld.callAt[call.ToolID]].IDs.odd { // else there is a warning
+			c.warn(call.Line, "%d of the %d ids of the Snip call name no prompt before it, %q first", n, len(call.IDs), call.Unknown[0])
 		}
 	}
 	conv.Snips = append(conv.Snips, alone...)
-	slices.SortStableFunc(conv.Snips, func(a, b Snip) int { return cmp.Compare(a.Before, b.Before) })
+	slices.SortStableFunc(conv.Snips, func(a, b RecordedSnip) int { return cmp.Compare(a.Before, b.Before) })
 	for k := range conv.Snips {
 		conv.Snips[k].Request = conv.requestAfter(conv.Snips[k].Before)
 	}
@@ -234,7 +225,7 @@ func (c *chain) snipCalls() {
 }
 
 // removedBy resolves the uuids of a recorded snip.
-func (c *chain) removedBy(s *Snip) {
+func (c *chain) removedBy(s *RecordedSnip) {
 	var named []int
 	unknown, first := 0, ""
 	for _, u := range s.Removed {
@@ -247,39 +238,33 @@ func (c *chain) removedBy(s *Snip) {
 		}
 	}
 	if unknown > 0 {
-		c.warn(s.Line, "%d of the %d removed uuids name no message before this line, %q first", unknown, len(s.Removed), first)
+		c.warn(s.Line, "%d of the %d removed uuids belong to no message before this line, %q first", unknown, len(s.Removed), first)
 	}
 	s.Messages = c.conv.Rounds(named)
 	if n := len(s.Messages); n > 0 && s.Messages[n-1] >= s.Before {
-		// A call without its answer yet: nothing of that round goes.
+		// A call without its result: keep the whole round.
 		open := map[int]bool{}
 		for _, m := range c.conv.Rounds(s.Messages[n-1:]) {
 			open[m] = true
 		}
 		s.Messages = slices.DeleteFunc(s.Messages, func(m int) bool { return open[m] })
-		c.warn(s.Line, "a tool call is removed that has no answer yet: it stays")
+		c.warn(s.Line, "a tool call without a result is among the removed: it is kept")
 	}
 }
 
-// carriedOut is the recorded snip that follows call k before any other call's,
-// or nil.
-func (c *chain) carriedOut(k int) *Snip {
+// carriedOut is the first recorded snip after call k, or nil.
+func (c *chain) carriedOut(k int) *RecordedSnip {
 	call := &c.conv.SnipCalls[k]
-	at, _ := slices.BinarySearchFunc(c.conv.Snips, call.Message, func(s Snip, m int) int {
-		if s.Before <= m {
-			return -1
-		}
-		return 1
-	})
+	at := sort.Search(len(c.conv.Snips), func(i int) bool { return c.conv.Snips[i].Before > call.Message })
 	if at < len(c.conv.Snips) {
 		return &c.conv.Snips[at]
 	}
 	return nil
 }
 
-// byRecord takes what a call's ids could not say from what was removed then:
-// the client may have made its ids in another way.
-func (c *chain) byRecord(call *SnipCall, s *Snip) {
+// byRecord resolves a call's unknown ids by the messages that were removed after
+// it: the client may derive its ids in another way.
+func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 	if s == nil || len(call.Unknown) == 0 || len(call.Prompts) > 0 || s.Call < 0 || &c.conv.SnipCalls[s.Call] != call {
 		return
 	}
@@ -293,11 +278,11 @@ func (c *chain) byRecord(call *SnipCall, s *Snip) {
 	}
 }
 
-// byCall is the snip that a call by itself is: no line lists what it removed.
-// The turn it stands in goes when it has ended.
-func (c *chain) byCall(k int) (Snip, bool) {
+// byCall is the snip of a call for which no line lists the removed uuids. Its own
+// turn is removed after the turn has ended.
+func (c *chain) byCall(k int) (RecordedSnip, bool) {
 	call := &c.conv.SnipCalls[k]
-	s := Snip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}
+	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}
 	for _, p := range call.Prompts {
 		turn := c.conv.Turn(p)
 		s.Messages = append(s.Messages, turn...)

@@ -29,7 +29,7 @@ func twoTurns() []any {
 	}
 }
 
-func oneSnip(t *testing.T, conv *session.Conversation) session.Snip {
+func oneSnip(t *testing.T, conv *session.Conversation) session.RecordedSnip {
 	t.Helper()
 	if len(conv.Snips) != 1 {
 		t.Fatalf("%d snips, want 1: %+v", len(conv.Snips), conv.Snips)
@@ -115,7 +115,7 @@ func TestSnipHostile(t *testing.T) {
 	}
 
 	conv = load(t, user("u1", "", "go"), system("s1", "u1", "snip_boundary").with("removedUuids", 5), said("a1", "s1", "m1"))
-	wantWarning(t, conv, 2, "removedUuids does not read")
+	wantWarning(t, conv, 2, "removedUuids is partly unreadable")
 	wantShape(t, conv, "u1 a1")
 	if len(conv.Snips) > 0 {
 		t.Errorf("snips %+v", conv.Snips)
@@ -243,12 +243,12 @@ func TestSnipCallIDs(t *testing.T) {
 		{name: "several in one element", ids: []any{u1 + " " + u2}, want: []int{0, 4}, names: []string{u1, u2}},
 		{name: "nothing in it", ids: "", names: nil},
 		{name: "null", ids: nil, names: nil},
-		{name: "an element that is nothing", ids: []any{u1, nil}, want: []int{0}, unread: "does not read", names: []string{u1}},
-		{name: "a number and nothing", ids: []any{1, nil}, unread: "does not read", names: []string{"1"}},
-		{name: "a number", ids: 5, unread: `names "5"`, names: []string{"5"}},
-		{name: "an object", ids: line{"id": u1}, unread: "does not read"},
-		{name: "a list in a list", ids: []any{[]any{u1}, u2}, want: []int{4}, unread: "does not read", names: []string{u2}},
-		{name: "several in vain", ids: []any{"zzzzzz", u1, "yyyyyy"}, want: []int{0}, unread: `"zzzzzz" and 1 more`, names: []string{"zzzzzz", u1, "yyyyyy"}},
+		{name: "an element that is nothing", ids: []any{u1, nil}, want: []int{0}, unread: "partly unreadable", names: []string{u1}},
+		{name: "a number and nothing", ids: []any{1, nil}, unread: "partly unreadable", names: []string{"1"}},
+		{name: "a number", ids: 5, unread: `1 of the 1 ids of the Snip call name no prompt before it, "5"`, names: []string{"5"}},
+		{name: "an object", ids: line{"id": u1}, unread: "partly unreadable"},
+		{name: "a list in a list", ids: []any{[]any{u1}, u2}, want: []int{4}, unread: "partly unreadable", names: []string{u2}},
+		{name: "several in vain", ids: []any{"zzzzzz", u1, "yyyyyy"}, want: []int{0}, unread: `2 of the 3 ids of the Snip call name no prompt before it, "zzzzzz"`, names: []string{"zzzzzz", u1, "yyyyyy"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := twoTurns()

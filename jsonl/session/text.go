@@ -9,14 +9,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// UnchangedFile opens the result of a Read that shows nothing, because an earlier
-// one is still good.
+// UnchangedFile starts the result of a Read without content, because that of an
+// earlier one is still valid.
 const UnchangedFile = "File unchanged since last read"
 
 type toolUse struct{ message, block int32 }
 
-// IndexTools notes where each tool_use stands. Loading does it; a conversation
-// put together by hand needs it before ToolName and ToolUse know anything.
+// IndexTools records the position of each tool_use for ToolName and ToolUse.
+// Loading calls it; a conversation built by hand needs the call.
 func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
@@ -30,7 +30,7 @@ func (conv *Conversation) IndexTools() {
 	}
 }
 
-// ToolName is the name of the tool a tool_use id called, or "".
+// ToolName is the tool of the tool_use with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
 	if u, ok := conv.tools[id]; ok {
 		return conv.Messages[u.message].Blocks[u.block].Name
@@ -38,42 +38,39 @@ func (conv *Conversation) ToolName(id string) string {
 	return ""
 }
 
-// ToolUse is where a tool_use stands: message and block index.
+// ToolUse is the position of a tool_use: message and block index.
 func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	u, ok := conv.tools[id]
 	return int(u.message), int(u.block), ok
 }
 
-// Raw fetches the JSON value a block's lengths measure: a string literal, the
+// Raw reads the JSON value that a block's lengths measure: a string literal, the
 // content array of a tool_result, the input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	if bl.Value.Len == 0 {
-		return nil, nil
-	}
-	raw, err := conv.Sources[bl.File].ReadSpan(bl.Value)
-	if err != nil {
-		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
-	}
-	return raw, nil
+	return conv.readAgain(bl, bl.Value)
 }
 
-// BlockJSON fetches a block as it was recorded: its own JSON value, every
-// member of it. A block that stands on no line has none.
+// BlockJSON reads a block as it was recorded, with every member. It returns nil for
+// a block that is on no line.
 func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	if bl.Span.Len == 0 {
+	return conv.readAgain(bl, bl.Span)
+}
+
+func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) {
+	if span.Len == 0 {
 		return nil, nil
 	}
-	raw, err := conv.Sources[bl.File].ReadSpan(bl.Span)
+	raw, err := conv.Sources[bl.File].ReadSpan(span)
 	if err != nil {
 		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
 	}
 	return raw, nil
 }
 
-// WholeText is the text of a block as raw history has it: of a tool_result
-// that was offloaded and is read back, that of the file; else Text.
+// WholeText is the text of a block in raw history: of an offloaded tool_result
+// whose file exists, that of the file; else Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {
 	if conv.Messages[message].Blocks[block].Offload != nil {
 		return conv.OffloadText(message, block)
@@ -81,7 +78,7 @@ func (conv *Conversation) WholeText(message, block int) (string, error) {
 	return conv.Text(message, block)
 }
 
-// Text fetches the recorded text of a block: of a text or thinking block, of a
+// Text reads the recorded text of a block: of a text or thinking block, of a
 // tool_result (texts of an array joined by a blank line), the compact JSON of
 // a tool_use's input or of anything else.
 func (conv *Conversation) Text(message, block int) (string, error) {
@@ -94,7 +91,7 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 	case raw[0] == '"':
 		s, ok := jsonl.Unquote(raw)
 		if !ok {
-			return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block does not read as text any more: did the file change?", bl.Type)}
+			return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type)}
 		}
 		return s, nil
 	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':
@@ -126,12 +123,4 @@ func joinTexts(raw []byte) string {
 		}
 	}
 	return strings.Join(texts, "\n\n")
-}
-
-// spanIn is where part, a piece of whole, first stands in it, or -1.
-func spanIn(whole, part []byte) int {
-	if len(part) == 0 {
-		return -1
-	}
-	return bytes.Index(whole, part)
 }

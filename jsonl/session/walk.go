@@ -1,22 +1,15 @@
 package session
 
-import (
-	"slices"
-)
+import "slices"
 
-// walk finds the way from the root to the live leaf.
+// walk finds the path from the root to the live leaf.
 func (c *chain) walk(want string) {
 	leaf := c.leaf(want)
 	if leaf < 0 {
 		return
 	}
-	linear := true // no line has a parent in the file: hand-made, read in order
-	for _, i := range c.order {
-		if c.ld.nodes[i].parent >= 0 {
-			linear = false
-			break
-		}
-	}
+	// No line has a parent in the file: it was made by hand and is read in order.
+	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.nodes[i].parent >= 0 })
 	for i := leaf; i >= 0; i = c.next(i, linear) {
 		c.ld.nodes[i].onPath = true
 		c.path = append(c.path, i)
@@ -36,20 +29,20 @@ func (c *chain) next(i int32, linear bool) int32 {
 	for p = c.before(i); p >= 0 && c.onPath(p); {
 		p = c.before(p)
 	}
-	c.circle(i, p)
+	c.cycle(i, p)
 	return p
 }
 
-func (c *chain) circle(i, before int32) {
+func (c *chain) cycle(i, before int32) {
 	if before < 0 {
-		c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to be the first line").Code = CodeCircle
+		c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as the first line").Code = CodeCircle
 		return
 	}
-	c.ld.warn(int(c.ld.nodes[i].line), "the parents run in a circle: taken to follow line %d", c.ld.nodes[before].line).Code = CodeCircle
+	c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as following line %d", c.ld.nodes[before].line).Code = CodeCircle
 }
 
-// leaf is the live leaf: the one asked for; else the one last-prompt names,
-// where nothing was written after it; else the newest one.
+// leaf is the live leaf: the requested one; else that of last-prompt, if nothing
+// was written after it; else the newest one.
 func (c *chain) leaf(want string) int32 {
 	if want != "" {
 		if i, ok := c.ld.byUUID[want]; ok && c.in(i) {
@@ -66,11 +59,11 @@ func (c *chain) leaf(want string) int32 {
 	return leaf
 }
 
-// newest is the newest message line of the file, and the leaf it stands for:
-// results and attachments may be written late, or before the line they answer.
+// newest is the newest message line of the file, and its leaf: results and
+// attachments may be written late, or before the line with their call.
 func (c *chain) newest() (newest, leaf int32) {
 	newest = -1
-	goesOn := c.goesOn()
+	continued := c.continued()
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := &c.ld.nodes[i]
@@ -80,7 +73,7 @@ func (c *chain) newest() (newest, leaf int32) {
 		if newest < 0 {
 			newest = i
 		}
-		if !n.joins() || !goesOn[c.round(i)] {
+		if !n.joins() || !continued[c.round(i)] {
 			return newest, c.descend(i)
 		}
 	}
@@ -88,7 +81,7 @@ func (c *chain) newest() (newest, leaf int32) {
 }
 
 // joins reports whether a line belongs to the round of the calls above it:
-// results, what comes with them, and lines that are never sent.
+// results, attachments, and lines that are never sent.
 func (n *node) joins() bool {
 	switch n.kind {
 	case nodeUser, nodeAttachment:
@@ -99,7 +92,7 @@ func (n *node) joins() bool {
 	return false
 }
 
-// round is the message whose round of results line i belongs to, or -1.
+// round is the message of whose round of results line i is a part, or -1.
 func (c *chain) round(i int32) int32 {
 	for steps := 0; i >= 0 && c.in(i) && steps < 1000; steps++ {
 		n := &c.ld.nodes[i]
@@ -114,9 +107,9 @@ func (c *chain) round(i int32) int32 {
 	return -1
 }
 
-// goesOn is the messages that another response follows without a prompt
-// between.
-func (c *chain) goesOn() map[int32]bool {
+// continued is the set of messages that another response follows without a prompt
+// between them.
+func (c *chain) continued() map[int32]bool {
 	on := map[int32]bool{}
 	for _, i := range c.order {
 		if n := &c.ld.nodes[i]; n.kind == nodeAssistant && n.group == i && !n.apiError {
@@ -128,8 +121,8 @@ func (c *chain) goesOn() map[int32]bool {
 	return on
 }
 
-// descend follows the newest message lines below i, what was said rather than
-// what was attached.
+// descend follows the newest message lines below i, and attachments only where
+// there is no other message.
 func (c *chain) descend(i int32) int32 {
 	seen := map[int32]bool{}
 	for !seen[i] {
@@ -172,18 +165,18 @@ func (c *chain) up(i int32, linear bool) int32 {
 	switch {
 	case n.kind == nodeBoundary:
 		if p >= 0 && n.rare().logicalID != "" {
-			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file, it may be lost: taken to follow line %d", n.rare().logicalID, c.ld.nodes[p].line).Code = CodeLostLogical
+			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.rare().logicalID, c.ld.nodes[p].line).Code = CodeLostLogical
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
 	case n.parentID == n.uuid:
-		c.circle(i, p)
+		c.cycle(i, p)
 	case n.parentID != "":
 		if p >= 0 && !c.ld.removed[n.parentID] {
-			c.ld.warn(int(n.line), "the parent %s is not in the file: taken to follow line %d", n.parentID, c.ld.nodes[p].line).Code = CodeLostParent
+			c.ld.warn(int(n.line), "the parent %s is not in the file: treated as following line %d", n.parentID, c.ld.nodes[p].line).Code = CodeLostParent
 		}
-	case n.rootless: // a line that knows of no parents
+	case n.rootless: // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
-		return -1 // a root; what a hook wrote after a resume is none
+		return -1 // a root, unlike the lines of a hook after a resume
 	}
 	return p
 }
@@ -193,7 +186,7 @@ func (c *chain) before(i int32) int32 {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
 		n := &c.ld.nodes[c.order[k]]
-		if n.kind.message() && !n.apiError && (sameSession(n, &c.ld.nodes[i])) {
+		if n.kind.message() && !n.apiError && sameSession(n, &c.ld.nodes[i]) {
 			return c.order[k]
 		}
 	}

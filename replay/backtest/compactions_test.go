@@ -29,7 +29,7 @@ func TestFree(t *testing.T) {
 		{[]int{20}, nil, "[x]", Free{}},
 		{nil, []int{7}, "[]", Free{0, 0, 0, 1}},
 	} {
-		conv := &session.Conversation{Requests: make([]session.Request, 40)}
+		conv := &session.Conversation{Requests: make([]session.APICall, 40)}
 		s := &Session{}
 		for _, n := range c.recorded {
 			conv.Boundaries = append(conv.Boundaries, session.Boundary{Trigger: "auto", Request: n})

@@ -27,7 +27,7 @@ func TestFitContradiction(t *testing.T) {
 	for i, used := range []int{100000, 380000, 200000, 368000} {
 		decisions[i] = replay.Decision{Request: i + 1, Used: used, Limits: limits}
 	}
-	conv := &session.Conversation{Requests: make([]session.Request, 4)}
+	conv := &session.Conversation{Requests: make([]session.APICall, 4)}
 	if f := fit(conv, decisions); f != nil {
 		t.Errorf("with nothing recorded: %+v", *f)
 	}

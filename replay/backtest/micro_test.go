@@ -24,7 +24,7 @@ func TestClose(t *testing.T) {
 // TestMicroUnscored: a recorded microcompaction of results that lie before the file
 // is not scored, and the policy's at the same request is no false alarm.
 func TestMicroUnscored(t *testing.T) {
-	conv := &session.Conversation{Requests: make([]session.Request, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
+	conv := &session.Conversation{Requests: make([]session.APICall, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
 	own := &replay.Timeline{}
 	for _, n := range []int{5, 3} {
 		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n})

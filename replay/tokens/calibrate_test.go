@@ -42,7 +42,7 @@ func said(messages ...session.Message) *session.Conversation {
 	conv := &session.Conversation{Messages: messages}
 	for m := range messages {
 		if messages[m].Role == session.Assistant {
-			conv.Requests = append(conv.Requests, session.Request{N: len(conv.Requests) + 1, Message: m})
+			conv.Requests = append(conv.Requests, session.APICall{N: len(conv.Requests) + 1, Message: m})
 		}
 	}
 	if len(conv.Requests) > 0 {

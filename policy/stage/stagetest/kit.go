@@ -113,7 +113,7 @@ func (c *Convo) Assistant(parts ...Part) int {
 			c.Messages[at].StopReason = "tool_use"
 		}
 	}
-	c.Requests = append(c.Requests, session.Request{N: len(c.Requests) + 1, Message: at})
+	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
 	return at
 }
 

@@ -1,0 +1,33 @@
+package session
+
+import "testing"
+
+func TestCompareVersions(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int // its sign
+	}{
+		{"2.1.19", "2.1.19", 0},
+		{"2.1.9", "2.1.19", -1}, // by number, not by digit
+		{"2.1.19", "2.1.9", 1},
+		{"2.0.76", "2.1.1", -1},
+		{"10.0", "9.9.9", 1},
+		{"2.1", "2.1.0", 0},
+		{"2.1", "2.1.1", -1},
+		{"2.1.1.5", "2.1.1", 1},
+		{"", "", 0},
+		{"", "0.0", 0},
+		{"", "1.0.17", -1},
+		{"2.1.x", "2.1.0", 0}, // a part that is no number counts as 0
+		{"2.1.x", "2.1.1", -1},
+		{"2..3", "2.0.3", 0},
+	} {
+		sign := func(n int) int { return max(-1, min(1, n)) }
+		if got := sign(CompareVersions(tt.a, tt.b)); got != tt.want {
+			t.Errorf("CompareVersions(%q, %q) has the sign %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+		if got := sign(CompareVersions(tt.b, tt.a)); got != -tt.want {
+			t.Errorf("CompareVersions(%q, %q) has the sign %d, want %d", tt.b, tt.a, got, -tt.want)
+		}
+	}
+}
