@@ -111,7 +111,7 @@ func (c *checking) argument(i int) string {
 		return c.config.Cases[i].Policy.Text
 	}
 	name := c.path(o.Policy)
-	if !policy.IsFile(name) { // what Join made of it is a plain name: keep it a file's
+	if !policy.IsFile(name) { // Join removed the slash that marks a file
 		name = "." + string(filepath.Separator) + name
 	}
 	return strings.Join(append([]string{name}, o.Set...), ",")

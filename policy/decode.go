@@ -157,7 +157,7 @@ func (d *decoder) extends(n *strict.Node) *Policy {
 	name := n.Value
 	if IsFile(name) && IsFile(d.File) && !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(d.File), name)
-		if !IsFile(name) { // what Join made of it is a plain name: keep it a file's
+		if !IsFile(name) { // Join removed the slash that marks a file
 			name = "." + string(filepath.Separator) + name
 		}
 	}
@@ -249,11 +249,7 @@ func (d *decoder) stage(item *strict.Node, p *Policy) {
 }
 
 func (d *decoder) set(n *strict.Node, p *Policy, whole bool) {
-	if n.Kind != yaml.MappingNode {
-		d.Report(n, "set: "+strict.KindName(n)+" is not a map", "write {stage.param: value}")
-		return
-	}
-	for _, kv := range strict.Pairs(n) {
+	for _, kv := range d.Map(n, "set", "write {stage.param: value}") {
 		f, err := p.field(kv.Key)
 		if err != nil {
 			if owner, _, ok := strings.Cut(kv.Key, "."); ok && p.stage(owner) == nil && !isSection(owner) && !whole {
@@ -267,7 +263,7 @@ func (d *decoder) set(n *strict.Node, p *Policy, whole bool) {
 	}
 }
 
-// finish checks what only the whole policy can tell.
+// finish checks the combinations of keys.
 func (d *decoder) finish(root *strict.Node, value map[string]*strict.Node, p *Policy, whole bool) {
 	if !whole {
 		return
@@ -288,7 +284,7 @@ func (d *decoder) finish(root *strict.Node, value map[string]*strict.Node, p *Po
 		d.Report(root, "the policy has no stages", "list them under \"stages:\", [] for none, or say what it extends")
 	}
 	for _, err := range p.check() {
-		if err.File != d.File { // what this file changed does not go with what it extends
+		if err.File != d.File { // a change of this file contradicts the extended policy
 			at := root
 			if n := value["set"]; n != nil {
 				at = n

@@ -146,7 +146,7 @@ func (p *Policy) Set(key, value string) error {
 	return nil
 }
 
-// check finds what no single value tells: a window that means nothing, and
+// check finds errors of combinations of values: an invalid percentage, and
 // parameters a stage itself refuses.
 func (p *Policy) check() Errors {
 	var errs Errors

@@ -41,7 +41,7 @@ func Schema(reg Registry) []byte {
 		properties[f.Name] = property
 	}
 	properties[extendsKey] = map[string]any{
-		"type": []any{"string", "number"}, "description": "a built-in policy or a file, relative to this one, whose values hold where this one gives none",
+		"type": []any{"string", "number"}, "description": "a built-in policy or a file, relative to this one, that gives the values of the keys missing here",
 	}
 	for _, s := range p.sections() {
 		properties[s.key] = orNull(ref(s.key))

@@ -54,18 +54,9 @@ func numberSchema(kind string, p *Param) map[string]any {
 func textSchema(p *Param) map[string]any {
 	switch {
 	case len(p.Enum) > 0:
-		return map[string]any{"enum": Words(p.Enum)}
+		return map[string]any{"enum": p.Enum}
 	case p.Form == "date":
 		return map[string]any{"type": "string", "format": "date"}
 	}
 	return map[string]any{"type": []any{"string", "number"}}
-}
-
-// Words is a list of words as plain values.
-func Words[T ~string](words []T) []any {
-	list := make([]any, len(words))
-	for i, w := range words {
-		list[i] = string(w)
-	}
-	return list
 }

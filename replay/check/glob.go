@@ -63,7 +63,7 @@ func (g *globber) walk(name string, segments []string) error {
 	}
 	dir := g.real(cmp.Or(name, "."))
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil // nothing to find; that nothing was found is told in the end
+		return nil // Files reports a pattern without a match
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestReadFile(t *testing.T) {
 	}
 	m, ok := over.Find("claude-opus-4-6")
 	if !ok || m.CacheWrite5m != 5 || m.CacheWrite1h != 8 || m.CacheRead != 0.4 || m.Tier.CacheRead != 0.8 || m.Context != 0 {
-		t.Errorf("the row that stands for the embedded one is %+v", m)
+		t.Errorf("the row that replaces the embedded one is %+v", m)
 	}
 	if m, ok := over.Find("gpt-9-20260101"); !ok || m.CacheRead != 0.5 || m.CacheWrite1h != 2 {
 		t.Errorf("the new row is %+v", m)

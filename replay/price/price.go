@@ -40,7 +40,7 @@ type Model struct {
 // Tier is the prices of requests whose input, cached or not, is above a number
 // of tokens: the whole request is billed by them.
 type Tier struct {
-	Above        int     `json:"above_prompt_tokens" min:"1" required:"write from how many tokens of input on it holds"`
+	Above        int     `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
 	Whole        bool    `json:"whole_request"`
 	Input        float64 `json:"input" min:"0" required:"give the prices of input and output"`
 	CacheWrite5m float64 `json:"cache_write_5m" min:"0"`

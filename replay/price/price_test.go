@@ -103,7 +103,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s is found as %q", m.ID, found.ID)
 		}
 		if seen[m.ID] {
-			t.Errorf("%s stands twice", m.ID)
+			t.Errorf("%s is listed twice", m.ID)
 		}
 		seen[m.ID] = true
 		if m.Context <= 0 || m.MaxOutput <= 0 || m.MaxOutput >= m.Context {

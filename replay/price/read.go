@@ -110,8 +110,7 @@ func complete(input float64, write5m, write1h, read *float64) {
 	}
 }
 
-// Over gives a table in which t's rows stand for those of base with the same id;
-// the other rows of base stay.
+// Over gives a table of t's rows and of the rows of base whose id t lacks.
 func (t *Table) Over(base *Table) *Table {
 	own := map[string]bool{}
 	for i := range t.Models {
