@@ -100,7 +100,7 @@ type differ struct {
 	o       *DiffOptions
 	against *policy.Policy // nil: raw
 	name    string         // of the left side
-	print   report.Printer[*report.Diff]
+	print   report.Printer[*report.NamedDiff]
 }
 
 // chooseAgainst reads the policy of the left side. --set and --snip apply to
@@ -139,7 +139,7 @@ func (d *differ) compare(n int, left, right *view.View) error {
 	if err != nil {
 		return err
 	}
-	r := report.NewDiff(d.conv.conv, found)
+	r := report.NewNamedDiff(d.conv.conv, found)
 	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, n, diff.Edits(right, 0)
 	return d.print.Add(r)
 }
@@ -169,7 +169,7 @@ func (d *differ) between() error {
 	if err != nil {
 		return err
 	}
-	r := report.NewDiff(d.conv.conv, found)
+	r := report.NewNamedDiff(d.conv.conv, found)
 	r.Policy, r.Against, r.From, r.Request, r.Edits = d.pol.Name, d.pol.Name, from, to, diff.Edits(later, len(earlier.Edits()))
 	return d.print.Add(r)
 }

@@ -104,7 +104,7 @@ func (s *opened) view(o *ViewOptions) error {
 	if o.As == asTranscript {
 		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.rec.LineAt(n)}, opt)
 	}
-	v := &report.View{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
+	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	if o.As != asRaw {
 		v.Policy = s.pol.Name
 		if v.View, err = s.rec.ViewAt(s.pol, s.opt, n); err != nil {

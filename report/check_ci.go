@@ -14,21 +14,29 @@ import (
 // (testdata/jenkins-junit.xsd): a testsuite per case, a testcase per session.
 // It has no times.
 type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []junitSuite `xml:"testsuite"`
+}
+
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+}
+
+func (c *junitCounts) add(more junitCounts) {
+	c.Tests += more.Tests
+	c.Failures += more.Failures
+	c.Errors += more.Errors
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Name string `xml:"name,attr"`
+	junitCounts
+	Skipped int         `xml:"skipped,attr"`
+	Cases   []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
@@ -96,20 +104,19 @@ func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) jun
 
 func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
-	s.Tests++
+	one := junitCounts{Tests: 1}
 	if c.Error != nil {
-		s.Errors++
+		one.Errors = 1
 	}
 	if c.Failure != nil {
-		s.Failures++
+		one.Failures = 1
 	}
+	s.junitCounts.add(one)
 }
 
 func (s *junitSuites) add(suite junitSuite) {
 	s.Suites = append(s.Suites, suite)
-	s.Tests += suite.Tests
-	s.Failures += suite.Failures
-	s.Errors += suite.Errors
+	s.junitCounts.add(suite.junitCounts)
 }
 
 // sessionLines describe the result of a session, one fact per line.

@@ -147,8 +147,8 @@ func TestCheckHostile(t *testing.T) {
 			t.Errorf("markdown holds %q", line)
 		}
 	}
-	if xml := renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatJUnit}}); junitCounts(xml) != nil {
-		t.Errorf("%v\n%s", junitCounts(xml), xml)
+	if xml := renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatJUnit}}); checkJUnitCounts(xml) != nil {
+		t.Errorf("%v\n%s", checkJUnitCounts(xml), xml)
 	}
 	line := regexp.MustCompile(`^::(error|warning|notice) file=[^,:]*,line=\d+,col=\d+,title=[^,:]*::[^\n]*$`)
 	for _, l := range strings.Split(strings.TrimSuffix(string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatGitHub}})), "\n"), "\n") {
@@ -198,9 +198,9 @@ func TestGitHubAnnotations(t *testing.T) {
 	}
 }
 
-// junitCounts holds that a document is well-formed, and its counts against what
+// checkJUnitCounts holds that a document is well-formed, and its counts against what
 // it holds, which no schema can.
-func junitCounts(doc []byte) error {
+func checkJUnitCounts(doc []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	type open struct {
 		name string
@@ -238,11 +238,11 @@ func junitCounts(doc []byte) error {
 
 func TestJUnitCounts(t *testing.T) {
 	doc := renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: FormatJUnit}})
-	if err := junitCounts(doc); err != nil {
+	if err := checkJUnitCounts(doc); err != nil {
 		t.Errorf("%v:\n%s", err, doc)
 	}
 	for _, change := range [][2]string{{`failures="2"`, `failures="3"`}, {`tests="`, `tests="1`}, {"<system-out>", "</system-out><x/><system-out>"}} {
-		if changed := strings.Replace(string(doc), change[0], change[1], 1); junitCounts([]byte(changed)) == nil {
+		if changed := strings.Replace(string(doc), change[0], change[1], 1); checkJUnitCounts([]byte(changed)) == nil {
 			t.Errorf("with %s in place of %s nothing is found", change[1], change[0])
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // DiffSchema is the version of the JSON form of a diff.
 const DiffSchema = "ctxkit.diff/v1"
 
-// Diff is how two views of a conversation differ at one request, or what a
+// NamedDiff is how two views of a conversation differ at one request, or what a
 // policy changed from one request to another.
-type Diff struct {
+type NamedDiff struct {
 	Schema  string `json:"schema"`
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
@@ -37,18 +37,18 @@ type DiffLayout struct {
 	Stat bool // sums alone
 }
 
-// NewDiff returns a diff with the names of its conversation.
-func NewDiff(conv *session.Conversation, d *diff.Diff) *Diff {
-	return &Diff{
+// NewNamedDiff returns a diff with the names of its conversation.
+func NewNamedDiff(conv *session.Conversation, d *diff.Diff) *NamedDiff {
+	return &NamedDiff{
 		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests),
 		Diff: d, Stat: d.Stat(), Edits: []diff.Edit{},
 	}
 }
 
 // NewDiffs returns the printer of diffs.
-func NewDiffs(w io.Writer, opt DiffLayout) Printer[*Diff] {
+func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 	if opt.Format != FormatJSON {
-		return &pagePrinter[*Diff]{w: w, opt: opt.Layout, page: func(p *page, d *Diff) {
+		return &pagePrinter[*NamedDiff]{w: w, opt: opt.Layout, page: func(p *page, d *NamedDiff) {
 			page := &diffPage{page: p, d: d}
 			page.head()
 			if !opt.Stat {
@@ -57,10 +57,10 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*Diff] {
 			page.stat()
 		}}
 	}
-	return &jsonPrinter[*Diff]{
+	return &jsonPrinter[*NamedDiff]{
 		jsonStream: jsonStream{w: w, head: object{{"schema", DiffSchema}}, list: "diffs"},
 		single:     !opt.Several,
-		item: func(d *Diff) any {
+		item: func(d *NamedDiff) any {
 			if !opt.Stat {
 				return d
 			}
@@ -75,7 +75,7 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*Diff] {
 // diffPage prints one diff.
 type diffPage struct {
 	*page
-	d      *Diff
+	d      *NamedDiff
 	reason string // the last one printed
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -185,40 +186,18 @@ func (p *page) end() error {
 	return p.err
 }
 
+// What Markdown would interpret: the characters of markup, an underscore at the
+// start or the end of a word, and a sign at the start that makes a heading, a
+// list or a rule.
+var (
+	markdownMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`,
+		"[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "!", `\!`)
+	markdownUnderscore = regexp.MustCompile(`\b_|_\b`)
+	markdownSign       = regexp.MustCompile(`^(#( |#|$)|\+( |\+|$)|-( |-|$))`)
+)
+
 // escapeMarkdown cleans s and escapes what Markdown would interpret.
 func escapeMarkdown(s string) string {
-	s = Clean(s)
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch c {
-		case '&':
-			b.WriteString("&amp;")
-			continue
-		case '<':
-			b.WriteString("&lt;")
-			continue
-		case '>':
-			b.WriteString("&gt;")
-			continue
-		case '\\', '`', '*', '[', ']', '|', '~', '!':
-			b.WriteByte('\\')
-		case '_':
-			// Inside a word an underscore is a letter.
-			if i == 0 || i == len(s)-1 || !wordByte(s[i-1]) || !wordByte(s[i+1]) {
-				b.WriteByte('\\')
-			}
-		case '#', '+', '-':
-			// Before a space they make a heading or a list.
-			if i == 0 && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == c) {
-				b.WriteByte('\\')
-			}
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-func wordByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	s = markdownUnderscore.ReplaceAllString(markdownMarkup.Replace(Clean(s)), `\_`)
+	return markdownSign.ReplaceAllString(s, `\$0`)
 }

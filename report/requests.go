@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,40 +168,26 @@ func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 // requestNotes marks the first and the last request and the peaks, by index.
 func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
-	first, last, peak, rawPeak := -1, -1, -1, -1
+	var main []int
 	for i := range tl.Requests {
-		r := &tl.Requests[i]
-		if r.Kind != kindMain {
-			continue
-		}
-		if first < 0 {
-			first, peak, rawPeak = i, i, i
-		}
-		last = i
-		if r.Payload > tl.Requests[peak].Payload {
-			peak = i
-		}
-		if r.Raw > tl.Requests[rawPeak].Raw {
-			rawPeak = i
+		if tl.Requests[i].Kind == kindMain {
+			main = append(main, i)
 		}
 	}
-	if first < 0 {
+	if len(main) == 0 {
 		return notes
 	}
-	add := func(i int, s string) {
-		if notes[i] != "" {
-			s = notes[i] + ", " + s
-		}
-		notes[i] = s
-	}
-	add(first, "first")
+	peak := slices.MaxFunc(main, func(a, b int) int { return cmp.Compare(tl.Requests[a].Payload, tl.Requests[b].Payload) })
+	rawPeak := slices.MaxFunc(main, func(a, b int) int { return cmp.Compare(tl.Requests[a].Raw, tl.Requests[b].Raw) })
+	add := func(i int, s string) { notes[i] = joined(", ", notes[i], s) }
+	add(main[0], "first")
 	if peak == rawPeak {
 		add(peak, "peak")
 	} else {
 		add(peak, "peak of the "+sentView(tl))
 		add(rawPeak, "peak of raw")
 	}
-	add(last, "last")
+	add(main[len(main)-1], "last")
 	return notes
 }
 

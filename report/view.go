@@ -11,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// View is one view of a conversation at one request.
-type View struct {
+// NamedView is one view of a conversation at one request.
+type NamedView struct {
 	Conv     *session.Conversation
 	As       string // raw, model, payload, scrollback
 	Policy   string
@@ -26,14 +26,14 @@ type View struct {
 // viewPages prints a view for people, one message after another.
 type viewPages struct {
 	*page
-	v       *View
+	v       *NamedView
 	history *diff.History
 	n       int // the messages printed
 	marks   []diff.Mark
 }
 
 // PrintView prints a view.
-func PrintView(w io.Writer, v *View, opt Layout) error {
+func PrintView(w io.Writer, v *NamedView, opt Layout) error {
 	if opt.Format == FormatJSON {
 		return viewJSON(w, v)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // viewJSON prints a view as a request body, the scrollback with its marks.
-func viewJSON(w io.Writer, v *View) error {
+func viewJSON(w io.Writer, v *NamedView) error {
 	body, err := v.Body.Append(nil)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ type placedMark struct {
 	diff.Mark
 }
 
-func placed(v *View) []placedMark {
+func placed(v *NamedView) []placedMark {
 	list := []placedMark{}
 	message, block := 0, 0
 	for _, m := range v.Marks {
