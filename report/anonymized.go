@@ -44,17 +44,10 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	for _, s := range r.Survived {
 		text(red, "survived", s.String()+": "+s.Word)
 	}
-	return (&document{
-		page: func(p *page) {
-			p.table(t)
-			p.note(faint, fmt.Sprintf("%s, %s with a stand-in", count(r.Lines, "record"), count(r.Words, "word")))
-		},
-		json: struct {
-			Schema string `json:"schema"`
-			*anonymize.Disclosure
-		}{AnonymizeSchema, r},
-		csv: func() *table { return t },
-	}).print(w, opt)
+	return listing(t, struct {
+		Schema string `json:"schema"`
+		*anonymize.Disclosure
+	}{AnonymizeSchema, r}, fmt.Sprintf("%s, %s replaced", count(r.Lines, "record"), count(r.Words, "word"))).print(w, opt)
 }
 
 // wordList joins the first words of a list.

@@ -23,10 +23,12 @@ func Backtest(w io.Writer, r *backtest.Result, opt BacktestLayout) error {
 	worst := r.Worst(opt.Explain)
 	d := &document{
 		page: func(p *page) { backtestPage(p, r) },
-		json: struct {
-			*backtest.Result
-			Explain []backtest.Break `json:"explain,omitempty"`
-		}{r, worst},
+		json: func() any {
+			return struct {
+				*backtest.Result
+				Explain []backtest.Break `json:"explain,omitempty"`
+			}{r, worst}
+		},
 		csv: func() *table { return backtestCSV(r) },
 	}
 	if opt.Explain > 0 {

@@ -18,7 +18,7 @@ type CheckLayout struct {
 func Check(w io.Writer, r *check.Report, opt CheckLayout) error {
 	return (&document{
 		page: func(p *page) { checkPage(p, r) },
-		json: r,
+		json: func() any { return r },
 		other: map[Format]func(io.Writer) error{
 			FormatJUnit:  func(w io.Writer) error { return checkJUnit(w, r, opt) },
 			FormatGitHub: func(w io.Writer) error { return checkGitHub(w, r, opt) },

@@ -28,7 +28,7 @@ var figureTitles = []struct {
 func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Layout) error {
 	return (&document{
 		page: func(p *page) { comparePages(p, groups, in) },
-		json: compareJSON(groups, in, &opt.Hints),
+		json: func() any { return compareJSON(groups, in, &opt.Hints) },
 		csv:  func() *table { return compareCSV(groups) },
 	}).print(w, opt)
 }

@@ -19,7 +19,7 @@ func (p *diffPage) stat() {
 	p.line("")
 	two := p.d.Against != againstRaw && p.d.From == 0
 	before, after, bar := "before", "after", barWidth
-	columns := titles("what became of them")
+	columns := titles("change")
 	if two {
 		before, after, bar = "left", "right", narrowBar
 		columns = []column{{Title: p.left(), Max: 32}, {Title: p.right(), Max: 32}}
@@ -73,7 +73,7 @@ const screenful = 16
 // statSum is what one stage did at one request or, folded, at several.
 type statSum struct {
 	diff.Row
-	leftTo, rightTo int // the last request, where it is another than the first
+	leftTo, rightTo int // the last request
 }
 
 // statRows returns the sums, those of several requests in one row if there are
@@ -115,29 +115,25 @@ func span(from, to, n int) (int, int) {
 	return from, to
 }
 
-// texts are the cells that describe the row: one, or one per side.
+// texts returns the cells that describe the row: one, or one per side.
 func (r *statSum) texts(two bool) []any {
-	var cells []any
+	text := sideText(&r.Right)
 	switch {
 	case r.Same && r.Left.Status == diff.Absent:
-		cells = []any{"in neither view"}
+		text = "in neither view"
 	case r.Same && two:
-		cells = []any{"the same in both"}
+		text = "the same in both"
 	case r.Same:
-		cells = []any{"unchanged"}
+		text = "unchanged"
 	case two:
 		return []any{statText(&r.Left, r.leftTo), statText(&r.Right, r.rightTo)}
-	default:
-		text := sideText(&r.Right)
-		if r.rightTo != r.Right.Request {
-			text = strings.Replace(text, " at request ", " at requests ", 1) + " to " + strings.TrimPrefix(requestText(r.rightTo), "#")
-		}
-		return []any{text}
+	case r.rightTo != r.Right.Request:
+		text = strings.Replace(text, " at request ", " at requests ", 1) + " to " + strings.TrimPrefix(requestText(r.rightTo), "#")
 	}
 	if two {
-		cells = append(cells, "")
+		return []any{text, ""}
 	}
-	return cells
+	return []any{text}
 }
 
 // statText is a short sideText, from its request to another.

@@ -92,19 +92,20 @@ func before(joint, hint string) string {
 // document is a result with a printer per format.
 type document struct {
 	page  func(p *page) // text and Markdown
-	json  any
+	json  func() any
 	csv   func() *table
 	other map[Format]func(w io.Writer) error
 }
 
-// listing returns the document of one table, with notes below it.
+// listing returns the document of one table with notes below it. json is its JSON
+// form.
 func listing(t *table, json any, notes ...string) *document {
 	return &document{
 		page: func(p *page) {
 			p.table(t)
 			p.notes(faint, notes)
 		},
-		json: json,
+		json: func() any { return json },
 		csv:  func() *table { return t },
 	}
 }
@@ -116,7 +117,7 @@ func (d *document) print(w io.Writer, opt Layout) error {
 	case d.other[opt.Format] != nil:
 		return d.other[opt.Format](w)
 	case opt.Format == FormatJSON:
-		return WriteJSON(w, d.json)
+		return WriteJSON(w, d.json())
 	case opt.Format == FormatCSV && d.csv != nil:
 		return d.csv().csv(w, true)
 	case opt.Format == "" || opt.Format == FormatTable || opt.Format == FormatMarkdown:

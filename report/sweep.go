@@ -14,16 +14,15 @@ const mostPoints = 40
 
 // Sweep prints the points of a sweep.
 func Sweep(w io.Writer, s *sweep.Result, opt Layout) error {
-	t := sweepTable(s, opt.All)
 	return (&document{
-		page:  func(p *page) { sweepPage(p, s, t) },
-		json:  sweepJSON(s),
-		csv:   func() *table { return t },
+		page:  func(p *page) { sweepPage(p, s) },
+		json:  func() any { return sweepJSON(s) },
+		csv:   func() *table { return sweepTable(s, true) },
 		other: map[Format]func(io.Writer) error{FormatSVG: func(w io.Writer) error { return sweepSVG(w, s) }},
 	}).print(w, opt)
 }
 
-// axisTitle is the parameter's own name where that says which.
+// axisTitle is the name of a parameter, with its stage if two have that name.
 func axisTitle(s *sweep.Result, i int) string {
 	_, name, _ := strings.Cut(s.Axes[i].Key, ".")
 	for j := range s.Axes {
@@ -34,7 +33,7 @@ func axisTitle(s *sweep.Result, i int) string {
 	return name
 }
 
-// sweepTitle says what was swept, over what, and how far it came.
+// sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Result) string {
 	title := fmt.Sprintf("%s over %s: %s", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point"))
 	if len(s.Results) < len(s.Points) {
@@ -43,7 +42,7 @@ func sweepTitle(s *sweep.Result) string {
 	return title + inputsText(s.Inputs)
 }
 
-// sweepNotes list what applies to some sessions only.
+// sweepNotes lists what applies to some sessions only.
 func sweepNotes(s *sweep.Result, hints *Hints) []string {
 	var notes []string
 	for i, n := range s.Applied {
@@ -63,7 +62,8 @@ func sweepTable(s *sweep.Result, all bool) *table {
 		t.columns = append(t.columns, column{Title: axisTitle(s, i), Key: a.Key, Max: 20})
 	}
 	t.columns = append(t.columns, column{Key: "front"})
-	for _, name := range compare.Names() {
+	names := compare.Names()
+	for _, name := range names {
 		c := column{Key: name}
 		for _, f := range figureTitles {
 			if f.figure == name && f.point {
@@ -81,7 +81,7 @@ func sweepTable(s *sweep.Result, all bool) *table {
 		}
 		cells = append(cells, s.Front[i])
 		for f, x := range totals(&s.Results[i]) {
-			cells = append(cells, pair{number(figureText(compare.Names()[f], x)), x})
+			cells = append(cells, pair{number(figureText(names[f], x)), x})
 		}
 		if s.Front[i] {
 			t.add(bold, append(cells, "*")...)
@@ -93,7 +93,8 @@ func sweepTable(s *sweep.Result, all bool) *table {
 	return t
 }
 
-func sweepPage(p *page, s *sweep.Result, t *table) {
+func sweepPage(p *page, s *sweep.Result) {
+	t := sweepTable(s, p.All)
 	p.heading(sweepTitle(s))
 	p.table(t)
 	hidden := 0
@@ -107,6 +108,7 @@ func sweepPage(p *page, s *sweep.Result, t *table) {
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
 }
 
+// frontTitles returns the figures that the front is by: those that are known.
 func frontTitles(s *sweep.Result) []string {
 	var out []string
 	for _, name := range s.By {

@@ -221,7 +221,7 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 		own = append(own, name+" "+thousands(e.Detail[name]))
 	}
 	if len(own) > 0 {
-		parts[len(parts)-1] += "; by its own count " + strings.Join(own, ", ")
+		parts[len(parts)-1] += "; client's count: " + strings.Join(own, ", ")
 	}
 	if r := e.Recorded; r != nil {
 		file := r.File

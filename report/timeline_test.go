@@ -17,7 +17,7 @@ func TestEventText(t *testing.T) {
 	}{
 		{
 			replay.Event{Kind: policy.KindSummarize, Reason: "used 9 >= 8; 22 messages stay as they are", Messages: 4, Detail: map[string]int{"pre_tokens": 9000}},
-			"used 9 >= 8; 22 messages stay as they are, the view is 4 messages shorter; by its own count pre_tokens 9,000", "summarize, 4 messages fewer",
+			"used 9 >= 8; 22 messages stay as they are, the view is 4 messages shorter; client's count: pre_tokens 9,000", "summarize, 4 messages fewer",
 		},
 		{replay.Event{Kind: policy.KindSummarize, Reason: "again", Messages: 1}, "again, the view is 1 message shorter", "summarize, 1 message fewer"},
 		{replay.Event{Kind: policy.KindSummarize, Reason: "again"}, "again, the view has no fewer messages", "summarize, no messages fewer"},
@@ -26,7 +26,7 @@ func TestEventText(t *testing.T) {
 		{replay.Event{Kind: policy.KindServerKeep, Reason: "cold", Results: 1}, "cold, 1 result given back", "give back 1 result"},
 		{
 			replay.Event{Kind: policy.KindCacheEdit, Reason: "12 live", Results: 7, Saved: 10, Detail: map[string]int{"tokens_saved": 8, "live_results": 12}},
-			"12 live, 7 results; by its own count live_results 12, tokens_saved 8", "cache edit 7 results",
+			"12 live, 7 results; client's count: live_results 12, tokens_saved 8", "cache edit 7 results",
 		},
 		{replay.Event{Kind: policy.KindCall, Reason: "grown"}, "grown", "call"},
 	} {
