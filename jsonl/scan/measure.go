@@ -8,7 +8,7 @@ import (
 
 // Lengths are the lengths of one string, decoded, or of one value, written
 // compactly: without white space between its tokens, its numbers as they
-// stand, its strings as JSON.stringify writes them.
+// are, its strings as JSON.stringify writes them.
 type Lengths struct {
 	UTF16 int // UTF-16 units: of the decoded string; of the compact value
 	Bytes int // the same in UTF-8; a lone surrogate of a decoded string is 3 (U+FFFD)
@@ -24,7 +24,7 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 	i++
 	start := i
 	// What the decoded and the canonical form have more or less than the
-	// bytes as they stand; lone counts surrogates without a partner.
+	// bytes as they are; lone counts surrogates without a partner.
 	var units, size, canon, lone int
 	for {
 		for i+16 <= len(b) {
@@ -150,7 +150,7 @@ func runeLengths(r rune) (units, size, canon int) {
 
 // MeasureValue skips the value that begins at b[i], inside depth open
 // brackets, and adds the lengths of its compact form to l.UTF16 and l.Bytes.
-// Members of an object count as they stand, those with the same key too.
+// Members of an object count as they are, those with the same key too.
 func MeasureValue(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	if i >= len(b) {
 		return len(b), End

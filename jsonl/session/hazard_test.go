@@ -118,11 +118,8 @@ func TestLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := 20000
-			if strings.Contains(name, "and") && !testing.Short() {
-				n = 40000 // the shapes real files have
-				if os.Getenv("CTXKIT_LONG") == "1" {
-					n = 100000
-				}
+			if strings.Contains(name, "and") && os.Getenv("CTXKIT_LONG") == "1" {
+				n = 100000 // the shapes of real files
 			}
 			var b strings.Builder
 			b.WriteString(file(user("u0", "", "hello")))

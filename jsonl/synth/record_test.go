@@ -104,9 +104,6 @@ func parse(t *testing.T, data []byte) []record {
 	t.Helper()
 	var out []record
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
-		if !json.Valid(line) {
-			t.Fatalf("line %d is not JSON: %.200s", i+1, line)
-		}
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatalf("line %d: %v: %.200s", i+1, err, line)

@@ -46,8 +46,11 @@ func generate(t *testing.T, o synth.Options) ([]byte, synth.Stats) {
 
 func TestSameOptionsSameBytes(t *testing.T) {
 	seen := map[string]string{}
-	for _, v := range versions {
+	for i, v := range versions {
 		for seed := uint64(1); seed <= 2; seed++ {
+			if seed > 1 && i%4 > 0 {
+				continue
+			}
 			o := lively(v, seed)
 			o.ResultChars = 1500
 			a, sa := generate(t, o)
