@@ -133,7 +133,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 		if folder, err = sys.createAtomicFolder(target.folder); err != nil {
 			return writeError(target.folder, err)
 		}
-		defer folder.remove()
+		defer func() { _ = folder.remove() }()
 	}
 	for _, name := range files.beside {
 		if err := files.read(name, func(src *jsonl.Source, text []byte) error {

@@ -168,6 +168,9 @@ func TestAnonymize(t *testing.T) {
 		t.Fatalf("%d samples, %v", len(names), err)
 	}
 	for _, name := range names {
+		if filepath.Base(name) == "big-2.1.139.jsonl" && !long() {
+			continue // as big.jsonl, of another client
+		}
 		t.Run(filepath.Base(name), func(t *testing.T) { checkAnonymized(t, name) })
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/ctxkit/ctxkit/replay/check"
 )
 
-// ownFile is a file that a check reads, so that it writes nothing over it.
+// ownFile is a file that a check reads and must not overwrite.
 type ownFile struct{ path, what string }
 
-// taken says why a file cannot be written, "" where nothing is against it: the
-// check reads it, or reads the folder it is in with a session.
+// taken says why a file must not be written: the check reads it, or it is in the
+// folder of a session. It is "" for any other file.
 func (c *checking) taken(path string) string {
 	for _, own := range c.reads {
 		if sameFile(path, own.path) {
@@ -49,7 +49,7 @@ func (c *checking) taken(path string) string {
 	return ""
 }
 
-// sameFile reports whether two names mean one file, which need not be there.
+// sameFile reports whether two names mean one file, which need not exist.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
@@ -61,8 +61,7 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y) && filepath.Base(a) == filepath.Base(b)
 }
 
-// targets holds where the result is to be written against what the check reads,
-// and the targets against each other.
+// targets refuses outputs that the check reads, and those that are named twice.
 func (c *checking) targets(forms []also) error {
 	if c.config.Baseline != "" {
 		c.reads = append(c.reads, ownFile{c.path(c.config.Baseline), "the baseline"})
@@ -108,13 +107,13 @@ func readLimited(name string, limit int64) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: over %d bytes long: it is not what it should be", name, limit)
+		err = fmt.Errorf("%s: over %d bytes long: the file is too large for what it should hold", name, limit)
 	}
 	return data, err
 }
 
-// baseline reads the baseline; nil where none is named, or where there is none
-// that --update could hold against.
+// baseline reads the baseline; nil where none is named, or where --update finds
+// none that it can read.
 func (c *checking) baseline() (*check.Baseline, error) {
 	if c.config.Baseline == "" {
 		if c.o.Update {
@@ -134,11 +133,11 @@ func (c *checking) baseline() (*check.Baseline, error) {
 		return nil, pathError(path, err)
 	}
 	if !check.IsBaseline(data) {
-		return nil, fmt.Errorf("%s: is no baseline, and is not written over: name another file after \"baseline:\", or move it away", path)
+		return nil, fmt.Errorf("%s: is no baseline, and is not overwritten: name another file after \"baseline:\", or move it away", path)
 	}
 	b, err := check.ReadBaseline(path, data, updateCommand(c.config.File))
 	if err != nil && c.o.Update {
-		return nil, nil // it is written anew
+		return nil, nil // it is replaced
 	}
 	return b, err
 }

@@ -14,8 +14,8 @@ import (
 // recorded it.
 type policyChoice func(version string) (*policy.Policy, error)
 
-// byVersion reports whether the policy's name leaves the version to the session
-// (claude-code@recorded-version).
+// byVersion reports whether the policy depends on the version of the client that
+// recorded the session (claude-code@recorded-version).
 func (o PolicyOptions) byVersion() bool {
 	name := o.unfolded().Policy
 	return preset.ForVersion(name, "") != name

@@ -35,7 +35,7 @@ func TestCorpus(t *testing.T) {
 	}
 	names := preset.Names(reg)
 	turn := max(len(names)/3, 1)
-	if os.Getenv("CTXKIT_LONG") == "1" {
+	if long() {
 		turn = 1
 	}
 	for p, name := range names {

@@ -1,7 +1,7 @@
-// Package cmd is the command line: one file a command, each an Options struct
-// that flags fill and a run function that works on it. It is the only package
-// that prints, reads arguments, the environment or the clock, and the only
-// one that knows exit codes.
+// Package cmd is the command line: one file per command, with an options struct
+// that flags fill and a function that runs it. It is the only package that
+// prints, that reads arguments, the environment or the clock, and that names
+// flags and exit codes.
 package cmd
 
 import (
@@ -16,23 +16,27 @@ import (
 // Exit codes. There are no others, except that an interrupt ends with 130.
 const (
 	exitDone        = 0   // the command did its work
-	exitCheckFailed = 1   // it did, and a check did not hold
+	exitCheckFailed = 1   // it did, and a check failed
 	exitNotDone     = 2   // it could not do its work: usage, unreadable input, bad policy
 	exitInterrupted = 130 // Ctrl-C
 )
 
 // Main runs the command line and returns the process's exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// A closed pipe is an error to handle, not a death: see exitCode.
+	// A closed pipe is an error, see exitCode, and does not kill the process.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	sys := newSystem(stdin, stdout, stderr)
-	done := make(chan error, 1)
-	go func() { done <- execute(sys, args) }()
+	var err error
+	done := make(chan struct{})
+	go func() {
+		err = execute(sys, args)
+		close(done)
+	}()
 	select {
-	case err := <-done:
+	case <-done:
 		if ferr := sys.out.close(); err == nil {
 			err = ferr
 		}
@@ -51,8 +55,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// errCheckFailed is wrapped by errors that mean: the work was done and a
-// check did not hold.
+// errCheckFailed is wrapped by errors of commands that did their work and found
+// that a check failed.
 var errCheckFailed = errors.New("a check did not hold")
 
 // exitCode is the one place where errors become messages and exit codes.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +15,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
+
+// long reports whether tests take all of their samples, not a part.
+func long() bool { return os.Getenv("CTXKIT_LONG") == "1" }
 
 func TestExitCode(t *testing.T) {
 	for _, c := range []struct {

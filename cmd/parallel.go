@@ -1,8 +1,8 @@
 package cmd
 
-// inOrder calls work for 0..n-1, at most jobs at once, and hands the results
-// to use in that order, on the calling goroutine. It runs at most jobs
-// results ahead, so that memory does not grow with n. An error of use ends it.
+// inOrder calls work for 0..n-1, at most jobs at once, and passes the results to
+// use in that order, on the calling goroutine. It runs at most jobs results
+// ahead, so that memory does not grow with n. An error of use ends it.
 func inOrder[T any](n, jobs int, work func(i int) (T, error), use func(i int, v T, err error) error) error {
 	type result struct {
 		v   T

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// progress tells how far a long work is: on standard error, only on a
-// terminal, only for work over a second.
+// progress shows on standard error how far the work is: on a terminal only, and
+// only after a second.
 type progress struct {
 	mu    sync.Mutex
-	w     io.Writer // nil: nothing is told
+	w     io.Writer // nil: nothing is shown
 	now   func() time.Time
 	begin time.Time
 	last  time.Time
@@ -20,7 +20,7 @@ type progress struct {
 	n, of int
 	shown bool
 
-	remaining bool // tell how long it will take still
+	remaining bool // show the time left
 }
 
 const (
@@ -53,7 +53,7 @@ func (p *progress) step() {
 	fmt.Fprintf(p.w, "\r\x1b[Kctxkit: %s %d of %d %s%s", p.verb, p.n, p.of, p.noun, left)
 }
 
-// clear takes the line away, for a message to stand there.
+// clear removes the line, to make room for a message.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

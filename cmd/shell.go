@@ -69,11 +69,10 @@ func shellWord(s string) string {
 	}
 	var b strings.Builder
 	for _, part := range strings.SplitAfter(s, "") { // a character, or a byte that is none
+		escape := map[string]string{"\n": `\n`, "\t": `\t`, "\r": `\r`, "'": `\'`, `\`: `\\`}[part]
 		switch {
-		case part == "'" || part == `\`:
-			b.WriteString(`\` + part)
-		case strings.Contains("\n\t\r", part):
-			b.WriteString(map[string]string{"\n": `\n`, "\t": `\t`, "\r": `\r`}[part])
+		case escape != "":
+			b.WriteString(escape)
 		case printable(part):
 			b.WriteString(part)
 		default: // at most three digits, whatever follows

@@ -28,14 +28,14 @@ type system struct {
 	stages   policy.Registry // of them; set before a command runs
 
 	mu         sync.Mutex
-	unfinished []string // files being written beside their final names
+	unfinished []string // temporary files and folders
 
 	stop     chan struct{} // closed by an interrupt
 	finishes atomic.Bool   // an interrupt lets the command print what it has
 }
 
-// finishInterrupted has an interrupt wait for the command to print what is
-// finished: it asks interrupted now and then.
+// finishInterrupted lets the command print what is finished after an interrupt,
+// which it learns of from interrupted.
 func (s *system) finishInterrupted() { s.finishes.Store(true) }
 
 // interrupted reports whether the command should come to an end.
@@ -61,8 +61,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// lineWriter buffers and hands on whole lines only, so that an interrupt
-// leaves no half line behind. Closed, it refuses further writes.
+// lineWriter buffers and writes whole lines only, so that an interrupt leaves no
+// half line. Closed, it refuses writes.
 type lineWriter struct {
 	mu     sync.Mutex
 	w      io.Writer
@@ -100,7 +100,7 @@ func (l *lineWriter) flushLines() {
 	l.buf = append(l.buf[:0], l.buf[end:]...)
 }
 
-// close flushes the whole lines and drops what is left of a broken one.
+// close writes the whole lines and drops the rest.
 func (l *lineWriter) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,30 +65,32 @@ func (p *Plan) policy(base *policy.Policy, point int) (*policy.Policy, error) {
 	return v.points[point], nil
 }
 
-// Check reports the first value that a policy does not take: of the points, and
-// of the ends of every axis.
+// Check reports the first value that a policy does not take, of the points and
+// of the ends of every axis. Parameters that it does not have are an error.
 func (p *Plan) Check(base *policy.Policy) error {
 	for i := range p.Axes {
-		if err := p.checkAxis(base, i); err != nil {
+		if err := p.checkEnds(base, i); err != nil {
+			return err
+		}
+	}
+	return p.checkPoints(base)
+}
+
+// checkEnds tries both ends of an axis, which need not be points.
+func (p *Plan) checkEnds(base *policy.Policy, i int) error {
+	a := &p.Axes[i]
+	for _, value := range []string{a.Values[0], a.Values[len(a.Values)-1]} {
+		if err := base.Clone().Set(a.Key, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Plan) checkAxis(base *policy.Policy, i int) error {
-	a := &p.Axes[i]
-	values := []string{a.Values[0], a.Values[len(a.Values)-1]}
-	for _, point := range p.Points {
-		values = append(values, point[i])
-	}
-	checked := map[string]bool{}
-	for _, value := range values {
-		if checked[value] {
-			continue
-		}
-		checked[value] = true
-		if err := base.Clone().Set(a.Key, value); err != nil {
+// checkPoints makes the policies of all points.
+func (p *Plan) checkPoints(base *policy.Policy) error {
+	for i := range p.Points {
+		if _, err := p.policy(base, i); err != nil {
 			return err
 		}
 	}
@@ -114,18 +116,21 @@ func (p *Plan) Applied(list []*Session) ([]int, error) {
 	applied := make([]int, len(p.Axes))
 	checked := map[*policy.Policy]bool{}
 	for _, s := range list {
-		has := p.variants(s.Policy).has
-		for i := range p.Axes {
-			if !has[i] {
+		var err error
+		for i, has := range p.variants(s.Policy).has {
+			if !has {
 				continue
 			}
 			applied[i]++
-			if checked[s.Policy] {
-				continue
+			if !checked[s.Policy] && err == nil {
+				err = p.checkEnds(s.Policy, i)
 			}
-			if err := p.checkAxis(s.Policy, i); err != nil {
-				return nil, &SessionError{s, 1, err}
-			}
+		}
+		if !checked[s.Policy] && err == nil {
+			err = p.checkPoints(s.Policy)
+		}
+		if err != nil {
+			return nil, &SessionError{s, 1, err}
 		}
 		checked[s.Policy] = true
 	}
