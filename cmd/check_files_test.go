@@ -152,7 +152,7 @@ func TestUpdateKeepsOtherFiles(t *testing.T) {
 		{"policies/base.yaml", "policies/base.yaml is a policy as well"},
 		{"prices.json", "prices.json is the table of prices as well"},
 		{"s/rewind/base.json", "s/rewind/base.json belongs to session s/rewind.jsonl"},
-		{"notes.json", "notes.json: is no baseline, and is not written over: name another file after \"baseline:\", or move it away"},
+		{"notes.json", "notes.json: is no baseline, and is not overwritten: name another file after \"baseline:\", or move it away"},
 		{"list.json", "list.json: is no baseline"},
 		{"empty.json", "empty.json: is no baseline"},
 		{"folder", "folder: is a folder: name a file"},
@@ -203,9 +203,9 @@ func TestCheckTellsSettings(t *testing.T) {
 	checkFolder(t)
 	before := contents(t)
 	for _, c := range []struct{ file, old, new, want string }{
-		{"prices.json", `"cache_read": 0.5`, `"cache_read": 5`, "the settings have changed since the baseline was made: the file of prices holds something else"},
-		{"ctxkit.yaml", "prices: prices.json\n", "", "made: prices are the built-in ones, and were those of a file"},
-		{"ctxkit.yaml", "prices:", "regret: true\nprices:", "made: misses are looked for now (regret)"},
+		{"prices.json", `"cache_read": 0.5`, `"cache_read": 5`, "the settings have changed since the baseline was made: prices: file with content hash "},
+		{"ctxkit.yaml", "prices: prices.json\n", "", "-> built-in"},
+		{"ctxkit.yaml", "prices:", "regret: true\nprices:", "made: regret: not set -> on"},
 		{"base.json", `"cost_usd"`, `"cost"`, "the baseline was edited: it does not hold cost_usd"},
 	} {
 		if err := os.WriteFile(c.file, []byte(strings.ReplaceAll(before[c.file], c.old, c.new)), 0o644); err != nil {

@@ -21,14 +21,14 @@ func (r *pagePrinter[T]) Add(result T) error {
 	return r.print(func(p *page) { r.page(p, result) })
 }
 
-func (r *pagePrinter[T]) print(print func(p *page)) error {
+func (r *pagePrinter[T]) print(write func(p *page)) error {
 	if r.n++; r.n > 1 {
 		if _, err := io.WriteString(r.w, "\n"); err != nil {
 			return err
 		}
 	}
 	p := newPage(r.w, r.opt)
-	print(p)
+	write(p)
 	return p.end()
 }
 
