@@ -3,8 +3,10 @@ package cmd
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -307,6 +309,36 @@ func TestDocsGo(t *testing.T) {
 			if !bytes.Contains(example, m[1]) {
 				t.Errorf("%s: replay/example_test.go does not contain:\n%s", doc, m[1])
 			}
+		}
+	}
+}
+
+// TestGlossaryTypes fails on a type that docs/glossary.md names and no package
+// declares.
+func TestGlossaryTypes(t *testing.T) {
+	_, byDir := sources(t)
+	declared := map[string]bool{}
+	for dir, files := range byDir {
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if spec, ok := n.(*ast.TypeSpec); ok {
+					declared[path.Base(dir)+"."+spec.Name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	text, err := os.ReadFile("../docs/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`([a-z]+\\.[A-Z][A-Za-z]+)`").FindAllSubmatch(text, -1)
+	if len(names) < 10 {
+		t.Fatalf("only %d types in the glossary", len(names))
+	}
+	for _, m := range names {
+		if !declared[string(m[1])] {
+			t.Errorf("docs/glossary.md names %s, which no package declares", m[1])
 		}
 	}
 }
