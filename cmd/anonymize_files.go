@@ -17,7 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// sessionFolder is a session and what stands beside it.
+// sessionFolder is a session file and the files of the session's folder.
 type sessionFolder struct {
 	main    *jsonl.Source
 	root    *os.Root // the session's own folder, nil where there is none
@@ -150,7 +150,7 @@ func (s *sessionFolder) note(a *anonymize.Anonymizer) error {
 
 // sessionTarget is where a session goes.
 type sessionTarget struct {
-	folder string            // for what stands beside it; "" where that goes nowhere
+	folder string            // of the other files; "" where they are not written
 	names  map[string]string // of the files beside it: what they are called there, with slashes
 }
 
@@ -185,21 +185,21 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 	if inside, err := s.contains(dir); err != nil {
 		return nil, writeError(file, err)
 	} else if inside {
-		return nil, fmt.Errorf("%s: stands in the folder of the session that is read: name a file elsewhere", file)
+		return nil, fmt.Errorf("%s: is in the folder of the session that is read: name a file elsewhere", file)
 	}
 	if len(s.beside) == 0 || !plain {
 		return t, nil
 	}
 	stem := sessionStem(file)
 	if stem == "" {
-		return nil, fmt.Errorf("%s: %d files stand beside the session, and theirs is the folder of an output whose name ends in .jsonl: name it so", file, len(s.beside))
+		return nil, fmt.Errorf("%s: the session has %d more files, for which the output needs a name that ends in .jsonl", file, len(s.beside))
 	}
 	t.folder = filepath.Join(filepath.Dir(file), stem)
 	if _, err := os.Lstat(t.folder); errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
 	if st, err := os.Stat(t.folder); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("%s: is no folder, and the files beside the session would stand there: name another file with -o", t.folder)
+		return nil, fmt.Errorf("%s: is no folder, and the files beside the session would be written there: name another file with -o", t.folder)
 	}
 	if inside, err := s.contains(t.folder); err != nil {
 		return nil, writeError(t.folder, err)
@@ -251,7 +251,7 @@ func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 		to := a.Path(name)
 		a.Check(to, anonymize.Location{File: to})
 		if other, taken := from[to]; taken {
-			return fmt.Errorf("%s and %s: the same name would stand in for both: choose another --seed", other, name)
+			return fmt.Errorf("%s and %s: both would get the same name: choose another --seed", other, name)
 		}
 		from[to], t.names[name] = name, to
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // The packages below cmd know no flag and no command. What to do about a
-// warning or an error of theirs, in those terms, is said here and nowhere else.
+// warning or an error of theirs, in those terms, is in this file only.
 
 // warningHint is what to do about warnings of a code; "" for nothing.
 func warningHint(code session.Code) string {

@@ -9,7 +9,7 @@ import (
 )
 
 // differ finds the session that best shows how the policies differ: by the
-// tokens sent, else by the cost, else by the first figure that tells them apart.
+// tokens sent, else by the cost, else by the first figure that differs.
 func (c *Comparison) differ() {
 	names := Names()
 	for _, name := range append([]string{"payload_input", "cost_usd"}, names...) {

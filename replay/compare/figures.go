@@ -31,7 +31,7 @@ const (
 
 // Figure is a number that policies are compared by.
 type Figure struct {
-	Name   string // as it stands in JSON, in ctxkit.yaml and in columns
+	Name   string // the name in JSON, in ctxkit.yaml and in columns
 	Unit   string // "tokens", "USD"; "" for counts
 	Better Better
 	gather gather
