@@ -115,7 +115,7 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 		return err
 	}
 	if o.Policy == "" {
-		o.Policy = "claude-code@" + preset.RecordedVersion
+		o.Policy = preset.Defaults().Backtest
 	}
 	r, err := o.begin(sys)
 	if err != nil {

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -10,8 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -37,9 +34,6 @@ const exampleCompare = `  ctxkit compare session.jsonl
   ctxkit compare ~/.claude/projects --policy claude-code --policy opencode --by version
   ctxkit compare session.jsonl --policy gemini-cli --policy gemini-cli,gemini_compression.threshold=0.7`
 
-// defaultPolicies are compared where none is named.
-var defaultPolicies = []string{"recorded", "none", "claude-code", "opencode"}
-
 func newCompare(sys *system) *cobra.Command {
 	o := &CompareOptions{}
 	cmd := command(&cobra.Command{
@@ -48,9 +42,9 @@ func newCompare(sys *system) *cobra.Command {
 		Long:    longCompare,
 		Example: exampleCompare,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.snip), &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
+	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(defaultPolicies, ", "))
+	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))
 	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
 	o.noRegret(f, &o.NoRegret)
 	return cmd
@@ -60,84 +54,6 @@ func (o *ReplayOptions) noRegret(f *pflag.FlagSet, no *bool) {
 	f.BoolVar(no, "no-regret", false, "leave out the regret, whose search reads every text")
 }
 
-// policies reads several policies, each with its settings. --snip applies to
-// those that can snip; where none can, that is an error.
-func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([]policyChoice, error) {
-	var choices []policyChoice
-	seen, snips := map[string]bool{}, false
-	for _, name := range names {
-		if seen[name] {
-			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or add settings to one", name)
-		}
-		seen[name] = true
-		one := *o
-		one.PolicyOptions = PolicyOptions{Policy: name, Env: o.Env}
-		plain, err := choosePolicy(sys, &one, msgs.warn)
-		if err != nil {
-			return nil, err
-		}
-		if len(o.Snip) == 0 {
-			choices = append(choices, plain)
-			continue
-		}
-		one.Snip = o.Snip
-		with, err := choosePolicy(sys, &one, func(session.Warning) {}) // reported already
-		switch {
-		case cannotSnip(err):
-			choices = append(choices, plain)
-		case err != nil:
-			return nil, err
-		default:
-			snips = true
-			choices = append(choices, snipping(with, plain))
-		}
-	}
-	if len(o.Snip) > 0 && !snips {
-		return nil, noSnipHere(sys, "")
-	}
-	return choices, nil
-}
-
-// snipping chooses a policy with the snips where it can snip, else without.
-func snipping(with, plain policyChoice) policyChoice {
-	return func(version string) (*policy.Policy, error) {
-		p, err := with(version)
-		if cannotSnip(err) {
-			return plain(version)
-		}
-		return p, err
-	}
-}
-
-func cannotSnip(err error) bool {
-	var no *noSnipError
-	return errors.As(err, &no)
-}
-
-// noSnipHere is the error of a --snip that none of several policies can carry
-// out; who says for which sessions.
-func noSnipHere(sys *system, who string) error {
-	return fmt.Errorf("flag --snip: %w", noSnipStage("no policy here has a snip stage"+who, sys.stages))
-}
-
-// chosen are the policies for one conversation. With --snip, at least one of
-// them has to be able to snip.
-func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
-	list := make([]*policy.Policy, len(choices))
-	snips := false
-	for i, choose := range choices {
-		var err error
-		if list[i], err = choose(c.conv.Version); err != nil {
-			return nil, err
-		}
-		snips = snips || paramsOf[claude.Snip](list[i]) != nil
-	}
-	if len(o.Snip) > 0 && !snips {
-		return nil, noSnipHere(sys, " for "+clientText(c.conv.Version))
-	}
-	return list, nil
-}
-
 func runCompare(sys *system, o *CompareOptions) error {
 	if o.By != "" {
 		if err := oneOf("--by", o.By, asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})); err != nil {
@@ -145,7 +61,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 		}
 	}
 	if len(o.Policies) == 0 {
-		o.Policies = defaultPolicies
+		o.Policies = preset.Defaults().Compare
 	}
 	o.Regret = !o.NoRegret
 	choices, err := o.policies(sys, o.Policies, o.messages(sys))
@@ -227,7 +143,7 @@ func (o *CompareOptions) comparisons(sessions []compare.Session) []compare.Compa
 
 // selection says how another command finds and counts the same conversation.
 func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
-	f := compare.Selection{Model: o.Model, Snip: o.Snip, Env: o.Env}
+	f := compare.Selection{Model: o.Model, Tries: o.Tries, Env: o.Env}
 	if c.main { // --leaf names a line of the main conversation
 		f.Leaf = o.Leaf
 	} else {

@@ -75,7 +75,7 @@ func newCost(sys *system) *cobra.Command {
 		Long:    longCost,
 		Example: exampleCost,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runCost(sys, o) }, append(o.shared(o.with(report.ListFormats)), &o.PriceOptions)...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions)...)
 }
 
 func runCost(sys *system, o *ReplayOptions) error {

@@ -42,7 +42,7 @@ func newDiff(sys *system) *cobra.Command {
 		Long:    longDiff,
 		Example: exampleDiff,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runDiff(sys, o) }, o.shared(o.with(report.ViewFormats))...)
+	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.Against, "against", rawSide, "the left side: raw, or another `POLICY`")
 	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")

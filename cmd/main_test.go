@@ -165,32 +165,23 @@ func TestApplyEnvironment(t *testing.T) {
 		}
 		p := &loadedPolicy{Policy: read, from: map[string]string{}}
 		before := string(policy.Marshal(read))
-		unset := func(string) string { return "" }
-		p.claudeCode(unset)
-		p.openCode(unset)
+		p.environment(&system{families: reg.Families(), env: func(string) string { return "" }})
 		if after := string(policy.Marshal(read)); after != before || len(p.from) > 0 {
 			t.Errorf("%s changed although nothing is set: %v\n%s", name, p.from, after)
 		}
-		p.claudeCode(func(n string) string { return env[n] })
-		w := p.Window
-		if w.PctOverride != "80" || w.BlockingLimit != 190000 || w.MaxOutput != 16000 || w.AutoCompact || len(p.warnings) > 0 {
-			t.Errorf("%s: window %+v, warnings %v", name, w, p.warnings)
+		reads := strings.Contains(before, "pct_override")
+		p.environment(&system{families: reg.Families(), env: func(n string) string { return env[n] }})
+		for key, want := range map[string]string{
+			"window.pct_override": `'80'`, "window.blocking_limit": "190000", "window.max_output": "16000", "window.auto_compact": "false",
+		} {
+			if got, err := p.Get(key); reads && got != want || !reads && err == nil || len(p.warnings) > 0 {
+				t.Errorf("%s: %s is %s, %v, warnings %v", name, key, got, err, p.warnings)
+			}
 		}
 		for _, s := range p.Stages {
 			if strings.HasPrefix(s.Definition.Name, "microcompact") {
 				t.Errorf("%s still has %s", name, s.Definition.Name)
 			}
-		}
-	}
-}
-
-func TestPositive(t *testing.T) {
-	for in, want := range map[string]string{
-		"8000": "8000", " 8000": "8000", "+8000": "8000", "8000abc": "8000", "8e3": "8", "0x10": "", "0": "", "-5": "", "abc": "", "99999999999999999999": "",
-	} {
-		got, ok := positive(in)
-		if ok != (want != "") || ok && got != want {
-			t.Errorf("%q: %s, %t", in, got, ok)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -19,7 +20,7 @@ type PolicyOptions struct {
 	Policy string   // a built-in name or a file
 	Set    []string // stage.param=value
 	Env    bool     // read the client's environment variables into the policy
-	Snip   []string // ID[,ID]@REQUEST: snips to try
+	Tries  []policy.Try
 }
 
 func (o *PolicyOptions) flags(cmd *cobra.Command) {
@@ -37,10 +38,6 @@ func (o *PolicyOptions) change(f *pflag.FlagSet) {
 
 func (o *PolicyOptions) env(f *pflag.FlagSet) {
 	f.BoolVar(&o.Env, "env", false, "apply the client's environment variables to the policy (CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_COMPACT …)")
-}
-
-func (o *PolicyOptions) snip(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.Snip, "snip", nil, "remove turns from a request on: `ID[,ID]@REQUEST`, ids as in the prompts' tags, or uuids (repeatable)")
 }
 
 // setting is the beginning of a setting behind a policy's name.

@@ -25,7 +25,7 @@ func newRegret(sys *system) *cobra.Command {
 		Long:    longRegret,
 		Example: exampleRegret,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runRegret(sys, o) }, o.shared(o.listing(report.ListFormats))...)
+	}, func() error { return runRegret(sys, o) }, o.shared(sys, o.listing(report.ListFormats))...)
 }
 
 func runRegret(sys *system, o *ReplayOptions) error {

@@ -30,8 +30,8 @@ type ReplayOptions struct {
 }
 
 // shared are the options of commands that replay inputs under a policy.
-func (o *ReplayOptions) shared(out *OutputOptions) []options {
-	return []options{&o.PolicyOptions, flag(o.snip), &o.InputOptions, &o.CountOptions, out}
+func (o *ReplayOptions) shared(sys *system, out *OutputOptions) []options {
+	return []options{&o.PolicyOptions, flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, out}
 }
 
 const longReplay = `Replay recorded sessions under a policy and show what the model would have seen.
@@ -58,7 +58,7 @@ func newReplay(sys *system) *cobra.Command {
 		Long:    longReplay,
 		Example: exampleReplay,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runReplay(sys, o) }, append(o.shared(o.listing(report.ReplayFormats)), &o.PriceOptions)...)
+	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions)...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API, or edits before thinking that a model preserves")

@@ -6,16 +6,13 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // execute runs one command line.
 func execute(sys *system, args []string) error {
-	var err error
-	if sys.stages, err = policy.NewRegistry(sys.families...); err != nil {
-		return err
-	}
 	root := newRoot(sys)
 	root.SetArgs(args)
 	root.SetIn(sys.in)
@@ -32,12 +29,19 @@ would have been shown changes; it cannot know what the model would have
 answered had it seen less.`
 
 func newRoot(sys *system) *cobra.Command {
+	if sys.families == nil {
+		sys.families = stage.Families()
+	}
+	var wrong error // in a family: no command runs
+	sys.stages, wrong = policy.NewRegistry(sys.families...)
 	root := &cobra.Command{
 		Use:           "ctxkit",
 		Short:         "Replay coding-agent sessions through context-compaction policies",
 		Long:          longRoot,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		PersistentPreRunE: func(*cobra.Command, []string) error { return wrong },
 	}
 	group(root)
 	root.SetFlagErrorFunc(flagError)
@@ -62,6 +66,7 @@ func newRoot(sys *system) *cobra.Command {
 		newView(sys),
 		newDiff(sys),
 	)
+	completions(root, sys)
 	return root
 }
 

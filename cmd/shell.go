@@ -22,8 +22,8 @@ func commandWords(e *compare.Evidence) []string {
 			words = append(words, kv[0], kv[1])
 		}
 	}
-	for _, snip := range s.Snip {
-		words = append(words, "--snip", snip)
+	for _, t := range s.Tries {
+		words = append(words, "--"+trialFlag(t.Stage), t.Text)
 	}
 	if s.Env {
 		words = append(words, "--env")

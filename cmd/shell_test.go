@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -56,7 +57,7 @@ func TestCommandWords(t *testing.T) {
 	}{
 		{compare.Evidence{Show: compare.ShowCost, File: "a.jsonl", Policy: "p"}, "ctxkit cost a.jsonl --policy p"},
 		{compare.Evidence{Show: compare.ShowDiff, File: "-a.jsonl", Policy: "p", Against: "q", At: "7", Selection: compare.Selection{
-			Agent: "a5", Leaf: "u", Tokens: "heuristic", Model: "m", Window: "20000", Overhead: "1000", Snip: []string{"a@1", "b@2"}, Env: true,
+			Agent: "a5", Leaf: "u", Tokens: "heuristic", Model: "m", Window: "20000", Overhead: "1000", Tries: []policy.Try{{Stage: "snip", Text: "a@1"}, {Stage: "snip", Text: "b@2"}}, Env: true,
 		}}, "ctxkit diff ./-a.jsonl --policy p --against q --at 7 --agent a5 --leaf u --tokens heuristic --model m --window 20000 --overhead 1000 --snip a@1 --snip b@2 --env"},
 	} {
 		if got := strings.Join(commandWords(&c.e), " "); got != c.want {

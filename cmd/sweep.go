@@ -46,7 +46,7 @@ func newSweep(sys *system) *cobra.Command {
 		Long:    longSweep,
 		Example: exampleSweep,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runSweep(sys, o) }, o.shared(o.listing(report.SweepFormats))...)
+	}, func() error { return runSweep(sys, o) }, o.shared(sys, o.listing(report.SweepFormats))...)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
 	f.IntVar(&o.Samples, "samples", 0, "try `N` points of the grid, drawn at random, instead of all")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"golang.org/x/term"
 )
 
@@ -24,8 +23,8 @@ type system struct {
 	home     func() (string, error)
 	now      func() time.Time
 	terminal bool            // standard output is a terminal
-	families []policy.Family // the stages and policies there are
-	stages   policy.Registry // of them; set before a command runs
+	families []policy.Family // with their stages and policies; nil: all that are built in
+	stages   policy.Registry // of the families, set by newRoot
 
 	mu         sync.Mutex
 	unfinished []string // temporary files and folders
@@ -52,7 +51,7 @@ func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	return &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
 		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
-		terminal: isTerminal(stdout), families: stage.Families(),
+		terminal: isTerminal(stdout),
 	}
 }
 

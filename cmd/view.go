@@ -59,7 +59,7 @@ func newView(sys *system) *cobra.Command {
 		Long:    longView,
 		Example: exampleView,
 		Args:    arguments(&o.Inputs),
-	}, func() error { return runView(sys, o) }, o.shared(o.with(report.ViewFormats))...)
+	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload or scrollback")
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")

@@ -1,28 +1,32 @@
 package policy
 
-import "github.com/ctxkit/ctxkit/policy/strict"
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
 
 // Caching is how a policy's client uses the provider's prompt cache: the
 // `cache` block of its YAML. It changes no decision of a stage but those that
 // read what was cached; it is what the cache simulation and the cost go by.
 type Caching struct {
-	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: claude-code (the system prompt and the last two messages), opencode (the first two system messages and the last two others), automatic (the last block), or none" enum:"claude-code,opencode,automatic,none"`
+	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last_two (the system prompt and the last two messages: Claude Code), last_two_if_anthropic (the same, in requests to Anthropic's models only, own calls included: OpenCode), automatic (the last block), or none" enum:"last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
 	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: as measured for the client's version" unit:"tokens" min:"0" zero:"auto"`
 	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: where entries live for an hour" enum:"auto,always,never"`
 }
 
-// DefaultCaching is Claude Code's.
+// DefaultCaching marks the system prompt and the last two messages.
 func DefaultCaching() Caching {
-	return Caching{Breakpoints: BreakpointsClaudeCode, TTL: auto, Warm: auto}
+	return Caching{Breakpoints: BreakpointsLastTwo, TTL: auto, Warm: auto}
 }
 
 // The values of Caching.Breakpoints.
 const (
-	BreakpointsClaudeCode = "claude-code"
-	BreakpointsOpenCode   = "opencode"
-	BreakpointsAutomatic  = "automatic"
-	BreakpointsNone       = "none"
+	BreakpointsLastTwo            = "last_two"
+	BreakpointsLastTwoIfAnthropic = "last_two_if_anthropic"
+	BreakpointsAutomatic          = "automatic"
+	BreakpointsNone               = "none"
 )
 
 const auto = "auto"
@@ -31,13 +35,29 @@ const auto = "auto"
 type section struct {
 	key    string
 	about  string
-	params any // pointer to its struct
+	params any // pointer to its struct, or a list of such
 }
 
-// sections are the blocks of a policy's YAML before its stages, in order.
+// sections are the blocks of a policy's YAML before its stages, in order, with
+// the shared parameters that its stages read.
 func (p *Policy) sections() []section {
+	return p.sectionsWith(func(s *Shared) bool {
+		return slices.ContainsFunc(p.Stages, func(c StageConfig) bool { return reads(&c.Definition, s) })
+	})
+}
+
+// allSections are sections with the shared parameters of every family.
+func (p *Policy) allSections() []section { return p.sectionsWith(func(*Shared) bool { return true }) }
+
+func (p *Policy) sectionsWith(with func(*Shared) bool) []section {
+	window := []any{&p.Window}
+	for _, s := range p.shared {
+		if with(s) {
+			window = append(window, s.Params)
+		}
+	}
 	return []section{
-		{windowKey, "the policy's limits, in tokens", &p.Window},
+		{windowKey, "the context window, and the limits that stages share, in tokens", window},
 		{cacheKey, "how the client uses the provider's prompt cache", &p.Cache},
 	}
 }
@@ -46,9 +66,53 @@ func (p *Policy) sections() []section {
 func isSection(key string) bool { return key == windowKey || key == cacheKey }
 
 // defaults is a policy that says nothing.
-func defaults() *Policy {
-	return &Policy{Window: DefaultWindow(), Cache: DefaultCaching(), at: map[string]Position{}}
+func defaults(reg Registry) *Policy {
+	p := &Policy{Window: DefaultWindow(), Cache: DefaultCaching(), at: map[string]Position{}}
+	for _, d := range reg.definitions {
+		if d.Shared != nil && !slices.ContainsFunc(p.shared, func(s *Shared) bool { return reads(&d, s) }) {
+			p.shared = append(p.shared, d.Shared.clone())
+		}
+	}
+	return p
+}
+
+// reads reports whether a stage reads shared parameters.
+func reads(d *Definition, s *Shared) bool { return d.Shared != nil && d.Shared.Name == s.Name }
+
+func (s *Shared) clone() *Shared {
+	c := *s
+	c.Params = strict.Clone(s.Params)
+	return &c
+}
+
+// Parameters describes the shared parameters; nil has none.
+func (s *Shared) Parameters() []Param {
+	if s == nil {
+		return nil
+	}
+	return strict.Params(s.Params)
+}
+
+// share gives each stage the policy's shared parameters that it reads.
+func (p *Policy) share() {
+	for i := range p.Stages {
+		for _, s := range p.shared {
+			if reads(&p.Stages[i].Definition, s) {
+				p.Stages[i].Shared = s.Params
+			}
+		}
+	}
 }
 
 // CachingParameters describes the parameters of the `cache` block.
-func CachingParameters() []Param { return strict.Params(&defaults().Cache) }
+func CachingParameters() []Param {
+	c := DefaultCaching()
+	return strict.Params(&c)
+}
+
+// WindowParameters describes the parameters of the `window` block that every
+// policy has.
+func WindowParameters() []Param {
+	w := DefaultWindow()
+	return strict.Params(&w)
+}

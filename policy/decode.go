@@ -101,7 +101,7 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		value[kv.Key] = kv.Value
 	}
 
-	p := defaults()
+	p := defaults(d.reg)
 	whole := true // false: what it extends could not be read
 	if n := value[extendsKey]; n != nil {
 		if base := d.extends(n); base != nil {
@@ -122,7 +122,7 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		}
 	}
 	d.head(value, p)
-	for _, s := range p.sections() {
+	for _, s := range p.allSections() {
 		if n := value[s.key]; n != nil && !strict.IsNull(n) {
 			d.Struct(n, s.params, s.key)
 		}
@@ -246,14 +246,16 @@ func (d *decoder) stage(item *strict.Node, p *Policy) {
 		}
 	}
 	p.Stages = append(p.Stages, s)
+	p.share()
 }
 
 func (d *decoder) set(n *strict.Node, p *Policy, whole bool) {
 	for _, kv := range d.Map(n, "set", "write {stage.param: value}") {
 		f, err := p.field(kv.Key)
 		if err != nil {
-			if owner, _, ok := strings.Cut(kv.Key, "."); ok && p.stage(owner) == nil && !isSection(owner) && !whole {
-				continue // it may be a stage of the policy that could not be read
+			owner, name, ok := strings.Cut(kv.Key, ".")
+			if ok && !whole && p.stage(owner) == nil && (!isSection(owner) || p.readByNone(name)) {
+				continue // it may be of a stage of the policy that could not be read
 			}
 			d.Report(kv.At, err.Msg, err.Hint)
 			continue

@@ -49,32 +49,35 @@ func TestDecodeErrors(t *testing.T) {
 			"p.yaml:1:10: a list is not a stage: write its name",
 			"p.yaml:1:18: empty is not a stage: write its name",
 			`p.yaml:1:21: a stage with 0 keys: write "- NAME:" and its parameters below, indented by four more`)},
-		{"unknown stage", "stages:\n  - kind\n", `p.yaml:2:5: unknown stage "kind": did you mean kinds? the others are autocompact, bare, clear_thinking, clear_tool_uses, context_collapse, microcompact_cached, microcompact_size, microcompact_time, opencode_compaction, picky, post_compact, session_memory, snip, three_layer_auto, tool_result_budget`},
+		{"unknown stage", "stages:\n  - kind\n", `p.yaml:2:5: unknown stage "kind": did you mean kinds? the others are bare, compress, fold, picky, recall, refill, spare, sweep, trim`},
 		{"stage twice", "stages:\n  - bare\n  - kinds\n  - bare:\n", "p.yaml:4:5: stage bare is listed twice, first on line 2: keep one of them"},
 		{"stage with two keys", "stages:\n  - kinds:\n    count: 4\n", `p.yaml:2:5: a stage with 2 keys: write "- NAME:" and its parameters below, indented by four more`},
 		{"parameters a word", "stages: [kinds: 4]\n", `p.yaml:1:17: kinds: "4" is not a map of parameters: write them as NAME: VALUE, one a line`},
 		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", "p.yaml:1:16: bare: it has no parameters: leave them out"},
 		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is not a map of parameters: write them as NAME: VALUE, one a line"},
-		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  auto_compact: no\nstages: []\n", lines(
-			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, max_output, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
+		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  active: no\nstages: []\n", lines(
+			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, overhead, tail, percent, active, room`,
 			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000, or auto`,
 			`p.yaml:4:9: window.tail: "last" is not one of its values: did you mean after_last? the others are after_first`,
-			`p.yaml:5:17: window.auto_compact: "no" is not true or false: write true or false`,
+			`p.yaml:5:11: window.active: "no" is not true or false: write true or false`,
 		)},
-		{"percent", "window: {pct_override: x80}\nstages: []\n", `p.yaml:1:24: window.pct_override: "x80" is no percentage: give a number over 0 and up to 100, or "" for none`},
+		{"percent", "window: {percent: x80}\nstages: [compress]\n", `p.yaml:1:19: window.percent: "x80" is no percentage: give 1 to 100`},
+		{"percent that no stage reads", "window: {percent: x80}\nstages: []\n", `p.yaml:1:19: window.percent: "x80" is no percentage: give 1 to 100`},
+		{"percent, left out", "extends: percent.yaml\nset: {window.percent: 101}\n", `p.yaml:2:23: window.percent: "101" is no percentage: give 1 to 100`},
+		{"set what no stage reads", "stages: [spare]\nset: {window.room: 1, window.buffer: 1}\n", `p.yaml:2:23: no stage of the policy reads window.buffer: leave it out`},
 		{"set", "stages: [kinds]\nset: {kinds.cuont: 1, kind.count: 2, kinds: 3, kinds.count: 10, x: 1}\n", lines(
-			`p.yaml:2:7: kinds: unknown parameter "cuont": did you mean count? the others are switch, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, when, least`,
+			`p.yaml:2:7: kinds: unknown parameter "cuont": did you mean count?`,
 			`p.yaml:2:23: the policy has no stage "kind": did you mean kinds? the others are window, cache`,
 			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, when, least`,
 			"p.yaml:2:61: kinds.count: 10 is out of range: give 1 to 9",
-			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.output_reserve, window.reserve_cap, window.max_output, window.buffer, window.warning_offset, window.blocking_offset, window.pct_override, window.blocking_limit, window.auto_compact, window.overhead, window.tail, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, …`,
+			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.overhead, window.tail, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, kinds.limit, kinds.turns, …`,
 		)},
 		{"set a list", "stages: []\nset: [a]\n", "p.yaml:2:6: set: a list is not a map: write {stage.param: value}"},
 		{"refused by the stage", "stages:\n  - picky: {low: 5}\n", "p.yaml:2:5: picky: low 5 is over high 2: swap them"},
 		{"extends nothing", "extends:\n", "p.yaml:1:9: extends: empty is not a policy: name a built-in policy or a file"},
-		{"extends unknown", "extends: other\nset: {kinds.count: 1, window.bufer: 3}\nstage: 1\n", lines(
+		{"extends unknown", "extends: other\nset: {kinds.count: 1, window.contxt: 3}\nstage: 1\n", lines(
 			`p.yaml:1:10: extends: unknown policy "other": use a known one`,
-			`p.yaml:2:23: window: unknown parameter "bufer": did you mean buffer? the others are context, output_reserve, reserve_cap, max_output, warning_offset, blocking_offset, pct_override, blocking_limit, auto_compact, overhead, tail`,
+			`p.yaml:2:23: window: unknown parameter "contxt": did you mean context? the others are overhead, tail`,
 			`p.yaml:3:1: unknown key "stage": did you mean stages? the others are name, about, source, date, truth, extends, recorded, window, cache, set`,
 		)},
 		{"extends a broken one", "extends: bad.yaml\nset: {kinds.count: 10, kinds.x: 1}\nnam: x\n", lines(
@@ -164,6 +167,8 @@ func TestDecodeErrors(t *testing.T) {
 		"a.yaml":     "extends: p.yaml\n",
 		"p.yaml":     "extends: a.yaml\n",
 		"picky.yaml": "stages: [picky]\n",
+
+		"percent.yaml": "window: {percent: 80}\nstages: [compress]\n",
 	})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

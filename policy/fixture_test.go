@@ -2,12 +2,16 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 )
 
-// The stages of these tests have the names and parameters of real ones but do
-// nothing.
+// The stages of these tests do nothing. kinds has a parameter of every type,
+// picky refuses some values, bare has no parameters. The stages of a made-up
+// agent have limits: sweep and trim clear, fold, recall and compress compact the
+// whole conversation, refill adds to that. Some of them share parameters of the
+// window; spare, of another family, has one of its own there.
 
 type kinds struct {
 	Switch  bool           `yaml:"switch" doc:"a bool"`
@@ -44,93 +48,155 @@ func testStage(name string, params any) Definition {
 	}
 }
 
-type budgetParams struct {
-	MaxChars     int `yaml:"max_chars" doc:"most" min:"1"`
-	PreviewChars int `yaml:"preview_chars" doc:"shown" min:"0"`
-}
-
-type microParams struct {
-	Target     int  `yaml:"target" doc:"left" unit:"tokens" min:"0"`
-	MinSavings int  `yaml:"min_savings" doc:"saved" unit:"tokens" min:"0"`
-	Manual     bool `yaml:"manual" doc:"no gates"`
-}
-
-type timeParams struct {
-	Gap time.Duration `yaml:"gap" doc:"pause" min:"0s"`
-}
-
-type cachedParams struct {
-	Trigger int `yaml:"trigger" doc:"at" min:"1"`
-	Keep    int `yaml:"keep" doc:"to" min:"0"`
-}
-
-type collapseParams struct {
-	StageAt  int `yaml:"stage_at" doc:"a" min:"0" zero:"auto"`
-	CommitAt int `yaml:"commit_at" doc:"b" min:"0" zero:"auto"`
-	Target   int `yaml:"target" doc:"c" min:"0" zero:"auto"`
-}
-
-type compactParams struct {
-	Enabled bool           `yaml:"enabled" doc:"on"`
-	Summary SummaryChoices `yaml:"summary" doc:"from"`
-}
-
-type memoryParams struct {
-	MinTokens int `yaml:"min_tokens" doc:"least" min:"0"`
-	MaxTokens int `yaml:"max_tokens" doc:"most" min:"0"`
-}
-
-type clearParams struct {
-	Trigger Trigger `yaml:"trigger" doc:"when"`
-	Keep    int     `yaml:"keep" doc:"left" min:"0"`
-	AtLeast *int    `yaml:"clear_at_least" doc:"least" min:"0"`
-}
-
-type autoParams struct {
-	Auto bool `yaml:"auto" doc:"on"`
-}
-
-type thresholdParams struct {
-	Threshold int `yaml:"threshold" doc:"at" min:"0"`
-}
-
 // pickyParams are refused together although each is fine by itself.
 type pickyParams struct {
 	Low  int `yaml:"low" doc:"at most high" min:"0"`
 	High int `yaml:"high" doc:"at least low" min:"0"`
 }
 
-func testDefinitions() []Definition {
-	choices := SummaryChoices{{Kind: SummaryRecorded}, {SummaryFixed, 5000}}
-	picky := testStage("picky", &pickyParams{1, 2})
-	picky.New = func(p any) (Stage, error) {
+func definePicky() Definition {
+	d := testStage("picky", &pickyParams{1, 2})
+	d.New = func(p any) (Stage, error) {
 		if q := p.(*pickyParams); q.Low > q.High {
 			return nil, &Error{Msg: fmt.Sprintf("low %d is over high %d", q.Low, q.High), Hint: "swap them"}
 		}
 		return nil, nil
 	}
-	return []Definition{
-		defineKinds(), picky,
-		testStage("bare", nil),
-		testStage("tool_result_budget", &budgetParams{50000, 2000}),
-		testStage("snip", nil),
-		testStage("microcompact_size", &microParams{40000, 20000, false}),
-		testStage("microcompact_time", &timeParams{time.Hour}),
-		testStage("microcompact_cached", &cachedParams{12, 5}),
-		testStage("context_collapse", &collapseParams{120000, 150000, 100000}),
-		testStage("session_memory", &memoryParams{10000, 40000}),
-		testStage("autocompact", &compactParams{true, choices}),
-		testStage("post_compact", nil),
-		testStage("clear_tool_uses", &clearParams{Trigger{TriggerInputTokens, 100000}, 3, nil}),
-		testStage("clear_thinking", nil),
-		testStage("opencode_compaction", &autoParams{true}),
-		testStage("three_layer_auto", &thresholdParams{50000}),
+	return d
+}
+
+// sharedParams are those that stages of the made-up agent share.
+type sharedParams struct {
+	Buffer  int    `yaml:"buffer" doc:"the limit is the window less this" unit:"tokens" min:"0"`
+	Percent string `yaml:"percent" doc:"of the window, at most; empty: all of it"`
+	Active  bool   `yaml:"active" doc:"whether compress and recall act"`
+}
+
+// limit is the one that the window and the parameters give, tokens.
+func (s *sharedParams) limit(window int) int {
+	at := window - s.Buffer
+	if n, err := strconv.Atoi(s.Percent); err == nil {
+		at = min(at, window*n/100)
+	}
+	return at
+}
+
+func madeShared() *Shared {
+	return &Shared{
+		Name: "made", Params: &sharedParams{Buffer: 50000, Active: true},
+		Check: func(params any) (string, error) {
+			if p := params.(*sharedParams).Percent; p != "" {
+				if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 100 {
+					return "percent", &Error{Msg: fmt.Sprintf("%q is no percentage", p), Hint: "give 1 to 100"}
+				}
+			}
+			return "", nil
+		},
+		Lint: func(c *Check) {
+			if w := sharedOf(c.Stage); w.limit(c.Window()) <= 0 {
+				c.Add(RuleWindow, "window.buffer", "make it smaller", "%d of %d tokens leave nothing to use", w.Buffer, c.Window())
+			}
+		},
+		Limits: func(params any, c Circumstances, l *Limits) {
+			l.Add(Limit{Name: "usable", Tokens: params.(*sharedParams).limit(c.Window), From: c.Name("window.buffer")})
+		},
+	}
+}
+
+func sharedOf(s *StageConfig) *sharedParams { return s.Shared.(*sharedParams) }
+
+// atParams are a limit.
+type atParams struct {
+	At int `yaml:"at" doc:"tokens" min:"0"`
+}
+
+type sweepParams struct {
+	Offset int `yaml:"offset" doc:"the limit is the shared one less this" min:"0"`
+	Keep   int `yaml:"keep" doc:"newest results that stay" min:"0"`
+	Least  int `yaml:"least" doc:"least results to clear" min:"0"`
+	Most   int `yaml:"most" doc:"most results to clear" min:"0"`
+}
+
+type compressParams struct {
+	Enabled bool           `yaml:"enabled" doc:"whether it acts"`
+	Summary SummaryChoices `yaml:"summary" doc:"where the summary is from"`
+	Prefix  string         `yaml:"prefix" doc:"of its call" enum:"own,session"`
+}
+
+type spareParams struct {
+	Room int `yaml:"room" doc:"kept free" min:"0"`
+}
+
+// madeUp is the family of the made-up agent.
+func madeUp() Family {
+	sweep := testStage("sweep", &sweepParams{20000, 3, 4, 9})
+	sweep.Shared = madeShared()
+	sweep.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
+		at := sharedOf(s).limit(c.Window) - s.Params.(*sweepParams).Offset
+		l.Add(Limit{Name: "sweeping", Operator: ">=", Tokens: at, Of: OfContext, Acts: true, Key: "sweep", Lower: "make sweep.offset larger", Raise: "make sweep.offset smaller"})
+		l.Note("sweep: %d results", s.Params.(*sweepParams).Keep)
+	}
+	sweep.Check = func(c *Check) {
+		p := c.Stage.Params.(*sweepParams)
+		c.Less("keep", p.Keep, "least", p.Least)
+		c.AtMost("least", p.Least, "most", p.Most)
+		c.Unused("sweep.keep", c.Has("trim") != nil, "trim leaves none")
+	}
+	compress := testStage("compress", &compressParams{true, SummaryChoices{{Kind: SummaryRecorded}, {SummaryFixed, 5000}}, "own"})
+	compress.Shared = madeShared()
+	compress.Compaction = &Compaction{
+		On:  func(s *StageConfig) bool { return s.Params.(*compressParams).Enabled && sharedOf(s).Active },
+		Off: "set compress.enabled to false", FitsFrom: "2.0",
+	}
+	compress.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
+		if compress.Compaction.On(s) {
+			l.Add(Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: sharedOf(s).limit(c.Window), Of: OfContext, Acts: true, Key: "compress", Raise: "make window.buffer smaller"})
+		}
+	}
+	compress.Check = func(c *Check) {
+		if c.Stage.Params.(*compressParams).Enabled && !sharedOf(c.Stage).Active {
+			c.Add(RuleNever, "compress.enabled", "set it to false", "window.active is off")
+		}
+	}
+	recall := testStage("recall", nil)
+	recall.Shared = madeShared()
+	recall.Compaction = &Compaction{With: "compress", On: func(s *StageConfig) bool { return sharedOf(s).Active }}
+	recall.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
+		l.Add(Limit{Name: "recall", Operator: ">=", Tokens: sharedOf(s).limit(c.Window), Of: OfContext, Acts: true, Key: "recall"})
+	}
+	fold := testStage("fold", &atParams{120000})
+	fold.Compaction = &Compaction{}
+	fold.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
+		at := s.Params.(*atParams).At
+		l.Add(Limit{Name: "preparing", Operator: ">=", Tokens: at / 2, Of: OfContext, Acts: true, Key: "fold.at"})
+		l.Add(Limit{Name: "folding", Label: "fold", Operator: ">", Tokens: at, Of: OfContext, Acts: true, Key: "fold.at"})
+		l.Add(Limit{Name: "target", Operator: "<", Tokens: at / 4, Of: OfContext, Acts: true, Key: "fold.at"})
+	}
+	trim := testStage("trim", &atParams{90000})
+	trim.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
+		l.Add(Limit{Name: "trimming", Operator: ">", Tokens: s.Params.(*atParams).At, Of: OfMessages, Acts: true, Key: "trim.at"})
+		l.Add(Limit{Name: "least", Operator: ">=", Tokens: 1, Of: OfResults, Acts: true, Key: "trim.at"})
+	}
+	refill := testStage("refill", nil)
+	refill.AfterCompaction = true
+	return Family{
+		Name: "made", Title: "A made-up agent", Stages: []Definition{sweep, trim, fold, recall, compress, refill},
+		Orders: [][]string{{"sweep", "fold", "recall", "compress", "refill"}},
+	}
+}
+
+func testFamilies() []Family {
+	spare := testStage("spare", nil)
+	spare.Shared = &Shared{Name: "spare", Params: &spareParams{7}}
+	return []Family{
+		{Name: "test", Title: "Tests", Stages: []Definition{defineKinds(), definePicky(), testStage("bare", nil), spare}},
+		madeUp(),
 	}
 }
 
 func testRegistry(t testing.TB) Registry {
 	t.Helper()
-	r, err := NewRegistry(Family{Name: "test", Stages: testDefinitions()})
+	r, err := NewRegistry(testFamilies()...)
 	if err != nil {
 		t.Fatal(err)
 	}

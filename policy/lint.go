@@ -1,17 +1,18 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Finding is something in a policy that is allowed but hardly meant: a stage
-// that can never fire, an order no source has, two stages that compete.
+// Finding is something in a policy that is allowed but questionable: a stage
+// that can never fire, an order no product has, two stages that compete.
 type Finding struct {
 	Position        // of Key, or of what causes it in the user's file; zero where the policy is of no file
 	Key      string // "snip", "window.buffer"
@@ -20,47 +21,58 @@ type Finding struct {
 	Hint     string
 }
 
-// String is "FILE:LINE:COL: what is odd: what to do (rule)".
+// String is "FILE:LINE:COL: what is questionable: what to do (rule)".
 func (f Finding) String() string {
 	e := Error{Position: f.Position, Msg: f.Key + ": " + f.Msg, Hint: f.Hint}
 	return e.Error() + " (" + f.Rule + ")"
 }
 
-// Rule is one thing Lint looks for.
-type Rule struct {
-	Name string
-	Doc  string
-	find func(*linter)
-}
+// Rule is a kind of finding.
+type Rule string
 
-// Rules lists what Lint looks for.
-func Rules() []Rule {
-	return []Rule{
-		{"window", "the output reserve leaves nothing of the window, or requests are blocked before they are compacted", lintWindow},
-		{"order", "stages stand in another order than in the products they reproduce, or than the API takes", lintOrder},
-		{"compete", "two stages of the policy compact the whole conversation", lintCompete},
-		{"alone", "a stage helps another one that is not there", lintAlone},
-		{"never", "a stage cannot fire, or only when a compaction takes its work away: it is switched off, or its threshold lies beyond the window or behind that of a compaction", lintNever},
-		{"always", "a compaction fires at every request, or leaves as much as it set in at, or a gate is always open", lintAlways},
-		{"contradict", "two parameters contradict each other, or what the cache does", lintContradict},
-		{"unused", "a parameter is set that another one leaves without effect", lintUnused},
-		{"summary", "a choice of summary is never reached, or may not exist", lintSummary},
+// The rules of Lint.
+const (
+	RuleWindow     Rule = "window"
+	RuleOrder      Rule = "order"
+	RuleCompete    Rule = "compete"
+	RuleAlone      Rule = "alone"
+	RuleNever      Rule = "never"
+	RuleAlways     Rule = "always"
+	RuleContradict Rule = "contradict"
+	RuleUnused     Rule = "unused"
+	RuleSummary    Rule = "summary"
+)
+
+// Rules lists the rules, each with what it finds.
+func Rules() []RuleDoc {
+	return []RuleDoc{
+		{RuleWindow, "the output reserve leaves nothing of the window, or requests are blocked before they are compacted"},
+		{RuleOrder, "stages run in another order than in the product, or than the API accepts"},
+		{RuleCompete, "two stages compact the whole conversation"},
+		{RuleAlone, "a stage needs another one that the policy does not have"},
+		{RuleNever, "a stage cannot act: it is switched off, or its limit is beyond the window or behind that of a compaction"},
+		{RuleAlways, "a stage acts at every request, or leaves as much as its limit"},
+		{RuleContradict, "two parameters contradict each other, or the cache"},
+		{RuleUnused, "a parameter is set that another one leaves without effect"},
+		{RuleSummary, "a choice of summary is never reached, or may not exist"},
 	}
 }
 
-// assumedContext is the window Lint reckons with where the policy leaves it
-// to the model.
-const assumedContext = 200000
+// RuleDoc is a rule with what it finds.
+type RuleDoc struct {
+	Name Rule
+	Doc  string
+}
 
-// largestContext is the largest window of any model.
-const largestContext = 1000000
+// What Lint assumes where the policy leaves it to the session.
+const (
+	assumedContext  = 200000
+	largestContext  = 1000000 // the largest window of any model
+	assumedOverhead = 18800
+)
 
-// assumedOverhead is what a system prompt and tools weigh where nothing is
-// known.
-const assumedOverhead = 18800
-
-// Lint looks for what is allowed but hardly meant. The findings are in the
-// order of the file, or else of the rules, each where it can be mended.
+// Lint finds what is allowed but questionable. The findings are in the order of
+// the file, else of the stages, each where it can be changed.
 func Lint(p *Policy) []Finding {
 	found := findings(p)
 	for i := range found {
@@ -70,201 +82,357 @@ func Lint(p *Policy) []Finding {
 	return found
 }
 
-// findings are what the rules find, without a place.
+// findings are those of a policy, without a place.
 func findings(p *Policy) []Finding {
-	l := &linter{p: p, t: p.Window.Resolve(assumedContext, 0)}
-	for _, r := range Rules() {
-		l.rule = r.Name
-		r.find(l)
+	l := &linter{p: p}
+	shared := map[string]bool{}
+	for i := range p.Stages {
+		d := &p.Stages[i].Definition
+		c := &Check{linter: l, Stage: &p.Stages[i]}
+		if d.Shared != nil && d.Shared.Lint != nil && !shared[d.Shared.Name] {
+			shared[d.Shared.Name] = true
+			d.Shared.Lint(c)
+		}
+		l.order(i)
+		l.compete(c)
+		l.alone(c)
+		l.limits(c)
+		l.summaries(c)
+		if d.Check != nil {
+			d.Check(c)
+		}
 	}
+	l.policy()
 	return l.found
 }
 
 type linter struct {
 	p     *Policy
-	t     Thresholds
-	rule  string
 	found []Finding
 }
 
-func (l *linter) add(key, hint, msg string, args ...any) {
-	l.found = append(l.found, Finding{Key: key, Rule: l.rule, Msg: fmt.Sprintf(msg, args...), Hint: hint})
+func (l *linter) add(rule Rule, key, hint, msg string, args ...any) {
+	l.found = append(l.found, Finding{Key: key, Rule: string(rule), Msg: fmt.Sprintf(msg, args...), Hint: hint})
 }
 
-func (l *linter) has(stage string) bool { return l.p.stage(stage) != nil }
-
-// number is a parameter's value where the stage is there and has it, and does
-// not leave it to the window or to nothing.
-func (l *linter) number(key string) (int, bool) {
-	f, err := l.p.field(key)
-	if err != nil {
-		return 0, false
-	}
-	v := f.Ref
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return 0, false
+// order compares the place of stage i with the orders of its family.
+func (l *linter) order(i int) {
+	late := &l.p.Stages[i].Definition
+	for j := range l.p.Stages[:i] {
+		early := &l.p.Stages[j].Definition
+		wrong := early.AfterCompaction && late.Compaction != nil
+		for _, o := range late.orders {
+			a, b := slices.Index(o, late.Name), slices.Index(o, early.Name)
+			wrong = wrong || a >= 0 && b >= 0 && a < b
 		}
-		v = v.Elem()
-	}
-	switch x := v.Interface().(type) {
-	case int:
-		return x, x != 0 || f.Zero == ""
-	case InputTokens:
-		return int(x), x != 0
-	case ToolUses:
-		return int(x), true
-	case Trigger:
-		return x.Value, x.Type == TriggerInputTokens
-	}
-	return 0, false
-}
-
-// share is the value of a parameter that is a share of something.
-func (l *linter) share(key string) (float64, bool) {
-	f, err := l.p.field(key)
-	if err != nil {
-		return 0, false
-	}
-	x, ok := f.Ref.Interface().(float64)
-	return x, ok
-}
-
-// pause is the value of a parameter that is a duration.
-func (l *linter) pause(key string) (time.Duration, bool) {
-	f, err := l.p.field(key)
-	if err != nil {
-		return 0, false
-	}
-	x, ok := f.Ref.Interface().(time.Duration)
-	return x, ok
-}
-
-// word is the value of a parameter that is text, "" where the stage or it is
-// not there.
-func (l *linter) word(key string) string {
-	f, err := l.p.field(key)
-	if err != nil {
-		return ""
-	}
-	x, _ := f.Ref.Interface().(string)
-	return x
-}
-
-// flag is a bool parameter's value, missing where the stage or it is not
-// there.
-func (l *linter) flag(key string, missing bool) bool {
-	f, err := l.p.field(key)
-	if err != nil {
-		return missing
-	}
-	if b, ok := f.Ref.Interface().(bool); ok {
-		return b
-	}
-	return missing
-}
-
-// auto reports whether automatic compaction by thresholds is on.
-func (l *linter) auto() bool {
-	return l.has("autocompact") && l.flag("autocompact.enabled", true) && l.p.Window.AutoCompact
-}
-
-func lintWindow(l *linter) {
-	if l.t.Effective <= 0 {
-		key := "window.output_reserve"
-		if l.p.Window.ReserveCap > 0 {
-			key = "window.reserve_cap"
+		if wrong {
+			l.add(RuleOrder, late.Name, "list it before "+early.Name, "it runs after %s, and before it in the product", early.Name)
+			return
 		}
-		l.add(key, "reserve less", "%d of %d tokens are reserved, nothing is left to use", l.t.Reserve, l.t.Window)
 	}
-	if l.auto() && l.t.Blocking < l.t.Auto {
-		key, hint := "window.blocking_offset", "make it smaller, or the buffer larger"
-		if l.p.Window.BlockingLimit > 0 {
-			key, hint = "window.blocking_limit", "make it, or the buffer, larger"
+}
+
+// compete looks for an earlier stage that compacts the whole conversation, too.
+func (l *linter) compete(c *Check) {
+	if !c.Stage.compacts() {
+		return
+	}
+	for i := range l.p.Stages {
+		s := &l.p.Stages[i]
+		if s == c.Stage {
+			return
 		}
-		l.add(key, hint, "requests are blocked at %d, before they are compacted at %d", l.t.Blocking, l.t.Auto)
-	}
-	if l.p.Window.BlockingLimit > l.t.Window && l.p.Window.Context > 0 {
-		l.add("window.blocking_limit", "make it smaller", "%d is more than the window of %d", l.p.Window.BlockingLimit, l.t.Window)
-	}
-}
-
-// orders are the orders the sources give; stages of different lines are free.
-func orders() [][]string {
-	return [][]string{
-		{"tool_result_budget", "snip", "microcompact_size", "context_collapse", "session_memory", "autocompact", "post_compact"},
-		{"tool_result_budget", "snip", "microcompact_time", "microcompact_cached", "context_collapse", "session_memory", "autocompact", "post_compact"},
-		{"opencode_truncate", "opencode_prune"},
-		{"opencode_truncate", "opencode_compaction"},
-		{"three_layer_micro", "three_layer_auto"},
-		{"opencode_compaction", "post_compact"},
-	}
-}
-
-func lintOrder(l *linter) {
-	stages := l.p.owners()[1:]
-	for i, late := range stages {
-		if late == "clear_thinking" && slices.Contains(stages[:i], "clear_tool_uses") {
-			l.add(late, "list it before clear_tool_uses", "the API refuses a request whose edits do not begin with clear_thinking")
+		if !s.compacts() || s.with(c.Stage) {
 			continue
 		}
-		for _, early := range stages[:i] {
-			wrong := slices.ContainsFunc(orders(), func(o []string) bool {
-				a, b := slices.Index(o, late), slices.Index(o, early)
-				return a >= 0 && b >= 0 && a < b
-			})
-			if wrong {
-				l.add(late, "list it before "+early, "it runs after %s, and before it in the product", early)
+		hint := "keep one of them"
+		if off := c.Stage.Definition.Compaction.Off; off != "" {
+			hint += ", or " + off
+		}
+		l.add(RuleCompete, c.Stage.Definition.Name, hint, "it competes with %s for the same tokens", s.Definition.Name)
+		return
+	}
+}
+
+// compacts reports whether a stage compacts the whole conversation by itself.
+func (s *StageConfig) compacts() bool {
+	k := s.Definition.Compaction
+	return k != nil && (k.On == nil || k.On(s))
+}
+
+// with reports whether one of two stages is tried before the other.
+func (s *StageConfig) with(o *StageConfig) bool {
+	tries := func(a, b *StageConfig) bool {
+		return a.Definition.Compaction != nil && a.Definition.Compaction.With == b.Definition.Name
+	}
+	return tries(s, o) || tries(o, s)
+}
+
+func (l *linter) alone(c *Check) {
+	helped := slices.ContainsFunc(l.p.Stages, func(s StageConfig) bool { return s.Definition.Compaction != nil })
+	if c.Stage.Definition.AfterCompaction && !helped {
+		l.add(RuleAlone, c.Stage.Definition.Name, "add one, or leave this out", "it does nothing without a stage that compacts")
+	}
+}
+
+// limits compares the limits at which a stage acts with the window, the
+// overhead and the limits of compactions.
+func (l *linter) limits(c *Check) {
+	large := c.Limits(c.LargestWindow())
+	for i, limit := range c.Limits(c.Window()) {
+		if !limit.Acts || limit.Operator == "<" || limit.Of != OfContext && limit.Of != OfMessages {
+			continue
+		}
+		f, err := l.p.field(limit.Key)
+		if err == nil { // it is a parameter's
+			limit.Lower, limit.Raise = cmp.Or(limit.Lower, "make it smaller"), cmp.Or(limit.Raise, "make it larger")
+		}
+		what := fmt.Sprintf("%s at %d", limit.Name, limit.Tokens)
+		if err == nil && strings.Contains(f.Text(), strconv.Itoa(limit.Tokens)) {
+			what = strconv.Itoa(limit.Tokens)
+		}
+		switch at, below := l.ceiling(c, c.Window()); {
+		case limit.Lower != "" && i < len(large) && limit.Tokens >= at && l.beyond(c, large[i]):
+			if large[i].Tokens == limit.Tokens { // it does not grow with the window
+				at, below = l.ceiling(c, c.LargestWindow())
+			}
+			l.add(RuleNever, limit.Key, limit.Lower, "%s is not below %d, %s", what, at, below)
+		case limit.Raise != "" && limit.Of == OfContext && limit.Tokens <= c.Overhead():
+			l.add(RuleAlways, limit.Key, limit.Raise, "%s is not above the %d tokens of system prompt and tools", what, c.Overhead())
+		}
+	}
+	if at := c.Stage.compactsAt(Circumstances{Window: c.Window()}); at != nil {
+		l.again(c, *at)
+	}
+}
+
+// ceiling is the number of tokens that a stage's limit is to be below: [Check.Ceiling],
+// and the window alone for a stage that compacts, which competes with the others.
+func (l *linter) ceiling(c *Check, window int) (tokens int, what string) {
+	if c.Stage.compacts() {
+		return window, "the window"
+	}
+	return c.Ceiling(window)
+}
+
+// beyond reports whether a limit is never reached in the largest window.
+func (l *linter) beyond(c *Check, limit Limit) bool {
+	at, _ := l.ceiling(c, c.LargestWindow())
+	return limit.Tokens >= at
+}
+
+// again looks for a summary that fills the context up to the limit at which it
+// is made.
+func (l *linter) again(c *Check, limit Limit) {
+	for _, f := range c.fields() {
+		choices, ok := f.Ref.Interface().(SummaryChoices)
+		if !ok {
+			continue
+		}
+		for _, s := range choices {
+			if s.Kind == SummaryFixed && s.Tokens+c.Overhead() >= limit.Tokens && c.Overhead() < limit.Tokens {
+				l.add(RuleAlways, c.Stage.Definition.Name+"."+f.Name, "make it smaller", "a summary of %d with %d of system prompt and tools reaches %d, where %s sets in again",
+					s.Tokens, c.Overhead(), limit.Tokens, c.Stage.Definition.Name)
+			}
+		}
+	}
+}
+
+func (l *linter) summaries(c *Check) {
+	for _, f := range c.fields() {
+		key := c.Stage.Definition.Name + "." + f.Name
+		if f.Name == "prefix" && f.Ref.String() == "session" && l.p.Cache.Breakpoints == BreakpointsNone && c.IsSet(key) {
+			l.add(RuleContradict, key, "give cache.breakpoints, or the prefix own", "with cache.breakpoints: none no prefix is warm")
+		}
+		choices, ok := f.Ref.Interface().(SummaryChoices)
+		if !ok {
+			continue
+		}
+		for i, s := range choices {
+			if s.Kind == SummaryFixed && i+1 < len(choices) {
+				l.add(RuleSummary, key, "put "+s.String()+" last", "%s is always there, what follows it is never reached", s)
 				break
 			}
 		}
+		if n := len(choices); n == 0 || choices[n-1].Kind == SummaryRecorded {
+			l.add(RuleSummary, key, "end the list with outline or fixed: 5000", "there may be no summary: not every stretch has a recorded one")
+		}
 	}
 }
 
-func lintCompete(l *linter) {
-	candidates := []struct {
-		stage string
-		on    bool
-		off   string
-	}{
-		{"context_collapse", l.has("context_collapse"), ""},
-		{"autocompact", l.auto(), "set autocompact.enabled to false"},
-		{"opencode_compaction", l.has("opencode_compaction") && l.flag("opencode_compaction.auto", true), "set opencode_compaction.auto to false"},
-		{"three_layer_auto", l.has("three_layer_auto"), ""},
-		{"compact_api", l.has("compact_api"), ""},
-		{"codex_compaction", l.has("codex_compaction"), ""},
-		{"condenser_events", l.has("condenser_events"), ""},
-		{"gemini_compression", l.has("gemini_compression"), ""},
+// policy looks at the blocks of the policy that belong to no stage.
+func (l *linter) policy() {
+	c := &Check{linter: l}
+	if p := l.p; p.Cache.System > p.Window.Overhead && p.Window.Overhead > 0 {
+		l.add(RuleContradict, "cache.system", "make it window.overhead or less", "%d is more than window.overhead %d", p.Cache.System, p.Window.Overhead)
 	}
-	first := ""
-	for _, c := range candidates {
-		switch {
-		case !c.on:
-		case first == "":
-			first = c.stage
-		default:
-			hint := "keep one of them"
-			if c.off != "" {
-				hint += ", or " + c.off
+	for _, name := range []string{"ttl", "system", "warm"} {
+		c.Unused("cache."+name, l.p.Cache.Breakpoints == BreakpointsNone, "cache.breakpoints: none caches nothing")
+	}
+	used := map[string]bool{}
+	for _, key := range l.p.Keys() {
+		used[key] = true
+	}
+	for _, s := range l.p.shared {
+		fields, _ := strict.Fields(s.Params)
+		for _, f := range fields {
+			key := windowKey + "." + f.Name
+			at, written := l.p.at[key]
+			inherited := l.p.base != nil && l.p.base.at[key] == at
+			if written && !inherited && !used[key] {
+				l.add(RuleUnused, key, "leave it out", "it has no effect: no stage of the policy reads it")
 			}
-			l.add(c.stage, hint, "it competes with %s for the same tokens", first)
 		}
-	}
-	if l.has("session_memory") && l.has("context_collapse") { // beside autocompact it is at home
-		l.add("session_memory", "keep one of them", "it competes with context_collapse for the same tokens")
 	}
 }
 
-func lintAlone(l *linter) {
-	for _, s := range []struct {
-		stage string
-		needs []string
-	}{
-		{"post_compact", []string{"autocompact", "session_memory", "opencode_compaction"}},
-		{"session_memory", []string{"autocompact"}},
-	} {
-		if l.has(s.stage) && !slices.ContainsFunc(s.needs, l.has) {
-			l.add(s.stage, "add one, or leave this out", "it does nothing without %s", strings.Join(s.needs, ", "))
+// Check is what a stage's own check sees of the policy it is part of.
+type Check struct {
+	*linter
+	Stage *StageConfig
+}
+
+// Add reports a finding at a key: a stage, or one of its parameters.
+func (c *Check) Add(rule Rule, key, hint, msg string, args ...any) {
+	c.add(rule, key, hint, msg, args...)
+}
+
+// Unused reports a parameter without effect where it has another value than
+// its default.
+func (c *Check) Unused(key string, when bool, why string, args ...any) {
+	if when && c.IsSet(key) {
+		c.add(RuleUnused, key, "leave it out", "it has no effect: "+why, args...)
+	}
+}
+
+// Less reports a parameter of the stage that is not below another one; zero
+// parameters are left to their defaults and not compared.
+func (c *Check) Less(small string, a int, large string, b int) {
+	name := c.Stage.Definition.Name + "."
+	if a >= b {
+		c.add(RuleContradict, name+small, "make it smaller than "+name+large, "%d leaves nothing to do at %s%s %d", a, name, large, b)
+	}
+}
+
+// AtMost reports a parameter of the stage that is above another one.
+func (c *Check) AtMost(small string, a int, large string, b int) {
+	name := c.Stage.Definition.Name + "."
+	if a > b {
+		c.add(RuleContradict, name+small, "make it "+name+large+" or less", "%d is more than %s%s %d", a, name, large, b)
+	}
+}
+
+// Has returns a stage of the policy, nil where it has none of that name.
+func (c *Check) Has(stage string) *StageConfig { return c.p.stage(stage) }
+
+// Follows reports whether the stage is listed after another one.
+func (c *Check) Follows(stage string) bool {
+	for i := range c.p.Stages {
+		switch c.p.Stages[i].Definition.Name {
+		case c.Stage.Definition.Name:
+			return false
+		case stage:
+			return true
 		}
 	}
+	return false
+}
+
+// Warm reports a pause that is no longer than the life of a cache entry.
+func (c *Check) Warm(key string, pause time.Duration) {
+	life := 5 * time.Minute
+	if c.p.Cache.TTL == "1h" {
+		life = time.Hour
+	}
+	if pause < life {
+		c.add(RuleContradict, key, "give "+strict.DurationText(life)+" or more", "after %s the prompt cache is still warm, and clearing makes it cold", strict.DurationText(pause))
+	}
+}
+
+// Cache is how the policy's client uses the prompt cache.
+func (c *Check) Cache() Caching { return c.p.Cache }
+
+// Window is the policy's context window, 200,000 where it leaves that open.
+func (c *Check) Window() int {
+	if c.p.Window.Context > 0 {
+		return c.p.Window.Context
+	}
+	return assumedContext
+}
+
+// FixedWindow reports whether the policy sets its window.
+func (c *Check) FixedWindow() bool { return c.p.Window.Context > 0 }
+
+// LargestWindow is the policy's window, or where it leaves that open the
+// largest of any model.
+func (c *Check) LargestWindow() int { return c.context(largestContext) }
+
+// Overhead is the policy's system prompt and tools, 18,800 where it leaves that
+// open, tokens.
+func (c *Check) Overhead() int {
+	if c.p.Window.Overhead > 0 {
+		return c.p.Window.Overhead
+	}
+	return assumedOverhead
+}
+
+// Limits are the stage's in a context window.
+func (c *Check) Limits(window int) []Limit {
+	return c.Stage.Limits(Circumstances{Window: window}).List
+}
+
+func (c *Check) context(window int) int {
+	if c.p.Window.Context > 0 {
+		return c.p.Window.Context
+	}
+	return window
+}
+
+// Ceiling is the number of tokens that no prompt exceeds for long in a window,
+// whatever the stage does: the window, or the limit of a compaction; and which
+// of them it is, for a sentence.
+func (c *Check) Ceiling(window int) (tokens int, what string) {
+	window = c.context(window)
+	tokens, what = window, "the window"
+	for i := range c.p.Stages {
+		s := &c.p.Stages[i]
+		if s == c.Stage || !s.compacts() || s.with(c.Stage) {
+			continue
+		}
+		if l := s.compactsAt(Circumstances{Window: window}); l != nil {
+			at := l.Tokens
+			if l.Operator == ">" {
+				at++
+			}
+			if at < tokens {
+				tokens, what = at, "where "+s.Definition.Name+" sets in"
+			}
+		}
+	}
+	return tokens, what
+}
+
+// IsSet reports whether a parameter has another value than its default.
+func (c *Check) IsSet(key string) bool {
+	f, err := c.p.field(key)
+	if err != nil {
+		return false
+	}
+	owner, name, _ := strings.Cut(key, ".")
+	params := append(WindowParameters(), CachingParameters()...)
+	if s := c.p.stage(owner); s != nil {
+		params = s.Definition.Parameters()
+	}
+	for _, s := range c.p.Stages {
+		if d := s.Definition; owner == windowKey && d.Shared != nil {
+			params = append(params, strict.Params(d.Shared.Params)...)
+		}
+	}
+	i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+	return i >= 0 && params[i].Default != f.Text()
+}
+
+func (c *Check) fields() []strict.Field {
+	fields, _ := strict.Fields(c.Stage.Params)
+	return fields
 }

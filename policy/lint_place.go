@@ -63,6 +63,7 @@ func (p *Policy) cause(f Finding) Position {
 func (p *Policy) take(key string, from *Policy) bool {
 	if key == "stages" {
 		p.Stages = from.Clone().Stages
+		p.share()
 		return true
 	}
 	to, err := p.field(key)

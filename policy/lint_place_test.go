@@ -12,10 +12,10 @@ import (
 // key that causes it, else where what causes it is extended.
 func TestLintPlaces(t *testing.T) {
 	files := map[string]string{
-		"product":      "stages:\n  - microcompact_size\n  - autocompact\n",
-		"odd-product":  "stages:\n  - autocompact\n  - snip\n",
-		"base.yaml":    "extends: product\nwindow:\n  warning_offset: 20000\n",
-		"buffer.yaml":  "extends: product\nwindow: {context: 200000, buffer: 175000}\n",
+		"product":      "stages:\n  - sweep\n  - compress\n",
+		"odd-product":  "stages:\n  - compress\n  - sweep\n",
+		"base.yaml":    "extends: product\nwindow:\n  buffer: 60000\n",
+		"buffer.yaml":  "extends: product\nwindow: {context: 200000, buffer: 195000}\n",
 		"tagless.yaml": "# Mine.\nextends: odd-product\n",
 	}
 	resolve := func(name string) ([]byte, string, error) {
@@ -26,16 +26,17 @@ func TestLintPlaces(t *testing.T) {
 		return nil, "", fmt.Errorf("no %s", name)
 	}
 	for _, tt := range []struct{ name, text, want string }{
-		{"one key", "extends: product\nset:\n  window.auto_compact: false\n", "p.yaml:3:24: autocompact.enabled never"},
-		{"in the window", "extends: product\nwindow:\n  context: 200000\n  buffer: 175000\n", "p.yaml:4:11: microcompact_size.target never; p.yaml:4:11: autocompact always"},
-		{"two keys that do it together", "extends: product\nset: {microcompact_size.min_savings: 100000, microcompact_size.target: 80000}\n", "p.yaml:2:72: microcompact_size.target never"},
-		{"one that does it behind another", "extends: product\nset: {window.auto_compact: true, window.warning_offset: 0}\n", "p.yaml:2:57: microcompact_size never"},
-		{"in the extended policy itself", "# Mine.\nextends: odd-product\nwindow: {context: 1000000}\n", "p.yaml:2:10: snip order"},
-		{"in a file that is extended", "extends: ./buffer.yaml\nset: {window.warning_offset: 30000}\n", "buffer.yaml:2:35: microcompact_size.target never; buffer.yaml:2:35: autocompact always"},
-		{"in what an extended file extends", "extends: ./tagless.yaml\nwindow: {context: 1000000}\n", "tagless.yaml:2:10: snip order"},
-		{"above a file that is extended", "extends: ./base.yaml\nset: {window.warning_offset: 0}\n", "p.yaml:2:30: microcompact_size never"},
-		{"other stages", "extends: product\nstages:\n  - autocompact\n  - snip\n", "p.yaml:4:5: snip order"},
-		{"two keys, either of them enough", "extends: product\nset: {window.auto_compact: false, autocompact.summary: recorded}\n", "p.yaml:2:28: autocompact.enabled never; p.yaml:2:56: autocompact.summary summary"},
+		{"one key", "extends: product\nset:\n  window.active: false\n", "p.yaml:3:18: compress.enabled never"},
+		{"in the window", "extends: product\nwindow:\n  context: 200000\n  buffer: 195000\n", "p.yaml:4:11: sweep always; p.yaml:4:11: compress always"},
+		{"two keys that do it together", "extends: product\nset: {window.buffer: 100000, sweep.offset: 90000}\n", "p.yaml:2:22: sweep always"},
+		{"one that does it behind another", "extends: product\nset: {window.active: true, sweep.offset: 0}\n", "p.yaml:2:42: sweep never"},
+		{"in the extended policy itself", "# Mine.\nextends: odd-product\nwindow: {context: 1000000}\n", "p.yaml:2:10: sweep order"},
+		{"in a file that is extended", "extends: ./buffer.yaml\nset: {sweep.keep: 1}\n", "buffer.yaml:2:35: sweep always; buffer.yaml:2:35: compress always"},
+		{"in what an extended file extends", "extends: ./tagless.yaml\nwindow: {context: 1000000}\n", "tagless.yaml:2:10: sweep order"},
+		{"above a file that is extended", "extends: ./base.yaml\nset: {sweep.offset: 0}\n", "p.yaml:2:21: sweep never"},
+		{"other stages", "extends: product\nstages:\n  - compress\n  - sweep\n", "p.yaml:4:5: sweep order"},
+		{"two keys, either of them enough", "extends: product\nset: {window.active: false, compress.summary: recorded}\n", "p.yaml:2:22: compress.enabled never; p.yaml:2:47: compress.summary summary"},
+		{"a key that no other stage reads", "extends: ./base.yaml\nstages: [bare]\nwindow: {percent: 7}\n", "p.yaml:3:19: window.percent unused"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
@@ -48,10 +49,10 @@ func TestLintPlaces(t *testing.T) {
 		})
 	}
 	set := mustDecode(t, "p.yaml", "extends: product\n", resolve)
-	if err := set.Set("window.auto_compact", "false"); err != nil {
+	if err := set.Set("window.active", "false"); err != nil {
 		t.Fatal(err)
 	}
-	if f := Lint(set); len(f) != 1 || f[0].File != "window.auto_compact" || f[0].Line != 0 {
+	if f := Lint(set); len(f) != 1 || f[0].File != "window.active" || f[0].Line != 0 {
 		t.Errorf("%v: what was given by Set has no line", f)
 	}
 	built := mustDecode(t, "odd-product", files["odd-product"], resolve)

@@ -20,9 +20,10 @@ type Policy struct {
 	Stages   []StageConfig
 	File     string // where it was read from; "" for a built-in one
 
-	at    map[string]Position // where each key was written, where it was
-	files []string            // it was read from: see Files
-	base  *Policy             // what it extends, as that was; nil for none
+	shared []*Shared           // of all families; only those that a stage reads count
+	at     map[string]Position // where each key was written, where it was
+	files  []string            // it was read from: see Files
+	base   *Policy             // what it extends, as that was; nil for none
 }
 
 // StageConfig is one stage of a policy with its parameters: a pointer to the
@@ -30,6 +31,7 @@ type Policy struct {
 type StageConfig struct {
 	Definition Definition
 	Params     any
+	Shared     any // the shared parameters its definition names, the policy's own
 }
 
 // What policies share with the other files that are read strictly.

@@ -19,7 +19,10 @@ type Registry struct {
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
 	for _, f := range families {
-		r.definitions = append(r.definitions, f.Stages...)
+		for _, d := range f.Stages {
+			d.orders = f.Orders
+			r.definitions = append(r.definitions, d)
+		}
 	}
 	slices.SortFunc(r.definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	for i, d := range r.definitions {
@@ -33,6 +36,11 @@ func NewRegistry(families ...Family) (Registry, error) {
 		case d.New == nil:
 			return Registry{}, fmt.Errorf("stage %s: cannot be made: set New", d.Name)
 		}
+		if d.Shared != nil {
+			if err := strict.CheckDefaults(d.Shared.Params); err != nil {
+				return Registry{}, fmt.Errorf("stage %s: shared parameters: %w", d.Name, err)
+			}
+		}
 		if err := strict.CheckDefaults(d.Params); err != nil {
 			return Registry{}, fmt.Errorf("stage %s: %w", d.Name, err)
 		}
@@ -45,9 +53,6 @@ func NewRegistry(families ...Family) (Registry, error) {
 
 // Parameters lists the parameters of a stage with their defaults.
 func (d Definition) Parameters() []Param { return strict.Params(d.Params) }
-
-// WindowParameters lists the parameters of a policy's window.
-func WindowParameters() []Param { return strict.Params(&defaults().Window) }
 
 // Definitions lists the stages by name.
 func (r Registry) Definitions() []Definition { return slices.Clone(r.definitions) }

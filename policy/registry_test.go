@@ -11,6 +11,10 @@ import (
 func TestNewRegistryRefuses(t *testing.T) {
 	refusing := testStage("a", nil)
 	refusing.New = func(any) (Stage, error) { return nil, errors.New("no such thing") }
+	sharing := testStage("a", nil)
+	sharing.Shared = &Shared{Name: "a", Params: &struct {
+		A int `yaml:"a" doc:"x" min:"1"`
+	}{}}
 	unmade := testStage("a", nil)
 	unmade.New = nil
 	tests := []struct {
@@ -55,6 +59,7 @@ func TestNewRegistryRefuses(t *testing.T) {
 		{"default out of range", []Definition{testStage("a", &struct {
 			A int `yaml:"a" doc:"x" min:"1"`
 		}{})}, "stage a: its own default: a: 0 is out of range: give 1 or more"},
+		{"shared default out of range", []Definition{sharing}, "stage a: shared parameters: its own default: a: 0 is out of range: give 1 or more"},
 		{"default no choice", []Definition{testStage("a", &struct {
 			A string `yaml:"a" doc:"x" enum:"on,off"`
 		}{})}, `stage a: its own default: a: "" is not one of its values`},
@@ -71,8 +76,11 @@ func TestNewRegistryRefuses(t *testing.T) {
 func TestRegistryLookup(t *testing.T) {
 	r := testRegistry(t)
 	names := r.Names()
-	if len(names) != len(testDefinitions()) || names[0] != "autocompact" {
+	if want := []string{"bare", "compress", "fold", "kinds", "picky", "recall", "refill", "spare", "sweep", "trim"}; !cmp.Equal(want, names) {
 		t.Errorf("names %q", names)
+	}
+	if f := r.Families(); len(f) != 2 || f[0].Name != "test" || f[1].Name != "made" {
+		t.Errorf("families %v", f)
 	}
 	for _, n := range names {
 		if d, ok := r.Lookup(n); !ok || d.Name != n {

@@ -15,6 +15,11 @@ func (p *Policy) Clone() *Policy {
 		s.Params = strict.Clone(s.Params)
 		c.Stages = append(c.Stages, s)
 	}
+	c.shared = nil
+	for _, s := range p.shared {
+		c.shared = append(c.shared, s.clone())
+	}
+	c.share()
 	c.at = maps.Clone(p.at)
 	return &c
 }
@@ -65,6 +70,15 @@ func (p *Policy) blocks() []block {
 	return list
 }
 
+// Has reports whether the policy has a stage of that name.
+func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
+
+// Try adds a trial to the stage it is for. The policy has such a stage.
+func (p *Policy) Try(t Try) error {
+	s := p.stage(t.Stage)
+	return s.Definition.Trial.Add(s.Params, t.Text)
+}
+
 func (p *Policy) owners() []string {
 	var list []string
 	for _, b := range p.blocks() {
@@ -97,9 +111,24 @@ func (p *Policy) field(key string) (strict.Field, *Error) {
 	}
 	f, ok := strict.Find(fields, name)
 	if !ok {
+		if owner == windowKey && p.readByNone(name) {
+			return strict.Field{}, &Error{Msg: "no stage of the policy reads " + key, Hint: "leave it out"}
+		}
 		return strict.Field{}, &Error{Msg: owner + ": unknown parameter " + strict.Quote(name), Hint: strict.Suggest(name, strict.Names(fields))}
 	}
 	return f, nil
+}
+
+// readByNone reports whether name is a shared parameter that no stage of the
+// policy reads.
+func (p *Policy) readByNone(name string) bool {
+	for _, s := range p.shared {
+		fields, _ := strict.Fields(s.Params)
+		if _, ok := strict.Find(fields, name); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // Keys lists what Set can change, in order: the window's and the cache's parameters, then
@@ -150,9 +179,13 @@ func (p *Policy) Set(key, value string) error {
 // parameters a stage itself refuses.
 func (p *Policy) check() Errors {
 	var errs Errors
-	if s := p.Window.PctOverride; s != "" {
-		if _, ok := ParsePercent(s); !ok {
-			errs = append(errs, &Error{Position: p.Position("window.pct_override"), Msg: "window.pct_override: " + strict.Quote(s) + " is no percentage", Hint: "give a number over 0 and up to 100, or \"\" for none"})
+	for _, s := range p.shared {
+		if s.Check == nil {
+			continue
+		}
+		if param, err := s.Check(s.Params); err != nil {
+			key := windowKey + "." + param
+			errs.Add(p.Position(key), key, err)
 		}
 	}
 	for _, s := range p.Stages {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ about: 'sets every parameter'
 source: these tests
 date: 2026-01-25
 truth: oracle
-window: {context: 1_000_000, pct_override: 80, auto_compact: false, tail: after_first}
+window: {context: 1_000_000, percent: 80, active: false, tail: after_first, room: 5}
 stages:
   - kinds:
       switch: false
@@ -50,6 +51,8 @@ stages:
       summary: outline
       when: {type: tool_uses, value: 50}
       least: {input_tokens: 5000}
+  - compress
+  - sweep
 `, nil)
 	zero, two := 0, 2
 	want := &kinds{
@@ -63,8 +66,14 @@ stages:
 		t.Error(diff)
 	}
 	w := DefaultWindow()
-	w.Context, w.PctOverride, w.AutoCompact, w.Tail = 1000000, "80", false, "after_first"
+	w.Context, w.Tail = 1000000, "after_first"
 	if diff := cmp.Diff(w, p.Window); diff != "" {
+		t.Error(diff)
+	}
+	if p.Stages[1].Shared != p.Stages[2].Shared || p.Stages[0].Shared != nil {
+		t.Error("compress and sweep do not share their parameters, or kinds has some")
+	}
+	if diff := cmp.Diff(&sharedParams{50000, "80", false}, p.Stages[1].Shared); diff != "" {
 		t.Error(diff)
 	}
 	if got := []string{p.Name, p.About, p.Source, p.Date, string(p.Truth)}; !cmp.Equal(got, []string{"all of them", "sets every parameter", "these tests", "2026-01-25", "oracle"}) {
@@ -79,7 +88,7 @@ stages:
 
 func TestExtends(t *testing.T) {
 	resolve := library(map[string]string{
-		"base":             "about: the base\nsource: tests\ndate: 2026-01-02\ntruth: recorded\nwindow: {buffer: 1, overhead: 5}\nstages: [bare, kinds: {count: 4}]\nset: {kinds.free: 7}\n",
+		"base":             "about: the base\nsource: tests\ndate: 2026-01-02\ntruth: recorded\nwindow: {buffer: 1, overhead: 5}\nstages: [bare, kinds: {count: 4}, compress]\nset: {kinds.free: 7}\n",
 		"dir/mid.yaml":     "extends: base\nwindow: {buffer: 2}\nset: {kinds.count: 5}\n",
 		"dir/sub/up.yaml":  "extends: ../mid.yaml\n",
 		"./here":           "stages: []\n",
@@ -93,10 +102,10 @@ func TestExtends(t *testing.T) {
 	if p.Name != "p" || p.About != "the base" || p.Date != "2026-01-02" || p.Truth != TruthRecorded {
 		t.Errorf("got %q, %q, %q, %q", p.Name, p.About, p.Date, p.Truth)
 	}
-	if p.Window.Context != 9 || p.Window.Buffer != 2 || p.Window.Overhead != 6 {
-		t.Errorf("window %+v", p.Window)
+	if p.Window.Context != 9 || sharedOf(&p.Stages[2]).Buffer != 2 || p.Window.Overhead != 6 {
+		t.Errorf("window %+v, shared %+v", p.Window, p.Stages[2].Shared)
 	}
-	if len(p.Stages) != 2 || k.Count != 5 || k.Free != 7 || k.Style != "chars" {
+	if len(p.Stages) != 3 || k.Count != 5 || k.Free != 7 || k.Style != "chars" {
 		t.Errorf("kinds %+v", k)
 	}
 	for key, want := range map[string]string{
@@ -123,7 +132,7 @@ func TestExtends(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare]\n", nil)
+	p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare, sweep]\n", nil)
 	for _, kv := range [][3]string{
 		{"kinds.count", "5", "5"},
 		{"kinds.tools", "[Read, Grep]", "[Read, Grep]"},
@@ -138,8 +147,8 @@ func TestSet(t *testing.T) {
 		{"kinds.when", "tool_uses: 3", "{tool_uses: 3}"},
 		{"kinds.auto", "auto", "auto"},
 		{"window.buffer", "0", "0"},
-		{"window.pct_override", "80x", "80x"},
-		{"window.pct_override", "", "''"},
+		{"window.percent", "80", "'80'"},
+		{"window.percent", "", "''"},
 		{"picky.high", "9", "9"},
 		{"picky.low", "9", "9"},
 	} {
@@ -152,19 +161,20 @@ func TestSet(t *testing.T) {
 
 	before := string(Marshal(p))
 	for _, kv := range [][3]string{
-		{"count", "5", `"count" names no parameter: did you mean kinds.count? the others are `},
+		{"count", "5", `"count" names no parameter: did you mean kinds.count?`},
 		{"kinds", "5", `"kinds" names no parameter: write kinds.NAME: use one of switch, count, `},
 		{"bare", "5", `"bare" names no parameter: write bare.NAME: leave it out`},
-		{"kind.count", "5", `the policy has no stage "kind": did you mean kinds? the others are window, cache, picky, bare`},
-		{"autocompact.enabled", "false", `the policy has no stage "autocompact": use one of window, cache, kinds, picky, bare`},
-		{"kinds.cont", "5", `kinds: unknown parameter "cont": did you mean count? the others are switch, free, `},
-		{"window.contxt", "5", `window: unknown parameter "contxt": did you mean context? the others are output_reserve, `},
+		{"kind.count", "5", `the policy has no stage "kind": did you mean kinds? the others are window, cache, picky, bare, sweep`},
+		{"compress.enabled", "false", `the policy has no stage "compress": use one of window, cache, kinds, picky, bare, sweep`},
+		{"window.room", "1", `no stage of the policy reads window.room: leave it out`},
+		{"kinds.cont", "5", `kinds: unknown parameter "cont": did you mean count?`},
+		{"window.contxt", "5", `window: unknown parameter "contxt": did you mean context? the others are overhead, `},
 		{"kinds.count", "5000", "kinds.count: 5000 is out of range: give 1 to 9"},
 		{"kinds.count", "", "kinds.count: empty where a whole number belongs: give it, such as 5"},
 		{"kinds.count", "[", `kinds.count: "[" cannot be read (not YAML: did not find expected node content while parsing a flow node): give one value, as YAML`},
 		{"kinds.count", "5\n---\n6", `kinds.count: "5\n---\n6" cannot be read (a second document begins here): give one value, as YAML`},
 		{"kinds.tools", "[&a A, *a]", `kinds.tools: "[&a A, *a]" cannot be read (anchors are not allowed): give one value, as YAML`},
-		{"window.pct_override", "0", `window.pct_override: "0" is no percentage: give a number over 0 and up to 100, or "" for none`},
+		{"window.percent", "0", `window.percent: "0" is no percentage: give 1 to 100`},
 		{"picky.high", "1", "picky: low 9 is over high 1: swap them"},
 	} {
 		err := p.Set(kv[0], kv[1])
@@ -188,10 +198,43 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// The window block has the shared parameters that stages of the policy read.
+func TestSharedKeys(t *testing.T) {
+	for _, tt := range []struct{ stages, want string }{
+		{"[]", "context overhead tail"},
+		{"[trim, fold]", "context overhead tail"},
+		{"[sweep]", "context overhead tail buffer percent active"},
+		{"[compress, sweep]", "context overhead tail buffer percent active"},
+		{"[spare]", "context overhead tail room"},
+		{"[spare, compress]", "context overhead tail buffer percent active room"},
+	} {
+		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+tt.stages+"\n", nil)
+		var keys []string
+		for _, key := range p.Keys() {
+			if name, ok := strings.CutPrefix(key, "window."); ok {
+				keys = append(keys, name)
+			}
+		}
+		if got := strings.Join(keys, " "); got != tt.want {
+			t.Errorf("%s: keys %s, want %s", tt.stages, got, tt.want)
+		}
+		text := string(Marshal(p))
+		for key, line := range map[string]string{"buffer": "\n  buffer: 1\n", "room": "\n  room: 2\n"} {
+			read := slices.Contains(keys, key)
+			if _, err := p.Get("window." + key); (err == nil) != read || strings.Contains(text, line) != read {
+				t.Errorf("%s: Get %s: %v, Marshal:\n%s", tt.stages, key, err, text)
+			}
+		}
+		if at := p.Position("window.buffer").String(); at != "p.yaml:1:18" {
+			t.Errorf("%s: window.buffer is at %s", tt.stages, at)
+		}
+	}
+}
+
 // A copy shares nothing with the policy, nor a policy with the registry.
 func TestCloneSharesNothing(t *testing.T) {
 	reg := testRegistry(t)
-	p, err := Decode("p.yaml", []byte("stages: [kinds: {limit: 3, least: {tool_uses: 2}}]\n"), reg, nil)
+	p, err := Decode("p.yaml", []byte("stages: [kinds: {limit: 3, least: {tool_uses: 2}}, sweep]\n"), reg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +242,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	c := p.Clone()
 	k := c.Stages[0].Params.(*kinds)
 	k.Tools[0], k.PerTool["Grep"], *k.Limit, k.Least.Value, k.Summary[0].Kind = "X", 1, 9, 9, SummaryOutline
-	c.Window.Buffer = 1
+	sharedOf(&c.Stages[1]).Buffer = 1
 	c.at["kinds"] = Position{}
 	if diff := cmp.Diff(before, string(Marshal(p))); diff != "" {
 		t.Errorf("the copy's change reached the policy:\n%s", diff)
@@ -208,6 +251,10 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Error("the copy's change reached the positions")
 	}
 	p.Stages[0].Params.(*kinds).Tools[0] = "Y"
+	sharedOf(&p.Stages[1]).Buffer = 2
+	if d, _ := reg.Lookup("sweep"); !cmp.Equal(madeShared().Params, d.Shared.Params) {
+		t.Errorf("a policy's change reached the shared parameters of the registry: %+v", d.Shared.Params)
+	}
 	d, _ := reg.Lookup("kinds")
 	if diff := cmp.Diff(defineKinds().Params, d.Params); diff != "" {
 		t.Errorf("a policy's change reached the registry:\n%s", diff)
@@ -215,17 +262,25 @@ func TestCloneSharesNothing(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	a := mustDecode(t, "a.yaml", "about: x\nstages: [kinds, bare]\n", nil)
-	b := mustDecode(t, "b.yaml", "about: x\ntruth: oracle\nwindow: {buffer: 1}\nstages: [picky, kinds: {tools: [], gap: 90s}]\n", nil)
+	a := mustDecode(t, "a.yaml", "about: x\nwindow: {percent: 9}\nstages: [kinds, bare, spare]\n", nil)
+	b := mustDecode(t, "b.yaml", "about: x\ntruth: oracle\nwindow: {buffer: 1, room: 3, overhead: 5}\nstages: [picky, kinds: {tools: [], gap: 90s}, sweep]\n", nil)
 	want := []Change{
 		{"name", "a", "b"},
 		{"truth", "", "oracle"},
-		{"stages", "[kinds, bare]", "[picky, kinds]"},
-		{"window.buffer", "13000", "1"},
+		{"stages", "[kinds, bare, spare]", "[picky, kinds, sweep]"},
+		{"window.overhead", "auto", "5"},
+		{"window.room", "7", ""},
 		{"kinds.gap", "1h", "1m30s"},
 		{"kinds.tools", "[Read, Bash]", "[]"},
+		{"window.buffer", "", "1"},
+		{"window.percent", "", "''"},
+		{"window.active", "", "true"},
 		{"picky.low", "", "1"},
 		{"picky.high", "", "2"},
+		{"sweep.offset", "", "20000"},
+		{"sweep.keep", "", "3"},
+		{"sweep.least", "", "4"},
+		{"sweep.most", "", "9"},
 	}
 	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
 		t.Error(diff)

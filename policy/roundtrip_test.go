@@ -50,11 +50,17 @@ func TestRoundTripRandom(t *testing.T) {
 }
 
 func randomPolicy(r *rand.Rand, reg Registry) *Policy {
-	p := &Policy{Name: "p", File: "p.yaml", Window: DefaultWindow(), Cache: DefaultCaching(), About: graphic(randomText(r)), Source: graphic(randomText(r))}
+	p := defaults(reg)
+	p.Name, p.File, p.About, p.Source = "p", "p.yaml", graphic(randomText(r)), graphic(randomText(r))
 	if r.IntN(2) == 0 {
 		p.Date = "2026-11-21"
 	}
-	p.Window.Context, p.Window.AutoCompact = r.IntN(1e6), r.IntN(2) == 0
+	p.Window.Context, p.Window.Overhead = r.IntN(1e6), r.IntN(2)*1000
+	for _, s := range p.shared {
+		if w, ok := s.Params.(*sharedParams); ok {
+			*w = sharedParams{r.IntN(1e6), []string{"", "80"}[r.IntN(2)], r.IntN(2) == 0}
+		}
+	}
 	p.Cache.System, p.Cache.TTL = r.IntN(3)*1000, []string{"auto", "5m", "1h"}[r.IntN(3)]
 	if r.IntN(8) == 0 {
 		p.Recorded = true
@@ -62,12 +68,13 @@ func randomPolicy(r *rand.Rand, reg Registry) *Policy {
 	}
 	for _, i := range r.Perm(len(reg.Definitions()))[:r.IntN(4)] {
 		d := reg.Definitions()[i]
-		s := StageConfig{d, strict.Clone(d.Params)}
+		s := StageConfig{Definition: d, Params: strict.Clone(d.Params)}
 		if k, ok := s.Params.(*kinds); ok {
 			randomKinds(r, k)
 		}
 		p.Stages = append(p.Stages, s)
 	}
+	p.share()
 	return p
 }
 

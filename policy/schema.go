@@ -21,8 +21,8 @@ func Schema(reg Registry) []byte {
 		}
 		defs[owner] = strict.Object(about, fields)
 	}
-	p := defaults()
-	for _, s := range p.sections() {
+	p := defaults(reg)
+	for _, s := range p.allSections() {
 		add(s.key, s.about, s.params)
 	}
 	for _, d := range reg.Definitions() {

@@ -31,6 +31,9 @@ func TestSchema(t *testing.T) {
 		{"stages: []", true},
 		{"recorded: true", true},
 		{"extends: base\nset: {kinds.count: 3, window.buffer: 4}", true},
+		{"window: {buffer: 1, percent: 80, room: 2}\nstages: []", true},
+		{"window: {buffer: -1}\nstages: [sweep]", false},
+		{"window: {active: 1}\nstages: [compress]", false},
 		{"stages: [bare, kinds, picky: {low: 1}]", true},
 		{"stages: [kinds: ]", true},
 		{"stages: [kinds: {auto: auto, limit: none, turns: all, least: none, per_tool: {Read: none, Bash: 3}, gap: 1h30m}]", true},
@@ -68,12 +71,12 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(v); (err == nil) != tt.ok {
 			t.Errorf("%s\ngot %v", tt.text, err)
 		}
-		_, err := Decode("p.yaml", []byte(tt.text), testRegistry(t), library(map[string]string{"base": "stages: [kinds]"}))
+		_, err := Decode("p.yaml", []byte(tt.text), testRegistry(t), library(map[string]string{"base": "stages: [kinds, compress]"}))
 		if (err == nil) != tt.ok {
 			t.Errorf("%s\nDecode and the test disagree: %v", tt.text, err)
 		}
 	}
-	if p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare]", nil); true {
+	if p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare, sweep, spare]", nil); true {
 		var v any
 		if err := yaml.Load(Marshal(p), &v); err != nil {
 			t.Fatal(err)

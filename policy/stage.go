@@ -74,8 +74,72 @@ type Definition struct {
 	Params  any
 	Example string // a worked before/after, plain text
 	Memory  Memory // how it keeps to what it decided
-	Limits  bool   // it goes by Context.Limits
+	Window  bool   // it reads Context.Window or Context.Shared
 	New     func(params any) (Stage, error)
+
+	// Shared are parameters it shares with other stages; nil: none.
+	Shared *Shared
+
+	// Limits adds the limits at which it acts with the given parameters, in
+	// given circumstances. Nil: it acts at no number of tokens.
+	Limits func(s *StageConfig, c Circumstances, l *Limits)
+
+	// Compaction says that it compacts the whole conversation; nil: it does not.
+	Compaction *Compaction
+
+	// AfterCompaction says that it adds to the compaction of an earlier stage
+	// and does nothing without one.
+	AfterCompaction bool
+
+	// CacheEdits says that the client names results for cache edits from its
+	// first request on.
+	CacheEdits bool
+
+	// Trial is what a user may try with it beside its parameters; nil: nothing.
+	Trial *Trial
+
+	orders [][]string // of its family, set by the registry
+
+	// Check reports what is questionable in a policy with the stage. What its
+	// limits alone tell is found without it.
+	Check func(c *Check)
+}
+
+// Trial is an act that a user may try with a stage, such as one that the model
+// could have made.
+type Trial struct {
+	Form string // of its text: "ID[,ID]@REQUEST"
+	Doc  string // what it does, without a stop
+	Add  func(params any, text string) error
+}
+
+// Try is a trial that was given: the stage and the text.
+type Try struct{ Stage, Text string }
+
+// Compaction says when a stage compacts the whole conversation.
+type Compaction struct {
+	On  func(s *StageConfig) bool // with these parameters; nil: always
+	Off string                    // how to switch it off: "set autocompact.enabled to false"
+
+	// With is a stage that it does not compete with: it is tried before that one.
+	With string
+
+	// FitsFrom is the first client version whose users set context windows of
+	// their own: from it on a session's window may be fitted to its recorded
+	// compactions. Empty: never.
+	FitsFrom string
+}
+
+// Shared are parameters that several stages share. They are keys of the
+// policy's window block wherever a stage reads them.
+type Shared struct {
+	Name   string                                     // the family's
+	Params any                                        // pointer to a struct, as Definition.Params
+	Check  func(params any) (param string, err error) // refuses a value that means nothing; nil: it takes all
+	Lint   func(c *Check)                             // reports what is questionable, once for a policy
+
+	// Limits adds the limits that the parameters alone give; nil: none.
+	Limits func(params any, c Circumstances, l *Limits)
 }
 
 // Stage is one configured stage during one replay. It keeps its own memory
@@ -108,7 +172,8 @@ type Context struct {
 	Request   int // n of the request being prepared, or, at Respond and TurnEnd, of the next one
 	View      View
 	Conv      *session.Conversation
-	Limits    Thresholds // zero for a stage whose Definition does not say that it goes by them
+	Window    int // context window, tokens; 0 for a stage whose Definition does not say that it reads it
+	Shared    any // the policy's shared parameters that its Definition names
 	Model     string
 	MaxOutput int       // the model's largest output, tokens; 0: unknown
 	Version   string    // client version that made the request

@@ -156,6 +156,7 @@ func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
 // ServerEdit is what the parameters of a stage that the server carries out
 // also are: an element of a request's context_management.edits.
 type ServerEdit interface {
-	// ServerEdit is a value whose JSON is the element.
-	ServerEdit() any
+	// ServerEdit is a value whose JSON is the element, and whether the API takes
+	// it only before all others.
+	ServerEdit() (edit any, first bool)
 }

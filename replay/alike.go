@@ -46,7 +46,7 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 type shadow struct {
 	window policy.Window
 	stages []policy.Stage // by stage of the policy; nil where that answers for both
-	limits map[limitsKey]policy.Thresholds
+	shared []any          // by stage of the policy: the shared parameters it reads
 }
 
 // newShadow makes one, nil where policies differ in more than stages and
@@ -56,13 +56,14 @@ func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 	if pol.Recorded || other.Recorded || pol.Cache != other.Cache || a.Overhead != b.Overhead || a.Tail != b.Tail || len(pol.Stages) != len(other.Stages) {
 		return nil
 	}
-	s := &shadow{window: b, stages: make([]policy.Stage, len(pol.Stages)), limits: map[limitsKey]policy.Thresholds{}}
+	s := &shadow{window: b, stages: make([]policy.Stage, len(pol.Stages)), shared: make([]any, len(pol.Stages))}
 	for i, of := range other.Stages {
 		beside := &pol.Stages[i]
 		if of.Definition.Name != beside.Definition.Name {
 			return nil
 		}
-		if reflect.DeepEqual(of.Params, beside.Params) && (a == b || !of.Definition.Limits) {
+		s.shared[i] = of.Shared
+		if reflect.DeepEqual(of.Params, beside.Params) && (!of.Definition.Window || a == b && reflect.DeepEqual(of.Shared, beside.Shared)) {
 			continue
 		}
 		var err error
@@ -73,35 +74,26 @@ func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 	return s
 }
 
-// thresholds are the shadow's limits at request k of a replay.
-func (s *shadow) thresholds(e *engine, k int) policy.Thresholds {
-	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	key := limitsKey{m.Model, m.Version}
-	t, ok := s.limits[key]
-	if !ok {
-		t = e.resolve(s.window, m)
-		s.limits[key] = t
-	}
-	return t
-}
-
 // agree has the shadows of the i-th stage asked as it was, and drops those that
 // answer something else. at is the 0-based request that limits are of, -1 where
 // there is none.
 func (e *engine) agree(i, at int, c *policy.Context, edits []policy.Edit) {
-	limits, warned := c.Limits, c.Warned
+	window, shared, warned := c.Window, c.Shared, c.Warned
 	c.Warned = nil
 	e.shadows = slices.DeleteFunc(e.shadows, func(s *shadow) bool {
 		if s.stages[i] == nil {
 			return false
 		}
-		if at >= 0 && e.stages[i].Definition.Limits {
-			c.Limits = s.thresholds(e, at)
+		if e.stages[i].Definition.Window {
+			c.Shared = s.shared[i]
+			if at >= 0 {
+				c.Window = e.windowUnder(s.window, at)
+			}
 		}
 		own, err := s.stages[i].Run(c)
 		return err != nil || !slices.EqualFunc(edits, own, sameEdit)
 	})
-	c.Limits, c.Warned = limits, warned
+	c.Window, c.Shared, c.Warned = window, shared, warned
 }
 
 // sameEdit reports whether two edits that are not applied yet do the same,

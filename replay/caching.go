@@ -6,7 +6,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -158,12 +157,12 @@ func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Br
 	switch c.policy.Breakpoints {
 	case policy.BreakpointsAutomatic:
 		mark(last, tokens)
-	case policy.BreakpointsOpenCode:
-		if !opencode.Caches("", c.model) {
+	case policy.BreakpointsLastTwoIfAnthropic:
+		if !price.Anthropic(c.model) {
 			break
 		}
-		fallthrough // the first two system messages, the last two others: the same places
-	case policy.BreakpointsClaudeCode:
+		fallthrough
+	case policy.BreakpointsLastTwo:
 		if c.head.Shared < c.head.Own {
 			mark(sharedPlace, c.head.Shared)
 		}
@@ -260,7 +259,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := label(e.opt.Model, msg.Model)
 	if call.Prefix != "session" {
-		if c.policy.Breakpoints == policy.BreakpointsOpenCode && opencode.Caches("", model) && input >= c.minimum(model) {
+		if c.policy.Breakpoints == policy.BreakpointsLastTwoIfAnthropic && price.Anthropic(model) && input >= c.minimum(model) {
 			return CacheUse{Split: cache.Split{Write5m: input}}
 		}
 		return plain

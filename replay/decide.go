@@ -9,9 +9,10 @@ import (
 type Decision struct {
 	Request int    // n of the request
 	Used    int    // the client's arithmetic there, tokens
+	Window  int    // context window, tokens
+	Limit   int    // at which the policy's compaction acts, tokens; 0: at none
 	Compact bool   // it would have compacted
 	Reason  string // why
-	Limits  policy.Thresholds
 }
 
 // Decide scores a policy's compactions one by one: before each request its
@@ -29,7 +30,7 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &deciding{replayedRecord: replayedRecord{engine: e}, stages: asked.stages}
+	t := &deciding{replayedRecord: replayedRecord{engine: e}, asks: pol, stages: asked.stages}
 	walk(r.Conv, t)
 	if e.err != nil {
 		return nil, e.err
@@ -40,7 +41,11 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 // deciding goes the record's way and asks a policy's stages on it.
 type deciding struct {
 	replayedRecord
+	asks      *policy.Policy
 	stages    []running
+	window    int // that compacts is for
+	output    int // largest output that it is for
+	compacts  int
 	decisions []Decision // one a request, in order
 }
 
@@ -66,12 +71,13 @@ func (t *deciding) ask(k int) {
 	c := policy.Context{Now: t.now}
 	c.Used, c.UsedTail = t.used(k)
 	t.fill(&c, policy.Prepare, k)
-	d := Decision{Request: k + 1, Used: c.Used, Limits: c.Limits}
+	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window, Limit: t.limit(policy.Circumstances{Window: c.Window, MaxOutput: c.MaxOutput})}
 	for i := range t.stages {
 		s := &t.stages[i]
 		if s.Definition.Moments&policy.Prepare == 0 {
 			continue
 		}
+		c.Shared = s.Shared
 		edits, err := s.stage.Run(&c)
 		if err != nil {
 			t.fail(err)
@@ -84,4 +90,12 @@ func (t *deciding) ask(k int) {
 		}
 	}
 	t.decisions = append(t.decisions, d)
+}
+
+// limit is where the policy compacts in given circumstances, tokens.
+func (t *deciding) limit(c policy.Circumstances) int {
+	if c.Window != t.window || c.MaxOutput != t.output {
+		t.window, t.output, t.compacts = c.Window, c.MaxOutput, t.asks.CompactsAt(c)
+	}
+	return t.compacts
 }

@@ -2,14 +2,14 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
-	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -76,7 +76,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		encoders = &tokens.Encoders{}
 	}
 	m, _ := models.Find(conv.Model)
-	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: anthropic.ClearsThinking(conv.Model)}
+	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: clearsThinking(conv.Model)}
 	if counted.Tokenizer == "" {
 		counted.Tokenizer = "old" // a model nobody knows
 	}
@@ -217,6 +217,7 @@ func compactionPrefix(version string) string {
 
 func (t *recordTrack) micro(i int) {
 	m := &t.r.Conv.Micro[i]
+	rule := microcompaction()
 	want := make(map[string]bool, len(m.ToolIDs))
 	for _, id := range m.ToolIDs {
 		want[id] = true
@@ -229,13 +230,13 @@ func (t *recordTrack) micro(i int) {
 			continue
 		}
 		found++
-		if left, err := claude.LeftByMicrocompact(t.view, t.view, res.Target); err != nil {
+		if left, err := rule.Leaves(t.view, t.view, res.Target); err != nil {
 			t.fail(err)
 			return
 		} else if left {
 			continue // it is named, and stays as it is
 		}
-		stub := policy.NewContent(jsonl.KindToolResult, claude.PersistedStub(t.r.Conv, res.ID, claude.ResultExt(t.view, res.Target)))
+		stub := policy.NewContent(jsonl.KindToolResult, rule.Stub(t.view, res))
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: reason, Detail: detail,
@@ -348,9 +349,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 // inferMicro makes the edits of a microcompaction that left no line: those the
 // client's rule would have made there.
 func (t *recordTrack) inferMicro(k int) {
-	p := claude.DefaultMicrocompactSize()
-	p.Manual = true // that it fired is known
-	edits, err := claude.NewMicrocompactSize(p).Run(&policy.Context{
+	edits, err := microcompaction().Stage().Run(&policy.Context{
 		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
 	})
 	if err != nil {
@@ -381,4 +380,21 @@ func reinjection(n int) policy.Synthetic {
 		Role: "user", Label: "unrecorded re-injection", Attached: true,
 		Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: n}},
 	}
+}
+
+// microcompaction is the rule of the client whose sessions record
+// microcompactions.
+func microcompaction() policy.Microcompaction {
+	for _, f := range stage.Families() {
+		if f.Microcompaction != nil {
+			return f.Microcompaction
+		}
+	}
+	return nil
+}
+
+// clearsThinking reports whether the server of a model clears the thinking of
+// earlier turns by itself.
+func clearsThinking(model string) bool {
+	return slices.ContainsFunc(stage.Families(), func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
 }

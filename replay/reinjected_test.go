@@ -72,9 +72,10 @@ func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (r
 	if err != nil {
 		t.Fatal(err)
 	}
-	pol.Window.AutoCompact = false
-	if err := pol.Set("autocompact.summary", "[fixed: 5000]"); err != nil {
-		t.Fatal(err)
+	for _, set := range [][2]string{{"window.auto_compact", "false"}, {"autocompact.summary", "[fixed: 5000]"}} {
+		if err := pol.Set(set[0], set[1]); err != nil {
+			t.Fatal(err)
+		}
 	}
 	at := map[int]int{}
 	var opt Options

@@ -97,9 +97,9 @@ type engine struct {
 	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
-	limits     map[limitsKey]policy.Thresholds
-	limitsOf   limitsKey // what limitsLast is for
-	limitsLast policy.Thresholds
+	windows    map[clientKey]int // context windows, tokens
+	lastClient clientKey         // what lastWindow is for
+	lastWindow int
 	outputs    map[string]int // largest output by model, tokens
 	above      int            // requests above the assumed window
 	over       spell          // requests that a policy left above the window, and the record did not
@@ -142,7 +142,7 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
-		asked: map[int]bool{}, limits: map[limitsKey]policy.Thresholds{}, outputs: map[string]int{},
+		asked: map[int]bool{}, windows: map[clientKey]int{}, outputs: map[string]int{},
 	}
 	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
@@ -368,7 +368,7 @@ func (e *engine) account(k, used int) {
 	if over < 0 {
 		e.unfit.add(k+1, -over)
 	}
-	switch window := e.thresholds(k).Window; {
+	switch window := e.window(k); {
 	case e.r.context[k] > window:
 		e.above++
 	case row.Payload > window:

@@ -69,25 +69,26 @@ func (e *engine) timeline() *Timeline {
 	return t
 }
 
-// widest puts the largest window a request was made in, and its thresholds, at
-// the head, and warns where it changes on the way: clients and models differ.
+// widest sets the largest window a request was made in, and the limits of the
+// policy's stages there, and warns where it changes: clients and models differ.
 func (e *engine) widest(t *Timeline) {
-	if len(e.conv.Requests) == 0 {
-		t.Thresholds = e.pol.Window.Resolve(e.r.window("", "", e.opt), 0)
+	at := policy.Circumstances{Window: e.pol.Window.Context}
+	if len(e.conv.Requests) == 0 && (at.Window == 0 || e.opt.Window > 0) {
+		at.Window = e.r.window("", "", e.opt)
 	}
 	last := 0
 	for k := range e.conv.Requests {
-		th := e.thresholds(k)
-		if last != 0 && th.Window != last {
-			m := &e.conv.Messages[e.conv.Requests[k].Message]
-			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (client %s, %s)", k+1, th.Window, last, m.Version, m.Model)
+		m := &e.conv.Messages[e.conv.Requests[k].Message]
+		window := e.window(k)
+		if last != 0 && window != last {
+			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (client %s, %s)", k+1, window, last, m.Version, m.Model)
 		}
-		last = th.Window
-		if th.Window > t.Thresholds.Window {
-			t.Thresholds = th
+		if last == 0 || window > at.Window {
+			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model)}
 		}
+		last = window
 	}
-	t.Window = t.Thresholds.Window
+	t.Window, t.Limits = at.Window, e.pol.Limits(at).List
 }
 
 func (t *Timeline) total() {

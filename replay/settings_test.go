@@ -169,12 +169,12 @@ func TestCachePolicies(t *testing.T) {
 		reads [2]int // of the first two requests
 		long  bool
 	}{
-		{policy.Caching{Breakpoints: "claude-code", TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: "claude-code", TTL: "1h", Warm: "auto", System: 9000}, [2]int{9000, 20000}, true},
-		{policy.Caching{Breakpoints: "claude-code", TTL: "5m", Warm: "always", System: 9000}, [2]int{9000, 20000}, false},
-		{policy.Caching{Breakpoints: "opencode", TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: "automatic", TTL: "5m", Warm: "always"}, [2]int{18500, 20000}, false},
-		{policy.Caching{Breakpoints: "none", TTL: "5m", Warm: "never"}, [2]int{0, 0}, false},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h", Warm: "auto", System: 9000}, [2]int{9000, 20000}, true},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "always", System: 9000}, [2]int{9000, 20000}, false},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwoIfAnthropic, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
+		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "5m", Warm: "always"}, [2]int{18500, 20000}, false},
+		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}, [2]int{0, 0}, false},
 	} {
 		p := plain()
 		p.Cache = tt.set
@@ -184,7 +184,7 @@ func TestCachePolicies(t *testing.T) {
 				t.Errorf("%+v: request %d reads %d, want %d", tt.set, i+1, got, want)
 			}
 		}
-		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == "none" && c.Uncached != rows[2].Payload {
+		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
 			t.Errorf("%+v: request 3 is %+v", tt.set, c)
 		}
 	}

@@ -18,8 +18,7 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 		return
 	}
 	set, c := false, &e.context
-	var limits policy.Thresholds
-	at := -1
+	window, at := 0, -1
 	for i := range e.stages {
 		s := &e.stages[i]
 		if s.Definition.Moments&moment == 0 {
@@ -28,11 +27,11 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 		if !set {
 			set, *c = true, given
 			e.fill(c, moment, next)
-			limits, at = c.Limits, min(next, len(e.conv.Requests)-1)
+			window, at = c.Window, min(next, len(e.conv.Requests)-1)
 		}
-		c.Limits = policy.Thresholds{}
-		if s.Definition.Limits {
-			c.Limits = limits
+		c.Window, c.Shared = 0, nil
+		if s.Definition.Window {
+			c.Window, c.Shared = window, s.Shared
 		}
 		edits, err := s.stage.Run(c)
 		if err != nil {
@@ -56,7 +55,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
 		c.Model, c.Version = m.Model, m.Version
 		c.Overhead = e.overhead(at)
-		c.Limits, c.MaxOutput = e.thresholds(at), e.maxOutput(m.Model)
+		c.Window, c.MaxOutput = e.window(at), e.maxOutput(m.Model)
 	}
 	if e.opt.Model != "" {
 		c.Model = e.opt.Model
@@ -291,32 +290,30 @@ func label(names ...string) string {
 	return ""
 }
 
-// thresholds are the policy's limits at request k.
-func (e *engine) thresholds(k int) policy.Thresholds {
+// window is the context window of request k under the policy.
+func (e *engine) window(k int) int { return e.windowUnder(e.pol.Window, k) }
+
+// windowUnder is the context window of request k under a policy's own.
+func (e *engine) windowUnder(w policy.Window, k int) int {
+	if w.Context > 0 && e.opt.Window == 0 {
+		return w.Context
+	}
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	key := limitsKey{m.Model, m.Version}
-	if key == e.limitsOf && len(e.limits) > 0 {
-		return e.limitsLast
+	key := clientKey{m.Model, m.Version}
+	if key == e.lastClient && e.lastWindow > 0 {
+		return e.lastWindow
 	}
-	t, ok := e.limits[key]
+	n, ok := e.windows[key]
 	if !ok {
-		t = e.resolve(e.pol.Window, m)
-		e.limits[key] = t
+		n = e.r.window(m.Model, m.Version, e.opt)
+		e.windows[key] = n
 	}
-	e.limitsOf, e.limitsLast = key, t
-	return t
+	e.lastClient, e.lastWindow = key, n
+	return n
 }
 
-// resolve works out a policy's limits for a model and a client version.
-func (e *engine) resolve(w policy.Window, m *session.Message) policy.Thresholds {
-	if e.opt.Window > 0 {
-		w.Context = 0
-		return w.Resolve(e.opt.Window, e.maxOutput(m.Model))
-	}
-	return w.Resolve(e.r.window(m.Model, m.Version, e.opt), e.maxOutput(m.Model))
-}
-
-type limitsKey struct{ model, version string }
+// clientKey is what the context window of a request depends on.
+type clientKey struct{ model, version string }
 
 func (e *engine) maxOutput(model string) int {
 	if e.opt.Model != "" {

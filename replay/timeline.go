@@ -23,25 +23,25 @@ const Schema = "ctxkit.replay/v1"
 // Timeline is the result of one replay: pure data. Everything printed is a
 // function of it. Token figures are in tokens by Counter.
 type Timeline struct {
-	Schema     string            `json:"schema"`
-	Session    string            `json:"session"`
-	Agent      string            `json:"agent,omitempty"`
-	File       string            `json:"file"`
-	Title      string            `json:"title,omitempty"`
-	Policy     string            `json:"policy"`
-	Counter    string            `json:"counter"`
-	Model      string            `json:"model"`
-	Version    string            `json:"client_version,omitempty"`
-	Window     int               `json:"window"`
-	Thresholds policy.Thresholds `json:"thresholds"`
-	Stages     []string          `json:"stages"` // of the policy, in order
-	Lines      Lines             `json:"lines"`
-	Requests   []Request         `json:"requests"`
-	Events     []Event           `json:"events"`
-	Totals     Totals            `json:"totals"`
-	Regret     *regret.Result    `json:"regret,omitempty"` // where it was asked for
-	Findings   []Finding         `json:"findings"`         // what does not hold of what was sent
-	Warnings   []session.Warning `json:"warnings"`
+	Schema   string            `json:"schema"`
+	Session  string            `json:"session"`
+	Agent    string            `json:"agent,omitempty"`
+	File     string            `json:"file"`
+	Title    string            `json:"title,omitempty"`
+	Policy   string            `json:"policy"`
+	Counter  string            `json:"counter"`
+	Model    string            `json:"model"`
+	Version  string            `json:"client_version,omitempty"`
+	Window   int               `json:"window"`
+	Limits   []policy.Limit    `json:"limits"` // at which the policy's stages act, in Window
+	Stages   []string          `json:"stages"` // of the policy, in order
+	Lines    Lines             `json:"lines"`
+	Requests []Request         `json:"requests"`
+	Events   []Event           `json:"events"`
+	Totals   Totals            `json:"totals"`
+	Regret   *regret.Result    `json:"regret,omitempty"` // where it was asked for
+	Findings []Finding         `json:"findings"`         // what does not hold of what was sent
+	Warnings []session.Warning `json:"warnings"`
 
 	unpriced []string
 }

@@ -146,7 +146,7 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 	if c.Lines.SetAside == nil {
 		c.Lines.SetAside = map[string]int{}
 	}
-	c.Stages, c.Requests, c.Events = notNil(c.Stages), append([]replay.Request{}, c.Requests...), append([]replay.Event{}, c.Events...)
+	c.Stages, c.Limits, c.Requests, c.Events = notNil(c.Stages), notNil(c.Limits), append([]replay.Request{}, c.Requests...), append([]replay.Event{}, c.Events...)
 	c.Findings, c.Warnings = notNil(c.Findings), notNil(c.Warnings)
 	for i := range c.Requests {
 		c.Requests[i].Events = notNil(c.Requests[i].Events)

@@ -19,9 +19,10 @@ func sample(n int) *replay.Timeline {
 		Title: "Make the ferry timetable read its holidays from a file", Policy: "opencode-1.1.36", Counter: "usage",
 		Model: "claude-opus-4-5-20251101", Version: "2.1.19", Window: 200000,
 		Stages: []string{"opencode_prune", "autocompact"},
-		Thresholds: policy.Thresholds{
-			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000,
-			Warning: 135000, Error: 135000, Blocking: 197000, On: true,
+		Limits: []policy.Limit{
+			{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: 135000, Of: policy.OfContext},
+			{Name: "blocking limit", Operator: ">=", Tokens: 197000, Of: policy.OfContext},
+			{Stage: "autocompact", Name: "auto-compact threshold", Label: "auto", Operator: ">=", Tokens: 155000, Of: policy.OfContext, Acts: true},
 		},
 		Lines: replay.Lines{Read: 12*n + 31, Used: 12 * n, SetAside: map[string]int{"progress": 25, "abandoned branch": 3, "metadata: mode": 3}},
 	}

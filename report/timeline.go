@@ -59,21 +59,14 @@ func headFields(tl *replay.Timeline) [][2]string {
 	add("model", tl.Model)
 	add("policy", tl.Policy)
 	add("counter", tl.Counter)
-	t := tl.Thresholds
-	add("window", fmt.Sprintf("%s tokens, %s kept for output", thousands(tl.Window), thousands(t.Reserve)))
-	switch limitsOf(tl) {
-	case clientLimits:
-		auto := "auto-compact " + thousands(t.Auto)
-		if !t.On {
-			auto = "auto-compact off"
+	add("window", thousands(tl.Window)+" tokens")
+	var limits []string
+	for _, l := range tl.Limits {
+		if l.Operator != "" {
+			limits = append(limits, l.Name+" "+thousands(l.Tokens))
 		}
-		if t.Percent > 0 {
-			auto += " (" + strconv.FormatFloat(t.Percent, 'f', -1, 64) + " % asked for)"
-		}
-		add("thresholds", fmt.Sprintf("warning %s, %s, blocking %s", thousands(t.Warning), auto, thousands(t.Blocking)))
-	case usableLimit:
-		add("usable", thousands(t.Effective)+" tokens")
 	}
+	add("limits", strings.Join(limits, ", "))
 	return f
 }
 
@@ -122,38 +115,15 @@ func timelineChart(tl *replay.Timeline) *chart {
 			c.marks[x] = stronger(c.marks[x], m)
 		}
 	}
-	switch limitsOf(tl) {
-	case clientLimits:
-		if tl.Thresholds.On {
-			c.lines = append(c.lines, chartLine{"auto", tl.Thresholds.Auto})
+	for _, acts := range []bool{true, false} { // of two lines in one row the first is shown
+		for _, l := range tl.Limits {
+			if l.Label != "" && l.Acts == acts {
+				c.lines = append(c.lines, chartLine{l.Label, l.Tokens})
+			}
 		}
-		c.lines = append(c.lines, chartLine{"warn", tl.Thresholds.Warning})
-	case usableLimit:
-		c.lines = append(c.lines, chartLine{"usable", tl.Thresholds.Effective})
 	}
 	c.lines = append(c.lines, chartLine{"window", tl.Window})
 	return c
-}
-
-// limits is which of a policy's thresholds its stages read.
-type limits uint8
-
-const (
-	windowOnly   limits = iota
-	clientLimits        // Claude Code's: warning, auto-compact, blocking
-	usableLimit         // OpenCode's: the window less the largest output
-)
-
-func limitsOf(tl *replay.Timeline) limits {
-	for _, s := range tl.Stages {
-		switch s {
-		case "autocompact", "microcompact_size":
-			return clientLimits
-		case "opencode_compaction":
-			return usableLimit
-		}
-	}
-	return windowOnly
 }
 
 // printEvents prints the events.

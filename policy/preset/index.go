@@ -1,6 +1,7 @@
 package preset
 
 import (
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -124,4 +125,22 @@ func parseVersion(s string) ([]int, bool) {
 		v = append(v, n)
 	}
 	return v, true
+}
+
+// Default names the policies that a command uses where none is named.
+type Default struct {
+	Compare    []string
+	Thresholds string
+	Backtest   string
+}
+
+//go:embed defaults.yaml
+var defaults []byte
+
+// Defaults reads the policies of commands; a test checks them.
+func Defaults() (d Default) {
+	if err := yaml.Load(defaults, &d, yaml.WithKnownFields()); err != nil {
+		return Default{}
+	}
+	return d
 }

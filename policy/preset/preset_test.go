@@ -2,6 +2,7 @@ package preset_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,17 +110,19 @@ func TestAliases(t *testing.T) {
 // The figures of the analyses of Claude Code 2.1.19 and 2.1.x, for a window of
 // 200,000.
 func TestThresholds(t *testing.T) {
-	for name, want := range map[string]policy.Thresholds{
-		"claude-code-2.1.19": {Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 197000, On: true},
-		"claude-code-2.1":    {Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true},
-		"claude-code":        {Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true},
-	} {
+	first := map[string]int{"output reserve": 32000, "effective window": 168000, "warning threshold": 135000, "blocking limit": 197000, "microcompaction": 135000, "auto-compact threshold": 155000}
+	later := map[string]int{"output reserve": 20000, "effective window": 180000, "warning threshold": 147000, "blocking limit": 197000, "microcompaction": 147000, "auto-compact threshold": 167000}
+	for name, want := range map[string]map[string]int{"claude-code-2.1.19": first, "claude-code-2.1": later, "claude-code-2.1.119": later} {
 		p, err := preset.Load(name, registry(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Window.Resolve(200000, 64000); got != want {
-			t.Errorf("%s: got %+v", name, got)
+		got := map[string]int{}
+		for _, l := range p.Limits(policy.Circumstances{Window: 200000, MaxOutput: 64000}).List {
+			got[l.Name] = l.Tokens
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 }

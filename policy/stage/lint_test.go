@@ -13,6 +13,54 @@ import (
 // defaults: one policy that is odd, and one beside it that is not.
 func TestLint(t *testing.T) {
 	tests := []struct{ name, text, want string }{
+		{"sound", "stages: [tool_result_budget, snip, microcompact_size, autocompact, post_compact]", ""},
+		{"reserve", "window: {output_reserve: 200000}\nstages: [microcompact_size: {manual: true}]", "1:26: window.output_reserve: 200000 of 200000 tokens are reserved, nothing is left to use: reserve less (window)"},
+		{"reserve cap", "window: {context: 100000, reserve_cap: 200000}\nstages: [microcompact_size: {manual: true}]", "1:40: window.reserve_cap: 200000 of 100000 tokens are reserved, nothing is left to use: reserve less (window)"},
+		{"blocked first", "window: {blocking_offset: 50000}\nstages: [autocompact]", "1:27: window.blocking_offset: requests are blocked at 150000, before they are compacted at 155000: make it smaller, or the buffer larger (window)"},
+		{"blocked by the override first", "window: {blocking_limit: 100000}\nstages: [autocompact]", "1:26: window.blocking_limit: requests are blocked at 100000, before they are compacted at 155000: make it, or the buffer, larger (window)"},
+		{"blocked never", "window: {context: 200000, blocking_limit: 200001}\nstages: [autocompact]", "1:43: window.blocking_limit: 200001 is more than the window of 200000: make it smaller (window)"},
+		{"an offset beside a limit", "window: {blocking_limit: 190000, blocking_offset: 4000}\nstages: [autocompact]", "1:51: window.blocking_offset: it has no effect: window.blocking_limit gives the limit: leave it out (unused)"},
+		{"a reserve beside a cap", "window: {reserve_cap: 20000, output_reserve: 16000}\nstages: [autocompact]", "1:46: window.output_reserve: it has no effect: window.reserve_cap gives the reserve: leave it out (unused)"},
+		{"a reserve beside the largest output", "window: {max_output: 20000, output_reserve: 16000}\nstages: [autocompact]", "1:45: window.output_reserve: it has no effect: window.max_output gives the reserve: leave it out (unused)"},
+		{"a percentage over the buffer", "window: {pct_override: 99}\nstages: [autocompact]", "1:24: window.pct_override: it has no effect: the buffer of 13000 alone sets the threshold lower: leave it out (unused)"},
+		{"a percentage that counts in a large window", "window: {pct_override: 95}\nstages: [autocompact]", ""},
+		{"a key that no stage reads", "window: {buffer: 1000, context: 100000}\nstages: [snip]", "1:18: window.buffer: it has no effect: no stage of the policy reads it: leave it out (unused)"},
+		{"order", "stages:\n  - autocompact\n  - microcompact_size\n  - snip", "3:5: microcompact_size: it runs after autocompact, and before it in the product: list it before autocompact (order)\n" +
+			"4:5: snip: it runs after autocompact, and before it in the product: list it before autocompact (order)"},
+		{"order of server-side edits", "stages: [clear_tool_uses, clear_thinking]", "1:27: clear_thinking: the API refuses a request whose edits do not begin with clear_thinking: list it before clear_tool_uses (order)"},
+		{"server-side edits in order", "stages: [clear_thinking, clear_tool_uses]", ""},
+		{"time before cached", "stages: [microcompact_cached, microcompact_time]", "1:31: microcompact_time: it runs after microcompact_cached, and before it in the product: list it before microcompact_cached (order)"},
+		{"two compactions", "stages:\n  - opencode_compaction\n  - autocompact\n  - three_layer_auto", "3:5: autocompact: it competes with opencode_compaction for the same tokens: keep one of them, or set autocompact.enabled to false (compete)\n" +
+			"4:5: three_layer_auto: it competes with opencode_compaction for the same tokens: keep one of them (compete)"},
+		{"collapse and session memory", "stages: [context_collapse, session_memory, autocompact: {enabled: false}]", "1:28: session_memory: it competes with context_collapse for the same tokens: keep one of them (compete)"},
+		{"collapse and autocompact", "stages: [context_collapse, autocompact]", "1:28: autocompact: it competes with context_collapse for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
+		{"one of them off", "stages: [context_collapse, autocompact: {enabled: false}]", ""},
+		{"alone", "stages: [session_memory, post_compact]\nwindow: {output_reserve: 1}", "1:10: session_memory: it does nothing without autocompact: add one, or leave this out (alone)"},
+		{"attachments alone", "stages: [post_compact]", "1:10: post_compact: it does nothing without a stage that compacts: add one, or leave this out (alone)"},
+		{"switched off by the window", "window: {auto_compact: false}\nstages: [autocompact]", "2:10: autocompact.enabled: window.auto_compact is off: set it to false, or window.auto_compact to true (never)"},
+		{"warning behind the threshold", "window: {warning_offset: 0}\nstages: [microcompact_size, autocompact]", "2:10: microcompact_size: microcompaction at 155000 is not below 155000, where autocompact sets in: make window.warning_offset larger (never)"},
+		{"no gates by hand", "window: {warning_offset: 0}\nstages: [microcompact_size: {manual: true}, autocompact]", ""},
+		{"too much to save", "stages: [microcompact_size: {target: 150000}, autocompact]", "1:38: microcompact_size.target: 150000 tokens of results and 20000 to save are more than 155000, where autocompact sets in: make target or min_savings smaller (never)"},
+		{"trigger behind autocompact", "window: {context: 200000}\nstages: [autocompact, clear_tool_uses: {trigger: {input_tokens: 180000}, clear_at_least: 140000}]", "2:50: clear_tool_uses.trigger: 180000 is not below 155000, where autocompact sets in: make it smaller (never)"},
+		{"trigger behind autocompact in a small window only", "stages: [autocompact, clear_tool_uses: {trigger: {input_tokens: 180000}, clear_at_least: 140000}]", ""},
+		{"trigger behind autocompact in any window", "stages: [autocompact, clear_tool_uses: {trigger: {input_tokens: 955000}}]", "1:50: clear_tool_uses.trigger: 955000 is not below 955000, where autocompact sets in: make it smaller (never)"},
+		{"trigger beyond the window", "window: {context: 200000}\nstages: [clear_tool_uses: {trigger: {input_tokens: 200000}}]", "2:37: clear_tool_uses.trigger: 200000 is not below 200000, the window: make it smaller (never)"},
+		{"trigger in a larger window", "window: {context: 1000000}\nstages: [clear_tool_uses: {trigger: {input_tokens: 200000}}]", ""},
+		{"trigger by tool uses", "stages: [clear_tool_uses: {trigger: {tool_uses: 5}}]", ""},
+		{"trigger at once", "stages: [clear_tool_uses: {trigger: {input_tokens: 9000}}]", "1:37: clear_tool_uses.trigger: 9000 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
+		{"compacts at once", "window: {context: 60000}\nstages: [autocompact]", "2:10: autocompact: auto-compact threshold at 15000 is not above the 18800 tokens of system prompt and tools: make window.buffer or the output reserve smaller (always)"},
+		{"keep and trigger by default", "stages: [microcompact_cached: {trigger: 5}]", "1:10: microcompact_cached.keep: 5 leaves nothing to do at microcompact_cached.trigger 5: make it smaller than microcompact_cached.trigger (contradict)"},
+		{"preview", "stages: [tool_result_budget: {max_chars: 2000}]", "1:10: tool_result_budget.preview_chars: 2000 leaves nothing to do at tool_result_budget.max_chars 2000: make it smaller than tool_result_budget.max_chars (contradict)"},
+		{"memory", "stages: [session_memory: {min_tokens: 50000}, autocompact]", "1:39: session_memory.min_tokens: 50000 is more than session_memory.max_tokens 40000: make it session_memory.max_tokens or less (contradict)"},
+		{"collapse", "stages: [context_collapse: {commit_at: 100000, stage_at: 120000, target: 100000}]", "1:58: context_collapse.stage_at: 120000 is more than context_collapse.commit_at 100000: make it context_collapse.commit_at or less (contradict)\n" +
+			"1:74: context_collapse.target: 100000 leaves nothing to do at context_collapse.commit_at 100000: make it smaller than context_collapse.commit_at (contradict)"},
+		{"collapse, left to the window", "stages: [context_collapse: {stage_at: auto, commit_at: auto, target: auto}]", ""},
+		{"collapse, in part left to the window", "stages: [context_collapse: {stage_at: auto, commit_at: 90000, target: auto}]", ""},
+		{"short pause", "stages: [microcompact_time: {gap: 90s}]", "1:35: microcompact_time.gap: after 1m30s the prompt cache is still warm, and clearing makes it cold: give 5m or more (contradict)"},
+		{"summary never reached", "stages: [autocompact: {summary: [fixed, outline]}]", "1:33: autocompact.summary: fixed: 5000 is always there, what follows it is never reached: put fixed: 5000 last (summary)"},
+		{"no summary", "stages: [autocompact: {summary: recorded}]", "1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},
+		{"no choice", "stages: [autocompact: {summary: []}]", "1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},
+
 		{"memory behind autocompact", "stages: [autocompact, session_memory]", "1:23: session_memory: it runs after autocompact, and before it in the product: list it before autocompact (order)"},
 		{"memory before it", "stages: [session_memory, autocompact]", ""},
 		{"attachments before autocompact", "stages: [post_compact, autocompact]", "1:24: autocompact: it runs after post_compact, and before it in the product: list it before post_compact (order)"},
@@ -21,9 +69,17 @@ func TestLint(t *testing.T) {
 		{"prune before truncate", "stages: [opencode_prune, opencode_truncate]", "1:26: opencode_truncate: it runs after opencode_prune, and before it in the product: list it before opencode_prune (order)"},
 		{"layers", "stages: [three_layer_auto, three_layer_micro]", "1:28: three_layer_micro: it runs after three_layer_auto, and before it in the product: list it before three_layer_auto (order)"},
 
+		{"attachments alone beside memory", "stages: [session_memory, codex_compaction, post_compact]", "1:10: session_memory: it does nothing without autocompact: add one, or leave this out (alone)\n" +
+			"1:26: codex_compaction: it competes with session_memory for the same tokens: keep one of them (compete)"},
+		{"a compaction behind another", "stages: [compact_api: {trigger: 960000}, autocompact]", "1:42: autocompact: it competes with compact_api for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
+
 		{"memory, collapse and autocompact", "stages: [context_collapse, session_memory, autocompact]", "1:28: session_memory: it competes with context_collapse for the same tokens: keep one of them (compete)\n" +
 			"1:44: autocompact: it competes with context_collapse for the same tokens: keep one of them, or set autocompact.enabled to false (compete)"},
 
+		{"microcompaction behind collapse", "stages: [microcompact_size, context_collapse: {commit_at: 100000, protect: 10000}]", "1:10: microcompact_size: microcompaction at 135000 is not below 100000, where context_collapse sets in: make window.warning_offset larger (never)"},
+		{"microcompaction behind a fixed compaction, in a large window only", "stages: [microcompact_size, compact_api]", ""},
+		{"trimming behind codex", "stages: [cache_ttl_prune: {soft_trim_ratio: 0.95, hard_clear: false}, codex_compaction]", "1:45: cache_ttl_prune.soft_trim_ratio: trimming at 190000 is not below 180000, where codex_compaction sets in: make it smaller (never)"},
+		{"layers behind the window", "window: {context: 40000}\nstages: [three_layer_auto]", "2:10: three_layer_auto.threshold: 50000 is not below 40000, the window: make it smaller (never)"},
 		{"memory without automatic compaction", "window: {auto_compact: false}\nstages: [session_memory, autocompact: {enabled: false}]", "2:10: session_memory: window.auto_compact is off: leave it out, or set window.auto_compact to true (never)"},
 		{"snip without ids", "stages: [snip: {tag: false}]", "1:22: snip.tag: no prompt carries an id and no snip is tried: only calls on record are carried out: set it to true, or give snip.ids (never)"},
 		{"snip that is tried", "stages: [snip: {tag: false, ids: [abc123@7]}]", ""},
@@ -39,9 +95,11 @@ func TestLint(t *testing.T) {
 		{"memory that keeps too much", "stages: [session_memory: {min_tokens: 136200, max_tokens: 150000}, autocompact]", "1:39: session_memory.min_tokens: 136200 tokens kept with 18800 of system prompt and tools reach 155000, where it sets in again: make it smaller (always)"},
 		{"all of it protected", "window: {context: 200000}\nstages: [context_collapse: {protect: 200000}]", "2:38: context_collapse.protect: 200000 is not below 200000, the window: make it smaller (never)"},
 
-		{"a warning from the first request on", "window: {warning_offset: 140000}\nstages: [microcompact_size, autocompact]", "1:26: window.warning_offset: the warning threshold of 15000, for which microcompact_size waits, is not above the 18800 tokens of system prompt and tools: make it smaller (always)"},
+		{"a warning from the first request on", "window: {warning_offset: 140000}\nstages: [microcompact_size, autocompact]", "2:10: microcompact_size: microcompaction at 15000 is not above the 18800 tokens of system prompt and tools: make window.warning_offset smaller (always)"},
+		{"opencode at once", "window: {context: 50000}\nstages: [opencode_compaction]", "2:10: opencode_compaction: usable window at 18000 is not above the 18800 tokens of system prompt and tools: reserve less, or take a larger window (always)"},
+		{"a percentage at once", "stages: [codex_compaction: {percent: 9, user_tokens: 1}]", "1:38: codex_compaction.percent: compaction at 18000 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
 		{"codex at once", "stages: [codex_compaction: {token_limit: 18800, user_tokens: 1}]", "1:42: codex_compaction.token_limit: 18800 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
-		{"gemini at once", "stages: [gemini_compression: {threshold: 0.09}]", "1:42: gemini_compression.threshold: 0.09 of 200000 tokens is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
+		{"gemini at once", "stages: [gemini_compression: {threshold: 0.09}]", "1:42: gemini_compression.threshold: compression at 18000 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
 		{"the API's compaction with a large overhead", "window: {overhead: 60000}\nstages: [compact_api: {trigger: 50000}]", "2:33: compact_api.trigger: 50000 is not above the 60000 tokens of system prompt and tools: make it larger (always)"},
 		{"condenser at once", "stages: [condenser_events: {max_tokens: 9000}]", "1:41: condenser_events.max_tokens: 9000 is not above the 18800 tokens of system prompt and tools: make it larger (always)"},
 		{"a summary as large as what it sums up", "stages: [autocompact: {summary: {fixed: 140000}}]", "1:33: autocompact.summary: a summary of 140000 with 18800 of system prompt and tools reaches 155000, where autocompact sets in again: make it smaller (always)"},
@@ -66,7 +124,7 @@ func TestLint(t *testing.T) {
 
 		{"a lifetime without a cache", "cache: {breakpoints: none, ttl: 1h, warm: always}\nstages: []", "1:33: cache.ttl: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)\n" +
 			"1:43: cache.warm: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)"},
-		{"a tail where none is kept", "stages: [opencode_compaction: {tail_turns: 3}]", "1:44: opencode_compaction.tail_turns: it has no effect: opencode_compaction.count: 1.1.36 keeps no tail and reserves what the window block says: leave it out (unused)"},
+		{"a tail where none is kept", "stages: [opencode_compaction: {tail_turns: 3}]", "1:44: opencode_compaction.tail_turns: it has no effect: opencode_compaction.count: 1.1.36 keeps no tail and has no reserve of its own: leave it out (unused)"},
 		{"a tail where one is kept", "stages: [opencode_compaction: {count: \"1.18\", tail_turns: 3}]", ""},
 		{"a rule that the record stands for", "stages: [context_collapse: {source: recorded, span: 5, protect: 1}]", "1:65: context_collapse.protect: it has no effect: context_collapse.source: recorded follows the record alone: leave it out (unused)"},
 		{"gates by hand", "stages: [microcompact_size: {manual: true, min_savings: 5}]", "1:57: microcompact_size.min_savings: it has no effect: microcompact_size.manual: true skips the gates: leave it out (unused)"},
@@ -75,8 +133,9 @@ func TestLint(t *testing.T) {
 		{"the other cut", "stages: [gemini_compression: {cut_chars: 5}]", "1:42: gemini_compression.cut_chars: it has no effect: gemini_compression.cut: lines goes by cut_lines: leave it out (unused)"},
 		{"a check that is not made", "stages: [gemini_compression: {verify: false, verify_prompt_tokens: 5}]", "1:68: gemini_compression.verify_prompt_tokens: it has no effect: gemini_compression.verify is off: leave it out (unused)"},
 		{"a share without clearing", "stages: [cache_ttl_prune: {hard_clear: false, hard_clear_ratio: 0.2}]", "1:65: cache_ttl_prune.hard_clear_ratio: it has no effect: cache_ttl_prune.hard_clear is off: leave it out (unused)"},
-		{"two prompts", "stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]", "1:63: compact_api.prompt_tokens: it has no effect: compact_api.instructions stand in its place: leave it out (unused)"},
+		{"two prompts", "stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]", "1:63: compact_api.prompt_tokens: it has no effect: compact_api.instructions replace the prompt: leave it out (unused)"},
 	}
+	rules := map[policy.Rule]bool{}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := policy.Decode("p.yaml", []byte(tt.text+"\n"), allStages(t), nil)
@@ -86,10 +145,16 @@ func TestLint(t *testing.T) {
 			var got []string
 			for _, f := range policy.Lint(p) {
 				got = append(got, strings.TrimPrefix(f.String(), "p.yaml:"))
+				rules[policy.Rule(f.Rule)] = true
 			}
 			if diff := cmp.Diff(tt.want, strings.Join(got, "\n")); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+	for _, r := range policy.Rules() {
+		if !rules[r.Name] {
+			t.Errorf("no case for rule %s", r.Name)
+		}
 	}
 }

@@ -115,8 +115,8 @@ func TestServerSideNotation(t *testing.T) {
 	}
 }
 
-// Two stages that compact the whole conversation are told of, whoever's they
-// are; the thresholds of a preset's window are those its stage compacts at.
+// Two stages that compact the whole conversation compete, whatever their
+// families.
 func TestOtherAgents(t *testing.T) {
 	for _, name := range []string{"codex_compaction", "condenser_events", "gemini_compression"} {
 		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), allStages(t), nil)
@@ -127,13 +127,20 @@ func TestOtherAgents(t *testing.T) {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	for name, want := range map[string]int{"codex": 180000, "gemini-cli": 100000} {
+}
+
+// A policy compacts at the figure of its source.
+func TestCompactsAt(t *testing.T) {
+	for name, want := range map[string]int{
+		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex": 180000, "gemini-cli": 100000,
+		"none": 0, "opencode-1.1.36": 168000, "three-layer": 0,
+	} {
 		p, err := preset.Load(name, allStages(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Window.Resolve(200000, 64000); got.Auto != want {
-			t.Errorf("%s: the tables say it compacts at %d, its stage does at %d", name, got.Auto, want)
+		if got := p.CompactsAt(policy.Circumstances{Window: 200000, MaxOutput: 64000}); got != want {
+			t.Errorf("%s: compacts at %d, want %d", name, got, want)
 		}
 	}
 }

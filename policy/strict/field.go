@@ -123,18 +123,36 @@ func (f *Field) SetText(key, value string) error {
 }
 
 // Fields lists the parameters of the struct ptr points to, in the order of its
-// fields, without their Default; nil has none. The error says what is wrong
-// with the struct.
+// fields, without their Default; nil has none. ptr may also be a list of such
+// pointers ([]any). The error says what is wrong with the struct.
 func Fields(ptr any) ([]Field, error) {
 	if ptr == nil {
 		return nil, nil
 	}
-	v := reflect.ValueOf(ptr)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("parameters are a %T: use a pointer to a struct", ptr)
+	structs, several := ptr.([]any)
+	if !several {
+		structs = []any{ptr}
 	}
-	list, err := tagsOf(v.Elem().Type())
-	return list.of(v.Elem()), err
+	var list []Field
+	seen := map[string]bool{}
+	for _, s := range structs {
+		v := reflect.ValueOf(s)
+		if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+			return nil, fmt.Errorf("parameters are a %T: use a pointer to a struct", s)
+		}
+		fields, err := tagsOf(v.Elem().Type())
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields.of(v.Elem()) {
+			if seen[f.Name] {
+				return nil, fmt.Errorf("two fields have the yaml name %s: rename one", f.Name)
+			}
+			seen[f.Name] = true
+			list = append(list, f)
+		}
+	}
+	return list, nil
 }
 
 // tagged is a parameter of a type of struct.

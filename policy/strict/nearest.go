@@ -26,10 +26,10 @@ func Nearest(name string, names []string) (ordered []string, near int) {
 	return ordered, near
 }
 
-// Suggest says what to write in place of name: the nearest of names first,
-// and all of them as long as they can be taken in.
+// Suggest says what to write in place of name: the nearest name, and the others
+// where they are few.
 func Suggest(name string, names []string) string {
-	const limit = 20
+	const limit, few = 20, 12
 	ordered, near := Nearest(name, names)
 	if len(ordered) == 0 {
 		return "leave it out"
@@ -45,7 +45,7 @@ func Suggest(name string, names []string) string {
 		return "use one of " + strings.Join(ordered, ", ") + more
 	}
 	s := "did you mean " + ordered[0] + "?"
-	if len(ordered) > 1 {
+	if len(ordered) > 1 && len(ordered) <= few {
 		s += " the others are " + strings.Join(ordered[1:], ", ") + more
 	}
 	return s

@@ -60,6 +60,9 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 
 // fieldsOf is [Fields] for a file with many structs of a type.
 func (r *Reader) fieldsOf(ptr any) ([]Field, error) {
+	if _, several := ptr.([]any); several {
+		return Fields(ptr)
+	}
 	v := reflect.ValueOf(ptr).Elem()
 	list, ok := r.tags[v.Type()]
 	if !ok {

@@ -122,7 +122,7 @@ func (s *Session) decide(r *replay.Record, pol *policy.Policy, opt *Options) ([]
 		}
 	}
 	for i := range decisions {
-		s.Window = max(s.Window, decisions[i].Limits.Window)
+		s.Window = max(s.Window, decisions[i].Window)
 	}
 	return decisions, nil
 }

@@ -22,18 +22,21 @@ func TestScore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		buffer, alarms int
-		hit            bool
-		distance       []int // one, or none
+		key, value string
+		alarms     int
+		hit        bool
+		distance   []int // one, or none
 	}{
-		{13000, 0, true, []int{0}},
-		{12000, 0, false, []int{2}},
-		{13900, 1, true, []int{-5}},
-		{30000, 1, true, nil},
-		{-200000, 0, false, nil},
+		{"window.buffer", "13000", 0, true, []int{0}},
+		{"window.buffer", "12000", 0, false, []int{2}},
+		{"window.buffer", "13900", 1, true, []int{-5}},
+		{"window.buffer", "30000", 1, true, nil},
+		{"window.context", "400000", 0, false, nil},
 	} {
 		pol := named(t, "claude-code-2.1.19")
-		pol.Window.Buffer = c.buffer
+		if err := pol.Set(c.key, c.value); err != nil {
+			t.Fatal(err)
+		}
 		s, err := backtest.Score(rec, pol, backtest.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -47,11 +50,11 @@ func TestScore(t *testing.T) {
 			distance = []int{*got.Distance}
 		}
 		if got.Hit != c.hit || !slices.Equal(distance, c.distance) || (len(s.Alarms) > 0) != (c.alarms > 0) || got.Short() != 0 || s.Fit != nil {
-			t.Errorf("buffer %d: %+v, distance %v, %d alarms, want hit %v, distance %v", c.buffer, *got, distance, len(s.Alarms), c.hit, c.distance)
+			t.Errorf("%s %s: %+v, distance %v, %d alarms, want hit %v, distance %v", c.key, c.value, *got, distance, len(s.Alarms), c.hit, c.distance)
 		}
 		row := backtest.Sum("p", []*backtest.Session{s}).Compactions[0]
 		if row.Hits+row.Misses != row.Recorded || row.Exact != 1 || row.Alarms != len(s.Alarms) {
-			t.Errorf("buffer %d: %+v", c.buffer, row)
+			t.Errorf("%s %s: %+v", c.key, c.value, row)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *Session) compactions(conv *session.Conversation, decisions []replay.Dec
 		}
 		d := &decisions[b.Request-1]
 		s.Compactions = append(s.Compactions, Compaction{
-			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limits.Auto,
+			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limit,
 			Hit: d.Compact, Lost: b.Before > 0 && conv.Messages[b.Before-1].Lost,
 		})
 	}
@@ -51,7 +51,7 @@ func (s *Session) alarms(r *replay.Record, decisions []replay.Decision) {
 	known := explained(r.Conv)
 	for i := range decisions {
 		if d := &decisions[i]; d.Compact && !known[d.Request] {
-			s.Alarms = append(s.Alarms, Alarm{Request: d.Request, Line: r.LineAt(d.Request), Used: d.Used, Threshold: d.Limits.Auto})
+			s.Alarms = append(s.Alarms, Alarm{Request: d.Request, Line: r.LineAt(d.Request), Used: d.Used, Threshold: d.Limit})
 		}
 	}
 }

@@ -27,7 +27,7 @@ func load(t testing.TB, path string) *session.Conversation {
 }
 
 // registry holds all stages, for all tests: to make one tries every default.
-var registry = sync.OnceValues(func() (policy.Registry, error) { return stage.Registry() })
+var registry = sync.OnceValues(stage.Registry)
 
 func named(t testing.TB, name string) *policy.Policy {
 	reg, err := registry()

@@ -14,26 +14,16 @@ type Fit struct {
 	Agrees bool `json:"agrees"` // Least <= Most: some window explains all of the record
 }
 
-// firstSetWindow is the first client whose recorded compactions come at other
-// windows than the model's: 400,000 and 600,000, which the user must have set
-// (others ran to 625,949 tokens with the same clients and models).
-const firstSetWindow = "2.1.119"
-
-// fits reports whether the window of a session may be fitted: by the client's
-// version, and the policy compacts as the client does and sets none of its own.
+// fits reports whether the window of a session may be fitted: users of the client
+// that recorded it could set one, and the policy sets none and compacts at a fixed
+// distance below the window.
 func fits(pol *policy.Policy, version string) bool {
-	if version == "" || session.CompareVersions(version, firstSetWindow) < 0 || pol.Window.Context > 0 {
+	from := pol.FitsFrom()
+	if version == "" || from == "" || session.CompareVersions(version, from) < 0 || pol.Window.Context > 0 {
 		return false
 	}
-	if _, ok := policy.ParsePercent(pol.Window.PctOverride); ok {
-		return false
-	}
-	for _, sc := range pol.Stages {
-		if sc.Definition.Name == "autocompact" {
-			return true
-		}
-	}
-	return false
+	const window, more = 500000, 1000
+	return pol.CompactsAt(policy.Circumstances{Window: window + more}) == pol.CompactsAt(policy.Circumstances{Window: window})+more
 }
 
 // fit finds the window of a session with recorded automatic compactions. A window
@@ -67,7 +57,7 @@ func fit(conv *session.Conversation, decisions []replay.Decision) *Fit {
 }
 
 // below is how far the threshold lies below the window.
-func below(d *replay.Decision) int { return d.Limits.Window - d.Limits.Auto }
+func below(d *replay.Decision) int { return d.Window - d.Limit }
 
 // units of windows, the roundest first.
 var units = []int{1000000, 500000, 100000, 50000, 10000, 5000, 1000, 500, 100, 50, 10, 5}

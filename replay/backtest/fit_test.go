@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -22,10 +21,9 @@ func TestRoundest(t *testing.T) {
 // TestFitContradiction: where a request went on above what another compacted at, no
 // window explains both; the recorded compactions decide.
 func TestFitContradiction(t *testing.T) {
-	limits := policy.Thresholds{Window: 1000000, Auto: 967000}
 	decisions := make([]replay.Decision, 4)
 	for i, used := range []int{100000, 380000, 200000, 368000} {
-		decisions[i] = replay.Decision{Request: i + 1, Used: used, Limits: limits}
+		decisions[i] = replay.Decision{Request: i + 1, Used: used, Window: 1000000, Limit: 967000}
 	}
 	conv := &session.Conversation{Requests: make([]session.APICall, 4)}
 	if f := fit(conv, decisions); f != nil {

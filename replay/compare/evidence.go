@@ -1,5 +1,7 @@
 package compare
 
+import "github.com/ctxkit/ctxkit/policy"
+
 // Show is what of one or two replays shows a difference.
 type Show string
 
@@ -16,7 +18,7 @@ const (
 type Selection struct {
 	Agent, Leaf                     string
 	Tokens, Model, Window, Overhead string
-	Snip                            []string
+	Tries                           []policy.Try
 	Env                             bool
 }
 

@@ -117,6 +117,11 @@ func onlyMarks(rest string) bool {
 	return rest[0] == '-'
 }
 
+// Anthropic reports whether a model is Anthropic's, by its id.
+func Anthropic(model string) bool {
+	return strings.Contains(model, "anthropic") || strings.Contains(model, "claude")
+}
+
 // Normalize removes provider prefixes and "[1m]" from a model id.
 func Normalize(id string) string {
 	id = strings.ToLower(strings.TrimSpace(id))

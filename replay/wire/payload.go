@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
@@ -46,12 +45,8 @@ const longTTL = "1h"
 // prompt cache at their last block. Its marks on the system prompt are not in a
 // body, and automatic caching is asked for once for the whole of it.
 func breakpoints(c *policy.Caching, n int) []int {
-	switch c.Breakpoints {
-	case policy.BreakpointsNone, policy.BreakpointsAutomatic:
+	if c.Breakpoints == policy.BreakpointsNone || c.Breakpoints == policy.BreakpointsAutomatic {
 		return nil
-	case policy.BreakpointsOpenCode:
-		_, at := opencode.CacheBreakpoints(0, n)
-		return at
 	}
 	var at []int // the last two
 	for m := max(n-2, 0); m < n; m++ {
@@ -155,7 +150,7 @@ type cacheDelete struct {
 // its first request on, so that the first edit changes nothing before it.
 func editsCache(v *view.View, pol *policy.Policy) bool {
 	return len(v.CacheEdits()) > 0 || slices.ContainsFunc(pol.Stages, func(s policy.StageConfig) bool {
-		return s.Definition.Name == "microcompact_cached"
+		return s.Definition.CacheEdits
 	})
 }
 
@@ -165,12 +160,13 @@ func serverEdits(pol *policy.Policy) []any {
 	var first, rest []any
 	for i := range pol.Stages {
 		s, ok := pol.Stages[i].Params.(policy.ServerEdit)
-		switch {
-		case !ok:
-		case pol.Stages[i].Definition.Name == "clear_thinking":
-			first = append(first, s.ServerEdit())
-		default:
-			rest = append(rest, s.ServerEdit())
+		if !ok {
+			continue
+		}
+		if edit, comesFirst := s.ServerEdit(); comesFirst {
+			first = append(first, edit)
+		} else {
+			rest = append(rest, edit)
 		}
 	}
 	return append(first, rest...)

@@ -171,7 +171,7 @@ func TestModelOddContent(t *testing.T) {
 
 func TestPayload(t *testing.T) {
 	claude := &policy.Policy{Cache: policy.DefaultCaching()}
-	cached := &policy.Policy{Cache: policy.DefaultCaching(), Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached"}}}}
+	cached := &policy.Policy{Cache: policy.DefaultCaching(), Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached", CacheEdits: true}}}}
 	with := func(breakpoints, ttl string) *policy.Policy {
 		return &policy.Policy{Cache: policy.Caching{Breakpoints: breakpoints, TTL: ttl}}
 	}
@@ -200,8 +200,8 @@ func TestPayload(t *testing.T) {
 		want  []string
 	}{
 		{"the last two messages are marked", claude, nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
-		{"OpenCode marks the last two", with(policy.BreakpointsOpenCode, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
-		{"a lifetime of its own", with(policy.BreakpointsOpenCode, "1h"), nil, change(map[int]string{
+		{"OpenCode marks the last two", with(policy.BreakpointsLastTwoIfAnthropic, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
+		{"a lifetime of its own", with(policy.BreakpointsLastTwoIfAnthropic, "1h"), nil, change(map[int]string{
 			3: strings.Replace(mark(plain[3]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1), 4: strings.Replace(mark(plain[4]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1),
 		})},
 		{"no marks", with(policy.BreakpointsNone, "auto"), nil, plain},

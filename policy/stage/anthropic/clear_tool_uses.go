@@ -33,6 +33,8 @@ func defineClearToolUses() policy.Definition {
 		},
 		Example: `before: a prompt of 100,001 tokens with the results of 10 tool uses
 after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stand, and so does the model view`,
+		Limits: clearToolUsesLimits,
+		Check:  checkClearToolUses,
 		New: func(p any) (policy.Stage, error) {
 			s := &clearToolUses{p: *p.(*ClearToolUses), at: map[policy.Target]int{}}
 			placeholder := policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
@@ -40,6 +42,33 @@ after:  the payload holds a placeholder for each of the oldest 7 results; the ne
 			s.placeholder, s.input = &placeholder, &input
 			return s, nil
 		},
+	}
+}
+
+func clearToolUsesLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*ClearToolUses)
+	if p.Trigger.Type != policy.TriggerInputTokens {
+		l.Note("tool use clearing: > %s tool uses (clear_tool_uses.trigger)", policy.Thousands(p.Trigger.Value))
+	} else {
+		l.Add(policy.Limit{Name: "tool use clearing", Label: "clear", Operator: ">", Tokens: p.Trigger.Value, Of: policy.OfContext, Acts: true,
+			From: c.Name("clear_tool_uses.trigger") + ": the prompt", Key: "clear_tool_uses.trigger"})
+	}
+	if p.ClearAtLeast > 0 {
+		l.Add(policy.Limit{Name: "clearing at least", Operator: ">=", Tokens: int(p.ClearAtLeast), Of: policy.OfResults,
+			From: "clear_tool_uses.clear_at_least: what would be cleared", Key: "clear_tool_uses.clear_at_least"})
+	}
+}
+
+func checkClearToolUses(c *policy.Check) {
+	p := c.Stage.Params.(*ClearToolUses)
+	switch {
+	case p.Trigger.Type == policy.TriggerToolUses && int(p.Keep) >= p.Trigger.Value:
+		c.Add(policy.RuleContradict, "clear_tool_uses.keep", "make it smaller than the trigger", "%d tool uses keep their results, nothing is left to clear at %d", p.Keep, p.Trigger.Value)
+	case p.Trigger.Type == policy.TriggerInputTokens && p.ClearAtLeast > 0:
+		c.Less("clear_at_least", int(p.ClearAtLeast), "trigger", p.Trigger.Value)
+	}
+	if limit, what := c.Ceiling(c.LargestWindow()); int(p.ClearAtLeast) >= limit {
+		c.Add(policy.RuleNever, "clear_tool_uses.clear_at_least", "make it smaller", "%d is not below %d, %s", p.ClearAtLeast, limit, what)
 	}
 }
 

@@ -32,6 +32,11 @@ func defineCompactAPI() policy.Definition {
 		},
 		Example: `before: a prompt of 180,000 tokens, trigger 150,000
 after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and the message, system prompt, tools and the summary in; the view is the summary alone`,
+		Limits:     compactAPILimits,
+		Compaction: &policy.Compaction{},
+		Check: func(c *policy.Check) {
+			c.Unused("compact_api.prompt_tokens", c.Stage.Params.(*CompactAPI).Instructions != "", "compact_api.instructions replace the prompt")
+		},
 		New: func(p any) (policy.Stage, error) {
 			s := &compactAPI{p: *p.(*CompactAPI)}
 			if s.p.Trigger < minCompactTrigger {
@@ -40,6 +45,11 @@ after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and
 			return s, nil
 		},
 	}
+}
+
+func compactAPILimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+	l.Add(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(s.Params.(*CompactAPI).Trigger), Of: policy.OfContext, Acts: true,
+		From: "compact_api.trigger: the prompt, as edits before it leave it", Key: "compact_api.trigger"})
 }
 
 // minCompactTrigger is the least the API takes.

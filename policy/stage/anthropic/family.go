@@ -12,5 +12,5 @@ var presets embed.FS
 
 // Family is the Messages API of Anthropic, edits by the server.
 func Family() policy.Family {
-	return policy.Family{Name: "anthropic", Title: "The Messages API of Anthropic, edits by the server", Stages: stages(), Presets: presets}
+	return policy.Family{Name: "anthropic", Title: "The Messages API of Anthropic, edits by the server", Stages: stages(), ClearsThinking: ClearsThinking, Presets: presets}
 }

@@ -22,7 +22,7 @@ type quantity struct {
 const inputTokens = string(policy.TriggerInputTokens)
 
 // ServerEdit is the strategy clear_tool_uses_20250919.
-func (p *ClearToolUses) ServerEdit() any {
+func (p *ClearToolUses) ServerEdit() (edit any, first bool) {
 	e := serverEdit{
 		Type:         "clear_tool_uses_20250919",
 		Trigger:      &quantity{string(p.Trigger.Type), p.Trigger.Value},
@@ -38,12 +38,12 @@ func (p *ClearToolUses) ServerEdit() any {
 	case len(p.ClearToolInputs.Tools) > 0:
 		e.ClearToolInputs = p.ClearToolInputs.Tools
 	}
-	return e
+	return e, false
 }
 
 // ServerEdit is the strategy clear_thinking_20251015; the model's own default
 // is left to the server.
-func (p *ClearThinking) ServerEdit() any {
+func (p *ClearThinking) ServerEdit() (edit any, first bool) {
 	e := serverEdit{Type: "clear_thinking_20251015"}
 	switch {
 	case p.Keep == nil:
@@ -51,13 +51,13 @@ func (p *ClearThinking) ServerEdit() any {
 	case *p.Keep > 0:
 		e.Keep = quantity{"thinking_turns", *p.Keep}
 	}
-	return e
+	return e, true
 }
 
 // ServerEdit is the strategy compact_20260112.
-func (p *CompactAPI) ServerEdit() any {
+func (p *CompactAPI) ServerEdit() (edit any, first bool) {
 	return serverEdit{
 		Type: "compact_20260112", Trigger: &quantity{inputTokens, int(p.Trigger)},
 		PauseAfter: p.PauseAfter, Instructions: p.Instructions,
-	}
+	}, false
 }

@@ -29,7 +29,8 @@ func TestServerEdit(t *testing.T) {
 		{&CompactAPI{Trigger: 50000, PauseAfter: true, Instructions: "Be brief."},
 			`{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":true,"instructions":"Be brief."}`},
 	} {
-		got, err := json.Marshal(tt.params.ServerEdit())
+		edit, _ := tt.params.ServerEdit()
+		got, err := json.Marshal(edit)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("got  %s\nwant %s (%v)", got, tt.want, err)
 		}

@@ -29,14 +29,53 @@ func defineAutocompact() policy.Definition {
 		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client; thresholds confirmed by 95 recorded automatic compactions",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual,
-		Limits:  true,
 		Params: &Autocompact{
 			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
 			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Gap: "reported", Manual: "replay",
 		},
 		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages
 after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
-		New: func(p any) (policy.Stage, error) { return &autocompact{p: *p.(*Autocompact)}, nil },
+		Window:     true,
+		Shared:     sharedWindow(),
+		Limits:     autocompactLimits,
+		Compaction: &policy.Compaction{On: compactsAt, Off: "set autocompact.enabled to false", FitsFrom: firstSetWindow},
+		Check:      checkAutocompact,
+		New:        func(p any) (policy.Stage, error) { return &autocompact{p: *p.(*Autocompact)}, nil },
+	}
+}
+
+// firstSetWindow is the first client whose recorded compactions come at other
+// windows than the model's: 400,000 and 600,000, which the user must have set
+// (others ran to 625,949 tokens with the same clients and models).
+const firstSetWindow = "2.1.119"
+
+// compactsAt reports whether automatic compaction is on.
+func compactsAt(s *policy.StageConfig) bool {
+	return s.Params.(*Autocompact).Enabled && windowOf(s).AutoCompact
+}
+
+func autocompactLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	w, t := windowOf(s), windowOf(s).Resolve(c.Window, c.MaxOutput)
+	if !w.AutoCompact {
+		return
+	}
+	if !s.Params.(*Autocompact).Enabled {
+		l.Note("nothing is compacted automatically: false is %s", c.Name("autocompact.enabled"))
+		return
+	}
+	from := fmt.Sprintf("effective window - %s (window.buffer)", policy.Thousands(w.Buffer))
+	if t.Percent > 0 {
+		from = fmt.Sprintf("min(floor(effective window x %g/100), effective window - %s): %s", t.Percent, policy.Thousands(w.Buffer), c.Name("window.pct_override"))
+	}
+	l.Add(policy.Limit{
+		Name: "auto-compact threshold", Label: "auto", Operator: ">=", Tokens: t.Auto, Of: policy.OfContext, Acts: true, From: from,
+		Key: "autocompact", Raise: "make window.buffer or the output reserve smaller",
+	})
+}
+
+func checkAutocompact(c *policy.Check) {
+	if c.Stage.Params.(*Autocompact).Enabled && !windowOf(c.Stage).AutoCompact {
+		c.Add(policy.RuleNever, "autocompact.enabled", "set it to false, or window.auto_compact to true", "window.auto_compact is off")
 	}
 }
 
@@ -55,10 +94,11 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
 	default:
-		if !s.p.Enabled || !c.Limits.On || c.Used < c.Limits.Auto || compactedHere(c) {
+		t := thresholds(c)
+		if !s.p.Enabled || !t.On || c.Used < t.Auto || compactedHere(c) {
 			return nil, nil
 		}
-		reason = fmt.Sprintf("used %d >= threshold %d", c.Used, c.Limits.Auto)
+		reason = fmt.Sprintf("used %d >= threshold %d", c.Used, t.Auto)
 	}
 	if c.View.Len() == 0 {
 		return nil, nil
@@ -70,7 +110,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	call := s.call(c)
 	switch {
-	case c.Limits.Effective > 0 && call.Input > c.Limits.Effective:
+	case thresholds(c).Effective > 0 && call.Input > thresholds(c).Effective:
 		from += "; still too long after " + retries(call.Retries)
 	case call.Retries > 0:
 		from += "; too long, " + retries(call.Retries)
@@ -101,7 +141,7 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	if s.p.Prefix == "session" {
 		call.Input += c.Overhead
 	}
-	limit := c.Limits.Effective
+	limit := thresholds(c).Effective
 	if limit <= 0 {
 		return call
 	}

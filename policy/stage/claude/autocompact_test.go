@@ -24,16 +24,16 @@ func auto(change func(*Autocompact)) *Autocompact {
 }
 
 func TestAutocompactThreshold(t *testing.T) {
-	first := policy.DefaultWindow()
-	late := policy.DefaultWindow()
+	first := DefaultWindow()
+	late := DefaultWindow()
 	late.ReserveCap = 20000
-	off := policy.DefaultWindow()
+	off := DefaultWindow()
 	off.AutoCompact = false
-	half := policy.DefaultWindow()
+	half := DefaultWindow()
 	half.PctOverride = "35"
 	tests := []struct {
 		name    string
-		w       policy.Window
+		w       Window
 		context int
 		used    int
 		change  func(*Autocompact)
@@ -55,7 +55,7 @@ func TestAutocompactThreshold(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Uses(3)
 			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(tt.change))), tt.used, 100)
-			r.Limits = tt.w.Resolve(tt.context, 0)
+			*limits(r) = fixed(tt.w.Resolve(tt.context, 0))
 			r.All()
 			if got := r.View.Epoch() > 0; got != tt.want {
 				t.Fatalf("compacted: %t, want %t", got, tt.want)
@@ -151,19 +151,19 @@ func TestAutocompactTooLong(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Uses(9)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Retries = tt.retries })))
-			r.Limits.Effective = 1257
+			limits(r).Effective = 1257
 			for m := range 19 {
 				r.View.Join(m)
 			}
-			r.Limits.Effective += r.View.Tokens() - tt.excess
+			limits(r).Effective += r.View.Tokens() - tt.excess
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 9, policy.Context{})
 			call := r.View.Edits()[0].Call
 			if call.Retries != tt.want {
 				t.Errorf("%d retries, want %d", call.Retries, tt.want)
 			}
-			if tt.want > 0 && call.Input > r.Limits.Effective {
-				t.Errorf("%d tokens are sent, %d fit", call.Input, r.Limits.Effective)
+			if tt.want > 0 && call.Input > limits(r).Effective {
+				t.Errorf("%d tokens are sent, %d fit", call.Input, limits(r).Effective)
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	for m := range 4 {
 		r.View.Join(m)
 	}
-	r.Limits.Effective = 1395 // 400 and the prompt are sent: 5 too many
+	limits(r).Effective = 1395 // 400 and the prompt are sent: 5 too many
 	r.Used = func(int) (int, int) { return 155000, 0 }
 	r.Fire(policy.Prepare, 2, policy.Context{})
 	edits := r.View.Edits()
@@ -238,8 +238,8 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 	if p.Prefix == "session" {
 		whole += overhead
 	}
-	r.Limits.Effective = whole - excess
-	limit = r.Limits.Effective
+	limits(r).Effective = whole - excess
+	limit = limits(r).Effective
 	r.Used = func(int) (int, int) { return 155000, 0 }
 	r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
 	e := r.View.Edits()[0]
@@ -357,7 +357,7 @@ func TestAutocompactPrefixLimit(t *testing.T) {
 			r.View.Join(m)
 		}
 		alone := r.View.Tokens() + 1257
-		r.Limits.Effective = alone - tt.excess
+		limits(r).Effective = alone - tt.excess
 		r.Used = func(int) (int, int) { return 155000, 0 }
 		r.Fire(policy.Prepare, 20, policy.Context{})
 		e := r.View.Edits()[0]

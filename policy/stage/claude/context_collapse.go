@@ -28,7 +28,7 @@ type ContextCollapse struct {
 }
 
 // Thresholds are what used is compared with in a window, in tokens.
-func (p *ContextCollapse) Thresholds(t policy.Thresholds) (stageAt, commitAt, target int) {
+func (p *ContextCollapse) Thresholds(t Thresholds) (stageAt, commitAt, target int) {
 	commitAt = cmp.Or(p.CommitAt, t.Auto)
 	stageAt = cmp.Or(p.StageAt, commitAt-(t.Base-t.Warning))
 	return stageAt, commitAt, cmp.Or(p.Target, stageAt)
@@ -41,14 +41,47 @@ func defineContextCollapse() policy.Definition {
 		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is in neither and is this project's own rule",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
-		Limits:  true,
 		Params: &ContextCollapse{
 			Source: "auto", Protect: 40000, Span: 20000, Selector: "risk",
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryOutline}}, PromptTokens: 1351, Prefix: "session",
 		},
 		Example: `before: U1 A1 U2 A2 U3 A3 U4 A4 U5, with U2 to A4 staged
 after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to A4 came to</collapsed>`,
-		New: func(p any) (policy.Stage, error) { return newContextCollapse(*p.(*ContextCollapse)), nil },
+		Window:     true,
+		Shared:     sharedWindow(),
+		Limits:     contextCollapseLimits,
+		Compaction: &policy.Compaction{},
+		Check:      checkContextCollapse,
+		New:        func(p any) (policy.Stage, error) { return newContextCollapse(*p.(*ContextCollapse)), nil },
+	}
+}
+
+func contextCollapseLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*ContextCollapse)
+	if p.Source == "recorded" {
+		return
+	}
+	stageAt, commitAt, target := p.Thresholds(windowOf(s).Resolve(c.Window, c.MaxOutput))
+	add := func(name, label, operator string, tokens int, key string) {
+		l.Add(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, Of: policy.OfContext, Acts: true, From: key, Key: key})
+	}
+	add("collapse staging", "", ">=", stageAt, "context_collapse.stage_at")
+	add("collapse commit", "collapse", ">=", commitAt, "context_collapse.commit_at")
+	add("collapse target", "", "<", target, "context_collapse.target")
+}
+
+func checkContextCollapse(c *policy.Check) {
+	p := c.Stage.Params.(*ContextCollapse)
+	if p.CommitAt > 0 {
+		c.Less("target", p.Target, "commit_at", p.CommitAt)
+		c.Less("protect", p.Protect, "commit_at", p.CommitAt)
+		c.AtMost("stage_at", p.StageAt, "commit_at", p.CommitAt)
+	}
+	if limit, what := c.Ceiling(c.LargestWindow()); p.Protect >= limit {
+		c.Add(policy.RuleNever, "context_collapse.protect", "make it smaller", "%d is not below %d, %s", p.Protect, limit, what)
+	}
+	for _, name := range []string{"stage_at", "commit_at", "target", "protect"} {
+		c.Unused("context_collapse."+name, p.Source == "recorded", "context_collapse.source: recorded follows the record alone")
 	}
 }
 
@@ -196,7 +229,7 @@ func (s *contextCollapse) extent(items []policy.ItemID) extent {
 }
 
 func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
-	stageAt, commitAt, target := s.p.Thresholds(c.Limits)
+	stageAt, commitAt, target := s.p.Thresholds(thresholds(c))
 	used := c.Used
 	if used < stageAt {
 		return nil, nil

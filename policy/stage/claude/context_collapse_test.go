@@ -196,7 +196,7 @@ func TestContextCollapseDropped(t *testing.T) {
 // What is left to the window: commit_at is the auto-compact threshold, stage_at
 // lies the warning offset below commit_at, and target is stage_at.
 func TestContextCollapseAuto(t *testing.T) {
-	w := policy.DefaultWindow()
+	w := DefaultWindow()
 	w.ReserveCap = 20000
 	limits := w.Resolve(200000, 32000)
 	for _, tt := range []struct {

@@ -27,7 +27,22 @@ func defineMicrocompactCached() policy.Definition {
 		Params:  &MicrocompactCached{Trigger: 12, Keep: 5, Tools: compactable()},
 		Example: `before: trigger 2, keep 1; user question, assistant tool_use B, user tool_result B, assistant tool_use C, user tool_result C
 after:  user question, assistant tool_use B, user tool_result B with cache_reference "B", assistant tool_use C, user {"type":"cache_edits","edits":[{"type":"delete","cache_reference":"B"}]} and tool_result C; the client's own messages stand`,
-		New: func(p any) (policy.Stage, error) { return &microcompactCached{p: *p.(*MicrocompactCached)}, nil },
+		Limits:     microcompactCachedLimits,
+		Check:      checkMicrocompactCached,
+		CacheEdits: true,
+		New:        func(p any) (policy.Stage, error) { return &microcompactCached{p: *p.(*MicrocompactCached)}, nil },
+	}
+}
+
+func microcompactCachedLimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(s.Params.(*MicrocompactCached).Trigger))
+}
+
+func checkMicrocompactCached(c *policy.Check) {
+	p := c.Stage.Params.(*MicrocompactCached)
+	c.Less("keep", p.Keep, "trigger", p.Trigger)
+	if c.Cache().Breakpoints == policy.BreakpointsNone {
+		c.Add(policy.RuleContradict, "microcompact_cached", "give cache.breakpoints, or leave the stage out", "it deletes from what the server has cached, and cache.breakpoints: none caches nothing")
 	}
 }
 

@@ -42,11 +42,35 @@ func defineMicrocompactSize() policy.Definition {
 		Source:  "Claude Code 2.1.19, analysis of the bundled client; confirmed by microcompactions recorded by 2.1.12-2.1.22",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare,
-		Limits:  true,
 		Params:  DefaultMicrocompactSize(),
 		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
 after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,
-		New: func(p any) (policy.Stage, error) { return checkUntil(p.(*MicrocompactSize)) },
+		Window: true,
+		Shared: sharedWindow(),
+		Limits: microcompactSizeLimits,
+		Check:  checkMicrocompactSize,
+		New:    func(p any) (policy.Stage, error) { return checkUntil(p.(*MicrocompactSize)) },
+	}
+}
+
+func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	if s.Params.(*MicrocompactSize).Manual {
+		return
+	}
+	l.Add(policy.Limit{
+		Name: "microcompaction", Operator: ">=", Tokens: windowOf(s).Resolve(c.Window, c.MaxOutput).Warning, Of: policy.OfContext, Acts: true,
+		From: "the warning threshold; acts where enough tokens of results are saved",
+		Key:  "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
+	})
+}
+
+func checkMicrocompactSize(c *policy.Check) {
+	p := c.Stage.Params.(*MicrocompactSize)
+	c.Unused("microcompact_size.min_savings", p.Manual, "microcompact_size.manual: true skips the gates")
+	c.Unused("microcompact_size.gate", p.Manual, "microcompact_size.manual: true skips the gates")
+	if limit, what := c.Ceiling(c.Window()); !p.Manual && p.Target+p.MinSavings > limit {
+		c.Add(policy.RuleNever, "microcompact_size.target", "make target or min_savings smaller",
+			"%d tokens of results and %d to save are more than %d, %s", p.Target, p.MinSavings, limit, what)
 	}
 }
 
@@ -114,10 +138,11 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.p.Gate == "usage_plus_tail" {
 		gate = c.Used
 	}
-	if !s.p.Manual && (gate < c.Limits.Warning || saved < s.p.MinSavings) {
+	warning := thresholds(c).Warning
+	if !s.p.Manual && (gate < warning || saved < s.p.MinSavings) {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, c.Limits.Warning, saved, total)
+	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, warning, saved, total)
 	return s.clear(c, marks, reason, total, saved)
 }
 
@@ -243,4 +268,22 @@ func inCallOrder[T any](v policy.View, list []T, id func(T) string) {
 		}
 		return bi < bj
 	})
+}
+
+// microcompaction is the rule of microcompact_size for sessions that recorded
+// one.
+type microcompaction struct{}
+
+func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
+	return LeftByMicrocompact(v, texts, t)
+}
+
+func (microcompaction) Stub(v policy.View, r policy.Result) string {
+	return PersistedStub(v.Conversation(), r.ID, ResultExt(v, r.Target))
+}
+
+func (microcompaction) Stage() policy.Stage {
+	p := DefaultMicrocompactSize()
+	p.Manual = true
+	return NewMicrocompactSize(p)
 }

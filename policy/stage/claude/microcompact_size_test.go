@@ -310,9 +310,9 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 		}
 		r.Used = func(k int) (int, int) {
 			if k < len(above) && above[k] {
-				return r.Limits.Warning, 0
+				return limits(r).Warning, 0
 			}
-			return r.Limits.Warning - 1, 0
+			return limits(r).Warning - 1, 0
 		}
 		r.Each = func(k int) {
 			before := r.View.Edits()[r.Seen[k]:]

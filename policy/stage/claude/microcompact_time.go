@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // MicrocompactTime are the parameters of microcompact_time.
@@ -29,8 +30,14 @@ func defineMicrocompactTime() policy.Definition {
 		Params:  &MicrocompactTime{Gap: time.Hour, KeepRecent: 5, Tools: compactable()},
 		Example: `before: keep_recent 2; Glob, Read and Grep results; the last assistant message is of 12:00, the request of 13:10
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results stand`,
-		New: func(p any) (policy.Stage, error) { return &microcompactTime{p: *p.(*MicrocompactTime)}, nil },
+		Limits: microcompactTimeLimits,
+		Check:  func(c *policy.Check) { c.Warm("microcompact_time.gap", c.Stage.Params.(*MicrocompactTime).Gap) },
+		New:    func(p any) (policy.Stage, error) { return &microcompactTime{p: *p.(*MicrocompactTime)}, nil },
 	}
+}
+
+func microcompactTimeLimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(s.Params.(*MicrocompactTime).Gap))
 }
 
 // microcompactTime clears old results once the prompt cache has expired

@@ -96,7 +96,29 @@ func definePostCompact() policy.Definition {
 		},
 		Example: `before: the view has just become a summary; src/login.ts was read and edited since the last compaction, a skill invoked
 after:  the summary, "<attachment: src/login.ts>" and the file's text with the edits, "<invoked skills: test-driven-development>"`,
-		New: func(p any) (policy.Stage, error) { return &postCompact{p: *p.(*PostCompact)}, nil },
+		AfterCompaction: true,
+		Check:           checkPostCompact,
+		New:             func(p any) (policy.Stage, error) { return &postCompact{p: *p.(*PostCompact)}, nil },
+	}
+}
+
+func checkPostCompact(c *policy.Check) {
+	p := c.Stage.Params.(*PostCompact)
+	c.AtMost("file_tokens", p.FileTokens, "files_tokens", p.FilesTokens)
+	c.AtMost("skill_tokens", p.SkillTokens, "skills_tokens", p.SkillsTokens)
+	for _, name := range []string{"max_files", "file_tokens", "files_tokens"} {
+		c.Unused("post_compact."+name, !slices.Contains(p.Attachments, "files"), "post_compact.attachments has no files")
+	}
+	for _, name := range []string{"skill_tokens", "skills_tokens"} {
+		c.Unused("post_compact."+name, !slices.Contains(p.Attachments, "skills"), "post_compact.attachments has no skills")
+	}
+	compact := c.Has("autocompact")
+	if compact == nil || !compactsAt(compact) {
+		return
+	}
+	at, most := windowOf(compact).Resolve(c.Window(), 0).Auto, min(p.MaxFiles*p.FileTokens, p.FilesTokens)
+	if overhead := c.Overhead(); overhead < at && most+overhead >= at {
+		c.Add(policy.RuleAlways, "post_compact.files_tokens", "attach less", "files of %d with %d of system prompt and tools reach %d, where autocompact sets in again", most, overhead, at)
 	}
 }
 

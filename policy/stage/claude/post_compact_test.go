@@ -155,7 +155,7 @@ func TestPostCompactExample(t *testing.T) {
 
 	last := len(c.Requests)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), nil), stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), nil))
-	r.Limits.Auto = 167000
+	limits(r).Auto = 167000
 	r.Record.Memory = "# Session Title\nRefactor auth middleware for compliance rewrite\n"
 	r.Used = func(k int) (int, int) {
 		switch m := c.Requests[min(k, last-1)].Message; {

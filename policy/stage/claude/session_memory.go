@@ -31,7 +31,6 @@ func defineSessionMemory() policy.Definition {
 		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Respond | policy.Prepare,
-		Limits:  true,
 		Params: &SessionMemory{
 			MinTokens: 10000, MinTextMessages: 5, MaxTokens: 40000,
 			InitTokens: 10000, GrowthTokens: 5000, GrowthToolCalls: 3,
@@ -40,7 +39,43 @@ func defineSessionMemory() policy.Definition {
 		},
 		Example: `before: used 167,000 >= threshold 167,000; 134 messages, the summary holds what was said up to u128; u129-u134 weigh 12,000 tokens
 after:  "Below is a summary of the session so far: …", then u129-u134 as they are; no model is called`,
-		New: func(p any) (policy.Stage, error) { return &sessionMemory{p: *p.(*SessionMemory)}, nil },
+		Window:     true,
+		Shared:     sharedWindow(),
+		Limits:     sessionMemoryLimits,
+		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return windowOf(s).AutoCompact }, With: "autocompact"},
+		Check:      checkSessionMemory,
+		New:        func(p any) (policy.Stage, error) { return &sessionMemory{p: *p.(*SessionMemory)}, nil },
+	}
+}
+
+func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*SessionMemory)
+	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true, From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
+	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",
+		From: fmt.Sprintf("session_memory.growth_tokens since the last, and %d tool calls or a response without any", p.GrowthToolCalls)})
+	l.Add(policy.Limit{Name: "messages kept", Operator: ">=", Tokens: p.MinTokens,
+		From: fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", p.MinTextMessages, policy.Thousands(p.MaxTokens))})
+	if w := windowOf(s); w.AutoCompact {
+		l.Add(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: w.Resolve(c.Window, c.MaxOutput).Auto, Of: policy.OfContext, Acts: true,
+			From: "the auto-compact threshold", Key: "session_memory"})
+	}
+}
+
+func checkSessionMemory(c *policy.Check) {
+	p, w := c.Stage.Params.(*SessionMemory), windowOf(c.Stage)
+	t := w.Resolve(c.Window(), 0)
+	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
+	if c.Has("autocompact") == nil {
+		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")
+	}
+	if !w.AutoCompact {
+		c.Add(policy.RuleNever, "session_memory", "leave it out, or set window.auto_compact to true", "window.auto_compact is off")
+	}
+	if n := p.InitTokens; n >= c.LargestWindow() {
+		c.Add(policy.RuleNever, "session_memory.init_tokens", "make it smaller", "%d is not below %d, the window", n, c.LargestWindow())
+	}
+	if overhead := c.Overhead(); w.AutoCompact && overhead < t.Auto && p.MinTokens+overhead >= t.Auto {
+		c.Add(policy.RuleAlways, "session_memory.min_tokens", "make it smaller", "%d tokens kept with %d of system prompt and tools reach %d, where it sets in again", p.MinTokens, overhead, t.Auto)
 	}
 }
 
@@ -133,7 +168,8 @@ func (s *sessionMemory) call(c *policy.Context) *policy.Call {
 // where there is no summary yet or it is still the template, where the message
 // it reaches to is gone, and where the result would be as large again.
 func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
-	if !c.Limits.On || c.Used < c.Limits.Auto || c.View.Len() == 0 || s.marked && !c.View.Has(s.last) {
+	t := thresholds(c)
+	if !t.On || c.Used < t.Auto || c.View.Len() == 0 || s.marked && !c.View.Has(s.last) {
 		return nil, nil
 	}
 	keep := s.window(c)
@@ -145,12 +181,12 @@ func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 	for _, id := range keep {
 		size += c.Estimate(id)
 	}
-	if size = policy.WholeList(size); size >= c.Limits.Auto {
+	if size = policy.WholeList(size); size >= t.Auto {
 		return nil, nil
 	}
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: "auto",
-		Reason: fmt.Sprintf("used %d >= threshold %d; summary: %s; %d messages stay as they are", c.Used, c.Limits.Auto, from, len(keep)),
+		Reason: fmt.Sprintf("used %d >= threshold %d; summary: %s; %d messages stay as they are", c.Used, t.Auto, from, len(keep)),
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
 		Keep:   keep,
 		Detail: map[string]int{"pre_tokens": c.Used, "post_tokens": size, "kept_messages": len(keep)},

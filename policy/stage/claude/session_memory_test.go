@@ -192,7 +192,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			}
 			st := stagetest.Start(t, defineSessionMemory(), memory(nil))
 			r := stagetest.NewRun(t, c, st)
-			r.Limits.Auto = 200000
+			limits(r).Auto = 200000
 			r.Used = func(k int) (int, int) {
 				if k == 0 {
 					return 0, 0
@@ -263,7 +263,7 @@ func full(r *stagetest.Run, n int) *stagetest.Run {
 		}
 		return 20000, 0
 	}
-	r.Limits.Auto = 167000
+	limits(r).Auto = 167000
 	return r
 }
 
@@ -293,9 +293,9 @@ func TestSessionMemoryFirst(t *testing.T) {
 		{"not written yet", "", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "autocompact"},
 		{"not written, the session's own there", "notes", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "session_memory: the session's own summary.md"},
 		{"the last message it holds is gone", "", small, gone, "autocompact"},
-		{"as large again", "", nil, func(r *stagetest.Run) { r.Limits.Auto = 1; r.Limits.Effective = 0 }, "autocompact"},
+		{"as large again", "", nil, func(r *stagetest.Run) { limits(r).Auto = 1; limits(r).Effective = 0 }, "autocompact"},
 		{"a subagent keeps none", "notes", nil, func(r *stagetest.Run) { r.C.Agent = "a1" }, "autocompact"},
-		{"switched off", "notes", nil, func(r *stagetest.Run) { r.Limits.On = false }, ""},
+		{"switched off", "notes", nil, func(r *stagetest.Run) { limits(r).On = false }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := full(stagetest.NewRun(t, chat(10), stagetest.Start(t, defineSessionMemory(), memory(tt.change)), stagetest.Start(t, defineAutocompact(), auto(nil))), 10)
@@ -342,7 +342,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 		c.Assistant(stagetest.Say("so"))
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.MinTokens, p.MinTextMessages = 300, 3 })))
 		r.Record.Memory = "notes"
-		r.Limits.Auto = limit
+		limits(r).Auto = limit
 		r.Used = func(k int) (int, int) {
 			if k == 2 {
 				return 500, 0

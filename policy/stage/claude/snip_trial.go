@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,4 +61,19 @@ func (t *SnipTrial) EncodeParam() any { return t.String() }
 // ParamForm describes the notation.
 func (t *SnipTrial) ParamForm() (string, map[string]any) {
 	return "ID@REQUEST", map[string]any{"type": "string", "pattern": `^[^@,\s][^@,]*@[1-9][0-9]*$`}
+}
+
+// addTrials adds the snips of a text to the parameters, each once.
+func addTrials(params any, text string) error {
+	p := params.(*Snip)
+	trials, err := ParseSnipTrials(text)
+	if err != nil {
+		return err
+	}
+	for _, t := range trials {
+		if !slices.Contains(p.IDs, t) {
+			p.IDs = append(p.IDs, t)
+		}
+	}
+	return nil
 }

@@ -48,9 +48,18 @@ after:  <persisted-output>
         … the first 2,000 characters, cut at the last newline after position 1,000 …
         ...
         </persisted-output>`,
+		Check: checkToolResultBudget,
 		New: func(p any) (policy.Stage, error) {
 			return &toolResultBudget{p: *p.(*ToolResultBudget), decided: -1}, nil
 		},
+	}
+}
+
+func checkToolResultBudget(c *policy.Check) {
+	p := c.Stage.Params.(*ToolResultBudget)
+	c.Less("preview_chars", p.PreviewChars, "max_chars", p.MaxChars)
+	if p.MaxMessageChars != nil {
+		c.AtMost("max_chars", p.MaxChars, "max_message_chars", *p.MaxMessageChars)
 	}
 }
 

@@ -28,14 +28,43 @@ func defineCodexCompaction() policy.Definition {
 		Source:  "Codex CLI, local compaction: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; a typed prompt is a user message, and what it holds beside text stays with it",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
-		Limits:  true,
 		Params: &CodexCompaction{
 			Percent: 90, UserTokens: 20000, Prompt: 113,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
 		},
 		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
 after:  the first prompt cut to 3,000 tokens, the other two, "Another language model started to solve this problem …" and the summary`,
-		New: func(p any) (policy.Stage, error) { return &codexCompaction{p: *p.(*CodexCompaction)}, nil },
+		Window:     true,
+		Limits:     limits,
+		Compaction: &policy.Compaction{},
+		Check:      check,
+		New:        func(p any) (policy.Stage, error) { return &codexCompaction{p: *p.(*CodexCompaction)}, nil },
+	}
+}
+
+// limit is the number of used tokens at which a window is compacted.
+func (p *CodexCompaction) limit(window int) int {
+	at := window * p.Percent / 100
+	if p.TokenLimit != nil {
+		at = min(at, *p.TokenLimit)
+	}
+	return at
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*CodexCompaction)
+	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
+	if p.TokenLimit != nil && *p.TokenLimit <= c.Window*p.Percent/100 {
+		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
+	}
+	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true, From: c.Name(from), Key: key})
+}
+
+func check(c *policy.Check) {
+	p := c.Stage.Params.(*CodexCompaction)
+	at, overhead := p.limit(c.Window()), c.Overhead()
+	if p.UserTokens+overhead >= at && overhead < at {
+		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction sets in again", p.UserTokens, overhead, at)
 	}
 }
 
@@ -62,10 +91,7 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 			used += codexTokens(c.View, id)
 		}
 	}
-	limit := c.Limits.Window * s.p.Percent / 100
-	if s.p.TokenLimit != nil {
-		limit = min(limit, *s.p.TokenLimit)
-	}
+	limit := s.p.limit(c.Window)
 	if used < limit {
 		return nil, nil
 	}
@@ -240,7 +266,7 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 	for _, id := range keep {
 		input -= v.Weight(id)
 	}
-	limit := c.Limits.Window - c.Overhead
+	limit := c.Window - c.Overhead
 	gone := map[policy.ItemID]bool{}
 	left := v.Len() - len(keep)
 	for id := range v.Items {

@@ -60,7 +60,7 @@ func TestCodexCompactionLimit(t *testing.T) {
 			for m := range c.Messages {
 				r.View.Join(m)
 			}
-			r.Limits.Window, r.Last = tt.window, lastUsed(c, tt.total)
+			r.Window, r.Last = tt.window, lastUsed(c, tt.total)
 			r.Fire(policy.Prepare, 1, policy.Context{})
 			want := []string{"m0", "m1", "m2"}
 			if tt.want {
@@ -278,7 +278,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 			r.View.Join(m)
 		}
 		whole := r.View.Tokens() + 50
-		r.Limits.Window = whole + 700 - tt.over
+		r.Window = whole + 700 - tt.over
 		r.Fire(policy.Manual, 6, policy.Context{})
 		e := r.View.Edits()[0]
 		if e.Call.Retries != tt.dropped || whole-e.Call.Input != tt.sent {

@@ -2,11 +2,13 @@ package gemini
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // GeminiCompression are the parameters of gemini_compression.
@@ -31,19 +33,41 @@ func defineGeminiCompression() policy.Definition {
 		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (commit 02b2885c), utils/tokenCalculation.ts, utils/fileUtils.ts; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted. A summary that makes the history larger is thrown away, and its calls are billed all the same",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
-		Limits:  true,
 		Params: &GeminiCompression{
 			Threshold: 0.5, Preserve: 0.3, ResponseBudget: 50000, Cut: "lines", CutLines: 30, CutChars: 40000, Verify: true, Prompt: 1000, VerifyPrompt: 83,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
 		},
 		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
+		Window:     true,
+		Limits:     limits,
+		Compaction: &policy.Compaction{},
+		Check:      check,
 		New: func(p any) (policy.Stage, error) {
 			s := &geminiCompression{p: *p.(*GeminiCompression)}
 			s.cutName = fmt.Sprintf("gemini cut %s %d %d", s.p.Cut, s.p.CutLines, s.p.CutChars)
 			return s, nil
 		},
 	}
+}
+
+// limit is the size of a prompt at which a window is compressed. The product
+// compares with threshold x window, which need not be whole.
+func (p *GeminiCompression) limit(window int) int {
+	return int(math.Ceil(p.Threshold * float64(window)))
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*GeminiCompression)
+	l.Add(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), c.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
+}
+
+func check(c *policy.Check) {
+	p := c.Stage.Params.(*GeminiCompression)
+	c.Unused("gemini_compression.cut_chars", p.Cut == "lines", "gemini_compression.cut: lines goes by cut_lines")
+	c.Unused("gemini_compression.cut_lines", p.Cut == "chars", "gemini_compression.cut: chars goes by cut_chars")
+	c.Unused("gemini_compression.verify_prompt_tokens", !p.Verify, "gemini_compression.verify is off")
 }
 
 const geminiUnderstood = "Got it. Thanks for the additional context!"
@@ -70,11 +94,11 @@ func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 		return s.compress(c, "manual", "the user asked for it", true)
 	}
 	prompt := s.prompt(c)
-	limit := s.p.Threshold * float64(c.Limits.Window)
-	if prompt == 0 || float64(prompt) < limit || s.stuck(c.View) {
+	limit := s.p.limit(c.Window)
+	if prompt == 0 || prompt < limit || s.stuck(c.View) {
 		return nil, nil
 	}
-	return s.compress(c, "auto", fmt.Sprintf("the last prompt's %d tokens >= %g", prompt, limit), false)
+	return s.compress(c, "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", prompt, limit), false)
 }
 
 // prompt is the size of the last prompt, 0 where there was none since a
@@ -199,7 +223,7 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 // call is the compression's own request, and the one that checks it: what is
 // summarised, with whole results where they fit the window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
-	whole := s.size(c.View, head, nil) < c.Limits.Window-geminiSafety
+	whole := s.size(c.View, head, nil) < c.Window-geminiSafety
 	input := s.p.Prompt
 	for _, id := range head {
 		for b := range c.View.Blocks(id) {

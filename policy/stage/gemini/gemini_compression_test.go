@@ -419,7 +419,7 @@ func TestGeminiCalls(t *testing.T) {
 		c.Prompt("go")
 		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget = tt.verify, 5000 })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
-		r.Limits.Window = tt.window
+		r.Window = tt.window
 		for m := range c.Messages {
 			r.View.Join(m)
 		}

@@ -29,6 +29,7 @@ func defineClearToolResults() policy.Definition {
 		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]"},
 		Example: `before: messages estimated at 100,001 tokens with 10 tool results
 after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stand`,
+		Limits: limits,
 		New: func(p any) (policy.Stage, error) {
 			s := &clearToolResults{p: *p.(*ClearToolResults)}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
@@ -37,6 +38,11 @@ after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stand`,
 			return s, nil
 		},
 	}
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	l.Add(policy.Limit{Name: "tool result clearing", Label: "clear", Operator: ">", Tokens: s.Params.(*ClearToolResults).Trigger, Of: policy.OfMessages, Acts: true,
+		From: c.Name("clear_tool_results.trigger") + ": the messages, characters / 4", Key: "clear_tool_results.trigger"})
 }
 
 // clearToolResults is the source's loop. The source edits a copy at each

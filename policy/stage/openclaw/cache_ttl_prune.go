@@ -2,6 +2,7 @@ package openclaw
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // CacheTTLPrune are the parameters of cache_ttl_prune.
@@ -34,7 +36,6 @@ func defineCacheTTLPrune() policy.Definition {
 		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was trimmed or cleared is frozen as it is (pull request 137021) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
-		Limits:  true,
 		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared
 		Params: &CacheTTLPrune{
 			TTL: 5 * time.Minute, KeepLastAssistants: 3, SoftTrimRatio: 0.3, HardClearRatio: 0.5, MinPrunableChars: 50000,
@@ -43,6 +44,9 @@ func defineCacheTTLPrune() policy.Definition {
 		},
 		Example: `before: 5 minutes after the last request, 420,000 characters in a window of 200,000 tokens; the oldest results have 90,000, 2,000 and 30,000
 after:  the first and the third have 1,500 from their beginning and 1,500 from their end; what is left is under half of the window`,
+		Window: true,
+		Limits: limits,
+		Check:  check,
 		New: func(p any) (policy.Stage, error) {
 			s := &cacheTTLPrune{p: *p.(*CacheTTLPrune)}
 			s.sums.Of = openclawChars
@@ -50,6 +54,42 @@ after:  the first and the third have 1,500 from their beginning and 1,500 from t
 			return s, nil
 		},
 	}
+}
+
+// tokensOf is a share of a window in tokens; the product counts four characters
+// each.
+func tokensOf(share float64, window int) int { return int(math.Ceil(share * float64(window))) }
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*CacheTTLPrune)
+	if p.TTL <= 0 {
+		return
+	}
+	after := ": messages, characters / 4, after " + strict.DurationText(p.TTL) + " without a request"
+	l.Add(policy.Limit{Name: "trimming", Label: "trim", Operator: ">=", Tokens: tokensOf(p.SoftTrimRatio, c.Window), Of: policy.OfMessages, Acts: true,
+		From: strict.FloatText(p.SoftTrimRatio) + " x the window (" + c.Name("cache_ttl_prune.soft_trim_ratio") + ")" + after, Key: "cache_ttl_prune.soft_trim_ratio"})
+	if p.HardClear {
+		l.Add(policy.Limit{Name: "clearing", Label: "clear", Operator: ">=", Tokens: tokensOf(p.HardClearRatio, c.Window), Of: policy.OfMessages, Acts: true,
+			From: strict.FloatText(p.HardClearRatio) + " x the window (" + c.Name("cache_ttl_prune.hard_clear_ratio") + ")" + after, Key: "cache_ttl_prune.hard_clear_ratio"})
+	}
+}
+
+func check(c *policy.Check) {
+	p := c.Stage.Params.(*CacheTTLPrune)
+	if p.TTL == 0 {
+		c.Add(policy.RuleNever, "cache_ttl_prune.ttl", "give a pause such as 5m", "0s means that nothing is ever pruned")
+	} else {
+		c.Warm("cache_ttl_prune.ttl", p.TTL)
+	}
+	if p.SoftHeadChars+p.SoftTailChars >= p.SoftMaxChars {
+		c.Add(policy.RuleContradict, "cache_ttl_prune.soft_head_chars", "make head or tail smaller", "%d and %d characters are left of a result of more than %d: it is not shorter", p.SoftHeadChars, p.SoftTailChars, p.SoftMaxChars)
+	}
+	if p.HardClear && p.HardClearRatio < p.SoftTrimRatio {
+		c.Add(policy.RuleContradict, "cache_ttl_prune.hard_clear_ratio", "make it cache_ttl_prune.soft_trim_ratio or more", "%s is less than cache_ttl_prune.soft_trim_ratio %s, where pruning begins",
+			strict.FloatText(p.HardClearRatio), strict.FloatText(p.SoftTrimRatio))
+	}
+	c.Unused("cache_ttl_prune.hard_clear_ratio", !p.HardClear, "cache_ttl_prune.hard_clear is off")
+	c.Unused("cache_ttl_prune.min_prunable_chars", !p.HardClear, "cache_ttl_prune.hard_clear is off")
 }
 
 // cacheTTLPrune follows the characters of the messages and the time of the
@@ -68,7 +108,7 @@ func (s *cacheTTLPrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	if last.IsZero() || s.p.TTL <= 0 || c.Now.Sub(last) < s.p.TTL {
 		return nil, nil
 	}
-	window := float64(4 * c.Limits.Window)
+	window := float64(4 * c.Window)
 	if window <= 0 || float64(s.sums.Sum)/window < s.p.SoftTrimRatio {
 		return nil, nil
 	}
@@ -109,11 +149,11 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 		switch {
 		case list[i].clear:
 			e.Kind, e.New = policy.KindClear, &s.placeholder
-			e.Reason = why + "; oldest first, as long as the messages fill " + percent(s.p.HardClearRatio) + " of the window"
+			e.Reason = why + fmt.Sprintf("; oldest first, while the messages fill %s of the window, %d tokens, or more", percent(s.p.HardClearRatio), tokensOf(s.p.HardClearRatio, c.Window))
 			clears = append(clears, e)
 		case list[i].trim != nil:
 			e.Kind, e.New = policy.KindTruncate, list[i].trim
-			e.Reason = why + "; long results, as the messages fill " + percent(s.p.SoftTrimRatio) + " of the window or more"
+			e.Reason = why + fmt.Sprintf("; long results, because the messages fill %s of the window, %d tokens, or more", percent(s.p.SoftTrimRatio), tokensOf(s.p.SoftTrimRatio, c.Window))
 			trims = append(trims, e)
 		}
 	}

@@ -28,7 +28,7 @@ func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration
 	t.Helper()
 	last := len(c.Requests) - 1
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), p))
-	r.Limits.Window = window / 4
+	r.Window = window / 4
 	r.At = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time.Add(gap)}
 	return r.All()
 }
@@ -83,7 +83,7 @@ func TestCacheTTLPruneGap(t *testing.T) {
 func TestCacheTTLPruneClock(t *testing.T) {
 	c := longResults(10000)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), nil))
-	r.Limits.Window = 5000
+	r.Window = 5000
 	r.At = map[int]time.Time{}
 	for k := range c.Requests {
 		r.At[k] = stagetest.Midday.Add(time.Duration(k) * 4 * time.Minute)

@@ -26,26 +26,79 @@ func defineOpencodeCompaction() policy.Definition {
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md sections 4, 5, 7 and 8, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
-		Limits:  true,
 		Params: &OpencodeCompaction{
 			Auto: true, Count: "1.1.36", Reserved: -1, TailTurns: -1, PreserveRecent: -1,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,
 		},
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
 after:  "What did we do so far?", the summary, "Continue if you have next steps"`,
+		Window:     true,
+		Limits:     compactionLimits,
+		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*OpencodeCompaction).Auto }, Off: "set opencode_compaction.auto to false"},
+		Check:      checkCompaction,
 		New: func(p any) (policy.Stage, error) {
 			s := &opencodeCompaction{p: *p.(*OpencodeCompaction)}
-			s.version = V1_18_34()
-			if s.p.Count != "1.18" {
-				v, err := ByName(s.p.Count)
-				if err != nil {
-					return nil, err
-				}
-				s.version = v
+			var err error
+			if s.version, err = s.p.rules(); err != nil {
+				return nil, err
 			}
 			s.config = s.p.config()
 			return s, nil
 		},
+	}
+}
+
+// rules is the version whose arithmetic the parameters choose.
+func (p *OpencodeCompaction) rules() (Version, error) {
+	if p.Count == "1.18" { // the newest
+		return V1_18_34(), nil
+	}
+	return ByName(p.Count)
+}
+
+func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*OpencodeCompaction)
+	version, err := p.rules()
+	if err != nil { // a policy with such a stage cannot be read
+		return
+	}
+	limit := Limit{Context: c.Window, Output: c.MaxOutput}
+	from := "the most OpenCode reserves"
+	if c.OutputFrom != "" {
+		from += ": " + c.OutputFrom
+	}
+	if c.MaxOutput > 0 {
+		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(DefaultOutputTokenMax))
+		if c.OutputFrom != "" {
+			from += ": " + c.OutputFrom
+		}
+	}
+	l.Add(policy.Limit{Name: "output reserve", Tokens: MaxOutput(limit, DefaultOutputTokenMax), From: from})
+	usable := policy.Limit{
+		Name: "usable window", Label: "usable", Operator: ">", Tokens: version.Usable(limit, p.config(), DefaultOutputTokenMax), Of: policy.OfContext, Acts: true,
+		From: "context window - output reserve; compared with a step's input + cache reads + output", Key: "opencode_compaction",
+		Raise: "reserve less, or take a larger window",
+	}
+	if version.OverflowAtLimit {
+		usable.Operator = ">="
+	}
+	if version.CountsAll {
+		usable.From = "context window - output reserve; compared with all tokens of a step"
+	}
+	if !p.Auto {
+		usable.Operator, usable.Acts = "", false
+		usable.From = "context window - output reserve; not compared: false is " + c.Name("opencode_compaction.auto")
+	}
+	l.Add(usable)
+	if p.Reserved >= 0 && version.ReserveBuffer > 0 {
+		l.Note("opencode_compaction.reserved, %s, counts for models with an input limit of their own: Anthropic's have none", policy.Thousands(p.Reserved))
+	}
+}
+
+func checkCompaction(c *policy.Check) {
+	old := c.Stage.Params.(*OpencodeCompaction).Count == "1.1.36"
+	for _, name := range []string{"reserved", "tail_turns", "preserve_recent_tokens"} {
+		c.Unused("opencode_compaction."+name, old, "opencode_compaction.count: 1.1.36 keeps no tail and has no reserve of its own")
 	}
 }
 
@@ -103,7 +156,7 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 // limits are the model's, as OpenCode's table has them for Anthropic models:
 // no input limit of their own.
 func limits(c *policy.Context) Limit {
-	return Limit{Context: c.Limits.Window, Output: c.MaxOutput}
+	return Limit{Context: c.Window, Output: c.MaxOutput}
 }
 
 func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) ([]policy.Edit, error) {

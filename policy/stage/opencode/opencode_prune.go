@@ -29,9 +29,27 @@ func defineOpencodePrune() policy.Definition {
 		Params:  &OpencodePrune{Auto: true, Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},
 		Example: `before: turns 1-3; turn 1's outputs, oldest first: 25,000, 30,000, 15,000 tokens; turns 2 and 3 are protected
 after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
+		Limits: pruneLimits,
+		Check:  checkPrune,
 		New: func(p any) (policy.Stage, error) {
 			return &opencodePrune{p: *p.(*OpencodePrune), marked: map[policy.Target]bool{}}, nil
 		},
+	}
+}
+
+func pruneLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*OpencodePrune)
+	if !p.Auto {
+		l.Note("nothing is pruned: false is %s", c.Name("opencode_prune.auto"))
+		return
+	}
+	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})
+	l.Add(policy.Limit{Name: "prune minimum", Operator: ">", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "opencode_prune.minimum: what must be saved, estimated", Key: "opencode_prune.minimum"})
+}
+
+func checkPrune(c *policy.Check) {
+	if p := c.Stage.Params.(*OpencodePrune); p.Protect+p.Minimum >= c.Window() {
+		c.Add(policy.RuleNever, "opencode_prune.protect", "make protect or minimum smaller", "%d tokens protected and %d to prune fill the window of %d", p.Protect, p.Minimum, c.Window())
 	}
 }
 

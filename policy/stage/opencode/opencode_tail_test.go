@@ -168,7 +168,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 			c.Prompt(strings.Repeat("x", 100000))
 			c.Prompt(strings.Repeat("x", n-55))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(tt.count, -1, -1)))
-			r.Limits.Window = tt.window
+			r.Window = tt.window
 			r.View.Join(0)
 			r.View.Join(1)
 			r.Fire(policy.Manual, 0, policy.Context{MaxOutput: 64000})

@@ -34,6 +34,8 @@ func defineCondenserEvents() policy.Definition {
 		},
 		Example: `before: 121 events: the system prompt, a prompt, 59 calls, 58 results, a prompt and an answer
 after:  the first 4, the summary, the newest 55`,
+		Limits:     limits,
+		Compaction: &policy.Compaction{},
 		New: func(p any) (policy.Stage, error) {
 			s := &condenserEvents{p: *p.(*CondenserEvents)}
 			if half := s.p.MaxSize / 2; s.p.KeepFirst >= half-1 {
@@ -45,6 +47,14 @@ after:  the first 4, the summary, the newest 55`,
 			s.sums.Of = events
 			return s, nil
 		},
+	}
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*CondenserEvents)
+	l.Note("condensing: > %s events (condenser_events.max_size)", policy.Thousands(p.MaxSize))
+	if p.MaxTokens != nil {
+		l.Add(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: *p.MaxTokens, Of: policy.OfContext, Acts: true, From: c.Name("condenser_events.max_tokens"), Key: "condenser_events.max_tokens"})
 	}
 }
 

@@ -259,10 +259,7 @@ func (d *Dice) between(c *Convo) {
 
 // circumstances are the limits and the client's arithmetic.
 func (d *Dice) Circumstances(r *Run) {
-	w := policy.DefaultWindow()
-	w.AutoCompact = !d.One(6)
-	w.OutputReserve, w.Buffer, w.WarningOffset = d.Size(2000), d.Size(1000), d.Size(2000)
-	r.Limits = w.Resolve(1000+d.Size(20000), 0)
+	r.Window = 1000 + d.Size(20000)
 	r.Overhead = d.Size(60000)
 	if d.One(2) {
 		r.Overhead = d.Size(500)

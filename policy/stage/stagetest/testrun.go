@@ -41,7 +41,8 @@ type Run struct {
 	Texts  *Texts
 	Record Record
 
-	Limits   policy.Thresholds
+	Window   int // tokens
+	Shared   any // in place of the stages' own shared parameters; nil: their defaults
 	Overhead int
 	Used     func(k int) (used, tail int) // nil: overhead and the view
 	At       map[int]time.Time            // by request: stands in for the recorded time
@@ -59,7 +60,7 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Run {
 	w := Quarter{c.Conversation}
 	r := &Run{T: t, C: c, Stages: stages, View: view.New(c.Conversation, w, w)}
 	r.Texts = &Texts{C: c, View: r.View}
-	r.Limits = policy.DefaultWindow().Resolve(200000, 0)
+	r.Window = 200000
 	return r
 }
 
@@ -67,7 +68,7 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Run {
 func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
 	r.T.Helper()
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
-	c.Limits, c.Overhead, c.Last = r.Limits, r.Overhead, r.Last
+	c.Window, c.Overhead, c.Last = r.Window, r.Overhead, r.Last
 	c.Texts, c.Record, c.Weigh, c.Estimate = r.Texts, r.Record, Quarter{r.C.Conversation}, r.View.Weight
 	c.Warned = r.Warned
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
@@ -81,6 +82,9 @@ func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
 	for _, s := range r.Stages {
 		if s.Def.Moments&moment == 0 {
 			continue
+		}
+		if c.Shared = r.Shared; c.Shared == nil && s.Def.Shared != nil {
+			c.Shared = s.Def.Shared.Params
 		}
 		edits, err := s.Stage.Run(&c)
 		if err != nil {

@@ -29,8 +29,13 @@ func defineSlidingWindow() policy.Definition {
 		Params:  &SlidingWindow{Messages: 40, Every: "turn_end", Cut: "prompt"},
 		Example: `before: 43 messages; the fourth and the sixth hold tool results, the fifth is the assistant's, the seventh a prompt
 after:  the 37 from the seventh on`,
-		New: func(p any) (policy.Stage, error) { return &slidingWindow{p: *p.(*SlidingWindow)}, nil },
+		Limits: limits,
+		New:    func(p any) (policy.Stage, error) { return &slidingWindow{p: *p.(*SlidingWindow)}, nil },
 	}
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	l.Note("sliding: > %s messages (%s)", policy.Thousands(s.Params.(*SlidingWindow).Messages), c.Name("sliding_window.messages"))
 }
 
 // slidingWindow keeps the messages in view as a queue: what joins goes to its

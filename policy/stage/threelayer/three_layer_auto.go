@@ -32,8 +32,19 @@ func defineThreeLayerAuto() policy.Definition {
 		},
 		Example: `before: messages whose JSON has 200,001 characters (200,000 would stay)
 after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
+		Limits:     limits,
+		Compaction: &policy.Compaction{},
+		Check: func(c *policy.Check) {
+			p := c.Stage.Params.(*ThreeLayerAuto)
+			c.Less("max_output", p.MaxOutput, "threshold", p.Threshold)
+		},
 		New: func(p any) (policy.Stage, error) { return &threeLayerAuto{p: *p.(*ThreeLayerAuto)}, nil },
 	}
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: s.Params.(*ThreeLayerAuto).Threshold, Of: policy.OfMessages, Acts: true,
+		From: c.Name("three_layer_auto.threshold") + ": the JSON of the messages / 4", Key: "three_layer_auto.threshold"})
 }
 
 // What the source puts in the place of everything.

@@ -1,9 +1,11 @@
-package policy
+package claude
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // later is the window of the clients from 2.1.21 on.
@@ -49,8 +51,6 @@ func TestResolve(t *testing.T) {
 			Window: 200000, Reserve: 8192, Effective: 191808, Auto: 178808, Base: 178808, Warning: 158808, Error: 158808, Blocking: 197000, On: true}},
 		{"2.1.x, a model of exactly the cap", later(), 200000, 20000, Thresholds{
 			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
-		{"the policy's own context", with(later(), func(w *Window) { w.Context = 500000 }), 200000, 0, Thresholds{
-			Window: 500000, Reserve: 20000, Effective: 480000, Auto: 467000, Base: 467000, Warning: 447000, Error: 447000, Blocking: 497000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
 			Window: 200000, Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Error: 159000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the default, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 64000, Thresholds{
@@ -99,30 +99,18 @@ func TestPercentOverride(t *testing.T) {
 	}
 }
 
-func TestPercentLeft(t *testing.T) {
-	first, late := DefaultWindow().Resolve(200000, 0), later().Resolve(200000, 0)
-	tests := []struct {
-		of   Thresholds
-		used int
-		want int
-	}{
-		{first, 0, 100}, {first, 155000, 0}, {first, 200000, 0}, {first, 77500, 50},
-		{first, 135000, 13},                    // 12.9
-		{first, 154225, 1}, {first, 154226, 0}, // 0.5 goes up, 0.4994 does not
-		{late, 0, 100}, {late, 147000, 12}, {late, 167000, 0}, {late, 166165, 1}, {late, 166166, 0},
-		{Thresholds{}, 10, 0}, {Thresholds{Base: -5}, 10, 0},
+// limits are the thresholds of a run, to be changed by a test.
+func limits(r *stagetest.Run) *fixed {
+	if f, ok := r.Shared.(*fixed); ok {
+		return f
 	}
-	for _, tt := range tests {
-		if got := tt.of.PercentLeft(tt.used); got != tt.want {
-			t.Errorf("%d of %d: %d %% left, want %d", tt.used, tt.of.Base, got, tt.want)
-		}
-	}
+	w := DefaultWindow()
+	f := fixed(w.Resolve(200000, 0))
+	r.Shared = &f
+	return &f
 }
 
-func TestRoundQuarter(t *testing.T) {
-	for n, want := range map[int]int{-4: 0, 0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 1, 6: 2, 7: 2, 8: 2, 80002: 20001} {
-		if got := RoundQuarter(n); got != want {
-			t.Errorf("RoundQuarter(%d) = %d, want %d", n, got, want)
-		}
-	}
-}
+// fixed are thresholds whatever the window.
+type fixed Thresholds
+
+func (f *fixed) Resolve(int, int) Thresholds { return Thresholds(*f) }

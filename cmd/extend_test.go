@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+// keepLast is a stage of nobody's product: above a number of tokens all but the
+// newest messages leave.
+type keepLast struct {
+	Trigger int `yaml:"trigger" doc:"messages leave once used reaches this" unit:"tokens" min:"1"`
+	Keep    int `yaml:"keep" doc:"newest messages that stay" unit:"messages" min:"1"`
+}
+
+func (p *keepLast) Run(c *policy.Context) ([]policy.Edit, error) {
+	ids := c.View.IDs()
+	if c.Used < p.Trigger || len(ids) <= p.Keep {
+		return nil, nil
+	}
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: "auto", Reason: fmt.Sprintf("used %d >= %d", c.Used, p.Trigger),
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Tokens: 500}}}},
+		Keep:   ids[len(ids)-p.Keep:],
+	}}, nil
+}
+
+// ownFamily has the stage and a policy of it.
+func ownFamily() policy.Family {
+	return policy.Family{
+		Name: "own", Title: "An agent of one's own",
+		Presets: fstest.MapFS{"own-window.yaml": {Data: []byte("name: own-window\nabout: Keeps the last messages.\nsource: this test\ndate: 2026-11-22\ntruth: described\nstages: [keep_last]\n")}},
+		Stages: []policy.Definition{{
+			Name: "keep_last", Summary: "Keeps the last messages.", Source: "this test", Truth: policy.TruthDescribed,
+			Moments: policy.Prepare, Params: &keepLast{Trigger: 120000, Keep: 4}, Compaction: &policy.Compaction{},
+			New: func(p any) (policy.Stage, error) { k := *p.(*keepLast); return &k, nil },
+			Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+				l.Add(policy.Limit{
+					Name: "keep-last limit", Label: "last", Operator: ">=", Tokens: s.Params.(*keepLast).Trigger, Of: policy.OfContext, Acts: true,
+					From: c.Name("keep_last.trigger"), Key: "keep_last.trigger",
+				})
+			},
+		}},
+	}
+}
+
+// TestOwnFamily registers a stage and a policy outside policy/stage and finds
+// them in every output that knows stages.
+func TestOwnFamily(t *testing.T) {
+	run := func(t *testing.T, args ...string) (string, error) {
+		t.Helper()
+		var out, said bytes.Buffer
+		sys := newSystem(strings.NewReader(""), &out, &said)
+		sys.families = append(stage.Families(), ownFamily())
+		err := execute(sys, args)
+		if cerr := sys.out.close(); err == nil {
+			err = cerr
+		}
+		return out.String() + said.String(), err
+	}
+	big := "../testdata/sessions/big.jsonl"
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"thresholds", []string{"thresholds", "-p", "own-window"}, []string{"keep-last limit", "keep_last", "120,000", "60.0 %"}},
+		{"setting", []string{"thresholds", "-p", "own-window", "--set", "keep_last.trigger=90000"}, []string{"90,000"}},
+		{"the chart's line and the page's head", []string{"replay", big, "-p", "own-window"}, []string{"┄ last 120K", "keep-last limit 120,000", "used 120"}},
+		{"the timeline's limits", []string{"replay", big, "-p", "own-window", "-f", "json"}, []string{`"name": "keep-last limit"`, `"tokens": 120000`, `"label": "last"`}},
+		{"lint", []string{"policy", "lint", "own-window,keep_last.trigger=5000000"}, []string{"keep_last.trigger never 5000000 is not below 1000000, the window"}},
+		{"show", []string{"policy", "show", "own-window"}, []string{"- keep_last:", "trigger: 120000"}},
+		{"list", []string{"policy", "list"}, []string{"own-window"}},
+		{"schema", []string{"policy", "schema"}, []string{`"keep_last.trigger"`}},
+		{"completion of policies", []string{"__complete", "replay", "--policy", "own"}, []string{"own-window"}},
+		{"completion of parameters", []string{"__complete", "replay", "--set", "keep_last"}, []string{"keep_last.trigger="}},
+		{"sweep", []string{"sweep", big, "-p", "own-window", "--vary", "keep_last.trigger=90000,120000"}, []string{"90000", "120000"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := run(t, tt.args...)
+			if err != nil && tt.name != "lint" {
+				t.Fatal(err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package cmd
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+// word is a name as it is written in a string: with dots, dashes and underscores.
+var word = regexp.MustCompile(`[A-Za-z0-9_.@-]+`)
+
+// TestNoStageIsNamed holds that nothing outside a family's folder knows a stage,
+// a family or a policy by name, in a string or by a type: what is known of a
+// stage is asked of its definition. Policy files, tests and documentation (help
+// texts too) may, and so may readers of transcripts, which own a product's format.
+func TestNoStageIsNamed(t *testing.T) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := append(preset.Names(reg), reg.Names()...)
+	for alias := range preset.Aliases(reg) {
+		names = append(names, alias)
+	}
+	for _, f := range reg.Families() {
+		names = append(names, f.Name)
+	}
+	// Words of the field that happen to be a policy or a family: none is a value,
+	// recorded the engine's own track.
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "none" || n == "recorded" || n == "generic" })
+	fset, byDir := sources(t)
+	for dir, files := range byDir {
+		if dir == "jsonl" || strings.HasPrefix(dir, "jsonl/") || strings.HasPrefix(dir, "policy/stage") {
+			continue
+		}
+		for _, f := range files {
+			for _, imp := range f.Imports {
+				path, _ := strconv.Unquote(imp.Path.Value)
+				if strings.HasPrefix(path, module+"/policy/stage/") {
+					t.Errorf("%s: %s imports a family: ask the stage's definition", fset.Position(imp.Pos()), dir)
+				}
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.KeyValueExpr:
+					if k, ok := n.Key.(*ast.Ident); ok && dir == "cmd" && (k.Name == "Example" || k.Name == "Long") {
+						return false
+					}
+				case *ast.ValueSpec: // texts of help have names of their own
+					for _, name := range n.Names {
+						if dir == "cmd" && (strings.HasPrefix(name.Name, "example") || strings.HasPrefix(name.Name, "long")) {
+							return false
+						}
+					}
+				case *ast.BasicLit:
+					if n.Kind != token.STRING {
+						return true
+					}
+					text, _ := strconv.Unquote(n.Value)
+					for _, w := range word.FindAllString(text, -1) {
+						owner, _, _ := strings.Cut(strings.TrimRight(w, "."), ".")
+						product, _, _ := strings.Cut(owner, "@")
+						for _, s := range []string{strings.TrimRight(w, "."), owner, product} {
+							model := (s == "claude" || s == "anthropic") && (dir == "replay/price" || dir == "replay/tokens") // the models' name
+							if slices.Contains(names, s) && !model {
+								t.Errorf("%s: %s names %s: ask the stage's definition or the family", fset.Position(n.Pos()), dir, s)
+								break
+							}
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+}
