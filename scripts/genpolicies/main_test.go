@@ -5,7 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/scripts/generator"
 )
@@ -62,6 +64,38 @@ func TestLinks(t *testing.T) {
 	for _, m := range links {
 		if !headings[string(m[1])] {
 			t.Errorf("no heading for #%s", m[1])
+		}
+	}
+}
+
+// TestPageOfOwnFamily finds a stage and a policy that are registered outside
+// policy/stage on the page.
+func TestPageOfOwnFamily(t *testing.T) {
+	own := policy.Family{
+		Name: "own", Title: "An agent of one's own",
+		Presets: fstest.MapFS{"own-window.yaml": {Data: []byte("name: own-window\nabout: Keeps the last messages.\nsource: this test\ndate: 2026-11-22\ntruth: described\nstages: [keep_last]\n")}},
+		Stages: []policy.Definition{{
+			Name: "keep_last", Summary: "Keeps the last messages.", Source: "this test", Truth: policy.TruthDescribed, Moments: policy.Prepare,
+			Params: &struct {
+				Trigger int `yaml:"trigger" doc:"messages leave once used reaches this" unit:"tokens" min:"1"`
+			}{120000},
+			New: func(any) (policy.Stage, error) { return nil, nil },
+			Limits: func(_ *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+				l.Add(policy.Limit{Name: "keep-last limit", Operator: ">=", Tokens: 120000, Of: policy.OfContext, Acts: true})
+			},
+		}},
+	}
+	reg, err := policy.NewRegistry(append(stage.Families(), own)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := page(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"### own-window", "Keeps the last messages.", "`trigger`", "keep-last limit 120,000"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q on the page", want)
 		}
 	}
 }
