@@ -6,37 +6,48 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// input is what the inputs of the file tools hold.
+// input is the input of a file tool.
 type input struct {
 	FilePath     string      `json:"file_path"`
 	NotebookPath string      `json:"notebook_path"`
 	Offset       json.Number `json:"offset"`
 	Limit        json.Number `json:"limit"`
-	OldString    string      `json:"old_string"`
-	NewString    string      `json:"new_string"`
 	Content      string      `json:"content"`
-	Edits        []struct {
-		OldString string `json:"old_string"`
-		NewString string `json:"new_string"`
-	} `json:"edits"`
+	replacement
+	Edits []replacement `json:"edits"`
 }
 
-// readInput reads a tool's input, and gives every text in it, one a line; keys
-// are the tool's and not the agent's words.
+type replacement struct {
+	OldString string `json:"old_string"`
+	NewString string `json:"new_string"`
+}
+
+// edits lists the replacements of an Edit or a MultiEdit.
+func (in *input) edits() []replacement { return append([]replacement{in.replacement}, in.Edits...) }
+
+// writes reports whether the input writes a text to a file.
+func (in *input) writes(text string) bool {
+	return strings.Contains(unixLines(in.Content), text) ||
+		slices.ContainsFunc(in.edits(), func(e replacement) bool { return strings.Contains(unixLines(e.NewString), text) })
+}
+
+// readInput reads a tool's input. texts is every string in it, one per line,
+// without the keys: these are the tool's words and not the agent's.
 func readInput(raw string) (in input, texts string, err error) {
-	// A field of another type than the file tools have is another tool's.
+	// A field of another type belongs to a tool that is no file tool.
 	_ = json.Unmarshal([]byte(raw), &in)
 	var b strings.Builder
-	d := json.NewDecoder(strings.NewReader(raw))
-	if err := values(d, &b); err != nil && err != io.EOF {
+	if err := values(json.NewDecoder(strings.NewReader(raw)), &b); err != nil && err != io.EOF {
 		return in, "", err
 	}
 	return in, b.String(), nil
 }
 
-// values writes down the strings of the next JSON value that are no keys.
+// values writes the strings of the next JSON value, without keys.
 func values(d *json.Decoder, b *strings.Builder) error {
 	tok, err := d.Token()
 	if err != nil {
@@ -44,8 +55,7 @@ func values(d *json.Decoder, b *strings.Builder) error {
 	}
 	switch tok := tok.(type) {
 	case string:
-		b.WriteString(tok)
-		b.WriteByte('\n')
+		b.WriteString(tok + "\n")
 	case json.Delim:
 		for d.More() {
 			if tok == '{' {
@@ -62,12 +72,12 @@ func values(d *json.Decoder, b *strings.Builder) error {
 	return err
 }
 
-// file is what was read of and written to one file.
+// file is what was read from and written to one file.
 type file struct {
 	providers []int32 // blocks that hold (parts of) its text, oldest first
-	reads     []read  // what Read has shown of it, oldest first
-	state     int     // which of its states it is in, as far as tools changed it
-	states    int     // how many there were
+	reads     []read  // results of Read, oldest first
+	state     int     // its current state, as far as tools changed it
+	states    int     // number of states so far
 }
 
 // read is a result of Read, in one of a file's states.
@@ -76,40 +86,30 @@ type read struct {
 	state int
 }
 
-// readRange is a stretch of a file in one of its states.
+// readRange is a range of a file in one of its states.
 type readRange struct {
 	path          string
 	offset, limit string
 	state         int
 }
 
-// call is a call of a file tool whose result is still to come.
+// call is a call of a file tool whose result has not come yet.
 type call struct {
 	id    string
 	write int32 // the block that changes the file; -1 of a Read
 	from  int   // the state before the change
 	read  readRange
-	again *use // of a Read: of the newest result of the same range, if there is one
-}
-
-// from is an offset, as a Read without one has it.
-func from(offset string) string {
-	if offset == "0" || offset == "1" {
-		return ""
-	}
-	return offset
+	again *use // of a Read: of the newest result of the same range, or nil
 }
 
 func (b *builder) file(path string) *file {
-	f := b.files[path]
-	if f == nil {
-		f = &file{}
-		b.files[path] = f
+	if b.files[path] == nil {
+		b.files[path] = &file{}
 	}
-	return f
+	return b.files[path]
 }
 
-// attachment notes a file that was attached.
+// attachment notes an attached file.
 func (b *builder) attachment(at int32, kind string) {
 	if kind != "file" && kind != "edited_text_file" {
 		return
@@ -123,9 +123,9 @@ func (b *builder) attachment(at int32, kind string) {
 // alsoIn adds the newest attached files that hold a text.
 func (b *builder) alsoIn(holders []int32, old string) ([]int32, error) {
 	for _, at := range b.attached {
-		text, err := b.text(b.at(at))
+		text, err := b.text(at)
 		if err != nil {
-			return nil, fmt.Errorf("looking for uses: %w", err)
+			return nil, err
 		}
 		if shows(text, old) {
 			holders = append(holders, at)
@@ -134,14 +134,13 @@ func (b *builder) alsoIn(holders []int32, old string) ([]int32, error) {
 	return holders, nil
 }
 
-// maxProviders is how many of the newest texts of a file an Edit is looked up
-// in.
+// maxProviders is the number of the newest texts of a file in which an Edit's
+// old_string is searched.
 const maxProviders = 8
 
-// call looks at one call of a tool that works on files.
+// call examines one call of a file tool.
 func (b *builder) call(m, i, request int, in input) error {
 	bl := &b.conv.Messages[m].Blocks[i]
-	at := b.base[m] + int32(i)
 	path := in.FilePath
 	if path == "" {
 		path = in.NotebookPath
@@ -152,53 +151,81 @@ func (b *builder) call(m, i, request int, in input) error {
 	f := b.file(path)
 	switch bl.Name {
 	case "Read", "NotebookRead":
-		r := readRange{path, from(in.Offset.String()), in.Limit.String(), f.state}
+		r := readRange{path, in.Offset.String(), in.Limit.String(), f.state}
+		if r.offset == "0" || r.offset == "1" {
+			r.offset = "" // the start of the file, as without an offset
+		}
 		c := call{id: bl.ID, write: -1, read: r}
 		if old, ok := b.reads[r]; ok {
 			c.again = &use{request: request, source: old, message: int32(m), line: bl.Line, evidence: Reread, quote: path}
 		}
 		b.calls = append(b.calls, c)
+		return nil
 	case "Edit", "MultiEdit", "NotebookEdit":
-		for _, old := range olds(in) {
-			if err := b.edit(m, request, f, old); err != nil {
+		for _, e := range in.edits() {
+			if strings.TrimSpace(e.OldString) == "" {
+				continue
+			}
+			if err := b.edit(m, request, f, e.OldString); err != nil {
 				return err
 			}
 		}
-		b.change(bl.ID, path, f, at)
 	case "Write":
-		b.change(bl.ID, path, f, at)
+	default:
+		return nil
+	}
+	at := b.base[m] + int32(i)
+	b.calls = append(b.calls, call{id: bl.ID, write: at, from: f.state, read: readRange{path: path}})
+	f.states++
+	f.state = f.states
+	f.providers = append(f.providers, at)
+	return nil
+}
+
+// result notes what a Read showed, and takes back a change that failed.
+func (b *builder) result(bl *session.Block, at int32, text string) error {
+	i := slices.IndexFunc(b.calls, func(c call) bool { return c.id == bl.ID })
+	if i < 0 {
+		return nil
+	}
+	c := b.calls[i]
+	b.calls = slices.Delete(b.calls, i, i+1)
+	f := b.files[c.read.path]
+	switch {
+	case c.write >= 0 && bl.IsError:
+		f.takeBack(&c)
+	case c.write < 0 && !bl.IsError && !strings.HasPrefix(text, session.UnchangedFile):
+		if c.again != nil {
+			if err := b.readAgain(f, &c, at); err != nil {
+				return err
+			}
+		}
+		b.reads[c.read] = at
+		f.providers = append(f.providers, at)
+		f.reads = append(f.reads, read{at, c.read.state})
 	}
 	return nil
 }
 
-// change notes that a block writes to a file.
-func (b *builder) change(id, path string, f *file, at int32) {
-	b.calls = append(b.calls, call{id: id, write: at, from: f.state, read: readRange{path: path}})
-	f.states++
-	f.state = f.states
-	f.providers = append(f.providers, at)
-}
-
-// readAgain notes the use of what a Read shows again, where it shows the same:
-// a file that somebody else has changed had to be read. Every result that shows
-// it, of whatever range, holds it.
-func (b *builder) readAgain(c *call, result int32) error {
+// readAgain notes the use of a range that a Read shows again, if it shows the
+// same text: a file that somebody else has changed had to be read. Every result
+// that shows the text, of whatever range, holds it.
+func (b *builder) readAgain(f *file, c *call, result int32) error {
 	again, err := b.numbered(result)
 	if err != nil {
 		return err
 	}
 	u := c.again
-	reads := b.files[c.read.path].reads
-	for i := len(reads) - 1; i >= 0 && len(u.holders) < maxProviders; i-- {
-		if reads[i].state != c.read.state {
+	for i := len(f.reads) - 1; i >= 0 && len(u.holders) < maxProviders; i-- {
+		if f.reads[i].state != c.read.state {
 			continue
 		}
-		text, err := b.numbered(reads[i].at)
+		text, err := b.numbered(f.reads[i].at)
 		if err != nil {
 			return err
 		}
-		if holdsLines(text, again) {
-			u.holders = append(u.holders, reads[i].at)
+		if strings.Contains("\n"+text+"\n", "\n"+again+"\n") { // whole lines
+			u.holders = append(u.holders, f.reads[i].at)
 		}
 	}
 	if !slices.Contains(u.holders, u.source) {
@@ -212,15 +239,9 @@ func (b *builder) readAgain(c *call, result int32) error {
 	return err
 }
 
-// holdsLines reports whether whole lines of a text are those of another.
-func holdsLines(text, lines string) bool {
-	return strings.Contains("\n"+text+"\n", "\n"+lines+"\n")
-}
-
-// unchange takes a change back that failed. What came in the same message
-// stands: the file is then in a state of its own.
-func (b *builder) unchange(c *call) {
-	f := b.files[c.read.path]
+// takeBack takes back a change that failed. Other changes of the same message
+// remain: the file is then in a state of its own.
+func (f *file) takeBack(c *call) {
 	at := slices.Index(f.providers, c.write)
 	if at == len(f.providers)-1 && f.state == f.states {
 		f.state = c.from
@@ -230,32 +251,22 @@ func (b *builder) unchange(c *call) {
 	}
 }
 
-func olds(in input) []string {
-	var out []string
-	if strings.TrimSpace(in.OldString) != "" {
-		out = append(out, in.OldString)
-	}
-	for _, e := range in.Edits {
-		if strings.TrimSpace(e.OldString) != "" {
-			out = append(out, e.OldString)
-		}
-	}
-	return out
-}
-
-// edit notes the use of an old_string: the newest text of the file that holds
-// it is to blame where none that holds it is left.
+// edit notes the use of an old_string. Its source is the newest text of the file
+// that holds it.
 func (b *builder) edit(m, request int, f *file, old string) error {
 	old = unixLines(old)
-	u := use{request: request, source: -1, message: int32(m), line: b.conv.Messages[m].Line, evidence: Edited, quote: firstLine(old), text: old}
+	quote, _, _ := strings.Cut(strings.TrimSpace(old), "\n")
+	u := use{
+		request: request, source: -1, message: int32(m), line: b.conv.Messages[m].Line,
+		evidence: Edited, quote: quote, text: old,
+	}
 	for i := len(f.providers) - 1; i >= 0 && len(f.providers)-i <= maxProviders; i-- {
 		at := f.providers[i]
-		pm, pb := b.at(at)
-		text, err := b.text(pm, pb)
+		text, err := b.text(at)
 		if err != nil {
-			return fmt.Errorf("looking for uses: %w", err)
+			return err
 		}
-		if pm == m || !b.provides(at, text, old) {
+		if int(b.of[at]) == m || !b.provides(at, text, old) {
 			continue
 		}
 		if u.source < 0 {
@@ -272,94 +283,58 @@ func (b *builder) edit(m, request int, f *file, old string) error {
 	return err
 }
 
-// provides reports whether a block's text holds old: the text of a tool's
-// input is what it writes, that of a result what it shows, line numbers off.
+// provides reports whether a block's text holds old: a tool's input what it
+// writes, a result what it shows, with or without line numbers.
 func (b *builder) provides(at int32, text, old string) bool {
-	m, i := b.at(at)
-	if b.conv.Messages[m].Blocks[i].Name != "" {
-		in, _, err := readInput(text)
-		if err != nil {
-			return false
-		}
-		if strings.Contains(unixLines(in.Content), old) || strings.Contains(unixLines(in.NewString), old) {
-			return true
-		}
-		for _, e := range in.Edits {
-			if strings.Contains(unixLines(e.NewString), old) {
-				return true
-			}
-		}
-		return false
+	if b.block(at).Name == "" {
+		return shows(text, old)
 	}
-	return shows(text, old)
+	in, _, err := readInput(text)
+	return err == nil && in.writes(old)
 }
 
-// numbered is the part of a file that the result of a Read shows, with the
-// numbers of its lines.
+// numbered returns the part of a file that the result of a Read shows, with line
+// numbers.
 func (x *Index) numbered(result int32) (string, error) {
-	text, err := x.conv.WholeText(x.at(result))
-	if err != nil {
-		return "", fmt.Errorf("looking for what was read again: %w", err)
-	}
+	text, err := x.text(result)
 	text, _, _ = strings.Cut(text, "<system-reminder>")
-	return strings.TrimRight(unixLines(text), " \t\n"), nil
+	return strings.TrimRight(unixLines(text), " \t\n"), err
 }
 
-// shown is the same without the numbers.
+// shown is numbered without the line numbers.
 func (x *Index) shown(result int32) (string, error) {
 	text, err := x.numbered(result)
 	return strings.TrimSpace(unnumbered(text)), err
 }
 
-// shows reports whether a text holds another, line numbers off.
+// text returns the text of a block in raw history.
+func (x *Index) text(block int32) (string, error) {
+	text, err := x.conv.WholeText(x.at(block))
+	if err != nil {
+		return "", fmt.Errorf("looking for uses: %w", err)
+	}
+	return text, nil
+}
+
+// shows reports whether a text holds another, with or without line numbers.
 func shows(text, old string) bool {
 	text = unixLines(text)
 	return strings.Contains(text, old) || strings.Contains(unnumbered(text), old)
 }
 
-// unixLines ends lines as the file tools do, whatever the file has.
-func unixLines(text string) string {
-	if strings.IndexByte(text, '\r') < 0 {
-		return text
-	}
-	return strings.ReplaceAll(text, "\r\n", "\n")
-}
+// unixLines ends lines with \n, as the file tools do for every file.
+func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// unnumbered takes the line numbers off what Read shows: white space, digits,
-// an arrow or a tab.
+// unnumbered removes the line numbers that Read shows: spaces, digits, an arrow
+// or a tab.
 func unnumbered(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
-	for len(text) > 0 {
-		line := text
-		if i := strings.IndexByte(text, '\n'); i >= 0 {
-			line = text[:i+1]
-		}
-		text = text[len(line):]
-		n := 0
-		for n < len(line) && line[n] == ' ' {
-			n++
-		}
-		digits := n
-		for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
-			digits++
-		}
-		if digits > n {
-			if rest, ok := strings.CutPrefix(line[digits:], "→"); ok {
-				line = rest
-			} else if rest, ok := strings.CutPrefix(line[digits:], "\t"); ok {
-				line = rest
-			}
+	for line := range strings.Lines(text) {
+		if rest, ok := cutNumber(strings.TrimLeft(line, " "), "→", "\t"); ok {
+			line = rest
 		}
 		out.WriteString(line)
 	}
 	return out.String()
-}
-
-func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		return s[:i]
-	}
-	return s
 }

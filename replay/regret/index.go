@@ -2,10 +2,8 @@ package regret
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -14,8 +12,7 @@ import (
 )
 
 // Index is every use the recorded conversation makes of its own blocks,
-// whatever the policy. It is made once, shared by all policies, and does not
-// change.
+// independent of any policy. All policies share one; it does not change.
 type Index struct {
 	conv   *session.Conversation
 	base   []int32   // by message: the number of its first block
@@ -24,24 +21,14 @@ type Index struct {
 	of     []int32   // by block: its message
 	last   []int32   // by block: n of the last request that uses it, 0: none does
 	used   []int32   // blocks that are used
-	ends   [][]int32 // by n: blocks not needed any more
-
-	texts   *known   // nil: nothing is kept for the next policy
-	windows *windows // likewise
-}
-
-// Share has the index keep the words of texts that policies put in, about so
-// many bytes of them, for further policies that put in the same. It must be
-// called before the first Judge.
-func (x *Index) Share(room int) {
-	x.texts = &known{byText: map[string][]uint64{}, room: room / 2}
-	x.windows = &windows{kept: map[[2]int]*window{}, room: room / 2}
+	ends   [][]int32 // by n: blocks not needed from there on
+	shared *shared   // nil: nothing is kept for the next policy
 }
 
 // use is one use of one block.
 type use struct {
 	request  int   // n
-	source   int32 // the block to blame
+	source   int32 // the block that is used
 	message  int32 // that uses it
 	line     int32
 	evidence Evidence
@@ -59,8 +46,8 @@ type word struct {
 	holders [maxHolders]int32
 }
 
-// NewIndex reads the whole conversation. recorded are the edits of the
-// record's own track: they say what the agent had before its eyes.
+// NewIndex reads the whole conversation. recorded are the edits of the record's
+// own track: they give the view that the agent had.
 func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
 	next := 0
@@ -75,7 +62,10 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		x.joined[m] = next + 1
 	}
 	folder := names.Trim(conv.CWD)
-	b := &builder{Index: x, folder: folder, folderName: path.Base(folder), seen: map[uint64]int32{}, files: map[string]*file{}, reads: map[readRange]int32{}}
+	b := &builder{
+		Index: x, folder: folder, folderName: path.Base(folder),
+		seen: map[uint64]int32{}, files: map[string]*file{}, reads: map[readRange]int32{},
+	}
 	for m := range conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -89,19 +79,15 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	return x, nil
 }
 
-// dropUnforced drops the reads that the record itself made with the first
-// result before its eyes: no policy is to blame for them.
+// dropUnforced drops the repeated reads that the agent made with the first
+// result still in its view: no policy is to blame for them.
 func (x *Index) dropUnforced(recorded []policy.Edit) error {
 	s := newSight(x, true)
 	kept := x.uses[:0]
 	err := s.walk(recorded, func(u *use) error {
 		if u.evidence == Reread {
-			missing, err := s.missing(u)
-			if err != nil {
+			if missing, err := s.missing(u); err != nil || !missing {
 				return err
-			}
-			if !missing {
-				return nil
 			}
 		}
 		kept = append(kept, *u)
@@ -111,7 +97,7 @@ func (x *Index) dropUnforced(recorded []policy.Edit) error {
 	return err
 }
 
-// at is where a block stands.
+// at returns the message of a block and its index there.
 func (x *Index) at(block int32) (message, index int) {
 	message = int(x.of[block])
 	return message, int(block - x.base[message])
@@ -122,21 +108,20 @@ func (x *Index) block(block int32) *session.Block {
 	return &x.conv.Messages[m].Blocks[b]
 }
 
-// builder goes through a conversation in order.
+// builder reads a conversation in order.
 type builder struct {
 	*Index
-	words []word           // every distinctive word met so far
-	seen  map[uint64]int32 // hash -> index into words
-	files map[string]*file
-	reads map[readRange]int32 // the newest Read result of a range
-	calls []call              // whose results are still to come
+	words    []word           // every distinctive word so far
+	seen     map[uint64]int32 // hash -> index into words
+	files    map[string]*file
+	reads    map[readRange]int32 // the newest Read result of a range
+	calls    []call              // without a result so far
+	attached []int32             // the newest attached files
 
-	attached []int32 // the newest files attached
-
-	folder     string // that the client works in: every request names it
+	folder     string // the client's working folder: every request names it
 	folderName string
 
-	quotes  []quotation // of the block at hand, by source
+	quotes  []quotation // of the current block, by source
 	quoting map[int32]int
 	counted map[uint64]bool
 }
@@ -151,22 +136,22 @@ func (b *builder) message(m int) error {
 	if msg.Lost || msg.Earlier {
 		return nil
 	}
-	uses := !msg.RecordOnly && (msg.Class == session.ClassResponse || msg.Class == session.ClassPrompt)
 	request := b.joined[m]
 	if msg.Class == session.ClassResponse {
 		request-- // what it uses was in the view it answers
 	}
-	uses = uses && request >= 1 && request <= len(b.conv.Requests)
+	uses := !msg.RecordOnly && (msg.Class == session.ClassResponse || msg.Class == session.ClassPrompt) &&
+		request >= 1 && request <= len(b.conv.Requests)
 	for i := range msg.Blocks {
 		bl := &msg.Blocks[i]
 		if !evictable(bl.Kind) && bl.Kind != jsonl.KindAttachment {
 			continue
 		}
-		text, err := b.text(m, i)
-		if err != nil {
-			return fmt.Errorf("looking for uses: %w", err)
-		}
 		at := b.base[m] + int32(i)
+		text, err := b.text(at)
+		if err != nil {
+			return err
+		}
 		switch bl.Kind {
 		case jsonl.KindToolUse:
 			var in input
@@ -185,44 +170,14 @@ func (b *builder) message(m int) error {
 		case jsonl.KindAttachment:
 			b.attachment(at, bl.Type)
 		}
-		b.block(m, at, request, text, uses && bl.Kind != jsonl.KindToolResult)
+		b.addWords(m, at, request, text, uses && bl.Kind != jsonl.KindToolResult)
 	}
 	return nil
 }
 
-// result notes what a Read has shown, and what was not written.
-func (b *builder) result(bl *session.Block, at int32, text string) error {
-	for i := range b.calls {
-		if b.calls[i].id != bl.ID {
-			continue
-		}
-		c := b.calls[i]
-		b.calls = append(b.calls[:i], b.calls[i+1:]...)
-		switch f := b.files[c.read.path]; {
-		case c.write >= 0 && bl.IsError:
-			b.unchange(&c)
-		case c.write < 0 && !bl.IsError && !strings.HasPrefix(text, session.UnchangedFile):
-			if c.again != nil {
-				if err := b.readAgain(&c, at); err != nil {
-					return err
-				}
-			}
-			b.reads[c.read] = at
-			f.providers = append(f.providers, at)
-			f.reads = append(f.reads, read{at, c.read.state})
-		}
-		return nil
-	}
-	return nil
-}
-
-// text is what raw history holds of a block.
-func (b *builder) text(m, i int) (string, error) { return b.conv.WholeText(m, i) }
-
-// block notes the distinctive words of one block: those met before are
-// quotations, where the block can quote, and the block holds them all from now
-// on.
-func (b *builder) block(m int, at int32, request int, text string, quotes bool) {
+// addWords notes that a block holds the distinctive words of its text. Words
+// that an earlier message held are quotations, if quotes is set.
+func (b *builder) addWords(m int, at int32, request int, text string, quotes bool) {
 	b.quotes, b.quoting, b.counted = b.quotes[:0], map[int32]int{}, map[uint64]bool{}
 	words(text, func(w string) {
 		h := names.Hash(w)
@@ -252,13 +207,12 @@ func (b *builder) block(m int, at int32, request int, text string, quotes bool) 
 	}
 }
 
-// quote notes one word shared with the block that held it first: a result, or
-// what a person said. What the agent wrote first itself it may write again
-// from what it knows.
+// quote notes one word shared with the block that held it first: a result, or a
+// person's text. The agent may repeat from its own knowledge what it wrote first.
 func (b *builder) quote(e *word, w string, m, request int) {
 	source := e.holders[0]
-	from, _ := b.at(source)
-	if msg := &b.conv.Messages[from]; msg.RecordOnly || msg.Role == session.Assistant || !evictable(b.Index.block(source).Kind) {
+	from := &b.conv.Messages[b.of[source]]
+	if from.RecordOnly || from.Role == session.Assistant || !evictable(b.block(source).Kind) {
 		return
 	}
 	i, ok := b.quoting[source]

@@ -1,29 +1,25 @@
 package regret
 
-import (
-	"github.com/ctxkit/ctxkit/policy"
-)
+import "github.com/ctxkit/ctxkit/policy"
 
-// Judge finds the misses of a policy by the edits it made. record says that
-// they are the record's own. Tokens are by w.
+// Judge finds the misses of a policy from its edits. If record is set, they are
+// the record's own. w gives the tokens of blocks.
 func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Result, error) {
 	n := len(x.of)
-	j := &judge{
-		sight: newSight(x, record), edits: edits,
-		took: make([]int32, n), missed: make([]bool, n), removed: make([]bool, n),
-	}
+	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]bool, n), removedBy: make([]int32, n), missed: make([]bool, n)}
 	j.onEdit = j.note
 	if err := j.walk(edits, j.visit); err != nil {
 		return nil, err
 	}
-	r := &Result{Misses: j.misses, Removed: j.takenAway, Used: len(x.used)}
-	if r.Misses == nil {
-		r.Misses = []Miss{}
+	r := &Result{Misses: append([]Miss{}, j.misses...), Used: len(x.used)}
+	for _, removed := range j.removed {
+		if removed {
+			r.Removed++
+		}
 	}
 	for i := range r.Misses {
 		m := &r.Misses[i]
-		at, b := x.at(m.block)
-		m.Tokens = w.Block(at, b)
+		m.Tokens = w.Block(x.at(m.block))
 		r.Tokens += m.Tokens
 	}
 	r.MedianDistance = median(r.Misses)
@@ -35,81 +31,74 @@ func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Resu
 	return r, nil
 }
 
-// judge looks at each use with the view as it was sent.
+// judge checks each use against the view as it was sent.
 type judge struct {
 	*sight
 	edits     []policy.Edit
-	took      []int32 // by block: 1 + the edit that took it away, 0: none did
+	removed   []bool  // by block: it was removed at least once
+	removedBy []int32 // by block: 1 + the index of the edit that removed it, 0: it is in view
 	missed    []bool  // by block
-	removed   []bool  // by block: it was taken away once
-	takenAway int     // blocks that were
 	misses    []Miss
 }
 
-// note remembers by which edit a block went.
+// note remembers the blocks that edit i removed.
 func (j *judge) note(i int, e *policy.Edit) {
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
-		j.gone(j.target(e.Target), i)
+		j.remove(j.target(e.Target), i)
 	case policy.KindServerKeep:
-		j.took[j.target(e.Target)] = 0
+		j.removedBy[j.target(e.Target)] = 0
 	case policy.KindRemove, policy.KindCollapse:
 		for _, id := range e.Items {
 			if id >= 0 {
-				j.goneMessage(int(id), i)
+				j.removeMessage(int(id), i)
 			}
 		}
 	case policy.KindSummarize:
 		for m := range j.joined {
 			if b := j.x.base[m]; b < j.x.base[m+1] && !j.present[b] {
-				j.goneMessage(m, i)
+				j.removeMessage(m, i)
 			}
 		}
 	}
 }
 
-func (j *judge) goneMessage(m, edit int) {
+func (j *judge) removeMessage(m, edit int) {
 	if j.x.conv.Messages[m].RecordOnly {
 		return
 	}
 	for b := j.x.base[m]; b < j.x.base[m+1]; b++ {
-		j.gone(b, edit)
+		j.remove(b, edit)
 	}
 }
 
-// gone notes the edit that took a block away: the first, until the block is
+// remove notes the edit that removed a block: the first one, until the block is
 // back.
-func (j *judge) gone(b int32, edit int) {
-	m, i := j.x.at(b)
-	if !evictable(j.x.conv.Messages[m].Blocks[i].Kind) {
+func (j *judge) remove(b int32, edit int) {
+	if !evictable(j.x.block(b).Kind) {
 		return
 	}
-	if !j.removed[b] {
-		j.removed[b] = true
-		j.takenAway++
-	}
-	if j.took[b] == 0 {
-		j.took[b] = int32(edit) + 1
+	j.removed[b] = true
+	if j.removedBy[b] == 0 {
+		j.removedBy[b] = int32(edit) + 1
 	}
 }
 
 func (j *judge) visit(u *use) error {
-	edit := int(j.took[u.source]) - 1
+	edit := int(j.removedBy[u.source]) - 1
 	if edit < 0 || j.missed[u.source] {
-		return nil // in view all along; or never, a loss of the record's own
+		return nil // always in view; or never, which is a loss of the record itself
 	}
 	if missing, err := j.missing(u); err != nil || !missing {
 		return err
 	}
 	j.missed[u.source] = true
-	at, i := j.x.at(u.source)
-	msg := &j.x.conv.Messages[at]
-	bl := &msg.Blocks[i]
-	e := &j.edits[edit]
+	from, _ := j.x.at(u.source)
+	bl, e := j.x.block(u.source), &j.edits[edit]
 	m := Miss{
-		Message: msg.UUID, Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
-		Needed: u.request, Evidence: u.evidence, Quote: u.quote, UsedBy: j.x.conv.Messages[u.message].UUID, UsedLine: int(u.line),
-		block: u.source,
+		Message: j.x.conv.Messages[from].UUID, Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
+		Needed: u.request, Evidence: u.evidence, Quote: u.quote,
+		UsedBy: j.x.conv.Messages[u.message].UUID, UsedLine: int(u.line), block: u.source,
 	}
 	if bl.ID != "" {
 		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)

@@ -1,24 +1,23 @@
-// Package regret finds what a policy threw away too early: blocks of the
-// conversation that were gone from the view when the recorded conversation
-// used them.
+// Package regret finds the blocks that a policy removed too early: they were
+// not in the view when the recorded conversation used them.
 //
 // A use is one of three things (docs/internals/model.md has the rules in full):
 //
-//   - an Edit whose old_string stands in what was read, written or edited of
+//   - an Edit whose old_string occurs in what was read, written or edited of
 //     the same file before;
-//   - a Read of the same file and range again, the file unchanged in between,
-//     where the record's own view had lost the first (else the agent read it
-//     again with it before its eyes, and no policy is to blame);
-//   - an answer, a tool's input or a typed prompt that quotes names, paths or
+//   - a Read of the same file and range again, with the file unchanged in
+//     between, where the recorded view had lost the first result (otherwise the
+//     agent read it again although it had it, and no policy is to blame);
+//   - a response, a tool's input or a typed prompt that quotes names, paths or
 //     lines first seen in the block.
 //
-// A use is a miss where neither the block nor anything else in the view holds
-// what was used: another result, the agent's own words, a stub's preview, a
-// summary's text. Each block counts at most one miss. A summary without a text
-// (fixed: N) holds nothing that can be looked up.
+// A use is a miss if neither the block nor anything else in the view holds what
+// was used: another result, the agent's own words, a stub's preview, a summary's
+// text. Each block counts at most one miss. A summary without text (fixed: N)
+// holds nothing.
 //
-// It is deterministic and knows the recorded conversation only: what the agent
-// would have done with less is not known, which is what regret makes visible.
+// The result is deterministic. What the agent would have done with a smaller
+// view is not known.
 package regret
 
 import (
@@ -28,26 +27,26 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Evidence says by what a use was recognised.
+// Evidence says how a use was recognised.
 type Evidence string
 
 // The kinds of evidence.
 const (
-	Edited Evidence = "edit"    // an old_string that stands in the block
+	Edited Evidence = "edit"    // an old_string that the block holds
 	Reread Evidence = "re-read" // the same file and range read again
 	Quoted Evidence = "quote"   // names, paths or lines first seen in the block
 )
 
-// Miss is a block that was gone when it was used.
+// Miss is a block that was not in the view when it was used.
 type Miss struct {
-	Message  string      `json:"message"`               // uuid of the message the block stands in
+	Message  string      `json:"message"`               // uuid of the message with the block
 	ToolUse  string      `json:"tool_use_id,omitempty"` // of a tool_result or a tool_use
 	Tool     string      `json:"tool,omitempty"`
-	Line     int         `json:"line"`            // where the block stands in the file
-	Tokens   int         `json:"tokens"`          // that would have been fetched again
+	Line     int         `json:"line"`            // of the block in the file
+	Tokens   int         `json:"tokens"`          // to fetch it again
 	Removed  int         `json:"removed_request"` // n of the first request without it
-	Stage    string      `json:"stage"`           // that took it away
-	Kind     policy.Kind `json:"kind"`            // what it did
+	Stage    string      `json:"stage"`           // that removed it
+	Kind     policy.Kind `json:"kind"`            // of the edit that removed it
 	Needed   int         `json:"needed_request"`  // n of the request that used it
 	Evidence Evidence    `json:"evidence"`
 	Quote    string      `json:"quote"` // what was used, or a part of it
@@ -56,8 +55,8 @@ type Miss struct {
 	block    int32
 }
 
-// Distance is how many requests lie between taking a block away and needing
-// it; 0: it was needed at the very request.
+// Distance is the number of requests between the removal of a block and its
+// use; 0 if it was needed at the very request.
 func (m *Miss) Distance() int { return m.Needed - m.Removed }
 
 // Result is the regret of one policy over one conversation.
@@ -66,29 +65,25 @@ type Result struct {
 	Tokens         int     `json:"refetch_tokens"`  // of the missed blocks
 	MedianDistance float64 `json:"median_distance"` // requests, 0 without a miss
 	Used           int     `json:"used_blocks"`     // blocks that were used later at all
-	Removed        int     `json:"removed_blocks"`  // blocks the policy took away
+	Removed        int     `json:"removed_blocks"`  // blocks that the policy removed
 	BoundMisses    int     `json:"bound_misses"`    // no choice under the same budget has fewer
 	BoundTokens    int     `json:"bound_tokens"`    // nor fetches fewer tokens again
 }
 
 func median(misses []Miss) float64 {
-	if len(misses) == 0 {
-		return 0
-	}
 	d := make([]int, len(misses))
 	for i := range misses {
 		d[i] = misses[i].Distance()
 	}
 	slices.Sort(d)
-	mid := len(d) / 2
-	if len(d)%2 == 1 {
-		return float64(d[mid])
+	if len(d) == 0 {
+		return 0
 	}
-	return float64(d[mid-1]+d[mid]) / 2
+	return float64(d[(len(d)-1)/2]+d[len(d)/2]) / 2
 }
 
-// evictable are the kinds of blocks that are judged: what carries words. The
-// reasoning of earlier turns is the server's to drop.
+// evictable reports whether blocks of a kind are judged: those that carry words.
+// The server decides about the reasoning of earlier turns.
 func evictable(k jsonl.Kind) bool {
 	return k == jsonl.KindText || k == jsonl.KindToolUse || k == jsonl.KindToolResult
 }

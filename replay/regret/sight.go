@@ -2,45 +2,46 @@ package regret
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// sight is what a view shows at one request after another, worked out from the
+// sight is what a view shows at one request after another, computed from the
 // edits alone.
 type sight struct {
 	x        *Index
-	record   bool               // the record's own track: every message joins it
-	present  []bool             // by block: it is in view, as itself or as what stands in for it
-	replaced []bool             // an edit stands in its place
-	hidden   []bool             // a payload-only edit does
-	items    []int              // messages in view, any order
-	joined   int                // messages that have been offered
-	standIn  map[int32][]uint64 // by block: the words of what stands in its place
-	instead  map[int32]*policy.Content
-	texts    []string       // of messages the policy added
-	added    []uint64       // the words of messages the policy added
-	words    map[uint64]int // how often each of those words is in view
-	edit     int            // the next edit
-	blind    bool           // only what is in view is wanted, not what it says
+	record   bool                      // the record's own track: every message joins it
+	present  []bool                    // by block: it is in view, as itself or with another content
+	replaced []bool                    // by block: an edit gave it another content
+	hidden   []bool                    // by block: a payload-only edit hides it
+	items    []int                     // messages in view, any order
+	joined   int                       // messages that have joined or were passed over
+	words    map[uint64]int            // how often each word of the policy's own content is in view
+	content  map[int32]*policy.Content // by block: what an edit replaced it with
+	contains map[int32][]uint64        // by block: the words of that content
+	texts    []string                  // of messages that the policy added
+	added    []uint64                  // the words of these messages
+	edit     int                       // the next edit
+	blind    bool                      // do not read texts: only presence is needed
 
-	onEdit   func(i int, e *policy.Edit) // after an edit has been made, where set
-	onChange func(b int32)               // after a block has come, gone or changed, where set
+	onEdit   func(i int, e *policy.Edit) // called after each edit, or nil
+	onChange func(b int32)               // called when a block came, left or changed, or nil
 }
 
 func newSight(x *Index, record bool) *sight {
 	n := x.base[len(x.base)-1]
 	return &sight{
 		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n),
-		standIn: map[int32][]uint64{}, instead: map[int32]*policy.Content{}, words: map[uint64]int{},
+		contains: map[int32][]uint64{}, content: map[int32]*policy.Content{}, words: map[uint64]int{},
 	}
 }
 
-// visible reports whether a block is in view as it was said.
+// visible reports whether a block is in view as recorded.
 func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] && !s.hidden[b] }
 
-// walk goes through the requests and calls visit for each use, with the view
-// as it was sent.
+// walk replays the requests and calls visit for each use, with the view as it
+// was sent.
 func (s *sight) walk(edits []policy.Edit, visit func(u *use) error) error {
 	at := 0
 	for n := 1; n <= len(s.x.conv.Requests); n++ {
@@ -72,13 +73,11 @@ func (s *sight) until(edits []policy.Edit, n int) error {
 	return nil
 }
 
-// join has the messages before index to join.
+// join adds the messages before an index to the view.
 func (s *sight) join(to int) {
-	for s.joined < to {
-		m := s.joined
-		s.joined++
-		if s.record || !s.x.conv.Messages[m].RecordOnly {
-			s.show(m)
+	for ; s.joined < to; s.joined++ {
+		if s.record || !s.x.conv.Messages[s.joined].RecordOnly {
+			s.show(s.joined, true)
 		}
 	}
 }
@@ -89,26 +88,29 @@ func (s *sight) changed(b int32) {
 	}
 }
 
-// show puts a message into view, if it is not there.
-func (s *sight) show(m int) {
+// show puts a message into view or takes it out.
+func (s *sight) show(m int, in bool) {
 	from, to := s.x.base[m], s.x.base[m+1]
-	if from < to && s.present[from] {
+	if from < to && s.present[from] == in {
 		return
 	}
-	s.items = append(s.items, m)
+	by := -1
+	if in {
+		by = 1
+		s.items = append(s.items, m)
+	}
 	for b := from; b < to; b++ {
-		s.present[b] = true
-		s.count(s.standIn[b], 1)
+		s.present[b] = in
+		s.count(s.contains[b], by)
 		s.changed(b)
 	}
 }
 
-func (s *sight) hide(m int) {
-	for b := s.x.base[m]; b < s.x.base[m+1]; b++ {
-		if s.present[b] {
-			s.present[b] = false
-			s.count(s.standIn[b], -1)
-			s.changed(b)
+// showAll is show for the recorded messages among the items.
+func (s *sight) showAll(items []policy.ItemID, in bool) {
+	for _, id := range items {
+		if id >= 0 {
+			s.show(int(id), in)
 		}
 	}
 }
@@ -122,54 +124,51 @@ func (s *sight) count(words []uint64, by int) {
 func (s *sight) apply(e *policy.Edit) error {
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-		return s.replace(e)
-	case policy.KindCacheEdit, policy.KindServerClear:
-		s.hidden[s.target(e.Target)] = true
-		s.changed(s.target(e.Target))
-	case policy.KindServerKeep:
-		s.hidden[s.target(e.Target)] = false
-		s.changed(s.target(e.Target))
+		return s.replace(s.target(e.Target), e)
+	case policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
+		b := s.target(e.Target)
+		s.hidden[b] = e.Kind != policy.KindServerKeep
+		s.changed(b)
+		return nil
 	case policy.KindRemove, policy.KindCollapse:
-		for _, id := range e.Items {
-			if id >= 0 {
-				s.hide(int(id))
-			}
-		}
-		return s.add(e.Insert)
-	case policy.KindAttach:
-		return s.add(e.Insert)
+		s.showAll(e.Items, false)
 	case policy.KindSummarize:
-		return s.rebuild(e)
+		for _, m := range s.items {
+			s.show(m, false)
+		}
+		s.items = s.items[:0]
+		s.count(s.added, -1)
+		s.added, s.texts = s.added[:0], s.texts[:0]
+		s.showAll(e.Keep, true)
+	case policy.KindAttach:
+	default:
+		return nil
 	}
-	return nil
+	return s.add(slices.Concat(e.Insert, e.Tail))
 }
 
-// target is the number of the block an edit names.
+// target returns the number of the block that an edit names.
 func (s *sight) target(t policy.Target) int32 { return s.x.base[t.Item] + int32(t.Block) }
 
-func (s *sight) replace(e *policy.Edit) error {
-	b := s.target(e.Target)
+func (s *sight) replace(b int32, e *policy.Edit) error {
 	if s.present[b] {
-		s.count(s.standIn[b], -1)
+		s.count(s.contains[b], -1)
 	}
-	delete(s.standIn, b)
-	delete(s.instead, b)
-	// What an edit names as the block itself is the block again.
+	delete(s.contains, b)
+	delete(s.content, b)
+	// An edit that refers to the block itself restores it.
 	s.replaced[b] = e.New.Ref == nil || e.New.Stub || *e.New.Ref != e.Target
 	s.changed(b)
-	if !s.replaced[b] {
+	if !s.replaced[b] || s.blind {
 		return nil
 	}
-	if s.blind {
-		return nil
-	}
-	s.instead[b] = e.New
-	found, _, err := s.wordsOf(e.New)
+	s.content[b] = e.New
+	text, err := s.textOf(e.New)
 	if err != nil {
 		return err
 	}
-	if len(found) > 0 {
-		s.standIn[b] = found
+	if found := s.x.shared.wordsOf(text); len(found) > 0 {
+		s.contains[b] = found
 		if s.present[b] {
 			s.count(found, 1)
 		}
@@ -177,40 +176,22 @@ func (s *sight) replace(e *policy.Edit) error {
 	return nil
 }
 
-func (s *sight) rebuild(e *policy.Edit) error {
-	for _, m := range s.items {
-		s.hide(m)
-	}
-	s.items = s.items[:0]
-	s.count(s.added, -1)
-	s.added, s.texts = s.added[:0], s.texts[:0]
-	for _, id := range e.Keep {
-		if id >= 0 {
-			s.show(int(id))
-		}
-	}
-	if err := s.add(e.Insert); err != nil {
-		return err
-	}
-	return s.add(e.Tail)
-}
-
-// add puts messages a policy made into view. What quotes a recorded block
-// shows that block.
+// add puts messages of the policy into view. A content that refers to a recorded
+// block shows that block.
 func (s *sight) add(messages []policy.Synthetic) error {
 	if s.blind {
 		return nil
 	}
 	for i := range messages {
 		for j := range messages[i].Contents {
-			c := &messages[i].Contents[j]
-			found, text, err := s.wordsOf(c)
+			text, err := s.textOf(&messages[i].Contents[j])
 			if err != nil {
 				return err
 			}
 			if text != "" {
 				s.texts = append(s.texts, text)
 			}
+			found := s.x.shared.wordsOf(text)
 			s.added = append(s.added, found...)
 			s.count(found, 1)
 		}
@@ -218,15 +199,7 @@ func (s *sight) add(messages []policy.Synthetic) error {
 	return nil
 }
 
-// wordsOf is the distinctive words of a content and its text.
-func (s *sight) wordsOf(c *policy.Content) (found []uint64, text string, err error) {
-	if text, err = s.textOf(c); err != nil {
-		return nil, "", err
-	}
-	return s.x.texts.words(text), text, nil
-}
-
-// textOf is the text of a content; what names a block is read from there.
+// textOf returns the text of a content, or of the block that it refers to.
 func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
 		return c.Text, nil
@@ -237,35 +210,22 @@ func (s *sight) textOf(c *policy.Content) (string, error) {
 	}
 	text, err := read(int(c.Ref.Item), c.Ref.Block)
 	if err != nil {
-		return "", fmt.Errorf("reading what an edit puts there: %w", err)
+		return "", fmt.Errorf("reading the replacement of an edit: %w", err)
 	}
 	return text, nil
 }
 
 // held reports whether anything in view holds a word.
 func (s *sight) held(w *word) bool {
-	if s.words[w.hash] > 0 {
-		return true
-	}
-	for _, b := range w.holders[:w.count] {
-		if s.visible(b) {
-			return true
-		}
-	}
-	return false
+	return s.words[w.hash] > 0 || slices.ContainsFunc(w.holders[:w.count], s.visible)
 }
 
 // missing reports whether what a use needs is not in view.
 func (s *sight) missing(u *use) (bool, error) {
-	if s.visible(u.source) {
+	if s.visible(u.source) || slices.ContainsFunc(u.holders, s.visible) {
 		return false, nil
 	}
 	if u.holders != nil {
-		for _, b := range u.holders {
-			if s.visible(b) {
-				return false, nil
-			}
-		}
 		put, err := s.putBack(u)
 		return !put, err
 	}
@@ -278,9 +238,9 @@ func (s *sight) missing(u *use) (bool, error) {
 	return length >= minQuoted, nil
 }
 
-// putBack reports whether what the policy itself put into view holds what an
-// Edit replaces or a Read shows again: a file attached after a compaction, the
-// text of a summary, what a truncation left.
+// putBack reports whether the policy itself put what an Edit replaces or a Read
+// shows again into view: a file attached after a compaction, the text of a
+// summary, the rest of a truncated result.
 func (s *sight) putBack(u *use) (bool, error) {
 	text := u.text
 	if u.evidence == Reread && len(s.texts) > 0 {
@@ -292,25 +252,19 @@ func (s *sight) putBack(u *use) (bool, error) {
 	if text == "" {
 		return false, nil
 	}
-	for _, t := range s.texts {
-		if shows(t, text) {
-			return true, nil
-		}
+	if slices.ContainsFunc(s.texts, func(t string) bool { return shows(t, text) }) {
+		return true, nil
 	}
 	if u.evidence == Reread {
-		return false, nil // the whole of it was wanted
+		return false, nil // all of it is needed
 	}
 	for _, b := range u.holders {
-		c := s.instead[b]
+		c := s.content[b]
 		if c == nil || !s.present[b] || s.hidden[b] {
 			continue
 		}
-		t, err := s.textOf(c)
-		if err != nil {
-			return false, err
-		}
-		if shows(t, text) {
-			return true, nil
+		if t, err := s.textOf(c); err != nil || shows(t, text) {
+			return err == nil, err
 		}
 	}
 	return false, nil

@@ -3,24 +3,25 @@ package regret
 import (
 	"slices"
 	"sort"
-	"sync"
 )
 
-// window is a stretch of requests and what is needed in it: for a bound under
-// any budget.
+// window is a stretch of requests with the blocks that are needed in it. Its
+// bound can be computed for any budget.
 type window struct {
-	footprints []int  // of what is needed: sums of the smallest one, two …
-	shortest   []part // what is needed, the shortest stretches first
-	tokens     int    // of all that is needed
+	footprints []int  // sums of the smallest one, two … footprints
+	shortest   []part // the needed blocks, the shortest stretches first
+	tokens     int    // of all needed blocks
 }
 
-// part is a needed block in a window, and all before it taken together.
+// part is a needed block in a window, with sums up to and including it.
 type part struct {
 	tokens, length    int // of this one
-	sum, sumFootprint int // this one included
+	sum, sumFootprint int
 }
 
-func newWindow(needed []need, from, to int) *window {
+// newWindow returns the window of the requests from, to (both included) and its
+// size in bytes.
+func newWindow(needed []need, from, to int) (*window, int) {
 	w := &window{}
 	for _, n := range needed {
 		if l := min(n.to, to) - max(n.from, from) + 1; l > 0 {
@@ -41,11 +42,11 @@ func newWindow(needed []need, from, to int) *window {
 		footprint += p.tokens * p.length
 		p.sum, p.sumFootprint = sum, footprint
 	}
-	return w
+	return w, 40 * len(w.shortest)
 }
 
-// bound is how many blocks, and how many tokens, at least do not fit a budget of
-// tokens times requests.
+// bound returns the fewest blocks, and the fewest tokens, that do not fit a
+// budget. The budget is in tokens times requests.
 func (w *window) bound(budget int) (misses, tokens int) {
 	fit := sort.Search(len(w.footprints), func(i int) bool { return w.footprints[i] > budget })
 	whole := sort.Search(len(w.shortest), func(i int) bool { return w.shortest[i].sumFootprint > budget })
@@ -54,45 +55,9 @@ func (w *window) bound(budget int) (misses, tokens int) {
 		kept, left = w.shortest[whole-1].sum, budget-w.shortest[whole-1].sumFootprint
 	}
 	if whole < len(w.shortest) {
+		// The kept part of a block is rounded up: a bound must not be too high.
 		length := w.shortest[whole].length
-		kept += left / length // whole tokens of it, rounded down
-		if left%length > 0 {
-			kept++ // and up: what is kept must not be under the relaxation's
-		}
+		kept += (left + length - 1) / length
 	}
 	return len(w.footprints) - fit, max(w.tokens-kept, 0)
-}
-
-// windows keeps windows for demands that need the same; nil keeps nothing.
-// Several goroutines may use one.
-type windows struct {
-	mu     sync.RWMutex
-	needed []need
-	kept   map[[2]int]*window
-	room   int // bytes that may still be kept
-}
-
-// of is the window from one request to another.
-func (k *windows) of(needed []need, from, to int) *window {
-	if k == nil {
-		return newWindow(needed, from, to)
-	}
-	k.mu.RLock()
-	w, same := k.kept[[2]int{from, to}], k.needed == nil || slices.Equal(needed, k.needed)
-	k.mu.RUnlock()
-	if !same {
-		return newWindow(needed, from, to) // by another counter
-	}
-	if w != nil {
-		return w
-	}
-	w = newWindow(needed, from, to)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if size := 40 * len(w.shortest); k.needed == nil || slices.Equal(needed, k.needed) && size <= k.room {
-		k.needed = needed
-		k.room -= size
-		k.kept[[2]int{from, to}] = w
-	}
-	return w
 }

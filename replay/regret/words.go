@@ -1,8 +1,8 @@
 package regret
 
 import (
+	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,28 +10,22 @@ import (
 )
 
 // What counts as a quotation. A word is a name (an identifier, a path or an id,
-// never a word of a natural language); a line counts as one word. What was
-// quoted is told by the total length of the distinct words two texts share, so
-// that one long name or two short ones are enough and a chance meeting is not.
+// never a word of a natural language); a line counts as one word. The measure is
+// the total length of the distinct words that two texts share: one long name or
+// two short ones are enough, a coincidence is not.
 const (
-	minLine    = 32 // bytes, white space around it left out
+	minLine    = 32 // bytes, without the white space around it
 	maxLine    = 400
 	minQuoted  = 16 // bytes of distinct words shared with one block
-	maxHolders = 3  // a word in more blocks than that is common property
+	maxHolders = 3  // a word in more blocks identifies none of them
 	maxWords   = 16 // words kept of one quotation
 )
 
 // words yields the distinctive words of a text: names, paths (whole, and their
-// last element by itself) and lines. A word may come more than once.
+// last element by itself) and lines. It may yield a word more than once.
 func words(text string, yield func(word string)) {
-	trailers := hasTrailer(text)
-	for len(text) > 0 {
-		line := text
-		if i := strings.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i], text[i+1:]
-		} else {
-			text = ""
-		}
+	trailers := slices.ContainsFunc(trailers[:], func(t string) bool { return strings.Contains(text, t) })
+	for line := range strings.SplitSeq(text, "\n") {
 		if trailers {
 			line = beforeTrailer(line)
 		}
@@ -42,60 +36,64 @@ func words(text string, yield func(word string)) {
 	}
 }
 
-// trailers are what clients and git itself put under every message of a commit:
-// whoever commits writes them again from what he knows.
-var trailers = [...]string{"Co-Authored-By: ", "Co-authored-by: ", "Signed-off-by: "}
-
-func hasTrailer(text string) bool {
-	for _, t := range trailers {
-		if strings.Contains(text, t) {
-			return true
-		}
-	}
-	return false
+func hashes(text string) (found []uint64) {
+	words(text, func(w string) { found = append(found, names.Hash(w)) })
+	return found
 }
 
-// beforeTrailer is a line up to the trailer in it.
+// trailers begin the lines that clients and git put under the message of every
+// commit. The author of the next commit writes them without a quotation.
+var trailers = [...]string{"Co-Authored-By: ", "Co-authored-by: ", "Signed-off-by: "}
+
+// beforeTrailer returns a line up to the trailer in it.
 func beforeTrailer(line string) string {
 	for _, t := range trailers {
-		if i := strings.Index(line, t); i >= 0 {
-			line = line[:i]
-		}
+		line, _, _ = strings.Cut(line, t)
 	}
 	return line
 }
 
-// bareLine is a line without the white space around it and without what a
-// file's reader or a search puts before it: its number, or its file and number.
+// bareLine returns a line without the white space around it and without what
+// Read or a search put before it: its number, or its file and number.
 func bareLine(line string) string {
-	l := strings.TrimSpace(line)
+	line = strings.TrimSpace(line)
+	bare, ok := cutNumber(line, "→", "\t", ":", "-")
+	if !ok {
+		bare = unplaced(line)
+	}
+	return strings.TrimSpace(bare)
+}
+
+// cutNumber cuts a decimal number and one of the separators off the start of a
+// text.
+func cutNumber(text string, separators ...string) (rest string, ok bool) {
 	digits := 0
-	for digits < len(l) && l[digits] >= '0' && l[digits] <= '9' {
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
 		digits++
 	}
 	if digits > 0 {
-		for _, sep := range []string{"→", "\t", ":", "-"} {
-			if rest, ok := strings.CutPrefix(l[digits:], sep); ok {
-				return strings.TrimSpace(rest)
+		for _, s := range separators {
+			if rest, ok := strings.CutPrefix(text[digits:], s); ok {
+				return rest, true
 			}
 		}
 	}
-	return strings.TrimSpace(unplaced(l))
+	return text, false
 }
 
-// unplaced takes FILE:12: off what a search shows, and FILE-12- off what stands
-// beside it.
+// unplaced cuts FILE:12: off a line that a search found, and FILE-12- off a line
+// of its context.
 func unplaced(line string) string {
 	path := false
 	for i := 0; i < len(line) && line[i] > ' '; i++ {
-		switch c := line[i]; c {
+		switch line[i] {
 		case '/', '.':
 			path = true
 		case ':', '-':
-			if rest, ok := unnumber(line[i+1:], c); ok && path {
+			if rest, ok := cutNumber(line[i+1:], line[i:i+1]); ok && path {
 				return rest
 			}
-			if c == ':' {
+			if line[i] == ':' {
 				return line
 			}
 		}
@@ -103,23 +101,10 @@ func unplaced(line string) string {
 	return line
 }
 
-// unnumber takes a number and what ends it off a text.
-func unnumber(text string, end byte) (rest string, ok bool) {
-	digits := 0
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		digits++
-	}
-	if digits == 0 || digits == len(text) || text[digits] != end {
-		return text, false
-	}
-	return text[digits+1:], true
-}
-
-// worded reports whether a line says something: letters, and more than one
-// word. Scripts that set no spaces have their words all the same; the rule of
-// a table has none.
+// worded reports whether a line has letters and more than one word. A line in a
+// script without spaces has words; the rule of a table has none.
 func worded(line string) bool {
-	letters, several := 0, strings.IndexByte(line, ' ') >= 0
+	letters, several := 0, strings.Contains(line, " ")
 	for _, c := range line {
 		if c < utf8.RuneSelf {
 			if 'a' <= c|0x20 && c|0x20 <= 'z' {
@@ -134,42 +119,4 @@ func worded(line string) bool {
 		}
 	}
 	return false
-}
-
-// known keeps the distinctive words of texts; nil keeps nothing. Several
-// goroutines may use one.
-type known struct {
-	mu     sync.RWMutex
-	byText map[string][]uint64
-	room   int // bytes that may still be kept
-}
-
-// words is the hashes of the distinctive words of a text. Nobody may change
-// them.
-func (k *known) words(text string) []uint64 {
-	if text == "" {
-		return nil
-	}
-	if k == nil {
-		return hashes(text)
-	}
-	k.mu.RLock()
-	found, ok := k.byText[text]
-	k.mu.RUnlock()
-	if ok {
-		return found
-	}
-	found = hashes(text)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if size := len(text) + 8*len(found); size <= k.room {
-		k.room -= size
-		k.byText[text] = found
-	}
-	return found
-}
-
-func hashes(text string) (found []uint64) {
-	words(text, func(w string) { found = append(found, names.Hash(w)) })
-	return found
 }
