@@ -40,7 +40,7 @@ type caching struct {
 
 func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
 	c := &caching{policy: pol.Cache, models: models, known: map[string]*price.Model{}}
-	if c.policy.TTL == cache.Long.String() || c.policy.TTL == "auto" && long {
+	if c.policy.TTL == "1h" || c.policy.TTL == "auto" && long {
 		c.ttl = cache.Long
 	}
 	return c

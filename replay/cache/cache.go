@@ -1,26 +1,28 @@
-// Package cache simulates a provider's prompt cache: which part of each
-// request of one conversation is read from it, which is written to it, and why
-// less was read than could have been.
+// Package cache simulates a provider's prompt cache: which part of each request
+// of one conversation is read from it, which is written to it, and why less was
+// read than possible.
 //
 // The rules are those of Anthropic's documentation (prompt caching, as of
-// August 2026). A request is a list of blocks, tools first, then the system
+// August 2026). A request is a list of blocks: tools first, then the system
 // prompt, then messages. The cache holds entries: prefixes that earlier requests
-// marked with a breakpoint. It is prefix-exact: an entry serves a request only
-// where every block up to its end is the same.
+// marked with a breakpoint. An entry serves a request only if every block up to
+// its end is the same.
 //
-// A request's payload is the one before it, edited and appended to. So the
-// simulator is told from which block on something changed (Change) and drops the
-// entries that reach there; no block is ever hashed, and a request costs what its
-// breakpoints cost. Content that changes back into what it once was counts as new.
+// The payload of a request is that of the request before, edited and appended
+// to. The caller gives the first block that changed (Change), and the simulator
+// drops the entries that reach it. It hashes no block; a request costs time in
+// proportion to its breakpoints. Content that changes back counts as new.
 package cache
 
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
-// TTL is how long an entry lives after the start of the request that wrote or
+// TTL is the lifetime of an entry from the start of the request that wrote or
 // read it last.
 type TTL uint8
 
@@ -38,39 +40,30 @@ func (t TTL) Duration() time.Duration {
 	return 5 * time.Minute
 }
 
-// String is the lifetime as the API writes it.
-func (t TTL) String() string {
-	if t == Long {
-		return "1h"
-	}
-	return "5m"
-}
-
 // Documented limits.
 const (
 	MaxBreakpoints = 4  // of a request
 	LookBack       = 20 // positions checked for each breakpoint, itself included
 )
 
-// Breakpoint marks the end of a prefix that is to be cached.
+// Breakpoint marks the end of a prefix for caching.
 type Breakpoint struct {
-	Position int // of the block it stands on, 0-based over tools, system and messages
-	Tokens   int // of the prefix that ends there
+	Position int // of the last block of the prefix, 0-based over tools, system and messages
+	Tokens   int // of the prefix
 	TTL      TTL
 }
 
 // Request is one API call as the cache sees it.
 type Request struct {
 	Start       time.Time    // zero: when the request before was made
-	Lives       time.Time    // from when on the lives of what it reads and writes count; zero: Start
-	Model       string       // caches are a model's own
+	Lives       time.Time    // start of the lifetimes of what it reads and writes; zero: Start
+	Model       string       // each model has a cache of its own
 	Minimum     int          // shortest prefix the model caches, tokens
 	Tokens      int          // of the whole input
 	Breakpoints []Breakpoint // by position, ascending; 1h before 5m
 }
 
-// Split is a request's input by how it is billed, in tokens. The sum is the
-// whole input.
+// Split is the whole input of a request in tokens, by price class.
 type Split struct {
 	Read     int `json:"read"`     // from the cache
 	Write5m  int `json:"write_5m"` // into it, for 5 minutes
@@ -99,13 +92,12 @@ type entry struct {
 	shared   bool // other conversations keep it alive
 }
 
-// Sim is the cache as one conversation meets it. The zero value is an empty
-// one.
+// Sim is the cache as one conversation sees it. The zero value is an empty one.
 type Sim struct {
 	entries []entry // by position, ascending
 	now     time.Time
 	any     bool   // a request was made
-	last    entry  // what the last request wrote behind everything else
+	last    entry  // the last entry that the last request wrote
 	broken  change // what changed since
 }
 
@@ -115,17 +107,17 @@ type change struct {
 	any      bool
 }
 
-// errBreakpoints is what the API answers with a 400.
+// errBreakpoints is an error for which the API answers with a 400.
 var errBreakpoints = errors.New("the API refuses the breakpoints")
 
-// Warm puts an entry into the cache that other conversations keep there, so
-// that it never expires: a prefix every session of a client shares.
+// Warm puts an entry into the cache that never expires because other
+// conversations use it: a prefix that all sessions of a client share.
 func (s *Sim) Warm(b Breakpoint, model string) {
 	s.put(entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, shared: true})
 }
 
-// Change says that from a position on, the next request's blocks are not those
-// of the request before. Where several things changed, the first position
+// Change states that from a position on, the blocks of the next request differ
+// from those of the request before. Of several changes the first position
 // counts, and of those that share it the first cause.
 func (s *Sim) Change(position int, cause Cause) {
 	if !s.broken.any || position < s.broken.position {
@@ -138,9 +130,9 @@ func (s *Sim) Change(position int, cause Cause) {
 	s.entries = s.entries[:n]
 }
 
-// Shrink says that the server itself took tokens out of the blocks before a
-// position and behind the one given, leaving the prefix intact (cache_edits):
-// entries that reach over it are shorter by so much.
+// Shrink states that the server removed tokens between the entries before a
+// position and the position, and the prefix stays valid (cache_edits): entries
+// from the position on are shorter by so many tokens.
 func (s *Sim) Shrink(position, tokens int) {
 	for i := len(s.entries) - 1; i >= 0 && s.entries[i].position >= position; i-- {
 		s.entries[i].tokens = max(s.entries[i].tokens-tokens, 0)
@@ -150,15 +142,13 @@ func (s *Sim) Shrink(position, tokens int) {
 	}
 }
 
-// Request makes a request: what it reads, what it writes, and, where it read
-// less than the request before had left for it, why.
+// Request makes a request. It returns the split of its input and, if it read
+// less than the request before left in the cache, the cause.
 func (s *Sim) Request(r Request) (Split, Cause, error) {
-	if err := r.check(); err != nil {
+	hit, split, err := s.read(&r, math.MaxInt)
+	if err != nil {
 		return Split{}, Cause{}, err
 	}
-	s.clock(r.Start)
-	hit := s.look(&r)
-	split := s.bill(&r, hit)
 	cause := s.why(&r, hit)
 	s.refresh(&r, hit)
 	s.write(&r)
@@ -166,30 +156,27 @@ func (s *Sim) Request(r Request) (Split, Cause, error) {
 	return split, cause, nil
 }
 
-// Branch makes a request that shares only the blocks before a position with the
-// conversation and goes on differently: a compaction's own request. What it
-// writes behind that is lost with it.
+// Branch makes a request that has only the blocks before a position in common
+// with the conversation: the request of a compaction itself. What it writes
+// behind that position is not kept.
 func (s *Sim) Branch(position int, r Request) (Split, error) {
-	if err := r.check(); err != nil {
+	hit, split, err := s.read(&r, position)
+	if err != nil {
 		return Split{}, err
 	}
-	s.clock(r.Start)
-	shared := r
-	for n := len(shared.Breakpoints); n > 0 && shared.Breakpoints[n-1].Position >= position; n-- {
-		shared.Breakpoints = shared.Breakpoints[:n-1]
-	}
-	hit := s.lookBefore(&r, position)
-	split := s.bill(&r, hit)
 	s.refresh(&r, hit)
-	last := s.last // the conversation's own last request is still the one before
-	s.write(&shared)
+	for n := len(r.Breakpoints); n > 0 && r.Breakpoints[n-1].Position >= position; n-- {
+		r.Breakpoints = r.Breakpoints[:n-1]
+	}
+	last := s.last // the last request of the conversation itself stays
+	s.write(&r)
 	s.last = last
 	return split, nil
 }
 
 func (r *Request) check() error {
 	if n := len(r.Breakpoints); n > MaxBreakpoints {
-		return fmt.Errorf("%w: %d of them, at most %d may be set", errBreakpoints, n, MaxBreakpoints)
+		return fmt.Errorf("%w: there are %d, and %d are allowed", errBreakpoints, n, MaxBreakpoints)
 	}
 	for i := 1; i < len(r.Breakpoints); i++ {
 		a, b := &r.Breakpoints[i-1], &r.Breakpoints[i]
@@ -197,104 +184,98 @@ func (r *Request) check() error {
 			return fmt.Errorf("%w: they are not in order", errBreakpoints)
 		}
 		if a.TTL == Short && b.TTL == Long {
-			return fmt.Errorf("%w: one of 1h stands behind one of 5m", errBreakpoints)
+			return fmt.Errorf("%w: one of 1h comes after one of 5m", errBreakpoints)
 		}
 	}
 	return nil
 }
 
-// clock moves the time on. Requests without a time take none; one that is dated
-// before the last is taken at its word.
-func (s *Sim) clock(at time.Time) {
-	if !at.IsZero() {
-		s.now = at
+// read finds the entry that serves a request, of those that end before a
+// position: for each breakpoint, from the last to the first, at most LookBack
+// positions back from it. hit is an index into entries, or -1.
+//
+// A request without a time takes no time; one with a time before that of the
+// last request moves the clock back.
+func (s *Sim) read(r *Request, before int) (hit int, split Split, err error) {
+	if err := r.check(); err != nil {
+		return -1, Split{}, err
 	}
-}
-
-// look finds the highest entry that serves the request: for each breakpoint,
-// from the last to the first, at most 20 positions back from it. It is an index
-// into entries, or -1.
-func (s *Sim) look(r *Request) int { return s.lookBefore(r, int(^uint(0)>>1)) }
-
-// lookBefore is look among the entries that end before a position.
-func (s *Sim) lookBefore(r *Request, position int) int {
+	if !r.Start.IsZero() {
+		s.now = r.Start
+	}
 	n := len(s.entries)
 	for i := len(r.Breakpoints) - 1; i >= 0; i-- {
 		b := &r.Breakpoints[i]
-		for n > 0 && (s.entries[n-1].position > b.Position || s.entries[n-1].position >= position) {
+		for n > 0 && (s.entries[n-1].position > b.Position || s.entries[n-1].position >= before) {
 			n--
 		}
 		for j := n - 1; j >= 0 && s.entries[j].position > b.Position-LookBack; j-- {
 			if s.alive(&s.entries[j], r.Model) {
-				return j
+				return j, r.bill(s.entries[j].tokens), nil
 			}
 		}
 	}
-	return -1
+	return -1, r.bill(0), nil
 }
 
 func (s *Sim) alive(e *entry, model string) bool {
 	return e.model == model && (e.shared || !s.now.After(e.expires))
 }
 
-// bill splits the input: A tokens are read; up to B, the highest 1h breakpoint
-// after A, is written for an hour; from there to C, the last breakpoint, for
+// bill splits the input: a tokens are read; up to b, the highest 1h breakpoint
+// after a, is written for an hour; from there to c, the last breakpoint, for
 // five minutes; the rest is plain input.
-func (s *Sim) bill(r *Request, hit int) Split {
-	a := 0
-	if hit >= 0 {
-		a = min(s.entries[hit].tokens, r.Tokens)
-	}
+func (r *Request) bill(hit int) Split {
+	a := min(hit, r.Tokens)
 	b, c := a, a
 	for i := range r.Breakpoints {
 		p := &r.Breakpoints[i]
 		if p.Tokens < r.Minimum || p.Tokens <= a {
 			continue
 		}
-		end := min(p.Tokens, r.Tokens)
+		c = min(p.Tokens, r.Tokens)
 		if p.TTL == Long {
-			b = end
+			b = c
 		}
-		c = end
 	}
 	return Split{Read: a, Write1h: b - a, Write5m: c - b, Uncached: r.Tokens - c}
 }
 
-// lives is from when on the lives of a request's entries count.
-func (s *Sim) lives(r *Request) time.Time {
+// expiry is the end of a lifetime that begins with a request.
+func (s *Sim) expiry(r *Request, t TTL) time.Time {
 	if r.Lives.After(s.now) {
-		return r.Lives
+		return r.Lives.Add(t.Duration())
 	}
-	return s.now
+	return s.now.Add(t.Duration())
 }
 
-// refresh gives the entry that was read its lifetime anew.
+// refresh restarts the lifetime of the entry that was read.
 func (s *Sim) refresh(r *Request, hit int) {
-	if hit >= 0 {
-		e := &s.entries[hit]
-		e.expires = s.lives(r).Add(e.ttl.Duration())
-		if e.position == s.last.position && e.model == s.last.model {
-			s.last.expires = e.expires
-		}
+	if hit < 0 {
+		return
+	}
+	e := &s.entries[hit]
+	e.expires = s.expiry(r, e.ttl)
+	if e.position == s.last.position && e.model == s.last.model {
+		s.last.expires = e.expires
 	}
 }
 
-// write leaves one entry for each breakpoint whose prefix is long enough. Where
-// there is one, its life begins anew.
+// write puts an entry for each breakpoint whose prefix is long enough. The
+// lifetime of an entry that is there already restarts.
 func (s *Sim) write(r *Request) {
-	for i := range r.Breakpoints {
-		b := &r.Breakpoints[i]
-		if b.Tokens < r.Minimum {
-			continue
+	for _, b := range r.Breakpoints {
+		if b.Tokens >= r.Minimum {
+			s.last = entry{
+				position: b.Position, tokens: min(b.Tokens, r.Tokens), model: r.Model,
+				ttl: b.TTL, expires: s.expiry(r, b.TTL),
+			}
+			s.put(s.last)
 		}
-		e := entry{position: b.Position, tokens: min(b.Tokens, r.Tokens), model: r.Model, ttl: b.TTL, expires: s.lives(r).Add(b.TTL.Duration())}
-		s.put(e)
-		s.last = e
 	}
 }
 
-// put adds an entry at its place, or brings the one that stands there up to
-// date.
+// put adds an entry at its place, or updates the one that is there.
 func (s *Sim) put(e entry) {
 	i := len(s.entries)
 	for i > 0 && s.entries[i-1].position > e.position {
@@ -310,7 +291,5 @@ func (s *Sim) put(e entry) {
 			return
 		}
 	}
-	s.entries = append(s.entries, entry{})
-	copy(s.entries[i+1:], s.entries[i:])
-	s.entries[i] = e
+	s.entries = slices.Insert(s.entries, i, e)
 }

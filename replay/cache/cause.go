@@ -1,26 +1,24 @@
 package cache
 
-import "fmt"
-
-// Kind names why a request read less than the request before it had left in the
-// cache.
+// Kind names why a request read less from the cache than the request before it
+// had left there.
 type Kind string
 
 // The causes.
 const (
-	None         Kind = ""              // it read all there was
+	None         Kind = ""              // it read everything
 	First        Kind = "first_request" // nothing of this conversation was in the cache yet
-	Expired      Kind = "ttl"           // the entry's life was over
+	Expired      Kind = "ttl"           // the lifetime of the entry was over
 	Edited       Kind = "edit"          // a stage changed what had been sent
 	Compacted    Kind = "compaction"    // the messages were rebuilt
-	ModelSwitch  Kind = "model_switch"  // caches are a model's own
-	ToolsChanged Kind = "tools_changed" // tools or system prompt are others than before
-	ImageAdded   Kind = "image_added"   // an image came or went: the messages' cache is lost
+	ModelSwitch  Kind = "model_switch"  // each model has a cache of its own
+	ToolsChanged Kind = "tools_changed" // tools or system prompt changed
+	ImageAdded   Kind = "image_added"   // an image was added or removed: the messages' cache is lost
 	SkillRan     Kind = "skill"         // the client sends other settings while a skill runs
 	Thinking     Kind = "thinking"      // the thinking of earlier turns was stripped
 	ContextFell  Kind = "context_fell"  // less was sent than before, and no line says why
 	BelowMinimum Kind = "below_minimum" // the prefix is shorter than the model caches
-	LookBackOver Kind = "look_back"     // more blocks joined than are looked back over
+	LookBackOver Kind = "look_back"     // more blocks joined than the look-back covers
 	Unmarked     Kind = "no_breakpoint" // the client marks nothing
 )
 
@@ -31,40 +29,23 @@ type Cause struct {
 	Message string `json:"message,omitempty"` // of an edit: uuid of the first message it changed
 }
 
-// String is the cause in a few words.
-func (c Cause) String() string {
-	switch c.Kind {
-	case None:
-		return "hit"
-	case Edited:
-		return fmt.Sprintf("edit by %s at message %s", c.Stage, c.Message)
-	case First:
-		return "first request"
-	case Expired:
-		return "lifetime over"
-	case ModelSwitch:
-		return "model switch"
-	case ToolsChanged:
-		return "tools or system prompt changed"
-	case ImageAdded:
-		return "image added or removed"
-	case SkillRan:
-		return "a skill began or ended"
-	case Thinking:
-		return "thinking of earlier turns stripped"
-	case ContextFell:
-		return "the context fell, no line says why"
-	case BelowMinimum:
-		return "below the model's minimum"
-	case LookBackOver:
-		return "look-back exceeded"
-	case Unmarked:
-		return "no breakpoint"
-	}
-	return string(c.Kind)
+var kindTexts = map[Kind]string{
+	None: "hit", First: "first request", Expired: "lifetime over", ModelSwitch: "model switch",
+	ToolsChanged: "tools or system prompt changed", ImageAdded: "image added or removed",
+	SkillRan: "a skill began or ended", Thinking: "thinking of earlier turns stripped",
+	ContextFell: "the context fell, no line says why", BelowMinimum: "below the model's minimum",
+	LookBackOver: "look-back exceeded", Unmarked: "no breakpoint",
 }
 
-// why compares what was read with what the request before had written last.
+// Text is the kind in a few words.
+func (k Kind) Text() string {
+	if text, ok := kindTexts[k]; ok {
+		return text
+	}
+	return string(k)
+}
+
+// why compares what was read with what the request before wrote last.
 func (s *Sim) why(r *Request, hit int) Cause {
 	switch {
 	case len(r.Breakpoints) == 0:

@@ -2,27 +2,27 @@ package cache
 
 import "github.com/ctxkit/ctxkit/jsonl/session"
 
-// Head is the part of a request before its messages, as far as a client marks it
-// for the cache: tools and the system prompt up to its breakpoint. What a client
-// sends beyond it (project instructions, reminders) stands in the messages or
-// behind that breakpoint.
+// Head is the part of a request before its messages that a client marks for the
+// cache: tools and the system prompt up to its breakpoint. Whatever else the
+// client sends (project instructions, reminders) is in the messages or behind
+// that breakpoint.
 type Head struct {
 	Own    int // tokens up to the last breakpoint before the messages
-	Shared int // tokens of its beginning that every session of the client has in common; at most Own
+	Shared int // tokens at its start that all sessions of the client have in common; at most Own
 }
 
 // measured are the heads of Claude Code by version. No line of a session holds
-// the system prompt and the tools, so these are medians over recorded sessions:
-// of what requests read whose messages were not in the cache any more. They are
-// defaults for a client, not a figure of the session that is replayed; of sessions
-// they were not taken from they are less true (docs/internals/model.md).
+// the system prompt and the tools. These are medians over recorded sessions of
+// what requests read when their messages were no longer in the cache. They are
+// defaults for a client, not a figure of the replayed session, and less accurate
+// for sessions outside that set (docs/internals/model.md).
 //
-// Sessions with MCP servers or more tools have a larger head; they are told by
-// their larger overhead, and they share it with nobody: recorded sessions read
-// nothing of it after a pause.
+// Sessions with MCP servers or more tools have a larger head, which shows in
+// their larger overhead. They share it with no other session: after a pause,
+// recorded sessions read nothing of it.
 var measured = []struct {
 	since string
-	above int // of overhead, tokens: the row holds from there on
+	above int // least overhead for this row, tokens
 	head  Head
 }{
 	{"", 0, Head{14000, 14000}},
@@ -44,13 +44,13 @@ var measured = []struct {
 	{"2.1.210", 0, Head{15550, 0}},
 }
 
-// HeadOf is the head of a client of a version whose requests carry so much beside
-// their messages, in tokens; below 0 that is not known. It is never more than that.
+// HeadOf returns the head of a client version. overhead is the tokens of its
+// requests beside the messages and limits the head; below 0 it is not known.
 func HeadOf(version string, overhead int) Head {
 	h := measured[0].head
 	for _, row := range measured[1:] {
 		if version != "" && session.CompareVersions(version, row.since) >= 0 && (row.above == 0 || overhead >= row.above) {
-			h = row.head // the last row that fits is the one
+			h = row.head // the last row that fits counts
 		}
 	}
 	if overhead < 0 {
