@@ -85,7 +85,7 @@ func costNotes(sum *SessionCost) []string {
 func lostText(list []replay.Lost) string {
 	tokens, requests := map[string]int{}, map[string]int{}
 	for _, x := range list {
-		name := x.Cause.Text()
+		name := cache.Cause{Kind: x.Cause}.String()
 		if x.Cause == cache.Edited {
 			name = "edits by " + x.Stage
 		}

@@ -143,7 +143,7 @@ func TestLifetime(t *testing.T) {
 		r.Start = start.Add(tt.after)
 		got, cause := send(t, &s, r)
 		if (got.Read > 0) != tt.hit || (cause.Kind == Expired) == tt.hit {
-			t.Errorf("%s entry after %s: read %d (%s)", tt.ttl, tt.after, got.Read, cause)
+			t.Errorf("%v entry after %s: read %d (%s)", tt.ttl, tt.after, got.Read, cause)
 		}
 	}
 	// Each hit begins the life anew, also that of an entry that only serves as

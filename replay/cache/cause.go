@@ -37,12 +37,15 @@ var kindTexts = map[Kind]string{
 	LookBackOver: "look-back exceeded", Unmarked: "no breakpoint",
 }
 
-// Text is the kind in a few words.
-func (k Kind) Text() string {
-	if text, ok := kindTexts[k]; ok {
+// String is the cause in a few words.
+func (c Cause) String() string {
+	if c.Kind == Edited {
+		return "edit by " + c.Stage + " at message " + c.Message
+	}
+	if text, ok := kindTexts[c.Kind]; ok {
 		return text
 	}
-	return string(k)
+	return string(c.Kind)
 }
 
 // why compares what was read with what the request before wrote last.
