@@ -2,8 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -12,9 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Model is the model view as messages: what the client holds and sends. An
-// item that is not sent, such as an attachment the client keeps to itself, is
-// left out.
+// Model returns the model view as messages: what the client holds and sends. It
+// leaves out items that are not sent, such as an attachment for the client alone.
 func Model(v *view.View) (*Body, error) {
 	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
 	for id := range v.Items {
@@ -62,65 +63,62 @@ func (r *renderer) item(id policy.ItemID) error {
 	return nil
 }
 
-// withoutBlanks leaves out texts of white space alone where a message says
-// something else too: clients record them between thinking and what follows,
-// and the API takes none.
+// maxBlank is the length of the longest text block, in bytes of JSON, that can be
+// blank.
+const maxBlank = 256
+
+// withoutBlanks leaves out texts of white space alone, unless the message has
+// nothing else: clients record them between thinking and what follows, and the
+// API refuses them.
 func withoutBlanks(blocks []Block) []Block {
-	kept := make([]Block, 0, len(blocks))
-	for _, b := range blocks {
-		if !blank(&b) {
-			kept = append(kept, b)
+	kept := slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool {
+		if len(b.JSON) > maxBlank {
+			return false
 		}
-	}
+		text, ok := b.text()
+		return ok && strings.TrimSpace(text) == ""
+	})
 	if len(kept) == 0 {
-		return blocks // a message of nothing else: a finding says so
+		return blocks // a finding reports this message
 	}
 	return kept
 }
 
-func blank(b *Block) bool {
-	if b.Type != "text" || len(b.JSON) > maxBlank {
-		return false
-	}
-	var text struct {
+// text returns the text of a text block.
+func (b *Block) text() (text string, ok bool) {
+	var block struct {
 		Text string `json:"text"`
 	}
-	return json.Unmarshal(b.JSON, &text) == nil && strings.TrimSpace(text.Text) == ""
+	if b.Type != "text" || json.Unmarshal(b.JSON, &block) != nil {
+		return "", false
+	}
+	return block.Text, true
 }
-
-// maxBlank is the longest text that is looked at for being blank, as JSON.
-const maxBlank = 256
 
 // tagged appends a tag to the last text of a message, or as a text of its own.
 func tagged(blocks []Block, id policy.ItemID, tag string) []Block {
 	for i := len(blocks) - 1; i >= 0; i-- {
-		b := &blocks[i]
-		if b.Type != "text" {
-			continue
-		}
-		var was struct {
-			Text string `json:"text"`
-		}
-		if json.Unmarshal(b.JSON, &was) == nil {
-			b.JSON = textBlock(was.Text + tag)
+		if text, ok := blocks[i].text(); ok {
+			blocks[i].JSON = textBlock(text + tag)
 			return blocks
 		}
 	}
 	return append(blocks, Block{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(tag)})
 }
 
-// block renders one block. Its JSON is nil where it is not sent.
+// block renders one block. Its JSON is nil if it is not sent.
 func (r *renderer) block(t policy.Target) (Block, error) {
 	raw, c := r.view.Raw(t), r.view.Replacement(t)
 	if raw == nil {
 		return r.content(t, c)
 	}
 	b := Block{Source: t, Type: raw.Type}
-	if raw.Kind == jsonl.KindToolResult || raw.Kind == jsonl.KindToolUse || raw.Kind == jsonl.KindServerToolUse {
+	switch raw.Kind {
+	case jsonl.KindToolResult, jsonl.KindToolUse, jsonl.KindServerToolUse:
 		b.ToolUse = raw.ID
 	}
 	if c == nil && !raw.ReadBack() || c != nil && c.Ref != nil && *c.Ref == t && (c.Stub || !raw.ReadBack()) {
-		return b, r.recorded(&b)
+		return b, r.recorded(&b, raw)
 	}
 	text, err := r.view.Text(t)
 	if err != nil {
@@ -129,61 +127,49 @@ func (r *renderer) block(t policy.Target) (Block, error) {
 	if text == "" && c != nil && c.Tokens > 0 {
 		text = fmt.Sprintf("[a stand-in of %d tokens]", c.Tokens)
 	}
-	return b, r.replaced(&b, text)
+	return b, r.replaced(&b, raw, text)
 }
 
-// recorded renders a block as it stands in the file.
-func (r *renderer) recorded(b *Block) error {
-	t := b.Source
-	raw := r.view.Raw(t)
-	switch {
-	case raw.Kind == jsonl.KindAttachment:
-		return r.attachment(b)
-	case raw.Span.Len == 0 && raw.Kind == jsonl.KindToolResult:
-		b.JSON = appendValue(nil, toolResult{"tool_result", raw.ID, lostText})
-		return nil
-	case raw.Span.Len == 0:
-		b.JSON = textBlock(earlierText)
-		return nil
-	}
-	js, err := r.conv.BlockJSON(int(t.Item), t.Block)
-	if err != nil {
-		return err
-	}
-	b.JSON = js
-	switch {
-	case len(js) > 0 && js[0] == '"': // the content was a bare string
-		b.Type, b.JSON = "text", append(append([]byte(`{"type":"text","text":`), js...), '}')
-	case len(js) == 0 || js[0] != '{':
-		b.Type, b.JSON = "text", textBlock(string(js))
-	}
-	return nil
-}
-
-// The words that stand for what is in no line of the file.
+// Texts of blocks that no line of the file holds.
 const (
 	lostText    = "[lost: the result of this call is in no line of the session]"
 	earlierText = "[earlier: what was said before the session's first line is in no line of it]"
 )
 
-type toolResult struct {
-	Type      string `json:"type"`
-	ToolUseID string `json:"tool_use_id"`
-	Content   string `json:"content"`
-}
-
-// attachment renders what the client sends as a reminder.
-func (r *renderer) attachment(b *Block) error {
-	b.Type = "text"
-	text, err := r.reminder(b.Source)
-	if err == nil && text != "" {
-		b.JSON = textBlock(text)
+// recorded renders a block as the file has it.
+func (r *renderer) recorded(b *Block, raw *session.Block) error {
+	switch {
+	case raw.Kind == jsonl.KindAttachment:
+		text, err := r.reminder(b.Source)
+		b.Type = "text"
+		if err == nil && text != "" {
+			b.JSON = textBlock(text)
+		}
+		return err
+	case raw.Span.Len == 0 && raw.Kind == jsonl.KindToolResult:
+		b.JSON = resultBlock(raw.ID, lostText)
+		return nil
+	case raw.Span.Len == 0:
+		b.JSON = textBlock(earlierText)
+		return nil
 	}
-	return err
+	js, err := r.conv.BlockJSON(int(b.Source.Item), b.Source.Block)
+	switch {
+	case err != nil:
+		return err
+	case len(js) > 0 && js[0] == '"': // the content was a bare string
+		b.Type, b.JSON = "text", slices.Concat([]byte(`{"type":"text","text":`), js, []byte("}"))
+	case len(js) == 0 || js[0] != '{':
+		b.Type, b.JSON = "text", textBlock(string(js))
+	default:
+		b.JSON = js
+	}
+	return nil
 }
 
-// reminder is the recorded text of an attachment, or where the client writes
-// words of its own and records none, its name. What it keeps to itself is "".
+// reminder returns the recorded text of an attachment. If the client sends a text
+// that it does not record, it returns the name; for an attachment that is not
+// sent, "".
 func (r *renderer) reminder(t policy.Target) (string, error) {
 	raw := r.view.Raw(t)
 	if raw.Text.UTF16 == 0 {
@@ -196,16 +182,13 @@ func (r *renderer) reminder(t policy.Target) (string, error) {
 	return text, err
 }
 
-// replaced renders a block whose content is another text than the recorded
-// one: all else of it stays.
-func (r *renderer) replaced(b *Block, text string) error {
-	raw := r.view.Raw(b.Source)
-	whole := raw.Value == raw.Span
+// replaced renders a block with another text in the place of the recorded one.
+func (r *renderer) replaced(b *Block, raw *session.Block, text string) error {
 	switch {
 	case raw.Kind == jsonl.KindToolResult && raw.Span.Len == 0:
-		b.JSON = appendValue(nil, toolResult{"tool_result", raw.ID, text})
+		b.JSON = resultBlock(raw.ID, text)
 		return nil
-	case raw.Kind == jsonl.KindAttachment || raw.Span.Len == 0 || whole:
+	case raw.Kind == jsonl.KindAttachment || raw.Span.Len == 0 || raw.Value == raw.Span:
 		b.Type, b.JSON = "text", textBlock(text)
 		return nil
 	}
@@ -213,7 +196,7 @@ func (r *renderer) replaced(b *Block, text string) error {
 	if err != nil {
 		return err
 	}
-	value := appendString(nil, text)
+	value := appendValue(nil, text)
 	if raw.Kind == jsonl.KindToolUse || raw.Kind == jsonl.KindServerToolUse {
 		value = []byte(text) // the JSON of an input
 		if !json.Valid(value) {
@@ -224,33 +207,31 @@ func (r *renderer) replaced(b *Block, text string) error {
 	return nil
 }
 
-// splice puts another value in the place of the one a block's lengths measure.
+// valueNames are the members of blocks that hold their text; "text" if not listed.
+var valueNames = map[jsonl.Kind]string{
+	jsonl.KindToolResult: "content", jsonl.KindToolUse: "input", jsonl.KindServerToolUse: "input",
+	jsonl.KindThinking: "thinking", jsonl.KindRedactedThinking: "data",
+}
+
+// splice replaces the value that a block's lengths measure, or adds it.
 func splice(js []byte, raw *session.Block, value []byte) []byte {
-	out := make([]byte, 0, len(js)+len(value)+16)
-	if raw.Value.Len == 0 { // the member is not there
-		out = append(out, bytes.TrimRight(js[:len(js)-1], " \t\r\n")...)
-		name := map[jsonl.Kind]string{jsonl.KindToolResult: "content", jsonl.KindToolUse: "input", jsonl.KindServerToolUse: "input", jsonl.KindThinking: "thinking", jsonl.KindRedactedThinking: "data"}[raw.Kind]
-		if name == "" {
-			name = "text"
-		}
-		out = append(out, `,"`+name+`":`...)
-		return append(append(out, value...), '}')
+	if raw.Value.Len == 0 { // the member is missing
+		name := cmp.Or(valueNames[raw.Kind], "text")
+		js = bytes.TrimRight(js[:len(js)-1], " \t\r\n")
+		return slices.Concat(js, []byte(`,"`+name+`":`), value, []byte("}"))
 	}
 	at := int(raw.Value.Off - raw.Span.Off)
-	out = append(out, js[:at]...)
-	out = append(out, value...)
-	return append(out, js[at+raw.Value.Len:]...)
+	return slices.Concat(js[:at], value, js[at+raw.Value.Len:])
 }
 
 // content renders a block of a message that a policy made.
-func (r *renderer) content(t policy.Target, c *policy.Content) (Block, error) {
-	b := Block{Source: t, Type: "text"}
-	var text string
-	var err error
+func (r *renderer) content(t policy.Target, c *policy.Content) (b Block, err error) {
+	b = Block{Source: t, Type: "text"}
 	kind := jsonl.KindText
 	if c.Ref != nil {
 		kind = r.view.Raw(*c.Ref).Kind
 	}
+	text := ""
 	switch kind {
 	case jsonl.KindImage, jsonl.KindDocument:
 		b.Type = r.view.Raw(*c.Ref).Type
@@ -270,6 +251,13 @@ func (r *renderer) content(t policy.Target, c *policy.Content) (Block, error) {
 }
 
 func textBlock(text string) []byte {
-	dst := append([]byte(nil), `{"type":"text","text":`...)
-	return append(appendString(dst, text), '}')
+	return append(appendValue([]byte(`{"type":"text","text":`), text), '}')
+}
+
+func resultBlock(id, text string) []byte {
+	return appendValue(nil, struct {
+		Type      string `json:"type"`
+		ToolUseID string `json:"tool_use_id"`
+		Content   string `json:"content"`
+	}{"tool_result", id, text})
 }

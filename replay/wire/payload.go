@@ -1,16 +1,16 @@
 package wire
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Payload is what the client sends under a policy: the model view, its cache
-// breakpoints, the cache edits pinned where they were first sent, and the
-// server's own edits by their parameters. What the server then clears stays in
-// the messages: it is the server that leaves it out.
+// Payload returns what the client sends under a policy: the model view, its cache
+// breakpoints, the cache edits where they were first sent, and the parameters of
+// the server's own edits. What the server then clears remains in the messages.
 func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {
@@ -25,12 +25,11 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	}
 	b.cacheEdits(v)
 	if editsCache(v, pol) {
-		// Only what lies before the last cached message can be named.
+		// An edit can only name what is before the last cached message.
 		for m := range max(b.lastMarked(), 0) {
 			for i := range b.Messages[m].Blocks {
-				if bl := &b.Messages[m].Blocks[i]; bl.Type == "tool_result" && bl.ToolUse != "" {
-					bl.CacheReference = true
-				}
+				bl := &b.Messages[m].Blocks[i]
+				bl.CacheReference = bl.Type == "tool_result" && bl.ToolUse != ""
 			}
 		}
 	}
@@ -38,12 +37,12 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	return b, nil
 }
 
-// longTTL is a lifetime that has to be asked for; five minutes are the default.
+// longTTL is the lifetime that a request must name; five minutes are the default.
 const longTTL = "1h"
 
-// breakpoints are the messages of n, ascending, that a client marks for the
-// prompt cache at their last block. Its marks on the system prompt are not in a
-// body, and automatic caching is asked for once for the whole of it.
+// breakpoints lists the messages of n, ascending, that a client marks for the
+// prompt cache at their last block. A body does not have its marks on the system
+// prompt, and automatic caching is one setting of the whole body.
 func breakpoints(c *policy.Caching, n int) []int {
 	if c.Breakpoints == policy.BreakpointsNone || c.Breakpoints == policy.BreakpointsAutomatic {
 		return nil
@@ -55,20 +54,21 @@ func breakpoints(c *policy.Caching, n int) []int {
 	return at
 }
 
-// mark puts a cache breakpoint on the last block that can carry one: thinking
-// and empty texts cannot.
+// mark puts a cache breakpoint on the last block that can carry one: thinking and
+// empty texts cannot.
 func (m *Message) mark(ttl string) {
 	for i := len(m.Blocks) - 1; i >= 0; i-- {
 		b := &m.Blocks[i]
-		if b.Type == "thinking" || b.Type == "redacted_thinking" || b.Type == "text" && string(b.JSON) == string(textBlock("")) {
-			continue
+		empty := b.Type == "text" && bytes.Equal(b.JSON, textBlock(""))
+		if b.Type != "thinking" && b.Type != "redacted_thinking" && !empty {
+			b.CacheControl = &CacheControl{"ephemeral", ttl}
+			return
 		}
-		b.CacheControl = &CacheControl{"ephemeral", ttl}
-		return
 	}
 }
 
-// lastMarked is the last message with a breakpoint, or the last of all.
+// lastMarked returns the index of the last message with a breakpoint, or of the
+// last message.
 func (b *Body) lastMarked() int {
 	for m := len(b.Messages) - 1; m >= 0; m-- {
 		if slices.ContainsFunc(b.Messages[m].Blocks, func(b Block) bool { return b.CacheControl != nil }) {
@@ -78,10 +78,9 @@ func (b *Body) lastMarked() int {
 	return len(b.Messages) - 1
 }
 
-// cacheEdits puts the cache edits that stand first into the messages that carry
-// them. What an edit deletes must stand in a message before it: where that is
-// part of the same one, the item that carries the edit begins a message of its
-// own behind it.
+// cacheEdits puts each cache edit into the message that carries it. What it
+// deletes must be in an earlier message: if both are in one, the item that
+// carries the edit begins a message of its own.
 func (b *Body) cacheEdits(v *view.View) {
 	byCarrier := map[policy.ItemID][]policy.CacheEdit{}
 	for _, c := range v.CacheEdits() {
@@ -99,7 +98,7 @@ func (b *Body) cacheEdits(v *view.View) {
 			id := bl.Source.Item
 			edits := byCarrier[id]
 			delete(byCarrier, id)
-			if slices.ContainsFunc(edits, func(c policy.CacheEdit) bool { return next.holds(c.Target.Item) }) {
+			if slices.ContainsFunc(edits, next.holds) {
 				out = append(out, next.message(v))
 				next = carrying{Message: Message{Role: msg.Role}}
 			}
@@ -111,18 +110,23 @@ func (b *Body) cacheEdits(v *view.View) {
 	b.Messages = out
 }
 
-// carrying is a message that is being put together, and the edits it carries.
+// carrying is a message under construction and the edits it carries.
 type carrying struct {
 	Message
 	edits []policy.CacheEdit
 }
 
-func (c *carrying) holds(item policy.ItemID) bool {
-	return slices.ContainsFunc(c.Blocks, func(b Block) bool { return b.Source.Item == item })
+// holds reports whether the message holds what an edit deletes.
+func (c *carrying) holds(e policy.CacheEdit) bool {
+	return slices.ContainsFunc(c.Blocks, func(b Block) bool { return b.Source.Item == e.Target.Item })
 }
 
-// message is the message with its edits in front.
+// message returns the message with its edits in front.
 func (c *carrying) message(v *view.View) Message {
+	type cacheDelete struct {
+		Type      string `json:"type"`
+		Reference string `json:"cache_reference"`
+	}
 	var deletes []cacheDelete
 	for _, e := range c.edits {
 		if raw := v.Raw(e.Target); raw != nil && raw.ID != "" {
@@ -130,32 +134,26 @@ func (c *carrying) message(v *view.View) Message {
 		}
 	}
 	if len(deletes) > 0 {
-		front := Block{Source: policy.Target{Item: c.edits[0].Carrier, Block: Whole}, Type: "cache_edits", JSON: appendValue(nil, cacheEdits{"cache_edits", deletes})}
+		front := Block{Source: policy.Target{Item: c.edits[0].Carrier, Block: Whole}, Type: "cache_edits"}
+		front.JSON = appendValue(nil, struct {
+			Type  string        `json:"type"`
+			Edits []cacheDelete `json:"edits"`
+		}{front.Type, deletes})
 		c.Blocks = append([]Block{front}, c.Blocks...)
 	}
 	return c.Message
 }
 
-type cacheEdits struct {
-	Type  string        `json:"type"`
-	Edits []cacheDelete `json:"edits"`
-}
-
-type cacheDelete struct {
-	Type      string `json:"type"`
-	Reference string `json:"cache_reference"`
-}
-
-// editsCache reports whether the client names results for cache edits: from
-// its first request on, so that the first edit changes nothing before it.
+// editsCache reports whether the client names results for cache edits. It does
+// so from its first request on, so that the first edit changes nothing before it.
 func editsCache(v *view.View, pol *policy.Policy) bool {
 	return len(v.CacheEdits()) > 0 || slices.ContainsFunc(pol.Stages, func(s policy.StageConfig) bool {
 		return s.Definition.CacheEdits
 	})
 }
 
-// serverEdits are the context_management edits of a policy. The one for
-// thinking comes first: the API takes no other order.
+// serverEdits lists the context_management edits of a policy. The one for
+// thinking is first: the API accepts no other order.
 func serverEdits(pol *policy.Policy) []any {
 	var first, rest []any
 	for i := range pol.Stages {

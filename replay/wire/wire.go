@@ -1,11 +1,9 @@
-// Package wire turns what a policy leaves of a conversation at one request
+// Package wire converts what a policy leaves of a conversation at one request
 // into the body of a call to the Messages API: the model view as messages, and
-// the payload, which is the same with the marks and edits that only the API
-// reads.
+// the payload, which adds the marks and edits that only the API reads.
 //
-// Blocks stand as they were recorded, byte for byte, but for what an edit put
-// in their place. System prompt and tool definitions are in no transcript, so
-// they are in no body.
+// Blocks have their recorded bytes unless an edit replaced them. No transcript
+// holds the system prompt and the tool definitions, so no body has them.
 package wire
 
 import (
@@ -16,8 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Body is a request body. What a transcript does not tell (system, tools) is
-// not in it.
+// Body is a request body without the system prompt and the tools.
 type Body struct {
 	Model     string // "" leaves it out
 	MaxTokens int    // 0 leaves it out
@@ -27,14 +24,14 @@ type Body struct {
 	Messages  []Message
 }
 
-// Message is one message of the API: adjacent messages of one role are one, but
-// where one carries an edit of the other.
+// Message is one message of the API. Adjacent messages of one role are merged,
+// unless one carries an edit of the other.
 type Message struct {
 	Role   session.Role
 	Blocks []Block
 }
 
-// Whole is the Block of a Source that is no block of its item.
+// Whole is the index in Source.Block of a block that is no block of its item.
 const Whole = -1
 
 // Block is one content block.
@@ -42,7 +39,7 @@ type Block struct {
 	Source         policy.Target // the item and the block it shows; Block is Whole for what the payload or an edit added
 	Type           string        // as the API names it: "text", "tool_result" …
 	ToolUse        string        // tool_use and tool_result: the id of the call
-	JSON           []byte        // as sent, but for the two marks below
+	JSON           []byte        // as sent, without the two marks below
 	CacheControl   *CacheControl // the prefix up to and with this block is cached; nil: no breakpoint
 	CacheReference bool          // the block can be named by a cache edit
 }
@@ -60,12 +57,10 @@ func (b *Block) Append(dst []byte) []byte {
 	}
 	dst = append(dst, bytes.TrimRight(b.JSON[:len(b.JSON)-1], " \t\r\n")...)
 	if b.CacheReference {
-		dst = append(dst, `,"cache_reference":`...)
-		dst = appendString(dst, b.ToolUse)
+		dst = appendValue(append(dst, `,"cache_reference":`...), b.ToolUse)
 	}
 	if b.CacheControl != nil {
-		dst = append(dst, `,"cache_control":`...)
-		dst = appendValue(dst, b.CacheControl)
+		dst = appendValue(append(dst, `,"cache_control":`...), b.CacheControl)
 	}
 	return append(dst, '}')
 }
@@ -82,28 +77,27 @@ func (m *Message) Append(dst []byte) []byte {
 	return append(dst, `]}`...)
 }
 
-// Append appends the body's JSON, one message a line.
+// Append appends the body's JSON, with one message per line.
 func (b *Body) Append(dst []byte) ([]byte, error) {
 	dst = append(dst, "{\n"...)
+	member := func(name string, value any) {
+		dst = append(appendValue(append(dst, `"`+name+`":`...), value), ",\n"...)
+	}
 	if b.Model != "" {
-		dst = append(dst, `"model":`...)
-		dst = append(appendString(dst, b.Model), ",\n"...)
+		member("model", b.Model)
 	}
 	if b.MaxTokens > 0 {
-		dst = append(dst, `"max_tokens":`...)
-		dst = append(appendValue(dst, b.MaxTokens), ",\n"...)
+		member("max_tokens", b.MaxTokens)
 	}
 	if b.Automatic {
-		dst = append(dst, `"cache_control":`...)
-		dst = append(appendValue(dst, CacheControl{"ephemeral", b.TTL}), ",\n"...)
+		member("cache_control", CacheControl{"ephemeral", b.TTL})
 	}
 	if len(b.Edits) > 0 {
 		edits, err := json.Marshal(b.Edits)
 		if err != nil {
 			return nil, err
 		}
-		dst = append(dst, `"context_management":{"edits":`...)
-		dst = append(append(dst, edits...), "},\n"...)
+		member("context_management", map[string]json.RawMessage{"edits": edits})
 	}
 	dst = append(dst, `"messages":[`...)
 	for i := range b.Messages {
@@ -116,16 +110,13 @@ func (b *Body) Append(dst []byte) ([]byte, error) {
 	return append(dst, "\n]}\n"...), nil
 }
 
-// appendString appends s as a JSON string.
-func appendString(dst []byte, s string) []byte { return appendValue(dst, s) }
-
-// appendValue appends the JSON of a string, a number or a struct of such.
+// appendValue appends the JSON of a value. The value must have one.
 func appendValue(dst []byte, v any) []byte {
 	buf := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // no value here has a form that JSON lacks
+		panic(err)
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
