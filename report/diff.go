@@ -156,8 +156,8 @@ func (p *diffPage) messages() {
 				j++
 			}
 			p.unchanged(list[i:j])
-		case m.Group() > 0:
-			for j < len(list) && !list[j].Same && list[j].Group() == m.Group() && list[j].Left.Status == m.Left.Status {
+		case m.Group > 0:
+			for j < len(list) && !list[j].Same && list[j].Group == m.Group && list[j].Left.Status == m.Left.Status {
 				j++
 			}
 			p.together(list[i:j])
@@ -171,7 +171,7 @@ func (p *diffPage) messages() {
 func (p *diffPage) unchanged(list []diff.Message) {
 	shown, gone, n := 0, 0, 0
 	for i := range list {
-		if list[i].Shown() {
+		if list[i].Shown {
 			shown++
 		} else {
 			gone++

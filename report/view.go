@@ -89,7 +89,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 		p.block(&shown[i], len(blocks))
 	}
 	p.folded("   ", len(blocks)-len(shown), "block", 0)
-	if e := p.history.Tagged(id); e != nil {
+	if e := p.history.Tagged[id]; e != nil {
 		p.cut(cyan, "   ", "tagged by "+editPlace(e)+reasonText(e))
 	}
 }
@@ -103,7 +103,7 @@ func (p *viewPages) about(id policy.ItemID, role session.Role) string {
 	parts := []string{role.String()}
 	if s := p.v.View.Synthetic(id); s != nil {
 		by := ""
-		if e := p.history.Made(id); e != nil {
+		if e := p.history.Made[id]; e != nil {
 			by = ", made by " + e.Stage
 		}
 		parts = append(parts, s.Label+by)
@@ -140,10 +140,10 @@ func (p *viewPages) block(b *wire.Block, n int) {
 	}
 	p.cut(cyan, "   ", title)
 	if b.Source.Block >= 0 {
-		if e := p.history.Changed(b.Source); e != nil {
+		if e := p.history.Changed[b.Source]; e != nil {
 			p.cut(yellow, "     ", changedText(e))
 		}
-		if e := p.history.Server(b.Source); e != nil && p.v.As == "payload" {
+		if e := p.history.Server[b.Source]; e != nil && p.v.As == "payload" {
 			p.cut(yellow, "     ", "on the server: "+changedText(e))
 		}
 	}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -9,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// describe names a message, its role and what is in it.
+// describe returns the name, role and content of a message.
 func describe(v *view.View, id policy.ItemID) Message {
 	m := Message{ID: ItemName(v.Conversation(), id), Role: v.Role(id).String()}
 	if s := v.Synthetic(id); s != nil {
@@ -17,12 +18,11 @@ func describe(v *view.View, id policy.ItemID) Message {
 		return m
 	}
 	raw := v.Message(id)
-	m.Line = int(raw.Line)
-	m.About = About(v.Conversation(), raw)
+	m.Line, m.About = int(raw.Line), About(v.Conversation(), raw)
 	return m
 }
 
-// About says what a recorded message is in a few words: its class, or the tools
+// About describes a recorded message in a few words: its class, or the tools that
 // it calls or answers.
 func About(conv *session.Conversation, m *session.Message) string {
 	var parts []string
@@ -32,11 +32,7 @@ func About(conv *session.Conversation, m *session.Message) string {
 		case bl.Kind == jsonl.KindToolUse:
 			parts = append(parts, bl.Name)
 		case bl.Kind == jsonl.KindToolResult:
-			name := conv.ToolName(bl.ID)
-			if name == "" {
-				name = bl.ID
-			}
-			parts = append(parts, "result of "+name)
+			parts = append(parts, "result of "+cmp.Or(conv.ToolName(bl.ID), bl.ID))
 		case m.Role == session.Assistant || bl.Kind == jsonl.KindImage || bl.Kind == jsonl.KindDocument:
 			parts = append(parts, bl.Type)
 		}

@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -8,18 +10,18 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Status is what became of a message or a block in a view.
+// Status is the state of a message or a block in a view.
 type Status string
 
-// The statuses. Of a message with several changed blocks it is the first one's.
+// The statuses. A message with several changed blocks has that of the first one.
 const (
-	Kept       Status = "kept"       // as it was said
-	Cleared    Status = "cleared"    // a placeholder stands for it
-	Persisted  Status = "persisted"  // a stub stands for it, the text is in a file
+	Kept       Status = "kept"       // as recorded
+	Cleared    Status = "cleared"    // replaced by a placeholder
+	Persisted  Status = "persisted"  // replaced by a stub, the text is in a file
 	Truncated  Status = "truncated"  // cut
 	Removed    Status = "removed"    // out of view
-	Collapsed  Status = "collapsed"  // a span's placeholder stands for it
-	Summarised Status = "summarised" // a summary stands for it
+	Collapsed  Status = "collapsed"  // replaced by the placeholder of a span
+	Summarised Status = "summarised" // replaced by a summary
 	Tagged     Status = "tagged"     // text was appended
 	Dropped    Status = "dropped"    // deleted from the server's cached view
 	Added      Status = "added"      // a message that the policy made
@@ -27,47 +29,32 @@ const (
 	Absent     Status = "absent"     // not there: made by the other view alone, or not said yet
 )
 
-// statusOf is the status an edit leaves things in.
-func statusOf(k policy.Kind) Status {
-	switch k {
-	case policy.KindClear, policy.KindServerClear:
-		return Cleared
-	case policy.KindPersist:
-		return Persisted
-	case policy.KindTruncate:
-		return Truncated
-	case policy.KindRemove:
-		return Removed
-	case policy.KindCollapse:
-		return Collapsed
-	case policy.KindSummarize:
-		return Summarised
-	case policy.KindTag:
-		return Tagged
-	case policy.KindCacheEdit:
-		return Dropped
-	}
-	return Added
+// statuses are those that an edit causes; Added if the kind is not listed.
+var statuses = map[policy.Kind]Status{
+	policy.KindClear: Cleared, policy.KindServerClear: Cleared, policy.KindPersist: Persisted, policy.KindTruncate: Truncated,
+	policy.KindRemove: Removed, policy.KindCollapse: Collapsed, policy.KindSummarize: Summarised,
+	policy.KindTag: Tagged, policy.KindCacheEdit: Dropped,
 }
 
-// Side is how one view shows a message or a block, and by which edit.
+// Side is how one view shows a message or a block, and the edit behind it.
 type Side struct {
 	Status  Status `json:"status"`
 	Tokens  int    `json:"tokens"`
 	Stage   string `json:"stage,omitempty"`
 	Request int    `json:"request,omitempty"` // n of the request the edit was made at; 0: none, or after the last
 	Reason  string `json:"reason,omitempty"`
-	Server  bool   `json:"server,omitempty"` // it is the server's own doing: the client still holds it
+	Server  bool   `json:"server,omitempty"` // the server made the edit: the client still holds the content
 }
 
+// by sets the edit behind a side, unless it is nil.
 func (s *Side) by(e *policy.Edit) {
-	if e == nil {
-		return
+	if e != nil {
+		s.Status = cmp.Or(statuses[e.Kind], Added)
+		s.Stage, s.Request, s.Reason, s.Server = e.Stage, e.Request, e.Reason, e.Kind.PayloadOnly()
 	}
-	s.Stage, s.Request, s.Reason, s.Server = e.Stage, e.Request, e.Reason, e.Kind.PayloadOnly()
 }
 
-// Block is one block that the views do not show alike.
+// Block is one block that differs between the views.
 type Block struct {
 	Index       int    `json:"block"`
 	Type        string `json:"type"`
@@ -91,16 +78,9 @@ type Message struct {
 	Blocks []Block `json:"blocks,omitempty"`
 	Text   string  `json:"text,omitempty"` // of a message that the right view added
 
-	group int  // edits of one firing
-	shown bool // in one of the views
+	Group int  `json:"-"` // equal for messages that left their view by one firing of a stage; 0: no edit removed it
+	Shown bool `json:"-"` // at least one of the views holds it
 }
-
-// Shown reports whether any of the two views holds the message.
-func (m *Message) Shown() bool { return m.shown }
-
-// Group tells apart what different firings of stages did: messages of one group
-// left their view together. 0: no edit took them.
-func (m *Message) Group() int { return m.group }
 
 // Diff is how two views of a conversation differ.
 type Diff struct {
@@ -116,23 +96,15 @@ type compared struct {
 	history *History
 }
 
-// Compare says how right differs from left, two views of one conversation.
-func Compare(left, right *view.View) (*Diff, error) {
-	return compare(left, right, false)
-}
+// Compare returns the differences of two views of one conversation.
+func Compare(left, right *view.View) (*Diff, error) { return compare(left, right, false) }
 
-// Between says what became of the view at an earlier request of the same
-// policy, and what changed first of what was sent then.
-func Between(earlier, later *view.View) (*Diff, error) {
-	d, err := compare(earlier, later, true)
-	if err == nil {
-		d.First = first(earlier, later, NewHistory(later))
-	}
-	return d, err
-}
+// Between returns the differences of the views at two requests of one policy, and
+// the first change of what was sent at the earlier one.
+func Between(earlier, later *view.View) (*Diff, error) { return compare(earlier, later, true) }
 
-// compare works two views out. related views are of one policy: their made-up
-// messages have the same ids.
+// compare computes a Diff. related views belong to one policy: the messages that
+// it made have the same ids in both.
 func compare(left, right *view.View, related bool) (*Diff, error) {
 	c := comparison{
 		l: compared{left, NewHistory(left)}, r: compared{right, NewHistory(right)},
@@ -140,18 +112,21 @@ func compare(left, right *view.View, related bool) (*Diff, error) {
 	}
 	c.match(related)
 	c.run()
+	if related {
+		c.d.First = first(&c.l, &c.r)
+	}
 	return c.d, c.err
 }
 
 type comparison struct {
 	l, r    compared
 	d       *Diff
-	partner map[policy.ItemID]policy.ItemID // made-up message of the right view -> the same one of the left
+	partner map[policy.ItemID]policy.ItemID // made message of the right view -> the same one of the left
 	matched map[policy.ItemID]bool          // of the left
 	err     error
 }
 
-// match pairs the made-up messages that both views hold.
+// match pairs the messages that a policy made and both views hold.
 func (c *comparison) match(related bool) {
 	c.partner, c.matched = map[policy.ItemID]policy.ItemID{}, map[policy.ItemID]bool{}
 	var lefts []policy.ItemID
@@ -161,34 +136,23 @@ func (c *comparison) match(related bool) {
 		}
 	}
 	for id := range c.r.Items {
-		if id >= 0 {
-			continue
-		}
-		for _, at := range lefts {
-			if c.matched[at] || related && at != id || !related && !sameMessage(c.l.Synthetic(at), c.r.Synthetic(id)) {
-				continue
-			}
-			c.partner[id], c.matched[at] = at, true
-			break
+		i := slices.IndexFunc(lefts, func(at policy.ItemID) bool {
+			return id < 0 && !c.matched[at] && (related && at == id || !related && sameMessage(c.l.Synthetic(at), c.r.Synthetic(id)))
+		})
+		if i >= 0 {
+			c.partner[id], c.matched[lefts[i]] = lefts[i], true
 		}
 	}
 }
 
 func sameMessage(a, b *policy.Synthetic) bool {
-	if a.Role != b.Role || a.Label != b.Label || len(a.Contents) != len(b.Contents) {
-		return false
-	}
-	for i := range a.Contents {
-		if !a.Contents[i].Same(&b.Contents[i]) {
-			return false
-		}
-	}
-	return true
+	return a.Role == b.Role && a.Label == b.Label &&
+		slices.EqualFunc(a.Contents, b.Contents, func(a, b policy.Content) bool { return a.Same(&b) })
 }
 
-// run goes through the right view. What is gone from it stands before the
-// message that follows it in the conversation, what was added behind what is
-// gone, and what only the left view added before it.
+// run lists the messages in the order of the right view. A message that left it
+// comes before the next one of the conversation, what was added after what left,
+// and what only the left view added before that.
 func (c *comparison) run() {
 	lost := c.lost()
 	flush := func(before policy.ItemID) {
@@ -204,11 +168,7 @@ func (c *comparison) run() {
 	var made []policy.ItemID
 	release := func() {
 		for _, id := range made {
-			left := nowhere
-			if at, ok := c.partner[id]; ok {
-				left = at
-			}
-			c.add(id, c.message(left, id))
+			c.add(id, c.message(cmp.Or(c.partner[id], nowhere), id)) // 0 is the id of a recorded message
 		}
 		made = made[:0]
 	}
@@ -225,7 +185,7 @@ func (c *comparison) run() {
 	release()
 }
 
-// nowhere is no item of any view, and comes after all of them.
+// nowhere is the id of no item; it is larger than all ids.
 const nowhere = policy.ItemID(1<<31 - 1)
 
 func recordOnly(v *view.View, id policy.ItemID) bool {
@@ -233,12 +193,12 @@ func recordOnly(v *view.View, id policy.ItemID) bool {
 	return m != nil && m.RecordOnly
 }
 
-// gone is an item that the right view does not hold, and the message of the
-// conversation it stands before, or is.
+// gone is an item that the right view does not hold, and the next message of the
+// conversation, or the item itself.
 type gone struct{ id, before policy.ItemID }
 
-// lost lists what was said and is in the right view no more, and what only the
-// left view made, in the order of the conversation.
+// lost lists what is no longer in the right view, and what only the left view
+// made, in the order of the conversation.
 func (c *comparison) lost() []gone {
 	before := map[policy.ItemID][]policy.ItemID{} // message -> what the left view made before it
 	var made []policy.ItemID
@@ -264,10 +224,10 @@ func (c *comparison) lost() []gone {
 	return list
 }
 
-// add appends a message, with what its edits have in common.
+// add appends a message with its group.
 func (c *comparison) add(id policy.ItemID, m Message) {
-	if e := c.r.history.gone[id]; e != nil && !c.r.Has(id) {
-		m.group = e.Group + 1
+	if e := c.r.history.Gone[id]; e != nil && !c.r.Has(id) {
+		m.Group = e.Group + 1
 	}
 	c.d.Messages = append(c.d.Messages, m)
 }
@@ -278,7 +238,7 @@ func (c *comparison) fail(err error) {
 	}
 }
 
-// ItemName names an item in output: its uuid, or synthetic-N.
+// ItemName is the name of an item in output: its uuid, or synthetic-N.
 func ItemName(conv *session.Conversation, id policy.ItemID) string {
 	if id >= 0 {
 		return conv.Messages[id].UUID

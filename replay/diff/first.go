@@ -1,12 +1,9 @@
 package diff
 
-import (
-	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/view"
-)
+import "github.com/ctxkit/ctxkit/policy"
 
-// First is what changed first of what was sent at an earlier request: from
-// there on a prompt cache has to be written anew.
+// First is the first change of what was sent at an earlier request: from there on
+// the prompt cache must be written again.
 type First struct {
 	Message string `json:"message"`
 	Line    int    `json:"line,omitempty"`
@@ -14,58 +11,45 @@ type First struct {
 	Block   int    `json:"block"` // -1: the whole message
 	ToolUse string `json:"tool_use_id,omitempty"`
 	Side    Side   `json:"change"`
-	Prefix  int    `json:"prefix_tokens"` // before it, overhead not counted: what is still as it was
+	Prefix  int    `json:"prefix_tokens"` // unchanged tokens before it, without overhead
 	Sent    int    `json:"sent_tokens"`   // all that was sent at the earlier request
 }
 
-// first finds it, or nil where all that was sent stands as it was. A cache edit
-// changes nothing: it is made so that the prefix stays.
-func first(earlier, later *view.View, h *History) *First {
-	l, r := compared{earlier, nil}, compared{later, h}
-	was, is := earlier.IDs(), later.IDs()
-	prefix := 0
-	for i, id := range was {
-		if i >= len(is) || is[i] != id {
-			return changed(&r, earlier, id, i, is, prefix)
+// first returns the first change, or nil if everything that was sent is the same.
+// A cache edit is no change: it keeps the prefix valid.
+func first(l, r *compared) *First {
+	now, prefix := r.IDs(), 0
+	change := func(in *compared, id policy.ItemID, block int, side Side) *First {
+		m := describe(in.View, id)
+		return &First{
+			Message: m.ID, Line: m.Line, About: m.About, Block: block, Side: side,
+			Prefix: prefix, Sent: l.PayloadTokens(),
 		}
-		for b := range later.Blocks(id) {
+	}
+	for i, id := range l.IDs() {
+		switch {
+		case i < len(now) && now[i] == id:
+		case i < len(now) && r.has(id): // another message is before it
+			return change(r, now[i], -1, r.side(now[i]))
+		default:
+			return change(l, id, -1, r.side(id))
+		}
+		for b := range r.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			a, z := l.shows(t), r.shows(t)
-			if a.equal(z) || z.server && h.server[t] != nil && h.server[t].Kind == policy.KindCacheEdit {
+			a, z, server := l.shows(t), r.shows(t), r.history.Server[t]
+			if a.equal(z) || z.server && server != nil && server.Kind == policy.KindCacheEdit {
 				continue
 			}
-			f := name(later, id)
-			f.Block, f.Side, f.Prefix, f.Sent = b, r.blockSide(t), prefix, earlier.PayloadTokens()
-			if raw := later.Raw(t); raw != nil {
+			f := change(r, id, b, r.blockSide(t))
+			if raw := r.Raw(t); raw != nil {
 				f.ToolUse = raw.ID
 			}
 			return f
 		}
-		if !sameTag(earlier.Tag(id), later.Tag(id)) {
-			f := name(later, id)
-			f.Block, f.Side, f.Prefix, f.Sent = -1, r.side(id), prefix, earlier.PayloadTokens()
-			return f
+		if !sameTag(l.Tag(id), r.Tag(id)) {
+			return change(r, id, -1, r.side(id))
 		}
-		prefix += later.PayloadWeight(id)
+		prefix += r.PayloadWeight(id)
 	}
 	return nil
-}
-
-// changed is a message that is not where it was: it left, or something stands
-// before it.
-func changed(r *compared, earlier *view.View, id policy.ItemID, i int, is []policy.ItemID, prefix int) *First {
-	f := name(earlier, id)
-	f.Block, f.Prefix, f.Sent = -1, prefix, earlier.PayloadTokens()
-	f.Side = r.side(id)
-	if r.has(id) && i < len(is) {
-		f = name(r.View, is[i])
-		f.Block, f.Prefix, f.Sent = -1, prefix, earlier.PayloadTokens()
-		f.Side = r.side(is[i])
-	}
-	return f
-}
-
-func name(v *view.View, id policy.ItemID) *First {
-	m := describe(v, id)
-	return &First{Message: m.ID, Line: m.Line, About: m.About}
 }

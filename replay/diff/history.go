@@ -1,6 +1,5 @@
-// Package diff says how two views of one conversation differ, message by
-// message: what became of each, by which edit, and what was added. It reads
-// views and the edits that made them; it makes none.
+// Package diff compares two views of one conversation message by message: the
+// state of each message, the edit behind it, and what was added.
 package diff
 
 import (
@@ -10,20 +9,20 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// History is what the edits of a view did to each message and block.
+// History holds the edits of each message and block of a view.
 type History struct {
-	gone    map[policy.ItemID]*policy.Edit // that took an item out of view, the last one
-	made    map[policy.ItemID]*policy.Edit // that added a message
-	tagged  map[policy.ItemID]*policy.Edit
-	changed map[policy.Target]*policy.Edit // the last that changed a block in the model view
-	server  map[policy.Target]*policy.Edit // the last that changed it in the payload
+	Gone    map[policy.ItemID]*policy.Edit // the last edit that removed an item from view
+	Made    map[policy.ItemID]*policy.Edit // the edit that added a message
+	Tagged  map[policy.ItemID]*policy.Edit
+	Changed map[policy.Target]*policy.Edit // the last edit of a block in the model view
+	Server  map[policy.Target]*policy.Edit // the last edit of a block by the server, or the last cache edit
 }
 
 // NewHistory reads the edits of a view.
 func NewHistory(v *view.View) *History {
 	h := &History{
-		gone: map[policy.ItemID]*policy.Edit{}, made: map[policy.ItemID]*policy.Edit{}, tagged: map[policy.ItemID]*policy.Edit{},
-		changed: map[policy.Target]*policy.Edit{}, server: map[policy.Target]*policy.Edit{},
+		Gone: map[policy.ItemID]*policy.Edit{}, Made: map[policy.ItemID]*policy.Edit{}, Tagged: map[policy.ItemID]*policy.Edit{},
+		Changed: map[policy.Target]*policy.Edit{}, Server: map[policy.Target]*policy.Edit{},
 	}
 	var recorded []policy.ItemID // every recorded message that ever joined, in order
 	for _, id := range v.Arrived() {
@@ -32,7 +31,7 @@ func NewHistory(v *view.View) *History {
 		}
 	}
 	slices.Sort(recorded)
-	in := map[policy.ItemID]bool{} // in view when the edit at hand was made
+	in := map[policy.ItemID]bool{} // in view when the current edit was made
 	edits := v.Edits()
 	for i := range edits {
 		e := &edits[i]
@@ -47,18 +46,18 @@ func NewHistory(v *view.View) *History {
 
 func (h *History) note(e *policy.Edit, in map[policy.ItemID]bool) {
 	leave := func(id policy.ItemID) {
-		h.gone[id] = e
+		h.Gone[id] = e
 		delete(in, id)
 	}
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-		h.changed[e.Target] = e
+		h.Changed[e.Target] = e
 	case policy.KindTag:
-		h.tagged[e.Target.Item] = e
+		h.Tagged[e.Target.Item] = e
 	case policy.KindCacheEdit, policy.KindServerClear:
-		h.server[e.Target] = e
+		h.Server[e.Target] = e
 	case policy.KindServerKeep:
-		delete(h.server, e.Target)
+		delete(h.Server, e.Target)
 	case policy.KindRemove, policy.KindCollapse:
 		for _, id := range e.Items {
 			leave(id)
@@ -68,7 +67,7 @@ func (h *History) note(e *policy.Edit, in map[policy.ItemID]bool) {
 		for _, id := range slices.Concat(e.Lead, e.Keep) {
 			kept[id] = true
 			if id >= 0 && !in[id] {
-				h.made[id] = e // a recorded summary, or a message a boundary brought back
+				h.Made[id] = e // a recorded summary, or a message a boundary brought back
 			}
 		}
 		for id := range in {
@@ -82,21 +81,8 @@ func (h *History) note(e *policy.Edit, in map[policy.ItemID]bool) {
 	}
 	for _, list := range [][]policy.Synthetic{e.Insert, e.Tail} {
 		for i := range list {
-			h.made[list[i].ID] = e
+			h.Made[list[i].ID] = e
 			in[list[i].ID] = true
 		}
 	}
 }
-
-// Changed is the edit that changed a block of the model view, or nil.
-func (h *History) Changed(t policy.Target) *policy.Edit { return h.changed[t] }
-
-// Server is the edit that the server, or a cache edit, holds on a block of the
-// payload, or nil.
-func (h *History) Server(t policy.Target) *policy.Edit { return h.server[t] }
-
-// Made is the edit that added a message, or nil.
-func (h *History) Made(id policy.ItemID) *policy.Edit { return h.made[id] }
-
-// Tagged is the edit that tagged a message, or nil.
-func (h *History) Tagged(id policy.ItemID) *policy.Edit { return h.tagged[id] }

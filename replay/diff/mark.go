@@ -5,10 +5,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Mark is a place in the raw history where a policy compacted something: one
-// firing of one stage.
+// Mark is a place in the raw history where one firing of a stage compacted
+// something.
 type Mark struct {
-	Before       int         `json:"-"`       // it stands before message Before of the conversation
+	Before       int         `json:"-"`       // index of the message of the conversation that follows
 	Request      int         `json:"request"` // n of the main request it belongs to; 0: after the last
 	Stage        string      `json:"stage"`
 	Kind         policy.Kind `json:"kind"`
@@ -18,8 +18,8 @@ type Mark struct {
 	TokensAfter  int         `json:"tokens_after"`
 }
 
-// Marks are the places where the edits of a view compacted what was said
-// before. What was cut where it came in, added or tagged leaves no mark.
+// Marks lists the places where the edits of a view compacted earlier messages.
+// Results cut on arrival, additions and tags leave no mark.
 func Marks(v *view.View) []Mark {
 	var marks []Mark
 	group := -1

@@ -9,8 +9,7 @@ import (
 
 // message compares one message: item l of the left view, item r of the right.
 func (c *comparison) message(l, r policy.ItemID) Message {
-	at := c.r.View
-	id := r
+	at, id := c.r.View, r
 	if !known(c.r.View, r) {
 		at, id = c.l.View, l
 	}
@@ -19,12 +18,12 @@ func (c *comparison) message(l, r policy.ItemID) Message {
 	if m.Left.Status == Absent && m.Right.Status == Kept {
 		m.Right.Status = Said
 	}
-	m.shown = c.l.has(l) || c.r.has(r)
+	m.Shown = c.l.has(l) || c.r.has(r)
 	if c.l.has(l) && c.r.has(r) {
 		m.Blocks = c.blocks(l, r)
 		m.Same = len(m.Blocks) == 0 && sameTag(c.l.Tag(l), c.r.Tag(r))
 	} else {
-		m.Same = c.l.has(l) == c.r.has(r) // in none of them
+		m.Same = !m.Shown
 		if c.r.has(r) && m.Right.Status == Added {
 			m.Text = c.text(c.r.View, r)
 		}
@@ -45,45 +44,39 @@ func (v *compared) has(id policy.ItemID) bool { return id != nowhere && v.Has(id
 
 // side is how the view shows a message.
 func (v *compared) side(id policy.ItemID) Side {
-	s := Side{Status: Kept}
 	h := v.history
-	switch {
-	case v.has(id):
-		s.Tokens = v.PayloadWeight(id)
-		if id < 0 || v.Message(id).RecordOnly {
-			s.Status = Added
-			s.by(h.made[id])
+	if !v.has(id) {
+		s := Side{Status: Absent}
+		if id >= 0 {
+			s.by(h.Gone[id])
+		}
+		return s
+	}
+	s := Side{Status: Kept, Tokens: v.PayloadWeight(id)}
+	if id < 0 || v.Message(id).RecordOnly {
+		s.by(h.Made[id])
+		s.Status = Added
+		return s
+	}
+	for b := range v.Blocks(id) {
+		if e := v.edit(policy.Target{Item: id, Block: b}); e != nil {
+			s.by(e)
 			return s
 		}
-		for b := range v.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); v.edit(t) != nil {
-				s.Status = statusOf(v.edit(t).Kind)
-				s.by(v.edit(t))
-				return s
-			}
-		}
-		if e := h.tagged[id]; e != nil {
-			s.Status = Tagged
-			s.by(e)
-		}
-	case id >= 0 && id != nowhere && h.gone[id] != nil:
-		s.Status = statusOf(h.gone[id].Kind)
-		s.by(h.gone[id])
-	default:
-		s.Status = Absent
 	}
+	s.by(h.Tagged[id])
 	return s
 }
 
-// edit is the edit that stands on a block: the server's, where it holds one.
+// edit is the edit of a block in the payload: the server's, if there is one.
 func (v *compared) edit(t policy.Target) *policy.Edit {
-	if _, on := v.PayloadReplacement(t); on && v.history.server[t] != nil {
-		return v.history.server[t]
+	if _, on := v.PayloadReplacement(t); on && v.history.Server[t] != nil {
+		return v.history.Server[t]
 	}
-	return v.history.changed[t]
+	return v.history.Changed[t]
 }
 
-// blocks are those that the views do not show alike.
+// blocks lists the blocks that differ between the views.
 func (c *comparison) blocks(l, r policy.ItemID) []Block {
 	var list []Block
 	for i := range min(c.l.Blocks(l), c.r.Blocks(r)) {
@@ -109,14 +102,11 @@ func (v *compared) blockSide(t policy.Target) Side {
 			s.Tokens = v.BlockTokens(t) + v.PayloadWeight(t.Item) - v.Weight(t.Item)
 		}
 	}
-	if e := v.edit(t); e != nil {
-		s.Status = statusOf(e.Kind)
-		s.by(e)
-	}
+	s.by(v.edit(t))
 	return s
 }
 
-// shown is what stands for a block in a view's payload.
+// shown is what replaces a block in the model view and in the payload.
 type shown struct {
 	model, payload *policy.Content
 	server         bool
@@ -132,7 +122,7 @@ func (s shown) equal(o shown) bool {
 	return s.server == o.server && sameTag(s.model, o.model) && sameTag(s.payload, o.payload)
 }
 
-// blockText is what a view's payload shows of a block.
+// blockText is the text of a block in a view's payload.
 func (c *comparison) blockText(v *compared, t policy.Target) string {
 	if with, on := v.PayloadReplacement(t); on {
 		if with == nil {

@@ -2,18 +2,18 @@ package diff
 
 import "slices"
 
-// Row sums up the messages that the views show in one way.
+// Row is the sum of the messages that have the same sides.
 type Row struct {
-	Left     Side `json:"left"`  // its tokens and reason are left out
-	Right    Side `json:"right"` //
+	Left     Side `json:"left"`  // without tokens and reason
+	Right    Side `json:"right"` // without tokens and reason
 	Same     bool `json:"same"`
 	Messages int  `json:"messages"`
 	Before   int  `json:"tokens_before"`
 	After    int  `json:"tokens_after"`
 }
 
-// Stat sums a diff up: what both views show alike first, then the rest in the
-// order of the requests it happened at.
+// Stat sums up a diff: first the messages that are the same in both views, then
+// the others by the request of their edits.
 func (d *Diff) Stat() []Row {
 	rows := []Row{}
 	at := map[Row]int{}
@@ -22,7 +22,7 @@ func (d *Diff) Stat() []Row {
 		key := Row{Left: m.Left.kind(), Right: m.Right.kind(), Same: m.Same}
 		if m.Same {
 			key.Left, key.Right = Side{Status: Kept}, Side{Status: Kept}
-			if !m.Shown() {
+			if !m.Shown {
 				key.Left.Status, key.Right.Status = Absent, Absent
 			}
 		}
@@ -37,28 +37,24 @@ func (d *Diff) Stat() []Row {
 		r.Before += m.Left.Tokens
 		r.After += m.Right.Tokens
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		if a.Same != b.Same {
-			if a.Same {
-				return -1
-			}
-			return 1
-		}
-		return last(a) - last(b)
-	})
+	slices.SortStableFunc(rows, func(a, b Row) int { return a.order() - b.order() })
 	return rows
 }
 
-// kind is a side without what tells its messages apart.
+// kind is a side without what distinguishes its messages.
 func (s Side) kind() Side {
-	return Side{Status: s.Status, Stage: s.Stage, Request: s.Request, Server: s.Server}
+	s.Tokens, s.Reason = 0, ""
+	return s
 }
 
-// last is the request of the later of a row's two edits; those after the last
-// request come last.
-func last(r Row) int {
+// order is the request of the later of a row's two edits. Rows without a change
+// come first, edits after the last request come last.
+func (r *Row) order() int {
 	n := max(r.Left.Request, r.Right.Request)
-	if n == 0 && (r.Left.Stage != "" || r.Right.Stage != "") {
+	switch {
+	case r.Same:
+		return -1
+	case n == 0 && (r.Left.Stage != "" || r.Right.Stage != ""):
 		return 1 << 30
 	}
 	return n
