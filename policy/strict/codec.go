@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -38,7 +39,9 @@ func codecOf(t reflect.Type) (c codec, ok bool) {
 	case reflect.String:
 		return codec{"text", decodeText, textSchema}, true
 	case reflect.Struct:
-		return codec{words: "a map of keys", decode: decodeStruct}, true
+		return codec{words: "a map of keys", decode: func(r *Reader, n *Node, s slot) bool {
+			return r.Struct(n, s.v.Addr().Interface(), s.key)
+		}}, true
 	case reflect.Pointer:
 		return pointerCodec(t)
 	case reflect.Slice:
@@ -132,7 +135,7 @@ func decodeMap(r *Reader, n *Node, s slot) bool {
 	q.Zero, q.None = "", None
 	for _, kv := range Pairs(n) {
 		i := noneN
-		if kv.Value.Kind != yaml.ScalarNode || !IsNull(kv.Value) && kv.Value.Value != None {
+		if !IsNull(kv.Value) && kv.Value.Value != None {
 			at := slot{reflect.ValueOf(&i).Elem(), &q, s.key + "." + kv.Key}
 			i = 0
 			if !r.decode(kv.Value, at) {
@@ -145,10 +148,6 @@ func decodeMap(r *Reader, n *Node, s slot) bool {
 	}
 	s.v.Set(reflect.ValueOf(m))
 	return sound
-}
-
-func decodeStruct(r *Reader, n *Node, s slot) bool {
-	return r.Struct(n, s.v.Addr().Interface(), s.key)
 }
 
 func decodeNode(r *Reader, n *Node, s slot) bool {
@@ -165,13 +164,13 @@ func customCodec(t reflect.Type) codec {
 		if err == nil {
 			err = value.Interface().(Custom).DecodeParam(x)
 		}
-		if err == nil {
+		own := &Error{Hint: "write it as " + words}
+		switch {
+		case err == nil:
 			s.v.Set(value.Elem())
 			return true
-		}
-		var own *Error
-		if !errors.As(err, &own) {
-			own = &Error{Msg: err.Error(), Hint: "write it as " + words}
+		case !errors.As(err, &own):
+			own.Msg = err.Error()
 		}
 		return r.bad(n, s, own.Msg, own.Hint)
 	}
@@ -179,12 +178,11 @@ func customCodec(t reflect.Type) codec {
 }
 
 // plain is a node as the values a [Custom] reads.
-func plain(n *Node) (any, error) {
+func plain(n *Node) (x any, err error) {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, c := range n.Content {
-			var err error
 			if list[i], err = plain(c); err != nil {
 				return nil, err
 			}
@@ -193,19 +191,14 @@ func plain(n *Node) (any, error) {
 	case yaml.MappingNode:
 		m := map[string]any{}
 		for _, kv := range Pairs(n) {
-			var err error
 			if m[kv.Key], err = plain(kv.Value); err != nil {
 				return nil, err
 			}
 		}
 		return m, nil
-	case yaml.ScalarNode:
-		return plainScalar(n)
+	case yaml.AliasNode:
+		return nil, &Error{Msg: "cannot be read", Hint: "write the value out"}
 	}
-	return nil, &Error{Msg: "cannot be read", Hint: "write the value out"}
-}
-
-func plainScalar(n *Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":
 		return nil, nil
@@ -263,7 +256,7 @@ func plainOf(v reflect.Value, p *Param) any {
 	return v.Interface()
 }
 
-// FromPlain is a plain value as a node on one line; see [Custom].
+// FromPlain is a plain value (see [Custom]) as a node on one line.
 func FromPlain(x any) *Node {
 	switch x := x.(type) { // the library's encoder takes a hundred times as long
 	case string:
@@ -274,24 +267,23 @@ func FromPlain(x any) *Node {
 		return &Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(x)}
 	case nil:
 		return &Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+	case []any:
+		n := &Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		for _, e := range x {
+			n.Content = append(n.Content, FromPlain(e))
+		}
+		return n
+	case map[string]any:
+		n := Map()
+		n.Style = yaml.FlowStyle
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			Put(n, key, FromPlain(x[key]))
+		}
+		return n
 	}
 	n := &Node{}
 	if err := n.Encode(x); err != nil {
 		return Text(fmt.Sprint(x))
 	}
-	inline(n)
 	return n
-}
-
-// inline writes a tree on one line, and each text without quotes where it
-// needs none.
-func inline(n *Node) {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
-		*n = *Text(n.Value)
-	} else if n.Kind != yaml.ScalarNode {
-		n.Style = yaml.FlowStyle
-	}
-	for _, c := range n.Content {
-		inline(c)
-	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Position is a place in a file, 1-based. A struct that embeds it and is read
-// by a [Reader] is given the place of its value.
+// Position is a place in a file, 1-based. A [Reader] sets it in structs that
+// embed it.
 type Position struct {
 	File         string
 	Line, Column int
@@ -25,7 +25,7 @@ func (p Position) String() string {
 
 func (p *Position) setPosition(at Position) { *p = at }
 
-// Error is something wrong in a file, with its place.
+// Error is a mistake in a file, with its place.
 type Error struct {
 	Position
 	Msg  string
@@ -34,18 +34,14 @@ type Error struct {
 
 // Error is "FILE:LINE:COL: what is wrong: what to do".
 func (e *Error) Error() string {
-	s := e.Msg
-	if at := e.String(); at != "" { // the position's
-		s = at + ": " + s
-	}
+	s := label(e.String()) + e.Msg // String is the position's
 	if e.Hint != "" {
 		s += ": " + e.Hint
 	}
 	return s
 }
 
-// Errors is everything that is wrong in a file, found in one run, in the order
-// of the file; the errors of the files it refers to follow.
+// Errors is everything that is wrong in a file and in the files it refers to.
 type Errors []*Error
 
 // Error lists the errors, one a line.
@@ -67,24 +63,21 @@ func (es Errors) Unwrap() []error {
 }
 
 // Report adds an error.
-func (es *Errors) Report(at Position, msg, hint string) {
-	*es = append(*es, &Error{Position: at, Msg: msg, Hint: hint})
-}
+func (es *Errors) Report(at Position, msg, hint string) { *es = append(*es, &Error{at, msg, hint}) }
 
-// Add adds an error that was found at a place. [Errors] keep their own places;
-// key, unless it is "", begins the message of any other error.
+// Add adds an error found at a place. [Errors] keep their own places; key,
+// unless it is "", begins the message of any other error.
 func (es *Errors) Add(at Position, key string, err error) {
 	var list Errors
-	if errors.As(err, &list) {
+	own := &Error{}
+	switch {
+	case errors.As(err, &list):
 		*es = append(*es, list...)
-		return
+	case errors.As(err, &own):
+		es.Report(at, label(key)+own.Msg, own.Hint)
+	default:
+		es.Report(at, label(key)+err.Error(), "")
 	}
-	msg, hint := err.Error(), ""
-	var own *Error
-	if errors.As(err, &own) {
-		msg, hint = own.Msg, own.Hint
-	}
-	es.Report(at, label(key)+msg, hint)
 }
 
 func label(key string) string {
@@ -94,7 +87,7 @@ func label(key string) string {
 	return key + ": "
 }
 
-// Err is the errors in the order of their places, or nil where there are none.
+// Err is the errors sorted by place, nil for none.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
@@ -103,8 +96,8 @@ func (es Errors) Err() error {
 	return es
 }
 
-// SortByPlace orders a list by place. The file that is named first in the list
-// comes first.
+// SortByPlace sorts a list by place. Files keep the order in which the list
+// first names them.
 func SortByPlace[T any](list []T, place func(T) Position) {
 	rank := map[string]int{}
 	for _, x := range list {
@@ -114,11 +107,7 @@ func SortByPlace[T any](list []T, place func(T) Position) {
 	}
 	slices.SortStableFunc(list, func(x, y T) int {
 		a, b := place(x), place(y)
-		return cmp.Or(
-			cmp.Compare(rank[a.File], rank[b.File]),
-			cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.Column, b.Column),
-		)
+		return cmp.Or(cmp.Compare(rank[a.File], rank[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 

@@ -5,12 +5,15 @@
 package strict
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Param describes one field of a struct. Its tags are:
@@ -71,11 +74,9 @@ const (
 	// None is the word for no value.
 	None   = "none"
 	noNone = "-" // there must be a value
-	// MaxNumber is the largest number a parameter takes, and its negative the
-	// smallest.
+	// MaxNumber is the largest number a parameter takes, -MaxNumber the smallest.
 	MaxNumber = 1_000_000_000
-
-	noneN = -1 // none in a map[string]int
+	noneN     = -1 // none in a map[string]int
 )
 
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -107,8 +108,7 @@ func (f *Field) SetText(key, value string) error {
 	if value == "" && f.Type == "text" && len(f.Enum) == 0 {
 		value = `""`
 	}
-	n := FromPlain(nil)
-	n.Value = ""
+	n := &Node{Kind: yaml.ScalarNode, Tag: "!!null"}
 	if strings.TrimSpace(value) != "" {
 		var errs Errors
 		if n, errs = parse("", []byte(value), Document{Name: "value"}); len(errs) > 0 {
@@ -125,57 +125,57 @@ func (f *Field) SetText(key, value string) error {
 // Fields lists the parameters of the struct ptr points to, in the order of its
 // fields, without their Default; nil has none. ptr may also be a list of such
 // pointers ([]any). The error says what is wrong with the struct.
-func Fields(ptr any) ([]Field, error) {
-	if ptr == nil {
-		return nil, nil
-	}
+func Fields(ptr any) ([]Field, error) { return (&Reader{}).fieldsOf(ptr) }
+
+// fieldsOf is [Fields]. It computes the tags of a type once for a file with
+// many structs of the type.
+func (r *Reader) fieldsOf(ptr any) (list []Field, err error) {
 	structs, several := ptr.([]any)
-	if !several {
+	if !several && ptr != nil {
 		structs = []any{ptr}
 	}
-	var list []Field
-	seen := map[string]bool{}
 	for _, s := range structs {
 		v := reflect.ValueOf(s)
 		if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 			return nil, fmt.Errorf("parameters are a %T: use a pointer to a struct", s)
 		}
-		fields, err := tagsOf(v.Elem().Type())
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range fields.of(v.Elem()) {
-			if seen[f.Name] {
-				return nil, fmt.Errorf("two fields have the yaml name %s: rename one", f.Name)
+		v = v.Elem()
+		params, ok := r.tags[v.Type()]
+		if !ok {
+			if params, err = tagsOf(v.Type()); err != nil {
+				return nil, err
 			}
-			seen[f.Name] = true
-			list = append(list, f)
+			if r.tags == nil {
+				r.tags = map[reflect.Type][]tagged{}
+			}
+			r.tags[v.Type()] = params
+		}
+		before := list
+		list = slices.Grow(list, len(params))
+		for _, t := range params {
+			if _, twice := Find(before, t.Name); twice {
+				return nil, nameTwice(t.Name)
+			}
+			list = append(list, Field{t.Param, v.FieldByIndex(t.index)})
 		}
 	}
 	return list, nil
 }
 
-// tagged is a parameter of a type of struct.
+func nameTwice(name string) error {
+	return fmt.Errorf("two fields have the yaml name %s: rename one", name)
+}
+
+// tagged is a parameter of a struct type with the index of its field.
 type tagged struct {
 	Param
 	index []int
 }
 
-type tags []tagged
-
-// of lists the fields of a struct of the type.
-func (t tags) of(v reflect.Value) []Field {
-	list := make([]Field, len(t))
-	for i, f := range t {
-		list[i] = Field{f.Param, v.FieldByIndex(f.index)}
-	}
-	return list
-}
-
-func tagsOf(t reflect.Type) (list tags, err error) {
+func tagsOf(t reflect.Type) (list []tagged, err error) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		own := tags{{}}
+		own := []tagged{{}}
 		switch {
 		case f.Tag.Get("yaml") == "-" || f.Type == reflect.TypeFor[Position]():
 			continue
@@ -191,7 +191,7 @@ func tagsOf(t reflect.Type) (list tags, err error) {
 		}
 		for _, one := range own {
 			if slices.ContainsFunc(list, func(other tagged) bool { return other.Name == one.Name }) {
-				return nil, fmt.Errorf("two fields have the yaml name %s: rename one", one.Name)
+				return nil, nameTwice(one.Name)
 			}
 			list = append(list, tagged{one.Param, append([]int{i}, one.index...)})
 		}
@@ -205,27 +205,23 @@ func paramOf(f *reflect.StructField) (Param, error) {
 	if !ok {
 		name, _, _ = strings.Cut(tag.Get("json"), ",")
 	}
-	p := Param{
-		Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Min: tag.Get("min"), Max: tag.Get("max"), Zero: tag.Get("zero"),
-		Form: tag.Get("form"), Required: tag.Get("required"),
-	}
 	if !IsName(name) {
-		return p, fmt.Errorf("field %s has the yaml name %q: use snake_case", f.Name, name)
+		return Param{}, fmt.Errorf("field %s has the yaml name %q: use snake_case", f.Name, name)
+	}
+	c, ok := codecOf(f.Type)
+	if !ok {
+		return Param{}, fmt.Errorf("field %s is a %s: no parameter can be one", f.Name, f.Type)
+	}
+	p := Param{
+		Name: name, Type: c.words, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Min: tag.Get("min"), Max: tag.Get("max"),
+		Zero: tag.Get("zero"), Form: tag.Get("form"), Required: tag.Get("required"),
 	}
 	if e := tag.Get("enum"); e != "" {
 		p.Enum = strings.Split(e, ",")
 	}
 	if f.Type.Kind() == reflect.Pointer {
-		p.None = None
-		if n := tag.Get("none"); n != "" {
-			p.None = n
-		}
+		p.None = cmp.Or(tag.Get("none"), None)
 	}
-	c, ok := codecOf(f.Type)
-	if !ok {
-		return p, fmt.Errorf("field %s is a %s: no parameter can be one", f.Name, f.Type)
-	}
-	p.Type = c.words
 	return p, nil
 }
 
@@ -286,12 +282,11 @@ func Block(fields []Field) *Node {
 
 // Find finds a field by name.
 func Find(fields []Field, name string) (Field, bool) {
-	for _, f := range fields {
-		if f.Name == name {
-			return f, true
-		}
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		return Field{}, false
 	}
-	return Field{}, false
+	return fields[i], true
 }
 
 // Clone copies the struct ptr points to and all that it refers to.
@@ -317,25 +312,20 @@ func unshare(v reflect.Value) {
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			c := reflect.New(v.Type().Elem())
-			c.Elem().Set(v.Elem())
-			unshare(c.Elem())
-			v.Set(c)
+			v.Set(reflect.ValueOf(Clone(v.Interface())))
 		}
 	case reflect.Slice:
 		if !v.IsNil() {
-			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-			reflect.Copy(c, v)
-			for i := range c.Len() {
-				unshare(c.Index(i))
+			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v))
+			for i := range v.Len() {
+				unshare(v.Index(i))
 			}
-			v.Set(c)
 		}
 	case reflect.Map:
 		if !v.IsNil() {
 			c := reflect.MakeMapWithSize(v.Type(), v.Len())
-			for it := v.MapRange(); it.Next(); {
-				c.SetMapIndex(it.Key(), it.Value())
+			for key, value := range v.Seq2() {
+				c.SetMapIndex(key, value)
 			}
 			v.Set(c)
 		}
@@ -344,12 +334,5 @@ func unshare(v reflect.Value) {
 
 // DurationText is a duration without zero units: 1h, not 1h0m0s.
 func DurationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Nearest puts first those of names that are close enough to name to be what
-// was meant, nearest first, and says how many there are. The others follow in
-// the order given.
+// Nearest sorts names by their edit distance from name. The first near of them
+// are close enough to be what was meant; the others keep their order.
 func Nearest(name string, names []string) (ordered []string, near int) {
 	limit := min(max(2, len(name)/3), len(name)-1)
 	far := map[string]int{}
@@ -26,8 +25,8 @@ func Nearest(name string, names []string) (ordered []string, near int) {
 	return ordered, near
 }
 
-// Suggest says what to write in place of name: the nearest name, and the others
-// where they are few.
+// Suggest is a hint what to write in place of name: the nearest name, and the
+// others where they are few.
 func Suggest(name string, names []string) string {
 	const limit, few = 20, 12
 	ordered, near := Nearest(name, names)
@@ -38,23 +37,22 @@ func Suggest(name string, names []string) string {
 	if len(ordered) > limit {
 		ordered, more = ordered[:limit], ", …"
 	}
-	if near == 0 && len(ordered) == 1 {
+	switch n := len(ordered); {
+	case near == 0 && n == 1:
 		return "write " + ordered[0]
-	}
-	if near == 0 {
+	case near == 0:
 		return "use one of " + strings.Join(ordered, ", ") + more
+	case n > 1 && n <= few:
+		more = " the others are " + strings.Join(ordered[1:], ", ")
+	default:
+		more = ""
 	}
-	s := "did you mean " + ordered[0] + "?"
-	if len(ordered) > 1 && len(ordered) <= few {
-		s += " the others are " + strings.Join(ordered[1:], ", ") + more
-	}
-	return s
+	return "did you mean " + ordered[0] + "?" + more
 }
 
 // distance is the edit distance of a and b (insert, delete, replace, swap of
-// neighbours), regardless of case, "-" and "_" being the same. A name that is
-// a part of the other is close to it, and one too long to be a name is far
-// from all.
+// neighbours) without regard to case or to the difference of "-" and "_". It is
+// 1 where one contains the other, and the largest int for very long names.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return math.MaxInt

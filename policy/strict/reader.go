@@ -1,7 +1,9 @@
 package strict
 
 import (
+	"cmp"
 	"reflect"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -13,7 +15,7 @@ type Reader struct {
 	Noun   string                        // of a key of a struct, in messages; "": "key"
 	Found  func(key string, at Position) // called for each key of a struct; nil: not
 
-	tags map[reflect.Type]tags // of the structs read before
+	tags map[reflect.Type][]tagged // of the structs read before
 }
 
 // Report adds an error at a node.
@@ -36,11 +38,7 @@ type Checker interface{ CheckFields() error }
 // Struct reads a map into the struct ptr points to; owner names it in messages.
 // It reports whether there was no error.
 func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
-	noun := r.Noun
-	if noun == "" {
-		noun = "key"
-	}
-	before := len(r.Errors)
+	noun, before := cmp.Or(r.Noun, "key"), len(r.Errors)
 	fields, err := r.fieldsOf(ptr)
 	switch {
 	case err != nil:
@@ -58,26 +56,6 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 	return len(r.Errors) == before
 }
 
-// fieldsOf is [Fields] for a file with many structs of a type.
-func (r *Reader) fieldsOf(ptr any) ([]Field, error) {
-	if _, several := ptr.([]any); several {
-		return Fields(ptr)
-	}
-	v := reflect.ValueOf(ptr).Elem()
-	list, ok := r.tags[v.Type()]
-	if !ok {
-		var err error
-		if list, err = tagsOf(v.Type()); err != nil {
-			return nil, err
-		}
-		if r.tags == nil {
-			r.tags = map[reflect.Type]tags{}
-		}
-		r.tags[v.Type()] = list
-	}
-	return list.of(v), nil
-}
-
 func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {
 	given := map[string]bool{}
 	for _, kv := range Pairs(n) {
@@ -87,10 +65,7 @@ func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {
 			continue
 		}
 		given[f.Name] = true
-		key := f.Name
-		if owner != "" {
-			key = owner + "." + f.Name
-		}
+		key := strings.TrimPrefix(owner+"."+f.Name, ".")
 		if r.Found != nil {
 			r.Found(key, At(r.File, kv.Value))
 		}
@@ -133,10 +108,7 @@ type slot struct {
 
 func (r *Reader) decode(n *Node, s slot) bool {
 	c, ok := codecOf(s.v.Type())
-	if !ok { // Fields has refused the type
-		return false
-	}
-	if !c.decode(r, n, s) {
+	if !ok || !c.decode(r, n, s) { // not ok: Fields has refused the type
 		return false
 	}
 	if at, ok := s.v.Addr().Interface().(interface{ setPosition(Position) }); ok {

@@ -29,34 +29,26 @@ type scalar struct {
 func scalarOf(t reflect.Type) (s scalar, ok bool) {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		s = scalar{"a duration", "60m", "write it with its units, such as 60m or 1h30m", parseDuration, math.Inf(1), durationSchema}
+		s = scalar{"a duration", "60m", "write it with its units, such as 60m or 1h30m", func(n *Node) (any, float64, bool) {
+			d, err := time.ParseDuration(n.Value)
+			return d, float64(d), err == nil
+		}, math.Inf(1), durationSchema}
 	case t.Kind() == reflect.Bool:
-		s = scalar{"true or false", "true", "write true or false", parseBool, 1, func(*Param) map[string]any { return map[string]any{"type": "boolean"} }}
+		s = scalar{"true or false", "true", "write true or false", func(n *Node) (any, float64, bool) {
+			return strings.EqualFold(n.Value, "true"), 0, n.ShortTag() == "!!bool"
+		}, 1, func(*Param) map[string]any { return map[string]any{"type": "boolean"} }}
 	case t.Kind() == reflect.Int:
-		s = scalar{"a whole number", "1000", "", parseInt, MaxNumber, func(p *Param) map[string]any { return numberSchema("integer", p) }}
+		s = scalar{"a whole number", "1000", "", func(n *Node) (any, float64, bool) {
+			i, ok := whole(n)
+			return i, float64(i), ok
+		}, MaxNumber, func(p *Param) map[string]any { return numberSchema("integer", p) }}
 	case t.Kind() == reflect.Float64:
-		s = scalar{"a number", "0.5", "", parseFloat, MaxNumber, func(p *Param) map[string]any { return numberSchema("number", p) }}
+		s = scalar{"a number", "0.5", "", func(n *Node) (any, float64, bool) {
+			f, ok := Number(n)
+			return f, f, ok
+		}, MaxNumber, func(p *Param) map[string]any { return numberSchema("number", p) }}
 	}
 	return s, s.parse != nil
-}
-
-func parseBool(n *Node) (any, float64, bool) {
-	return strings.EqualFold(n.Value, "true"), 0, n.ShortTag() == "!!bool"
-}
-
-func parseDuration(n *Node) (any, float64, bool) {
-	d, err := time.ParseDuration(n.Value)
-	return d, float64(d), err == nil
-}
-
-func parseInt(n *Node) (any, float64, bool) {
-	i, ok := whole(n)
-	return i, float64(i), ok
-}
-
-func parseFloat(n *Node) (any, float64, bool) {
-	f, ok := Number(n)
-	return f, f, ok
 }
 
 func (c scalar) decode(r *Reader, n *Node, s slot) bool {
@@ -127,24 +119,23 @@ func bound(s string) float64 {
 func (c scalar) outside(p *Param, size float64) string {
 	least, most := size < bound(p.Min), size > bound(p.Max)
 	switch {
-	case (least || most) && p.Min != "" && p.Max != "":
+	case p.Max == "" && math.Abs(size) > c.limit && !least:
+		return fmt.Sprintf("give %.0f or less", c.limit)
+	case !least && !most:
+		return ""
+	case p.Min != "" && p.Max != "":
 		return "give " + p.Min + " to " + p.Max
 	case least:
 		return "give " + p.Min + " or more"
-	case most:
-		return "give " + p.Max + " or less"
-	case p.Max == "" && math.Abs(size) > c.limit:
-		return fmt.Sprintf("give %.0f or less", c.limit)
 	}
-	return ""
+	return "give " + p.Max + " or less"
 }
 
-// decodeText takes a number or a date as the text it is, but neither true nor
-// false.
+// decodeText reads text. A number or a date is taken as the text it is, true
+// and false are refused.
 func decodeText(r *Reader, n *Node, s slot) bool {
-	form, unprintable := s.p.Form, func(r rune) bool {
-		return !unicode.IsGraphic(r) && (s.p.Form != "lines" || r != '\n' && r != '\t')
-	}
+	form := s.p.Form
+	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) && (form != "lines" || r != '\n' && r != '\t') }
 	switch {
 	case !r.word(n, s, "text", "a word"):
 		return false
@@ -165,8 +156,8 @@ func decodeText(r *Reader, n *Node, s slot) bool {
 	return true
 }
 
-// whole reads a whole number: digits, with _ between them where they are
-// many. 010, 0x10 and 1e3 are not what people mean by one.
+// whole reads a whole number: digits, with _ between them allowed. It refuses
+// 010, 0x10 and 1e3, which people write for other numbers.
 func whole(n *Node) (int, bool) {
 	if n.ShortTag() != "!!int" {
 		return 0, false

@@ -2,7 +2,7 @@ package strict
 
 import "strconv"
 
-// AnyOf is the JSON Schema of what one of several schemas takes.
+// AnyOf is a JSON Schema that admits what one of several schemas admits.
 func AnyOf(schemas ...any) map[string]any { return map[string]any{"anyOf": schemas} }
 
 // Object is the JSON Schema of a map of the fields.
@@ -14,7 +14,7 @@ func Object(about string, fields []Field) map[string]any {
 	return map[string]any{"type": "object", "description": about, "properties": properties, "additionalProperties": false}
 }
 
-// Schema is the JSON Schema of a field, its value being the default.
+// Schema is the JSON Schema of a field; its value is the default.
 func (f Field) Schema() map[string]any {
 	c, _ := codecOf(f.Ref.Type())
 	s := c.schema(&f.Param)

@@ -13,9 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Only this file reads and writes YAML text. A document comes out of it as
-// nodes with positions, free of anchors, aliases and tags, or as errors; the
-// library's own messages are put in this project's form here.
+// Only this file reads and writes YAML text, and puts the library's messages in
+// this project's form.
 
 const (
 	maxBytes = 256 << 10 // a policy is a few KiB
@@ -57,7 +56,7 @@ func Parse(file string, data []byte, doc Document) (*Node, Errors) {
 
 // parse reads exactly one document of any kind.
 func parse(file string, data []byte, doc Document) (*Node, Errors) {
-	top := Position{File: file, Line: 1, Column: 1}
+	top := Position{file, 1, 1}
 	if i := invalid(data); i >= 0 {
 		at := place(file, data[:i])
 		return nil, Errors{{at, fmt.Sprintf("not text: byte 0x%02x", data[i]), "save the file as UTF-8 without control characters"}}
@@ -80,17 +79,17 @@ func parse(file string, data []byte, doc Document) (*Node, Errors) {
 	if first.Kind == yaml.DocumentNode && len(first.Content) == 1 {
 		root = first.Content[0]
 	}
-	var errs Errors
+	r := &Reader{File: file}
 	var next Node
 	switch err := loader.Load(&next); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		errs = append(errs, syntaxError(file, err))
+		r.Errors = Errors{syntaxError(file, err)}
 	default:
-		errs = append(errs, &Error{At(file, &next), "a second document begins here", "keep one " + doc.Name + " a file"})
+		r.Report(&next, "a second document begins here", "keep one "+doc.Name+" a file")
 	}
-	check(file, root, &errs)
-	return root, errs
+	r.checkPlain(root)
+	return root, r.Errors
 }
 
 // invalid is the offset of the first byte that is not part of a text, or -1.
@@ -112,7 +111,7 @@ func place(file string, text []byte) Position {
 }
 
 func syntaxError(file string, err error) *Error {
-	e := &Error{Position{File: file, Line: 1, Column: 1}, "not YAML: " + err.Error(), "fix the syntax"}
+	e := &Error{Position{file, 1, 1}, "not YAML: " + err.Error(), "fix the syntax"}
 	var list *yaml.LoadErrors
 	var one *yaml.LoadError
 	if errors.As(err, &list) && len(list.Errors) > 0 {
@@ -134,45 +133,38 @@ func syntaxError(file string, err error) *Error {
 }
 
 // At is the position of a node.
-func At(file string, n *Node) Position {
-	return Position{File: file, Line: max(n.Line, 1), Column: max(n.Column, 1)}
-}
+func At(file string, n *Node) Position { return Position{file, max(n.Line, 1), max(n.Column, 1)} }
 
-// check refuses what a plain document has no use for. Nothing is followed or
-// expanded, so it costs what the document costs.
-func check(file string, n *Node, errs *Errors) {
-	add := func(at *Node, msg, hint string) {
-		*errs = append(*errs, &Error{At(file, at), msg, hint})
-	}
+// checkPlain reports anchors, aliases, tags, and keys that are repeated or no
+// words. It follows and expands nothing: it costs what the document costs.
+func (r *Reader) checkPlain(n *Node) {
 	switch {
 	case n.Kind == yaml.AliasNode:
-		add(n, "aliases are not allowed", "write the value out")
+		r.Errors.Report(At(r.File, n), "aliases are not allowed", "write the value out")
 		return
 	case n.Anchor != "":
-		add(n, "anchors are not allowed", "write the value out where it is needed")
+		r.Report(n, "anchors are not allowed", "write the value out where it is needed")
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		add(n, fmt.Sprintf("the type tag %s is not allowed", Quote(n.Tag)), "leave it out")
+		r.Report(n, "the type tag "+Quote(n.Tag)+" is not allowed", "leave it out")
 	}
 	if n.Kind == yaml.MappingNode {
 		lines := map[string]int{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			if key.Kind != yaml.ScalarNode {
-				if key.Kind != yaml.AliasNode {
-					add(key, "a key must be a word", "write a name before the colon")
-				}
-				continue
+			line, twice := lines[key.Value]
+			switch {
+			case key.Kind != yaml.ScalarNode: // Report passes over aliases
+				r.Report(key, "a key must be a word", "write a name before the colon")
+			case twice:
+				r.Report(key, fmt.Sprintf("key %s is here twice, first on line %d", Quote(key.Value), line), "keep one of them")
+			default:
+				lines[key.Value] = key.Line
 			}
-			if line, twice := lines[key.Value]; twice {
-				add(key, fmt.Sprintf("key %s is here twice, first on line %d", Quote(key.Value), line), "keep one of them")
-				continue
-			}
-			lines[key.Value] = key.Line
 		}
 	}
 	for _, c := range n.Content {
-		check(file, c, errs)
+		r.checkPlain(c)
 	}
 }
 
@@ -199,20 +191,17 @@ func Pairs(n *Node) []Pair {
 }
 
 // IsNull reports whether a node has no value.
-func IsNull(n *Node) bool {
-	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
-}
+func IsNull(n *Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // KindName says what a node is, for messages: "a map", "a list", "empty", or
 // its value in quotes.
 func KindName(n *Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
+	switch {
+	case n.Kind == yaml.MappingNode:
 		return "a map"
-	case yaml.SequenceNode:
+	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	}
-	if IsNull(n) {
+	case IsNull(n):
 		return "empty"
 	}
 	return Quote(n.Value)
@@ -240,9 +229,8 @@ func Flow(n *Node) string {
 // Text is a node of text, quoted where it would be read as something else.
 func Text(s string) *Node {
 	n := &Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if strings.ContainsFunc(s, func(r rune) bool {
-		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
-	}) {
+	special := func(r rune) bool { return r < ' ' || strings.ContainsRune("\x7f\u0085\u2028\u2029\ufeff", r) }
+	if strings.ContainsFunc(s, special) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// USD is an amount of money that may not be known: what a model costs that no
-// table lists is no amount, not zero.
+// USD is an amount of money. It is not known, rather than zero, for a model
+// that no table lists.
 type USD struct {
 	Dollars float64
 	Known   bool
@@ -22,8 +22,7 @@ func (u USD) IsZero() bool { return !u.Known }
 // Add adds what is known of another amount.
 func (u *USD) Add(o USD) {
 	if o.Known {
-		u.Dollars += o.Dollars
-		u.Known = true
+		*u = USD{u.Dollars + o.Dollars, true}
 	}
 }
 
@@ -56,23 +55,14 @@ func (u *USD) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// rates are what a million tokens of each class cost.
-type rates struct{ input, write5m, write1h, read, output float64 }
-
-// ratesFor are the model's rates for a request with so many tokens of input:
-// where that is above the long-context tier, the whole request is billed by it,
-// what is read from the cache and the output included.
-func (m *Model) ratesFor(input int) rates {
-	if t := m.Tier; t != nil && input > t.Above {
-		return rates{t.Input, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead, t.Output}
-	}
-	return rates{m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output}
-}
-
-// Cost is what one request costs: its input by how it is billed, and its output.
+// Cost is the cost of one request. Above the long-context tier the whole
+// request is billed by it, cache reads and the output included.
 func (m *Model) Cost(in cache.Split, output int) USD {
-	r := m.ratesFor(in.Input())
-	n := float64(in.Uncached)*r.input + float64(in.Write5m)*r.write5m + float64(in.Write1h)*r.write1h +
-		float64(in.Read)*r.read + float64(output)*r.output
+	r := &m.Rates
+	if t := m.Tier; t != nil && in.Input() > t.Above {
+		r = &t.Rates
+	}
+	n := float64(in.Uncached)*r.Input + float64(in.Write5m)*r.CacheWrite5m + float64(in.Write1h)*r.CacheWrite1h +
+		float64(in.Read)*r.CacheRead + float64(output)*r.Output
 	return USD{Dollars: n / 1e6, Known: true}
 }

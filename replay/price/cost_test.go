@@ -230,7 +230,7 @@ func FuzzReadFile(f *testing.F) {
 // 168,000 tokens with 5,000 of output, in tokens of plain input: 173,000 without
 // the cache, 39,800 where what the last request left, 148,000, is read at a tenth.
 func TestCompactionBilling(t *testing.T) {
-	m := price.Model{Input: 1, CacheWrite5m: 1.25, CacheWrite1h: 2, CacheRead: 0.1, Output: 1}
+	m := price.Model{Rates: price.Rates{Input: 1, CacheWrite5m: 1.25, CacheWrite1h: 2, CacheRead: 0.1, Output: 1}}
 	at := time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC)
 	mark := []cache.Breakpoint{{Position: 40, Tokens: 148000}}
 	for _, tt := range []struct {

@@ -6,7 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -16,41 +16,42 @@ var embedded []byte
 // Model is one row of the table. Prices are USD per million tokens, Context,
 // MaxOutput and MinCacheable tokens.
 type Model struct {
-	ID           string  `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
+	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
+	Rates
+	Context      int    `json:"context" min:"0"`
+	MaxOutput    int    `json:"max_output" min:"0"`
+	MinCacheable int    `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
+	Tokenizer    string `json:"tokenizer"`             // "old" or "new"
+	ImageTier    string `json:"image_tier,omitempty"`
+	Preserved    bool   `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
+	Source       string `json:"source"`
+	Confidence   string `json:"confidence"`
+	Released     string `json:"released,omitempty"`
+	Retired      bool   `json:"retired,omitempty"`
+	Note         string `json:"note,omitempty"`
+	Tier         *Tier  `json:"tier,omitempty"`
+	Fast         *Fast  `json:"fast,omitempty"`
+}
+
+// Rates is the price of each class of tokens, in USD per million tokens.
+type Rates struct {
 	Input        float64 `json:"input" min:"0" required:"give the prices of input and output"`
 	CacheWrite5m float64 `json:"cache_write_5m" min:"0"`
 	CacheWrite1h float64 `json:"cache_write_1h" min:"0"`
 	CacheRead    float64 `json:"cache_read" min:"0"`
 	Output       float64 `json:"output" min:"0" required:"give the prices of input and output"`
-	Context      int     `json:"context" min:"0"`
-	MaxOutput    int     `json:"max_output" min:"0"`
-	MinCacheable int     `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
-	Tokenizer    string  `json:"tokenizer"`             // "old" or "new"
-	ImageTier    string  `json:"image_tier,omitempty"`
-	Preserved    bool    `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
-	Source       string  `json:"source"`
-	Confidence   string  `json:"confidence"`
-	Released     string  `json:"released,omitempty"`
-	Retired      bool    `json:"retired,omitempty"`
-	Note         string  `json:"note,omitempty"`
-	Tier         *Tier   `json:"tier,omitempty"`
-	Fast         *Fast   `json:"fast,omitempty"`
 }
 
-// Tier is the prices of requests whose input, cached or not, is above a number
-// of tokens: the whole request is billed by them.
+// Tier is the prices of a whole request whose input, cached or not, is above a
+// number of tokens.
 type Tier struct {
-	Above        int     `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
-	Whole        bool    `json:"whole_request"`
-	Input        float64 `json:"input" min:"0" required:"give the prices of input and output"`
-	CacheWrite5m float64 `json:"cache_write_5m" min:"0"`
-	CacheWrite1h float64 `json:"cache_write_1h" min:"0"`
-	CacheRead    float64 `json:"cache_read" min:"0"`
-	Output       float64 `json:"output" min:"0" required:"give the prices of input and output"`
+	Above int  `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
+	Whole bool `json:"whole_request"`
+	Rates
 }
 
-// Fast is the prices of the fast mode. No request is billed by them: sessions
-// seldom say in which mode they were made.
+// Fast is the prices of the fast mode. No cost uses them: sessions seldom
+// record the mode.
 type Fast struct {
 	Input  float64 `json:"input" min:"0"`
 	Output float64 `json:"output" min:"0"`
@@ -73,19 +74,14 @@ func Default() (*Table, error) {
 	return &t, nil
 }
 
-// order puts the longest ids first, so that the first prefix that fits is the
-// longest.
+// order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {
-	sortModels(t.Models, func(a, b *Model) int { return len(b.ID) - len(a.ID) })
+	slices.SortStableFunc(t.Models, func(a, b Model) int { return len(b.ID) - len(a.ID) })
 }
 
-func sortModels(rows []Model, by func(a, b *Model) int) {
-	sort.SliceStable(rows, func(i, j int) bool { return by(&rows[i], &rows[j]) < 0 })
-}
-
-// Find looks a model up by its id, provider prefixes and marks removed; a date,
-// a version or "latest" may follow. ok is false for an unknown model: a newer
-// minor version is not taken for an older one.
+// Find looks a model up by its id, without provider prefixes and marks; a date,
+// a version or "latest" may follow. ok is false for an unknown model, which a
+// newer minor version of a known one is.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
 	for _, m := range t.Models {

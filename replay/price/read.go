@@ -2,15 +2,17 @@ package price
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Unit is what prices are in.
+// Unit is the unit of prices.
 const Unit = "USD per million tokens"
 
 // file is a table as users write it.
@@ -27,10 +29,10 @@ type row struct {
 	Model
 }
 
-// ReadFile decodes a table a user wrote, in the form of the embedded one. The
-// error is a strict.Errors with every key that is unknown, missing, repeated or
-// out of range. Cache prices that are left out are the documented multiples of
-// the input price: 1.25, 2 and 0.1. A byte order mark is ignored.
+// ReadFile decodes a user's table, in the form of the embedded one. Its error
+// is a strict.Errors with every key that is unknown, missing, repeated or out
+// of range. Cache prices left out are the documented multiples of the input
+// price: 1.25, 2 and 0.1. A byte order mark is ignored.
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates.ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{
@@ -72,7 +74,7 @@ func joinSurrogates(pair []byte) []byte {
 const unset = -1
 
 // SetDefaults marks the cache prices as left out.
-func (m *Model) SetDefaults() { m.CacheWrite5m, m.CacheWrite1h, m.CacheRead = unset, unset, unset }
+func (r *Rates) SetDefaults() { r.CacheWrite5m, r.CacheWrite1h, r.CacheRead = unset, unset, unset }
 
 // CheckFields completes a row that was read.
 func (m *Model) CheckFields() error {
@@ -83,13 +85,14 @@ func (m *Model) CheckFields() error {
 	case m.Tokenizer != "" && m.Tokenizer != "old" && m.Tokenizer != "new":
 		return &strict.Error{Msg: fmt.Sprintf("%s has the tokenizer %q", m.ID, m.Tokenizer), Hint: "write old or new"}
 	}
-	complete(m.Input, &m.CacheWrite5m, &m.CacheWrite1h, &m.CacheRead)
+	m.complete()
 	return nil
 }
 
 // SetDefaults marks the cache prices as left out.
 func (t *Tier) SetDefaults() {
-	t.Whole, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead = true, unset, unset, unset
+	t.Whole = true
+	t.Rates.SetDefaults()
 }
 
 // CheckFields completes a tier that was read.
@@ -97,31 +100,24 @@ func (t *Tier) CheckFields() error {
 	if !t.Whole {
 		return &strict.Error{Msg: "a tier for a part of the request", Hint: "only tiers that the whole request is billed by are known: write true"}
 	}
-	complete(t.Input, &t.CacheWrite5m, &t.CacheWrite1h, &t.CacheRead)
+	t.complete()
 	return nil
 }
 
 // complete fills in the cache prices that were left out.
-func complete(input float64, write5m, write1h, read *float64) {
-	for price, times := range map[*float64]float64{write5m: 1.25, write1h: 2, read: 0.1} {
+func (r *Rates) complete() {
+	for price, times := range map[*float64]float64{&r.CacheWrite5m: 1.25, &r.CacheWrite1h: 2, &r.CacheRead: 0.1} {
 		if *price == unset {
-			*price = input * times
+			*price = r.Input * times
 		}
 	}
 }
 
-// Over gives a table of t's rows and of the rows of base whose id t lacks.
+// Over is a table of t's rows and of the rows of base whose id t lacks.
 func (t *Table) Over(base *Table) *Table {
-	own := map[string]bool{}
-	for i := range t.Models {
-		own[t.Models[i].ID] = true
-	}
-	out := &Table{AsOf: t.AsOf, Unit: t.Unit, Models: append([]Model{}, t.Models...)}
-	if out.AsOf == "" {
-		out.AsOf = base.AsOf
-	}
+	out := &Table{AsOf: cmp.Or(t.AsOf, base.AsOf), Unit: t.Unit, Models: slices.Clone(t.Models)}
 	for _, m := range base.Models {
-		if !own[m.ID] {
+		if !slices.ContainsFunc(t.Models, func(own Model) bool { return own.ID == m.ID }) {
 			out.Models = append(out.Models, m)
 		}
 	}
@@ -129,9 +125,7 @@ func (t *Table) Over(base *Table) *Table {
 	return out
 }
 
-// Sorted is the rows by id.
+// Sorted lists the rows by id.
 func (t *Table) Sorted() []Model {
-	rows := append([]Model{}, t.Models...)
-	sortModels(rows, func(a, b *Model) int { return strings.Compare(a.ID, b.ID) })
-	return rows
+	return slices.SortedStableFunc(slices.Values(t.Models), func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
 }
