@@ -78,7 +78,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 		return o.compareOne(sys, c, choices)
 	}, func(s compare.Session) error {
 		if len(s.Values) == 0 {
-			loop.leaveOut(compare.Source{Session: s.Session, Agent: s.Agent, File: s.File, Malformed: s.Malformed})
+			loop.leaveOut(s.Source)
 			return nil
 		}
 		sessions = append(sessions, s)
@@ -97,8 +97,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (compare.Session, error) {
 	var s compare.Session
 	if len(c.conv.Requests) == 0 {
-		src := c.source()
-		return compare.Session{Session: src.Session, Agent: src.Agent, File: src.File, Malformed: src.Malformed}, nil
+		return compare.Session{Source: c.source()}, nil
 	}
 	policies, err := o.chosen(sys, c, choices)
 	if err != nil {

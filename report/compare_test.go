@@ -31,7 +31,7 @@ func TestQuantileText(t *testing.T) {
 func comparedSample(sessions int) []compare.Comparison {
 	var list []compare.Session
 	for i := range sessions {
-		s := compare.Session{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e", Malformed: 2 * i,
+		s := compare.Session{Source: compare.Source{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Malformed: 2 * i}, Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e",
 			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Selection: compare.Selection{Agent: "a5"}}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,30 +19,22 @@ const Few = 10
 
 // Session is one conversation under every policy.
 type Session struct {
-	Session string
-	Agent   string
-	File    string
-	Model   string
-	Version string
-	Project string
-	// Malformed is how many lines of the file do not read and are left out.
-	Malformed int
-	Unpriced  []string // models without a price that requests were made of, sorted
+	Source
+	Model     string
+	Version   string // of the client
+	Project   string
+	Unpriced  []string // models of its requests that have no price, sorted
 	Values    []Values // by policy
-
-	// Apart is, by policy, the number of the main request at which most is sent
-	// more or less than under the first policy; 0 where each sends as much.
-	Apart []int
-
-	Input     string // the path it was read from; "-": standard input
+	Apart     []int    // by policy: see Apart, against the first policy
+	Input     string   // the path it was read from; "-": standard input
 	Selection Selection
 }
 
-// Inputs counts what sessions were read from, and names what of it is left out.
+// Inputs counts the inputs of sessions, and names the conversations left out.
 type Inputs struct {
 	Given  int
 	Failed int      // their sessions are missing, or there in part
-	Empty  []Source // conversations without a request: there is nothing to compare in them
+	Empty  []Source // conversations without a request
 }
 
 // Source names a conversation.
@@ -48,14 +42,14 @@ type Source struct {
 	Session   string `json:"session"`
 	Agent     string `json:"agent,omitempty"`
 	File      string `json:"file"`
-	Malformed int    `json:"malformed_lines,omitempty"` // lines that cannot be read
+	Malformed int    `json:"malformed_lines,omitempty"` // lines that cannot be read and are left out
 }
 
-// NewSession notes what a conversation is called; each replay adds its values.
+// NewSession is a session without values.
 func NewSession(t *replay.Timeline, project string) Session {
 	return Session{
-		Session: t.Session, Agent: t.Agent, File: t.File, Model: t.Model, Version: t.Version, Project: project,
-		Malformed: t.Lines.SetAside[string(session.AsideMalformed)], Unpriced: t.Unpriced(),
+		Source: Source{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
+		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(),
 	}
 }
 
@@ -75,14 +69,13 @@ type Policy struct {
 
 // Comparison is policies over the same sessions.
 type Comparison struct {
-	Group    string // model, version or project all sessions share; "" for all of them
-	Policies []Policy
-	Sessions []Session
-	// Differ is the session in which the policies differ most by DifferFigure,
-	// and with which policy from the first; -1 where they do not differ.
-	Differ, DifferPolicy int
-	DifferFigure         string
-	Commands             [][]string // command lines that show the Evidence, filled in by the caller
+	Group        string // model, version or project all sessions share; "" for all of them
+	Policies     []Policy
+	Sessions     []Session
+	Differ       int // the session in which a policy differs most from the first; -1: none differs
+	DifferPolicy int // that policy
+	DifferFigure string
+	Commands     [][]string // command lines that show the Evidence, filled in by the caller
 }
 
 // Group is what sessions can be grouped by.
@@ -96,34 +89,21 @@ const (
 	ByProject Group = "project"
 )
 
-// Compare sums sessions up; grouped, there is one comparison a group, in order
-// of their names.
-func Compare(policies []string, sessions []Session, by Group) []Comparison {
+// Compare sums sessions up, one comparison a group, sorted by name.
+func Compare(policies []string, sessions []Session, by Group) (out []Comparison) {
 	if by == ByNothing {
 		return []Comparison{newComparison("", policies, sessions)}
 	}
 	groups := map[string][]Session{}
-	var names []string
 	for _, s := range sessions {
-		name := map[Group]string{ByModel: s.Model, ByVersion: s.Version, ByProject: s.Project}[by]
-		if name == "" {
-			name = "(none)"
-		}
-		if _, ok := groups[name]; !ok {
-			names = append(names, name)
-		}
+		name := cmp.Or(map[Group]string{ByModel: s.Model, ByVersion: s.Version, ByProject: s.Project}[by], "(none)")
 		groups[name] = append(groups[name], s)
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if by == ByVersion {
-			if c := session.CompareVersions(a, b); c != 0 {
-				return c
-			}
-		}
-		return strings.Compare(a, b)
-	})
-	var out []Comparison
-	for _, name := range names {
+	order := strings.Compare
+	if by == ByVersion {
+		order = func(a, b string) int { return cmp.Or(session.CompareVersions(a, b), strings.Compare(a, b)) }
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(groups), order) {
 		out = append(out, newComparison(name, policies, groups[name]))
 	}
 	return out
@@ -152,25 +132,23 @@ func newComparison(group string, policies []string, sessions []Session) Comparis
 
 func spread(g gather, values, weights []float64) Spread {
 	s := Spread{Total: math.NaN(), Median: math.NaN(), P90: math.NaN()}
-	known := values[:0:0]
+	var known []float64
 	total, weight := 0.0, 0.0
 	for i, v := range values {
-		if !Known(v) {
-			if g == sum {
-				return s // a sum without one of its parts would look small
-			}
+		switch {
+		case !Known(v) && g == sum:
+			return s // a sum without one of its parts would look small
+		case !Known(v):
 			continue
-		}
-		known = append(known, v)
-		switch g {
-		case sum:
+		case g == sum:
 			total += v
-		case highest:
+		case g == highest:
 			total = max(total, v)
-		case mean:
+		case g == mean:
 			total += v * weights[i]
 			weight += weights[i]
 		}
+		known = append(known, v)
 	}
 	if len(known) == 0 {
 		return s

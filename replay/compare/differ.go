@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -8,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// differ finds the session that best shows how the policies differ: by the
-// tokens sent, else by the cost, else by the first figure that differs.
+// differ finds the session in which the policies differ most: by the tokens
+// sent, else by the cost, else by the first figure that differs.
 func (c *Comparison) differ() {
 	names := Names()
 	for _, name := range append([]string{"payload_input", "cost_usd"}, names...) {
@@ -28,9 +29,9 @@ func (c *Comparison) differ() {
 	}
 }
 
-// Evidence is where the difference shows in the session in which the policies
-// differ most: their views side by side at the request where these are most
-// apart, or a report a policy where the views are the same. It is empty for a
+// Evidence is where to see the difference in the session in which the policies
+// differ most: their views side by side at the request where these differ most,
+// or where the views are the same a report for each policy. It is empty for a
 // session read from standard input.
 func (c *Comparison) Evidence() []Evidence {
 	if c.Differ < 0 || c.Sessions[c.Differ].Input == "-" {
@@ -52,7 +53,7 @@ func (c *Comparison) Evidence() []Evidence {
 	return []Evidence{other, one}
 }
 
-// shownBy is the report that holds a figure.
+// shownBy is the report with a figure.
 func shownBy(figure string) Show {
 	switch figure {
 	case "payload_input", "cost_usd", "cache_read", "cache_write_5m", "cache_write_1h", "uncached", "calls", "output_tokens":
@@ -64,31 +65,27 @@ func shownBy(figure string) Show {
 }
 
 // Apart is the number of the main request at which two policies' payloads
-// differ most in tokens, else their model views; 0 where none does.
+// differ most in tokens, else their model views; 0 where none differs.
 func Apart(a, b *replay.Timeline) int {
-	for _, size := range []func(r *replay.Request) int{
-		func(r *replay.Request) int { return r.Payload },
-		func(r *replay.Request) int { return r.Tokens },
-	} {
-		at, most := 0, 0
-		before := mainSizes(a, size)
-		for n, x := range mainSizes(b, size)[:len(before)] { // requests are given: there are as many
-			if d := x - before[n]; max(d, -d) > most {
-				at, most = n+1, max(d, -d)
-			}
+	var payload, view, mostPayload, mostView int
+	others := mains(b) // requests are given: there are as many
+	for i, r := range mains(a) {
+		if d := abs(others[i].Payload - r.Payload); d > mostPayload {
+			payload, mostPayload = i+1, d
 		}
-		if at > 0 {
-			return at
+		if d := abs(others[i].Tokens - r.Tokens); d > mostView {
+			view, mostView = i+1, d
 		}
 	}
-	return 0
+	return cmp.Or(payload, view)
 }
 
-func mainSizes(t *replay.Timeline, size func(r *replay.Request) int) []int {
-	list := make([]int, 0, len(t.Requests))
+func abs(n int) int { return max(n, -n) }
+
+func mains(t *replay.Timeline) (list []*replay.Request) {
 	for i := range t.Requests {
 		if t.Requests[i].Kind == "main" {
-			list = append(list, size(&t.Requests[i]))
+			list = append(list, &t.Requests[i])
 		}
 	}
 	return list

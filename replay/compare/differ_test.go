@@ -77,7 +77,7 @@ func TestApart(t *testing.T) {
 }
 
 func TestUnpricedModels(t *testing.T) {
-	list := []Session{{Session: "1", File: "a"}, {Session: "2", File: "b", Unpriced: []string{"z", "c"}}, {Session: "3", Agent: "x", File: "b", Unpriced: []string{"z"}}}
+	list := []Session{{Source: Source{Session: "1", File: "a"}}, {Source: Source{Session: "2", File: "b"}, Unpriced: []string{"z", "c"}}, {Source: Source{Session: "3", Agent: "x", File: "b"}, Unpriced: []string{"z"}}}
 	want := []Unpriced{{"c", 1, Source{Session: "2", File: "b"}}, {"z", 2, Source{Session: "2", File: "b"}}}
 	if got := UnpricedModels(list); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -2,10 +2,10 @@ package compare
 
 import "github.com/ctxkit/ctxkit/policy"
 
-// Show is what of one or two replays shows a difference.
+// Show is a report of one or two replays that shows a difference.
 type Show string
 
-// What shows a difference.
+// The reports.
 const (
 	ShowDiff   Show = "diff"   // the views of two policies side by side
 	ShowCost   Show = "cost"   // requests and costs

@@ -1,6 +1,6 @@
 // Package compare puts replays of the same sessions under several policies side
 // by side: figures of one replay, their totals and spread over many, and which
-// policy has the better of them where.
+// policy has the best value where.
 package compare
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// Better says which of two values of a figure is to be preferred.
+// Better says which of two values of a figure is better.
 type Better int8
 
 // What is better.
@@ -20,7 +20,7 @@ const (
 	More
 )
 
-// gather says how a figure of many sessions comes from those of each.
+// gather says how a figure of many sessions is computed from those of each.
 type gather uint8
 
 const (
@@ -31,24 +31,24 @@ const (
 
 // Figure is a number that policies are compared by.
 type Figure struct {
-	Name   string // the name in JSON, in ctxkit.yaml and in columns
+	Name   string // in JSON, in ctxkit.yaml and in columns
 	Unit   string // "tokens", "USD"; "" for counts
 	Better Better
 	gather gather
-	of     func(t *replay.Timeline) (float64, bool)
+	of     func(t *replay.Timeline) float64 // NaN where it is not known
 }
 
 // Figures lists all figures, in the order they are printed in.
 func Figures() []Figure {
-	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) (float64, bool) {
-		return func(t *replay.Timeline) (float64, bool) { return float64(get(&t.Totals)), true }
+	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) float64 {
+		return func(t *replay.Timeline) float64 { return float64(get(&t.Totals)) }
 	}
-	regret := func(get func(t *replay.Timeline) int) func(*replay.Timeline) (float64, bool) {
-		return func(t *replay.Timeline) (float64, bool) {
+	regret := func(get func(t *replay.Timeline) int) func(*replay.Timeline) float64 {
+		return func(t *replay.Timeline) float64 {
 			if t.Regret == nil {
-				return 0, false
+				return math.NaN()
 			}
-			return float64(get(t)), true
+			return float64(get(t))
 		}
 	}
 	return []Figure{
@@ -66,10 +66,7 @@ func Figures() []Figure {
 		{"cache_write_5m", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write5m })},
 		{"cache_write_1h", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write1h })},
 		{"uncached", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Uncached })},
-		{"cost_usd", "USD", Less, sum, func(t *replay.Timeline) (float64, bool) {
-			// What is known of a part only would look cheap; no request costs nothing.
-			return t.Totals.CostUSD.Dollars, (t.Totals.CostUSD.Known || t.Totals.Calls == 0) && t.Totals.Unpriced == 0
-		}},
+		{"cost_usd", "USD", Less, sum, costUSD},
 		{"compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Compactions })},
 		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
 		{"cleared_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.ClearedTokens })},
@@ -80,14 +77,25 @@ func Figures() []Figure {
 		{"refetch_tokens", "tokens", Less, sum, regret(func(t *replay.Timeline) int { return t.Regret.Tokens })},
 		{"bound_misses", "", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundMisses })},
 		{"bound_tokens", "tokens", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundTokens })},
-		{"median_distance", "requests", Neither, mean, func(t *replay.Timeline) (float64, bool) {
-			if t.Regret == nil || len(t.Regret.Misses) == 0 {
-				return 0, false
-			}
-			return t.Regret.MedianDistance, true
-		}},
+		{"median_distance", "requests", Neither, mean, medianDistance},
 		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
 	}
+}
+
+// costUSD is not known where a request has no price: a part of the cost would
+// look cheap. No request costs nothing.
+func costUSD(t *replay.Timeline) float64 {
+	if c := t.Totals.CostUSD; (c.Known || t.Totals.Calls == 0) && t.Totals.Unpriced == 0 {
+		return c.Dollars
+	}
+	return math.NaN()
+}
+
+func medianDistance(t *replay.Timeline) float64 {
+	if t.Regret == nil || len(t.Regret.Misses) == 0 {
+		return math.NaN()
+	}
+	return t.Regret.MedianDistance
 }
 
 // Names lists the names of the figures.
@@ -99,18 +107,17 @@ func Names() []string {
 	return names
 }
 
-// detail sums what the client, or the server for it, would itself write of its
-// events under any of the names: its own arithmetic, which decides in some
-// policies whether anything is done, and need not be what was really saved.
-func detail(names ...string) func(t *replay.Timeline) (float64, bool) {
-	return func(t *replay.Timeline) (float64, bool) {
-		n := 0
+// detail sums the figures of any of the names that the client or the server
+// would record in its events. They are its own arithmetic, by which some
+// policies decide, and may differ from what was really saved.
+func detail(names ...string) func(t *replay.Timeline) float64 {
+	return func(t *replay.Timeline) (n float64) {
 		for i := range t.Events {
 			for _, name := range names {
-				n += t.Events[i].Detail[name]
+				n += float64(t.Events[i].Detail[name])
 			}
 		}
-		return float64(n), true
+		return n
 	}
 }
 
@@ -119,15 +126,9 @@ func detail(names ...string) func(t *replay.Timeline) (float64, bool) {
 type Values []float64
 
 // Of reads the figures of a replay.
-func Of(t *replay.Timeline) Values {
-	figures := Figures()
-	v := make(Values, len(figures))
-	for i := range figures {
-		x, known := figures[i].of(t)
-		if !known {
-			x = math.NaN()
-		}
-		v[i] = x
+func Of(t *replay.Timeline) (v Values) {
+	for _, f := range Figures() {
+		v = append(v, f.of(t))
 	}
 	return v
 }
@@ -135,26 +136,13 @@ func Of(t *replay.Timeline) Values {
 // Known reports whether there is a value.
 func Known(x float64) bool { return !math.IsNaN(x) }
 
-// Map returns the values that are known, by name.
-func (v Values) Map() map[string]float64 {
+// MarshalJSON writes the known values by name.
+func (v Values) MarshalJSON() ([]byte, error) {
 	m := map[string]float64{}
-	for i, f := range Figures() {
+	for i, name := range Names() {
 		if Known(v[i]) {
-			m[f.Name] = v[i]
+			m[name] = v[i]
 		}
 	}
-	return m
-}
-
-// MarshalJSON implements json.Marshaler: the values of Map.
-func (v Values) MarshalJSON() ([]byte, error) { return json.Marshal(v.Map()) }
-
-// Get is the value of the figure of that name.
-func (v Values) Get(name string) float64 {
-	for i, f := range Figures() {
-		if f.Name == name {
-			return v[i]
-		}
-	}
-	return math.NaN()
+	return json.Marshal(m)
 }

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Unpriced is a model without a price and the sessions that ask it: there are
-// no dollars of those, nor of anything they are part of.
+// Unpriced is a model without a price. The cost of its sessions is not known.
 type Unpriced struct {
 	Model    string `json:"model"`
 	Sessions int    `json:"sessions"`
 	First    Source `json:"first"` // one of them
 }
 
-// UnpricedModels lists them, by name.
+// UnpricedModels lists the models without a price, by name.
 func UnpricedModels(sessions []Session) []Unpriced {
 	var list []Unpriced
 	for i := range sessions {
@@ -22,7 +21,7 @@ func UnpricedModels(sessions []Session) []Unpriced {
 			at := slices.IndexFunc(list, func(u Unpriced) bool { return u.Model == model })
 			if at < 0 {
 				at = len(list)
-				list = append(list, Unpriced{Model: model, First: Source{Session: s.Session, Agent: s.Agent, File: s.File}})
+				list = append(list, Unpriced{model, 0, Source{Session: s.Session, Agent: s.Agent, File: s.File}})
 			}
 			list[at].Sessions++
 		}

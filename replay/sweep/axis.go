@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -67,46 +68,61 @@ func splitValues(s string) []string {
 // rangeSteps is how many steps a range without one has.
 const rangeSteps = 4
 
-func rangeValues(from, to, step string) ([]string, error) {
-	for _, kind := range []func(a, b, step string) ([]string, bool, error){wholeRange, decimalRange, durationRange} {
-		if values, ok, err := kind(from, to, step); ok {
-			return values, err
-		}
-	}
-	return nil, fmt.Errorf("%s..%s is no range of numbers or durations", from, to)
+// number is a kind of numbers that a range can have.
+type number struct {
+	name  string
+	parse func(s string) (float64, error)
+	text  func(x float64) string
 }
 
-func wholeRange(from, to, step string) ([]string, bool, error) {
-	a, okA := whole(from)
-	b, okB := whole(to)
-	s, okS := whole(step)
-	if !okA || !okB || step != "" && !okS {
-		return nil, false, nil
+func numbers() []number {
+	return []number{
+		{"whole number", whole, func(x float64) string { return strconv.Itoa(int(math.Floor(x + 0.5))) }},
+		// 12 digits: 0.1+0.2 is 0.3 here.
+		{"number", decimal, func(x float64) string { return strconv.FormatFloat(x, 'g', 12, 64) }},
+		{"duration", duration, func(x float64) string { return time.Duration(x).String() }},
 	}
-	if b < a || step != "" && s <= 0 {
-		return nil, true, fmt.Errorf("the range is empty or its step is not over 0")
-	}
-	var values []string
-	if step == "" {
-		for i := range rangeSteps + 1 {
-			v := strconv.Itoa(a + int(math.Round(float64(b-a)*float64(i)/rangeSteps)))
-			if !slices.Contains(values, v) {
+}
+
+func rangeValues(from, to, step string) ([]string, error) {
+	problem := fmt.Errorf("%s..%s is no range of numbers or durations", from, to)
+	for _, kind := range numbers() {
+		a, errA := kind.parse(from)
+		b, errB := kind.parse(to)
+		if errA != nil || errB != nil || math.IsInf(b-a, 0) {
+			continue
+		}
+		by := (b - a) / rangeSteps
+		if step != "" {
+			var err error
+			if by, err = kind.parse(step); err != nil {
+				problem = fmt.Errorf("the step %q is no %s", step, kind.name)
+				continue
+			}
+		}
+		if b < a || step != "" && by <= 0 {
+			return nil, errors.New("the range is empty or its step is not over 0")
+		}
+		n := 0.0
+		if b > a {
+			n = math.Floor((b-a)/by + 1e-9)
+		}
+		if n >= MaxPoints {
+			return nil, fmt.Errorf("more than %d values", MaxPoints)
+		}
+		var values []string
+		for i := range int(n) + 1 {
+			if v := kind.text(a + float64(i)*by); i == 0 || v != values[len(values)-1] {
 				values = append(values, v)
 			}
 		}
-		return values, true, nil
+		return values, nil
 	}
-	if (b-a)/s >= MaxPoints {
-		return nil, true, fmt.Errorf("more than %d values", MaxPoints)
-	}
-	for x := a; x <= b; x += s {
-		values = append(values, strconv.Itoa(x))
-	}
-	return values, true, nil
+	return nil, problem
 }
 
 // whole reads a whole number with an optional k or M behind it.
-func whole(s string) (int, bool) {
+func whole(s string) (float64, error) {
 	unit := 1
 	switch {
 	case strings.HasSuffix(s, "k"):
@@ -115,65 +131,21 @@ func whole(s string) (int, bool) {
 		s, unit = s[:len(s)-1], 1_000_000
 	}
 	n, err := strconv.Atoi(s)
-	return n * unit, err == nil && n > -1<<40 && n < 1<<40
+	if err == nil && (n <= -1<<40 || n >= 1<<40) {
+		err = strconv.ErrRange
+	}
+	return float64(n * unit), err
 }
 
-func decimalRange(from, to, step string) ([]string, bool, error) {
-	a, errA := strconv.ParseFloat(from, 64)
-	b, errB := strconv.ParseFloat(to, 64)
-	if errA != nil || errB != nil || math.IsNaN(a-b) || math.IsInf(a-b, 0) {
-		return nil, false, nil
+func decimal(s string) (float64, error) {
+	x, err := strconv.ParseFloat(s, 64)
+	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+		err = strconv.ErrRange
 	}
-	s, n := (b-a)/rangeSteps, float64(rangeSteps)
-	if step != "" {
-		var err error
-		if s, err = strconv.ParseFloat(step, 64); err != nil {
-			return nil, true, fmt.Errorf("the step %q is no number", step)
-		}
-		n = math.Floor((b-a)/s + 1e-9)
-	}
-	if b < a || !(s > 0) && b > a {
-		return nil, true, fmt.Errorf("the range is empty or its step is not over 0")
-	}
-	if !(n < MaxPoints) {
-		return nil, true, fmt.Errorf("more than %d values", MaxPoints)
-	}
-	var values []string
-	for i := range int(n) + 1 {
-		// 12 digits: 0.1+0.2 is 0.3 here.
-		v := strconv.FormatFloat(a+float64(i)*s, 'g', 12, 64)
-		if !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
-	return values, true, nil
+	return x, err
 }
 
-func durationRange(from, to, step string) ([]string, bool, error) {
-	a, errA := time.ParseDuration(from)
-	b, errB := time.ParseDuration(to)
-	if errA != nil || errB != nil {
-		return nil, false, nil
-	}
-	s := (b - a) / rangeSteps
-	if step != "" {
-		var err error
-		if s, err = time.ParseDuration(step); err != nil {
-			return nil, true, fmt.Errorf("the step %q is no duration", step)
-		}
-	}
-	if b < a || s <= 0 && b > a {
-		return nil, true, fmt.Errorf("the range is empty or its step is not over 0")
-	}
-	if a == b {
-		return []string{a.String()}, true, nil
-	}
-	if (b-a)/s >= MaxPoints {
-		return nil, true, fmt.Errorf("more than %d values", MaxPoints)
-	}
-	var values []string
-	for x := a; x <= b; x += s {
-		values = append(values, x.String())
-	}
-	return values, true, nil
+func duration(s string) (float64, error) {
+	d, err := time.ParseDuration(s)
+	return float64(d), err
 }

@@ -53,11 +53,10 @@ func (p *Plan) policy(base *policy.Policy, point int) (*policy.Policy, error) {
 	if v.points[point] == nil {
 		pol := base.Clone()
 		for i, value := range p.Points[point] {
-			if !v.has[i] {
-				continue
-			}
-			if err := pol.Set(p.Axes[i].Key, value); err != nil {
-				return nil, err
+			if v.has[i] {
+				if err := pol.Set(p.Axes[i].Key, value); err != nil {
+					return nil, err
+				}
 			}
 		}
 		v.points[point] = pol
@@ -97,9 +96,9 @@ func (p *Plan) checkPoints(base *policy.Policy) error {
 	return nil
 }
 
-// SessionError is the error of a value that the policy of a session does not
-// take. Of is how many sessions' policies lack the parameter, 1 where it is
-// only this one's that fails.
+// SessionError is the error of a value that the policy of a session refuses.
+// Of is the number of sessions whose policies lack the parameter, 1 where only
+// this one's policy fails.
 type SessionError struct {
 	Session *Session
 	Of      int
@@ -142,7 +141,7 @@ func (p *Plan) Applied(list []*Session) ([]int, error) {
 	return applied, nil
 }
 
-// Tried is a point's row, and the models without a price among its requests.
+// Tried is a point's row, and the models of its requests that have no price.
 type Tried struct {
 	Row      compare.Policy
 	Unpriced []compare.Unpriced
@@ -156,10 +155,7 @@ func (p *Plan) Try(point int, list []*Session, opt replay.Options) (Tried, error
 		if err != nil {
 			return Tried{}, fmt.Errorf("%s: %w", s.File, err)
 		}
-		sessions[i] = compare.Session{
-			Session: s.Session, Agent: s.Agent, File: s.File,
-			Unpriced: o.unpriced, Values: []compare.Values{o.values},
-		}
+		sessions[i] = compare.Session{Source: s.Source, Unpriced: o.unpriced, Values: []compare.Values{o.values}}
 	}
 	name := strings.Join(p.Points[point], ",")
 	return Tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil

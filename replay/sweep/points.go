@@ -62,13 +62,12 @@ func Sample(axes []Axis, n int, draw func(below int) int) []Point {
 func pick(axes []Axis, n int) []Point {
 	points := make([]Point, n)
 	for i := range points {
+		points[i] = make(Point, len(axes))
 		at := i
-		p := make(Point, len(axes))
-		for j := len(axes) - 1; j >= 0; j-- {
-			p[j] = axes[j].Values[at%len(axes[j].Values)]
-			at /= len(axes[j].Values)
+		for j, a := range slices.Backward(axes) {
+			points[i][j] = a.Values[at%len(a.Values)]
+			at /= len(a.Values)
 		}
-		points[i] = p
 	}
 	return points
 }

@@ -11,9 +11,9 @@ import (
 // Schema is the version of the JSON form of a Result.
 const Schema = "ctxkit.sweep/v1"
 
-// Front marks the points that no other one dominates: none is as good in every
-// objective and better in one. Objectives are less is better; a value that is
-// not known leaves its objective out for all.
+// Front marks the points that no other one dominates, which is as good in every
+// objective and better in one. Less is better; an objective with an unknown
+// value is left out.
 func Front(values [][]float64) []bool {
 	front := make([]bool, len(values))
 	if len(values) == 0 {
@@ -21,22 +21,12 @@ func Front(values [][]float64) []bool {
 	}
 	var use []int
 	for o := range values[0] {
-		known := true
-		for _, v := range values {
-			known = known && compare.Known(v[o])
-		}
-		if known {
+		if !slices.ContainsFunc(values, func(v []float64) bool { return !compare.Known(v[o]) }) {
 			use = append(use, o)
 		}
 	}
 	for i := range values {
-		front[i] = true
-		for j := range values {
-			if dominates(values[j], values[i], use) {
-				front[i] = false
-				break
-			}
-		}
+		front[i] = !slices.ContainsFunc(values, func(v []float64) bool { return dominates(v, values[i], use) })
 	}
 	return front
 }
@@ -79,15 +69,14 @@ type Result struct {
 // Mark finds the front.
 func (s *Result) Mark() {
 	names := compare.Names()
-	cost := true
-	for i := range s.Results {
-		cost = cost && compare.Known(s.Results[i].Figures[slices.Index(names, "cost_usd")].Total)
-	}
-	s.By = Objectives(cost)
+	total := func(p compare.Policy, figure string) float64 { return p.Figures[slices.Index(names, figure)].Total }
+	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.Policy) bool {
+		return !compare.Known(total(p, "cost_usd"))
+	}))
 	values := make([][]float64, len(s.Results))
-	for i := range s.Results {
+	for i, p := range s.Results {
 		for _, name := range s.By {
-			values[i] = append(values[i], s.Results[i].Figures[slices.Index(names, name)].Total)
+			values[i] = append(values[i], total(p, name))
 		}
 	}
 	s.Front = Front(values)

@@ -60,15 +60,15 @@ func (o *outcome) settled() bool {
 	if o == nil {
 		return false
 	}
-	if !o.likely {
-		select {
-		case <-o.done:
-		default:
-			return false
-		}
+	if o.likely {
+		<-o.done
 	}
-	<-o.done
-	return o.values != nil
+	select {
+	case <-o.done:
+		return o.values != nil
+	default:
+		return false
+	}
 }
 
 // take removes and returns what another point's replay has, or will have,
