@@ -9,8 +9,12 @@ import (
 // completions offers the names of policies and of their parameters for the flags
 // of a command and its subcommands that take them.
 func completions(cmd *cobra.Command, sys *system) {
-	policies := cobra.FixedCompletions(policyNames(sys.stages), cobra.ShellCompDirectiveDefault) // files, too
-	keys := cobra.FixedCompletions(parameterKeys(sys.stages), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
+	policies := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return policyNames(sys.stages), cobra.ShellCompDirectiveDefault // files, too
+	}
+	keys := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return parameterKeys(sys.stages), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
 	for flag, f := range map[string]cobra.CompletionFunc{"policy": policies, "against": policies, "set": keys, "vary": keys} {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails where the command has its own
