@@ -27,7 +27,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{
-			Auto: true, Count: "1.1.36", Reserved: -1, TailTurns: -1, PreserveRecent: -1,
+			Auto: true, Count: "1.1.36", Reserved: unset, TailTurns: unset, PreserveRecent: unset,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,
 		},
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
@@ -39,21 +39,10 @@ after:  "What did we do so far?", the summary, "Continue if you have next steps"
 		New: func(p any) (policy.Stage, error) {
 			s := &opencodeCompaction{p: *p.(*OpencodeCompaction)}
 			var err error
-			if s.version, err = s.p.rules(); err != nil {
-				return nil, err
-			}
-			s.config = s.p.config()
-			return s, nil
+			s.version, err = s.p.rules()
+			return s, err
 		},
 	}
-}
-
-// rules is the version whose arithmetic the parameters choose.
-func (p *OpencodeCompaction) rules() (Version, error) {
-	if p.Count == "1.18" { // the newest
-		return V1_18_34(), nil
-	}
-	return ByName(p.Count)
 }
 
 func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
@@ -62,20 +51,20 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	if err != nil { // a policy with such a stage cannot be read
 		return
 	}
-	limit := Limit{Context: c.Window, Output: c.MaxOutput}
+	limit := modelLimit{Context: c.Window, Output: c.MaxOutput}
 	from := "the most OpenCode reserves"
 	if c.OutputFrom != "" {
 		from += ": " + c.OutputFrom
 	}
 	if c.MaxOutput > 0 {
-		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(DefaultOutputTokenMax))
+		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(defaultOutputTokenMax))
 		if c.OutputFrom != "" {
 			from += ": " + c.OutputFrom
 		}
 	}
-	l.Add(policy.Limit{Name: "output reserve", Tokens: MaxOutput(limit, DefaultOutputTokenMax), From: from})
+	l.Add(policy.Limit{Name: "output reserve", Tokens: maxOutput(limit, defaultOutputTokenMax), From: from})
 	usable := policy.Limit{
-		Name: "usable window", Label: "usable", Operator: ">", Tokens: version.Usable(limit, p.config(), DefaultOutputTokenMax), Of: policy.OfContext, Acts: true,
+		Name: "usable window", Label: "usable", Operator: ">", Tokens: version.usable(limit, p.Reserved, defaultOutputTokenMax), Of: policy.OfContext, Acts: true,
 		From: "context window - output reserve; compared with a step's input + cache reads + output", Key: "opencode_compaction",
 		Raise: "reserve less, or take a larger window",
 	}
@@ -102,27 +91,11 @@ func checkCompaction(c *policy.Check) {
 	}
 }
 
-// config is the parameters as OpenCode's own configuration.
-func (p *OpencodeCompaction) config() Config {
-	var c Config
-	c.Compaction.Auto = &p.Auto
-	for _, f := range []struct {
-		n  int
-		to **int
-	}{{p.Reserved, &c.Compaction.Reserved}, {p.TailTurns, &c.Compaction.TailTurns}, {p.PreserveRecent, &c.Compaction.PreserveRecentTokens}} {
-		if f.n >= 0 {
-			*f.to = &f.n
-		}
-	}
-	return c
-}
-
 // opencodeCompaction reproduces OpenCode's overflow test and the view after
 // its compaction turn.
 type opencodeCompaction struct {
 	p       OpencodeCompaction
-	version Version
-	config  Config
+	version version
 	done    policy.ItemID // the response that was answered with a compaction already
 	any     bool
 }
@@ -134,14 +107,9 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	u := c.Last.Usage
-	t := Tokens{Input: u.Input, Output: u.Output, Cache: Cache{Read: u.CacheRead, Write: u.CacheWrite}}
 	limit := limits(c)
-	at := LoopTop
-	if c.Moment == policy.Respond {
-		at = InStream
-	}
-	if !s.version.Overflow(t, limit, s.config, nil, at) {
+	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.p.Reserved, defaultOutputTokenMax)
+	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
 	}
 	s.any, s.done = true, c.Last.Message
@@ -149,14 +117,13 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.version.OverflowAtLimit {
 		op = ">="
 	}
-	usable := s.version.Usable(limit, s.config, DefaultOutputTokenMax)
-	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", s.version.Count(t), op, usable))
+	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
 }
 
 // limits are the model's, as OpenCode's table has them for Anthropic models:
 // no input limit of their own.
-func limits(c *policy.Context) Limit {
-	return Limit{Context: c.Window, Output: c.MaxOutput}
+func limits(c *policy.Context) modelLimit {
+	return modelLimit{Context: c.Window, Output: c.MaxOutput}
 }
 
 func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) ([]policy.Edit, error) {
@@ -173,7 +140,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 			keep = late // the summary does not cover it
 		}
 	}
-	ask := policy.NewContent(jsonl.KindText, CompactionPrompt)
+	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -64,16 +65,14 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto {
 		return nil, nil
 	}
-	walk := &Walk{Rules: PruneRules{
-		Protect: s.p.Protect, Minimum: s.p.Minimum, Turns: s.p.Turns, ProtectedTools: s.p.ProtectedTools,
-	}}
+	walk := &pruneWalk{rules: &s.p}
 	marks := s.walk(c, walk)
-	if !walk.Enough() {
+	if !walk.enough() {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.Pruned, s.p.Protect, s.p.Minimum)
-	detail := map[string]int{"total": walk.Total, "pruned": walk.Pruned}
-	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
+	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.p.Protect, s.p.Minimum)
+	detail := map[string]int{"total": walk.total, "pruned": walk.pruned}
+	content := policy.NewContent(jsonl.KindToolResult, clearedText)
 	var edits []policy.Edit
 	for _, t := range marks {
 		s.marked[t] = true
@@ -87,24 +86,24 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 // walk goes from the newest message to the oldest and collects what is beyond
 // the protected tokens. It stops at a compaction summary and at a part that
 // was pruned before.
-func (s *opencodePrune) walk(c *policy.Context, w *Walk) (marks []policy.Target) {
+func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	arrived := c.View.Arrived()
 	for i := len(arrived) - 1; i >= 0; i-- {
 		id := arrived[i]
 		if sy := c.View.Synthetic(id); sy != nil {
 			if sy.Turn {
-				w.User()
+				w.user()
 			}
-			if sy.Summary && sy.Role == "assistant" && w.Summary() == Stop {
+			if sy.Summary && sy.Role == "assistant" && w.summary() == stop {
 				return marks
 			}
 			continue
 		}
 		m := c.View.Message(id)
 		if m.Class == session.ClassPrompt {
-			w.User()
+			w.user()
 		}
-		if !w.Begun() || m.Class != session.ClassToolResult {
+		if !w.begun() || m.Class != session.ClassToolResult {
 			continue
 		}
 		for b := len(m.Blocks) - 1; b >= 0; b-- {
@@ -113,10 +112,10 @@ func (s *opencodePrune) walk(c *policy.Context, w *Walk) (marks []policy.Target)
 				continue
 			}
 			t := policy.Target{Item: id, Block: b}
-			switch w.Output(strings.ToLower(tool), s.marked[t], c.View.Length(t).UTF16) {
-			case Stop:
+			switch w.output(strings.ToLower(tool), s.marked[t], c.View.Length(t).UTF16) {
+			case stop:
 				return marks
-			case Clear:
+			case clears:
 				marks = append(marks, t)
 			}
 		}
@@ -132,3 +131,61 @@ func (s *opencodePrune) completed(m *session.Message, b int, tool string) bool {
 	}
 	return !bl.IsError || s.p.BashErrors && tool == "Bash"
 }
+
+// verdict is what a prune walk does with one message or tool output.
+type verdict int
+
+const (
+	pass   verdict = iota // not counted
+	keep                  // counted, within what is protected
+	clears                // counted, cleared if the walk saves enough
+	stop                  // the walk ends here
+)
+
+// pruneWalk is the state of one walk from the newest message to the oldest. It
+// takes the user messages, the summaries and the completed tool outputs in that
+// order and ends at the first stop. OpenCode 1.1.36 to 1.18.34: section 3.3.
+type pruneWalk struct {
+	rules  *OpencodePrune
+	turns  int // user messages seen
+	total  int // estimated tokens counted
+	pruned int // of these, tokens to clear
+}
+
+// user counts a user message; it comes before the message's parts.
+func (w *pruneWalk) user() { w.turns++ }
+
+// begun reports whether the walk has passed the protected turns. Until then
+// summaries and outputs are not looked at.
+func (w *pruneWalk) begun() bool { return w.turns >= w.rules.Turns }
+
+// summary takes an assistant message that is a compaction summary; it comes
+// before the message's parts.
+func (w *pruneWalk) summary() verdict {
+	if w.begun() {
+		return stop
+	}
+	return pass
+}
+
+// output takes a completed tool output: its tool, whether it was cleared before,
+// and its length in UTF-16 units. The order of the tests counts: a protected
+// tool's cleared output does not stop the walk.
+func (w *pruneWalk) output(tool string, cleared bool, lenUTF16 int) verdict {
+	switch {
+	case !w.begun() || slices.Contains(w.rules.ProtectedTools, tool):
+		return pass
+	case cleared:
+		return stop
+	}
+	size := policy.RoundQuarter(lenUTF16)
+	w.total += size
+	if w.total <= w.rules.Protect {
+		return keep
+	}
+	w.pruned += size
+	return clears
+}
+
+// enough reports whether the walk clears what it found: all of it or nothing.
+func (w *pruneWalk) enough() bool { return w.pruned > w.rules.Minimum }

@@ -19,13 +19,13 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 		history = append(history, id)
 	}
 	turns := s.version.TailTurns
-	if n := s.config.Compaction.TailTurns; n != nil {
-		turns = *n
+	if s.p.TailTurns != unset {
+		turns = s.p.TailTurns
 	}
 	if !s.version.KeepsTail || turns <= 0 {
 		return history, nil
 	}
-	budget := s.version.TailBudget(limits(c), s.config)
+	budget := s.version.tailBudget(limits(c), s.p.PreserveRecent, s.p.Reserved)
 	total, start, end := 0, len(history), len(history)
 	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
 		if !startsTurn(c.View, history[i]) {
@@ -89,7 +89,7 @@ func sliceEstimate(c *policy.Context, ids []policy.ItemID) int {
 	for _, id := range ids {
 		n += messageJSON(c, id)
 	}
-	return Estimate(n)
+	return policy.RoundQuarter(n)
 }
 
 func messageJSON(c *policy.Context, id policy.ItemID) int {

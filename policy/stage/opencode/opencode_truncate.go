@@ -16,7 +16,6 @@ type OpencodeTruncate struct {
 }
 
 func defineOpencodeTruncate() policy.Definition {
-	limits := DefaultTruncateLimits()
 	return policy.Definition{
 		Name:    "opencode_truncate",
 		Summary: "A tool output of more than 2,000 lines or 51,200 bytes is cut as it comes in; a hint names the file that holds it whole.",
@@ -24,7 +23,7 @@ func defineOpencodeTruncate() policy.Definition {
 		Truth:   policy.TruthOracle,
 		Moments: policy.Ingest,
 		Memory:  policy.Frozen,
-		Params:  &OpencodeTruncate{MaxLines: limits.MaxLines, MaxBytes: limits.MaxBytes},
+		Params:  &OpencodeTruncate{MaxLines: 2000, MaxBytes: 50 * 1024},
 		Example: `before: a Bash result of 317,842 bytes in 9,120 lines, read back from the recording client's file
 after:  its first 2,000 lines, "...7120 lines truncated...", and where the whole of it is`,
 		New: func(p any) (policy.Stage, error) { return &opencodeTruncate{p: *p.(*OpencodeTruncate)}, nil },
@@ -44,7 +43,7 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 			if raw == nil || raw.Kind != jsonl.KindToolResult || !s.p.Inline && !raw.ReadBack() || raw.Persisted && !raw.ReadBack() {
 				continue
 			}
-			// As many bytes as lines at the least: a short output needs no look.
+			// An output has at least as many bytes as lines: a short one is not read.
 			if n := raw.Whole().Bytes; n <= s.p.MaxBytes && n < s.p.MaxLines {
 				continue
 			}
@@ -52,17 +51,16 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 			if err != nil {
 				return nil, err
 			}
-			cut := Truncate(text, TruncateLimits{MaxLines: s.p.MaxLines, MaxBytes: s.p.MaxBytes},
-				TruncateOptions{Path: "~/.local/share/opencode/tool-output/" + measure.SafeID(raw.ID)})
-			if !cut.Cut {
+			cut, removed, unit := truncate(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
+			if removed == 0 {
 				continue
 			}
-			content := policy.NewContent(jsonl.KindToolResult, cut.Content)
+			content := policy.NewContent(jsonl.KindToolResult, cut)
 			content.Partial = true
 			edits = append(edits, policy.Edit{
 				Kind: policy.KindTruncate, Trigger: "auto", Target: t, New: &content,
-				Reason: fmt.Sprintf("%d %s over the limits", cut.Removed, cut.Unit),
-				Detail: map[string]int{"removed_" + cut.Unit: cut.Removed},
+				Reason: fmt.Sprintf("%d %s over the limits", removed, unit),
+				Detail: map[string]int{"removed_" + unit: removed},
 			})
 		}
 	}

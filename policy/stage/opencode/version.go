@@ -1,134 +1,130 @@
 package opencode
 
-import "fmt"
+import (
+	"fmt"
+	"math"
 
-// Order says which of two messages is the newer one (section 5).
-type Order int
-
-const (
-	ByPosition Order = iota // the later in the visible list
-	ByID                    // the greater message id
-	ByTime                  // the greater (time.created, id)
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Version holds everything in which the reproduced versions of OpenCode
-// differ, and the numbers they share (section 10). It is a value: a changed
-// copy is a policy of one's own.
-type Version struct {
-	Name string // as the cases name it
+// defaultOutputTokenMax is OUTPUT_TOKEN_MAX. OpenCode 1.1.36 to 1.18.34:
+// section 4.
+const defaultOutputTokenMax = 32000
 
-	// Prune, section 3.
-	PruneByDefault bool // enabled unless compaction.prune is false; else only if it is true
-	Prune          PruneRules
+// unset is a parameter of the compaction that is not set: the version's own
+// value counts.
+const unset = -1
+
+// version holds what differs between the reproduced versions of OpenCode in
+// the overflow test and in the view after a compaction (section 10).
+type version struct {
+	Name string // as the oracle cases name it
 
 	// Overflow, section 4.
-	CountsAll         bool // tokens.total, or all four counts; else input + cache.read + output
-	OverflowAtLimit   bool // count >= usable; else count > usable
-	ReserveBuffer     int  // taken from limit.input, at most the output limit; 0: nothing is, and usable may be negative
-	StreamIgnoresEnv  bool // the check in the stream always assumes OutputTokenMax
-	SkipsSummaryCalls bool // the check in the stream is not made on a compaction summary
-
-	// Visible view, section 7.
-	FailedSummaryCounts bool // a summary with an error completes its compaction
-	KeepsTail           bool // tail_start_id is honoured, and a tail is selected
-
-	// Prompt loop, section 5.
-	Newest           Order
-	UnknownContinues bool // finish "unknown" does not end the loop
-	ToolsContinue    bool // nor does a message that holds tool parts
-	ExitByParent     bool // the last assistant message must answer the last user message; else have the greater id
-	WrapsQueued      bool // prompts queued while the loop runs are wrapped
+	CountsAll       bool // all four counts; else input + cache.read + output
+	OverflowAtLimit bool // count >= usable; else count > usable
+	ReserveBuffer   int  // taken from limit.input, at most the output limit; 0: nothing is, and usable may be negative
 
 	// Tail selection, section 8.1.
-	TailTurns     int // compaction.tail_turns when not set; Unlimited: all
+	KeepsTail     bool // a compaction keeps the newest turns
+	TailTurns     int  // compaction.tail_turns when not set
 	TailMinTokens int
 	TailMaxTokens int
-
-	// Model messages, section 6.
-	DropsEmptyUserText   bool // a user text part "" is left out
-	SpacesSignedText     bool // an assistant text part "" beside signed reasoning becomes " "
-	ReasoningAsText      bool // another model's reasoning becomes text
-	OmitsEmptyToolText   bool // a tool result of media only has no text item
-	MovesMedia           bool // media a provider cannot take in a tool result goes into a user message
-	ReplaysInterrupted   bool // an interrupted call with stored output is a normal result
-	ToolOutputConfigured bool // tool_output.max_lines and max_bytes count (section 9)
 
 	ContinueText string // the synthetic prompt after an automatic compaction (section 8)
 }
 
-// Unlimited is the tail_turns of a version that has no such limit.
-const Unlimited = int(^uint(0) >> 1)
-
-// Pinned is OpenCode 1.1.36 at commit 8c4bf225f29f26635158333785dbdb4e6923bfb7
+// pinned is OpenCode 1.1.36 at commit 8c4bf225f29f26635158333785dbdb4e6923bfb7
 // (2026-01-25): section 10, column `pinned`.
-func Pinned() Version {
-	return Version{
-		Name:                "pinned",
-		PruneByDefault:      true,
-		Prune:               DefaultPruneRules(),
-		FailedSummaryCounts: true,
-		Newest:              ByPosition,
-		UnknownContinues:    true,
-		WrapsQueued:         true,
-		ContinueText:        ContinueTextPinned,
-	}
-}
+func pinned() version { return version{Name: "pinned", ContinueText: continueTextPinned} }
 
-// V1_18_3 is OpenCode 1.18.3, commit 127bdb30784d508cc556c71a0f32b508a3061517
+// v1183 is OpenCode 1.18.3, commit 127bdb30784d508cc556c71a0f32b508a3061517
 // (2026-07-16): section 10, column `1.18.3`.
-func V1_18_3() Version {
-	return Version{
-		Name:                 "1.18.3",
-		Prune:                DefaultPruneRules(),
-		CountsAll:            true,
-		OverflowAtLimit:      true,
-		ReserveBuffer:        20000,
-		StreamIgnoresEnv:     true,
-		SkipsSummaryCalls:    true,
-		KeepsTail:            true,
-		Newest:               ByID,
-		ToolsContinue:        true,
-		TailTurns:            2,
-		TailMinTokens:        2000,
-		TailMaxTokens:        8000,
-		DropsEmptyUserText:   true,
-		SpacesSignedText:     true,
-		ReasoningAsText:      true,
-		OmitsEmptyToolText:   true,
-		MovesMedia:           true,
-		ReplaysInterrupted:   true,
-		ToolOutputConfigured: true,
-		ContinueText:         ContinueText,
+func v1183() version {
+	return version{
+		Name: "1.18.3", CountsAll: true, OverflowAtLimit: true, ReserveBuffer: 20000,
+		KeepsTail: true, TailTurns: 2, TailMinTokens: 2000, TailMaxTokens: 8000, ContinueText: continueText,
 	}
 }
 
-// V1_18_34 is OpenCode 1.18.34, the newest release described: section 10,
-// column `1.18.34`.
-func V1_18_34() Version {
-	v := V1_18_3()
-	v.Name = "1.18.34"
-	v.Newest = ByTime
-	v.UnknownContinues = true
-	v.ExitByParent = true
-	v.TailTurns = Unlimited
-	v.TailMaxTokens = 15000
+// v11834 is OpenCode 1.18.34, the newest release described: section 10, column
+// `1.18.34`. It does not limit the turns of a tail.
+func v11834() version {
+	v := v1183()
+	v.Name, v.TailTurns, v.TailMaxTokens = "1.18.34", math.MaxInt, 15000
 	return v
 }
 
-// Versions lists the reproduced versions, oldest first.
-func Versions() []Version {
-	return []Version{Pinned(), V1_18_3(), V1_18_34()}
+// rules is the version whose arithmetic the parameters choose.
+func (p *OpencodeCompaction) rules() (version, error) {
+	switch p.Count {
+	case "1.1.36":
+		return pinned(), nil
+	case "1.18.3":
+		return v1183(), nil
+	case "1.18": // the newest
+		return v11834(), nil
+	}
+	return version{}, fmt.Errorf("no opencode version %q", p.Count)
 }
 
-// ByName finds a version by the name the cases give it; "1.1.36" is `pinned`.
-func ByName(name string) (Version, error) {
-	if name == "1.1.36" {
-		return Pinned(), nil
+// modelLimit holds a model's limits in tokens. Input is 0 for a model without
+// a limit of its own for the input.
+type modelLimit struct{ Context, Input, Output int }
+
+// maxOutput is the output limit of a request: min(limit.output, outputTokenMax),
+// or outputTokenMax for a model without a limit. OpenCode 1.1.36 to 1.18.34:
+// section 4.
+func maxOutput(limit modelLimit, outputTokenMax int) int {
+	if n := min(limit.Output, outputTokenMax); n != 0 {
+		return n
 	}
-	for _, v := range Versions() {
-		if v.Name == name {
-			return v, nil
-		}
+	return outputTokenMax
+}
+
+// usable is the part of the context a session may fill. OpenCode 1.1.36:
+// limit.input, else context - output; 1.18.3 and 1.18.34: limit.input less
+// reserved, else context - output, never negative. Section 4.
+func (v version) usable(limit modelLimit, reserved, outputTokenMax int) int {
+	output := maxOutput(limit, outputTokenMax)
+	switch {
+	case v.ReserveBuffer == 0 && limit.Input != 0:
+		return limit.Input
+	case v.ReserveBuffer == 0:
+		return limit.Context - output
+	case limit.Context == 0:
+		return 0
+	case limit.Input == 0:
+		return max(0, limit.Context-output)
+	case reserved == unset:
+		reserved = min(v.ReserveBuffer, output)
 	}
-	return Version{}, fmt.Errorf("no opencode version %q", name)
+	return max(0, limit.Input-reserved)
+}
+
+// count is the size of a call in the overflow test, in tokens. OpenCode 1.1.36:
+// input + cache.read + output, without cache.write; 1.18.3 and 1.18.34: all
+// four. Reasoning is never added. Section 4.
+func (v version) count(u jsonl.Usage) int {
+	n := u.Input + u.CacheRead + u.Output
+	if v.CountsAll {
+		n += u.CacheWrite
+	}
+	return n
+}
+
+// overflows compares a count with the usable context. OpenCode 1.1.36: `>`;
+// 1.18.3 and 1.18.34: `>=`. Section 4.
+func (v version) overflows(count, usable int) bool {
+	return count > usable || v.OverflowAtLimit && count == usable
+}
+
+// tailBudget is how many estimated tokens a tail may have: preserve, where it
+// is unset a quarter of the usable context within the version's bounds.
+// OpenCode 1.18.3 and 1.18.34: section 8.1.
+func (v version) tailBudget(limit modelLimit, preserve, reserved int) int {
+	if preserve != unset {
+		return preserve
+	}
+	return min(v.TailMaxTokens, max(v.TailMinTokens, v.usable(limit, reserved, defaultOutputTokenMax)/4))
 }

@@ -48,17 +48,6 @@ func TailHistory(visible []Message, parentID string) []Message {
 	return history
 }
 
-// TailBudget is how many estimated tokens a tail may have: what is configured,
-// else a quarter of the usable context within the version's bounds. OpenCode
-// 1.18.3 and 1.18.34: section 8.1.
-func (v Version) TailBudget(limit Limit, cfg Config) int {
-	if n := cfg.Compaction.PreserveRecentTokens; n != nil {
-		return *n
-	}
-	usable := v.Usable(limit, cfg, DefaultOutputTokenMax)
-	return min(v.TailMaxTokens, max(v.TailMinTokens, usable/4))
-}
-
 // TailSizes are the turns of a history, oldest first, with their sizes.
 // Messages before the first prompt belong to none. OpenCode 1.18.3 and 1.18.34:
 // section 8.1.
