@@ -83,14 +83,14 @@ func TestStagesSeeds(t *testing.T) {
 
 // fuzzOne runs one stage and reports whether it made edits.
 func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
-	c := d.Conversation()
+	c := randomConversation(d)
 	stages := []stagetest.Named{randomStage(d, t, def)}
 	if def.Name == "post_compact" { // it follows a compaction
 		autocompact, _ := allStages(t).Lookup("autocompact")
 		stages = append([]stagetest.Named{randomStage(d, t, autocompact)}, stages...)
 	}
 	r := stagetest.NewRun(t, c, stages...)
-	d.Circumstances(r)
+	circumstances(d, r)
 	check := &checks{Run: r, sticky: true}
 	r.Each = check.request
 	r.All()
@@ -101,7 +101,7 @@ func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
 // fuzzSome runs several stages, in any order.
 func fuzzSome(t *testing.T, d *stagetest.Dice) {
 	defs := slices.Clone(allStages(t).Definitions())
-	c := d.Conversation()
+	c := randomConversation(d)
 	var stages []stagetest.Named
 	for range 1 + d.N(4) {
 		i := d.N(len(defs))
@@ -109,7 +109,7 @@ func fuzzSome(t *testing.T, d *stagetest.Dice) {
 		defs = slices.Delete(defs, i, i+1)
 	}
 	r := stagetest.NewRun(t, c, stages...)
-	d.Circumstances(r)
+	circumstances(d, r)
 	check := &checks{Run: r}
 	r.Each = check.request
 	r.All()

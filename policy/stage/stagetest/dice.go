@@ -8,20 +8,19 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// dice are the choices of a random case: from data while there is some, then
+// Dice makes the choices of a random case: from data while there is some, then
 // from a generator.
 type Dice struct {
 	data []byte
 	Rng  *rand.Rand
 }
 
+// NewDice returns dice of a seed.
 func NewDice(seed uint64, data []byte) *Dice { return &Dice{data, rand.New(rand.NewPCG(seed, 7))} }
 
-// n is a number from 0 up to, not including, limit.
+// N returns a number from 0 up to, not including, limit.
 func (d *Dice) N(limit int) int {
 	if limit <= 1 {
 		return 0
@@ -37,11 +36,13 @@ func (d *Dice) N(limit int) int {
 	return v % limit
 }
 
+// One is true once in so many times.
 func (d *Dice) One(in int) bool { return d.N(in) == 0 }
 
-// size is a number up to about limit, small ones as likely as large ones.
+// Size returns a number up to about limit, small ones as likely as large ones.
 func (d *Dice) Size(limit int) int { return d.N(1 + d.N(1+d.N(1+limit))) }
 
+// Pick returns one of a list.
 func (d *Dice) Pick(list ...string) string { return list[d.N(len(list))] }
 
 func (d *Dice) text() string {
@@ -60,7 +61,7 @@ func (d *Dice) text() string {
 	return strings.Repeat("x", d.Size(9000))
 }
 
-// conversation is one that the API takes at every request.
+// Conversation returns a conversation that the API takes at every request.
 func (d *Dice) Conversation() *Convo {
 	c := NewConvo()
 	if d.One(12) {
@@ -80,80 +81,14 @@ func (d *Dice) Conversation() *Convo {
 	for m := range c.Messages {
 		c.Messages[m].Version = d.Pick("2.1.19", "2.1.30", "")
 	}
-	d.snipCalls(c)
 	for i := range c.Boundaries {
-		b := &c.Boundaries[i]
-		b.Request = c.RequestAfter(b.Before)
-	}
-	if d.One(4) {
-		d.collapses(c)
+		c.Boundaries[i].Request = c.RequestAfter(c.Boundaries[i].Before)
 	}
 	return c
 }
 
-// collapses are what a client may have recorded of its own: spans of whole
-// rounds, apart, overlapping and nested, staged and committed in any order.
-func (d *Dice) collapses(c *Convo) {
-	open := map[string]bool{}
-	cuts := []int{0} // messages before which all calls are answered
-	for m := range c.Messages {
-		measure.NoteCalls(&c.Messages[m], open)
-		if len(open) == 0 {
-			cuts = append(cuts, m+1)
-		}
-	}
-	span := func(limit int) (from, to int, ok bool) {
-		k := 0
-		for k < len(cuts) && cuts[k] <= limit {
-			k++
-		}
-		if k < 2 {
-			return 0, 0, false
-		}
-		a := d.N(k - 1)
-		return cuts[a], cuts[a+1+d.N(k-1-a)] - 1, true
-	}
-	before := 0
-	for i := range 1 + d.N(6) {
-		before += d.N(len(c.Messages) - before + 1)
-		if d.One(2) {
-			s := session.CollapseSnapshot{Line: i, Before: before, Request: c.RequestAfter(before)}
-			for range d.N(4) {
-				if from, to, ok := span(before); ok {
-					s.Staged = append(s.Staged, session.Staged{From: from, To: to, Summary: d.Pick("", "short", strings.Repeat("s", 400)), Risk: float64(d.N(5)) / 4})
-				}
-			}
-			c.Snapshots = append(c.Snapshots, s)
-		} else if from, to, ok := span(before); ok {
-			c.Collapses = append(c.Collapses, session.Collapse{
-				ID: fmt.Sprint(i), Line: i, From: from, To: to, Before: before, Request: c.RequestAfter(before),
-				Summary: "what it came to", Content: "<collapsed id='1'>what it came to</collapsed>",
-			})
-		}
-	}
-}
-
-// snipCalls takes some tool calls for calls of Snip on prompts before them.
-func (d *Dice) snipCalls(c *Convo) {
-	var prompts []int
-	for m := range c.Messages {
-		if c.Messages[m].Class == session.ClassPrompt {
-			prompts = append(prompts, m)
-		}
-		if !d.One(6) {
-			continue
-		}
-		for b := range c.Messages[m].Blocks {
-			if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolUse {
-				c.Snips(m, b, prompts[d.N(len(prompts))], prompts[d.N(len(prompts))])
-				break
-			}
-		}
-	}
-}
-
-// response is an assistant message and what answers it; open: its calls have
-// no answers yet.
+// response adds an assistant message and what answers it. open is true where
+// its calls have no answers yet.
 func (d *Dice) response(c *Convo, i int) (open bool) {
 	var parts, answers []Part
 	if d.One(3) {
@@ -203,7 +138,7 @@ func (d *Dice) response(c *Convo, i int) (open bool) {
 	return false
 }
 
-// call is a tool_use, seldom with an input that means nothing.
+// call returns a tool_use, seldom with an input that means nothing.
 func (d *Dice) call(id, tool string) Part {
 	if d.One(9) {
 		return Use(id, tool)
@@ -235,7 +170,7 @@ func (d *Dice) call(id, tool string) Part {
 	return Use(id, tool)
 }
 
-// between is what stands between one response and the next.
+// between adds what lies between one response and the next.
 func (d *Dice) between(c *Convo) {
 	if d.One(5) {
 		kind := d.Pick("memory", "file", "todo_reminder", "deferred_tools_delta", "plan_mode", "hook_success")
@@ -254,37 +189,5 @@ func (d *Dice) between(c *Convo) {
 		at := len(c.Messages)
 		c.Messages[c.User(session.ClassSummary, Say("a recorded summary"))].RecordOnly = true
 		c.Boundaries = append(c.Boundaries, session.Boundary{Line: at, Summary: at, Trigger: "auto", Before: at})
-	}
-}
-
-// circumstances are the limits and the client's arithmetic.
-func (d *Dice) Circumstances(r *Run) {
-	r.Window = 1000 + d.Size(20000)
-	r.Overhead = d.Size(60000)
-	if d.One(2) {
-		r.Overhead = d.Size(500)
-	}
-	if d.One(3) {
-		shift := d.Size(3000)
-		r.Used = func(int) (int, int) { return r.Overhead + r.View.Tokens() + shift, shift }
-	}
-	r.Manual = map[int]bool{d.N(12): d.One(3)}
-	taken := map[int]bool{}
-	r.Record.find = func(n int) (policy.Content, int, bool) {
-		for i := range r.C.Boundaries {
-			b := &r.C.Boundaries[i]
-			if b.Request >= n && !taken[i] {
-				taken[i] = true
-				ref := policy.Target{Item: policy.ItemID(b.Summary)}
-				return policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: r.C.Messages[b.Summary].Blocks[0].Text}, i, true
-			}
-		}
-		return policy.Content{}, -1, false
-	}
-	if d.One(3) {
-		r.Record.Memory = d.Pick("# Session Title\nA title\n", "# Session Title\n")
-	}
-	if d.One(2) {
-		r.Record.Tail = []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 50}}}}
 	}
 }

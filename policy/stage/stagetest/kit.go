@@ -2,6 +2,7 @@ package stagetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,15 +13,17 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// convo builds a small conversation by hand.
+// Convo builds a small conversation by hand.
 type Convo struct {
 	*session.Conversation
 	Texts map[policy.Target]string
 	clock time.Time
 }
 
+// Midday is when the conversations begin.
 var Midday = time.Date(2026, 1, 25, 12, 0, 0, 0, time.UTC)
 
+// NewConvo returns a conversation without messages.
 func NewConvo() *Convo {
 	return &Convo{
 		Conversation: &session.Conversation{SessionID: "session", CWD: "/home/u/p", Path: "session.jsonl", Model: "claude-opus-4-5-20251101"},
@@ -29,26 +32,31 @@ func NewConvo() *Convo {
 	}
 }
 
-// part is a block and its text.
+// Part is a block and its text.
 type Part struct {
 	session.Block
 	Said string // the recorded text
 }
 
+// Block returns a block of one text.
 func Block(kind jsonl.Kind, typ, text string) Part {
 	return Part{session.Block{Block: jsonl.Block{Kind: kind, Type: typ, Text: jsonl.Measure(text)}}, text}
 }
 
-func Say(text string) Part   { return Block(jsonl.KindText, "text", text) }
+// Say returns a text block.
+func Say(text string) Part { return Block(jsonl.KindText, "text", text) }
+
+// Think returns a thinking block.
 func Think(text string) Part { return Block(jsonl.KindThinking, "thinking", text) }
 
+// Use returns a tool_use with a small input.
 func Use(id, tool string) Part {
 	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
 	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
 	return p
 }
 
-// result is a tool_result with string content.
+// Result returns a tool_result with string content.
 func Result(id, text string) Part {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
 	p.ID, p.IsString = id, true
@@ -57,7 +65,8 @@ func Result(id, text string) Part {
 	return p
 }
 
-// results is a tool_result with array content: texts, and image for an image.
+// Results returns a tool_result with array content: texts, and Image for an
+// image.
 func Results(id string, texts ...string) Part {
 	p := Part{session.Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}}, ""}
 	p.JSON.UTF16 = len("[]") + max(len(texts)-1, 0)
@@ -78,9 +87,10 @@ func Results(id string, texts ...string) Part {
 	return p
 }
 
+// Image is an image among the texts of Results.
 const Image = "\x00image"
 
-// add appends a message and gives its index. Time goes on by a second.
+// Add appends a message, a second later than the last, and returns its index.
 func (c *Convo) Add(m session.Message, parts ...Part) int {
 	at := len(c.Messages)
 	c.clock = c.clock.Add(time.Second)
@@ -93,19 +103,22 @@ func (c *Convo) Add(m session.Message, parts ...Part) int {
 	return at
 }
 
+// User appends a user message of a class.
 func (c *Convo) User(class session.Class, parts ...Part) int {
 	return c.Add(session.Message{Role: session.User, Class: class}, parts...)
 }
 
+// Prompt appends a typed prompt.
 func (c *Convo) Prompt(text string) int {
 	p := Say(text)
 	p.IsString = true
 	return c.User(session.ClassPrompt, p)
 }
 
+// Answers appends a message with tool results.
 func (c *Convo) Answers(parts ...Part) int { return c.User(session.ClassToolResult, parts...) }
 
-// assistant appends the response of a request.
+// Assistant appends the response of a request.
 func (c *Convo) Assistant(parts ...Part) int {
 	at := c.Add(session.Message{Role: session.Assistant, Class: session.ClassResponse, HasUsage: true, Model: c.Model, StopReason: "end_turn"}, parts...)
 	for _, p := range parts {
@@ -117,14 +130,14 @@ func (c *Convo) Assistant(parts ...Part) int {
 	return at
 }
 
-// calls appends one round: an assistant message that calls a tool, and a
-// result of n characters.
+// Call appends one round, an assistant message that calls a tool and a result
+// of n characters, and returns the index of the result.
 func (c *Convo) Call(id, tool string, n int) (answer int) {
 	c.Assistant(Use(id, tool))
 	return c.Answers(Result(id, strings.Repeat("x", n)))
 }
 
-// requestAfter is the number of the first request after message m.
+// RequestAfter is the number of the first request after message m.
 func (c *Convo) RequestAfter(m int) int {
 	n := 1
 	for n <= len(c.Requests) && c.Requests[n-1].Message < m {
@@ -133,8 +146,8 @@ func (c *Convo) RequestAfter(m int) int {
 	return n
 }
 
-// snips takes block b of message m for a Snip call on prompts, as the reader
-// does.
+// Snips turns block b of message m into a Snip call on prompts, as the reader of
+// sessions does.
 func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	bl := &c.Messages[m].Blocks[b]
 	bl.Name = "Snip"
@@ -150,9 +163,10 @@ func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	return &c.SnipCalls[len(c.SnipCalls)-1]
 }
 
-// quarter weighs four characters a token, as the agents do.
+// Quarter weighs four characters a token, as the agents do.
 type Quarter struct{ Conv *session.Conversation }
 
+// Block is the weight of a recorded block, in tokens; an image is 2000.
 func (w Quarter) Block(message, b int) int {
 	bl := &w.Conv.Messages[message].Blocks[b]
 	n := bl.Text.UTF16
@@ -168,6 +182,7 @@ func (w Quarter) Block(message, b int) int {
 	return policy.RoundQuarter(n) + images*2000
 }
 
+// Content is the weight of a content, in tokens.
 func (w Quarter) Content(c *policy.Content) int {
 	switch {
 	case c.Tokens > 0:
@@ -178,13 +193,14 @@ func (w Quarter) Content(c *policy.Content) int {
 	return policy.RoundQuarter(c.Length.UTF16)
 }
 
-// texts fetches texts as the engine does; fetched counts how often.
+// Texts fetches texts as the engine does. Fetched counts how often.
 type Texts struct {
 	C       *Convo
 	View    *view.View
 	Fetched int
 }
 
+// Text returns the text of a block in view.
 func (s *Texts) Text(t policy.Target) (string, error) {
 	if c := s.View.Replacement(t); c != nil {
 		s.Fetched++
@@ -196,6 +212,7 @@ func (s *Texts) Text(t policy.Target) (string, error) {
 	return s.Recorded(t)
 }
 
+// Recorded returns the recorded text of a block.
 func (s *Texts) Recorded(t policy.Target) (string, error) {
 	s.Fetched++
 	text, ok := s.C.Texts[t]
@@ -205,20 +222,22 @@ func (s *Texts) Recorded(t policy.Target) (string, error) {
 	return text, nil
 }
 
-// record is what the transcript holds: nothing, one summary for all, or what
-// find finds.
+// Record is what the transcript holds: nothing, one summary for all, or what
+// Find finds.
 type Record struct {
 	Content *policy.Content
-	find    func(n int) (policy.Content, int, bool)
+	Find    func(n int) (policy.Content, int, bool)
 	Tail    []policy.Synthetic
 	Memory  string // the session's summary file
 }
 
+// SessionMemory returns Memory.
 func (r Record) SessionMemory() (string, bool, error) { return r.Memory, r.Memory != "", nil }
 
+// Summary returns the recorded summary for request n, and its boundary.
 func (r Record) Summary(n int) (policy.Content, int, bool) {
-	if r.find != nil {
-		return r.find(n)
+	if r.Find != nil {
+		return r.Find(n)
 	}
 	if r.Content == nil {
 		return policy.Content{}, -1, false
@@ -226,15 +245,16 @@ func (r Record) Summary(n int) (policy.Content, int, bool) {
 	return *r.Content, 0, true
 }
 
-func (r Record) Reinjected(int) []policy.Synthetic { return append([]policy.Synthetic(nil), r.Tail...) }
+// Reinjected returns Tail.
+func (r Record) Reinjected(int) []policy.Synthetic { return slices.Clone(r.Tail) }
 
-// boundaryAt is a recorded compaction on a line.
+// BoundaryAt returns a recorded compaction on a line.
 func BoundaryAt(line int) session.Boundary {
 	return session.Boundary{Line: line, Summary: -1, Trigger: "auto"}
 }
 
-// order lists, per item of the view, a message or the label of what a
-// policy put in.
+// Order lists, per item of the view, a message or the label of what a policy
+// put in.
 func Order(r *Run) (list []string) {
 	for id := range r.View.Items {
 		if sy := r.View.Synthetic(id); sy != nil {
@@ -246,44 +266,46 @@ func Order(r *Run) (list []string) {
 	return list
 }
 
-// uses is a conversation of n rounds of 400 characters, 100 tokens a result.
-func Uses(n int) *Convo {
-	c := NewConvo()
-	c.Prompt("go")
-	for i := range n {
-		c.Call(fmt.Sprintf("t%d", i), "Read", 400)
-	}
+// Uses returns a prompt, n rounds of 400 characters, which are 100 tokens a
+// result, and an answer.
+func Uses(n int) *Convo { return RoundsOf(n, 400) }
+
+// RoundsOf returns a prompt, n calls with results of size characters, and an
+// answer.
+func RoundsOf(n, size int) *Convo {
+	c := rounds(n, size)
 	c.Assistant(Say("done"))
 	return c
 }
 
-// roundsOf is a prompt and n calls with results of size characters, and an
-// answer.
-func RoundsOf(n, size int) *Convo {
+// Small returns n rounds of 9 tokens, the first of 10: a call of 4 and a result
+// of 5; the prompt, of 1, belongs to the first.
+func Small(n int) *Convo { return rounds(n, 20) }
+
+func rounds(n, size int) *Convo {
 	c := NewConvo()
 	c.Prompt("go")
 	for i := range n {
 		c.Call(fmt.Sprintf("t%d", i), "Read", size)
 	}
-	c.Assistant(Say("done"))
 	return c
 }
 
-// calling is a tool_use with an input.
+// Calling returns a tool_use with an input.
 func Calling(id, tool, input string) Part {
 	p := Use(id, tool)
 	p.Said, p.JSON = input, jsonl.Measure(input)
 	return p
 }
 
-// failing is a tool_result that is an error.
+// Failing returns a tool_result that is an error.
 func Failing(id, text string) Part {
 	p := Result(id, text)
 	p.IsError = true
 	return p
 }
 
-// messages is "m" and a number, from a number up to another.
+// Messages lists "m" and a number, for from up to, not including, to.
 func Messages(from, to int) (list []string) {
 	for ; from < to; from++ {
 		list = append(list, fmt.Sprintf("m%d", from))
@@ -291,7 +313,7 @@ func Messages(from, to int) (list []string) {
 	return list
 }
 
-// registry holds the given stages alone.
+// Registry returns a registry of the given stages.
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
 	r, err := policy.NewRegistry(policy.Family{Name: "test", Stages: definitions})
@@ -299,15 +321,4 @@ func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// small is a view of n rounds of 9 tokens, the first of 10: a call of 4 and a
-// result of 5; the prompt, of 1, belongs to the first.
-func Small(n int) *Convo {
-	c := NewConvo()
-	c.Prompt("go")
-	for i := range n {
-		c.Call(fmt.Sprintf("t%d", i), "Read", 20)
-	}
-	return c
 }

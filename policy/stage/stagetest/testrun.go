@@ -12,13 +12,13 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// named is a stage at work.
+// Named is a stage and its definition.
 type Named struct {
 	Def   policy.Definition
 	Stage policy.Stage
 }
 
-// start makes a stage with parameters, nil for its defaults.
+// Start makes a stage with parameters; nil means its defaults.
 func Start(t testing.TB, def policy.Definition, params any) Named {
 	t.Helper()
 	if params == nil {
@@ -31,7 +31,7 @@ func Start(t testing.TB, def policy.Definition, params any) Named {
 	return Named{def, st}
 }
 
-// run goes through a conversation as the engine does: ingest, prepare,
+// Run goes through a conversation as the engine does: ingest, prepare,
 // project, respond, turn end.
 type Run struct {
 	T      testing.TB
@@ -45,7 +45,7 @@ type Run struct {
 	Shared   any // in place of the stages' own shared parameters; nil: their defaults
 	Overhead int
 	Used     func(k int) (used, tail int) // nil: overhead and the view
-	At       map[int]time.Time            // by request: stands in for the recorded time
+	At       map[int]time.Time            // by request: in place of the recorded time
 	Each     func(k int)                  // after each request
 	Manual   map[int]bool                 // the user asks for a compaction before request k
 	Warned   func(line int, message string)
@@ -55,6 +55,7 @@ type Run struct {
 	Payload []int // payload tokens at each request
 }
 
+// NewRun prepares a run with a window of 200,000 tokens.
 func NewRun(t testing.TB, c *Convo, stages ...Named) *Run {
 	c.IndexTools()
 	w := Quarter{c.Conversation}
@@ -64,7 +65,7 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Run {
 	return r
 }
 
-// fire runs the stages of one moment before request k (0-based).
+// Fire runs the stages of one moment before request k (0-based).
 func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
 	r.T.Helper()
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
@@ -99,7 +100,7 @@ func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
 	}
 }
 
-// all goes through the whole conversation.
+// All goes through the whole conversation.
 func (r *Run) All() *Run {
 	r.T.Helper()
 	w := &steps{Run: r, responding: -1}
@@ -197,10 +198,10 @@ func (w *steps) request(k int, msg *session.Message) {
 	}
 }
 
-// at says what stands in place of the first block of a message, "" where it
-// stands as recorded.
+// Shown is Block of the first block of a message.
 func (r *Run) Shown(m int) string { return r.Block(m, 0) }
 
+// Block is the text that replaces a block, "" where it is as recorded.
 func (r *Run) Block(m, b int) string {
 	if c := r.View.Replacement(policy.Target{Item: policy.ItemID(m), Block: b}); c != nil {
 		return c.Text
@@ -208,7 +209,7 @@ func (r *Run) Block(m, b int) string {
 	return ""
 }
 
-// kinds lists kind, request and message of each edit, as "clear@3 m1".
+// Edits lists kind, request and message of each edit, as "clear@3 m1".
 func (r *Run) Edits() []string {
 	var list []string
 	for _, e := range r.View.Edits() {
@@ -224,7 +225,7 @@ func (r *Run) Edits() []string {
 	return list
 }
 
-// sent lists what a request holds: the uuids of messages, with their tags.
+// Sent lists what a request holds: the uuids of messages, with their tags.
 func (r *Run) Sent() string {
 	var list []string
 	for id := range r.View.Items {
