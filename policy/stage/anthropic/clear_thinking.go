@@ -52,7 +52,6 @@ const allTurns = -1
 type clearThinking struct {
 	keep   int // turns; 0: by model, allTurns: all
 	server serverSide
-	seen   int  // of the items that ever joined
 	open   bool // the last unit's turn goes on
 	model  string
 	usual  int // turns that keep it by default of model
@@ -91,17 +90,13 @@ func (s *clearThinking) byModel(model string) int {
 // follow sorts the thinking blocks that joined since the last request into
 // turns.
 func (s *clearThinking) follow(v policy.View) {
-	if s.server.follow(v, func(policy.Target) {}) {
-		s.open = false
-		for id := range v.Items {
-			s.item(v, id)
-		}
-	} else {
-		for _, id := range v.Arrived()[s.seen:] {
-			s.item(v, id)
-		}
+	joined, anew := s.server.follow(v, func(policy.Target) {})
+	if anew {
+		s.open, joined = false, v.IDs()
 	}
-	s.seen = len(v.Arrived())
+	for _, id := range joined {
+		s.item(v, id)
+	}
 }
 
 func (s *clearThinking) item(v policy.View, id policy.ItemID) {

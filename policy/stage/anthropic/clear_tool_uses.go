@@ -198,7 +198,7 @@ func (s *clearToolUses) others(c *policy.Context) int {
 // follow lists the pairs that joined since the last request.
 func (s *clearToolUses) follow(c *policy.Context) {
 	v := c.View
-	anew := s.server.follow(v, func(t policy.Target) {
+	_, anew := s.server.follow(v, func(t policy.Target) {
 		if i, ok := s.at[t]; ok && i < s.edge {
 			now := s.worth(c, s.server.units[i])
 			s.gain += now - s.gains[i]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // serverSide is what a server-side edit clears of the payload. The server
@@ -15,8 +16,7 @@ type serverSide struct {
 	units   []unit // oldest first
 	applied int    // units[:applied] are cleared
 	on      map[policy.Target]bool
-	edits   int  // of the view, looked at
-	epoch   int  // of the view
+	seen    measure.Follower
 	stale   bool // the list is new: applied says nothing
 }
 
@@ -32,10 +32,9 @@ type substitute struct {
 // follow looks at what other stages did since the last request. It reports
 // whether messages left the view, so that the units must be listed anew; touch
 // is called for each block that was changed, in the view or in the payload.
-func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (anew bool) {
-	edits := v.Edits()
-	anew = v.Epoch() != s.epoch
-	for i := s.edits; i < len(edits); i++ {
+func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []policy.ItemID, anew bool) {
+	edits, joined, anew := s.seen.Follow(v)
+	for i := range edits {
 		switch edits[i].Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
@@ -43,7 +42,6 @@ func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (anew bool
 			touch(edits[i].Target)
 		}
 	}
-	s.edits, s.epoch = len(edits), v.Epoch()
 	if anew {
 		s.units, s.applied, s.stale = s.units[:0], 0, true
 		for t := range s.on {
@@ -52,7 +50,7 @@ func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (anew bool
 			}
 		}
 	}
-	return anew
+	return joined, anew
 }
 
 // stands reports whether the oldest want units are what is cleared already:

@@ -2,8 +2,8 @@ package gemini
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -98,11 +98,11 @@ func (s *geminiCompression) cutText(text, file string) string {
 		head := s.p.CutChars / 5
 		tail := s.p.CutChars - head
 		return fmt.Sprintf("Output too large. Showing first %s and last %s characters. For full output see: %s\n%s\n\n... [%s characters omitted] ...\n\n%s",
-			thousands(head), thousands(tail), file, measure.FirstUnits(text, head), thousands(n-s.p.CutChars), measure.LastUnits(text, tail))
+			policy.Thousands(head), policy.Thousands(tail), file, measure.FirstUnits(text, head), policy.Thousands(n-s.p.CutChars), measure.LastUnits(text, tail))
 	}
 	lines := strings.Split(text, "\n")
 	if len(lines) == 1 {
-		return fmt.Sprintf("Output too large. Showing the last %s characters of the output. For full output see: %s\n...%s", thousands(geminiOneLine), file, measure.LastUnits(text, geminiOneLine))
+		return fmt.Sprintf("Output too large. Showing the last %s characters of the output. For full output see: %s\n...%s", policy.Thousands(geminiOneLine), file, measure.LastUnits(text, geminiOneLine))
 	}
 	last := lines[max(len(lines)-s.p.CutLines, 0):]
 	shown, wide := make([]string, len(last)), ""
@@ -113,15 +113,6 @@ func (s *geminiCompression) cutText(text, file string) string {
 		}
 	}
 	return fmt.Sprintf("Output too large. Showing the last %d of %d lines%s. For full output see: %s\n...\n%s", len(shown), len(lines), wide, file, strings.Join(shown, "\n"))
-}
-
-// thousands writes a number as toLocaleString does in English.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for at := len(s) - 3; at > 0; at -= 3 {
-		s = s[:at] + "," + s[at:]
-	}
-	return s
 }
 
 // Figures of tokenCalculation.ts.
@@ -174,7 +165,7 @@ func geminiTextTokens(text string) int {
 		case r <= 127:
 			tokens += geminiASCII
 		default:
-			for range measure.Utf16Units(r) {
+			for range utf16.RuneLen(r) {
 				tokens += geminiOther
 			}
 		}

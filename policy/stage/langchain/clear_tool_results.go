@@ -53,17 +53,15 @@ type clearToolResults struct {
 	p                  ClearToolResults
 	placeholder, input policy.Content
 	sums               measure.ItemSums
-	epoch              int
-	seen               int                    // results of this epoch already in recent
-	recent             []int                  // those that are not old yet, as indexes into View.Results
+	results            measure.Ageing
 	cleared            int                    // tokens this stage has taken off
 	taking             map[policy.Target]bool // blocks about to be replaced
 }
 
 func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
-	if v.Epoch() != s.epoch {
-		s.epoch, s.seen, s.recent, s.cleared = v.Epoch(), 0, nil, 0
+	if s.results.Renew(v) {
+		s.cleared = 0
 	}
 	s.sums.Follow(v)
 	total := s.sums.Sum + s.cleared
@@ -71,17 +69,7 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	results := v.Results()
-	live := s.recent[:0]
-	for _, i := range s.recent {
-		if results[i].State != policy.ResultGone {
-			live = append(live, i)
-		}
-	}
-	for ; s.seen < len(results); s.seen++ {
-		if results[s.seen].State != policy.ResultGone {
-			live = append(live, s.seen)
-		}
-	}
+	live := s.results.Live(v)
 	old := live[:max(len(live)-s.p.Keep, 0)]
 	reason := fmt.Sprintf("%d tokens > %d: all but the newest %d", total, s.p.Trigger, s.p.Keep)
 	var clears, inputs []policy.Edit
@@ -101,7 +89,7 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 			inputs = append(inputs, policy.Edit{Kind: policy.KindTruncate, Trigger: "auto", Target: call, New: &s.input, Reason: reason})
 		}
 	}
-	s.recent = append([]int(nil), live[done:]...)
+	s.results.Done(done)
 	s.taking = nil
 	return append(clears, inputs...), nil
 }

@@ -5,18 +5,16 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// jsonLength is the length of JSON.stringify of the messages in view, in
+// JsonLength is the length of JSON.stringify of the messages in view, in
 // UTF-16 units.
 type JsonLength struct{ ItemSums }
 
-// total is the length of the whole list, brackets and commas included.
+// Total is the length of the whole list, brackets and commas included.
 func (l *JsonLength) Total() int {
-	if len(l.Items) == 0 {
-		return len("[]")
-	}
-	return l.Sum + len(l.Items) + 1
+	return l.Sum + len("[]") + max(len(l.Items)-1, 0)
 }
 
+// Follow updates the length by what changed in the view.
 func (l *JsonLength) Follow(v policy.View) {
 	l.Of = wholeMessageJSON
 	l.ItemSums.Follow(v)
@@ -27,11 +25,14 @@ func wholeMessageJSON(v policy.View, id policy.ItemID) int {
 	n := len(`{"role":"","content":}`) + len(v.Role(id).String())
 	blocks := v.Blocks(id)
 	tag := v.Tag(id)
-	if raw := v.Message(id); raw != nil && blocks == 1 && tag == nil && raw.Blocks[0].Kind == jsonl.KindText && raw.Blocks[0].IsString {
-		return n + v.Length(policy.Target{Item: id}).JSON
-	}
-	if v.Message(id) == nil && blocks == 1 && tag == nil {
-		return n + ContentJSON(v.Replacement(policy.Target{Item: id}))
+	if blocks == 1 && tag == nil { // content that is a string
+		t := policy.Target{Item: id}
+		switch raw := v.Message(id); {
+		case raw == nil:
+			return n + ContentJSON(v.Replacement(t))
+		case raw.Blocks[0].Kind == jsonl.KindText && raw.Blocks[0].IsString:
+			return n + v.Length(t).JSON
+		}
 	}
 	n += len("[]") + max(blocks-1, 0)
 	for b := range blocks {
@@ -43,7 +44,7 @@ func wholeMessageJSON(v policy.View, id policy.ItemID) int {
 	return n
 }
 
-// contentJSON is the length of a text a policy put in, as a JSON string; one
+// ContentJSON is the length of a text a policy put in, as a JSON string; one
 // that is only a number of tokens counts four characters each.
 func ContentJSON(c *policy.Content) int {
 	if c.Tokens > 0 {
@@ -52,8 +53,7 @@ func ContentJSON(c *policy.Content) int {
 	return c.Length.JSON
 }
 
-// blockJSON is the length of one block. What is recorded as a string by
-// somebody else's hand (an attachment) counts as a text block.
+// blockJSON is the length of one block. An attachment counts as a text block.
 func blockJSON(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
 	c := v.Replacement(t)

@@ -1,15 +1,17 @@
+// Package measure measures items of a view and follows its changes, for the
+// stages of several families.
 package measure
 
 import (
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// matches reports whether a tool's name is on the list; an entry that ends in
+// Matches reports whether a tool's name is on the list; an entry that ends in
 // * matches by its beginning.
 func Matches(tools []string, name string) bool {
 	for _, t := range tools {
@@ -20,7 +22,7 @@ func Matches(tools []string, name string) bool {
 	return false
 }
 
-// safeID keeps of an id what may stand in a file name.
+// SafeID replaces what a file name may not hold in an id.
 func SafeID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-' {
@@ -30,7 +32,7 @@ func SafeID(id string) string {
 	}, id)
 }
 
-// images is how many images a tool_result holds as it stands in the view.
+// Images is how many images a tool_result holds in the view.
 func Images(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
 	if raw == nil || v.Replacement(t) != nil || raw.ReadBack() {
@@ -45,24 +47,17 @@ func Images(v policy.View, t policy.Target) int {
 	return n
 }
 
-// firstUnits is the beginning of a text, at most n UTF-16 units of it.
+// FirstUnits is the beginning of a text, at most n UTF-16 units of it.
 func FirstUnits(text string, n int) string {
 	for at, r := range text {
-		if n -= Utf16Units(r); n < 0 {
+		if n -= utf16.RuneLen(r); n < 0 {
 			return text[:at]
 		}
 	}
 	return text
 }
 
-func Utf16Units(r rune) int {
-	if r > 0xFFFF && r <= utf8.MaxRune {
-		return 2
-	}
-	return 1
-}
-
-// lastUnits is the end of a text, at most n UTF-16 units of it.
+// LastUnits is the end of a text, at most n UTF-16 units of it.
 func LastUnits(text string, n int) string {
 	over := jsonl.Measure(text).UTF16 - n
 	if over <= 0 {
@@ -72,12 +67,12 @@ func LastUnits(text string, n int) string {
 		if over <= 0 {
 			return text[at:]
 		}
-		over -= Utf16Units(r)
+		over -= utf16.RuneLen(r)
 	}
 	return ""
 }
 
-// sent reports whether an item goes to the API: an attachment that the client
+// Sent reports whether an item goes to the API: an attachment that the client
 // keeps to itself does not.
 func Sent(v policy.View, id policy.ItemID) bool {
 	for b := range v.Blocks(id) {
@@ -89,12 +84,12 @@ func Sent(v policy.View, id policy.ItemID) bool {
 	return v.Tag(id) != nil
 }
 
-// promptTokens is the size of the request about to be made, as the server
+// PromptTokens is the size, in tokens, of the request about to be made, as the server
 // would count it before its own edits.
 func PromptTokens(c *policy.Context) int { return max(c.Overhead+c.View.ClientTokens(), 0) }
 
-// noteCalls notes a message's tool calls and takes those it answers off the list.
-// It reports whether one of its answers has no call there.
+// NoteCalls adds a message's tool calls to open and deletes those it answers.
+// stray reports that one of its answers has no call there.
 func NoteCalls(m *session.Message, open map[string]bool) (stray bool) {
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; bl.Kind {

@@ -41,12 +41,9 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 // slidingWindow keeps the messages in view as a queue: what joins goes to its
 // end, what slides out leaves it at its beginning.
 type slidingWindow struct {
-	p     SlidingWindow
-	runs  []messageRun
-	made  bool
-	epoch int
-	seen  int // of the items that ever joined
-	edits int // of the view
+	p    SlidingWindow
+	runs []messageRun
+	seen measure.Follower
 }
 
 // messageRun is a message as the API has it: adjacent items of one role.
@@ -95,27 +92,24 @@ func (s *slidingWindow) begins(i int) bool {
 }
 
 func (s *slidingWindow) follow(v policy.View) {
-	edits := v.Edits()
-	anew := !s.made || v.Epoch() != s.epoch
-	for i := s.edits; i < len(edits) && !anew; i++ {
-		switch edits[i].Kind {
-		case policy.KindRemove, policy.KindCollapse:
-			anew = edits[i].Stage != slidingWindowName
-		}
-	}
-	if anew {
-		s.runs, s.made, s.epoch = nil, true, v.Epoch()
+	edits, joined, anew := s.seen.Follow(v)
+	if anew || slices.ContainsFunc(edits, otherRemoval) {
+		s.runs = nil
 		for id := range v.Items {
 			s.put(v, id)
 		}
-	} else {
-		for _, id := range v.Arrived()[s.seen:] {
-			if v.Has(id) {
-				s.put(v, id)
-			}
+		return
+	}
+	for _, id := range joined {
+		if v.Has(id) {
+			s.put(v, id)
 		}
 	}
-	s.edits, s.seen = len(edits), len(v.Arrived())
+}
+
+// otherRemoval reports whether another stage took messages out of the view.
+func otherRemoval(e policy.Edit) bool {
+	return (e.Kind == policy.KindRemove || e.Kind == policy.KindCollapse) && e.Stage != slidingWindowName
 }
 
 // put appends an item. One that is not sent goes with the message before it.

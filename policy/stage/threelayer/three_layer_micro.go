@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // ThreeLayerMicro are the parameters of three_layer_micro.
@@ -35,42 +36,23 @@ after:  the first is "[Previous tool result compacted]"; the second is not longe
 // looked at once: a result that has left the newest is old for good, for what
 // the source puts in its place stays there.
 type threeLayerMicro struct {
-	p      ThreeLayerMicro
-	epoch  int
-	seen   int   // results of this epoch already in recent
-	recent []int // those that are not old yet, as indexes into View.Results
+	p       ThreeLayerMicro
+	results measure.Ageing
 }
 
 func (s *threeLayerMicro) Run(c *policy.Context) ([]policy.Edit, error) {
-	if c.View.Epoch() != s.epoch {
-		s.epoch, s.seen, s.recent = c.View.Epoch(), 0, nil
-	}
-	results := c.View.Results()
-	live := s.recent[:0]
-	for _, i := range s.recent {
-		if results[i].State != policy.ResultGone {
-			live = append(live, i)
-		}
-	}
-	for ; s.seen < len(results); s.seen++ {
-		if results[s.seen].State != policy.ResultGone {
-			live = append(live, s.seen)
-		}
-	}
+	results, live := c.View.Results(), s.results.Live(c.View)
 	old := live[:max(len(live)-s.p.KeepRecent, 0)]
 	content := policy.NewContent(jsonl.KindToolResult, CompactedText)
 	var edits []policy.Edit
 	for _, i := range old {
 		t := results[i].Target
-		if n := c.View.Length(t).UTF16; s.isString(c.View, t) && n > s.p.MinChars {
+		isString := c.View.Replacement(t) != nil || c.View.Raw(t).IsString
+		if n := c.View.Length(t).UTF16; isString && n > s.p.MinChars {
 			reason := fmt.Sprintf("%d characters > %d, not among the newest %d results", n, s.p.MinChars, s.p.KeepRecent)
 			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason})
 		}
 	}
-	s.recent = append([]int(nil), live[len(old):]...)
+	s.results.Done(len(old))
 	return edits, nil
-}
-
-func (s *threeLayerMicro) isString(v policy.View, t policy.Target) bool {
-	return v.Replacement(t) != nil || v.Raw(t).IsString
 }
