@@ -44,11 +44,11 @@ func checkClearThinking(c *policy.Check) {
 	}
 }
 
-// clearThinking counts the turns that hold thinking: a turn goes from one
-// prompt to the next, so that a tool loop's thinking stays together.
 // allTurns is the number of turns to keep where thinking is never cleared.
 const allTurns = -1
 
+// clearThinking counts the turns that hold thinking. A turn goes from one prompt
+// to the next, so the thinking of a tool loop stays together.
 type clearThinking struct {
 	keep   int // turns; 0: by model, allTurns: all
 	server serverSide
@@ -67,19 +67,17 @@ func (s *clearThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 	if keep != allTurns {
 		want = max(len(s.server.units)-keep, 0)
 	}
-	if s.server.stands(want) {
+	if s.server.unchanged(want) {
 		return nil, nil
 	}
 	reason := "all thinking is kept" + whose
 	if keep != allTurns {
 		reason = fmt.Sprintf("%d turns with thinking, the newest %d keep it%s", len(s.server.units), keep, whose)
 	}
-	return s.server.set(want, policy.Edit{
-		Trigger: "auto", Reason: reason, Detail: map[string]int{"cleared_thinking_turns": want},
-	}), nil
+	return s.server.set(want, policy.Edit{Trigger: "auto", Reason: reason, Detail: map[string]int{"cleared_thinking_turns": want}}), nil
 }
 
-// byModel is defaultThinking, worked out once for a model.
+// byModel is defaultThinking, computed once for a model.
 func (s *clearThinking) byModel(model string) int {
 	if s.usual == 0 || model != s.model {
 		s.model, s.usual = model, defaultThinking(model)
@@ -121,21 +119,16 @@ func (s *clearThinking) item(v policy.View, id policy.ItemID) {
 	}
 }
 
-// ClearsThinking reports whether the server clears the thinking of earlier
-// turns of a model where the request does not say otherwise.
+// ClearsThinking reports whether the server clears the thinking of a model's
+// earlier turns by default.
 func ClearsThinking(model string) bool { return defaultThinking(model) != allTurns }
 
-// defaultThinking is how many turns keep their thinking where the request does
-// not say: all from Opus 4.5 and Sonnet 4.6 on and in families that came
-// later, the last one before; Haiku after 4.5 is not documented and taken to
-// follow.
+// defaultThinking is how many turns keep their thinking by default: all from
+// Opus 4.5 and Sonnet 4.6 on and in later families, the last one before that.
+// Haiku after 4.5 is not documented and assumed to keep all.
 func defaultThinking(model string) int {
-	last := []struct {
-		family string
-		until  int
-	}{{"opus", 401}, {"sonnet", 405}, {"haiku", 405}}
-	for _, l := range last {
-		if v, ok := modelVersion(model, l.family); ok && v <= l.until {
+	for family, until := range map[string]int{"opus": 401, "sonnet": 405, "haiku": 405} {
+		if v, ok := modelVersion(model, family); ok && v <= until {
 			return 1
 		}
 	}
@@ -164,8 +157,8 @@ func modelVersion(model, family string) (int, bool) {
 	return 0, false
 }
 
-// versionAt reads major and minor off the front of parts; a longer number is
-// a date.
+// versionAt reads major and minor version at the front of parts, as major x 100
+// + minor. A number of more than two digits is a date.
 func versionAt(parts []string) (int, bool) {
 	var nums [2]int
 	n := 0

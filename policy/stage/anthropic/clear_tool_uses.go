@@ -36,10 +36,8 @@ after:  the payload holds a placeholder for each of the oldest 7 results; the ne
 		Limits: clearToolUsesLimits,
 		Check:  checkClearToolUses,
 		New: func(p any) (policy.Stage, error) {
-			s := &clearToolUses{p: *p.(*ClearToolUses), at: map[policy.Target]int{}}
-			placeholder := policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
-			input := policy.NewContent(jsonl.KindToolUse, "{}")
-			s.placeholder, s.input = &placeholder, &input
+			s := &clearToolUses{p: *p.(*ClearToolUses), at: map[policy.Target]int{}, input: policy.NewContent(jsonl.KindToolUse, "{}")}
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
 			return s, nil
 		},
 	}
@@ -83,32 +81,27 @@ func (t ToolInputs) Has(tool string) bool { return t.All || measure.Matches(t.To
 
 // DecodeParam reads true, false, a tool's name, or a list of names.
 func (t *ToolInputs) DecodeParam(plain any) error {
-	wrong := &policy.Error{Msg: "neither true or false nor names of tools", Hint: "write true, false or [Bash, Read]"}
 	switch x := plain.(type) {
 	case bool:
 		*t = ToolInputs{All: x}
+		return nil
 	case string:
-		if x == "" {
-			return wrong
-		}
-		*t = ToolInputs{Tools: []string{x}}
-	case []any:
-		var tools []string
-		for _, e := range x {
-			name, ok := e.(string)
-			if !ok || name == "" {
-				return wrong
-			}
-			tools = append(tools, name)
-		}
-		*t = ToolInputs{Tools: tools}
-	default:
-		return wrong
+		plain = []any{x}
+	}
+	list, ok := plain.([]any)
+	*t = ToolInputs{}
+	for _, e := range list {
+		name, _ := e.(string)
+		ok = ok && name != ""
+		t.Tools = append(t.Tools, name)
+	}
+	if !ok {
+		return &policy.Error{Msg: "neither true or false nor names of tools", Hint: "write true, false or [Bash, Read]"}
 	}
 	return nil
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the plain form: a bool or a list of names.
 func (t *ToolInputs) EncodeParam() any {
 	if len(t.Tools) == 0 {
 		return t.All
@@ -129,11 +122,11 @@ func (t *ToolInputs) ParamForm() (string, map[string]any) {
 	}}
 }
 
-// clearToolUses works on the pairs of tool_use and result in view order.
-// Tools that are excluded take up no place among those kept.
+// clearToolUses clears pairs of tool_use and result in view order. Excluded
+// tools do not count among the pairs that are kept.
 type clearToolUses struct {
 	p                  ClearToolUses
-	placeholder, input *policy.Content
+	placeholder, input policy.Content
 	server             serverSide
 	at                 map[policy.Target]int // result -> its unit
 	gains              []int                 // by unit below edge: what clearing it takes off
@@ -149,16 +142,16 @@ func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.p.Trigger.Type == policy.TriggerToolUses {
 		prompt, unit = s.uses, "tool uses"
 	}
-	want := 0
-	if prompt > s.p.Trigger.Value {
+	want, over := 0, prompt > s.p.Trigger.Value
+	if over {
 		want = max(len(s.server.units)-int(s.p.Keep), 0)
 	}
 	s.weigh(c, want)
-	over, enough := prompt > s.p.Trigger.Value, s.gain >= int(s.p.ClearAtLeast)
-	if !over || !enough {
+	enough := s.gain >= int(s.p.ClearAtLeast)
+	if !enough {
 		want = 0
 	}
-	if s.server.stands(want) {
+	if s.server.unchanged(want) {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("%d %s > %d: all but the newest %d", prompt, unit, s.p.Trigger.Value, s.p.Keep)
@@ -175,17 +168,17 @@ func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.server.set(want, policy.Edit{Trigger: "auto", Reason: reason, Detail: detail}), nil
 }
 
-// others is what the payload edits of other stages, such as clear_thinking,
-// take off the prompt. This stage's own do not count: it begins anew from the
-// whole history at each request.
+// others is how many tokens the payload edits of other stages, such as
+// clear_thinking, take off the prompt. This stage's own do not count: it begins
+// from the whole history at each request.
 func (s *clearToolUses) others(c *policy.Context) int {
 	own := 0
 	switch {
 	case s.server.stale:
 		for t := range s.server.on {
-			with := s.placeholder
+			with := &s.placeholder
 			if c.View.Kind(t) == jsonl.KindToolUse {
-				with = s.input
+				with = &s.input
 			}
 			own += s.worth(c, unit{{t, with}})
 		}
@@ -195,7 +188,8 @@ func (s *clearToolUses) others(c *policy.Context) int {
 	return c.View.Tokens() - c.View.PayloadTokens() - own
 }
 
-// follow lists the pairs that joined since the last request.
+// follow lists the pairs that joined since the last request, or all of them
+// where messages left the view.
 func (s *clearToolUses) follow(c *policy.Context) {
 	v := c.View
 	_, anew := s.server.follow(v, func(t policy.Target) {
@@ -218,10 +212,10 @@ func (s *clearToolUses) follow(c *policy.Context) {
 		if measure.Matches(s.p.ExcludeTools, r.Tool) {
 			continue
 		}
-		u := unit{{r.Target, s.placeholder}}
+		u := unit{{r.Target, &s.placeholder}}
 		if s.p.ClearToolInputs.Has(r.Tool) {
 			if m, b, ok := c.Conv.ToolUse(r.ID); ok && v.Has(policy.ItemID(m)) {
-				u = append(u, substitute{policy.Target{Item: policy.ItemID(m), Block: b}, s.input})
+				u = append(u, substitute{policy.Target{Item: policy.ItemID(m), Block: b}, &s.input})
 			}
 		}
 		s.at[r.Target] = len(s.server.units)
@@ -230,7 +224,7 @@ func (s *clearToolUses) follow(c *policy.Context) {
 	s.seen = len(results)
 }
 
-// weigh makes gain what clearing the oldest n units takes off.
+// weigh sets gain to what clearing the oldest n units takes off the prompt.
 func (s *clearToolUses) weigh(c *policy.Context, n int) {
 	for s.edge > n {
 		s.edge--
@@ -243,8 +237,8 @@ func (s *clearToolUses) weigh(c *policy.Context, n int) {
 	}
 }
 
-// worth is what clearing a unit takes off the prompt: of what the client has
-// deleted from the cached view there is nothing left.
+// worth is how many tokens clearing a unit takes off the prompt. What the client
+// has deleted from the cached view counts nothing.
 func (s *clearToolUses) worth(c *policy.Context, u unit) int {
 	n := 0
 	for _, b := range u {

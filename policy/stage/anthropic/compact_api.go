@@ -52,16 +52,16 @@ func compactAPILimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.L
 		From: "compact_api.trigger: the prompt, as edits before it leave it", Key: "compact_api.trigger"})
 }
 
-// minCompactTrigger is the least the API takes.
+// minCompactTrigger is the smallest trigger the API accepts, in tokens.
 const minCompactTrigger = 50000
 
-// compactAPI models the compaction iteration as a call of its own and the
-// message iteration as the request: usage.iterations lists both, and only
-// their sum is the bill.
+// compactAPI models the compaction iteration as a separate call and the message
+// iteration as the request: usage.iterations lists both, and the bill is their
+// sum.
 type compactAPI struct{ p CompactAPI }
 
 func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
-	// What earlier edits of the same request have cleared is not counted.
+	// Earlier edits of the same request have already cleared part of the prompt.
 	prompt := measure.PromptTokens(c) + c.View.PayloadTokens() - c.View.Tokens()
 	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.p.Trigger)
 	switch {
@@ -73,7 +73,7 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	case prompt <= int(s.p.Trigger):
 		return nil, nil
 	}
-	if !s.something(c.View) {
+	if !beyondSummary(c.View) {
 		return nil, nil
 	}
 	summary, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
@@ -89,17 +89,17 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		// The API's own block stands in an assistant message before everything
-		// else; a user message keeps the list one the API takes.
+		// The API's own block is in an assistant message before everything else;
+		// a user message keeps the list valid for the API.
 		Insert: []policy.Synthetic{{Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{summary}}},
 		Call:   &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.PayloadTokens() + instructions, Prefix: "session"},
 		Detail: map[string]int{"pre_tokens": prompt},
 	}}, nil
 }
 
-// something reports whether there is more in view than a compaction's
+// beyondSummary reports whether there is more in view than a compaction's
 // summary.
-func (s *compactAPI) something(v policy.View) bool {
+func beyondSummary(v policy.View) bool {
 	for id := range v.Items {
 		if sy := v.Synthetic(id); sy == nil || !sy.Summary {
 			return true

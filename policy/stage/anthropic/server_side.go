@@ -9,9 +9,9 @@ import (
 )
 
 // serverSide is what a server-side edit clears of the payload. The server
-// keeps no state: at each request it works the set out anew from the whole
-// history. Here the set is the oldest units of a list; from one request to the
-// next only the difference becomes edits, and only what is new is looked at.
+// keeps no state: each request derives the set from the whole history. Here the
+// set is the oldest units of a list; from one request to the next only the
+// difference becomes edits, and only what is new is read.
 type serverSide struct {
 	units   []unit // oldest first
 	applied int    // units[:applied] are cleared
@@ -20,18 +20,19 @@ type serverSide struct {
 	stale   bool // the list is new: applied says nothing
 }
 
-// unit is what goes together: a result with its call's input, the thinking of
-// a turn.
+// unit is what is cleared together: a result with its call's input, or the
+// thinking of a turn.
 type unit []substitute
 
 type substitute struct {
 	target policy.Target
-	with   *policy.Content // nil: nothing stands in
+	with   *policy.Content // nil: no replacement
 }
 
-// follow looks at what other stages did since the last request. It reports
-// whether messages left the view, so that the units must be listed anew; touch
-// is called for each block that was changed, in the view or in the payload.
+// follow reads what other stages did since the last request and returns the
+// items that joined. anew is true where messages left the view and the units
+// must be listed again. touch is called for each block that was changed, in the
+// view or in the payload.
 func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []policy.ItemID, anew bool) {
 	edits, joined, anew := s.seen.Follow(v)
 	for i := range edits {
@@ -53,13 +54,15 @@ func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []
 	return joined, anew
 }
 
-// stands reports whether the oldest want units are what is cleared already:
-// then set has nothing to do.
-func (s *serverSide) stands(want int) bool { return !s.stale && s.applied == want }
+// unchanged reports whether exactly the oldest want units are cleared already.
+func (s *serverSide) unchanged(want int) bool { return !s.stale && s.applied == want }
 
 // set clears the oldest want units and none else. e is the edit to make for
 // each block.
 func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
+	if s.on == nil {
+		s.on = map[policy.Target]bool{}
+	}
 	var edits []policy.Edit
 	from, to := min(s.applied, want), max(s.applied, want)
 	if s.stale {
@@ -72,15 +75,10 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 			if s.on[b.target] == clear {
 				continue
 			}
-			e.Kind, e.Target, e.New = policy.KindServerClear, b.target, b.with
-			if !clear {
-				e.Kind, e.New = policy.KindServerKeep, nil
-				delete(s.on, b.target)
-			} else {
-				if s.on == nil {
-					s.on = map[policy.Target]bool{}
-				}
-				s.on[b.target] = true
+			e.Kind, e.Target, e.New = policy.KindServerKeep, b.target, nil
+			delete(s.on, b.target)
+			if clear {
+				e.Kind, e.New, s.on[b.target] = policy.KindServerClear, b.with, true
 			}
 			edits = append(edits, e)
 		}
@@ -89,7 +87,7 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 	return edits
 }
 
-// orphans lifts what is cleared and belongs to no unit any more, such as the
+// orphans restores what is cleared and belongs to no unit any more, such as the
 // input of a call whose result has left the view.
 func (s *serverSide) orphans(e policy.Edit) []policy.Edit {
 	in := map[policy.Target]bool{}

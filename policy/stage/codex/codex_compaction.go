@@ -64,15 +64,15 @@ func check(c *policy.Check) {
 	p := c.Stage.Params.(*CodexCompaction)
 	at, overhead := p.limit(c.Window()), c.Overhead()
 	if p.UserTokens+overhead >= at && overhead < at {
-		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction sets in again", p.UserTokens, overhead, at)
+		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", p.UserTokens, overhead, at)
 	}
 }
 
-// codexSummaryPrefix goes before a summary, with a line break.
+// codexSummaryPrefix precedes a summary, with a line break.
 const codexSummaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to build on the work that has already been done and avoid duplicating work. Here is the summary produced by the other language model, use the information in this summary to  assist with your own analysis:"
 
-// codexCompaction looks where Codex does: before a turn, when the new prompt
-// is not in its history yet, and in a turn, when the results have joined.
+// codexCompaction acts when Codex does: before a turn, when the new prompt is not
+// in its history yet, and in a turn, when the results have joined.
 type codexCompaction struct{ p CodexCompaction }
 
 func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -98,8 +98,8 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c, pending, "auto", fmt.Sprintf("used %d >= %d", used, limit))
 }
 
-// tail is what joined after the last response: what Codex has in its history,
-// and what it has not, the prompt that begins a turn and what follows it.
+// tail is what joined after the last response: history, which Codex has in its
+// history, and pending, the prompt that begins a turn and what follows it.
 func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.ItemID) {
 	v := c.View
 	for id := range v.Backward {
@@ -122,8 +122,8 @@ func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.Ite
 	return history[:at], history[at:]
 }
 
-// codexTokens is Codex' estimate of an item in its history: for each of its
-// parts a quarter of the bytes of its JSON, rounded up.
+// codexTokens is Codex' estimate of an item in its history, in tokens: for each
+// part a quarter of the bytes of its JSON, rounded up.
 func codexTokens(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
@@ -175,8 +175,8 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, tr
 	return edits, nil
 }
 
-// prefixed is a summary with words before it: one text where it is one, or a
-// text of its own.
+// prefixed is a summary after a prefix, joined where the summary has a text of
+// its own here.
 func prefixed(prefix string, summary policy.Content) []policy.Content {
 	if summary.Ref == nil && summary.Tokens == 0 {
 		return []policy.Content{policy.NewContent(jsonl.KindText, prefix+summary.Text)}
@@ -184,22 +184,18 @@ func prefixed(prefix string, summary policy.Content) []policy.Content {
 	return []policy.Content{policy.NewContent(jsonl.KindText, prefix), summary}
 }
 
-// prompts is the user's messages that stay, oldest first: the newest that fit
-// user_tokens, and of the first that does not as much as does. It leaves out
-// what is kept anyway.
+// prompts returns the user's messages that stay, oldest first: the newest that
+// fit user_tokens, and of the next older one as much as fits, by the edit cut.
+// It leaves out what is kept anyway.
 func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cut *policy.Edit, err error) {
 	v := c.View
-	kept := map[policy.ItemID]bool{}
-	for _, id := range keep {
-		kept[id] = true
-	}
 	remaining := s.p.UserTokens
 	for id := range v.Backward {
 		if remaining == 0 {
 			break
 		}
 		m := v.Message(id)
-		if m == nil || m.Class != session.ClassPrompt || kept[id] {
+		if m == nil || m.Class != session.ClassPrompt || slices.Contains(keep, id) {
 			continue
 		}
 		bytes, largest := 0, -1
@@ -237,8 +233,8 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 	return lead, cut, nil
 }
 
-// codexTruncate leaves limit bytes of a text, half of them from its beginning
-// and half from its end, whole characters; what is taken out is said in tokens.
+// codexTruncate leaves limit bytes of a text, half from its beginning and half
+// from its end, whole characters, with a note of how many tokens are left out.
 func codexTruncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -258,8 +254,8 @@ func codexTruncate(text string, limit int) string {
 	return fmt.Sprintf("%s…%d tokens truncated…%s", text[:before], (len(text)-limit+3)/4, text[max(after, before):])
 }
 
-// call is the compaction's own request: the history and the prompt. As long
-// as the window is exceeded the oldest message goes, a call with its results.
+// call is the compaction's own request: the history and the prompt. While it
+// exceeds the window the oldest message is dropped, a call with its results.
 func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *policy.Call, dropped int) {
 	v := c.View
 	input := c.Before + s.p.Prompt
@@ -270,7 +266,7 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 	gone := map[policy.ItemID]bool{}
 	left := v.Len() - len(keep)
 	for id := range v.Items {
-		with := s.answers(c, v.Message(id), gone)
+		with := answers(c, v.Message(id), gone)
 		if !with && (input <= limit || left <= 1) {
 			continue
 		}
@@ -284,19 +280,10 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 	return &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: max(input, s.p.Prompt), Retries: dropped}, dropped
 }
 
-// answers reports whether a message answers calls that are gone: it goes with
-// them.
-func (s *codexCompaction) answers(c *policy.Context, m *session.Message, gone map[policy.ItemID]bool) bool {
-	if m == nil || len(gone) == 0 {
-		return false
-	}
-	for b := range m.Blocks {
-		if m.Blocks[b].Kind != jsonl.KindToolResult {
-			continue
-		}
-		if call, _, ok := c.Conv.ToolUse(m.Blocks[b].ID); ok && gone[policy.ItemID(call)] {
-			return true
-		}
-	}
-	return false
+// answers reports whether a message answers a call that is gone.
+func answers(c *policy.Context, m *session.Message, gone map[policy.ItemID]bool) bool {
+	return m != nil && len(gone) > 0 && slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
+		call, _, ok := c.Conv.ToolUse(b.ID)
+		return b.Kind == jsonl.KindToolResult && ok && gone[policy.ItemID(call)]
+	})
 }

@@ -3,6 +3,7 @@ package gemini
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -26,6 +27,9 @@ type GeminiCompression struct {
 	Manual         string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
+// geminiUnderstood is the assistant's message after a summary.
+const geminiUnderstood = "Got it. Thanks for the additional context!"
+
 func defineGeminiCompression() policy.Definition {
 	return policy.Definition{
 		Name:    "gemini_compression",
@@ -44,7 +48,7 @@ after:  the summary, "Got it. Thanks for the additional context!", and what begi
 		Compaction: &policy.Compaction{},
 		Check:      check,
 		New: func(p any) (policy.Stage, error) {
-			s := &geminiCompression{p: *p.(*GeminiCompression)}
+			s := &geminiCompression{p: *p.(*GeminiCompression), texts: map[policy.Target]int{}}
 			s.cutName = fmt.Sprintf("gemini cut %s %d %d", s.p.Cut, s.p.CutLines, s.p.CutChars)
 			return s, nil
 		},
@@ -65,25 +69,22 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 
 func check(c *policy.Check) {
 	p := c.Stage.Params.(*GeminiCompression)
-	c.Unused("gemini_compression.cut_chars", p.Cut == "lines", "gemini_compression.cut: lines goes by cut_lines")
-	c.Unused("gemini_compression.cut_lines", p.Cut == "chars", "gemini_compression.cut: chars goes by cut_chars")
+	c.Unused("gemini_compression.cut_chars", p.Cut == "lines", "gemini_compression.cut: lines reads cut_lines")
+	c.Unused("gemini_compression.cut_lines", p.Cut == "chars", "gemini_compression.cut: chars reads cut_chars")
 	c.Unused("gemini_compression.verify_prompt_tokens", !p.Verify, "gemini_compression.verify is off")
 }
 
-const geminiUnderstood = "Got it. Thanks for the additional context!"
-
-// geminiCompression looks before each call: the history is everything up to
-// the last response, and what has joined since is the message about to be
-// sent.
+// geminiCompression acts before a call: the history is everything up to the last
+// response, and what has joined since is the message about to be sent.
 type geminiCompression struct {
 	p      GeminiCompression
-	failed bool // a compression made the history larger: only results are cut from then on
-	idle   bool // nothing could be split
-	epoch  int  // of the view when nothing could
-	seen   int  // items that had joined then
-	texts  map[policy.Target]int
+	failed bool                  // a compression made the history larger: only results are cut from then on
+	idle   bool                  // nothing could be split
+	epoch  int                   // of the view when nothing could
+	seen   int                   // items that had joined then
+	texts  map[policy.Target]int // tokens of recorded results
 
-	cutName string // of digests: how results are cut
+	cutName string // name of the digests of cut results
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -113,8 +114,8 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 	return c.Used
 }
 
-// stuck reports whether there is still nothing to split: no prompt has joined
-// since there was not, and the last response called a tool.
+// stuck reports whether there is still nothing to split: since the last attempt
+// no prompt has joined, and every response called a tool.
 func (s *geminiCompression) stuck(v policy.View) bool {
 	if !s.idle || v.Epoch() != s.epoch {
 		return false
@@ -168,7 +169,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		s.failed = s.failed || !force
 		return s.inflated(c, h.items[:split], cuts, &summary, trigger, reason+"; summary: "+from), nil
 	}
-	keep := append(append([]policy.ItemID{}, h.items[split:]...), h.pending...)
+	keep := slices.Concat(h.items[split:], h.pending)
 	if boundary >= 0 {
 		if late := summarize.Since(c, boundary); len(late) > len(keep) {
 			keep = late // the summary does not cover it
@@ -185,20 +186,19 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
 }
 
-// inflated is a compression whose summary is larger than what it stands for: the
-// history stays as it is, and the calls have been made all the same.
+// inflated is a compression whose summary is larger than what it replaces: the
+// history stays as it is, and the calls are billed all the same.
 func (s *geminiCompression) inflated(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content, trigger, reason string) []policy.Edit {
 	call := s.call(c, head, cuts, summary)
 	for made := call; made != nil; made = made.Then {
 		made.Output = c.Weigh.Content(summary)
 	}
-	return []policy.Edit{{
-		Kind: policy.KindCall, Trigger: trigger, Items: head, Call: call,
-		Reason: reason + "; the history would have been larger, and stays",
-	}}
+	reason += "; the history would have been larger, and stays"
+	return []policy.Edit{{Kind: policy.KindCall, Trigger: trigger, Items: head, Call: call, Reason: reason}}
 }
 
-// cutOnly is what is left to do after a compression that made things worse.
+// cutOnly cuts results without a summary, after a compression that made the
+// history larger.
 func (s *geminiCompression) cutOnly(c *policy.Context, h geminiHistory, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
 	if len(cuts) == 0 || s.size(c.View, h.items, cuts) >= s.prompt(c) {
 		return nil
@@ -220,8 +220,8 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 	return edits
 }
 
-// call is the compression's own request, and the one that checks it: what is
-// summarised, with whole results where they fit the window.
+// call is the compression's own request and the one that verifies it. Results
+// are sent whole where they fit the window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
 	whole := s.size(c.View, head, nil) < c.Window-geminiSafety
 	input := s.p.Prompt

@@ -17,8 +17,8 @@ type geminiHistory struct {
 	pending []policy.ItemID // the message about to be sent
 }
 
-// history is everything in view up to the last response; all of it where the
-// user asks for a compression.
+// history is everything in view up to the last response, or the whole view for a
+// manual compression.
 func (s *geminiCompression) history(c *policy.Context, all bool) geminiHistory {
 	ids := c.View.IDs()
 	end := len(ids)
@@ -28,15 +28,15 @@ func (s *geminiCompression) history(c *policy.Context, all bool) geminiHistory {
 	return geminiHistory{ids[:end], ids[end:]}
 }
 
-// geminiCut is what is left of a result, and its estimate.
+// geminiCut is what is left of a result, and its estimate in tokens.
 type geminiCut struct {
 	policy.Content
 	tokens int
 }
 
-// cut works out which tool results are over the budget: from the newest to the
-// oldest each one that, with those before it, is more than the budget, and
-// what is left of it counts in its place. One that was cut before is not cut
+// cut finds the tool results over the budget and what is left of each. It adds
+// up results from the newest to the oldest; each one that exceeds the budget is
+// cut, and what is left of it counts. A result that was cut before is not cut
 // again.
 func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.Target]*policy.Content, error) {
 	v := c.View
@@ -59,9 +59,9 @@ func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.
 				continue
 			}
 			left, err := policy.Digest(c.DigestsOf(t), s.cutName, t, func() (*geminiCut, int, error) {
-				text, err := c.Texts.Text(t)
+				text, err := resultText(c, t)
 				if err != nil {
-					return nil, 0, fmt.Errorf("reading a tool result: %w", err)
+					return nil, 0, err
 				}
 				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, geminiPath(raw)))}
 				left.Partial, left.tokens = true, geminiTextTokens(left.Text)
@@ -88,7 +88,8 @@ const (
 	geminiOneLine   = 4000
 )
 
-// cutText is formatTruncatedToolOutput: of January 2026 (lines), and later.
+// cutText is formatTruncatedToolOutput, of January 2026 for lines and later for
+// characters.
 func (s *geminiCompression) cutText(text, file string) string {
 	if s.p.Cut == "chars" {
 		n := jsonl.Measure(text).UTF16
@@ -123,59 +124,55 @@ const (
 	geminiImage    = 3000
 )
 
-// resultTokens is estimateTokenCountSync of a result's text as it stands in
-// the view. The text is fetched, once, only where its lengths do not say.
+// resultTokens is estimateTokenCountSync of a result's text in the view. The
+// text is fetched, once, only where its lengths are not enough.
 func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (int, error) {
 	l := c.View.Length(t)
 	if l.Bytes == l.UTF16 || l.UTF16 > geminiFullText {
 		return l.UTF16 / 4, nil
 	}
-	if c.View.Replacement(t) == nil {
-		if n, ok := s.texts[t]; ok {
-			return n, nil
-		}
+	if n, ok := s.texts[t]; ok && c.View.Replacement(t) == nil {
+		return n, nil
 	}
 	n, err := policy.Digest(c.DigestsOf(t), "gemini tokens", t, func() (int, int, error) {
-		text, err := c.Texts.Text(t)
-		if err != nil {
-			return 0, 0, fmt.Errorf("reading a tool result: %w", err)
-		}
-		return geminiTextTokens(text), 0, nil
+		text, err := resultText(c, t)
+		return geminiTextTokens(text), 0, err
 	})
-	if err != nil {
-		return 0, err
-	}
-	if c.View.Replacement(t) == nil {
-		if s.texts == nil {
-			s.texts = map[policy.Target]int{}
-		}
+	if err == nil && c.View.Replacement(t) == nil {
 		s.texts[t] = n
 	}
-	return n, nil
+	return n, err
 }
 
-// geminiTextTokens is the estimate of a text, summed up in the source's order.
+func resultText(c *policy.Context, t policy.Target) (string, error) {
+	text, err := c.Texts.Text(t)
+	if err != nil {
+		return "", fmt.Errorf("reading a tool result: %w", err)
+	}
+	return text, nil
+}
+
+// geminiTextTokens is the estimate of a text, summed in the source's order.
 func geminiTextTokens(text string) int {
 	if n := jsonl.Measure(text).UTF16; n > geminiFullText {
 		return n / 4
 	}
 	tokens := 0.0
 	for _, r := range text {
-		switch {
-		case r <= 127:
+		if r <= 127 {
 			tokens += geminiASCII
-		default:
-			for range utf16.RuneLen(r) {
-				tokens += geminiOther
-			}
+			continue
+		}
+		for range utf16.RuneLen(r) {
+			tokens += geminiOther
 		}
 	}
 	return int(tokens)
 }
 
-// size is the source's estimate of items, results cut: of a text a quarter of
-// its ASCII characters and 1.3 of each other one, these taken to be of three
-// bytes each; of calls and results a quarter of the characters of their JSON.
+// size is the source's estimate of items with results cut, in tokens: 0.25 for
+// each ASCII character of a text and 1.3 for each other one, assumed to have
+// three bytes; for calls and results a quarter of the characters of their JSON.
 func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
 	tokens := 0.0
 	for _, id := range ids {
@@ -210,7 +207,7 @@ func (s *geminiCompression) partJSON(v policy.View, t policy.Target, cuts map[po
 		length = c.Length.JSON
 	}
 	switch kind := v.Kind(t); {
-	case kind == jsonl.KindAttachment && v.Length(t).UTF16 == 0: // the client keeps it to itself
+	case kind == jsonl.KindAttachment && v.Length(t).UTF16 == 0: // not sent
 		return 0
 	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
 		return len(`{"text":}`) + max(length, 2)
@@ -228,8 +225,8 @@ func (s *geminiCompression) partJSON(v policy.View, t policy.Target, cuts map[po
 	return max(raw.JSON.UTF16, raw.Span.Len)
 }
 
-// split is findCompressSplitPoint: the index of the oldest item to keep, 0
-// where nothing can go.
+// split is findCompressSplitPoint: the index of the oldest item to keep, 0 where
+// nothing can be summarised.
 func (s *geminiCompression) split(v policy.View, h geminiHistory, cuts map[policy.Target]*policy.Content) int {
 	chars := make([]int, len(h.items))
 	total := 0
@@ -277,7 +274,7 @@ func splitsAt(v policy.View, id policy.ItemID) bool {
 	return v.Role(id) == session.User
 }
 
-// openCalls notes the calls of an item that nothing has answered yet.
+// openCalls adds the calls of an item to open and deletes those it answers.
 func openCalls(v policy.View, id policy.ItemID, open map[string]bool) {
 	for b := range v.Blocks(id) {
 		raw := v.Raw(policy.Target{Item: id, Block: b})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
@@ -45,10 +44,10 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 		From: c.Name("clear_tool_results.trigger") + ": the messages, characters / 4", Key: "clear_tool_results.trigger"})
 }
 
-// clearToolResults is the source's loop. The source edits a copy at each
-// request and begins anew from the whole messages at the next one; as those
-// only grow and the oldest go first, what is cleared once is cleared again:
-// here it stays cleared, and is counted as if it had not been.
+// clearToolResults is the source's loop. The source edits a copy at each request
+// and begins from the whole messages at the next one. These only grow and the
+// oldest are cleared first, so what is cleared once is cleared again: here it
+// stays cleared, and is counted as if it were not.
 type clearToolResults struct {
 	p                  ClearToolResults
 	placeholder, input policy.Content
@@ -94,13 +93,13 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	return append(clears, inputs...), nil
 }
 
-// enough reports whether clear_at_least is reached. The source works out the
-// same oldest results at each request, so that it stops at the same one.
+// enough reports whether clear_at_least is reached. The source finds the same
+// oldest results at each request, so it stops at the same one.
 func (s *clearToolResults) enough() bool {
 	return s.p.ClearAtLeast > 0 && s.cleared >= s.p.ClearAtLeast
 }
 
-// take counts what replacing a block takes off its message.
+// take counts how many tokens replacing a block takes off its message.
 func (s *clearToolResults) take(v policy.View, t policy.Target) {
 	before := s.tokens(v, t.Item)
 	s.taking[t] = true
@@ -113,9 +112,9 @@ const (
 	langchainImage      = 85
 )
 
-// tokens is the source's estimate of an item: for each of its messages a
-// quarter of its characters, rounded up, and 3 more. A tool_result is a message
-// of its own.
+// tokens is the source's estimate of an item, in tokens: for each of its messages
+// a quarter of its characters, rounded up, and 3 more. A tool_result is a
+// separate message.
 func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 	n, chars, rest := 0, 0, false
 	for b := range v.Blocks(id) {
@@ -143,14 +142,10 @@ func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 	if !rest {
 		return n
 	}
-	role := "user"
-	if v.Role(id) == session.Assistant {
-		role = "assistant"
-	}
-	return n + (chars+len(role)+3)/4 + langchainPerMessage
+	return n + (chars+len(v.Role(id).String())+3)/4 + langchainPerMessage
 }
 
-// length of a block's text, of what is about to replace it where something is.
+// length is the length of a block's text, or of what is about to replace it.
 func (s *clearToolResults) length(v policy.View, t policy.Target) int {
 	call := v.Kind(t) == jsonl.KindToolUse
 	switch c := v.Replacement(t); {

@@ -72,6 +72,16 @@ func LastUnits(text string, n int) string {
 	return ""
 }
 
+// CutTokens is the weight of a block of which at most limit UTF-16 units are sent,
+// in tokens.
+func CutTokens(v policy.View, t policy.Target, limit int) int {
+	w := v.BlockTokens(t)
+	if l := v.Length(t).UTF16; l > limit {
+		return w * limit / l
+	}
+	return w
+}
+
 // Sent reports whether an item goes to the API: an attachment that the client
 // keeps to itself does not.
 func Sent(v policy.View, id policy.ItemID) bool {

@@ -56,8 +56,7 @@ after:  the first and the third have 1,500 from their beginning and 1,500 from t
 	}
 }
 
-// tokensOf is a share of a window in tokens; the product counts four characters
-// each.
+// tokensOf is a share of a window in tokens, of four characters each.
 func tokensOf(share float64, window int) int { return int(math.Ceil(share * float64(window))) }
 
 func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
@@ -92,8 +91,8 @@ func check(c *policy.Check) {
 	c.Unused("cache_ttl_prune.min_prunable_chars", !p.HardClear, "cache_ttl_prune.hard_clear is off")
 }
 
-// cacheTTLPrune follows the characters of the messages and the time of the
-// last request.
+// cacheTTLPrune follows the characters of the messages and the time of the last
+// request.
 type cacheTTLPrune struct {
 	p           CacheTTLPrune
 	placeholder policy.Content
@@ -115,7 +114,7 @@ func (s *cacheTTLPrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.prune(c, window, fmt.Sprintf("%s since the last request", c.Now.Sub(last).Round(time.Second)))
 }
 
-// pruned is a result that may go.
+// pruned is a result that may be trimmed or cleared.
 type pruned struct {
 	target policy.Target
 	chars  int
@@ -162,8 +161,9 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }
 
-// trimmed lists the results that may go, oldest first, each with what a trim
-// leaves of it, and says how many characters the messages have after that.
+// trimmed lists the results that may be trimmed or cleared, oldest first, each
+// with what a trim leaves of it. total is the characters of the messages after
+// the trim.
 func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, err error) {
 	v := c.View
 	total = s.sums.Sum
@@ -179,10 +179,10 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 		for b := range v.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
 			if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindToolResult {
-				started = started || v.Role(id) == session.User // nothing before the first user message goes
+				started = started || v.Role(id) == session.User // nothing before the first user message is pruned
 				continue
 			} else if !started || v.Replacement(t) != nil || !s.prunable(c.Conv.ToolName(raw.ID)) {
-				continue // what was replaced once stays so
+				continue // what was replaced once stays as it is
 			}
 			p := pruned{target: t, chars: resultChars(v, t)}
 			if p.trim, err = s.trim(c, t); err != nil {
@@ -198,8 +198,8 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 	return list, total, nil
 }
 
-// cutoff is the first of the newest assistant messages; false where there are
-// not that many.
+// cutoff is the oldest of the keep_last_assistants newest assistant messages, and
+// false where there are fewer.
 func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
 	left := s.p.KeepLastAssistants
 	if left <= 0 {

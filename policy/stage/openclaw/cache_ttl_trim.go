@@ -12,11 +12,11 @@ import (
 // openclawImage is how many characters an image counts.
 const openclawImage = 8000
 
-// imageRemoved stands for an image of a result that is trimmed.
+// imageRemoved replaces an image of a result that is trimmed.
 const imageRemoved = "[image removed during context pruning]"
 
-// openclawChars is the characters of an item: of its texts, of its thinking and
-// the signatures of that, of the JSON of its calls' inputs, and 8,000 an image.
+// openclawChars is the number of characters of an item: of its texts, its thinking
+// with signatures and the JSON of its calls' inputs, and 8,000 for each image.
 func openclawChars(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
@@ -47,9 +47,9 @@ func resultChars(v policy.View, t policy.Target) int {
 	return v.Length(t).UTF16 + openclawImage*measure.Images(v, t)
 }
 
-// trim is what is left of a result that is too long: a beginning, an end, and
-// a note. Images become words, also in a result that is not too long. Nil: it
-// stays as it is.
+// trim is what is left of a result that is too long: a beginning, an end and a
+// note. Images become text, also in a result that is not too long. Nil means that
+// the result stays as it is.
 func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Content, error) {
 	v := c.View
 	pictures := measure.Images(v, t) > 0
@@ -72,15 +72,9 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 	return &content, nil
 }
 
-// joinedChars is the length of a result's texts, and of the words that stand
-// for its images, with a line break between each two.
+// joinedChars is the length of joinParts, in UTF-16 units.
 func joinedChars(v policy.View, t policy.Target) int {
-	n := v.Length(t).UTF16
-	parts := resultParts(v, t)
-	if parts == nil {
-		return n
-	}
-	return n + len(imageRemoved)*measure.Images(v, t) + max(len(parts)-1, 0)
+	return v.Length(t).UTF16 + len(imageRemoved)*measure.Images(v, t) + max(len(resultParts(v, t))-1, 0)
 }
 
 // resultParts is the texts and images of a result whose content is an array, in
@@ -99,8 +93,8 @@ func resultParts(v policy.View, t policy.Target) []jsonl.Part {
 	return list
 }
 
-// joinParts joins the parts of a result by line breaks. text is its texts,
-// joined by blank lines.
+// joinParts joins the parts of a result by line breaks, images as imageRemoved.
+// text is its texts, joined by blank lines.
 func joinParts(v policy.View, t policy.Target, text string) string {
 	parts := resultParts(v, t)
 	if parts == nil {

@@ -2,9 +2,11 @@ package opencode
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
@@ -48,19 +50,16 @@ after:  "What did we do so far?", the summary, "Continue if you have next steps"
 func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*OpencodeCompaction)
 	version, err := p.rules()
-	if err != nil { // a policy with such a stage cannot be read
+	if err != nil { // unreachable: such a policy is not read
 		return
 	}
 	limit := modelLimit{Context: c.Window, Output: c.MaxOutput}
 	from := "the most OpenCode reserves"
-	if c.OutputFrom != "" {
-		from += ": " + c.OutputFrom
-	}
 	if c.MaxOutput > 0 {
 		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(defaultOutputTokenMax))
-		if c.OutputFrom != "" {
-			from += ": " + c.OutputFrom
-		}
+	}
+	if c.OutputFrom != "" {
+		from += ": " + c.OutputFrom
 	}
 	l.Add(policy.Limit{Name: "output reserve", Tokens: maxOutput(limit, defaultOutputTokenMax), From: from})
 	usable := policy.Limit{
@@ -96,7 +95,7 @@ func checkCompaction(c *policy.Check) {
 type opencodeCompaction struct {
 	p       OpencodeCompaction
 	version version
-	done    policy.ItemID // the response that was answered with a compaction already
+	done    policy.ItemID // the response that led to the last compaction
 	any     bool
 }
 
@@ -120,8 +119,8 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
 }
 
-// limits are the model's, as OpenCode's table has them for Anthropic models:
-// no input limit of their own.
+// limits are the model's limits as in OpenCode's table: Anthropic models have no
+// limit of their own for the input.
 func limits(c *policy.Context) modelLimit {
 	return modelLimit{Context: c.Window, Output: c.MaxOutput}
 }
@@ -164,18 +163,18 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 // summariser is shown.
 const summarisedOutput = 2000
 
-// input is what the 1.18 summariser is sent of the head: every text, tool
-// outputs cut short.
+// input is the size of what the 1.18 summariser is sent of the head, in tokens:
+// every text, tool outputs cut.
 func (s *opencodeCompaction) input(c *policy.Context, head []policy.ItemID) int {
 	n := 0
 	for _, id := range head {
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			w := c.View.BlockTokens(t)
-			if l := c.View.Length(t); c.View.Kind(t) == jsonl.KindToolResult && l.UTF16 > summarisedOutput {
-				w = w * summarisedOutput / l.UTF16
+			limit := math.MaxInt
+			if c.View.Kind(t) == jsonl.KindToolResult {
+				limit = summarisedOutput
 			}
-			n += w
+			n += measure.CutTokens(c.View, t, limit)
 		}
 	}
 	return n

@@ -54,8 +54,8 @@ func checkPrune(c *policy.Check) {
 	}
 }
 
-// opencodePrune walks the whole session in the order it was said, also what a
-// compaction has hidden: OpenCode prunes its store, not the filtered view.
+// opencodePrune walks the whole session, including what a compaction has hidden:
+// OpenCode prunes its store, not the filtered view.
 type opencodePrune struct {
 	p      OpencodePrune
 	marked map[policy.Target]bool
@@ -83,9 +83,8 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// walk goes from the newest message to the oldest and collects what is beyond
-// the protected tokens. It stops at a compaction summary and at a part that
-// was pruned before.
+// walk returns the outputs beyond the protected tokens, newest first. It stops at
+// a compaction summary and at an output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	arrived := c.View.Arrived()
 	for i := len(arrived) - 1; i >= 0; i-- {

@@ -6,10 +6,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// tail splits the view into what is summarised and what a 1.18 compaction
-// keeps verbatim: the newest turns that fit the budget, and of the first that
-// does not the largest end that does (docs/internals/opencode.md section 8.1). Sizes are
-// those of the model messages' JSON, worked out from lengths.
+// tail splits the view into what is summarised and what a 1.18 compaction keeps
+// verbatim: the newest turns that fit the budget, and the largest end of the next
+// older turn that still fits (section 8.1). Sizes are those of the model
+// messages' JSON, computed from lengths.
 func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID) {
 	var history []policy.ItemID
 	for id := range c.View.Items {
@@ -54,7 +54,7 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	return history[:start], history[start:]
 }
 
-// startsTurn reports whether an item is a user message of its own.
+// startsTurn reports whether a turn begins with an item.
 func startsTurn(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Turn
@@ -82,8 +82,8 @@ const (
 	errorItemJSON        = len(`{"type":"tool-result","toolCallId":"","toolName":"","output":{"type":"error-text","value":}}`)
 )
 
-// sliceEstimate is OpenCode's estimate of a stretch of messages: a quarter of
-// the length of their JSON, an array.
+// sliceEstimate is OpenCode's estimate of adjacent messages, in tokens: a quarter
+// of the length of their JSON array.
 func sliceEstimate(c *policy.Context, ids []policy.ItemID) int {
 	n := 2 + max(len(ids)-1, 0) // brackets and commas
 	for _, id := range ids {

@@ -21,6 +21,12 @@ type CondenserEvents struct {
 	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
+// condenserEvents counts events, including the system prompt.
+type condenserEvents struct {
+	p    CondenserEvents
+	sums measure.ItemSums
+}
+
 func defineCondenserEvents() policy.Definition {
 	return policy.Definition{
 		Name:    "condenser_events",
@@ -39,10 +45,8 @@ after:  the first 4, the summary, the newest 55`,
 		New: func(p any) (policy.Stage, error) {
 			s := &condenserEvents{p: *p.(*CondenserEvents)}
 			if half := s.p.MaxSize / 2; s.p.KeepFirst >= half-1 {
-				return nil, &policy.Error{
-					Msg:  fmt.Sprintf("condenser_events.keep_first %d leaves no room for a tail: half of max_size is %d", s.p.KeepFirst, half),
-					Hint: fmt.Sprintf("make keep_first smaller than %d", half-1),
-				}
+				msg := fmt.Sprintf("condenser_events.keep_first %d leaves no room for a tail: half of max_size is %d", s.p.KeepFirst, half)
+				return nil, &policy.Error{Msg: msg, Hint: fmt.Sprintf("make keep_first smaller than %d", half-1)}
 			}
 			s.sums.Of = events
 			return s, nil
@@ -56,12 +60,6 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	if p.MaxTokens != nil {
 		l.Add(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: *p.MaxTokens, Of: policy.OfContext, Acts: true, From: c.Name("condenser_events.max_tokens"), Key: "condenser_events.max_tokens"})
 	}
-}
-
-// condenserEvents counts events, the system prompt among them.
-type condenserEvents struct {
-	p    CondenserEvents
-	sums measure.ItemSums
 }
 
 // events is how many events an item is.
@@ -79,7 +77,7 @@ func events(v policy.View, id policy.ItemID) int {
 	}
 	switch {
 	case v.Role(id) == session.Assistant:
-		return max(calls, 1) // what it says beside its calls is the first one's thought
+		return max(calls, 1) // its texts are the thought of its first call
 	case !measure.Sent(v, id):
 		return 0
 	}
@@ -105,8 +103,8 @@ func (s *condenserEvents) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.condense(c, size, s.p.MaxSize/2, "auto", reason)
 }
 
-// condense forgets what lies between the head and the tail of target events,
-// the summary's own among them.
+// condense replaces what lies between the head and the tail by a summary, so that
+// target events are left, including the summary.
 func (s *condenserEvents) condense(c *policy.Context, size, target int, trigger, reason string) ([]policy.Edit, error) {
 	head := min(s.p.KeepFirst, size)
 	tail := target - head - 1
@@ -159,32 +157,22 @@ func (s *condenserEvents) condense(c *policy.Context, size, target int, trigger,
 func (s *condenserEvents) shown(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
-		n += cutTokens(v, policy.Target{Item: id, Block: b}, s.p.MaxEventSize)
+		n += measure.CutTokens(v, policy.Target{Item: id, Block: b}, s.p.MaxEventSize)
 	}
 	return n
 }
 
-// cutTokens is the weight of a block of which no more than limit characters
-// are sent.
-func cutTokens(v policy.View, t policy.Target, limit int) int {
-	w := v.BlockTokens(t)
-	if l := v.Length(t).UTF16; l > limit {
-		return w * limit / l
-	}
-	return w
-}
-
-// eventSpan is the events [from:to) of a view, counted from the system prompt
-// as event 0; where late is set, none from item before on.
+// eventSpan is the events [from:to) of a view, counted from the system prompt as
+// event 0. If late is set, it ends before the item before.
 type eventSpan struct {
 	from, to int
 	before   policy.ItemID
 	late     bool
 }
 
-// forgotten is which items go: those with an event in the span, the calls
-// whose results went and the results whose calls did (the source drops what
-// has lost its other half), and every earlier summary.
+// forgotten returns the items that are replaced: those with an event in the span,
+// calls whose results are replaced and results whose calls are (the source drops
+// what has lost its other half), and every earlier summary.
 func (s eventSpan) forgotten(c *policy.Context) map[policy.ItemID]bool {
 	v := c.View
 	gone := map[policy.ItemID]bool{}
@@ -193,11 +181,8 @@ func (s eventSpan) forgotten(c *policy.Context) map[policy.ItemID]bool {
 		if s.late && id == s.before {
 			open = false
 		}
-		n := events(v, id)
-		if n > 0 && at < s.to && at+n > s.from && open {
-			gone[id] = true
-		}
-		if sy := v.Synthetic(id); sy != nil && sy.Summary {
+		n, sy := events(v, id), v.Synthetic(id)
+		if n > 0 && at < s.to && at+n > s.from && open || sy != nil && sy.Summary {
 			gone[id] = true
 		}
 		at += n
@@ -221,7 +206,7 @@ func (s eventSpan) forgotten(c *policy.Context) map[policy.ItemID]bool {
 	return gone
 }
 
-// anyEvent reports whether anything but summaries is gone.
+// anyEvent reports whether anything but summaries is replaced.
 func anyEvent(v policy.View, gone map[policy.ItemID]bool) bool {
 	for id := range gone {
 		if sy := v.Synthetic(id); sy == nil || !sy.Summary {

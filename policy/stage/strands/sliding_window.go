@@ -75,7 +75,7 @@ func (s *slidingWindow) Run(c *policy.Context) ([]policy.Edit, error) {
 	return []policy.Edit{{Kind: policy.KindRemove, Trigger: "auto", Items: out, Reason: reason}}, nil
 }
 
-// pinned is how many messages at the beginning never leave.
+// pinned is the number of messages at the beginning that never leave.
 func (s *slidingWindow) pinned() int {
 	if s.p.Cut == "round" && s.runs[0].role == session.User {
 		return 1
@@ -112,7 +112,7 @@ func otherRemoval(e policy.Edit) bool {
 	return (e.Kind == policy.KindRemove || e.Kind == policy.KindCollapse) && e.Stage != slidingWindowName
 }
 
-// put appends an item. One that is not sent goes with the message before it.
+// put appends an item. One that is not sent belongs to the message before it.
 func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
 	role, results := v.Role(id), false
 	for b := range v.Blocks(id) {

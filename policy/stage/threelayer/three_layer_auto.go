@@ -47,14 +47,14 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 		From: c.Name("three_layer_auto.threshold") + ": the JSON of the messages / 4", Key: "three_layer_auto.threshold"})
 }
 
-// What the source puts in the place of everything.
+// Texts of the source.
 const (
 	compressedHead = "[Compressed]\n\n"
 	understood     = "Understood. Continuing."
 	summariseThis  = "Summarize this conversation for continuity..."
 )
 
-// threeLayerAuto keeps the JSON length of the messages as they stand.
+// threeLayerAuto follows the JSON length of the messages in view.
 type threeLayerAuto struct {
 	p    ThreeLayerAuto
 	json measure.JsonLength
