@@ -105,7 +105,7 @@ func TestLint(t *testing.T) {
 		{"a summary as large as what it sums up", "stages: [autocompact: {summary: {fixed: 140000}}]", "1:33: autocompact.summary: a summary of 140000 with 18800 of system prompt and tools reaches 155000, where autocompact sets in again: make it smaller (always)"},
 		{"attachments as large", "stages: [autocompact, post_compact: {max_files: 30, files_tokens: 140000}]", "1:67: post_compact.files_tokens: files of 140000 with 18800 of system prompt and tools reach 155000, where autocompact sets in again: attach less (always)"},
 		{"a limit that few files never reach", "stages: [autocompact, post_compact: {files_tokens: 140000}]", ""},
-		{"messages as large", "stages: [codex_compaction: {token_limit: 30000}]", "1:10: codex_compaction.user_tokens: 20000 of user messages with 18800 of system prompt and tools reach 30000, where codex_compaction sets in again: make it smaller (always)"},
+		{"messages as large", "stages: [codex_compaction: {token_limit: 30000}]", "1:10: codex_compaction.user_tokens: 20000 of user messages with 18800 of system prompt and tools reach 30000, where codex_compaction compacts again: make it smaller (always)"},
 
 		{"keep and trigger", "stages: [microcompact_cached: {trigger: 5, keep: 5}]", "1:50: microcompact_cached.keep: 5 leaves nothing to do at microcompact_cached.trigger 5: make it smaller than microcompact_cached.trigger (contradict)"},
 		{"keep and trigger by tool uses", "stages: [clear_tool_uses: {trigger: {tool_uses: 10}, keep: 10}]", "1:60: clear_tool_uses.keep: 10 tool uses keep their results, nothing is left to clear at 10: make it smaller than the trigger (contradict)"},
@@ -130,7 +130,7 @@ func TestLint(t *testing.T) {
 		{"gates by hand", "stages: [microcompact_size: {manual: true, min_savings: 5}]", "1:57: microcompact_size.min_savings: it has no effect: microcompact_size.manual: true skips the gates: leave it out (unused)"},
 		{"files that are not attached", "stages: [autocompact, post_compact: {attachments: [plan], max_files: 2, skill_tokens: 1}]", "1:70: post_compact.max_files: it has no effect: post_compact.attachments has no files: leave it out (unused)\n" +
 			"1:87: post_compact.skill_tokens: it has no effect: post_compact.attachments has no skills: leave it out (unused)"},
-		{"the other cut", "stages: [gemini_compression: {cut_chars: 5}]", "1:42: gemini_compression.cut_chars: it has no effect: gemini_compression.cut: lines goes by cut_lines: leave it out (unused)"},
+		{"the other cut", "stages: [gemini_compression: {cut_chars: 5}]", "1:42: gemini_compression.cut_chars: it has no effect: gemini_compression.cut: lines reads cut_lines: leave it out (unused)"},
 		{"a check that is not made", "stages: [gemini_compression: {verify: false, verify_prompt_tokens: 5}]", "1:68: gemini_compression.verify_prompt_tokens: it has no effect: gemini_compression.verify is off: leave it out (unused)"},
 		{"a share without clearing", "stages: [cache_ttl_prune: {hard_clear: false, hard_clear_ratio: 0.2}]", "1:65: cache_ttl_prune.hard_clear_ratio: it has no effect: cache_ttl_prune.hard_clear is off: leave it out (unused)"},
 		{"two prompts", "stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]", "1:63: compact_api.prompt_tokens: it has no effect: compact_api.instructions replace the prompt: leave it out (unused)"},
