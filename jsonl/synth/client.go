@@ -19,6 +19,7 @@ type client struct {
 	r    *rand.Rand // pace and other choices of the client
 	now  time.Time
 	line object
+	own  string // uuid of the line
 	note object // for values built beside a line
 
 	session   string
@@ -82,7 +83,7 @@ func newClient(w io.Writer, opt Options) (*client, error) {
 		branch: "main",
 	}
 	c.session = c.uuid()
-	c.slug = pick(c.r, slugFirst) + "-" + pick(c.r, slugSecond) + "-" + pick(c.r, slugThird)
+	c.slug = pickWord(c.r, "slugs1") + "-" + pickWord(c.r, "slugs2") + "-" + pickWord(c.r, "slugs3")
 	c.stats.SessionID = c.session
 	c.stats.RawTokens = int64(opt.Overhead)
 	return c, nil
@@ -165,11 +166,3 @@ func (c *client) send() usage {
 
 // used is the client's estimate of the context; its thresholds refer to it.
 func (c *client) used() int { return c.lastTotal + c.tail }
-
-func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
-
-var (
-	slugFirst  = []string{"amber", "brisk", "calm", "dapper", "eager", "foggy", "gentle", "humble", "lively", "mellow", "nimble", "quiet", "rusty", "sunny", "tidy", "witty"}
-	slugSecond = []string{"drifting", "folding", "gliding", "humming", "knitting", "mapping", "painting", "rolling", "sorting", "tracing", "weaving", "wandering"}
-	slugThird  = []string{"acorn", "badger", "comet", "dune", "fern", "heron", "kettle", "lantern", "maple", "otter", "pebble", "quartz", "raven", "teapot", "willow"}
-)

@@ -77,12 +77,11 @@ func (c *client) microcompact() {
 	c.cached = min(c.cached, before)
 	c.pass(20, 200)
 	c.stats.Microcompacts++
-	uuid := c.uuid()
 	o := c.head("system", c.leaf).str("subtype", "microcompact_boundary").str("content", "Context microcompacted").bool("isMeta", false)
-	c.mark(uuid)
+	c.mark()
 	o.str("level", "info").obj("microcompactMetadata").str("trigger", "auto").num("preTokens", total).num("tokensSaved", saved)
 	o.strs("compactedToolIds", ids).arr("clearedAttachmentUUIDs").closeArr().close()
-	c.end(uuid)
+	c.end()
 }
 
 // resultPath is the file for a large result.
@@ -127,14 +126,11 @@ func (c *client) compact(trigger string, keep int) {
 	if c.v.boundary() {
 		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
 	}
-	o := c.head("user", parent)
-	o.obj("message").str("role", "user").str("content", text).close()
-	if c.v.boundary() {
-		o.bool("isVisibleInTranscriptOnly", true)
-	}
+	o := c.user(parent, text)
+	o.when(c.v.boundary()).bool("isVisibleInTranscriptOnly", true)
 	o.bool("isCompactSummary", true)
-	c.mark(anchor)
-	c.end(anchor)
+	c.markAs(anchor)
+	c.end()
 
 	raw := c.stats.RawTokens
 	c.items, c.sum, c.cached, c.lastTotal, c.tail = c.items[:0], 0, 0, 0, 0
@@ -158,13 +154,10 @@ func (c *client) compact(trigger string, keep int) {
 }
 
 func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []fileView, took int) string {
-	uuid := c.uuid()
 	o := c.head("boundary", "").str("subtype", "compact_boundary").str("content", "Conversation compacted")
-	if !c.v.preserved() {
-		o.bool("isMeta", false)
-	}
+	o.when(!c.v.preserved()).bool("isMeta", false)
 	if !c.v.tailEnvelope() {
-		c.mark(uuid)
+		c.mark()
 	}
 	o.str("level", "info").obj("compactMetadata").str("trigger", trigger).num("preTokens", pre)
 	if c.v.postTokens() {
@@ -172,27 +165,23 @@ func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept
 		for _, f := range restored {
 			post += tokens(milli(f.content, toolRate))
 		}
-		o.num("postTokens", post)
-		if c.v.preserved() {
-			o.num("cumulativeDroppedTokens", pre-post)
-		}
+		o.num("postTokens", post).when(c.v.preserved()).num("cumulativeDroppedTokens", pre-post)
 		o.num("durationMs", took)
 	}
 	if len(kept) > 0 {
 		var lines []string
 		for _, it := range kept {
-			if len(lines) == 0 || lines[len(lines)-1] != it.line {
-				lines = append(lines, it.line)
-			}
+			lines = append(lines, it.line)
 		}
+		lines = slices.Compact(lines)
 		o.obj("preservedSegment").str("headUuid", lines[0]).str("anchorUuid", anchor).str("tailUuid", lines[len(lines)-1]).close()
 		o.obj("preservedMessages").str("anchorUuid", anchor).strs("uuids", lines).strs("allUuids", lines).close()
 	}
 	o.close()
 	if c.v.tailEnvelope() {
-		c.mark(uuid)
+		c.mark()
 	}
-	return c.end(uuid)
+	return c.end()
 }
 
 const (
@@ -225,27 +214,23 @@ func (c *client) restore(files []fileView) {
 			c.add(item{weight: milli(numbered(f, c.v), toolRate) + resultFrame})
 			continue
 		}
-		short := strings.TrimPrefix(f.path, root+"/")
-		o := c.note.reset().open()
-		rendered := ""
+		short, rendered := strings.TrimPrefix(f.path, root+"/"), ""
+		var o *object
 		if f.content == "" {
-			o.str("type", "compact_file_reference").str("filename", f.path).str("displayPath", short)
+			o = c.attachment("compact_file_reference").str("filename", f.path)
 		} else {
-			fileJSON(o.str("type", "file").str("filename", f.path).obj("content"), f)
-			o.close().str("displayPath", short)
+			o = fileJSON(c.attachment("file").str("filename", f.path).obj("content"), f).close()
 			rendered = numbered(f, c.v)
 		}
-		c.attach(o.close().b, rendered)
+		c.attach(o.str("displayPath", short), rendered)
 	}
-	if c.v.attachments() {
-		c.listings(true)
-	}
+	c.listings(true)
 }
 
 // fileJSON writes the toolUseResult of a Read.
-func fileJSON(o *object, f fileView) {
+func fileJSON(o *object, f fileView) *object {
 	o.str("type", "text").obj("file").str("filePath", f.path).str("content", f.content)
-	o.num("numLines", f.lines).num("startLine", f.start).num("totalLines", f.total).close()
+	return o.num("numLines", f.lines).num("startLine", f.start).num("totalLines", f.total).close()
 }
 
 // numbered is the output of Read for a file.
@@ -263,48 +248,46 @@ func numbered(f fileView, v release) string {
 
 // summarise makes the summary of nine sections from the prompts and the files read.
 func (c *client) summarise() string {
+	oneLine := strings.NewReplacer("\n", " ").Replace
 	var b strings.Builder
-	section := func(n int, title string, lines ...string) {
-		fmt.Fprintf(&b, "%d. %s:\n", n, title)
-		if len(lines) == 0 {
-			lines = []string{"N/A"}
-		}
-		for _, l := range lines {
-			fmt.Fprintf(&b, "   %s\n", l)
-		}
-		b.WriteByte('\n')
-	}
 	if !c.v.postTokens() {
 		b.WriteString("Analysis:\nGoing through the conversation in order:\n\n")
 		for i, p := range c.heard {
-			fmt.Fprintf(&b, "%d. The user asked: %s\n", i+1, strings.ReplaceAll(p, "\n", " "))
+			fmt.Fprintf(&b, "%d. The user asked: %s\n", i+1, oneLine(p))
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("Summary:\n")
-	asked := make([]string, len(c.heard))
-	for i, p := range c.heard {
-		asked[i] = "- \"" + strings.ReplaceAll(p, "\n", " ") + "\""
-	}
-	var files []string
-	for i := len(c.reads) - 1; i >= 0; i-- {
-		f := c.reads[i]
-		files = append(files, "- `"+strings.TrimPrefix(f.path, root+"/")+"`")
-		files = append(files, "  - read most recently from line "+fmt.Sprint(f.start), "  ```", "  "+strings.Join(firstLines(f.content, 12), "\n     "), "  ```")
-	}
+	var asked, files []string
 	last := ""
-	if len(c.heard) > 0 {
-		last = strings.ReplaceAll(c.heard[len(c.heard)-1], "\n", " ")
+	for _, p := range c.heard {
+		last = oneLine(p)
+		asked = append(asked, "- \""+last+"\"")
 	}
-	section(1, "Primary Request and Intent", asked...)
-	section(2, "Key Technical Concepts", "- Go services, table-driven tests, transactional outbox", "- Reservation, allocation and shipment of stock")
-	section(3, "Files and Code Sections", files...)
-	section(4, "Errors and fixes", "- Failing tests were read to the end before anything was changed.")
-	section(5, "Problem Solving", strings.ReplaceAll(c.said, "\n", " "))
-	section(6, "All user messages", asked...)
-	section(7, "Pending Tasks")
-	section(8, "Current Work", "The last request was: "+last)
-	section(9, "Optional Next Step", "Continue with \""+last+"\".")
+	for _, f := range slices.Backward(c.reads) {
+		files = append(files, "- `"+strings.TrimPrefix(f.path, root+"/")+"`", "  - read most recently from line "+fmt.Sprint(f.start),
+			"  ```", "  "+strings.Join(firstLines(f.content, 12), "\n     "), "  ```")
+	}
+	b.WriteString("Summary:\n")
+	for i, section := range []struct {
+		title string
+		lines []string
+	}{
+		{"Primary Request and Intent", asked},
+		{"Key Technical Concepts", strings.Split(texts["concepts"], "\n")},
+		{"Files and Code Sections", files},
+		{"Errors and fixes", []string{"- Failing tests were read to the end before anything was changed."}},
+		{"Problem Solving", []string{oneLine(c.said)}},
+		{"All user messages", asked},
+		{"Pending Tasks", nil},
+		{"Current Work", []string{"The last request was: " + last}},
+		{"Optional Next Step", []string{"Continue with \"" + last + "\"."}},
+	} {
+		lines := section.lines
+		if len(lines) == 0 {
+			lines = []string{"N/A"}
+		}
+		fmt.Fprintf(&b, "%d. %s:\n   %s\n\n", i+1, section.title, strings.Join(lines, "\n   "))
+	}
 	return strings.TrimRight(b.String(), "\n")
 }
 

@@ -28,7 +28,10 @@ func (c *client) snip(reason string, prompts ...string) {
 		c.replace(from, to)
 	}
 	c.pass(5, 60)
-	c.system("snip_boundary", func(o *object) { o.str("content", "Messages removed").strs("removedUuids", removed) })
+	o := c.head("system", c.leaf).str("subtype", "snip_boundary").str("content", "Messages removed").strs("removedUuids", removed)
+	c.mark()
+	o.bool("isMeta", false)
+	c.end()
 }
 
 // collapse replaces the turns from one prompt up to, not including, another by

@@ -30,6 +30,14 @@ func (o *object) closeArr() *object { o.b = append(o.b, ']'); return o }
 func (o *object) obj(k string) *object { return o.key(k).open() }
 func (o *object) arr(k string) *object { return o.key(k).openArr() }
 
+// when is o, or where ok is false an object that is discarded.
+func (o *object) when(ok bool) *object {
+	if ok {
+		return o
+	}
+	return &object{}
+}
+
 // raw writes v, which is JSON already.
 func (o *object) raw(k string, v []byte) *object { o.key(k); o.b = append(o.b, v...); return o }
 

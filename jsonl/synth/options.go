@@ -11,6 +11,7 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -19,83 +20,38 @@ import (
 // Options choose the session. A size of zero is replaced by the default of its
 // field; a rate of zero is off. Default returns a mix like that of real sessions.
 type Options struct {
-	// Seed chooses the session. Default 1.
-	Seed uint64
-	// Requests is the minimum number of API calls of the main conversation;
-	// the last turn is finished. Default 40, or no limit where Bytes is set.
-	Requests int
-	// Bytes ends the session after the turn in which the file reaches this
-	// size. Default 0: no limit.
-	Bytes int64
-	// Version is the simulated client, "1.0.17" to "2.1.239". It decides the
-	// format of the lines and the usage at which the client compacts. Default "2.1.19".
-	Version string
-	// Model is the model's name in assistant messages. Default: one that the
-	// version was used with.
-	Model string
+	Seed     uint64 // chooses the session; default 1
+	Requests int    // fewest API calls of the main conversation: the last turn is finished; default 40, none with Bytes
+	Bytes    int64  // size at which the session ends with the turn; default 0: no limit
+	Version  string // simulated client, "1.0.17" to "2.1.239": format of the lines, compactions; default "2.1.19"
+	Model    string // name in assistant messages; default: one that the version was used with
 
-	// Window is the context window, in tokens. The client compacts at
-	// window-45,000 up to 2.1.20 and window-33,000 after. At least
-	// Overhead + 80,000. Default 200,000.
-	Window int
-	// Overhead is the size of the system prompt and the tools, in tokens: sent
-	// with every request, on no line. Default 18,800.
-	Overhead int
+	// Window is the context window, in tokens: at least Overhead + 80,000. The client compacts at
+	// window-45,000 up to 2.1.20 and window-33,000 after. Default 200,000.
+	Window   int
+	Overhead int // system prompt and tools, in tokens: sent with every request, on no line; default 18,800
 
-	// RequestsPerTurn is the mean number of API calls after a typed prompt;
-	// every fifth turn or so is four times as long. Default 12.
-	RequestsPerTurn int
-	// ResultChars is the mean size of a large tool result, in characters.
-	// Default 3,200.
-	ResultChars int
-	// Files is the number of files in the simulated project. Default 24.
-	Files int
+	RequestsPerTurn int // mean number of API calls after a typed prompt; a fifth of turns have four times as many; default 12
+	ResultChars     int // mean size of a large tool result, in characters; default 3,200
+	Files           int // files in the simulated project; default 24
 
-	// Parallel is the share of responses that call several tools at once.
-	Parallel float64
-	// Thinking is the share of responses that begin with a thinking block.
-	Thinking float64
-	// Progress is the share of tool calls with progress lines (2.1.11-2.1.81).
-	Progress float64
-	// Attachments is the share of requests with an attachment line before
-	// them (2.1.91 on).
-	Attachments float64
-	// Metadata is the share of requests with lines outside the chain around
-	// them: titles, modes, snapshots, summaries of other sessions.
-	Metadata float64
-	// Rewinds is the share of turns whose prompt was first sent in another
-	// form and abandoned: two prompts with one parent.
-	Rewinds float64
-	// Subagents is the share of requests that start a subagent. Its lines go
-	// to a file of its own (see Open), in clients before 2.0 into the session.
-	Subagents float64
-	// Offloads is the share of tool calls whose output is too large for the
-	// context: it goes to a file (see Open) and the session holds a preview.
-	Offloads float64
-	// CJK is the share of prompts, answers and files in Chinese, Japanese or
-	// Korean, with emoji.
-	CJK float64
-	// Interrupts is the share of turns that the user stops.
-	Interrupts float64
-	// Queued is the share of turns in which a prompt is typed while the
-	// agent works.
-	Queued float64
-	// Pauses is the share of turns before which the user is away for more
-	// than an hour, so that the prompt cache is cold.
-	Pauses float64
-	// APIErrors is the share of requests with retried API errors before them;
-	// every fourth of these ends the turn with a synthetic message (2.1.5 on).
-	APIErrors float64
-	// Commands is the share of turns with a local command, its caveat and its
-	// output before them.
-	Commands float64
-	// Failures is the share of tool calls that fail.
-	Failures float64
-	// ManualCompacts is the share of turns before which the user compacts.
-	ManualCompacts float64
-	// Lost is the share of automatic compactions at which the tool result in
-	// flight is counted but never written (2.1.17-2.1.50).
-	Lost float64
+	Parallel       float64 // share of responses that call several tools at once
+	Thinking       float64 // share of responses that begin with a thinking block
+	Progress       float64 // share of tool calls with progress lines (2.1.11-2.1.81)
+	Attachments    float64 // share of requests with an attachment line before them (2.1.91 on)
+	Metadata       float64 // share of requests with lines outside the chain around them: titles, modes, snapshots
+	Rewinds        float64 // share of turns whose prompt was first sent in another form: two prompts with one parent
+	Subagents      float64 // share of requests that start a subagent, with a file of its own (see Open) from 2.0 on
+	Offloads       float64 // share of tool calls whose output goes to a file (see Open): the session holds a preview
+	CJK            float64 // share of prompts, answers and files in Chinese, Japanese or Korean, with emoji
+	Interrupts     float64 // share of turns that the user stops
+	Queued         float64 // share of turns in which a prompt is typed while the agent works
+	Pauses         float64 // share of turns after more than an hour, so that the prompt cache is cold
+	APIErrors      float64 // share of requests after retried API errors; a fourth of them end the turn (2.1.5 on)
+	Commands       float64 // share of turns with a local command, its caveat and its output before them
+	Failures       float64 // share of tool calls that fail
+	ManualCompacts float64 // share of turns before which the user compacts
+	Lost           float64 // share of automatic compactions at which the last result is never written (2.1.17-2.1.50)
 
 	// Open creates a file beside the session: name is relative to the folder
 	// that holds <session>.jsonl, e.g. "<session>/tool-results/<id>.txt" or
@@ -121,22 +77,15 @@ func start() time.Time { return time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC) }
 
 // fill sets the defaults and checks the options.
 func (o *Options) fill() (release, error) {
-	if o.Seed == 0 {
-		o.Seed = 1
-	}
+	o.Seed, o.Version = cmp.Or(o.Seed, 1), cmp.Or(o.Version, "2.1.19")
 	if o.Requests == 0 && o.Bytes > 0 {
 		o.Requests = 1 << 60
-	}
-	if o.Version == "" {
-		o.Version = "2.1.19"
 	}
 	v, err := parseRelease(o.Version)
 	if err != nil {
 		return 0, err
 	}
-	if o.Model == "" {
-		o.Model = v.model()
-	}
+	o.Model = cmp.Or(o.Model, v.model())
 	for _, n := range []struct {
 		name          string
 		v             *int
@@ -149,9 +98,7 @@ func (o *Options) fill() (release, error) {
 		{"result chars", &o.ResultChars, 3200, 200, 60000},
 		{"files", &o.Files, 24, 4, 2000},
 	} {
-		if *n.v == 0 {
-			*n.v = n.def
-		}
+		*n.v = cmp.Or(*n.v, n.def)
 		if n.v == &o.Window {
 			n.min += o.Overhead
 		}

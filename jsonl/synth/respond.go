@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -115,9 +116,7 @@ func (c *client) assistantLine(m *response, i int) {
 			b.call.id = c.toolID()
 		}
 		o.str("type", "tool_use").str("id", b.call.id).str("name", b.call.name).raw("input", b.call.input)
-		if c.v.caller() {
-			o.obj("caller").str("type", "direct").close()
-		}
+		o.when(c.v.caller()).obj("caller").str("type", "direct").close()
 		c.stats.ToolCalls++
 	case b.thinking != "":
 		shown := b.thinking
@@ -135,28 +134,22 @@ func (c *client) assistantLine(m *response, i int) {
 		stop = m.stop
 	}
 	o.strOrNull("stop_reason", stop).null("stop_sequence")
-	if c.v.stopDetails() {
-		o.null("stop_details")
-	}
+	o.when(c.v.stopDetails()).null("stop_details")
 	c.usageObject(o, m.usage, out)
-	if c.v.diagnostics() {
-		o.null("diagnostics")
-	}
+	o.when(c.v.diagnostics()).null("diagnostics")
 	o.close().str("requestId", m.request).str("type", "assistant")
 	m.recorded = out
-	uuid := c.uuid()
-	m.lines = append(m.lines, uuid)
-	c.mark(uuid)
+	c.mark()
+	m.lines = append(m.lines, c.own)
 	// A streaming client may write a fast tool's result before the line with
 	// its call.
 	c.hold = b.call != nil && m.calls == 1 && b.call.result.notes == 0 && b.call.result.inside == nil &&
 		c.v.in(v21(91), v21(199)) && c.r.IntN(40) == 0
-	c.end(uuid)
 	weight := blockWeight(b)
 	if i == 0 {
 		weight += messageFrame
 	}
-	c.add(item{weight: weight, line: uuid, opens: i == 0})
+	c.add(item{weight: weight, line: c.end(), opens: i == 0})
 }
 
 // outputOn is the output_tokens on line i of m.
@@ -182,43 +175,38 @@ func (c *client) usageObject(o *object, u usage, out int) {
 	if c.cacheTTL() == time.Hour {
 		write5, write1 = 0, u.write
 	}
+	created := func(o *object) *object {
+		return o.obj("cache_creation").num("ephemeral_5m_input_tokens", write5).num("ephemeral_1h_input_tokens", write1).close()
+	}
 	o.obj("usage").num("input_tokens", u.input).num("cache_creation_input_tokens", u.write).num("cache_read_input_tokens", u.read)
 	if !c.v.iterations() {
-		if c.v.cacheSplit() {
-			o.obj("cache_creation").num("ephemeral_5m_input_tokens", write5).num("ephemeral_1h_input_tokens", write1).close()
-		}
+		created(o.when(c.v.cacheSplit()))
 		o.num("output_tokens", out).str("service_tier", "standard").close()
 		return
 	}
 	o.num("output_tokens", out)
 	o.obj("server_tool_use").num("web_search_requests", 0).num("web_fetch_requests", 0).close().str("service_tier", "standard")
 	o.obj("cache_creation").num("ephemeral_1h_input_tokens", write1).num("ephemeral_5m_input_tokens", write5).close()
-	o.str("inference_geo", "")
-	o.arr("iterations").open().num("input_tokens", u.input).num("output_tokens", out).num("cache_read_input_tokens", u.read).num("cache_creation_input_tokens", u.write)
-	o.obj("cache_creation").num("ephemeral_5m_input_tokens", write5).num("ephemeral_1h_input_tokens", write1).close().str("type", "message").close().closeArr()
-	o.str("speed", "standard").close()
+	o.str("inference_geo", "").arr("iterations").open().num("input_tokens", u.input).num("output_tokens", out)
+	o.num("cache_read_input_tokens", u.read).num("cache_creation_input_tokens", u.write)
+	created(o).str("type", "message").close().closeArr().str("speed", "standard").close()
 }
 
 // results writes the results of parallel calls, now and then out of order.
 func (c *client) results(m *response) {
-	var calls []*toolCall
-	for i := range m.blocks {
-		if m.blocks[i].call != nil {
-			calls = append(calls, m.blocks[i].call)
-		}
-	}
-	base := c.calls
-	order := make([]int, len(calls))
-	for i := range order {
-		order[i] = i
+	var order []int // of calls, by their index
+	calls := slices.DeleteFunc(slices.Clone(m.blocks), func(b block) bool { return b.call == nil })
+	for i := range calls {
+		order = append(order, i)
 	}
 	if c.v.sourceUUID() && c.r.IntN(4) == 0 {
 		i := c.r.IntN(len(order) - 1)
 		order[i], order[i+1] = order[i+1], order[i]
 	}
+	base := c.calls
 	for _, i := range order {
 		c.calls = base + i
-		c.result(calls[i], m)
+		c.result(calls[i].call, m)
 	}
 	c.calls = base + len(calls)
 }
@@ -235,15 +223,11 @@ func (c *client) result(call *toolCall, m *response) {
 			source = m.lines[i]
 		}
 	}
-	slow := res.slow
-	if slow == 0 {
-		slow = 300
-	}
 	c.progress(call, source)
 	if res.inside != nil {
 		res.inside()
 	}
-	c.pass(20, max(21, slow))
+	c.pass(20, cmp.Or(res.slow, 300))
 	order := c.calls
 	c.calls++
 	uuid := c.uuid()
@@ -252,14 +236,10 @@ func (c *client) result(call *toolCall, m *response) {
 	if compactable[call.name] {
 		it.est, it.id = estimate(n), call.id
 	}
-	parent := c.leaf
-	if !c.v.linear() {
-		parent = source
-	}
 	if c.lose(m, estimate(n)) {
 		c.lost, c.leaf = uuid, uuid
 	} else {
-		c.resultLine(uuid, parent, source, call)
+		c.resultLine(uuid, source, call)
 	}
 	c.add(it)
 	c.tail += estimate(n)
@@ -278,41 +258,34 @@ func resultWeight(res *toolResult) (int64, int) {
 	return w + milli(res.content, toolRate), n + units(res.content)
 }
 
-func (c *client) resultLine(uuid, parent, source string, call *toolCall) {
-	res := &call.result
+func (c *client) resultLine(uuid, source string, call *toolCall) {
+	res, parent := &call.result, c.leaf
+	if !c.v.linear() {
+		parent = source
+	}
 	o := c.head("user", parent)
 	o.obj("message").str("role", "user").arr("content").open()
-	content := func() {
-		if res.parts == nil {
-			o.str("content", res.content)
-			return
-		}
-		o.arr("content")
-		for _, p := range res.parts {
-			o.textBlock(p)
-		}
-		o.closeArr()
-	}
 	if res.failed {
-		o.str("type", "tool_result")
-		content()
-		o.bool("is_error", true).str("tool_use_id", call.id)
+		res.writeContent(o.str("type", "tool_result")).bool("is_error", true).str("tool_use_id", call.id)
 	} else {
-		o.str("tool_use_id", call.id).str("type", "tool_result")
-		content()
-		if call.name == "Bash" {
-			o.bool("is_error", false)
-		}
+		res.writeContent(o.str("tool_use_id", call.id).str("type", "tool_result")).when(call.name == "Bash").bool("is_error", false)
 	}
 	o.close().closeArr().close()
-	c.mark(uuid)
-	if res.client != nil {
-		o.raw("toolUseResult", res.client)
+	c.markAs(uuid)
+	o.when(res.client != nil).raw("toolUseResult", res.client)
+	o.when(c.v.sourceUUID()).str("sourceToolAssistantUUID", source)
+	c.end()
+}
+
+func (r *toolResult) writeContent(o *object) *object {
+	if r.parts == nil {
+		return o.str("content", r.content)
 	}
-	if c.v.sourceUUID() {
-		o.str("sourceToolAssistantUUID", source)
+	o.arr("content")
+	for _, p := range r.parts {
+		o.textBlock(p)
 	}
-	c.end(uuid)
+	return o.closeArr()
 }
 
 // remember keeps the files last read, newest last, each once.

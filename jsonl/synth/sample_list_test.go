@@ -107,7 +107,7 @@ func playParallel(s *script) {
 func playThinking(s *script) {
 	s.c.title("Warehouse reservations off by one")
 	s.ask()
-	s.c.startListings()
+	s.c.listings(false)
 	s.c.respond(s.think(), s.say(), s.readFile(0))
 	s.c.respond(s.think(), s.editFile(0))
 	s.c.respond(block{call: s.test()})

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -84,7 +83,7 @@ func (s *developer) turn(n int) {
 		c.prompt(s.w.prompt())
 	}
 	if n == 0 {
-		c.startListings()
+		c.listings(false)
 	}
 	s.loop()
 }
@@ -93,15 +92,13 @@ func (s *developer) turn(n int) {
 func (s *developer) begin() {
 	if s.opt.Metadata > 0 {
 		s.c.mode("acceptEdits")
-		s.c.title(pick(s.r, titles))
+		s.c.title(pickLine(s.r, "titles"))
 	}
 	if s.opt.Progress > 0 {
 		s.c.startHook("startup")
 	}
 	s.c.pass(800, 20000)
 }
-
-var titles = []string{"Warehouse reservations off by one", "Split the dispatch package", "Dry-run mode for the nightly job", "Outbox retries and deadlines", "Carrier tariffs by region"}
 
 func (s *developer) command() {
 	switch s.r.IntN(3) {
@@ -194,7 +191,7 @@ func (s *developer) metadata() {
 	switch s.r.IntN(3) {
 	case 0:
 		if s.c.v.titles() {
-			s.c.title(pick(s.r, titles))
+			s.c.title(pickLine(s.r, "titles"))
 		}
 	case 1:
 		s.c.mode("acceptEdits")
@@ -286,7 +283,7 @@ func (s *developer) choose(parallel bool) *toolCall {
 	case n < 98:
 		return issueCall(fmt.Sprintf("HAR-%d", 100+s.r.IntN(900)), s.issue())
 	case n < 99:
-		return fetchCall("https://docs.example.com/harbor/"+strings.ToLower(pick(s.r, nouns)), "What does this page say about limits?", s.w.sentences(6+s.r.IntN(20)))
+		return fetchCall("https://docs.example.com/harbor/"+pick(s.r, things), "What does this page say about limits?", s.w.sentences(6+s.r.IntN(20)))
 	}
 	return s.test()
 }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // subagent starts a subagent on a question. Its transcript goes to its own
@@ -51,9 +53,8 @@ func (c *client) task(call *toolCall, title, question string, work func(sub *cli
 			name := c.session + "/subagents/agent-" + id
 			c.beside(name+".jsonl", buf.Bytes())
 			if c.v.agentMeta() {
-				var o object
-				o.open().str("agentType", "Explore").str("description", title).str("toolUseId", call.id).num("spawnDepth", 1).close()
-				c.beside(name+".meta.json", o.b)
+				o := new(object).open().str("agentType", "Explore").str("description", title).str("toolUseId", call.id)
+				c.beside(name+".meta.json", o.num("spawnDepth", 1).close().b)
 			}
 			c.agentProgress(call, id, question, buf.Bytes())
 		}
@@ -94,7 +95,7 @@ func (c *client) agentProgress(call *toolCall, id, question string, lines []byte
 		o.str("type", kind).raw("message", messageOf(line)).str("uuid", c.uuid()).str("timestamp", stamp(c.now)).close()
 		o.str("type", "agent_progress").str("prompt", question).str("agentId", id).close()
 		o.str("toolUseID", "agent_"+c.messageID()).str("parentToolUseID", call.id)
-		c.mark(uuid)
+		c.markAs(uuid)
 		c.endAside()
 		parent = uuid
 	}
@@ -103,38 +104,20 @@ func (c *client) agentProgress(call *toolCall, id, question string, lines []byte
 // messageOf cuts the message object out of a line that this package wrote.
 func messageOf(line []byte) []byte {
 	from := bytes.Index(line, []byte(`"message":{`)) + len(`"message":`)
-	depth, quoted := 0, false
-	for i := from; i < len(line); i++ {
-		switch b := line[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{':
-			depth++
-		case b == '}':
-			if depth--; depth == 0 {
-				return line[from : i+1]
-			}
-		}
-	}
-	return []byte("{}")
+	end, _ := scan.Value(line, from, 0)
+	return line[from:end]
 }
 
 // answer fills in the result of a subagent's call.
 func (c *client) answer(call *toolCall, id, question, answer string, sub *client, took int) {
-	parts := []string{answer}
+	call.result.parts = []string{answer}
+	o := new(object).open().str("status", "completed").str("prompt", question)
 	if c.v.agentFiles() {
-		parts = append(parts, fmt.Sprintf("agentId: %s (for resuming to continue this agent's work if needed)", id))
-	}
-	var o object
-	o.open().str("status", "completed").str("prompt", question)
-	if c.v.agentFiles() {
+		call.result.parts = append(call.result.parts, fmt.Sprintf("agentId: %s (for resuming to continue this agent's work if needed)", id))
 		o.str("agentId", id)
 	}
 	o.arr("content").textBlock(answer).closeArr()
 	o.num("totalDurationMs", took).num("totalTokens", sub.opt.Overhead+tokens(sub.sum)).num("totalToolUseCount", sub.stats.ToolCalls)
-	o.obj("usage").num("input_tokens", 3).num("cache_creation_input_tokens", 900).num("cache_read_input_tokens", sub.opt.Overhead).num("output_tokens", 200).close().close()
-	call.result.parts, call.result.client = parts, o.b
+	o.obj("usage").num("input_tokens", 3).num("cache_creation_input_tokens", 900).num("cache_read_input_tokens", sub.opt.Overhead)
+	call.result.client = o.num("output_tokens", 200).close().close().b
 }

@@ -13,13 +13,12 @@ func (c *client) progress(call *toolCall, source string) {
 	parent := source
 	write := func(data func(*object), id string) {
 		c.pass(200, 1100)
-		uuid := c.uuid()
 		o := c.head("progress", parent).obj("data")
 		data(o)
 		o.close().str("toolUseID", id).str("parentToolUseID", call.id)
-		c.mark(uuid)
+		c.mark()
 		c.endAside()
-		parent = uuid
+		parent = c.own
 	}
 	if call.name == "Bash" {
 		for i := range call.result.notes {
@@ -41,11 +40,10 @@ func (c *client) hook(event, name string) {
 	if !c.v.progress() {
 		return
 	}
-	id, uuid := c.uuid(), c.uuid()
-	o := hookJSON(c.head("progress", c.leaf).obj("data"), event, name).close()
-	o.str("parentToolUseID", id).str("toolUseID", id)
-	c.mark(uuid)
-	c.end(uuid)
+	id := c.uuid()
+	hookJSON(c.head("progress", c.leaf).obj("data"), event, name).close().str("parentToolUseID", id).str("toolUseID", id)
+	c.mark()
+	c.end()
 	c.pass(5, 60)
 }
 
@@ -61,22 +59,20 @@ func (c *client) endTurn(hooked bool) {
 	if hooked && c.v >= v2(0, 64) {
 		c.pass(20, 120)
 		c.hook("Stop", "Stop")
-		uuid := c.uuid()
 		o := c.head("system", c.leaf).str("subtype", "stop_hook_summary").num("hookCount", 1)
 		o.arr("hookInfos").open().str("command", hookCommand).close().closeArr().arr("hookErrors").closeArr()
 		o.bool("preventedContinuation", false).str("stopReason", "").bool("hasOutput", true).str("level", "suggestion")
-		c.mark(uuid)
+		c.mark()
 		o.str("toolUseID", c.uuid())
-		c.end(uuid)
+		c.end()
 	}
 	if c.v.turnDuration() {
 		c.pass(3, 30)
-		c.system("turn_duration", func(o *object) {
-			o.num("durationMs", int(c.now.Sub(c.turnStart)/time.Millisecond))
-			if c.v.messageCount() {
-				o.num("messageCount", c.messages)
-			}
-		})
+		o := c.head("system", c.leaf).str("subtype", "turn_duration")
+		o.num("durationMs", int(c.now.Sub(c.turnStart)/time.Millisecond)).when(c.v.messageCount()).num("messageCount", c.messages)
+		c.mark()
+		o.bool("isMeta", false)
+		c.end()
 	}
 	if c.v.lastPrompt() {
 		c.lastPromptLine()
@@ -85,31 +81,25 @@ func (c *client) endTurn(hooked bool) {
 
 func (c *client) lastPromptLine() {
 	o := c.unchained("last-prompt").str("lastPrompt", c.lastUser)
-	if c.v.leafUUID() {
-		o.str("leafUuid", c.leaf)
-	}
-	o.str("sessionId", c.session).close()
-	c.emit()
+	o.when(c.v.leafUUID()).str("leafUuid", c.leaf)
+	o.str("sessionId", c.session)
+	c.endUnchained()
 }
 
-// listings writes the attachments that list tools and, the first time, skills.
+// listings writes the attachments that list tools and, the first time, skills, in
+// versions that have them.
 func (c *client) listings(again bool) {
+	if !c.v.attachments() {
+		return
+	}
 	tools := []string{"CronCreate", "CronList", "EnterPlanMode", "NotebookEdit", "WebFetch"}
-	o := c.note.reset().open().str("type", "deferred_tools_delta").strs("addedNames", tools).strs("addedLines", tools).arr("removedNames").closeArr().close()
-	c.attach(o.b, "The following deferred tools are now available via ToolSearch:\nCronCreate\nCronList\nEnterPlanMode\nNotebookEdit\nWebFetch")
+	o := c.attachment("deferred_tools_delta").strs("addedNames", tools).strs("addedLines", tools).arr("removedNames").closeArr()
+	c.attach(o, "The following deferred tools are now available via ToolSearch:\n"+joinLines(tools))
 	if again {
 		return
 	}
-	skills := "- release-notes: Write the notes of a release from its commits.\n- migrate: Write a database migration and its way back."
-	o = c.note.reset().open().str("type", "skill_listing").str("content", skills).num("skillCount", 2).bool("isInitial", true).close()
-	c.attach(o.b, "The following skills are available for use with the Skill tool:\n\n"+skills)
-}
-
-// startListings writes the attachments of a session's first prompt.
-func (c *client) startListings() {
-	if c.v.attachments() {
-		c.listings(false)
-	}
+	o = c.attachment("skill_listing").str("content", texts["skills"]).num("skillCount", 2).bool("isInitial", true)
+	c.attach(o, "The following skills are available for use with the Skill tool:\n\n"+texts["skills"])
 }
 
 const reminder = "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status. Only use these if relevant to the current work; this is a gentle reminder, ignore it if it does not apply. Never mention it to the user."
@@ -121,21 +111,19 @@ func (c *client) remind() {
 	}
 	switch c.r.IntN(3) {
 	case 0:
-		c.attach(c.note.reset().open().str("type", "task_reminder").arr("content").closeArr().num("itemCount", 0).close().b, reminder)
+		c.attach(c.attachment("task_reminder").arr("content").closeArr().num("itemCount", 0), reminder)
 	case 1:
 		if len(c.reads) == 0 {
 			return
 		}
 		f := c.reads[len(c.reads)-1]
-		lines := firstLines(f.content, 6)
-		snippet := numbered(fileView{content: joinLines(lines), start: f.start, lines: len(lines)}, c.v)
-		c.attach(c.note.reset().open().str("type", "edited_text_file").str("filename", f.path).str("snippet", snippet).close().b,
+		snippet := numbered(fileView{content: joinLines(firstLines(f.content, 6)), start: f.start}, c.v)
+		c.attach(c.attachment("edited_text_file").str("filename", f.path).str("snippet", snippet),
 			"Note: "+f.path+" was modified, either by the user or by a linter. Here are the relevant changes:\n"+snippet)
 	default:
-		id := c.uuid()
-		c.attach(c.note.reset().open().str("type", "hook_success").str("hookName", "UserPromptSubmit").str("toolUseID", id).
-			str("hookEvent", "UserPromptSubmit").str("content", "").str("stdout", "").str("stderr", "").num("exitCode", 0).
-			str("command", hookCommand).num("durationMs", 40+c.r.IntN(200)).close().b, "")
+		o := c.attachment("hook_success").str("hookName", "UserPromptSubmit").str("toolUseID", c.uuid())
+		o.str("hookEvent", "UserPromptSubmit").str("content", "").str("stdout", "").str("stderr", "").num("exitCode", 0)
+		c.attach(o.str("command", hookCommand).num("durationMs", 40+c.r.IntN(200)), "")
 	}
 }
 
@@ -143,28 +131,28 @@ func (c *client) remind() {
 func (c *client) snapshot(message string) {
 	o := c.unchained("file-history-snapshot").str("messageId", message)
 	o.obj("snapshot").str("messageId", message).obj("trackedFileBackups").close().str("timestamp", stamp(c.now)).close()
-	o.bool("isSnapshotUpdate", false).close()
-	c.emit()
+	o.bool("isSnapshotUpdate", false)
+	c.endUnchained()
 }
 
 // title names the session, or, in older clients, another one.
 func (c *client) title(title string) {
 	switch {
 	case c.v.titles():
-		c.unchained("ai-title").str("aiTitle", title).str("sessionId", c.session).close()
+		c.unchained("ai-title").str("aiTitle", title).str("sessionId", c.session)
 	case c.v.summaries():
-		c.unchained("summary").str("summary", title).str("leafUuid", c.uuid()).close()
+		c.unchained("summary").str("summary", title).str("leafUuid", c.uuid())
 	default:
 		return
 	}
-	c.emit()
+	c.endUnchained()
 }
 
 // mode repeats the permission mode.
 func (c *client) mode(mode string) {
 	if c.v.modes() {
-		c.unchained("permission-mode").str("permissionMode", mode).str("sessionId", c.session).close()
-		c.emit()
+		c.unchained("permission-mode").str("permissionMode", mode).str("sessionId", c.session)
+		c.endUnchained()
 	}
 }
 
@@ -176,11 +164,10 @@ func (c *client) apiError(n int, gaveUp bool) {
 	}
 	for i := range n {
 		wait := 500 << i
-		uuid := c.uuid()
 		o := c.head("system", c.leaf).str("subtype", "api_error").str("level", "error").obj("error").num("status", 529).close()
 		o.num("retryInMs", wait).num("retryAttempt", i+1).num("maxRetries", 10)
-		c.mark(uuid)
-		c.end(uuid)
+		c.mark()
+		c.end()
 		c.wait(time.Duration(wait) * time.Millisecond)
 		c.pass(200, 2000)
 	}
@@ -191,9 +178,8 @@ func (c *client) apiError(n int, gaveUp bool) {
 
 // synthetic writes an assistant line without an API call: all usage is zero.
 func (c *client) synthetic(text string) {
-	uuid := c.uuid()
 	o := c.head("assistant", c.leaf)
-	c.mark(uuid)
+	c.mark()
 	o.obj("message").str("id", c.uuid()).null("container").str("model", "<synthetic>").str("role", "assistant")
 	o.str("stop_reason", "stop_sequence").str("stop_sequence", "").str("type", "message")
 	o.obj("usage").num("input_tokens", 0).num("output_tokens", 0).num("cache_creation_input_tokens", 0).num("cache_read_input_tokens", 0)
@@ -201,6 +187,5 @@ func (c *client) synthetic(text string) {
 	o.obj("cache_creation").num("ephemeral_1h_input_tokens", 0).num("ephemeral_5m_input_tokens", 0).close().close()
 	o.arr("content").textBlock(text).closeArr().close()
 	o.bool("isApiErrorMessage", true)
-	c.end(uuid)
-	c.text(uuid, text)
+	c.text(c.end(), text)
 }

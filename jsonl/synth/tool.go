@@ -33,9 +33,7 @@ func readCall(v release, f *sourceFile, from, limit int) *toolCall {
 	file := fileView{path: f.abs(), content: joinLines(f.lines[from:to]), start: from + 1, lines: to - from, total: len(f.lines)}
 	c := newCall("Read", func(o *object) {
 		o.str("file_path", file.path)
-		if file.lines < file.total {
-			o.num("offset", from+1).num("limit", limit)
-		}
+		o.when(file.lines < file.total).num("offset", from+1).num("limit", limit)
 	}, numbered(file, v), func(o *object) { fileJSON(o, file) })
 	c.result.file = &file
 	return c
@@ -142,9 +140,7 @@ func bashCall(v release, command, description, stdout string, slow int) *toolCal
 // bashJSON writes the toolUseResult of a command.
 func bashJSON(o *object, stdout string, noOutput bool) {
 	o.str("stdout", stdout).str("stderr", "").bool("interrupted", false).bool("isImage", false)
-	if noOutput {
-		o.bool("noOutputExpected", false)
-	}
+	o.when(noOutput).bool("noOutputExpected", false)
 }
 
 // todo is one entry of the agent's list.

@@ -78,7 +78,7 @@ func (s *developer) look() *toolCall {
 	switch s.r.IntN(3) {
 	case 0:
 		for range 4 + s.r.IntN(lines) {
-			fmt.Fprintf(&b, "%07x %s %s in %s\n", s.r.IntN(1<<28), strings.ToLower(pick(s.r, verbs)), strings.ToLower(pick(s.r, nouns)), pick(s.r, packages))
+			fmt.Fprintf(&b, "%07x %s %s in %s\n", s.r.IntN(1<<28), pick(s.r, acts), pick(s.r, things), pick(s.r, packages))
 		}
 		return bashCall(s.c.v, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", strings.TrimSuffix(b.String(), "\n"), 400)
 	case 1:
@@ -110,7 +110,7 @@ func (s *developer) test() *toolCall {
 
 func (s *developer) failure(pkg string) string {
 	f, name := s.p.named()
-	return fmt.Sprintf("--- FAIL: Test%s (0.0%ds)\n    %s:%d: got %d, <nil>; want %d\nFAIL\nFAIL\texample.com/harbor/internal/%s\t0.%03ds\nFAIL",
+	return fmt.Sprintf(texts["testFailure"],
 		name, s.r.IntN(9), f.path, 20+s.r.IntN(200), s.r.IntN(90), s.r.IntN(90), pkg, s.r.IntN(999))
 }
 
@@ -119,7 +119,7 @@ func (s *developer) testLog(pkg string, n int) string {
 	var b strings.Builder
 	b.Grow(n + 200)
 	for b.Len() < n {
-		name := "Test" + pick(s.r, verbs) + pick(s.r, nouns) + pick(s.r, twists)
+		name := "Test" + function(s.r)
 		fmt.Fprintf(&b, "=== RUN   %s\n", name)
 		for range s.r.IntN(4) {
 			sub := strings.ReplaceAll(pick(s.r, remarks), " ", "_")
