@@ -72,16 +72,13 @@ func Value(b []byte, i, depth int) (int, Fault) {
 	if i >= len(b) {
 		return len(b), End
 	}
-	switch c := b[i]; c {
+	switch b[i] {
 	case '"':
 		return stringBody(b, i+1)
-	case '{':
-		return object(b, i, depth)
-	case '[':
-		return array(b, i, depth)
-	default:
-		return scalar(b, i)
+	case '{', '[':
+		return container(b, i, depth)
 	}
+	return scalar(b, i)
 }
 
 // scalar skips a number or a literal.
@@ -100,10 +97,7 @@ func scalar(b []byte, i int) (int, Fault) {
 }
 
 func literal(b []byte, i int, word string) (int, Fault) {
-	if len(b)-i >= len(word) && string(b[i:i+len(word)]) == word {
-		return i + len(word), OK
-	}
-	for k := 0; k < len(word); k++ {
+	for k := range len(word) {
 		if i+k >= len(b) {
 			return len(b), End
 		}
@@ -111,7 +105,7 @@ func literal(b []byte, i int, word string) (int, Fault) {
 			return i + k, Literal
 		}
 	}
-	return i, Literal
+	return i + len(word), OK
 }
 
 func number(b []byte, i int) (int, Fault) {
@@ -164,59 +158,43 @@ func digits(b []byte, i int) int {
 	return i
 }
 
-// object skips the object whose brace is b[i].
-func object(b []byte, i, depth int) (int, Fault) {
+// gap is Space, inlined for the usual case that b[i] is no white space.
+func gap(b []byte, i int) int {
+	if i < len(b) && b[i] <= ' ' {
+		return Space(b, i)
+	}
+	return i
+}
+
+// container skips the object or array whose bracket is b[i].
+func container(b []byte, i, depth int) (int, Fault) {
 	if depth >= MaxDepth {
 		return i, Deep
 	}
+	object, end := b[i] == '{', b[i]+2
 	depth++
-	i++
-	if i < len(b) && b[i] <= ' ' {
-		i = Space(b, i)
-	}
-	if i < len(b) && b[i] == '}' {
+	i = gap(b, i+1)
+	if i < len(b) && b[i] == end {
 		return i + 1, OK
 	}
 	var code Fault
 	for {
-		if i >= len(b) {
-			return len(b), End
-		}
-		if b[i] != '"' {
-			return i, Key
-		}
-		if i, code = stringBody(b, i+1); code != OK {
-			return i, code
-		}
-		if i < len(b) && b[i] <= ' ' {
-			i = Space(b, i)
-		}
-		if i >= len(b) {
-			return len(b), End
-		}
-		if b[i] != ':' {
-			return i, Colon
-		}
-		i++
-		if i < len(b) && b[i] <= ' ' {
-			i = Space(b, i)
+		if object {
+			if i, code = key(b, i); code != OK {
+				return i, code
+			}
 		}
 		if i, code = Value(b, i, depth); code != OK {
 			return i, code
 		}
-		if i < len(b) && b[i] <= ' ' {
-			i = Space(b, i)
-		}
+		i = gap(b, i)
 		if i >= len(b) {
 			return len(b), End
 		}
 		switch b[i] {
 		case ',':
-			i++
-			if i < len(b) && b[i] <= ' ' {
-				i = Space(b, i)
-			}
-		case '}':
+			i = gap(b, i+1)
+		case end:
 			return i + 1, OK
 		default:
 			return i, Comma
@@ -224,40 +202,29 @@ func object(b []byte, i, depth int) (int, Fault) {
 	}
 }
 
-// array skips the array whose bracket is b[i].
-func array(b []byte, i, depth int) (int, Fault) {
-	if depth >= MaxDepth {
-		return i, Deep
+// key skips the key at b[i] and its colon, up to the member's value.
+func key(b []byte, i int) (int, Fault) {
+	if i >= len(b) {
+		return len(b), End
 	}
-	depth++
-	i++
-	if i < len(b) && b[i] <= ' ' {
-		i = Space(b, i)
+	if b[i] != '"' {
+		return i, Key
 	}
-	if i < len(b) && b[i] == ']' {
-		return i + 1, OK
+	i, code := stringBody(b, i+1)
+	if code != OK {
+		return i, code
 	}
-	var code Fault
-	for {
-		if i, code = Value(b, i, depth); code != OK {
-			return i, code
-		}
-		if i < len(b) && b[i] <= ' ' {
-			i = Space(b, i)
-		}
-		if i >= len(b) {
-			return len(b), End
-		}
-		switch b[i] {
-		case ',':
-			i++
-			if i < len(b) && b[i] <= ' ' {
-				i = Space(b, i)
-			}
-		case ']':
-			return i + 1, OK
-		default:
-			return i, Comma
-		}
+	return colon(b, i)
+}
+
+// colon skips the colon after a key and the white space around it.
+func colon(b []byte, i int) (int, Fault) {
+	i = gap(b, i)
+	if i >= len(b) {
+		return len(b), End
 	}
+	if b[i] != ':' {
+		return i, Colon
+	}
+	return gap(b, i+1), OK
 }

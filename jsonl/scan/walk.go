@@ -49,30 +49,20 @@ func (m *Members) Next() bool {
 	if m.Code != OK {
 		return false
 	}
-	b, i := m.b, m.At
-	if i < len(b) && b[i] <= ' ' {
-		i = Space(b, i)
-	}
+	b, i := m.b, gap(m.b, m.At)
 	if i >= len(b) {
 		return m.stop(len(b), End)
 	}
+	if b[i] == '}' {
+		return m.stop(i+1, OK)
+	}
 	if m.begun {
-		if b[i] == '}' {
-			return m.stop(i+1, OK)
-		}
 		if b[i] != ',' {
 			return m.stop(i, Comma)
 		}
-		i++
-		if i < len(b) && b[i] <= ' ' {
-			i = Space(b, i)
-		}
-	} else {
-		m.begun = true
-		if b[i] == '}' {
-			return m.stop(i+1, OK)
-		}
+		i = gap(b, i+1)
 	}
+	m.begun = true
 	if i >= len(b) {
 		return m.stop(len(b), End)
 	}
@@ -85,19 +75,8 @@ func (m *Members) Next() bool {
 		return m.stop(end, code)
 	}
 	m.keyEnd, m.plain = end-1, plain
-	i = end
-	if i < len(b) && b[i] <= ' ' {
-		i = Space(b, i)
-	}
-	if i >= len(b) {
-		return m.stop(len(b), End)
-	}
-	if b[i] != ':' {
-		return m.stop(i, Colon)
-	}
-	i++
-	if i < len(b) && b[i] <= ' ' {
-		i = Space(b, i)
+	if i, code = colon(b, end); code != OK {
+		return m.stop(i, code)
 	}
 	if i >= len(b) {
 		return m.stop(len(b), End)
@@ -137,10 +116,7 @@ func (m *Elements) Next() bool {
 	if m.Code != OK {
 		return false
 	}
-	b, i := m.b, m.At
-	if i < len(b) && b[i] <= ' ' {
-		i = Space(b, i)
-	}
+	b, i := m.b, gap(m.b, m.At)
 	if i >= len(b) {
 		return m.stop(len(b), End)
 	}
@@ -151,10 +127,7 @@ func (m *Elements) Next() bool {
 		if b[i] != ',' {
 			return m.stop(i, Comma)
 		}
-		i++
-		if i < len(b) && b[i] <= ' ' {
-			i = Space(b, i)
-		}
+		i = gap(b, i+1)
 		if i >= len(b) {
 			return m.stop(len(b), End)
 		}
