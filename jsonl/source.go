@@ -60,7 +60,7 @@ func (s *Source) open() error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return &FileError{Path: s.name, Err: err}
 		}
-		if s.plain = packing(magic[:n]) == packedNot; s.plain {
+		if s.plain = packing(magic[:n]) == ""; s.plain {
 			return nil
 		}
 	}
@@ -80,50 +80,55 @@ func OpenReader(name string, r io.Reader) (*Source, error) {
 
 // stream prepares the source to read r once, from its beginning.
 func (s *Source) stream(r io.Reader) error {
-	magic := make([]byte, 4)
-	n, err := io.ReadFull(r, magic)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	content, _, free, err := Unpack(r)
+	if err != nil {
 		return &FileError{Path: s.name, Err: err}
 	}
-	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
-	closeStream := func() {}
-	switch packing(magic[:n]) {
-	case packedGzip:
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return &FileError{Path: s.name, Err: explain("gzip", err)}
-		}
-		r = &unpacker{r: z, format: "gzip"}
-	case packedZstd:
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
-		if err != nil {
-			return &FileError{Path: s.name, Err: explain("zstd", err)}
-		}
-		closeStream = z.Close
-		r = &unpacker{r: z, format: "zstd"}
-	}
-	s.store = newStore(r, closeStream)
+	s.store = newStore(content, free)
 	return nil
 }
 
-type packed uint8
+// Unpack reads plain text, gzip or zstd: the first bytes decide which. packed
+// reports whether they are compressed, free ends reading.
+func Unpack(r io.Reader) (content io.Reader, packed bool, free func(), err error) {
+	magic := make([]byte, 4)
+	n, err := io.ReadFull(r, magic)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, false, nil, err
+	}
+	r = io.MultiReader(bytes.NewReader(magic[:n]), r)
+	free = func() {}
+	format := packing(magic[:n])
+	switch format {
+	case "":
+		return r, false, free, nil
+	case "gzip":
+		content, err = gzip.NewReader(r)
+	case "zstd":
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+		content = z
+		if err == nil {
+			free = z.Close
+		}
+	}
+	if err != nil {
+		return nil, true, nil, explain(format, err)
+	}
+	return &unpacker{r: content, format: format}, true, free, nil
+}
 
-const (
-	packedNot packed = iota
-	packedGzip
-	packedZstd
-)
-
-// packing detects a compressed file by its first four bytes.
-func packing(magic []byte) packed {
+// packing is the format of a compressed file by its first four bytes, "" where it
+// is not compressed.
+func packing(magic []byte) string {
 	switch {
 	case len(magic) >= 2 && magic[0] == 0x1F && magic[1] == 0x8B:
-		return packedGzip
+		return "gzip"
 	case len(magic) == 4 && string(magic) == "\x28\xB5\x2F\xFD",
 		len(magic) == 4 && magic[0]&0xF0 == 0x50 && string(magic[1:]) == "\x2A\x4D\x18": // a skippable frame
-		return packedZstd
+		return "zstd"
 	}
-	return packedNot
+	return ""
 }
 
 // unpacker adds the format to the errors of a decompressor.

@@ -37,73 +37,69 @@ func (ld *loader) under(i int32) iter.Seq[int32] {
 	}
 }
 
+// resolve follows the steps from each line to the end of its walk and returns the
+// result there. A step returns the next line, -1 at the end, and the result where
+// the walk ends at this line, as a cycle does.
+func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
+	const unknown = -2
+	results := slices.Repeat([]int32{unknown}, len(ld.nodes))
+	var path []int32
+	for i := range results {
+		path = path[:0]
+		at := int32(i)
+		for results[at] == unknown {
+			path = append(path, at)
+			next, result := step(at)
+			results[at] = result
+			if next < 0 {
+				break
+			}
+			at = next
+		}
+		for _, k := range path {
+			results[k] = results[at]
+		}
+	}
+	return results
+}
+
 // groupLines finds, for each assistant line, the first line of its message:
 // the topmost line with the same message.id that is reached through parents
 // without passing another message's line or a prompt. Copies of a message are
 // another group.
 func (ld *loader) groupLines() {
-	above := make([]int32, len(ld.nodes)) // nearest assistant line at or above, no prompt between; -2: not known yet, -1: none
-	ld.above = above
-	for i := range above {
-		above[i] = -2
+	ld.above = ld.resolve(func(i int32) (next, result int32) {
+		switch n := &ld.nodes[i]; {
+		case n.kind == nodeAssistant:
+			return -1, i
+		case n.kind == nodeUser && n.class == ClassPrompt:
+			return -1, -1
+		default:
+			return n.parent, -1
+		}
+	})
+	groups := ld.resolve(func(i int32) (next, result int32) {
+		n := &ld.nodes[i]
+		if n.kind != nodeAssistant {
+			return -1, -1
+		}
+		if up := ld.assistantAbove(n.parent); up >= 0 && n.reply.id != "" && ld.nodes[up].reply.id == n.reply.id {
+			return up, i
+		}
+		return -1, i
+	})
+	for i, g := range groups {
+		ld.nodes[i].group = g
 	}
-	var path []int32
-	for i := range ld.nodes {
-		path = path[:0]
-		at := int32(i)
-		for at >= 0 && above[at] == -2 && ld.nodes[at].kind != nodeAssistant {
-			above[at] = -1 // breaks cycles
-			path = append(path, at)
-			if n := &ld.nodes[at]; n.kind == nodeUser && n.class == ClassPrompt {
-				at = -1
-				break
-			}
-			at = ld.nodes[at].parent
-		}
-		found := int32(-1)
-		if at >= 0 {
-			if ld.nodes[at].kind == nodeAssistant {
-				found = at
-			} else {
-				found = above[at]
-			}
-		}
-		for _, p := range path {
-			above[p] = found
-		}
+}
+
+// assistantAbove is the assistant line at or above line i without a prompt between
+// them, or -1.
+func (ld *loader) assistantAbove(i int32) int32 {
+	if i < 0 {
+		return i
 	}
-	groupOf := func(i int32) int32 {
-		chain := []int32{}
-		for {
-			n := &ld.nodes[i]
-			if n.group >= 0 {
-				break
-			}
-			n.group = i // breaks cycles; the head of a group is its own
-			chain = append(chain, i)
-			up := int32(-1)
-			if n.parent >= 0 {
-				up = n.parent
-				if ld.nodes[up].kind != nodeAssistant {
-					up = above[up]
-				}
-			}
-			if up < 0 || n.reply.id == "" || ld.nodes[up].reply.id != n.reply.id {
-				break
-			}
-			i = up
-		}
-		head := ld.nodes[i].group
-		for _, c := range chain {
-			ld.nodes[c].group = head
-		}
-		return head
-	}
-	for i := range ld.nodes {
-		if ld.nodes[i].kind == nodeAssistant {
-			groupOf(int32(i))
-		}
-	}
+	return ld.above[i]
 }
 
 // unite merges the groups on the path that share a message.id, without copies of

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -62,19 +61,11 @@ func readIndex(root *os.Root) (*index, error) {
 
 // readSmall reads a regular file of at most mostIndex bytes.
 func readSmall(root *os.Root, name string) ([]byte, error) {
-	st, err := root.Stat(name)
-	if err != nil {
-		return nil, err
+	data, err := readPlain(root, name, mostIndex+1)
+	if len(data) > mostIndex {
+		return nil, fmt.Errorf("longer than %d MB", mostIndex>>20)
 	}
-	if !st.Mode().IsRegular() || st.Size() > mostIndex {
-		return nil, fmt.Errorf("not a regular file of at most %d MB", mostIndex>>20)
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, mostIndex))
+	return data, err
 }
 
 // check compares the index with the files.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -146,36 +147,30 @@ func plainly(err error) error {
 
 // findOffload looks for the file of a stub by the call's id, then by the last
 // element of the path the stub names: never by the path itself.
-func findOffload(root *os.Root, openErr error, id, stub string) (string, jsonl.Metrics, error) {
-	if !plainName(id) {
-		return "", jsonl.Metrics{}, errRefused("its id is not a file name")
-	}
-	if errors.Is(openErr, fs.ErrNotExist) {
-		return "", jsonl.Metrics{}, openErr
-	}
-	if openErr != nil {
-		return "", jsonl.Metrics{}, fmt.Errorf("opening the folder of offloaded results: %w", openErr)
+func findOffload(root *os.Root, openErr error, id, stub string) (name string, length jsonl.Metrics, err error) {
+	switch {
+	case !plainName(id):
+		return "", length, errRefused("its id is not a file name")
+	case errors.Is(openErr, fs.ErrNotExist):
+		return "", length, openErr
+	case openErr != nil:
+		return "", length, fmt.Errorf("opening the folder of offloaded results: %w", openErr)
 	}
 	names := []string{id + ".txt", id + ".json"}
 	if name := stubName(stub); plainName(name) {
 		names = append(names, name)
 	}
-	for _, name := range names {
-		length, err := measureFile(root, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	for _, name = range names {
+		if length, err = measureFile(root, name); !errors.Is(err, fs.ErrNotExist) {
+			return name, length, err
 		}
-		return name, length, err
 	}
-	return "", jsonl.Metrics{}, fs.ErrNotExist
+	return "", length, fs.ErrNotExist
 }
 
 // stubName is the file name in a stub, of a path of any system.
 func stubName(stub string) string {
-	_, p, ok := strings.Cut(stub, stubPath)
-	if !ok {
-		return ""
-	}
+	_, p, _ := strings.Cut(stub, stubPath)
 	p, _, _ = strings.Cut(p, "\n")
 	p = strings.TrimSpace(p)
 	return p[strings.LastIndexAny(p, `/\`)+1:]
@@ -183,36 +178,26 @@ func stubName(stub string) string {
 
 // plainName reports whether a name is valid for a file on every system: letters,
 // digits, and - _ . except for a leading dot.
-func plainName(s string) bool {
-	if s == "" || len(s) > 200 || s[0] == '.' {
-		return false
-	}
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.' {
-			return false
-		}
-	}
-	return true
-}
+func plainName(s string) bool { return len(s) <= 200 && plainNames.MatchString(s) }
+
+var plainNames = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
 
 // openPlain opens a regular file of a folder, not through a link that leaves it.
 func openPlain(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name) // before it is opened: opening a pipe would wait
+	var f *os.File
+	if err == nil && info.Mode().IsRegular() {
+		if f, err = root.Open(name); err == nil {
+			if info, err = f.Stat(); err == nil && info.Mode().IsRegular() {
+				return f, nil
+			}
+			f.Close()
+		}
+	}
 	if err != nil {
 		return nil, plainly(err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errRefused("it is not a regular file")
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, plainly(err)
-	}
-	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, errRefused("it is not a regular file")
-	}
-	return f, nil
+	return nil, errRefused("it is not a regular file")
 }
 
 func measureFile(root *os.Root, name string) (jsonl.Metrics, error) {
@@ -252,12 +237,9 @@ func measureStream(r io.Reader) (jsonl.Metrics, error) {
 
 // lastRune is the index of an incomplete rune at the end of b, or len(b).
 func lastRune(b []byte) int {
-	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(b[i]) {
-			if !utf8.FullRune(b[i:]) {
-				return i
-			}
-			break
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(b[i]) && !utf8.FullRune(b[i:]) {
+			return i
 		}
 	}
 	return len(b)
@@ -292,6 +274,11 @@ func (o offloads) readFile(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
+	return readPlain(root, name, limit)
+}
+
+// readPlain reads at most limit bytes of a regular file of a folder.
+func readPlain(root *os.Root, name string, limit int64) ([]byte, error) {
 	f, err := openPlain(root, name)
 	if err != nil {
 		return nil, err

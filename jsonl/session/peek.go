@@ -2,15 +2,11 @@ package session
 
 import (
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"time"
 	"unicode/utf8"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -22,36 +18,22 @@ const (
 
 // read fills the fields that the file and its file system provide.
 func (i *FileInfo) read(root *os.Root, name string) error {
-	st, err := root.Stat(name)
-	if err != nil {
-		return err
-	}
-	if !st.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	f, err := root.Open(name)
+	f, err := openPlain(root, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	i.Size, i.Changed = st.Size(), st.ModTime()
-	var magic [4]byte
-	n, _ := io.ReadFull(f, magic[:])
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
+	st, err := f.Stat()
+	if err != nil {
 		return err
 	}
-	switch m := string(magic[:n]); {
-	case len(m) > 1 && m[:2] == "\x1f\x8b":
-		if z, err := gzip.NewReader(f); err == nil {
-			i.head(z, name)
-		}
-	case m == "\x28\xb5\x2f\xfd":
-		if z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20)); err == nil {
-			i.head(z, name)
-			z.Close()
-		}
-	default:
-		i.head(f, name)
+	i.Size, i.Changed = st.Size(), st.ModTime()
+	content, packed, free, err := jsonl.Unpack(f)
+	if err == nil {
+		i.head(content, name)
+		free()
+	}
+	if !packed {
 		i.Last = lastTime(f, st.Size(), name)
 	}
 	return nil

@@ -76,27 +76,61 @@ var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 // outside of the folder and warns of ids, index entries and symbolic links that
 // lead there.
 func Discover(dir string) ([]FileInfo, []Warning, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer root.Close()
 	d := &discovery{}
-	entries, err := fs.ReadDir(root.FS(), ".")
+	own := map[string]bool{} // sessions' own folders
+	err := folders(dir, func(root *os.Root, folder string, entries []fs.DirEntry) {
+		d.folder(root, folder, entries)
+		for _, i := range d.found {
+			own[i.ID] = own[i.ID] || folder == dir
+		}
+	}, func(name string) bool { return own[name] }, d.unreadable)
 	if err != nil {
 		return nil, nil, err
-	}
-	d.folder(root, dir, entries)
-	own := map[string]bool{} // sessions' own folders
-	for _, i := range d.found {
-		own[i.ID] = true
-	}
-	for _, e := range entries {
-		if _, file := SessionID(e.Name()); !file && !own[e.Name()] {
-			d.child(root, dir, e)
-		}
 	}
 	return d.found, d.warnings, nil
+}
+
+// folders calls visit with dir and with each folder in it, except for names that
+// skip accepts, and failed with each that cannot be read.
+func folders(dir string, visit func(*os.Root, string, []fs.DirEntry), skip func(name string) bool, failed func(string, error)) error {
+	root, entries, err := openFolder(os.OpenRoot(dir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	visit(root, dir, entries)
+	for _, e := range entries {
+		name := e.Name()
+		if _, file := SessionID(name); file || skip(name) || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if st, err := root.Stat(name); err != nil {
+			failed(path, err)
+		} else if st.IsDir() {
+			sub, entries, err := openFolder(root.OpenRoot(name))
+			if err != nil {
+				failed(path, err)
+				continue
+			}
+			visit(sub, path, entries)
+			sub.Close()
+		}
+	}
+	return nil
+}
+
+// openFolder lists a folder that was opened.
+func openFolder(root *os.Root, err error) (*os.Root, []fs.DirEntry, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		root.Close()
+		return nil, nil, err
+	}
+	return root, entries, nil
 }
 
 // IsID reports whether s can be a session's id: a name, never a path.
@@ -122,41 +156,13 @@ func (d *discovery) warn(file, format string, args ...any) {
 	d.warnings = append(d.warnings, Warning{File: file, Message: fmt.Sprintf(format, args...)})
 }
 
-// child lists the sessions of a subfolder of dir.
-func (d *discovery) child(root *os.Root, dir string, e fs.DirEntry) {
-	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
-		return
-	}
-	path := filepath.Join(dir, e.Name())
-	st, err := root.Stat(e.Name())
-	if err != nil {
-		d.unreadable(path, err)
-		return
-	}
-	if !st.IsDir() {
-		return
-	}
-	sub, err := root.OpenRoot(e.Name())
-	if err != nil {
-		d.unreadable(path, err)
-		return
-	}
-	defer sub.Close()
-	entries, err := fs.ReadDir(sub.FS(), ".")
-	if err != nil {
-		d.unreadable(path, err)
-		return
-	}
-	d.folder(sub, path, entries)
-}
-
 // unreadable warns of a file or folder that cannot be read.
 func (d *discovery) unreadable(path string, err error) {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	if leadsOut(err) {
+	if errors.Is(err, errLeadsOut) || leadsOut(err) {
 		d.warn(path, "a link to a place outside its folder: not read")
 		return
 	}
@@ -286,17 +292,8 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 // Find lists the files of the sessions in dir, a project folder or a folder of
 // project folders, whose id is or begins with id. It reads names only.
 func Find(dir, id string) (paths []string, exact bool, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, false, err
-	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil, false, err
-	}
 	var begins []string
-	look := func(root *os.Root, dir string, entries []fs.DirEntry) {
+	err = folders(dir, func(root *os.Root, dir string, entries []fs.DirEntry) {
 		for _, e := range entries {
 			name, ok := SessionID(e.Name())
 			if !ok || !IsID(name) || !strings.HasPrefix(name, id) {
@@ -311,18 +308,9 @@ func Find(dir, id string) (paths []string, exact bool, err error) {
 				begins = append(begins, filepath.Join(dir, e.Name()))
 			}
 		}
-	}
-	look(root, dir, entries)
-	for _, e := range entries {
-		if sub, err := root.OpenRoot(e.Name()); err == nil {
-			if below, err := fs.ReadDir(sub.FS(), "."); err == nil {
-				look(sub, filepath.Join(dir, e.Name()), below)
-			}
-			sub.Close()
-		}
-	}
+	}, func(string) bool { return false }, func(string, error) {})
 	if len(paths) > 0 {
-		return paths, true, nil
+		return paths, true, err
 	}
-	return begins, false, nil
+	return begins, false, err
 }

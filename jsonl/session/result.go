@@ -97,7 +97,7 @@ func (c *chain) answer(id string, group int32) int32 {
 		if c.onPath(r) {
 			k = 2
 		}
-		switch under := c.calledAbove(n.parent); {
+		switch under := c.ld.assistantAbove(n.parent); {
 		case under < 0:
 		case c.homeOf(c.ld.nodes[under].group) == group:
 			if under == n.parent {
@@ -111,14 +111,6 @@ func (c *chain) answer(id string, group int32) int32 {
 		}
 	}
 	return best
-}
-
-// calledAbove is the assistant line at or above line i, or -1.
-func (c *chain) calledAbove(i int32) int32 {
-	if i < 0 || c.ld.nodes[i].kind == nodeAssistant {
-		return i
-	}
-	return c.ld.above[i]
 }
 
 // answersLater reports whether a line has the result of a call that is later on

@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // ownAgent is the agent id where the main conversation is a subagent's own
 // file, else "".
 func (ld *loader) ownAgent(main []int32) string {
@@ -23,13 +25,7 @@ type side struct {
 // subagent's own file, where every message is a sidechain's, all are the main
 // conversation.
 func (ld *loader) split() (main []int32, sides []side) {
-	all := true
-	for i := range ld.nodes {
-		if ld.nodes[i].kind.message() && !ld.nodes[i].sidechain {
-			all = false
-			break
-		}
-	}
+	all := !slices.ContainsFunc(ld.nodes, func(n node) bool { return n.kind.message() && !n.sidechain })
 	at := map[string]int{}
 	var roots []int32
 	for i := range ld.nodes {
@@ -40,8 +36,13 @@ func (ld *loader) split() (main []int32, sides []side) {
 		}
 		key := n.env.agent
 		if key == "" {
-			if roots == nil {
-				roots = ld.sideRoots()
+			if roots == nil { // the topmost sidechain line above each
+				roots = ld.resolve(func(i int32) (next, result int32) {
+					if p := ld.nodes[i].parent; p >= 0 && ld.nodes[p].sidechain {
+						return p, i
+					}
+					return -1, i
+				})
 			}
 			key = ld.nodes[roots[i]].uuid
 		}
@@ -54,28 +55,4 @@ func (ld *loader) split() (main []int32, sides []side) {
 		sides[j].nodes = append(sides[j].nodes, int32(i))
 	}
 	return main, sides
-}
-
-// sideRoots finds the topmost sidechain line above each sidechain line.
-func (ld *loader) sideRoots() []int32 {
-	roots := make([]int32, len(ld.nodes))
-	for i := range roots {
-		roots[i] = -1
-	}
-	var path []int32
-	for i := range ld.nodes {
-		path = path[:0]
-		at := int32(i)
-		for roots[at] < 0 {
-			roots[at] = at // breaks cycles
-			path = append(path, at)
-			if p := ld.nodes[at].parent; p >= 0 && ld.nodes[p].sidechain {
-				at = p
-			}
-		}
-		for _, k := range path {
-			roots[k] = roots[at]
-		}
-	}
-	return roots
 }
