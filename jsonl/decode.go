@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/scan"
@@ -97,16 +98,10 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.Version = d.low(&m, inVersion)
 		case "cwd":
 			e.CWD = d.low(&m, inCWD)
-		case "requestId":
-			e.RequestID = d.again(&m, inRequest)
-		case "sourceToolAssistantUUID":
-			e.SourceToolAssistantUUID = d.parent(&m)
 		case "logicalParentUuid":
 			e.LogicalParentUUID = d.text(&m)
 		case "leafUuid":
 			e.LeafUUID = d.text(&m)
-		case "operation":
-			e.Operation = d.low(&m, inOperation)
 		case "attachment":
 			e.Attachment = d.raw(&m)
 		case "compactMetadata":
@@ -117,10 +112,6 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.SnipMetadata = d.raw(&m)
 		case "removedUuids":
 			e.RemovedUUIDs = d.raw(&m)
-		case "content":
-			e.Content = d.raw(&m)
-		case "toolUseResult":
-			e.ToolUseResult = d.raw(&m)
 		default:
 			if flag := e.flag(key); flag != nil {
 				*flag = m.Text()[at] == 't'
@@ -152,8 +143,6 @@ func (e *Entry) flag(key []byte) *bool {
 		return &e.IsMeta
 	case "isCompactSummary":
 		return &e.IsCompactSummary
-	case "isVisibleInTranscriptOnly":
-		return &e.IsTranscriptOnly
 	case "isApiErrorMessage":
 		return &e.IsAPIError
 	}
@@ -258,4 +247,16 @@ func (d *decoder) count(m *scan.Members) int {
 		n = min(10*n+int(c-'0'), maxTokens)
 	}
 	return n
+}
+
+// time is an RFC 3339 time, zero where the value is not one.
+func (d *decoder) time(m *scan.Members) (t time.Time) {
+	s, ok := d.quoted(m)
+	if !ok {
+		return t
+	}
+	if t.UnmarshalText(s) != nil { // stricter than Parse, but it does not allocate
+		t, _ = time.Parse(time.RFC3339, string(s))
+	}
+	return t.UTC() // not the zone of this machine
 }

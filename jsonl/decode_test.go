@@ -116,9 +116,6 @@ func TestEntryFields(t *testing.T) {
 	if b.Kind != KindToolResult || !b.Persisted || !b.IsString || b.ID != "toolu_03" || b.Text.Bytes <= b.Text.UTF16 || b.JSON.UTF16 != b.Text.JSON {
 		t.Errorf("got %+v", b)
 	}
-	if e.ToolUseResult == nil || e.ToolUseResult[0] != '{' {
-		t.Errorf("toolUseResult is %q", e.ToolUseResult)
-	}
 }
 
 func TestUnquote(t *testing.T) {

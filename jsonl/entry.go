@@ -13,7 +13,10 @@
 // This package decodes the fields of an entry and does not interpret them.
 package jsonl
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Kind is the kind of a content block.
 type Kind uint8
@@ -93,8 +96,8 @@ type APIMessage struct {
 }
 
 // Entry is one JSON object of a session file, with its position. The reader
-// reuses it: Raw, the raw fields and Message are valid until the next Scan;
-// Clone to keep. Strings may be kept.
+// reuses it: Raw, the raw fields and Message are valid until the next Scan.
+// Strings may be kept.
 type Entry struct {
 	File   string // name as given, for messages
 	Line   int    // 1-based line in the decompressed file
@@ -112,17 +115,13 @@ type Entry struct {
 	AgentID           string
 	Version           string
 	CWD               string
-	RequestID         string
 	Time              time.Time // zero where it is missing or does not parse
 
-	SourceToolAssistantUUID string
-	LeafUUID                string // summary, last-prompt
-	Operation               string // queue-operation: enqueue, dequeue, remove, popAll
-	IsSidechain             bool
-	IsMeta                  bool
-	IsCompactSummary        bool
-	IsTranscriptOnly        bool // isVisibleInTranscriptOnly
-	IsAPIError              bool // isApiErrorMessage
+	LeafUUID         string // summary, last-prompt
+	IsSidechain      bool
+	IsMeta           bool
+	IsCompactSummary bool
+	IsAPIError       bool // isApiErrorMessage
 
 	HasMessage bool
 	Message    APIMessage
@@ -134,8 +133,6 @@ type Entry struct {
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte
 	RemovedUUIDs         []byte // of a snip
-	Content              []byte // top-level content: system lines, queue operations
-	ToolUseResult        []byte // skipped, never decoded here
 }
 
 // SyntaxError describes bytes of a line that are not a JSON object. It is a value
@@ -147,6 +144,38 @@ type SyntaxError struct {
 	Offset int64 // of the first byte
 	Len    int   // number of bytes
 	Msg    string
+}
+
+// Error is the message with its position: file:line:column.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+}
+
+// FileError is an error that names its file, and the line where there is one.
+type FileError struct {
+	Path string
+	Line int // 0: none
+	Err  error
+}
+
+func (e *FileError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err)
+	}
+	return e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Item is the result of reading one line, or one object of a fused line. It is
+// valid until the next one is read.
+type Item struct {
+	Kind  ItemKind
+	Entry *Entry       // of an ItemEntry, else nil
+	Err   *SyntaxError // of an ItemError, else nil
+	Line  int          // 1-based
+	Span  Span         // the object, the rejected bytes, or a comment or blank line without its newline
 }
 
 // ItemKind is the kind of an Item.

@@ -10,13 +10,11 @@ const (
 	inAgent
 	inVersion
 	inCWD
-	inOperation
 	inRole
 	inModel
 	inStop
 	inTool
 	inBlockType
-	inRequest
 	inMessage
 	inFields
 )

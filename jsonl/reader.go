@@ -1,8 +1,14 @@
 package jsonl
 
-import (
-	"io"
-)
+import "io"
+
+// ReadOptions are the limits of reading. The zero value means the defaults.
+type ReadOptions struct {
+	// MaxLine is the longest line that is decoded, in bytes without its
+	// newline; 0 means 256 MiB. A longer line is one SyntaxError and is never
+	// held in memory as a whole.
+	MaxLine int
+}
 
 // Reader reads the items of one stream in order:
 //

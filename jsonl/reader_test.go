@@ -22,7 +22,7 @@ type kept struct {
 func keep(rec *Item) kept {
 	k := kept{Item: *rec}
 	if rec.Entry != nil {
-		k.E = *rec.Entry.Clone()
+		k.E = *rec.Entry.clone()
 	}
 	if rec.Err != nil {
 		k.S = *rec.Err

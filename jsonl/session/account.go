@@ -1,10 +1,5 @@
 package session
 
-import (
-	"maps"
-	"slices"
-)
-
 // The reasons for which lines are set aside.
 const (
 	AsideMalformed Reason = "malformed"
@@ -44,13 +39,6 @@ func (ld *loader) account() {
 			ld.aside(ld.marks[i].line, AsideRecord)
 		}
 	}
-}
-
-// SortedReasons lists the reasons of an accounting, most frequent first.
-func (a Accounting) SortedReasons() []Reason {
-	rs := slices.Sorted(maps.Keys(a.SetAside))
-	slices.SortStableFunc(rs, func(x, y Reason) int { return a.SetAside[y] - a.SetAside[x] })
-	return rs
 }
 
 // Balanced reports whether Read = Used + sum(SetAside).

@@ -1,10 +1,5 @@
 package jsonl
 
-import (
-	"bytes"
-	"slices"
-)
-
 // locate makes the spans of a decoded entry, which are indexes into its line,
 // offsets into the file.
 func (e *entry) locate(line int64) {
@@ -19,25 +14,6 @@ func (e *entry) locate(line int64) {
 			bl.Parts[k].Span.Off += line
 		}
 	}
-}
-
-// Clone returns a copy that stays valid after the next Scan.
-func (e *Entry) Clone() *Entry {
-	c := *e
-	c.Raw = bytes.Clone(e.Raw)
-	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.Content, &c.ToolUseResult} {
-		if i := e.index(*f); i >= 0 {
-			*f = c.Raw[i : i+len(*f)]
-		} else {
-			*f = bytes.Clone(*f)
-		}
-	}
-	c.Message.Content = slices.Clone(e.Message.Content)
-	for i := range c.Message.Content {
-		bl := &c.Message.Content[i]
-		bl.Parts = slices.Clone(bl.Parts)
-	}
-	return &c
 }
 
 // index is the position of raw, a field of the entry, in e.Raw; -1 if it is not
