@@ -12,9 +12,6 @@ const (
 	keepCapacity = 8 << 20   // a larger buffer, grown for a long line, is not reused
 )
 
-// defaultMaxLine replaces an ReadOptions.MaxLine of 0.
-const defaultMaxLine = 256 << 20
-
 const byteOrderMark = "\xEF\xBB\xBF"
 
 // block is a part of the file that ends with a line, or with the file. A block
@@ -40,11 +37,7 @@ type cutter struct {
 }
 
 func newCutter(r io.Reader, opt ReadOptions, size int) *cutter {
-	c := &cutter{r: r, size: size, maxLine: opt.MaxLine}
-	if c.maxLine <= 0 {
-		c.maxLine = defaultMaxLine
-	}
-	return c
+	return &cutter{r: r, size: size, maxLine: opt.maxLine()}
 }
 
 // next reads the next block into mem, or into new memory where mem is too small
@@ -120,20 +113,17 @@ func (c *cutter) read(p []byte) int {
 
 // skipLine reads to the end of the line that begins in mem.
 func (c *cutter) skipLine(mem []byte, n int) block {
-	length := int64(n)
+	b := block{off: c.off, tooLong: int64(n), fill: mem}
 	for !c.eof {
 		n = c.read(mem)
-		nl := bytes.IndexByte(mem[:n], '\n')
-		if nl >= 0 {
-			length += int64(nl)
-			b := block{off: c.off, tooLong: length, fill: mem}
-			c.off += length + 1
+		if nl := bytes.IndexByte(mem[:n], '\n'); nl >= 0 {
+			b.tooLong += int64(nl)
+			c.off += b.tooLong + 1
 			c.rest = mem[nl+1 : n]
 			return b
 		}
-		length += int64(n)
+		b.tooLong += int64(n)
 	}
-	b := block{off: c.off, tooLong: length, fill: mem}
-	c.off += length
+	c.off += b.tooLong
 	return b
 }

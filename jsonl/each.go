@@ -63,9 +63,7 @@ func eachParallel(cut *cutter, name string, jobs int, opt ReadOptions, fn func(*
 	for range cap(memory) {
 		memory <- nil
 	}
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
+	wg.Go(func() {
 		defer close(order)
 		defer close(todo)
 		for {
@@ -91,11 +89,9 @@ func eachParallel(cut *cutter, name string, jobs int, opt ReadOptions, fn func(*
 				return
 			}
 		}
-	}()
+	})
 	for range jobs {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			w := newWalker(name, opt)
 			free := make(chan *batch, workerBatches)
 			for range cap(free) {
@@ -106,7 +102,7 @@ func eachParallel(cut *cutter, name string, jobs int, opt ReadOptions, fn func(*
 					return
 				}
 			}
-		}()
+		})
 	}
 	defer wg.Wait()
 	defer close(quit)

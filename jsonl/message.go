@@ -2,20 +2,14 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 var kinds = map[string]Kind{
-	"text":              KindText,
-	"thinking":          KindThinking,
-	"redacted_thinking": KindRedactedThinking,
-	"tool_use":          KindToolUse,
-	"tool_result":       KindToolResult,
-	"image":             KindImage,
-	"document":          KindDocument,
-	"server_tool_use":   KindServerToolUse,
-	"tool_reference":    KindToolReference,
+	"text": KindText, "thinking": KindThinking, "redacted_thinking": KindRedactedThinking, "image": KindImage, "document": KindDocument,
+	"tool_use": KindToolUse, "tool_result": KindToolResult, "server_tool_use": KindServerToolUse, "tool_reference": KindToolReference,
 }
 
 // kind decodes a block's type.
@@ -143,10 +137,9 @@ func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Fault) 
 	if b[i] != '{' {
 		return d.whole(bl, b, i)
 	}
-	var text, thinking, data, content, input field
+	var text, thinking, data, content, input, signature field
 	var id, result, name string
 	var isError bool
-	var signature field
 	var parts []Part
 	m := scan.Object(b, i, depthBlock)
 	for m.Next() {
@@ -206,10 +199,7 @@ func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Fault) 
 			bl.Persisted = d.marked(b, content.span)
 		}
 	default:
-		bl.ID, bl.Name, bl.IsError = id, name, isError
-		if id == "" {
-			bl.ID = result
-		}
+		bl.ID, bl.Name, bl.IsError = cmp.Or(id, result), name, isError
 		return d.whole(bl, b, i)
 	}
 	return m.At, scan.OK

@@ -10,6 +10,13 @@ type ReadOptions struct {
 	MaxLine int
 }
 
+func (o ReadOptions) maxLine() int {
+	if o.MaxLine <= 0 {
+		return 256 << 20
+	}
+	return o.MaxLine
+}
+
 // Reader reads the items of one stream in order:
 //
 //	r := jsonl.NewReader(f, "session.jsonl", jsonl.ReadOptions{})

@@ -84,7 +84,7 @@ func (s *Source) stream(r io.Reader) error {
 	if err != nil {
 		return &FileError{Path: s.name, Err: err}
 	}
-	s.store = newStore(content, free)
+	s.store = &store{live: content, stop: free}
 	return nil
 }
 

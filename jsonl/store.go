@@ -34,17 +34,6 @@ type decodedFrame struct {
 	b    []byte
 }
 
-func newStore(r io.Reader, stop func()) *store { return &store{live: r, stop: stop} }
-
-func storeEncoder() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(storeFrame), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-}
-
-func storeDecoder() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-}
-
 // size is the length of the content so far.
 func (s *store) size() int64 { return int64(len(s.frames))*storeFrame + int64(len(s.open)) }
 
@@ -87,7 +76,9 @@ func (s *store) append(p []byte) (err error) {
 		p = p[n:]
 		if len(s.open) == storeFrame {
 			if s.enc == nil {
-				if s.enc, err = storeEncoder(); err != nil {
+				s.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+					zstd.WithWindowSize(storeFrame), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+				if err != nil {
 					return err
 				}
 			}
@@ -126,7 +117,8 @@ func (s *store) decoded(n int) ([]byte, error) {
 	}
 	var err error
 	if s.dec == nil {
-		if s.dec, err = storeDecoder(); err != nil {
+		s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
 			return nil, err
 		}
 	}

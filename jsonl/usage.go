@@ -36,12 +36,9 @@ type Spent struct {
 // Context is all input of the samplings, in tokens.
 func (s Spent) Context() int { return s.Input + s.CacheWrite + s.CacheRead }
 
-func (s *Spent) add(u *Usage) {
-	s.Calls++
-	s.Input += u.Input
-	s.CacheWrite += u.CacheWrite
-	s.CacheRead += u.CacheRead
-	s.Output += u.Output
+// sampling is the usage of one sampling as a sum.
+func (u *Usage) sampling() Spent {
+	return Spent{Calls: 1, Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 }
 
 // Context is the size of the request's whole input: input + cache_creation + cache_read.
@@ -72,15 +69,17 @@ func (u Usage) Iterated() bool { return u.Iterations != nil }
 
 // Billed is the sum of all samplings, which the request is billed for.
 func (u Usage) Billed() Spent {
-	all := Spent{Calls: 1, Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
-	for _, s := range []Spent{u.Rounds(), u.Compactions()} {
-		all.Calls += s.Calls
-		all.Input += s.Input
-		all.CacheWrite += s.CacheWrite
-		all.CacheRead += s.CacheRead
+	rounds, compactions := u.Rounds(), u.Compactions()
+	rounds.Output = 0 // a part of u.Output
+	return u.sampling().plus(rounds, 1).plus(compactions, 1)
+}
+
+// plus is the sum with another, times sign.
+func (s Spent) plus(o Spent, sign int) Spent {
+	return Spent{
+		s.Calls + sign*o.Calls, s.Input + sign*o.Input, s.CacheWrite + sign*o.CacheWrite, s.CacheRead + sign*o.CacheRead,
+		s.Output + sign*o.Output,
 	}
-	all.Output += u.Compactions().Output
-	return all
 }
 
 // usage decodes the value of message.usage.
@@ -148,47 +147,28 @@ func (d *decoder) iterations(m *scan.Members) (its iterations) {
 			continue
 		}
 		var u Usage
-		kind := iterationOther
+		var kind string
 		in := scan.Object(b, a.At, m.Depth()+1)
 		for in.Next() {
 			switch key := d.key(&in); {
 			case string(key) == "type":
-				kind = d.iterationKind(&in)
+				kind = d.low(&in, inBlockType)
 			case !d.sampled(&u, &in, key):
 				d.skip(&in)
 			}
 		}
 		a.At, a.Code = in.At, in.Code
 		switch kind {
-		case iterationMessage:
+		case "message":
 			its.message = u
-			its.messages.add(&u)
-		case iterationCompaction:
+			its.messages = its.messages.plus(u.sampling(), 1)
+		case "compaction":
 			its.compaction = u
-			its.compactions.add(&u)
+			its.compactions = its.compactions.plus(u.sampling(), 1)
 		}
 	}
 	m.At, m.Code = a.At, a.Code
 	return its
-}
-
-type iterationKind uint8
-
-const (
-	iterationOther iterationKind = iota
-	iterationMessage
-	iterationCompaction
-)
-
-func (d *decoder) iterationKind(m *scan.Members) iterationKind {
-	s, _ := d.quoted(m)
-	switch string(s) {
-	case "message":
-		return iterationMessage
-	case "compaction":
-		return iterationCompaction
-	}
-	return iterationOther
 }
 
 // into merges the iterations into a usage. A single message iteration repeats
@@ -199,11 +179,11 @@ func (its *iterations) into(u *Usage) {
 	switch {
 	case its.messages.Calls > 1 || its.messages.Calls == 1 && !reported:
 		u.replaceInput(&its.message, its.messages.Output)
-		other.Rounds = its.messages.without(&its.message)
+		other.Rounds = its.messages.plus(its.message.sampling(), -1)
 	case its.messages.Calls == 0 && its.compactions.Calls > 0 && !reported:
 		// The response is only the summary.
 		u.replaceInput(&its.compaction, its.compaction.Output)
-		its.compactions = its.compactions.without(&its.compaction)
+		its.compactions = its.compactions.plus(its.compaction.sampling(), -1)
 	}
 	other.Compactions = its.compactions
 	if other.Rounds.Calls+other.Compactions.Calls > 0 {
@@ -217,11 +197,6 @@ func (its *iterations) into(u *Usage) {
 func (u *Usage) replaceInput(last *Usage, output int) {
 	u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = last.Input, last.CacheWrite, last.CacheRead, last.Write5m, last.Write1h
 	u.Output = max(u.Output, output)
-}
-
-// without is the sum without one of the samplings.
-func (s Spent) without(u *Usage) Spent {
-	return Spent{Calls: s.Calls - 1, Input: s.Input - u.Input, CacheWrite: s.CacheWrite - u.CacheWrite, CacheRead: s.CacheRead - u.CacheRead, Output: s.Output - u.Output}
 }
 
 // counts decodes two members of the object that is the member's value.

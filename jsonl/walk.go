@@ -25,11 +25,7 @@ type walker struct {
 }
 
 func newWalker(name string, opt ReadOptions) *walker {
-	w := &walker{file: name, maxLine: opt.MaxLine}
-	if w.maxLine <= 0 {
-		w.maxLine = defaultMaxLine
-	}
-	return w
+	return &walker{file: name, maxLine: opt.maxLine()}
 }
 
 // begin starts a block. Its lines are numbered from w.line+1.
@@ -167,24 +163,13 @@ func (w *walker) invalid(i, at int, code scan.Fault) (end int, msg string, col i
 // isInner reports whether a value after these bytes would be inside another.
 func isInner(before []byte) bool {
 	before = bytes.TrimRight(before, " \t\r")
-	switch before[len(before)-1] {
-	case ':', ',', '[':
-		return true
-	}
-	return false
+	return bytes.IndexByte([]byte(":,["), before[len(before)-1]) >= 0
 }
 
 // continues reports whether a value that ends at text[end] is inside another.
 func continues(text []byte, end int) bool {
 	end = scan.Space(text, end)
-	if end >= len(text) {
-		return false
-	}
-	switch text[end] {
-	case ',', ':', '}', ']':
-		return true
-	}
-	return false
+	return end < len(text) && bytes.IndexByte([]byte(",:}]"), text[end]) >= 0
 }
 
 func (w *walker) fault(s *slot, off, length int64, col int, msg string) {
