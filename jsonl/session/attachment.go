@@ -2,31 +2,26 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Lengths of the fixed text the client writes around an attachment when it
-// sends it, in characters. They are inferred from what compactions counted
-// (clients 2.1.119-2.1.139: an empty task_reminder counts 129 tokens, an
-// edited_text_file about 101 more than its snippet); 2.1.284 and later record
-// the rendered text itself, and then it is used.
-const (
-	taskReminderChars   = 516
-	editedFileChars     = 404
-	fileReferenceChars  = 160
-	shortReminderChars  = 240
-	fileAttachmentChars = 200
-)
+// fixedText is the length of the fixed text that the client writes around an
+// attachment when it sends it, in characters. The lengths are inferred from what
+// compactions counted (clients 2.1.119-2.1.139: an empty task_reminder counts 129
+// tokens, an edited_text_file about 101 more than its snippet); 2.1.284 and later
+// record the rendered text itself, and then it is used.
+var fixedText = map[string]int{
+	"task_reminder": 516, "todo_reminder": 516, "edited_text_file": 404, "compact_file_reference": 160, "opened_file_in_ide": 160,
+	"file": 200, "nested_memory": 200, "auto_mode": 240, "auto_mode_exit": 240, "plan_mode": 240, "plan_mode_exit": 240,
+	"date_change": 240, "ultra_effort_enter": 240, "bash_output_audience_note": 240,
+}
 
-// unsent reports whether the client never sends attachments of this type.
-func unsent(kind string) bool {
-	switch kind {
-	case "command_permissions", "hook_system_message", "hook_cancelled", "hook_non_blocking_error", "goal_status":
-		return true
-	}
-	return false
+// unsent are the types of attachments that the client never sends.
+var unsent = map[string]bool{
+	"command_permissions": true, "hook_system_message": true, "hook_cancelled": true, "hook_non_blocking_error": true, "goal_status": true,
 }
 
 type attachment struct {
@@ -62,23 +57,12 @@ func readAttachment(raw []byte) attachment {
 		f = attachmentFields{Type: t.Type, Content: raw}
 	}
 	a := attachment{kind: f.Type, prompt: f.Type == "queued_command" && (f.CommandMode == "" || f.CommandMode == "prompt")}
-	if unsent(f.Type) {
+	if unsent[f.Type] {
 		return a
 	}
 	extra := 0
 	if len(f.Rendered) == 0 {
-		switch f.Type {
-		case "task_reminder", "todo_reminder":
-			extra = taskReminderChars
-		case "edited_text_file":
-			extra = editedFileChars
-		case "compact_file_reference", "opened_file_in_ide":
-			extra = fileReferenceChars
-		case "file", "nested_memory":
-			extra = fileAttachmentChars
-		case "auto_mode", "auto_mode_exit", "plan_mode", "plan_mode_exit", "date_change", "ultra_effort_enter", "bash_output_audience_note":
-			extra = shortReminderChars
-		}
+		extra = fixedText[f.Type]
 	}
 	a.length = jsonl.Measure(f.text()).Add(jsonl.Metrics{UTF16: extra, Bytes: extra, JSON: extra})
 	return a
@@ -99,23 +83,21 @@ func (f *attachmentFields) text() string {
 	for _, r := range f.Rendered {
 		parts = append(parts, texts(r)...)
 	}
-	if len(parts) == 0 {
-		switch f.Type {
-		case "task_reminder", "todo_reminder", "diagnostics":
-			for _, r := range []json.RawMessage{f.Content, f.Files} {
-				if len(r) > 0 && string(r) != "[]" {
-					parts = append(parts, string(r))
-				}
+	switch {
+	case len(parts) > 0:
+	case f.Type == "task_reminder" || f.Type == "todo_reminder" || f.Type == "diagnostics":
+		for _, r := range []json.RawMessage{f.Content, f.Files} {
+			if len(r) > 0 && string(r) != "[]" {
+				parts = append(parts, string(r))
 			}
-		default:
-			for _, r := range []json.RawMessage{f.Prompt, f.Text, f.Snippet, f.Content} {
-				parts = append(parts, texts(r)...)
-			}
-			parts = append(parts, f.AddedLines...)
-			parts = append(parts, f.AddedBlocks...)
-			if len(f.AddedLines) == 0 && len(f.AddedBlocks) == 0 {
-				parts = append(parts, f.AddedNames...)
-			}
+		}
+	default:
+		for _, r := range []json.RawMessage{f.Prompt, f.Text, f.Snippet, f.Content} {
+			parts = append(parts, texts(r)...)
+		}
+		parts = slices.Concat(parts, f.AddedLines, f.AddedBlocks)
+		if len(f.AddedLines)+len(f.AddedBlocks) == 0 {
+			parts = append(parts, f.AddedNames...)
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -124,33 +106,25 @@ func (f *attachmentFields) text() string {
 // texts lists the strings of a JSON value: a string itself, those in an array,
 // and text, content or file in an object.
 func texts(raw json.RawMessage) []string {
-	if len(raw) == 0 {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
 		return nil
 	}
-	switch raw[0] {
-	case '"':
-		var s string
-		if json.Unmarshal(raw, &s) == nil && s != "" {
-			return []string{s}
+	return textsOf(value)
+}
+
+func textsOf(value any) (list []string) {
+	switch v := value.(type) {
+	case string:
+		if v != "" {
+			list = append(list, v)
 		}
-	case '[':
-		var list []json.RawMessage
-		var out []string
-		if json.Unmarshal(raw, &list) == nil {
-			for _, r := range list {
-				out = append(out, texts(r)...)
-			}
+	case []any:
+		for _, element := range v {
+			list = append(list, textsOf(element)...)
 		}
-		return out
-	case '{':
-		var o struct {
-			Text    json.RawMessage `json:"text"`
-			Content json.RawMessage `json:"content"`
-			File    json.RawMessage `json:"file"`
-		}
-		if json.Unmarshal(raw, &o) == nil {
-			return append(append(texts(o.Text), texts(o.Content)...), texts(o.File)...)
-		}
+	case map[string]any:
+		list = slices.Concat(textsOf(v["text"]), textsOf(v["content"]), textsOf(v["file"]))
 	}
-	return nil
+	return list
 }

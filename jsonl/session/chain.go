@@ -40,18 +40,16 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	for _, i := range order {
 		n := &ld.nodes[i]
 		n.conv = c.id
-		if n.kind == nodeUser || n.kind == nodeAttachment || n.kind == nodeAssistant && n.group == i {
+		if n.kind.message() && (n.kind != nodeAssistant || n.group == i) {
 			most++
 		}
 		switch n.kind {
 		case nodeAssistant:
 			c.members[n.group] = append(c.members[n.group], i)
 		case nodeUser:
-			for b := range n.blocks {
-				if n.blocks[b].Kind == jsonl.KindToolResult && n.blocks[b].ID != "" {
-					if rs := c.results[n.blocks[b].ID]; len(rs) == 0 || rs[len(rs)-1] != i {
-						c.results[n.blocks[b].ID] = append(rs, i)
-					}
+			for _, bl := range blocksOf(n.blocks, jsonl.KindToolResult) {
+				if rs := c.results[bl.ID]; bl.ID != "" && (len(rs) == 0 || rs[len(rs)-1] != i) {
+					c.results[bl.ID] = append(rs, i)
 				}
 			}
 		}
@@ -240,10 +238,7 @@ func (c *chain) user(i int32) {
 	case n.class == ClassSummary:
 		m.RecordOnly = true
 		c.summary(i, at)
-	case c.after != nil && n.kind == nodeAttachment && n.class == ClassAttachment:
-		m.RecordOnly = true
-		c.after.Attached = append(c.after.Attached, at)
-	case c.after != nil && c.ofCompact(i):
+	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.ofCompact(i)):
 		m.RecordOnly = true
 		c.after.Attached = append(c.after.Attached, at)
 	default:
@@ -276,16 +271,9 @@ func (c *chain) goesWithPrompt(n *node) bool {
 func (c *chain) midRun() bool {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
-		switch m.Class {
-		case ClassToolResult:
-			return !m.Lost
-		case ClassMeta, ClassAttachment:
-			if m.RecordOnly {
-				return false
-			}
-			continue
+		if m.Class != ClassMeta && m.Class != ClassAttachment || m.RecordOnly {
+			return m.Class == ClassToolResult && !m.Lost
 		}
-		return false
 	}
 	return false
 }
@@ -297,10 +285,10 @@ func (c *chain) finish() {
 	if k := len(conv.Messages) - 1; k >= 0 && conv.Messages[k].Lost && !c.boundaryAt(k+1) {
 		conv.Messages = conv.Messages[:k]
 	}
-	versions := map[string]bool{}
+	versions := map[string]bool{"": true}
 	for k := range conv.Messages {
 		m := &conv.Messages[k]
-		if m.Version != "" && !versions[m.Version] {
+		if !versions[m.Version] {
 			versions[m.Version] = true
 			conv.Versions = append(conv.Versions, m.Version)
 		}

@@ -28,31 +28,26 @@ func classify(e *jsonl.Entry) Class {
 	if e.IsCompactSummary {
 		return ClassSummary
 	}
-	text, results := false, false
+	results := 0
 	for i := range e.Message.Content {
 		if e.Message.Content[i].Kind == jsonl.KindToolResult {
-			results = true
-		} else {
-			text = true
+			results++
 		}
 	}
-	if results && !text {
+	if results > 0 && results == len(e.Message.Content) {
 		return ClassToolResult
 	}
 	head := strings.TrimLeft(e.Message.Head, " \t\r\n")
-	if startsWith(head, commandHeads[:]...) {
+	switch {
+	case startsWith(head, commandHeads[:]...):
 		return ClassCommand
-	}
-	if e.IsMeta || startsWith(head, metaHeads[:]...) {
+	case e.IsMeta || startsWith(head, metaHeads[:]...):
 		return ClassMeta
-	}
-	if strings.HasPrefix(head, interruptHead) && len(e.Message.Content) == 1 && len(head) < 64 {
+	case strings.HasPrefix(head, interruptHead) && len(e.Message.Content) == 1 && len(head) < 64:
 		return ClassInterrupt
-	}
-	if results {
+	case results > 0:
 		return ClassToolResult
-	}
-	if head == "/compact" || strings.HasPrefix(head, "/compact ") {
+	case head == "/compact" || strings.HasPrefix(head, "/compact "):
 		return ClassCommand
 	}
 	return ClassPrompt

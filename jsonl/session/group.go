@@ -131,12 +131,8 @@ func (c *chain) unite() {
 			if c.ld.nodes[k].apiError {
 				continue
 			}
-			for b := range c.ld.nodes[k].blocks {
-				bl := &c.ld.nodes[k].blocks[b]
-				if bl.Kind != jsonl.KindToolUse || bl.ID == "" {
-					continue
-				}
-				if was, ok := c.caller[bl.ID]; !ok || c.onPath(k) && !c.onPath(was) {
+			for _, bl := range blocksOf(c.ld.nodes[k].blocks, jsonl.KindToolUse) {
+				if was, ok := c.caller[bl.ID]; bl.ID != "" && (!ok || c.onPath(k) && !c.onPath(was)) {
 					c.caller[bl.ID] = k
 				}
 			}
@@ -154,12 +150,8 @@ func (c *chain) homeOf(group int32) int32 {
 
 // copied reports whether line i has the same content as one of the lines.
 func (c *chain) copied(i int32, lines []int32) bool {
-	for _, k := range lines {
-		if slices.EqualFunc(c.ld.nodes[i].blocks, c.ld.nodes[k].blocks, func(a, b Block) bool {
-			return a.Kind == b.Kind && a.Type == b.Type && a.ID == b.ID && a.Name == b.Name && a.Text == b.Text && a.JSON == b.JSON && a.Signature == b.Signature
-		}) {
-			return true
-		}
+	same := func(a, b Block) bool {
+		return a.Kind == b.Kind && a.Type == b.Type && a.ID == b.ID && a.Name == b.Name && a.Text == b.Text && a.JSON == b.JSON && a.Signature == b.Signature
 	}
-	return false
+	return slices.ContainsFunc(lines, func(k int32) bool { return slices.EqualFunc(c.ld.nodes[i].blocks, c.ld.nodes[k].blocks, same) })
 }

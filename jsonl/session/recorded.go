@@ -39,8 +39,7 @@ func (c *chain) summary(i int32, at int) {
 // manualFollows reports whether the /compact command is a child of a summary.
 func (c *chain) manualFollows(i int32) bool {
 	for k := range c.ld.under(i) {
-		n := &c.ld.nodes[k]
-		if isCompactCommand(n) || isCaveat(n) && c.ofCompact(k) {
+		if n := &c.ld.nodes[k]; isCompactCommand(n) || isCaveat(n) && c.ofCompact(k) {
 			return true
 		}
 	}
@@ -79,31 +78,18 @@ func (c *chain) typed() {
 func (c *chain) preserved(m *compactMeta) []int {
 	var out []int
 	seen := map[int]bool{}
-	add := func(uuid string) {
-		if i, ok := c.ld.byUUID[uuid]; ok {
-			if at, ok := c.byLine(i); ok && !seen[at] {
+	switch {
+	case m.PreservedMessages != nil && len(m.PreservedMessages.UUIDs) > 0:
+		for _, u := range m.PreservedMessages.UUIDs {
+			if at, ok := c.messageOf(u); ok && !seen[at] {
 				seen[at] = true
 				out = append(out, at)
 			}
 		}
-	}
-	switch {
-	case m.PreservedMessages != nil && len(m.PreservedMessages.UUIDs) > 0:
-		for _, u := range m.PreservedMessages.UUIDs {
-			add(u)
-		}
 	case m.PreservedSegment != nil:
-		head, okH := c.ld.byUUID[m.PreservedSegment.HeadUUID]
-		tail, okT := c.ld.byUUID[m.PreservedSegment.TailUUID]
-		if !okH || !okT {
-			return nil
-		}
-		from, okF := c.byLine(head)
-		to, okTo := c.byLine(tail)
-		if !okF || !okTo {
-			return nil
-		}
-		for at := from; at <= to; at++ {
+		from, okFrom := c.messageOf(m.PreservedSegment.HeadUUID)
+		to, okTo := c.messageOf(m.PreservedSegment.TailUUID)
+		for at := from; okFrom && okTo && at <= to; at++ {
 			if !c.conv.Messages[at].RecordOnly {
 				out = append(out, at)
 			}

@@ -12,14 +12,11 @@ func (c *chain) toolResults(group int32, at int) {
 	msg := c.conv.Messages[at]
 	var answers []int32
 	var lost []Block
-	for b := range msg.Blocks {
-		if msg.Blocks[b].Kind != jsonl.KindToolUse {
-			continue
-		}
-		r := c.answer(msg.Blocks[b].ID, group)
+	for _, bl := range blocksOf(msg.Blocks, jsonl.KindToolUse) {
+		r := c.answer(bl.ID, group)
 		if r < 0 {
-			lost = append(lost, Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: msg.Blocks[b].ID, IsString: true}, Line: msg.Blocks[b].Line})
-			c.replied[msg.Blocks[b].ID] = true // the placeholder is final: a later result is ignored
+			lost = append(lost, Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true}, Line: bl.Line})
+			c.replied[bl.ID] = true // the placeholder is final: a later result is ignored
 			continue
 		}
 		if !slices.Contains(answers, r) {
@@ -116,12 +113,7 @@ func (c *chain) answer(id string, group int32) int32 {
 // answersLater reports whether a line has the result of a call that is later on
 // the path. It is emitted after that call.
 func (c *chain) answersLater(i int32) bool {
-	for b := range c.ld.nodes[i].blocks {
-		if bl := &c.ld.nodes[i].blocks[b]; bl.Kind == jsonl.KindToolResult && !c.expected(bl.ID) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.ld.nodes[i].blocks, func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.expected(bl.ID) })
 }
 
 // expected reports whether the result of a call may be emitted now: the call was

@@ -13,8 +13,8 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 		return 0, 0, false
 	}
 	for m := call + 1; m < len(conv.Messages) && conv.Messages[m].Role == User; m++ {
-		for b := range conv.Messages[m].Blocks {
-			if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && bl.ID == id {
+		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolResult) {
+			if bl.ID == id {
 				return m, b, true
 			}
 		}
@@ -50,8 +50,8 @@ func (conv *Conversation) Rounds(messages []int) []int {
 			}
 		}
 		for m := list[k] + 1; len(called) > 0 && m < len(conv.Messages) && conv.Messages[m].Role == User; m++ {
-			for b := range conv.Messages[m].Blocks {
-				if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && called[bl.ID] {
+			for _, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolResult) {
+				if called[bl.ID] {
 					add(m)
 					delete(called, bl.ID)
 				}

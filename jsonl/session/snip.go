@@ -89,15 +89,7 @@ func (c *chain) restore() {
 
 // belongs reports whether a line is on the path, or part of a message that is.
 func (c *chain) belongs(i int32) bool {
-	if c.onPath(i) {
-		return true
-	}
-	for _, k := range c.members[c.round(i)] {
-		if c.onPath(k) {
-			return true
-		}
-	}
-	return false
+	return c.onPath(i) || slices.ContainsFunc(c.members[c.round(i)], c.onPath)
 }
 
 // grafts are removed lines to add to the path.
@@ -209,9 +201,8 @@ func (c *chain) snipCalls() {
 	}
 	conv := c.conv
 	for m := range conv.Messages {
-		for b := range conv.Messages[m].Blocks {
-			bl := &conv.Messages[m].Blocks[b]
-			if bl.Kind != jsonl.KindToolUse || bl.Name != snipTool {
+		for _, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
+			if bl.Name != snipTool {
 				continue
 			}
 			in := c.ld.calls[c.ld.callAt[bl.ID]]
@@ -243,11 +234,11 @@ func (c *chain) removedBy(s *RecordedSnip) {
 	s.Messages = c.conv.Rounds(named)
 	if n := len(s.Messages); n > 0 && s.Messages[n-1] >= s.Before {
 		// A call without its result: keep the whole round.
-		open := map[int]bool{}
-		for _, m := range c.conv.Rounds(s.Messages[n-1:]) {
-			open[m] = true
-		}
-		s.Messages = slices.DeleteFunc(s.Messages, func(m int) bool { return open[m] })
+		open := c.conv.Rounds(s.Messages[n-1:])
+		s.Messages = slices.DeleteFunc(s.Messages, func(m int) bool {
+			_, found := slices.BinarySearch(open, m)
+			return found
+		})
 		c.warn(s.Line, "a tool call without a result is among the removed: it is kept")
 	}
 }

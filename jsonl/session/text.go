@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -13,6 +14,17 @@ import (
 // earlier one is still valid.
 const UnchangedFile = "File unchanged since last read"
 
+// blocksOf yields the blocks of a kind with their indexes.
+func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
+	return func(yield func(int, *Block) bool) {
+		for b := range blocks {
+			if blocks[b].Kind == kind && !yield(b, &blocks[b]) {
+				return
+			}
+		}
+	}
+}
+
 type toolUse struct{ message, block int32 }
 
 // IndexTools records the position of each tool_use for ToolName and ToolUse.
@@ -20,11 +32,9 @@ type toolUse struct{ message, block int32 }
 func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
-		for b := range conv.Messages[m].Blocks {
-			if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolUse && bl.ID != "" {
-				if _, dup := conv.tools[bl.ID]; !dup {
-					conv.tools[bl.ID] = toolUse{int32(m), int32(b)}
-				}
+		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
+			if _, dup := conv.tools[bl.ID]; !dup && bl.ID != "" {
+				conv.tools[bl.ID] = toolUse{int32(m), int32(b)}
 			}
 		}
 	}
@@ -32,8 +42,8 @@ func (conv *Conversation) IndexTools() {
 
 // ToolName is the tool of the tool_use with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
-	if u, ok := conv.tools[id]; ok {
-		return conv.Messages[u.message].Blocks[u.block].Name
+	if m, b, ok := conv.ToolUse(id); ok {
+		return conv.Messages[m].Blocks[b].Name
 	}
 	return ""
 }
@@ -108,18 +118,15 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 
 // joinTexts joins the text parts of a content array by a blank line.
 func joinTexts(raw []byte) string {
-	var parts []json.RawMessage
+	var parts []any
 	if json.Unmarshal(raw, &parts) != nil {
 		return string(raw)
 	}
 	var texts []string
 	for _, p := range parts {
-		var t struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if json.Unmarshal(p, &t) == nil && t.Type == "text" {
-			texts = append(texts, t.Text)
+		part, _ := p.(map[string]any)
+		if text, ok := part["text"].(string); part["type"] == "text" && (ok || part["text"] == nil) {
+			texts = append(texts, text)
 		}
 	}
 	return strings.Join(texts, "\n\n")
