@@ -29,7 +29,7 @@ const longAnonymize = `Write a session that can be shown to others, for instance
 regression fixture: every word is replaced by another of the same length, always
 by the same one; structure, numbers, recorded usage and times stay. A replay
 gives the same events and, with characters / 4 as the counter, the same figures;
-by other counters they differ little, since the replacement has about as many
+by other counters they differ little, since the substitute has about as many
 tokens as the word.
 
 The files of the session's folder (subagents, offloaded results, its own summary)

@@ -95,7 +95,7 @@ func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*
 
 // drifts is what docs/cli.md says of a counter: how far the peak and the sum of
 // the model's tokens are off in half of all replays and at most, in percent;
-// most also with a seed, where sessions share their stand-ins.
+// most also with a seed, where sessions share their substitutes.
 var drifts = map[string]struct{ half, most, seeded float64 }{
 	"heuristic":   {0, 0, 0},
 	"usage":       {0.01, 0.01, 0.01},

@@ -169,7 +169,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileAnonymized holds that a session with stand-ins can be printed: what
+// TestHostileAnonymized holds that a session with substitutes can be printed: what
 // a terminal acts on, and what cannot be seen, has some as well. Line ends stay,
 // and where a line is no JSON because of a control character, one that does
 // nothing keeps it so.
