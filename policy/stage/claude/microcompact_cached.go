@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -47,23 +46,21 @@ func checkMicrocompactCached(c *policy.Check) {
 }
 
 // microcompactCached deletes old results from what the server has cached. An
-// edit is pinned to the user message in which it was first sent and sent again
-// there at each request, so that the prefix stays the same bytes. Where the
-// time-based path has just cleared, the cache is cold: nothing is tried, and
-// the state starts again, as it does after a compaction.
+// edit is pinned to the user message in which it was first sent, and is sent
+// again there at each request, so that the prefix stays the same bytes. After
+// the time-based path has cleared, the cache is cold: the stage deletes nothing
+// and its state starts again, as it does after a compaction.
 //
-// It works on what the other stages have left of this request's view: a result
-// that a collapse of the same request puts away is not counted.
+// It reads the view after the other stages: a result that a collapse of the
+// same request takes out is not counted.
 type microcompactCached struct {
 	p       MicrocompactCached
-	epoch   int
-	edits   int             // of the view, looked at
-	seen    int             // results of this epoch, looked at
-	live    []compactableAt // oldest first
+	edits   int // of the view, looked at
+	live    compactables
 	deleted []pinned
 }
 
-// pinned is a deleted result and the message that says so.
+// pinned is a deleted result and the message that carries the deletion.
 type pinned struct {
 	compactableAt
 	carrier policy.ItemID
@@ -77,15 +74,14 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	was := s.look(v)
 	var edits []policy.Edit
 	switch {
-	case v.Epoch() != s.epoch:
+	case v.Epoch() != s.live.epoch:
 		edits = s.restart(v, "the view was compacted: the state starts again")
-		s.epoch, s.seen, s.live = v.Epoch(), 0, nil
 	case was.cold:
 		edits = s.restart(v, microcompactTimeName+" has cleared, the cache is cold: the state starts again")
 	case was.left || was.changed:
 		s.prune(v, was.left)
 	}
-	s.follow(v)
+	s.live.follow(v, s.p.Tools, func(r policy.Result) bool { return stands(v, r.Target) })
 	if was.cold {
 		return edits, nil
 	}
@@ -96,14 +92,10 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	if was.left {
 		edits = append(edits, s.repin(v, carrier)...)
 	}
-	deleted := s.deleteOldest(v, carrier)
-	if len(edits) == 0 {
-		return deleted, nil
-	}
-	return append(edits, deleted...), nil
+	return append(edits, s.deleteOldest(v, carrier)...), nil
 }
 
-// seenEdits is what other stages did since the last request.
+// seenEdits reports what other stages did since the last request.
 type seenEdits struct {
 	cold    bool // the time-based path has cleared
 	left    bool // messages left the view
@@ -124,7 +116,7 @@ func (s *microcompactCached) look(v policy.View) (was seenEdits) {
 	return was
 }
 
-// restart forgets what was deleted: those results are sent again.
+// restart empties the list of deleted results: they are sent again.
 func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit {
 	var edits []policy.Edit
 	for _, d := range s.deleted {
@@ -132,21 +124,22 @@ func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit
 			edits = append(edits, policy.Edit{Kind: policy.KindServerKeep, Trigger: "auto", Target: d.Target, Reason: reason})
 		}
 	}
-	back := make([]compactableAt, len(s.deleted), len(s.deleted)+len(s.live))
+	back := make([]compactableAt, len(s.deleted), len(s.deleted)+len(s.live.list))
 	for i := range s.deleted {
 		back[i] = s.deleted[i].compactableAt
 	}
-	s.live, s.deleted = append(back, s.live...), nil
-	if v.Epoch() == s.epoch {
+	s.live.list, s.deleted = append(back, s.live.list...), nil
+	if v.Epoch() == s.live.epoch {
 		s.prune(v, false)
 	}
 	return edits
 }
 
-// prune drops from the lists what is live, or in view, no more.
+// prune drops results that are no longer live, and, where messages have left,
+// deleted ones that are no longer in view.
 func (s *microcompactCached) prune(v policy.View, left bool) {
 	results := v.Results()
-	s.live = slices.DeleteFunc(s.live, func(r compactableAt) bool {
+	s.live.list = slices.DeleteFunc(s.live.list, func(r compactableAt) bool {
 		return results[r.index].State == policy.ResultGone || !stands(v, r.Target)
 	})
 	if left {
@@ -154,20 +147,7 @@ func (s *microcompactCached) prune(v policy.View, left bool) {
 	}
 }
 
-// follow lists the live compactable results that joined since the last request.
-func (s *microcompactCached) follow(v policy.View) {
-	results := v.Results()
-	from := len(s.live)
-	for i := s.seen; i < len(results); i++ {
-		if r := results[i]; r.State != policy.ResultGone && measure.Matches(s.p.Tools, r.Tool) && stands(v, r.Target) {
-			s.live = append(s.live, compactableAt{r, i})
-		}
-	}
-	s.seen = len(results)
-	inCallOrder(v, s.live[from:], func(r compactableAt) string { return r.ID })
-}
-
-// repin gives edits whose message has left the view to the last one.
+// repin moves edits whose message has left the view to the last message.
 func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []policy.Edit {
 	var edits []policy.Edit
 	for i := range s.deleted {
@@ -179,11 +159,10 @@ func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []polic
 	return edits
 }
 
-// deleteOldest deletes the oldest live results down to keep. A result that
-// stands in the message that carries the edit cannot be referred to from
-// there, so it stays.
+// deleteOldest deletes the oldest live results down to keep. A result in the
+// message that carries the edit stays: the edit cannot refer to it from there.
 func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
-	n := len(s.live)
+	n := len(s.live.list)
 	if n < s.p.Trigger || n <= s.p.Keep {
 		return nil
 	}
@@ -191,7 +170,7 @@ func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) 
 	detail := map[string]int{"live_results": n, "deleted_results": 0, "tokens_saved": 0}
 	edits := make([]policy.Edit, 0, n-s.p.Keep)
 	var stay []compactableAt
-	for _, r := range s.live[:n-s.p.Keep] {
+	for _, r := range s.live.list[:n-s.p.Keep] {
 		if r.Target.Item == carrier {
 			stay = append(stay, r)
 			continue
@@ -201,8 +180,7 @@ func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) 
 		detail["tokens_saved"] += resultEstimate(v, r.Target)
 		edits = append(edits, s.edit(&s.deleted[len(s.deleted)-1], reason, detail))
 	}
-	s.live = s.live[n-s.p.Keep-len(stay):]
-	copy(s.live, stay)
+	s.live.list = slices.Concat(stay, s.live.list[n-s.p.Keep:])
 	return edits
 }
 
@@ -210,17 +188,11 @@ func (s *microcompactCached) edit(d *pinned, reason string, detail map[string]in
 	return policy.Edit{Kind: policy.KindCacheEdit, Trigger: "auto", Target: d.Target, Carrier: d.carrier, Reason: reason, Detail: detail}
 }
 
-// lastSent is the last user message of a view that is sent: an attachment that
-// the client keeps to itself is not.
+// lastSent returns the last user message of a view that is sent.
 func lastSent(v policy.View) (policy.ItemID, bool) {
 	for id := range v.Backward {
-		if v.Role(id) != session.User {
-			continue
-		}
-		for b := range v.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0 {
-				return id, true
-			}
+		if v.Role(id) == session.User && measure.Sent(v, id) {
+			return id, true
 		}
 	}
 	return 0, false

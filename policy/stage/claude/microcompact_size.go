@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // MicrocompactSize are the parameters of microcompact_size.
@@ -26,13 +24,7 @@ type MicrocompactSize struct {
 	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
 }
 
-// compactable are the tools that both the analysis of Claude Code 2.1.19 and
-// the five-level pipeline analysis name.
-func compactable() []string {
-	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
-}
-
-// ClearedText stands where a result was cleared.
+// ClearedText is the placeholder of a cleared result.
 const ClearedText = "[Old tool result content cleared]"
 
 func defineMicrocompactSize() policy.Definition {
@@ -74,7 +66,7 @@ func checkMicrocompactSize(c *policy.Check) {
 	}
 }
 
-// checkUntil makes the stage where until_version is a version, or empty.
+// checkUntil makes the stage. It refuses an until_version that is no version.
 func checkUntil(p *MicrocompactSize) (policy.Stage, error) {
 	if p.Until != "" && !regexp.MustCompile(`^\d+(\.\d+)*$`).MatchString(p.Until) {
 		return nil, &policy.Error{Msg: fmt.Sprintf("until_version: %q is not a version", p.Until), Hint: "write one such as 2.1.25"}
@@ -82,49 +74,44 @@ func checkUntil(p *MicrocompactSize) (policy.Stage, error) {
 	return NewMicrocompactSize(p), nil
 }
 
-// DefaultMicrocompactSize is the client's own figures.
+// DefaultMicrocompactSize returns the client's own figures.
 func DefaultMicrocompactSize() *MicrocompactSize {
 	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
 }
 
 // NewMicrocompactSize makes the stage.
-func NewMicrocompactSize(p *MicrocompactSize) policy.Stage { return &microcompactSize{p: *p} }
-
-// microcompactSize reproduces Claude Code 2.1.19's microcompact by size. It
-// remembers which ids it has compacted, and keeps the sum of the others.
-type microcompactSize struct {
-	p     MicrocompactSize
-	done  map[string]bool
-	epoch int
-	seen  int // results of this epoch already in ids
-	ids   []sized
-	edits int // of the view, when ids was last brought up to date
+func NewMicrocompactSize(p *MicrocompactSize) policy.Stage {
+	return &microcompactSize{p: *p, done: map[string]bool{}}
 }
 
-// sized is a compactable result and its estimate.
-type sized struct {
-	policy.Result
-	tokens int
+// microcompactSize reproduces the microcompact by size of Claude Code 2.1.19.
+type microcompactSize struct {
+	p       MicrocompactSize
+	results compactables    // not compacted yet
+	done    map[string]bool // ids that were compacted
+	edits   int             // of the view, when results was last brought up to date
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.p.Until != "" && c.Version != "" && session.CompareVersions(c.Version, s.p.Until) >= 0 {
 		return nil, nil
 	}
-	s.follow(c.View)
+	if n := len(c.View.Edits()); n != s.edits { // another stage may have changed any result
+		s.edits = n
+		s.results.restart(c.View)
+	}
+	s.results.follow(c.View, s.p.Tools, func(r policy.Result) bool { return !s.done[r.ID] })
 	if s.p.State == "recorded" {
 		if edits, here, err := s.recorded(c); here {
 			return edits, err
 		}
 	}
-	total := 0
-	for _, r := range s.ids {
+	total, saved := 0, 0
+	for _, r := range s.results.list {
 		total += r.tokens
 	}
-	free := len(s.ids) - s.p.KeepRecent
-	saved := 0
-	var marks []sized
-	for _, r := range s.ids[:max(free, 0)] {
+	var marks []compactableAt
+	for _, r := range s.results.list[:max(len(s.results.list)-s.p.KeepRecent, 0)] {
 		if total-saved <= s.p.Target {
 			break
 		}
@@ -146,7 +133,8 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.clear(c, marks, reason, total, saved)
 }
 
-// recorded clears what a microcompaction recorded before this request names.
+// recorded clears the results that the microcompactions recorded before this
+// request name; here reports whether there are any.
 func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, here bool, err error) {
 	for i := range c.Conv.Micro {
 		m := &c.Conv.Micro[i]
@@ -154,9 +142,9 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 			continue
 		}
 		here = true
-		var marks []sized
+		var marks []compactableAt
 		total, saved := 0, 0
-		for _, r := range s.ids {
+		for _, r := range s.results.list {
 			total += r.tokens
 			if slices.Contains(m.ToolIDs, r.ID) {
 				marks = append(marks, r)
@@ -173,10 +161,7 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 }
 
 // clear makes the edits for the marked results.
-func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string, total, saved int) ([]policy.Edit, error) {
-	if s.done == nil {
-		s.done = map[string]bool{}
-	}
+func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string, total, saved int) ([]policy.Edit, error) {
 	detail := map[string]int{"pre_tokens": total, "tokens_saved": saved, "compacted_ids": len(marks)}
 	var edits []policy.Edit
 	for _, r := range marks {
@@ -184,7 +169,6 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string
 		if skip, err := LeftByMicrocompact(c.View, c.Texts, r.Target); err != nil {
 			return nil, err
 		} else if skip {
-			// It counts and is named, and stays as it is.
 			edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, New: unchanged(c.View, r.Target), Reason: reason, Detail: detail})
 			continue
 		}
@@ -207,7 +191,8 @@ func (s *microcompactSize) clear(c *policy.Context, marks []sized, reason string
 	return edits, nil
 }
 
-// unchanged is a block's content as it stands.
+// unchanged returns the content of a block of the view: the edit names the
+// result and changes nothing.
 func unchanged(v policy.View, t policy.Target) *policy.Content {
 	if r := v.Replacement(t); r != nil {
 		return r
@@ -215,9 +200,9 @@ func unchanged(v policy.View, t policy.Target) *policy.Content {
 	return &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(t), Ref: &t}
 }
 
-// LeftByMicrocompact reports whether a marked result is left as it stands
-// although it counts: it is empty, a placeholder, or persisted already. Array
-// content is always replaced.
+// LeftByMicrocompact reports whether a microcompaction counts and names a
+// marked result but does not change it: it is empty, a placeholder, or already
+// persisted. Array content is always replaced.
 func LeftByMicrocompact(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
 	if r := v.Replacement(t); r != nil {
 		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
@@ -234,40 +219,6 @@ func LeftByMicrocompact(v policy.View, texts policy.TextSource, t policy.Target)
 	}
 	text, err := texts.Text(t)
 	return text == ClearedText, err
-}
-
-// follow brings the list of compactable results up to date: what joined, and,
-// where another stage has edited, everything anew.
-func (s *microcompactSize) follow(v policy.View) {
-	if v.Epoch() != s.epoch || len(v.Edits()) != s.edits {
-		s.epoch, s.edits, s.seen, s.ids = v.Epoch(), len(v.Edits()), 0, s.ids[:0]
-	}
-	results := v.Results()
-	from := len(s.ids)
-	for _, r := range results[s.seen:] {
-		if r.State == policy.ResultGone || s.done[r.ID] || !measure.Matches(s.p.Tools, r.Tool) {
-			continue
-		}
-		s.ids = append(s.ids, sized{r, resultEstimate(v, r.Target)})
-	}
-	s.seen = len(results)
-	inCallOrder(v, s.ids[from:], func(r sized) string { return r.ID })
-}
-
-// inCallOrder sorts results that joined together by where their tool_uses
-// stand: the client lists the calls, not the answers.
-func inCallOrder[T any](v policy.View, list []T, id func(T) string) {
-	if len(list) < 2 {
-		return
-	}
-	sort.SliceStable(list, func(i, j int) bool {
-		mi, bi, _ := v.Conversation().ToolUse(id(list[i]))
-		mj, bj, _ := v.Conversation().ToolUse(id(list[j]))
-		if mi != mj {
-			return mi < mj
-		}
-		return bi < bj
-	})
 }
 
 // microcompaction is the rule of microcompact_size for sessions that recorded

@@ -2,12 +2,12 @@ package claude
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -32,7 +32,9 @@ func defineMicrocompactTime() policy.Definition {
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results stand`,
 		Limits: microcompactTimeLimits,
 		Check:  func(c *policy.Check) { c.Warm("microcompact_time.gap", c.Stage.Params.(*MicrocompactTime).Gap) },
-		New:    func(p any) (policy.Stage, error) { return &microcompactTime{p: *p.(*MicrocompactTime)}, nil },
+		New: func(p any) (policy.Stage, error) {
+			return &microcompactTime{p: *p.(*MicrocompactTime), cleared: map[string]bool{}}, nil
+		},
 	}
 }
 
@@ -40,57 +42,36 @@ func microcompactTimeLimits(s *policy.StageConfig, _ policy.Circumstances, l *po
 	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(s.Params.(*MicrocompactTime).Gap))
 }
 
-// microcompactTime clears old results once the prompt cache has expired
-// anyway (the five-level pipeline analysis). It comes before the cached path,
-// which does not run at a request where this has fired: the edits of the view
-// say so by their Stage and Request.
+// microcompactTime clears old results once the prompt cache has expired anyway
+// (the five-level pipeline analysis). It runs before the cached path, which
+// reads the edits of the view and does nothing at a request where this stage
+// has cleared.
 type microcompactTime struct {
 	p       MicrocompactTime
-	epoch   int
-	seen    int             // results of this epoch already in pending
-	pending []compactableAt // compactable results this stage has not cleared, oldest first
-	cleared map[string]bool // tool_use ids it has
-}
-
-// compactableAt is a compactable result and where View.Results lists it.
-type compactableAt struct {
-	policy.Result
-	index int
+	pending compactables    // results this stage has not cleared
+	cleared map[string]bool // tool_use ids of those it has
 }
 
 func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
-	s.follow(c.View)
-	if c.Agent != "" || c.Now.IsZero() {
-		return nil, nil
-	}
-	last, ok := lastAnswer(c.View)
-	if !ok || c.Now.Sub(last) <= s.p.Gap {
+	s.pending.follow(c.View, s.p.Tools, func(r policy.Result) bool { return !s.cleared[r.ID] })
+	last := lastAnswer(c.View)
+	gap := c.Now.Sub(last)
+	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || gap <= s.p.Gap {
 		return nil, nil
 	}
 	results := c.View.Results()
-	var live []compactableAt
-	for _, r := range s.pending {
-		if results[r.index].State != policy.ResultGone {
-			live = append(live, r)
-		}
-	}
+	live := slices.DeleteFunc(s.pending.list, func(r compactableAt) bool { return results[r.index].State == policy.ResultGone })
 	free := max(len(live)-s.p.KeepRecent, 0)
-	s.pending = live[free:]
-	gap := c.Now.Sub(last)
+	s.pending.list = slices.Clone(live[free:])
 	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	reason := fmt.Sprintf("%s since the last assistant message > %s", gap.Round(time.Second), s.p.Gap)
 	detail := map[string]int{"gap_seconds": int(gap.Seconds()), "tokens_saved": 0, "compacted_ids": 0}
 	var edits []policy.Edit
 	for _, r := range live[:free] {
-		if s.cleared == nil {
-			s.cleared = map[string]bool{}
-		}
 		s.cleared[r.ID] = true
-		text, err := currentText(c, r.Target, len(ClearedText))
-		if err != nil {
+		if done, err := isCleared(c, r.Target); err != nil {
 			return nil, err
-		}
-		if text == ClearedText {
+		} else if done {
 			continue
 		}
 		detail["tokens_saved"] += resultEstimate(c.View, r.Target) - policy.RoundQuarter(len(ClearedText))
@@ -100,40 +81,23 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// lastAnswer is the time of the last assistant message in view.
-func lastAnswer(v policy.View) (time.Time, bool) {
+// lastAnswer returns the time of the last assistant message in view, zero if
+// there is none or it has no time.
+func lastAnswer(v policy.View) time.Time {
 	for id := range v.Backward {
 		if m := v.Message(id); m != nil && m.Role == session.Assistant {
-			return m.Time, !m.Time.IsZero()
+			return m.Time
 		}
 	}
-	return time.Time{}, false
+	return time.Time{}
 }
 
-// currentText is the text of a result whose length in the view is n, or "" of
-// one that is longer or shorter: nothing is fetched for it.
-func currentText(c *policy.Context, t policy.Target, n int) (string, error) {
-	if c.View.Length(t).UTF16 != n {
-		return "", nil
+// isCleared reports whether a result is the cleared text. It reads only a text
+// of that length.
+func isCleared(c *policy.Context, t policy.Target) (bool, error) {
+	if c.View.Length(t).UTF16 != len(ClearedText) || c.View.Replacement(t) == nil && !c.View.Raw(t).IsString {
+		return false, nil
 	}
-	if r := c.View.Replacement(t); r == nil && !c.View.Raw(t).IsString {
-		return "", nil
-	}
-	return c.Texts.Text(t)
-}
-
-// follow lists the compactable results that joined since the last request.
-func (s *microcompactTime) follow(v policy.View) {
-	if v.Epoch() != s.epoch {
-		s.epoch, s.seen, s.pending = v.Epoch(), 0, nil
-	}
-	results := v.Results()
-	from := len(s.pending)
-	for i := s.seen; i < len(results); i++ {
-		if r := results[i]; r.State != policy.ResultGone && !s.cleared[r.ID] && measure.Matches(s.p.Tools, r.Tool) {
-			s.pending = append(s.pending, compactableAt{r, i})
-		}
-	}
-	s.seen = len(results)
-	inCallOrder(v, s.pending[from:], func(r compactableAt) string { return r.ID })
+	text, err := c.Texts.Text(t)
+	return text == ClearedText, err
 }

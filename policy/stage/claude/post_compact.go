@@ -98,7 +98,11 @@ func definePostCompact() policy.Definition {
 after:  the summary, "<attachment: src/login.ts>" and the file's text with the edits, "<invoked skills: test-driven-development>"`,
 		AfterCompaction: true,
 		Check:           checkPostCompact,
-		New:             func(p any) (policy.Stage, error) { return &postCompact{p: *p.(*PostCompact)}, nil },
+		New: func(p any) (policy.Stage, error) {
+			return &postCompact{
+				p: *p.(*PostCompact), files: readFiles{files: map[string]*readFile{}}, sessionState: sessionState{listings: map[string]entries{}},
+			}, nil
+		},
 	}
 }
 
@@ -130,7 +134,7 @@ type postCompact struct {
 	seen    int // of the items that ever joined
 	edits   int // of the view
 	files   readFiles
-	carried map[policy.ItemID]bool // items the last compaction kept
+	carried itemSet // items the last compaction kept
 	sessionState
 }
 
@@ -145,10 +149,9 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	e := c.View.Edits()[at]
 	defer func() {
 		s.files.compacted(e.Joined)
-		s.carried = map[policy.ItemID]bool{}
-		for _, id := range slices.Concat(e.Lead, e.Keep) {
-			s.carried[id] = true
-		}
+		s.carried = itemSet{}
+		s.carried.add(e.Lead)
+		s.carried.add(e.Keep)
 	}()
 	if e.Request != c.Request || reinjected(&e) {
 		return nil, nil

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ type fileEdit struct {
 	All bool   `json:"replace_all"`
 }
 
-// calledOn is the file a call is about, and whether it asks for some lines.
+// calledOn is the file a call is about, and whether it asks for some lines only.
 type calledOn struct {
 	path string
 	part bool
@@ -79,7 +78,7 @@ type calledOn struct {
 func (s *readFiles) resolve(c *policy.Context) error {
 	for _, call := range s.pending {
 		on, err := policy.Digest(c.Digests, "file call", call.use, func() (*calledOn, int, error) {
-			in, err := inputOf(c.Texts, call.use)
+			in, err := inputOf[fileInput](c.Texts, call.use)
 			return &calledOn{in.Path, in.Offset != nil || in.Limit != nil}, len(in.Path), err
 		})
 		if err != nil {
@@ -90,29 +89,17 @@ func (s *readFiles) resolve(c *policy.Context) error {
 		}
 		f := s.files[on.path]
 		if f == nil {
-			if s.files == nil {
-				s.files = map[string]*readFile{}
-			}
 			f = &readFile{}
 			s.files[on.path] = f
 		}
 		call.part = call.tool == "Read" && on.part
-		if call.result.Item >= s.since && !f.after(s.since) {
+		if call.result.Item >= s.since && (len(f.calls) == 0 || f.last().result.Item < s.since) {
 			s.recent = append(s.recent, on.path)
 		}
 		f.calls = append(f.calls, call)
 	}
 	s.pending = s.pending[:0]
 	return nil
-}
-
-// inputOf is the input of a call; one that does not read has no path.
-func inputOf(texts policy.TextSource, use policy.Target) (in fileInput, err error) {
-	text, err := texts.Recorded(use)
-	if err == nil && json.Unmarshal([]byte(text), &in) != nil {
-		in = fileInput{}
-	}
-	return in, err
 }
 
 // compacted forgets what was read up to a compaction made when joined messages
@@ -129,11 +116,6 @@ func (s *readFiles) newestFirst() []string {
 }
 
 func (f *readFile) last() *fileCall { return &f.calls[len(f.calls)-1] }
-
-// after reports whether the file was touched from an item on.
-func (f *readFile) after(item policy.ItemID) bool {
-	return len(f.calls) > 0 && f.last().result.Item >= item
-}
 
 // content is the file as last seen: what was last read whole or written, and
 // the edits made to it since. Of a file that was never seen whole it is the
@@ -222,7 +204,7 @@ func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
 		}
 		return err
 	}
-	in, err := inputOf(texts, c.use)
+	in, err := inputOf[fileInput](texts, c.use)
 	if err != nil {
 		return err
 	}

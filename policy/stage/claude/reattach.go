@@ -1,129 +1,113 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// reattach puts the attachments of one compaction together.
+// reattach makes the attachments of one compaction.
 type reattach struct {
 	*policy.Context
 	s     *postCompact
 	round []policy.Edit // the edits since the last compaction
 }
 
-// add adds one message, each text a block.
-func (r *reattach) add(out *policy.Edit, label string, texts ...string) {
+// attach adds the message of one attachment, each text a block, and returns
+// how many things it holds.
+func (r *reattach) attach(a Attachment, out *policy.Edit) (n int, err error) {
+	label := strings.ReplaceAll(string(a), "_", " ")
+	var texts []string
+	switch a {
+	case AttachFiles:
+		texts, err = r.filesAsSeen()
+		n = len(texts)
+	case AttachPlan:
+		texts, err = r.planText()
+		n = len(texts)
+	case AttachSkills:
+		label = "invoked skills"
+		texts, n = r.invokedSkills()
+	case AttachPlanMode:
+		if r.s.planMode {
+			texts, n = []string{"<plan mode>"}, 1
+		}
+	case AttachHooks:
+		return r.hookResults(out), nil
+	default:
+		if lines := r.lines(a); len(lines) > 0 {
+			texts, n = []string{"<" + label + ">\n" + strings.Join(lines, "\n")}, len(lines)
+		}
+	}
+	if n == 0 || err != nil {
+		return 0, err
+	}
 	m := policy.Synthetic{Role: "user", Label: label, Attached: true}
 	for _, t := range texts {
 		m.Contents = append(m.Contents, policy.NewContent(jsonl.KindText, t))
 	}
 	out.Insert = append(out.Insert, m)
+	return n, nil
 }
 
-// attach adds the message of one attachment and says how many things it holds.
-func (r *reattach) attach(a Attachment, out *policy.Edit) (int, error) {
-	s := r.s
+// lines returns the lines of an attachment that is a list.
+func (r *reattach) lines(a Attachment) (lines []string) {
 	switch a {
-	case AttachFiles:
-		return r.filesAsSeen(out)
-	case AttachPlan:
-		return r.planText(out)
-	case AttachSkills:
-		return r.invokedSkills(out), nil
-	case AttachPlanMode:
-		if s.planMode {
-			r.add(out, "plan mode", "<plan mode>")
-			return 1, nil
-		}
 	case AttachTaskStatus:
-		var lines []string
-		for id, what := range s.agents.oldestFirst {
-			lines = append(lines, "- "+id+": "+what+": running")
+		for _, k := range r.s.agents {
+			lines = append(lines, "- "+k.name+": "+k.text+": running")
 		}
-		return r.list(out, "task status", lines), nil
-	case AttachDeferredTools:
-		return r.listing(out, "deferred tools", "deferred_tools_delta"), nil
-	case AttachAgents:
-		return r.listing(out, "agent listing", "agent_listing_delta"), nil
-	case AttachInstructions:
-		return r.listing(out, "mcp instructions", "mcp_instructions_delta"), nil
-	case AttachHooks:
-		return r.hookResults(out), nil
 	case AttachTasks:
-		var lines []string
-		for _, k := range s.tasks.Tasks {
+		for _, k := range r.s.tasks.Tasks {
 			if k.Status != "deleted" {
-				lines = append(lines, fmt.Sprintf("- task #%s: %s: %s", k.Id, k.Text, k.Status))
+				lines = append(lines, fmt.Sprintf("- task #%s: %s: %s", k.ID, k.Text, k.Status))
 			}
 		}
-		return r.list(out, "tasks", lines), nil
 	case AttachTodos:
-		var lines []string
-		for _, k := range s.tasks.Todos {
+		for _, k := range r.s.tasks.Todos {
 			mark := " "
 			if k.Status == "completed" {
 				mark = "x"
 			}
 			lines = append(lines, "- ["+mark+"] "+k.Text)
 		}
-		return r.list(out, "todos", lines), nil
-	case AttachTeam:
-	}
-	return 0, nil
-}
-
-// list adds a message of lines, where there are any.
-func (r *reattach) list(out *policy.Edit, label string, lines []string) int {
-	if len(lines) > 0 {
-		r.add(out, label, "<"+label+">\n"+strings.Join(lines, "\n"))
-	}
-	return len(lines)
-}
-
-// listing adds what was announced in messages that are not in view any more.
-func (r *reattach) listing(out *policy.Edit, label, kind string) int {
-	l := r.s.listings[kind]
-	if l == nil {
-		return 0
-	}
-	var lines []string
-	for _, a := range l.oldestFirst {
-		if !r.View.Has(a.by) {
-			lines = append(lines, a.line)
+	default: // a listing: what was announced in messages that have left the view
+		for _, k := range r.s.listings[string(a)+delta] {
+			if !r.View.Has(k.by) {
+				lines = append(lines, k.text)
+			}
 		}
 	}
-	return r.list(out, label, lines)
+	return lines
 }
 
-// planText adds the plan: its file as last seen, or what ExitPlanMode showed.
-func (r *reattach) planText(out *policy.Edit) (int, error) {
-	text := r.s.plan.text
-	if f := r.s.files.files[r.s.plan.path]; f != nil {
+// planText returns the plan: its file as last seen, or what ExitPlanMode showed.
+func (r *reattach) planText() ([]string, error) {
+	text := r.s.planShown
+	if f := r.s.files.files[r.s.planPath]; f != nil {
 		seen, err := f.content(r.Context)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if seen != "" {
-			text = seen
-		}
+		text = cmp.Or(seen, text)
 	}
 	if text == "" {
-		return 0, nil
+		return nil, nil
 	}
-	r.add(out, "plan", "<plan: "+text+">")
-	return 1, nil
+	return []string{"<plan: " + text + ">"}, nil
 }
 
-// invokedSkills adds the skills, the one invoked last first: their names, and
-// a block for each whose text is known.
-func (r *reattach) invokedSkills(out *policy.Edit) int {
-	var names, blocks []string
+// invokedSkills returns the skills, the last invoked first: a text with their
+// names, and one for each whose text is known.
+func (r *reattach) invokedSkills() (texts []string, n int) {
+	var names []string
+	texts = []string{""}
 	total := 0
-	for _, k := range r.s.skills.newestFirst {
+	for _, k := range slices.Backward(r.s.skills) {
 		text, size := cutTo(k.text, r.s.p.SkillTokens)
 		if total+size > r.s.p.SkillsTokens {
 			continue
@@ -131,25 +115,110 @@ func (r *reattach) invokedSkills(out *policy.Edit) int {
 		total += size
 		names = append(names, k.name)
 		if text != "" {
-			blocks = append(blocks, "<skill: "+k.name+">\n"+text)
+			texts = append(texts, "<skill: "+k.name+">\n"+text)
 		}
 	}
-	if len(names) > 0 {
-		r.add(out, "invoked skills", append([]string{"<invoked skills: " + strings.Join(names, ", ") + ">"}, blocks...)...)
-	}
-	return len(names)
+	texts[0] = "<invoked skills: " + strings.Join(names, ", ") + ">"
+	return texts, len(names)
 }
 
-// hookResults adds what the hooks said at the start of the session again.
-func (r *reattach) hookResults(out *policy.Edit) int {
-	n := 0
+// hookResults adds a message for each session-start hook result that has left
+// the view.
+func (r *reattach) hookResults(out *policy.Edit) (n int) {
 	for _, t := range r.s.hooks {
 		if r.View.Has(t.Item) {
 			continue
 		}
 		bl := r.View.Raw(t)
-		out.Insert = append(out.Insert, policy.Synthetic{Role: "user", Label: "session start hook", Attached: true, Contents: []policy.Content{{Kind: bl.Kind, Length: bl.Text, Ref: &t}}})
+		content := policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &t}
+		out.Insert = append(out.Insert, policy.Synthetic{Role: "user", Label: "session start hook", Attached: true, Contents: []policy.Content{content}})
 		n++
 	}
 	return n
+}
+
+// filesAsSeen returns a text for each file that is not in the kept part.
+func (r *reattach) filesAsSeen() (texts []string, err error) {
+	cleared, gone := r.lost()
+	total := 0
+	for _, path := range r.s.files.newestFirst() {
+		if len(texts) >= r.s.p.MaxFiles {
+			break
+		}
+		f := r.s.files.files[path]
+		if isPlan(path) || r.kept(f) || r.clearedNow(f, cleared, gone) {
+			continue
+		}
+		text, err := f.content(r.Context)
+		if err != nil {
+			return nil, err
+		}
+		shown, size := cutTo(text, r.s.p.FileTokens)
+		switch {
+		case len(shown) < len(text) && r.s.p.LongFiles == "name":
+			texts = append(texts, "<attachment: "+path+">")
+		case shown != "" && total+size <= r.s.p.FilesTokens:
+			total += size
+			texts = append(texts, "<attachment: "+path+">\n"+shown)
+		}
+	}
+	return texts, nil
+}
+
+// lost returns the results that this round's microcompaction cleared, and the
+// items that left the view since the last compaction.
+func (r *reattach) lost() (cleared map[policy.Target]bool, gone itemSet) {
+	cleared, gone = map[policy.Target]bool{}, itemSet{}
+	for i := range r.round {
+		switch e := &r.round[i]; e.Kind {
+		case policy.KindRemove, policy.KindCollapse:
+			gone.add(e.Items)
+		case policy.KindClear, policy.KindPersist:
+			if e.Request == r.Request && strings.HasPrefix(e.Stage, "microcompact") {
+				cleared[e.Target] = true
+			}
+		}
+	}
+	return cleared, gone
+}
+
+// kept reports whether the kept part shows a file as it was last seen: the last
+// call on it is a Read or a Write that is still in view. After an edit the view
+// no longer shows the file.
+func (r *reattach) kept(f *readFile) bool {
+	switch last := f.last(); last.tool {
+	case "Read":
+		c := r.View.Replacement(last.result)
+		return r.View.Has(last.result.Item) && (c == nil || c.Partial)
+	case "Write":
+		return r.View.Has(last.use.Item)
+	}
+	return false
+}
+
+// clearedNow reports whether the microcompaction of this round cleared every
+// Read of a file that was in view. One cleared earlier still counts as there.
+func (r *reattach) clearedNow(f *readFile, cleared map[policy.Target]bool, gone itemSet) bool {
+	some := false
+	for i := range f.calls {
+		call := &f.calls[i]
+		at := call.result.Item
+		if call.tool != "Read" || gone[at] || at < r.s.files.since && !r.s.carried[at] {
+			continue
+		}
+		if !cleared[call.result] {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// itemSet is a set of items of a view.
+type itemSet map[policy.ItemID]bool
+
+func (s itemSet) add(items []policy.ItemID) {
+	for _, id := range items {
+		s[id] = true
+	}
 }

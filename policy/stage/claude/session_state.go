@@ -14,45 +14,58 @@ import (
 )
 
 // sessionState is what a client knows of a session beside its messages. It
-// outlives compactions. The places are noted as messages join, their texts are
-// taken up at a compaction, each once.
+// outlives compactions. As messages join, only the places are noted; their
+// texts are read at a compaction, each once.
 type sessionState struct {
-	started  bool // there has been a response
-	noted    []note
-	planMode bool
-
-	plan     planText
-	skills   ordered[*skill]
-	called   *skill                         // invoked by the call just before
-	agents   ordered[string]                // at work in the background, by id what they do
-	listings map[string]*ordered[announced] // by attachment type
-	tasks    summarize.TaskList
-	hooks    []policy.Target
+	started   bool // there has been a response
+	noted     []note
+	planMode  bool
+	planShown string // by the last ExitPlanMode
+	planPath  string // of the plan's file, if it was touched after that
+	skills    entries
+	called    *entry             // the skill that the call just before invoked
+	agents    entries            // at work in the background: id and description
+	listings  map[string]entries // lines by attachment type
+	tasks     summarize.TaskList
+	hooks     []policy.Target
 }
 
-// note is a place whose text is not taken up yet.
+// note is a place whose text is not read yet.
 type note struct {
-	kind   string // a tool's name, or meta, listing, hook
+	kind   string // a tool's name, "meta", "hook" or a listing's attachment type
 	use    policy.Target
 	result policy.Target
 	failed bool
 }
 
-type planText struct {
-	text string // of the last ExitPlanMode
-	path string // of the plan's file, where it was touched after that
+// delta ends the attachment type of a listing.
+const delta = "_delta"
+
+// entry is a skill, an agent or a line of a listing.
+type entry struct {
+	name, text string
+	by         policy.ItemID // the item that announced it
 }
 
-// skill is one that was invoked, with the text the client showed of it.
-type skill struct{ name, text string }
+// entries are in the order in which they were last put.
+type entries []*entry
 
-// announced is a line of a listing, and the item that says so.
-type announced struct {
-	line string
-	by   policy.ItemID
+func (l *entries) drop(name string) {
+	*l = slices.DeleteFunc(*l, func(e *entry) bool { return e.name == name })
 }
 
-// follow notes what has joined.
+// put moves the entry of a name to the end, or adds it there.
+func (l *entries) put(name string) *entry {
+	e := &entry{name: name}
+	if i := slices.IndexFunc(*l, func(e *entry) bool { return e.name == name }); i >= 0 {
+		e = (*l)[i]
+		*l = slices.Delete(*l, i, i+1)
+	}
+	*l = append(*l, e)
+	return e
+}
+
+// follow notes the places in the items that have joined.
 func (s *postCompact) follow(v policy.View) {
 	arrived := v.Arrived()
 	for _, id := range arrived[s.seen:] {
@@ -106,15 +119,12 @@ func (s *sessionState) noteCall(v policy.View, t policy.Target, bl *session.Bloc
 func (s *sessionState) attachment(id policy.ItemID, kind string) {
 	n := note{result: policy.Target{Item: id}}
 	switch kind {
-	case "plan_mode":
-		s.planMode = true
-		return
-	case "plan_mode_exit":
-		s.planMode = false
+	case "plan_mode", "plan_mode_exit":
+		s.planMode = kind == "plan_mode"
 		return
 	case "queued_command":
 		n.kind = "meta"
-	case "deferred_tools_delta", "agent_listing_delta", "mcp_instructions_delta":
+	case "deferred_tools" + delta, "agent_listing" + delta, "mcp_instructions" + delta:
 		n.kind = kind
 	case "hook_additional_context", "hook_success":
 		if s.started {
@@ -127,7 +137,7 @@ func (s *sessionState) attachment(id policy.ItemID, kind string) {
 	s.noted = append(s.noted, n)
 }
 
-// resolve takes up what was noted.
+// resolve reads the texts at the places that were noted.
 func (s *sessionState) resolve(c *policy.Context) error {
 	for i := range s.noted {
 		if err := s.take(c, &s.noted[i]); err != nil {
@@ -141,57 +151,55 @@ func (s *sessionState) resolve(c *policy.Context) error {
 func (s *sessionState) take(c *policy.Context, n *note) error {
 	called := s.called
 	s.called = nil
-	switch n.kind {
-	case "meta":
-		text, err := c.Texts.Recorded(n.result)
-		s.meta(text, called)
-		return err
-	case "deferred_tools_delta", "agent_listing_delta", "mcp_instructions_delta":
-		return s.announce(c, n)
-	case "hook":
+	switch {
+	case n.kind == "hook":
 		return s.hook(c, n.result)
-	case "TaskOutput", "AgentOutputTool":
+	case strings.HasSuffix(n.kind, delta):
+		return s.announce(c, n)
+	case n.kind == "meta", n.kind == "TaskOutput", n.kind == "AgentOutputTool":
 		text, err := c.Texts.Recorded(n.result)
-		s.heardOf(text)
-		return err
-	}
-	if summarize.IsTaskTool(n.kind) {
-		if n.failed {
-			return nil
+		s.agentEnd(text)
+		if n.kind == "meta" {
+			s.skillText(text, called)
 		}
+		return err
+	case summarize.IsTaskTool(n.kind):
 		return s.taskCall(c, n)
 	}
-	in, err := stateInputOf(c, n.use)
-	if err != nil || in == nil {
+	in, err := policy.Digest(c.Digests, "state", n.use, func() (*stateInput, int, error) {
+		in, err := inputOf[stateInput](c.Texts, n.use)
+		return in, len(in.Path) + len(in.Plan) + len(in.Skill) + len(in.Command) + len(in.Description) + len(in.TaskID), err
+	})
+	if err != nil {
 		return err
 	}
 	switch {
 	case isFileTool(n.kind):
 		if isPlan(in.Path) {
-			s.plan.path = in.Path
+			s.planPath = in.Path
 		}
 	case n.kind == "ExitPlanMode":
 		if in.Plan != "" {
-			s.plan = planText{text: in.Plan}
+			s.planShown, s.planPath = in.Plan, ""
 		}
 	case n.failed:
 	case n.kind == "Skill":
 		if name := in.Skill + in.Command; name != "" { // one or the other, by version
-			s.called = s.invoke(name)
+			s.called = s.skills.put(name)
 		}
 	case n.kind == "TaskStop":
 		s.agents.drop(in.TaskID)
 	case in.Background:
 		text, err := c.Texts.Recorded(n.result)
 		if id := agentID.FindStringSubmatch(text); id != nil {
-			s.agents.put(id[1], in.Description)
+			s.agents.put(id[1]).text = in.Description
 		}
 		return err
 	}
 	return nil
 }
 
-// stateInput is what calls say that change the state of a session.
+// stateInput holds the inputs of the calls that change the state of a session.
 type stateInput struct {
 	Path        string `json:"file_path"`
 	Plan        string `json:"plan"`
@@ -202,25 +210,24 @@ type stateInput struct {
 	TaskID      string `json:"task_id"`
 }
 
-// stateInputOf is the input of a call; nil of one that does not read.
-func stateInputOf(c *policy.Context, use policy.Target) (*stateInput, error) {
-	return policy.Digest(c.Digests, "state", use, func() (*stateInput, int, error) {
-		text, err := c.Texts.Recorded(use)
-		in := &stateInput{}
-		if err != nil || json.Unmarshal([]byte(text), in) != nil {
-			return nil, 0, err
-		}
-		return in, len(in.Path) + len(in.Plan) + len(in.Skill) + len(in.Command) + len(in.Description) + len(in.TaskID), nil
-	})
+// inputOf decodes the recorded input of a call. An input that does not decode
+// is empty.
+func inputOf[T any](texts policy.TextSource, use policy.Target) (*T, error) {
+	text, err := texts.Recorded(use)
+	in := new(T)
+	if err == nil && json.Unmarshal([]byte(text), in) != nil {
+		in = new(T)
+	}
+	return in, err
 }
 
-func (s *sessionState) taskCall(c *policy.Context, n *note) error {
+func (s *sessionState) taskCall(c *policy.Context, n *note) (err error) {
 	number := ""
-	if n.kind == "TaskCreate" {
-		var err error
-		if number, err = summarize.TaskNumberOf(c.Digests, n.result, c.Texts.Recorded); err != nil {
-			return err
-		}
+	if n.kind == "TaskCreate" && !n.failed {
+		number, err = summarize.TaskNumberOf(c.Digests, n.result, c.Texts.Recorded)
+	}
+	if n.failed || err != nil {
+		return err
 	}
 	in, err := summarize.TaskInputOf(c.Digests, n.use, c.Texts.Recorded)
 	if err == nil {
@@ -232,27 +239,16 @@ func (s *sessionState) taskCall(c *policy.Context, n *note) error {
 // skillHead opens the text a client shows of a skill.
 const skillHead = "Base directory for this skill: "
 
-// meta takes up what a client wrote for the model: a skill's text, word of an
-// agent.
-func (s *sessionState) meta(text string, called *skill) {
-	s.heardOf(text)
+// skillText reads a skill's text from what a client wrote for the model: after
+// a Skill call, or after a command of the user's.
+func (s *sessionState) skillText(text string, called *entry) {
 	switch {
 	case called != nil:
 		called.text = text
-	case strings.HasPrefix(text, skillHead): // invoked by a command of the user's
+	case strings.HasPrefix(text, skillHead):
 		dir, _, _ := strings.Cut(text[len(skillHead):], "\n")
-		s.invoke(path.Base(strings.ReplaceAll(strings.TrimSpace(dir), `\`, "/"))).text = text
+		s.skills.put(path.Base(strings.ReplaceAll(strings.TrimSpace(dir), `\`, "/"))).text = text
 	}
-}
-
-// invoke moves a skill to the end of those invoked.
-func (s *sessionState) invoke(name string) *skill {
-	k, known := s.skills.get(name)
-	if !known {
-		k = &skill{name: name}
-	}
-	s.skills.put(name, k)
-	return k
 }
 
 var (
@@ -261,9 +257,9 @@ var (
 	taskStatus = regexp.MustCompile(`<status>(\w+)</status>`)
 )
 
-// heardOf takes up a text that tells of an agent's end.
-func (s *sessionState) heardOf(text string) {
-	if len(s.agents.at) == 0 {
+// agentEnd drops the agent that a text reports as ended.
+func (s *sessionState) agentEnd(text string) {
+	if len(s.agents) == 0 {
 		return
 	}
 	id, status := taskID.FindStringSubmatch(text), taskStatus.FindStringSubmatch(text)
@@ -272,21 +268,14 @@ func (s *sessionState) heardOf(text string) {
 	}
 }
 
-// announce takes up a recorded change of a listing. A conversation without a
+// announce applies a recorded change to a listing. A conversation without a
 // file has only the text.
 func (s *sessionState) announce(c *policy.Context, n *note) error {
 	raw, err := c.Conv.Raw(int(n.result.Item), n.result.Block)
 	if err != nil {
 		return err
 	}
-	var d struct {
-		AddedNames   []string `json:"addedNames"`
-		AddedTypes   []string `json:"addedTypes"`
-		AddedLines   []string `json:"addedLines"`
-		AddedBlocks  []string `json:"addedBlocks"`
-		RemovedNames []string `json:"removedNames"`
-		RemovedTypes []string `json:"removedTypes"`
-	}
+	var d struct{ AddedNames, AddedTypes, AddedLines, AddedBlocks, RemovedNames, RemovedTypes []string }
 	if len(raw) == 0 {
 		text, err := c.Texts.Recorded(n.result)
 		if err != nil {
@@ -298,29 +287,22 @@ func (s *sessionState) announce(c *policy.Context, n *note) error {
 	} else if json.Unmarshal(raw, &d) != nil {
 		return nil
 	}
-	if s.listings == nil {
-		s.listings = map[string]*ordered[announced]{}
-	}
-	l := s.listings[n.kind]
-	if l == nil {
-		l = &ordered[announced]{}
-		s.listings[n.kind] = l
-	}
+	list := s.listings[n.kind]
 	for _, name := range slices.Concat(d.RemovedNames, d.RemovedTypes) {
-		l.drop(name)
+		list.drop(name)
 	}
 	lines := slices.Concat(d.AddedLines, d.AddedBlocks)
 	for i, name := range slices.Concat(d.AddedNames, d.AddedTypes) {
-		line := name
-		if i < len(lines) {
-			line = lines[i]
+		e := list.put(name)
+		if e.text, e.by = name, n.result.Item; i < len(lines) {
+			e.text = lines[i]
 		}
-		l.put(name, announced{line, n.result.Item})
 	}
+	s.listings[n.kind] = list
 	return nil
 }
 
-// hook takes up what a session-start hook said.
+// hook notes the result of a session-start hook.
 func (s *sessionState) hook(c *policy.Context, t policy.Target) error {
 	raw, err := c.Conv.Raw(int(t.Item), t.Block)
 	if err != nil {
@@ -335,7 +317,7 @@ func (s *sessionState) hook(c *policy.Context, t policy.Target) error {
 	return nil
 }
 
-// isPlan reports whether a file is a plan of the client's.
+// isPlan reports whether a path is that of one of the client's plans.
 func isPlan(path string) bool {
 	return strings.HasSuffix(path, ".md") && strings.Contains(strings.ReplaceAll(path, `\`, "/"), "/.claude/plans/")
 }

@@ -148,7 +148,7 @@ func (o *outline) taskLines() (pending, current []string) {
 	for _, k := range list {
 		line := "- " + k.where + " " + quote(k.Text)
 		if k.where == "" {
-			line = "- task #" + k.Id
+			line = "- task #" + k.ID
 		}
 		if k.changed != "" {
 			line += "; " + k.Status + " " + k.changed

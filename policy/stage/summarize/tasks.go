@@ -12,7 +12,7 @@ import (
 // task is an entry of one of the two lists of tasks: that of TodoWrite, which
 // is replaced as a whole, or that of TaskCreate and TaskUpdate.
 type task struct {
-	Id, Text, Status string
+	ID, Text, Status string
 	where            string // what the text is quoted from
 	changed          string // what the status is quoted from, where that is another message
 }
@@ -29,8 +29,8 @@ func (l *TaskList) add(k *task) {
 	if l.byID == nil {
 		l.byID = map[string]*task{}
 	}
-	if l.byID[k.Id] == nil {
-		l.byID[k.Id] = k
+	if l.byID[k.ID] == nil {
+		l.byID[k.ID] = k
 	}
 }
 
@@ -94,14 +94,14 @@ func (l *TaskList) Call(tool string, in *taskInput, number, where string) {
 		if number == "" {
 			number = strconv.Itoa(len(l.Tasks) + 1)
 		}
-		l.add(&task{Id: number, Text: in.Subject, Status: "pending", where: where})
+		l.add(&task{ID: number, Text: in.Subject, Status: "pending", where: where})
 	case "TaskUpdate":
 		id := strings.Trim(string(in.TaskID), `"`)
 		if id == "" || id == "null" || in.Subject == "" && in.Status == "" {
 			return
 		}
 		if l.byID[id] == nil { // created before the view begins
-			l.add(&task{Id: id})
+			l.add(&task{ID: id})
 		}
 		k := l.byID[id]
 		if in.Subject != "" {
