@@ -388,7 +388,10 @@ func randomParam(d *stagetest.Dice, v reflect.Value, tag reflect.StructTag) {
 			}
 		}
 	case *[]claude.Attachment:
-		*x = claude.Attachments()
+		*x = []claude.Attachment{
+			claude.AttachFiles, claude.AttachPlan, claude.AttachSkills, claude.AttachPlanMode, claude.AttachTaskStatus, claude.AttachDeferredTools,
+			claude.AttachAgents, claude.AttachInstructions, claude.AttachHooks, claude.AttachTasks, claude.AttachTodos, claude.AttachTeam,
+		}
 		d.Rng.Shuffle(len(*x), func(i, j int) { (*x)[i], (*x)[j] = (*x)[j], (*x)[i] })
 		*x = (*x)[:1+d.N(len(*x))]
 	case *anthropic.ToolInputs:

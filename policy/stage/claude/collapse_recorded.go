@@ -8,20 +8,20 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// recordedCollapses is how far the record has been followed.
+// recordedCollapses counts how much of the record has been followed.
 type recordedCollapses struct {
 	commit   int
 	snapshot int
-	paid     map[extent]bool // spans whose summary has been asked for
+	paid     map[extent]bool // spans whose summary has been requested
 }
 
-// recordedHere does what the client recorded since the last request: it asks
-// for the summaries of spans it staged, and commits what it committed. Of a
-// span that is in part gone from this view, what is left of it is collapsed.
-// With adopt, what the last snapshot staged is staged here.
+// recordedHere does what the client recorded since the last request: it
+// requests the summaries of spans it staged, and commits what it committed. Of
+// a span that has left this view in part, the rest is collapsed. With adopt, it
+// stages what the last snapshot staged.
 func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) ([]policy.Edit, error) {
 	r := &s.record
-	var edits []policy.Edit
+	var edits, commits []policy.Edit
 	from := r.snapshot
 	for ; r.snapshot < len(c.Conv.Snapshots) && c.Conv.Snapshots[r.snapshot].Request <= c.Request; r.snapshot++ {
 		snap := &c.Conv.Snapshots[r.snapshot]
@@ -29,7 +29,6 @@ func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) ([]policy.
 			edits = append(edits, s.recordedStage(c, snap, &snap.Staged[i])...)
 		}
 	}
-	var commits []policy.Edit
 	for ; r.commit < len(c.Conv.Collapses) && c.Conv.Collapses[r.commit].Request <= c.Request; r.commit++ {
 		commits = s.recordedCommit(c, &c.Conv.Collapses[r.commit], commits)
 	}
@@ -39,57 +38,40 @@ func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) ([]policy.
 	return append(edits, commits...), nil
 }
 
-// recordedStage asks for the summary of a span the client staged, once.
+// recordedStage requests the summary of a span the client staged, once.
 func (s *contextCollapse) recordedStage(c *policy.Context, snap *session.CollapseSnapshot, st *session.Staged) []policy.Edit {
 	x := extent{st.From, st.To}
-	if s.record.paid[x] {
-		return nil
-	}
 	items := s.inView(c.View, x, nil)
-	if items == nil {
+	if s.record.paid[x] || items == nil {
 		return nil
 	}
 	s.record.paid[x] = true
-	content := policy.NewContent(jsonl.KindText, st.Summary)
 	return []policy.Edit{{
-		Kind: policy.KindCall, Trigger: "recorded", Items: items, Call: s.call(c, items, &content),
+		Kind: policy.KindCall, Trigger: "recorded", Items: items, Call: s.call(c, items, policy.NewContent(jsonl.KindText, st.Summary)),
 		Reason: fmt.Sprintf("recorded, line %d: a span staged, risk %.2f", snap.Line, st.Risk),
 	}}
 }
 
-// recordedCommit adds a recorded commit to those made at this request. An
-// earlier one of them that lies within its span goes up in it.
+// recordedCommit adds a recorded commit to those made at this request. It
+// replaces an earlier one of them that lies within its span.
 func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collapse, commits []policy.Edit) []policy.Edit {
-	x := extent{rec.From, rec.To}
-	taken := map[policy.ItemID]bool{}
+	x, taken := extent{rec.From, rec.To}, itemSet{}
 	var others []policy.Edit
-	var within []int
-	for i := range commits {
-		e := &commits[i]
-		if e.Kind != policy.KindCollapse {
-			continue
+	for _, e := range commits {
+		if e.Kind == policy.KindCollapse && x.holds(s.extent(e.Items)) {
+			if e.Call == nil {
+				continue
+			}
+			// Its summary was requested all the same.
+			e = policy.Edit{Kind: policy.KindCall, Trigger: e.Trigger, Items: e.Items, Call: e.Call, Reason: e.Reason}
+		} else if e.Kind == policy.KindCollapse {
+			taken.add(e.Items)
 		}
-		if in := s.extent(e.Items); in.from >= x.from && in.to <= x.to {
-			within = append(within, i)
-			continue
-		}
-		for _, id := range e.Items {
-			taken[id] = true
-		}
+		others = append(others, e)
 	}
 	items := s.inView(c.View, x, taken)
 	if items == nil {
 		return commits
-	}
-	for i := range commits {
-		if len(within) > 0 && within[0] == i {
-			within = within[1:]
-			if e := &commits[i]; e.Call != nil { // it was asked for all the same
-				others = append(others, policy.Edit{Kind: policy.KindCall, Trigger: e.Trigger, Items: e.Items, Call: e.Call, Reason: e.Reason})
-			}
-			continue
-		}
-		others = append(others, commits[i])
 	}
 	content := policy.NewContent(jsonl.KindText, rec.Content)
 	e := policy.Edit{
@@ -98,7 +80,7 @@ func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collaps
 	}
 	if !s.record.paid[x] {
 		s.record.paid[x] = true
-		e.Call = s.call(c, items, &content)
+		e.Call = s.call(c, items, content)
 	}
 	return append(others, e)
 }
@@ -107,11 +89,9 @@ func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collaps
 // staged before.
 func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapshot, commits []policy.Edit) {
 	s.staged = nil
-	taken := map[policy.ItemID]bool{}
+	taken := itemSet{}
 	for i := range commits {
-		for _, id := range commits[i].Items {
-			taken[id] = true
-		}
+		taken.add(commits[i].Items)
 	}
 	for i := range snap.Staged {
 		st := &snap.Staged[i]
@@ -119,9 +99,7 @@ func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapsho
 		if items == nil {
 			continue
 		}
-		for _, id := range items {
-			taken[id] = true
-		}
+		taken.add(items)
 		s.staged = append(s.staged, &span{
 			items: items, content: policy.NewContent(jsonl.KindText, collapsed(collapseID(c, items), st.Summary)),
 			from: fmt.Sprintf("recorded, line %d", snap.Line), risk: st.Risk, age: st.From, request: c.Request, recorded: true,
@@ -130,22 +108,15 @@ func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapsho
 	s.retake()
 }
 
-// inView is what a view shows of a span of recorded messages: the messages
-// themselves and placeholders of parts of it. It is nil where that is no
-// stretch of the view, parts a tool_result from its call, or is placeholders
-// alone.
-func (s *contextCollapse) inView(v policy.View, x extent, taken map[policy.ItemID]bool) []policy.ItemID {
+// inView returns what a view shows of a span of recorded messages: the messages
+// themselves and placeholders of parts of it. It is nil if these are not
+// together in the view, separate a tool_result from its call, or are only
+// placeholders.
+func (s *contextCollapse) inView(v policy.View, x extent, taken itemSet) []policy.ItemID {
 	var items []policy.ItemID
 	recorded := false
 	for id := range v.Items {
-		of := extent{int(id), int(id)}
-		if id < 0 {
-			var ok bool
-			if of, ok = s.view.extents[id]; !ok {
-				continue
-			}
-		}
-		if of.from >= x.from && of.to <= x.to && of.from >= 0 && !taken[id] {
+		if of := s.extentOf(id); of.from >= 0 && x.holds(of) && !taken[id] {
 			items = append(items, id)
 			recorded = recorded || id >= 0
 		}
@@ -156,16 +127,17 @@ func (s *contextCollapse) inView(v policy.View, x extent, taken map[policy.ItemI
 	return items
 }
 
-// recordedSpan is the summary on record of exactly these messages.
+// recordedSpan returns the recorded summary of exactly these messages, and its
+// line.
 func recordedSpan(conv *session.Conversation, x extent) (summary string, line int, ok bool) {
 	for i := range conv.Collapses {
-		if r := &conv.Collapses[i]; r.From == x.from && r.To == x.to && r.Summary != "" {
+		if r := &conv.Collapses[i]; (extent{r.From, r.To}) == x && r.Summary != "" {
 			return r.Summary, r.Line, true
 		}
 	}
 	for i := range conv.Snapshots {
-		for k := range conv.Snapshots[i].Staged {
-			if r := &conv.Snapshots[i].Staged[k]; r.From == x.from && r.To == x.to && r.Summary != "" {
+		for _, r := range conv.Snapshots[i].Staged {
+			if (extent{r.From, r.To}) == x && r.Summary != "" {
 				return r.Summary, conv.Snapshots[i].Line, true
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// segments are a view cut into what a collapse takes whole or not at all. What
-// joins is added; where messages leave, the view is cut anew.
+// segments divide a view into parts that a collapse takes whole or not at all.
+// What joins is added; when messages leave, the view is divided anew.
 type segments struct {
 	list    []segment
 	arrived int             // of View.Arrived, looked at
@@ -19,13 +19,15 @@ type segments struct {
 	extents map[policy.ItemID]extent
 }
 
-// extent is the recorded messages that a placeholder stands for.
+// extent is the range of recorded messages that a placeholder replaces.
 type extent struct{ from, to int }
+
+func (x extent) holds(y extent) bool { return y.from >= x.from && y.to <= x.to }
 
 type segmentKind uint8
 
 const (
-	segmentLead        segmentKind = iota // what stands before the first turn
+	segmentLead        segmentKind = iota // what comes before the first turn
 	segmentTurn                           // a user prompt and all up to the next
 	segmentPlaceholder                    // of a collapse
 	segmentRest                           // what a collapse of rounds left of a turn
@@ -39,11 +41,11 @@ type segment struct {
 	stray  bool // an answer without its call in it
 }
 
-// whole reports whether no tool_result is parted from its call. It says
-// nothing of the last segment.
+// whole reports whether the segment separates no tool_result from its call. It
+// is not known of the last segment.
 func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 
-// follow brings the list up to date. It reports whether it was made anew.
+// follow updates the list. It reports whether it was made anew.
 func (s *segments) follow(v policy.View) (anew bool) {
 	anew = v.Epoch() != s.epoch || s.open == nil
 	changed := false
@@ -58,24 +60,24 @@ func (s *segments) follow(v policy.View) (anew bool) {
 	}
 	s.edits, s.epoch = len(edits), v.Epoch()
 	arrived := v.Arrived()
-	switch {
-	case anew:
+	from := s.arrived
+	s.arrived = len(arrived)
+	if anew {
 		s.list, s.open = s.list[:0], map[string]bool{}
 		for id := range v.Items {
 			s.add(v, id)
 		}
-	default:
-		for i := range s.list {
-			if changed {
-				s.list[i].tokens = -1
-			}
-		}
-		for _, id := range arrived[s.arrived:] {
-			s.add(v, id)
+		return true
+	}
+	for i := range s.list {
+		if changed {
+			s.list[i].tokens = -1
 		}
 	}
-	s.arrived = len(arrived)
-	return anew
+	for _, id := range arrived[from:] {
+		s.add(v, id)
+	}
+	return false
 }
 
 func (s *segments) add(v policy.View, id policy.ItemID) {
@@ -101,8 +103,8 @@ func (s *segments) add(v policy.View, id policy.ItemID) {
 	}
 }
 
-// cut makes a rest of the turn before a placeholder that does not begin with a
-// turn.
+// cut marks the turn before a placeholder as a rest, unless the placeholder
+// begins with a turn.
 func (s *segments) cut(v policy.View, id policy.ItemID) {
 	if x, ok := s.extents[id]; ok && x.from >= 0 && !beginsTurn(v, policy.ItemID(x.from)) && len(s.list) > 0 {
 		if last := &s.list[len(s.list)-1]; last.kind == segmentTurn {
@@ -119,8 +121,8 @@ func (s *segments) begin(kind segmentKind) {
 	s.list = append(s.list, segment{kind: kind})
 }
 
-// beginsTurn reports whether a turn begins with an item: a prompt that was not
-// queued while the agent ran, or one that a policy made.
+// beginsTurn reports whether an item begins a turn: a prompt that was not queued
+// while the agent ran, or a turn that a policy made.
 func beginsTurn(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Turn
@@ -133,21 +135,16 @@ func beginsTurn(v policy.View, id policy.ItemID) bool {
 func (s *segments) weight(v policy.View, i int) int {
 	g := &s.list[i]
 	if g.tokens < 0 {
-		g.tokens = s.sum(v, g.items)
+		g.tokens = 0
+		for _, id := range g.items {
+			g.tokens += v.ClientWeight(id)
+		}
 	}
 	return g.tokens
 }
 
-func (s *segments) sum(v policy.View, items []policy.ItemID) int {
-	n := 0
-	for _, id := range items {
-		n += v.ClientWeight(id)
-	}
-	return n
-}
-
-// before is the number of segments, from the oldest, that another one follows
-// and that lie before the newest protect tokens of the view.
+// before counts the segments, from the oldest, that another one follows and
+// that are older than the newest protect tokens of the view.
 func (s *segments) before(v policy.View, protect int) int {
 	behind := 0
 	for i := len(s.list) - 1; i > 0; i-- {
@@ -158,8 +155,8 @@ func (s *segments) before(v policy.View, protect int) int {
 	return 0
 }
 
-// covers reports whether items, in the order of the view, are a stretch of it
-// that parts no tool_result from its call; with whole, one of whole turns.
+// covers reports whether items, in the order of the view, are together in it
+// and separate no tool_result from its call; with whole, that they are whole turns.
 func (s *segments) covers(v policy.View, items []policy.ItemID, whole bool) bool {
 	if len(items) == 0 || !contiguous(v, items) {
 		return false
@@ -183,7 +180,7 @@ func (s *segments) covers(v policy.View, items []policy.ItemID, whole bool) bool
 	return false
 }
 
-// contiguous reports whether items stand together in view, in this order.
+// contiguous reports whether items are together in the view, in this order.
 func contiguous(v policy.View, items []policy.ItemID) bool {
 	at := 0
 	for id := range v.Items {
@@ -199,8 +196,8 @@ func contiguous(v policy.View, items []policy.ItemID) bool {
 	return at == len(items)
 }
 
-// closed reports whether items hold the answers to all of their calls, and
-// theirs alone.
+// closed reports whether each call in the items has its answer there, and each
+// answer its call.
 func closed(v policy.View, items []policy.ItemID) bool {
 	open := map[string]bool{}
 	for _, id := range items {

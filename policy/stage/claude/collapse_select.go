@@ -7,13 +7,13 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// spanSelector judges staged spans. No source says how the client does; this
-// is where another rule goes.
+// spanSelector decides which staged span is committed first. No source says how
+// the client decides.
 type spanSelector interface {
-	// risk is what is lost with the items if they are collapsed now, from 0 to 1.
+	// risk returns the share that is lost if the items are collapsed now, 0 to 1.
 	risk(c *policy.Context, items []policy.ItemID) (float64, error)
 
-	// before reports whether a is committed rather than b.
+	// before reports whether a is committed before b.
 	before(a, b *span) bool
 }
 
@@ -26,12 +26,12 @@ func (byAge) before(a, b *span) bool { return a.age < b.age }
 
 // byRisk commits the span of the lowest risk first, the oldest of equals. The
 // risk is the share of the span's blocks that hold a name (package names) which
-// something said after the span holds as well: what was said then as it is
-// recorded, the span as it stands in view. Each text is read once for what it
-// names, and once more where it is part of a span.
+// something after the span holds as well. What came after is read as recorded,
+// the span as it is in view. Each text is read once for its names, and once more
+// if it is part of a span.
 type byRisk struct {
 	read  int                     // of View.Arrived
-	order map[policy.ItemID]int32 // where an item stands in it
+	order map[policy.ItemID]int32 // index of an item in it
 	last  map[uint64]int32        // name -> the last item that holds it
 }
 
@@ -70,7 +70,7 @@ func (s *byRisk) risk(c *policy.Context, items []policy.ItemID) (float64, error)
 	return float64(used) / float64(blocks), nil
 }
 
-// follow reads what has been said since the last time.
+// follow reads the items that arrived since the last call.
 func (s *byRisk) follow(c *policy.Context) error {
 	if s.last == nil {
 		s.order, s.last = map[policy.ItemID]int32{}, map[uint64]int32{}
@@ -102,7 +102,7 @@ func (s *byRisk) follow(c *policy.Context) error {
 	return nil
 }
 
-// namesIn is the hashes of the names that a text holds, each once.
+// namesIn returns the hashes of the names in a text, each once.
 func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (string, error)) ([]uint64, error) {
 	return policy.Digest(d, "names", t, func() ([]uint64, int, error) {
 		said, err := text(t)
@@ -114,7 +114,7 @@ func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (strin
 	})
 }
 
-// first takes the span to commit next off the list.
+// first takes the span to commit next off the list; nil if there is none.
 func (s *contextCollapse) first() *span {
 	if len(s.staged) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func (s *contextCollapse) available(seg *segment) bool {
 	return !s.adopted || !slices.ContainsFunc(seg.items, func(id policy.ItemID) bool { return s.taken[id] })
 }
 
-// stretch is the oldest stretch of turns before free that comes to span
-// tokens; with whatever there is, the oldest at all.
+// stretch returns the oldest turns in a row before free that have span tokens;
+// with whatever there is, the oldest of any size.
 func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int {
 	var group []int
 	tokens, turns := 0, 0
@@ -150,16 +150,16 @@ func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int 
 		if seg.kind == segmentTurn {
 			turns++
 		}
-		if !ok || turns <= s.p.Head {
-			if whatever && len(group) > 0 {
+		switch {
+		case ok && turns > s.p.Head:
+			group = append(group, i)
+			if tokens += s.view.weight(v, i); tokens >= s.p.Span {
 				return group
 			}
-			group, tokens = nil, 0
-			continue
-		}
-		group = append(group, i)
-		if tokens += s.view.weight(v, i); tokens >= s.p.Span {
+		case whatever && len(group) > 0:
 			return group
+		default:
+			group, tokens = nil, 0
 		}
 	}
 	if !whatever {
@@ -168,25 +168,22 @@ func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int 
 	return group
 }
 
-// fold is the oldest run of neighbouring placeholders before free, with what
-// is left of turns between them.
+// fold returns the oldest neighbouring placeholders before free, with the rests
+// of turns between them; nil if there are not two.
 func (s *contextCollapse) fold(free int) []int {
 	var group []int
-	for i := range free {
-		seg := &s.view.list[i]
-		if (seg.kind == segmentPlaceholder || seg.kind == segmentRest) && s.available(seg) {
-			if seg.kind == segmentPlaceholder || len(group) > 0 {
+	for i := range free + 1 {
+		if i < free {
+			seg := &s.view.list[i]
+			if (seg.kind == segmentPlaceholder || seg.kind == segmentRest && len(group) > 0) && s.available(seg) {
 				group = append(group, i)
+				continue
 			}
-			continue
 		}
 		if len(group) > 1 {
 			return group
 		}
 		group = nil
-	}
-	if len(group) > 1 {
-		return group
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -27,7 +26,7 @@ type ContextCollapse struct {
 	Prefix       string                `yaml:"prefix" doc:"what a summary's own request holds: the span alone (own) or the session's warm prefix" enum:"own,session"`
 }
 
-// Thresholds are what used is compared with in a window, in tokens.
+// Thresholds returns the limits that used is compared with, tokens.
 func (p *ContextCollapse) Thresholds(t Thresholds) (stageAt, commitAt, target int) {
 	commitAt = cmp.Or(p.CommitAt, t.Auto)
 	stageAt = cmp.Or(p.StageAt, commitAt-(t.Base-t.Warning))
@@ -87,32 +86,31 @@ func checkContextCollapse(c *policy.Check) {
 
 // contextCollapse replays the collapses a client recorded, or makes its own:
 //
-//   - a turn can be staged when another one has followed it, it holds the
-//     answers to all of its calls and theirs alone, and it lies before the
-//     newest protect tokens;
-//   - once used reaches stage_at, the oldest stretch of such turns that comes
-//     to span tokens is staged, one a request: its summary is asked for;
+//   - a turn can be staged when another one has followed it, every call in it has
+//     its answer in it and the reverse, and it is older than the newest protect
+//     tokens;
+//   - once used reaches stage_at, the oldest such turns in a row that have span
+//     tokens are staged, once a request: their summary is requested;
 //   - once used reaches commit_at, staged spans become placeholders, in the
-//     selector's order, until used is below target. Where none is left, what
+//     selector's order, until used is below target. When none is left, what
 //     there is is staged and committed at once; when that is used up too,
 //     neighbouring placeholders are folded into one.
 //
 // Used is that before this request's edits, less what each commit takes out.
 //
-// A span is committed for any gain above zero. Beside microcompact_cached, whose
-// deletions leave the cached prefix as it is, that can be a bad bargain: what is
-// left of a span whose results the server has dropped already may be little, and
-// the placeholder rewrites the prefix from its place on. The sources name no
-// least gain, so the rule has none.
+// A span is committed for any gain above zero: the sources name no least gain.
+// With microcompact_cached that can be a loss. Its deletions keep the cached
+// prefix, so little may be left of a span whose results the server has dropped,
+// and the placeholder rewrites the prefix from its place on.
 type contextCollapse struct {
 	p        ContextCollapse
 	selector spanSelector
 	view     segments
 	staged   []*span
-	taken    map[policy.ItemID]bool // items of staged spans, and of those committed at this request
-	left     map[policy.ItemID]bool // first items of segments whose summary would save nothing
-	adopted  bool                   // spans the client staged are among those staged
-	edits    int                    // of the view, looked at
+	taken    itemSet // items of staged spans, and of those committed at this request
+	left     itemSet // first items of segments whose summary would save nothing
+	adopted  bool    // spans the client staged are among those staged
+	edits    int     // of the view, looked at
 	record   recordedCollapses
 }
 
@@ -123,7 +121,7 @@ type span struct {
 	content  policy.Content // the placeholder
 	from     string         // where the summary is from
 	risk     float64
-	age      int  // the first message it stands for
+	age      int  // the first message it covers
 	request  int  // staged before this request
 	recorded bool // whole rounds, as the client staged it
 }
@@ -133,14 +131,11 @@ const collapsedLabel = "collapsed"
 
 func newContextCollapse(p ContextCollapse) *contextCollapse {
 	s := &contextCollapse{
-		p: p, taken: map[policy.ItemID]bool{}, left: map[policy.ItemID]bool{}, view: segments{extents: map[policy.ItemID]extent{}},
+		p: p, selector: &byRisk{}, taken: itemSet{}, left: itemSet{}, view: segments{extents: map[policy.ItemID]extent{}},
 		record: recordedCollapses{paid: map[extent]bool{}},
 	}
-	switch p.Selector {
-	case "age":
+	if p.Selector == "age" {
 		s.selector = byAge{}
-	default:
-		s.selector = &byRisk{}
 	}
 	return s
 }
@@ -150,34 +145,25 @@ func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	s.follow(c.View)
-	recorded, simulated := s.sources(c)
-	if recorded {
-		if edits, err := s.recordedHere(c, simulated); err != nil || len(edits) > 0 {
+	source := s.p.Source
+	if source == "auto" {
+		if source = "simulated"; len(c.Conv.Collapses)+len(c.Conv.Snapshots) > 0 {
+			source = "recorded"
+		}
+	}
+	if source != "simulated" {
+		if edits, err := s.recordedHere(c, source == "both"); err != nil || len(edits) > 0 {
 			return edits, err
 		}
 	}
-	if simulated {
+	if source != "recorded" {
 		return s.simulate(c)
 	}
 	return nil, nil
 }
 
-func (s *contextCollapse) sources(c *policy.Context) (recorded, simulated bool) {
-	switch s.p.Source {
-	case "recorded":
-		return true, false
-	case "simulated":
-		return false, true
-	case "both":
-		return true, true
-	}
-	on := len(c.Conv.Collapses)+len(c.Conv.Snapshots) > 0
-	return on, !on
-}
-
-// follow brings everything up to date with what was done since the last
-// request. A staged span of which something has left the view is kept where
-// what remains is whole turns still, and dropped else.
+// follow updates the state by what was done since the last request. A staged
+// span that has left the view in part is kept only if the rest is whole turns.
 func (s *contextCollapse) follow(v policy.View) {
 	edits := v.Edits()
 	for i := s.edits; i < len(edits); i++ {
@@ -197,30 +183,34 @@ func (s *contextCollapse) follow(v policy.View) {
 	s.retake()
 }
 
-// retake says anew which items are spoken for.
+// retake sets taken and adopted from the staged spans.
 func (s *contextCollapse) retake() {
 	clear(s.taken)
 	s.adopted = false
 	for _, sp := range s.staged {
 		s.adopted = s.adopted || sp.recorded
-		for _, id := range sp.items {
-			s.taken[id] = true
-		}
+		s.taken.add(sp.items)
 	}
 }
 
-// extent is what items of a view stand for.
+// extentOf returns the recorded messages that one item of a view covers, from
+// -1 if there are none.
+func (s *contextCollapse) extentOf(id policy.ItemID) extent {
+	if id >= 0 {
+		return extent{int(id), int(id)}
+	}
+	if x, ok := s.view.extents[id]; ok {
+		return x
+	}
+	return extent{-1, -1}
+}
+
+// extent returns the recorded messages that items of a view cover.
 func (s *contextCollapse) extent(items []policy.ItemID) extent {
 	x := extent{-1, -1}
 	for _, id := range items {
-		of := extent{int(id), int(id)}
-		if id < 0 {
-			var ok bool
-			if of, ok = s.view.extents[id]; !ok || of.from < 0 {
-				continue
-			}
-		}
-		if x.from < 0 || of.from < x.from {
+		of := s.extentOf(id)
+		if of.from >= 0 && (x.from < 0 || of.from < x.from) {
 			x.from = of.from
 		}
 		x.to = max(x.to, of.to)
@@ -228,25 +218,19 @@ func (s *contextCollapse) extent(items []policy.ItemID) extent {
 	return x
 }
 
-func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
+func (s *contextCollapse) simulate(c *policy.Context) (edits []policy.Edit, err error) {
 	stageAt, commitAt, target := s.p.Thresholds(thresholds(c))
 	used := c.Used
 	if used < stageAt {
 		return nil, nil
 	}
 	free := s.view.before(c.View, s.p.Protect)
-	var edits []policy.Edit
 	if group := s.stretch(c.View, free, false); group != nil {
-		staged, err := s.stage(c, group, fmt.Sprintf("used %d >= stage_at %d", used, stageAt))
-		if err != nil {
+		if edits, err = s.stage(c, group, fmt.Sprintf("used %d >= stage_at %d", used, stageAt)); err != nil {
 			return nil, err
 		}
-		edits = append(edits, staged...)
 	}
-	if used < commitAt {
-		return edits, nil
-	}
-	for used >= target {
+	for c.Used >= commitAt && used >= target {
 		if sp := s.first(); sp != nil {
 			edits = append(edits, s.commit(sp, fmt.Sprintf("used %d >= commit_at %d, and %d is not yet below %d", c.Used, commitAt, used, target)))
 			used -= gain(c.View, sp)
@@ -268,8 +252,8 @@ func (s *contextCollapse) simulate(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// stage asks for the summary of some segments. Where it would save nothing
-// they are left alone.
+// stage requests the summary of some segments. Segments whose summary would
+// save nothing are left alone.
 func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]policy.Edit, error) {
 	sp := &span{request: c.Request}
 	tokens, turns := 0, 0
@@ -282,7 +266,8 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	}
 	x := s.extent(sp.items)
 	sp.id, sp.age = collapseID(c, sp.items), x.from
-	if err := s.summarise(c, sp, x); err != nil {
+	err := s.summarise(c, sp, x)
+	if err != nil {
 		return nil, err
 	}
 	if gain(c.View, sp) <= 0 {
@@ -291,14 +276,11 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 		}
 		return nil, nil
 	}
-	var err error
 	if sp.risk, err = s.selector.risk(c, sp.items); err != nil {
 		return nil, fmt.Errorf("judging a span: %w", err)
 	}
 	s.staged = append(s.staged, sp)
-	for _, id := range sp.items {
-		s.taken[id] = true
-	}
+	s.taken.add(sp.items)
 	what := fmt.Sprintf("%d turns", turns)
 	switch turns {
 	case 0:
@@ -308,7 +290,7 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	}
 	reason := fmt.Sprintf("%s: %s of %d tokens staged, risk %.2f; summary: %s", why, what, tokens, sp.risk, sp.from)
 	return []policy.Edit{{
-		Kind: policy.KindCall, Trigger: "auto", Items: sp.items, Call: s.call(c, sp.items, &sp.content), Reason: reason,
+		Kind: policy.KindCall, Trigger: "auto", Items: sp.items, Call: s.call(c, sp.items, sp.content), Reason: reason,
 		Detail: map[string]int{"span_tokens": tokens, "span_turns": turns, "risk_percent": int(sp.risk*100 + 0.5)},
 	}}, nil
 }
@@ -321,41 +303,23 @@ func (s *contextCollapse) commit(sp *span, why string) policy.Edit {
 	}
 }
 
-// summarise puts the placeholder of a span together.
-func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) error {
-	for _, ch := range s.p.Summary {
-		switch ch.Kind {
-		case policy.SummaryRecorded:
-			if text, line, ok := recordedSpan(c.Conv, x); ok {
-				sp.content, sp.from = policy.NewContent(jsonl.KindText, collapsed(sp.id, text)), fmt.Sprintf("recorded, line %d", line)
-				return nil
-			}
-		case policy.SummaryOutline:
-			o, err := summarize.Gather(c, slices.Values(sp.items))
-			if err != nil {
-				return fmt.Errorf("outlining a span: %w", err)
-			}
-			if len(o.Earlier) > 1 { // placeholders that are folded: no longer than one of them could be
-				o.Earlier = []string{summarize.Shortened(strings.Join(o.Earlier, "\n"))}
-			}
-			sp.content, sp.from = policy.NewContent(jsonl.KindText, collapsed(sp.id, summarize.Bare(o.Nine()))), "an outline of the span"
-			return nil
-		case policy.SummaryFixed:
-			sp.standIn(ch.Tokens)
-			return nil
-		}
-	}
-	sp.standIn(policy.DefaultSummaryTokens)
-	return nil
-}
-
-func (sp *span) standIn(tokens int) {
-	sp.content, sp.from = policy.Content{Kind: jsonl.KindText, Tokens: tokens}, fmt.Sprintf("a stand-in of %d tokens", tokens)
+// summarise sets the placeholder of a span.
+func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (err error) {
+	sp.content, sp.from, err = summarize.Source{
+		Of: "span",
+		Recorded: func() (content policy.Content, line int, ok bool) {
+			text, line, ok := recordedSpan(c.Conv, x)
+			return policy.NewContent(jsonl.KindText, collapsed(sp.id, text)), line, ok
+		},
+		Outline: func() (string, error) { return summarize.OutlineSpan(c, slices.Values(sp.items)) },
+		Wrap:    func(text string) string { return collapsed(sp.id, text) },
+	}.Take(s.p.Summary)
+	return err
 }
 
 // call is the request for a span's summary.
-func (s *contextCollapse) call(c *policy.Context, items []policy.ItemID, content *policy.Content) *policy.Call {
-	call := &policy.Call{Kind: "collapse", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix, Output: c.Weigh.Content(content)}
+func (s *contextCollapse) call(c *policy.Context, items []policy.ItemID, summary policy.Content) *policy.Call {
+	call := &policy.Call{Kind: "collapse", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix, Output: c.Weigh.Content(&summary)}
 	if s.p.Prefix == "own" {
 		call.Input = s.p.PromptTokens
 		for _, id := range items {
@@ -374,7 +338,7 @@ func collapsed(id, summary string) string {
 	return fmt.Sprintf("<collapsed id=%q>%s</collapsed>", id, summary)
 }
 
-// collapseID names a collapse by what it stands for.
+// collapseID is a hash of the session and the first and last item of a span.
 func collapseID(c *policy.Context, items []policy.ItemID) string {
 	name := func(id policy.ItemID) string {
 		if m := c.View.Message(id); m != nil {
@@ -385,20 +349,12 @@ func collapseID(c *policy.Context, items []policy.ItemID) string {
 	return fmt.Sprintf("%016x", names.Hash(c.Conv.SessionID+"/"+c.Conv.Agent+"/"+name(items[0])+"/"+name(items[len(items)-1])))
 }
 
-// gain is what a commit takes off used: what the server has dropped of the span
-// already is no part of it.
+// gain returns the tokens that a commit takes off used. What the server has
+// already dropped of the span is not counted.
 func gain(v policy.View, sp *span) int {
-	n := -placeholderSize(sp.content)
+	n := -contentEstimate(&sp.content)
 	for _, id := range sp.items {
 		n += v.ClientPayloadWeight(id)
 	}
 	return n
-}
-
-// placeholderSize is a placeholder in the client's own estimate.
-func placeholderSize(c policy.Content) int {
-	if c.Tokens > 0 {
-		return c.Tokens
-	}
-	return policy.RoundQuarter(c.Length.UTF16)
 }

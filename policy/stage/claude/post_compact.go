@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 
 // PostCompact are the parameters of post_compact.
 type PostCompact struct {
-	Attachments  []Attachment `yaml:"attachments" doc:"what is attached, in this order, each where there is any"`
+	Attachments  []Attachment `yaml:"attachments" doc:"what is attached, in this order, each where there is any" enum:"files,plan,skills,plan_mode,task_status,deferred_tools,agent_listing,mcp_instructions,hooks,tasks,todos,team"`
 	MaxFiles     int          `yaml:"max_files" doc:"how many files are attached, the one touched last first" unit:"files" min:"0"`
 	FileTokens   int          `yaml:"file_tokens" doc:"what one file may weigh" unit:"tokens" min:"0"`
 	LongFiles    string       `yaml:"long_files" doc:"what becomes of a longer file: it is cut at file_tokens, or only named" enum:"cut,name"`
@@ -19,68 +18,32 @@ type PostCompact struct {
 	SkillsTokens int          `yaml:"skills_tokens" doc:"all skills together; one that does not fit is passed over and the next tried" unit:"tokens" min:"0"`
 }
 
-// Attachment is one kind of thing that is attached after a compaction.
+// Attachment is a kind of thing that is attached after a compaction.
 type Attachment string
 
-// The attachments. The pipeline's order is the first nine; claude-code-2.1 has
-// files, tasks, todos, team and hooks.
+// The attachments. The order of the five-level pipeline is that of the first
+// nine; claude-code-2.1 has files, tasks, todos, team and hooks.
 const (
 	AttachFiles         Attachment = "files"            // files read, written or edited since the last compaction, as last seen
 	AttachPlan          Attachment = "plan"             // the plan's text
 	AttachSkills        Attachment = "skills"           // skills invoked in the session
 	AttachPlanMode      Attachment = "plan_mode"        // that plan mode is on
 	AttachTaskStatus    Attachment = "task_status"      // agents at work in the background
-	AttachDeferredTools Attachment = "deferred_tools"   // tools that were announced and are so no longer
+	AttachDeferredTools Attachment = "deferred_tools"   // announced tools whose announcement has left the view
 	AttachAgents        Attachment = "agent_listing"    // agents, likewise
 	AttachInstructions  Attachment = "mcp_instructions" // instructions of MCP servers, likewise
-	AttachHooks         Attachment = "hooks"            // what the session-start hooks said
+	AttachHooks         Attachment = "hooks"            // results of the session-start hooks
 	AttachTasks         Attachment = "tasks"            // the list of tasks
 	AttachTodos         Attachment = "todos"            // the last list of todos
 	AttachTeam          Attachment = "team"             // the team an agent belongs to: no session has recorded one
 )
 
-// attachments lists them all.
-func Attachments() []Attachment {
-	return append(pipelineAttachments(), AttachTasks, AttachTodos, AttachTeam)
-}
-
-// pipelineAttachments are the eight of the five-level pipeline, then the hooks.
+// pipelineAttachments returns the eight of the five-level pipeline, then the hooks.
 func pipelineAttachments() []Attachment {
 	return []Attachment{
 		AttachFiles, AttachPlan, AttachSkills, AttachPlanMode, AttachTaskStatus,
 		AttachDeferredTools, AttachAgents, AttachInstructions, AttachHooks,
 	}
-}
-
-// DecodeParam reads the name of one.
-func (a *Attachment) DecodeParam(plain any) error {
-	name, _ := plain.(string)
-	if !slices.Contains(Attachments(), Attachment(name)) {
-		return &policy.Error{Msg: fmt.Sprintf("nothing called %q is attached", fmt.Sprint(plain)), Hint: "use " + attachmentNames()}
-	}
-	*a = Attachment(name)
-	return nil
-}
-
-// EncodeParam is the plain form.
-func (a *Attachment) EncodeParam() any { return string(*a) }
-
-// ParamForm describes the notation.
-func (a *Attachment) ParamForm() (string, map[string]any) {
-	var names []any
-	for _, a := range Attachments() {
-		names = append(names, string(a))
-	}
-	return attachmentNames(), map[string]any{"enum": names}
-}
-
-func attachmentNames() string {
-	var names []string
-	for _, a := range Attachments() {
-		names = append(names, string(a))
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func definePostCompact() policy.Definition {
@@ -126,8 +89,8 @@ func checkPostCompact(c *policy.Check) {
 	}
 }
 
-// postCompact notes what could be attached as it joins, by place, and fetches
-// texts at a compaction only.
+// postCompact notes what could be attached as it joins, by place, and reads
+// texts only at a compaction.
 type postCompact struct {
 	p       PostCompact
 	epoch   int
@@ -140,20 +103,27 @@ type postCompact struct {
 
 func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c.View)
-	at := s.compaction(c)
-	if at < 0 {
+	edits, first := c.View.Edits(), s.edits
+	if c.View.Epoch() == s.epoch {
 		return nil, nil
 	}
-	first := s.edits
-	s.edits = len(c.View.Edits())
-	e := c.View.Edits()[at]
+	s.epoch = c.View.Epoch()
+	at := len(edits) - 1
+	for at >= first && edits[at].Kind != policy.KindSummarize {
+		at--
+	}
+	if at < first {
+		return nil, nil
+	}
+	s.edits = len(edits)
+	e := &edits[at]
 	defer func() {
-		s.files.compacted(e.Joined)
+		s.files.since, s.files.recent = policy.ItemID(e.Joined), nil
 		s.carried = itemSet{}
 		s.carried.add(e.Lead)
 		s.carried.add(e.Keep)
 	}()
-	if e.Request != c.Request || reinjected(&e) {
+	if e.Request != c.Request || reinjected(e) {
 		return nil, nil
 	}
 	if err := s.files.resolve(c); err != nil {
@@ -162,7 +132,7 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if err := s.resolve(c); err != nil {
 		return nil, err
 	}
-	r := reattach{Context: c, s: s, round: c.View.Edits()[first:at]}
+	r := reattach{Context: c, s: s, round: edits[first:at]}
 	out := policy.Edit{Kind: policy.KindAttach, Trigger: e.Trigger, Detail: map[string]int{}}
 	var what []string
 	for _, a := range s.p.Attachments {
@@ -180,22 +150,6 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	out.Reason = "after the compaction: " + strings.Join(what, ", ")
 	return []policy.Edit{out}, nil
-}
-
-// compaction is the last compaction among the view's new edits, -1 where there
-// is none.
-func (s *postCompact) compaction(c *policy.Context) int {
-	edits := c.View.Edits()
-	if c.View.Epoch() == s.epoch {
-		return -1
-	}
-	s.epoch = c.View.Epoch()
-	for i := len(edits) - 1; i >= s.edits; i-- {
-		if edits[i].Kind == policy.KindSummarize {
-			return i
-		}
-	}
-	return -1
 }
 
 // reinjected reports whether a compaction brought what the client re-injected

@@ -8,12 +8,12 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// readFiles is the client's read-file state: which files the session has read,
+// readFiles is the client's read-file state: the files the session has read,
 // written or edited, and what they held when it last saw them. Calls are noted
-// as their results join; their texts are fetched at a compaction only, each
-// once.
+// as their results join; their texts are read at a compaction only, each once.
 type readFiles struct {
 	pending []fileCall // not looked at yet
 	files   map[string]*readFile
@@ -42,24 +42,13 @@ func isFileTool(name string) bool {
 	return name == "Read" || name == "Write" || name == "Edit" || name == "MultiEdit"
 }
 
-// note takes up a call's result.
-func (s *readFiles) note(v policy.View, t policy.Target, tool string) {
-	use, block, ok := v.Conversation().ToolUse(v.Raw(t).ID)
-	if !ok {
-		return
-	}
-	s.seq++
-	s.pending = append(s.pending, fileCall{tool: tool, use: policy.Target{Item: policy.ItemID(use), Block: block}, result: t, seq: s.seq})
-}
-
 // fileInput is the input of a call on a file.
 type fileInput struct {
-	Path    string `json:"file_path"`
-	Offset  any    `json:"offset"`
-	Limit   any    `json:"limit"`
-	Content string `json:"content"`
+	Path          string `json:"file_path"`
+	Offset, Limit any
+	Content       string
 	fileEdit
-	Edits []fileEdit `json:"edits"`
+	Edits []fileEdit
 }
 
 type fileEdit struct {
@@ -102,25 +91,17 @@ func (s *readFiles) resolve(c *policy.Context) error {
 	return nil
 }
 
-// compacted forgets what was read up to a compaction made when joined messages
-// had been offered.
-func (s *readFiles) compacted(joined int) {
-	s.since, s.recent = policy.ItemID(joined), nil
-}
-
-// newestFirst is the files touched since the last compaction.
+// newestFirst returns the files touched since the last compaction.
 func (s *readFiles) newestFirst() []string {
-	list := slices.Clone(s.recent)
-	slices.SortFunc(list, func(a, b string) int { return s.files[b].last().seq - s.files[a].last().seq })
-	return list
+	return slices.SortedFunc(slices.Values(s.recent), func(a, b string) int { return s.files[b].last().seq - s.files[a].last().seq })
 }
 
 func (f *readFile) last() *fileCall { return &f.calls[len(f.calls)-1] }
 
-// content is the file as last seen: what was last read whole or written, and
-// the edits made to it since. Of a file that was never seen whole it is the
-// newest part, of one only edited what the edit's result shows. It is the same
-// after the same calls, whatever was asked for before.
+// content returns the file as last seen: what was last read whole or written,
+// with the edits made to it since. Of a file that was never seen whole it is the
+// newest part, of one only edited what the edit's result shows. It depends on
+// the calls alone, not on earlier requests for it.
 func (f *readFile) content(c *policy.Context) (string, error) {
 	if f.done == len(f.calls) {
 		return f.text, nil
@@ -136,36 +117,30 @@ func (f *readFile) content(c *policy.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if f.done < len(f.calls) && made.of(f.calls) {
+	if slices.EqualFunc(made.calls, f.calls, func(t policy.Target, c fileCall) bool { return t == c.result }) {
 		f.text, f.done = made.text, len(f.calls)
 	}
 	return f.text, f.look(c.Texts)
 }
 
-// asSeen is a file as it was last seen, and the results of the calls that
-// showed it.
+// asSeen is a file as last seen, and the results of the calls that showed it.
 type asSeen struct {
 	text  string
 	calls []policy.Target
 }
 
-// of reports whether the calls are those that showed the file.
-func (a *asSeen) of(calls []fileCall) bool {
-	return slices.EqualFunc(a.calls, calls, func(t policy.Target, c fileCall) bool { return t == c.result })
-}
-
-// look takes up the calls since it was last asked.
+// look reads the calls since the last look.
 func (f *readFile) look(texts policy.TextSource) error {
 	from := len(f.calls)
-	for whole := false; from > f.done && !whole; { // what stands before is not seen any more
+	for whole := false; from > f.done && !whole; { // a whole file hides the calls before it
 		from--
 		var err error
 		if whole, err = f.whole(texts, &f.calls[from]); err != nil {
 			return err
 		}
 	}
-	for i := from; i < len(f.calls); i++ {
-		if err := f.see(texts, &f.calls[i]); err != nil {
+	for i := range f.calls[from:] {
+		if err := f.see(texts, &f.calls[from+i]); err != nil {
 			return err
 		}
 	}
@@ -173,11 +148,11 @@ func (f *readFile) look(texts policy.TextSource) error {
 	return nil
 }
 
-// maxSeen is how much of a file is remembered, in bytes: the client reads no
-// longer one whole.
+// maxSeen is how many bytes of a file are kept: the client reads no longer file
+// whole.
 const maxSeen = 256 << 10
 
-// hold remembers a text.
+// hold keeps a text.
 func (f *readFile) hold(text string) {
 	if len(text) > maxSeen {
 		text = strings.ToValidUTF8(text[:maxSeen], "")
@@ -194,11 +169,10 @@ func (f *readFile) whole(texts policy.TextSource, c *fileCall) (bool, error) {
 	return !strings.HasPrefix(text, session.UnchangedFile), err
 }
 
-// see takes up one call.
+// see applies one call to the text.
 func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
-	shown := func() (string, error) { return texts.Recorded(c.result) }
 	if c.tool == "Read" {
-		text, err := shown()
+		text, err := texts.Recorded(c.result)
 		if err == nil && !strings.HasPrefix(text, session.UnchangedFile) && (!c.part || f.text == "") {
 			f.hold(withoutNumbers(text))
 		}
@@ -208,38 +182,37 @@ func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
 	if err != nil {
 		return err
 	}
-	if c.tool == "Write" {
+	switch {
+	case c.tool == "Write":
 		f.hold(in.Content)
 		return nil
-	}
-	if f.text == "" {
-		if in.Old == "" && c.tool == "Edit" { // it makes the file
-			f.hold(in.New)
-			return nil
-		}
-		text, err := shown()
+	case f.text == "" && in.Old == "" && c.tool == "Edit": // it makes the file
+		f.hold(in.New)
+		return nil
+	case f.text == "":
+		text, err := texts.Recorded(c.result)
 		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered.MatchString(snippet) {
 			f.hold(withoutNumbers(snippet))
 		}
 		return err
 	}
 	for _, e := range append(in.Edits, in.fileEdit) {
-		switch {
-		case e.Old == "":
-		case e.All: // as often as what is remembered can hold
-			f.hold(strings.Replace(f.text, e.Old, e.New, maxSeen/max(len(e.New), 1)+1))
-		default:
-			f.hold(strings.Replace(f.text, e.Old, e.New, 1))
+		times := 1
+		if e.All { // as often as maxSeen has room for
+			times = maxSeen/max(len(e.New), 1) + 1
+		}
+		if e.Old != "" {
+			f.hold(strings.Replace(f.text, e.Old, e.New, times))
 		}
 	}
 	return nil
 }
 
-// numbered is how a Read shows a line: its number, then → or a tab.
+// numbered matches how a Read begins a line: its number, then → or a tab.
 var numbered = regexp.MustCompile(`^ *\d+(→|\t)`)
 
-// withoutNumbers is a shown text without its lines' numbers, and without what
-// the client says after them. A text whose lines have none is as it is.
+// withoutNumbers takes the line numbers off a shown text, and what the client
+// adds after the numbered lines. A text without line numbers stays as it is.
 func withoutNumbers(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -255,21 +228,11 @@ func withoutNumbers(text string) string {
 	return b.String()
 }
 
-// cutTo is the beginning of a text that weighs no more than so many tokens by
-// the client's estimate, and what it weighs.
+// cutTo returns the beginning of a text that weighs at most tokens by the
+// client's estimate, and what it weighs.
 func cutTo(text string, tokens int) (string, int) {
-	n := policy.RoundQuarter(jsonl.Measure(text).UTF16)
-	if n <= tokens {
+	if n := policy.RoundQuarter(jsonl.Measure(text).UTF16); n <= tokens {
 		return text, n
 	}
-	units := 0
-	for i, r := range text {
-		if r > 0xFFFF {
-			units++
-		}
-		if units++; units > 4*tokens {
-			return text[:i], tokens
-		}
-	}
-	return text, n
+	return measure.FirstUnits(text, 4*tokens), tokens
 }

@@ -207,12 +207,12 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 	case !s.written:
 		return content, "", nil
 	}
-	choices := summarize.Summaries{
-		Outline: func() (string, error) { return summarize.OutlineMemory(c, s.covered(c.View)) },
-		Wrap:    func(text string) string { return s.message(c, text, kept) },
-	}
-	content, _, from, err = choices.Take(c, s.p.Summary)
-	return content, from, err
+	return summarize.Source{
+		Of:       "view",
+		Recorded: summarize.Recorded(c, new(int)),
+		Outline:  func() (string, error) { return summarize.OutlineMemory(c, s.covered(c.View)) },
+		Wrap:     func(text string) string { return s.message(c, text, kept) },
+	}.Take(s.p.Summary)
 }
 
 // covered is what the summary was made from: the view up to the last update.

@@ -90,29 +90,30 @@ func (s *postCompact) follow(v policy.View) {
 	s.seen = len(arrived)
 }
 
+// result notes the call that a tool_result answers.
 func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
+	use, block, ok := v.Conversation().ToolUse(bl.ID)
 	tool := v.Conversation().ToolName(bl.ID)
+	n := note{tool, policy.Target{Item: policy.ItemID(use), Block: block}, t, bl.IsError}
 	switch {
 	case isFileTool(tool):
-		if !bl.IsError {
-			s.files.note(v, t, tool)
-			if tool != "Read" { // it may be the plan's file
-				s.noteCall(v, t, bl, tool)
-			}
+		if !ok || bl.IsError {
+			return
 		}
+		s.files.seq++
+		s.files.pending = append(s.files.pending, fileCall{tool: tool, use: n.use, result: t, seq: s.files.seq})
+		ok = tool != "Read" // it may be the plan's file
 	case tool == "EnterPlanMode":
 		s.planMode = s.planMode || !bl.IsError
+		return
 	case tool == "ExitPlanMode":
 		s.planMode = s.planMode && bl.IsError
-		s.noteCall(v, t, bl, tool)
 	case tool == "Skill", tool == "Task", tool == "Agent", tool == "TaskOutput", tool == "AgentOutputTool", tool == "TaskStop", summarize.IsTaskTool(tool):
-		s.noteCall(v, t, bl, tool)
+	default:
+		return
 	}
-}
-
-func (s *sessionState) noteCall(v policy.View, t policy.Target, bl *session.Block, tool string) {
-	if use, block, ok := v.Conversation().ToolUse(bl.ID); ok {
-		s.noted = append(s.noted, note{kind: tool, use: policy.Target{Item: policy.ItemID(use), Block: block}, result: t, failed: bl.IsError})
+	if ok {
+		s.noted = append(s.noted, n)
 	}
 }
 

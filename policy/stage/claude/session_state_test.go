@@ -94,7 +94,9 @@ func TestPostCompactOthers(t *testing.T) {
 			c.Prompt("on")
 			c.Assistant(stagetest.Say("done"))
 			var got []string
-			for _, m := range compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) { p.Attachments = Attachments() }), nil) {
+			for _, m := range compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) {
+				p.Attachments = append(pipelineAttachments(), AttachTasks, AttachTodos, AttachTeam)
+			}), nil) {
 				got = append(got, strings.Join(m, "; "))
 			}
 			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
@@ -191,20 +193,6 @@ func TestPostCompactAnnounced(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
-	}
-}
-
-func TestAttachmentParam(t *testing.T) {
-	for _, a := range Attachments() {
-		var got Attachment
-		if err := got.DecodeParam(a.EncodeParam()); err != nil || got != a {
-			t.Errorf("%s reads back as %s, %v", a, got, err)
-		}
-	}
-	for _, wrong := range []any{"file", 3, nil, []any{"files"}} {
-		if err := new(Attachment).DecodeParam(wrong); err == nil {
-			t.Errorf("%v was taken", wrong)
 		}
 	}
 }

@@ -2,62 +2,82 @@ package summarize
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// since is what joined after a recorded boundary whose summary is used a little
-// later than the client used it: the summary does not cover it, so it stays.
+// Since returns the items that joined after a recorded boundary. A summary used
+// at a later request than the client used it does not cover them: they stay.
 func Since(c *policy.Context, boundary int) []policy.ItemID {
 	b := &c.Conv.Boundaries[boundary]
 	if b.Request >= c.Request {
 		return nil
 	}
-	var keep []policy.ItemID
-	for id := range c.View.Items {
-		if int(id) >= b.Before {
-			keep = append(keep, id)
-		}
-	}
-	return keep
+	return slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { return int(id) < b.Before })
 }
 
-// summaries says how a summary is made where it is made here.
-type Summaries struct {
-	Outline func() (string, error)
-	Wrap    func(string) string // puts the client's words around it
+// Source makes a summary in one of the ways that a policy can choose.
+type Source struct {
+	Of       string                                             // what is summarized, for messages: "view"
+	Recorded func() (content policy.Content, line int, ok bool) // the recorded summary and its line
+	Outline  func() (string, error)
+	Wrap     func(string) string // puts the client's words around an outline
 }
 
-// summarise takes the first summary that can be had, an outline in the form of
-// the client's compaction; wrap puts the client's words around it.
+// Take returns the first summary of the view that exists, and how it was made.
+// An outline has the form of the client's compaction; wrap puts the client's
+// words around it. Of a recorded summary, boundary is its index, else -1.
 func Take(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
-	return Summaries{func() (string, error) { return outlineSummary(c) }, wrap}.Take(c, choices)
+	boundary = -1
+	content, from, err = Source{
+		Of: "view", Recorded: Recorded(c, &boundary), Wrap: wrap,
+		Outline: func() (string, error) { return outlineSummary(c) },
+	}.Take(choices)
+	return content, boundary, from, err
 }
 
-// take is the first summary that can be had.
-func (s Summaries) Take(c *policy.Context, choices policy.SummaryChoices) (content policy.Content, boundary int, from string, err error) {
+// Recorded returns the recorded summary of the view before a request. It sets
+// boundary where there is one.
+func Recorded(c *policy.Context, boundary *int) func() (policy.Content, int, bool) {
+	return func() (policy.Content, int, bool) {
+		content, b, ok := c.Record.Summary(c.Request)
+		if !ok {
+			return content, 0, false
+		}
+		*boundary = b
+		return content, c.Conv.Boundaries[b].Line, true
+	}
+}
+
+// Take returns the first summary that exists, and how it was made.
+func (s Source) Take(choices policy.SummaryChoices) (content policy.Content, from string, err error) {
 	for _, ch := range choices {
 		switch ch.Kind {
 		case policy.SummaryRecorded:
-			if s, b, ok := c.Record.Summary(c.Request); ok {
-				return s, b, fmt.Sprintf("recorded, line %d", c.Conv.Boundaries[b].Line), nil
+			if content, line, ok := s.Recorded(); ok {
+				return content, fmt.Sprintf("recorded, line %d", line), nil
 			}
 		case policy.SummaryOutline:
 			text, err := s.Outline()
 			if err != nil {
-				return policy.Content{}, -1, "", fmt.Errorf("outlining the view: %w", err)
+				return policy.Content{}, "", fmt.Errorf("outlining the %s: %w", s.Of, err)
 			}
-			return policy.NewContent(jsonl.KindText, s.Wrap(text)), -1, "an outline of the view", nil
+			return policy.NewContent(jsonl.KindText, s.Wrap(text)), "an outline of the " + s.Of, nil
 		case policy.SummaryFixed:
-			return policy.Content{Kind: jsonl.KindText, Tokens: ch.Tokens}, -1, fmt.Sprintf("a stand-in of %d tokens", ch.Tokens), nil
+			return fixed(ch.Tokens)
 		}
 	}
-	return policy.Content{Kind: jsonl.KindText, Tokens: policy.DefaultSummaryTokens}, -1, fmt.Sprintf("a stand-in of %d tokens", policy.DefaultSummaryTokens), nil
+	return fixed(policy.DefaultSummaryTokens)
 }
 
-// bare is the text between the tags of an outline, for callers that put no
+func fixed(tokens int) (policy.Content, string, error) {
+	return policy.Content{Kind: jsonl.KindText, Tokens: tokens}, fmt.Sprintf("a stand-in of %d tokens", tokens), nil
+}
+
+// Bare is the text between the tags of an outline, for callers that put no
 // client's words around it. A text that is not one summary from end to end
 // comes back as it is.
 func Bare(text string) string {

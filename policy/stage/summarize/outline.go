@@ -20,7 +20,7 @@ type outline struct {
 	c       *policy.Context
 	failed  map[string]bool   // tool_use ids whose results are errors
 	named   map[string]string // tool_use id of a TaskCreate -> the task its result names
-	Earlier []string
+	earlier []string
 	prompts []prompt
 	files   map[string]*touched
 	order   int
@@ -53,24 +53,23 @@ const maxLines = 40
 
 // maxEarlier is how many characters of an earlier summary an outline quotes:
 // half of them from its beginning, half from its end.
-const MaxEarlier = 8000
+const maxEarlier = 8000
 
 // maxWork is how many of the last answers stand for the current work.
 const maxWork = 3
 
-// gather takes up items of the view of c, in order.
-func Gather(c *policy.Context, items iter.Seq[policy.ItemID]) (*outline, error) {
+// gather reads items of the view of c, in order.
+func gather(c *policy.Context, items iter.Seq[policy.ItemID]) (*outline, error) {
 	o := &outline{c: c, failed: map[string]bool{}, named: map[string]string{}, files: map[string]*touched{}}
 	for id := range items {
 		o.outcomes(id)
 	}
 	for id := range items {
-		o.item(id)
-		if o.err != nil {
-			return nil, o.err
+		if o.item(id); o.err != nil {
+			break
 		}
 	}
-	return o, nil
+	return o, o.err
 }
 
 func (o *outline) text(t policy.Target) string {
@@ -192,16 +191,16 @@ func (o *outline) summary(id policy.ItemID) {
 		return
 	}
 	text := strings.Join(parts, "\n")
-	o.Earlier = append(o.Earlier, "Earlier summary:\n"+indent(Shortened(text)))
+	o.earlier = append(o.earlier, "Earlier summary:\n"+indent(shortened(text)))
 }
 
 // shortened is a text of which no more than maxEarlier characters are left.
-func Shortened(text string) string {
+func shortened(text string) string {
 	n := utf8.RuneCountInString(text)
-	if n <= MaxEarlier {
+	if n <= maxEarlier {
 		return text
 	}
-	const half = MaxEarlier / 2
+	const half = maxEarlier / 2
 	return fmt.Sprintf("%s\n(%d characters left out)\n%s", text[:runesIn(text, half)], n-2*half, text[runesIn(text, n-half):])
 }
 

@@ -10,28 +10,33 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// outlineSummary is the outline of the view of c, in the 9-section form and
-// between <summary> tags; bare takes those off.
+// outlineSummary returns the outline of the view of c, in the 9-section form and
+// between <summary> tags; [Bare] takes those off.
 func outlineSummary(c *policy.Context) (string, error) {
-	o, err := Gather(c, c.View.Items)
-	if err != nil {
-		return "", err
-	}
-	return o.Nine(), nil
+	o, err := gather(c, c.View.Items)
+	return o.nine(), err
 }
 
-// outlineMemory is the outline of some items of the view, in the 10-section
+// OutlineSpan returns the outline of a span, in the 9-section form without tags.
+// Earlier summaries, as of placeholders that are folded, are cut to the length
+// of one.
+func OutlineSpan(c *policy.Context, items iter.Seq[policy.ItemID]) (string, error) {
+	o, err := gather(c, items)
+	if len(o.earlier) > 1 {
+		o.earlier = []string{shortened(strings.Join(o.earlier, "\n"))}
+	}
+	return Bare(o.nine()), err
+}
+
+// OutlineMemory returns the outline of some items of the view, in the 10-section
 // form of a session's own summary file.
 func OutlineMemory(c *policy.Context, items iter.Seq[policy.ItemID]) (string, error) {
-	o, err := Gather(c, items)
-	if err != nil {
-		return "", err
-	}
-	return o.ten(), nil
+	o, err := gather(c, items)
+	return o.ten(), err
 }
 
 // nine is the form of the client's compaction.
-func (o *outline) Nine() string {
+func (o *outline) nine() string {
 	var b strings.Builder
 	b.WriteString("<summary>\n")
 	section := func(n int, title string, lines []string) {
@@ -44,7 +49,7 @@ func (o *outline) Nine() string {
 		}
 		b.WriteString("\n")
 	}
-	intent := o.Earlier
+	intent := o.earlier
 	if n := len(o.prompts); n > 0 {
 		intent = append(intent, o.prompts[0].where+" "+quote(o.prompts[0].text))
 		if n > 1 {
@@ -88,7 +93,7 @@ func (o *outline) ten() string {
 	sections := [][]string{
 		title,
 		slices.Concat(o.atWork(), newest(current)),
-		slices.Concat(o.Earlier, o.said(), newest(pending)),
+		slices.Concat(o.earlier, o.said(), newest(pending)),
 		newest(o.fileLines()),
 		newest(o.commands),
 		newest(o.errors),
