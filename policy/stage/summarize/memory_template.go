@@ -1,15 +1,15 @@
 package summarize
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // memorySection is a section of a session's own summary file.
-type memorySection struct {
-	Title    string
-	Guidance string // what stands under it in a file nobody has filled in yet
-}
+type memorySection struct{ Title, Guidance string } // Guidance is under the title until it is filled in
 
-// memorySections are the ten of the template, with their guidance as the
-// analysis of the five-level pipeline lists it.
+// MemorySections returns the ten of the template, with the guidance that the
+// analysis of the five-level pipeline lists.
 func MemorySections() []memorySection {
 	return []memorySection{
 		{"Session Title", "一个信息密度高的 5-10 词 session 标题,无填充词"},
@@ -25,21 +25,20 @@ func MemorySections() []memorySection {
 	}
 }
 
-// emptyMemory reports whether a session's own summary is still the template:
+// EmptyMemory reports whether a session's own summary is still the template:
 // headings, and under each at most its guidance, which is set in italics.
 func EmptyMemory(text string) bool {
-	known := map[string]bool{}
-	for _, s := range MemorySections() {
-		known[s.Guidance] = true
+	known := func(line string) bool {
+		return slices.ContainsFunc(MemorySections(), func(s memorySection) bool { return s.Guidance == line })
 	}
-	guided := false // the heading at hand has its guidance
+	guided := false // the current heading has its guidance
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, "#"):
 			guided = false
-		case !guided && (italic(line) || known[line]):
+		case !guided && (italic(line) || known(line)):
 			guided = true
 		default:
 			return false

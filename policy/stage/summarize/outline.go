@@ -1,21 +1,20 @@
 package summarize
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// outline is the deterministic extractive summary: what a view says about
-// itself. No model writes it: each line quotes a message or points to one, and
-// what an earlier compaction said is quoted too. outline_form.go puts it in the
-// sections of a client's form.
+// outline is the deterministic extractive summary of a view. No model writes it:
+// each line quotes a message or points to one. Earlier summaries are quoted too.
+// outline_form.go arranges it in the sections of a client's form.
 type outline struct {
 	c       *policy.Context
 	failed  map[string]bool   // tool_use ids whose results are errors
@@ -27,7 +26,7 @@ type outline struct {
 	errors  []string
 	waiting []int // errors that nothing has followed yet
 	TaskList
-	last     []string
+	last     []string // the agent's answers
 	commands []string // the shell's, in order
 	steps    []string // every call, in order
 	err      error
@@ -35,7 +34,7 @@ type outline struct {
 
 type prompt struct{ where, text string }
 
-// touched is what a view did to one file.
+// touched counts what a view did to one file.
 type touched struct {
 	read, written, edited, failed int
 
@@ -43,20 +42,12 @@ type touched struct {
 	where string
 }
 
-// maxQuoted is how many characters of one quoted text an outline line holds;
-// user prompts are quoted whole.
-const maxQuoted = 300
-
-// maxLines is how many lines of a section an outline lists; the user's
-// messages are all there.
-const maxLines = 40
-
-// maxEarlier is how many characters of an earlier summary an outline quotes:
-// half of them from its beginning, half from its end.
-const maxEarlier = 8000
-
-// maxWork is how many of the last answers stand for the current work.
-const maxWork = 3
+const (
+	maxQuoted  = 300  // characters of one quoted text; user prompts are quoted whole
+	maxLines   = 40   // lines of a section; the user's messages are all listed
+	maxEarlier = 8000 // characters of an earlier summary, half from its beginning, half from its end
+	maxWork    = 3    // last answers that are the current work
+)
 
 // gather reads items of the view of c, in order.
 func gather(c *policy.Context, items iter.Seq[policy.ItemID]) (*outline, error) {
@@ -78,7 +69,7 @@ func (o *outline) text(t policy.Target) string {
 	return s
 }
 
-// outcomes notes what became of the calls that an item answers.
+// outcomes notes the results of the calls that an item answers.
 func (o *outline) outcomes(id policy.ItemID) {
 	m := o.c.View.Message(id)
 	if m == nil {
@@ -130,14 +121,13 @@ func (o *outline) item(id policy.ItemID) {
 	}
 }
 
-// digested is what an outline holds of a block that stands as it was recorded,
-// made once for all replays; of any other it is made anew.
+// digested returns what an outline holds of a block: made once for all replays
+// if the block is as it was recorded, else made anew.
 func digested[T any](o *outline, what string, t policy.Target, make func(t policy.Target, where string) (digest T, size int)) *T {
-	work := func() (*T, int, error) {
+	digest, err := policy.Digest(o.c.DigestsOf(t), "outline "+what, t, func() (*T, int, error) {
 		digest, size := make(t, pointer(o.c.View.Message(t.Item), o.c.View.Raw(t)))
 		return &digest, size, o.err
-	}
-	digest, err := policy.Digest(o.c.DigestsOf(t), "outline "+what, t, work)
+	})
 	o.fail(err)
 	return digest
 }
@@ -161,22 +151,17 @@ func (o *outline) answer(t policy.Target, where string) (answered, int) {
 	if text == "" {
 		return answered{}, 0
 	}
-	a := answered{where: where, quoted: quote(text)}
-	a.line = where + " " + a.quoted
-	return a, len(a.quoted) + len(a.line)
+	q := quote(text)
+	return answered{where, q, where + " " + q}, 2*len(q) + len(where) + 1
 }
 
 func (o *outline) failure(t policy.Target, where string) (string, int) {
-	tool := o.c.Conv.ToolName(o.c.View.Raw(t).ID)
-	if tool == "" {
-		tool = "a tool"
-	}
+	tool := cmp.Or(o.c.Conv.ToolName(o.c.View.Raw(t).ID), "a tool")
 	line := where + " " + tool + ": " + quoteEnds(o.text(t))
 	return line, len(line)
 }
 
-// summary takes up what an earlier compaction left: what it summarised is
-// known from there alone.
+// summary quotes an earlier summary: nothing else is known of what it covers.
 func (o *outline) summary(id policy.ItemID) {
 	var parts []string
 	for b := range o.c.View.Blocks(id) {
@@ -187,70 +172,52 @@ func (o *outline) summary(id policy.ItemID) {
 			parts = append(parts, text)
 		}
 	}
-	if len(parts) == 0 {
-		return
+	if len(parts) > 0 {
+		o.earlier = append(o.earlier, "Earlier summary:\n"+indent(shortened(strings.Join(parts, "\n"))))
 	}
-	text := strings.Join(parts, "\n")
-	o.earlier = append(o.earlier, "Earlier summary:\n"+indent(shortened(text)))
 }
 
-// shortened is a text of which no more than maxEarlier characters are left.
+// shortened cuts a text to maxEarlier characters.
 func shortened(text string) string {
-	n := utf8.RuneCountInString(text)
-	if n <= maxEarlier {
+	r := []rune(text)
+	if len(r) <= maxEarlier {
 		return text
 	}
 	const half = maxEarlier / 2
-	return fmt.Sprintf("%s\n(%d characters left out)\n%s", text[:runesIn(text, half)], n-2*half, text[runesIn(text, n-half):])
+	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(r[:half]), len(r)-2*half, string(r[len(r)-half:]))
 }
 
-// runesIn is how many bytes the first n characters of a text are.
-func runesIn(text string, n int) int {
-	for at := range text {
-		if n == 0 {
-			return at
-		}
-		n--
-	}
-	return len(text)
-}
-
-// called is what a call's input says.
+// called is what the input of a call says.
 type called struct {
 	where   string
 	what    string // the tool, and the file it was called on
 	path    string
-	command string // with where it stands; "" of a tool that runs none
+	command string // after where; "" of a tool that runs none
 	step    string
 }
 
 func (o *outline) calling(t policy.Target, where string) (called, int) {
-	bl := o.c.View.Raw(t)
-	k := called{where: where, what: bl.Name}
+	var in struct {
+		Path     string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
+		Command  string `json:"command"`
+	}
+	k := called{where: where, what: o.c.View.Raw(t).Name}
 	shell := ""
-	switch bl.Name {
-	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit":
-		var in struct {
-			FilePath string `json:"file_path"`
-			Notebook string `json:"notebook_path"`
-		}
+	switch k.what {
+	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash":
 		if json.Unmarshal([]byte(o.text(t)), &in) != nil {
 			break
 		}
-		if k.path = in.FilePath; k.path == "" {
-			k.path = in.Notebook
-		}
-		if k.path != "" {
-			k.what += " " + k.path
-		}
-	case "Bash":
-		var in struct {
-			Command string `json:"command"`
-		}
-		if json.Unmarshal([]byte(o.text(t)), &in) == nil && in.Command != "" {
+		if k.what != "Bash" {
+			k.path = cmp.Or(in.Path, in.Notebook)
+		} else if in.Command != "" {
 			shell = " " + quote(in.Command)
 			k.command = where + shell
 		}
+	}
+	if k.path != "" {
+		k.what += " " + k.path
 	}
 	k.step = where + " " + k.what + shell
 	return k, len(k.what) + len(k.path) + len(k.command) + len(k.step)
@@ -280,11 +247,10 @@ func (o *outline) toolUse(bl *session.Block, t policy.Target) {
 }
 
 func (o *outline) touch(path string, bl *session.Block, where string) {
-	f := o.files[path]
-	if f == nil {
-		f = &touched{}
-		o.files[path] = f
+	if o.files[path] == nil {
+		o.files[path] = &touched{}
 	}
+	f := o.files[path]
 	o.order++
 	f.last, f.where = o.order, where
 	switch {
@@ -299,7 +265,7 @@ func (o *outline) touch(path string, bl *session.Block, where string) {
 	}
 }
 
-// followed says of the failures that nothing has followed yet what did.
+// followed adds to the failures that nothing has followed yet what did.
 func (o *outline) followed(what, where string) {
 	for _, e := range o.waiting {
 		o.errors[e] += "; then: " + what + " " + where
@@ -309,15 +275,12 @@ func (o *outline) followed(what, where string) {
 
 // pointer names a block by its line, so that a reader finds it.
 func pointer(m *session.Message, bl *session.Block) string {
-	if bl.Line > 0 {
-		return fmt.Sprintf("[line %d]", bl.Line)
-	}
-	return fmt.Sprintf("[line %d]", m.Line)
+	return fmt.Sprintf("[line %d]", cmp.Or(bl.Line, m.Line))
 }
 
 func indent(s string) string { return "   " + strings.ReplaceAll(s, "\n", "\n   ") }
 
-// quote is the beginning of a text on one line, in quotation marks.
+// quote returns the beginning of a text on one line, in quotation marks.
 func quote(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxQuoted {
@@ -326,8 +289,8 @@ func quote(s string) string {
 	return `"` + s + `"`
 }
 
-// quoteEnds quotes the beginning and the end: an error often says at its end
-// what went wrong.
+// quoteEnds quotes the beginning and the end: an error often has its cause at
+// its end.
 func quoteEnds(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxQuoted {

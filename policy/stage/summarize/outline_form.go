@@ -3,8 +3,8 @@ package summarize
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -35,16 +35,13 @@ func OutlineMemory(c *policy.Context, items iter.Seq[policy.ItemID]) (string, er
 	return o.ten(), err
 }
 
-// nine is the form of the client's compaction.
+// nine returns the form of the client's compaction.
 func (o *outline) nine() string {
 	var b strings.Builder
 	b.WriteString("<summary>\n")
 	section := func(n int, title string, lines []string) {
 		fmt.Fprintf(&b, "%d. %s:\n", n, title)
-		if len(lines) == 0 {
-			lines = []string{"N/A"}
-		}
-		for _, l := range lines {
+		for _, l := range orNone(lines) {
 			b.WriteString(indent(l) + "\n")
 		}
 		b.WriteString("\n")
@@ -70,7 +67,7 @@ func (o *outline) nine() string {
 	return b.String()
 }
 
-// said is every prompt, whole.
+// said returns every prompt, whole.
 func (o *outline) said() []string {
 	lines := make([]string, len(o.prompts))
 	for i, p := range o.prompts {
@@ -79,45 +76,42 @@ func (o *outline) said() []string {
 	return lines
 }
 
-// atWork is the last answers.
+// atWork returns the last answers.
 func (o *outline) atWork() []string { return o.last[max(len(o.last)-maxWork, 0):] }
 
-// ten is the form of a session's own summary file. What no message says of
-// itself stays empty.
+// ten returns the form of a session's own summary file. A section that no
+// message fills has N/A.
 func (o *outline) ten() string {
 	pending, current := o.taskLines()
 	var title []string
 	if len(o.prompts) > 0 {
 		title = []string{o.prompts[0].where + " " + quote(o.prompts[0].text)}
 	}
-	sections := [][]string{
-		title,
-		slices.Concat(o.atWork(), newest(current)),
-		slices.Concat(o.earlier, o.said(), newest(pending)),
-		newest(o.fileLines()),
-		newest(o.commands),
-		newest(o.errors),
-		nil, nil, nil,
-		newest(o.steps),
+	sections := [10][]string{
+		0: title,
+		1: slices.Concat(o.atWork(), newest(current)),
+		2: slices.Concat(o.earlier, o.said(), newest(pending)),
+		3: newest(o.fileLines()),
+		4: newest(o.commands),
+		5: newest(o.errors),
+		9: newest(o.steps),
 	}
-	var b strings.Builder
+	parts := make([]string, len(sections))
 	for i, s := range MemorySections() {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString("# " + s.Title + "\n")
-		lines := sections[i]
-		if len(lines) == 0 {
-			lines = []string{"N/A"}
-		}
-		for _, l := range lines {
-			b.WriteString(l + "\n")
-		}
+		parts[i] = "# " + s.Title + "\n" + strings.Join(orNone(sections[i]), "\n") + "\n"
 	}
-	return b.String()
+	return strings.Join(parts, "\n")
 }
 
-// newest is the end of a list that is too long.
+// orNone returns the lines of a section, N/A if there are none.
+func orNone(lines []string) []string {
+	if len(lines) == 0 {
+		return []string{"N/A"}
+	}
+	return lines
+}
+
+// newest cuts a list to its last maxLines, and counts the rest.
 func newest(lines []string) []string {
 	over := len(lines) - maxLines
 	if over <= 0 {
@@ -127,11 +121,7 @@ func newest(lines []string) []string {
 }
 
 func (o *outline) fileLines() []string {
-	paths := make([]string, 0, len(o.files))
-	for p := range o.files {
-		paths = append(paths, p)
-	}
-	sort.Slice(paths, func(i, j int) bool { return o.files[paths[i]].last < o.files[paths[j]].last })
+	paths := slices.SortedFunc(maps.Keys(o.files), func(a, b string) int { return o.files[a].last - o.files[b].last })
 	lines := make([]string, len(paths))
 	for i, p := range paths {
 		f := o.files[p]
@@ -144,7 +134,7 @@ func (o *outline) fileLines() []string {
 	return lines
 }
 
-// taskLines are the open tasks, and those of them at work.
+// taskLines returns the open tasks, and those of them in progress.
 func (o *outline) taskLines() (pending, current []string) {
 	list := slices.Clone(o.Todos)
 	for _, k := range o.Tasks {

@@ -3,6 +3,7 @@ package summarize
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,31 +15,28 @@ import (
 type task struct {
 	ID, Text, Status string
 	where            string // what the text is quoted from
-	changed          string // what the status is quoted from, where that is another message
+	changed          string // what the status is quoted from, if that is another message
 }
 
-// taskList follows both lists.
+// TaskList follows both lists.
 type TaskList struct {
 	Todos []task
 	Tasks []*task
-	byID  map[string]*task // the first of each id
 }
 
-func (l *TaskList) add(k *task) {
-	l.Tasks = append(l.Tasks, k)
-	if l.byID == nil {
-		l.byID = map[string]*task{}
+// byID returns the first task of an id, nil if there is none.
+func (l *TaskList) byID(id string) *task {
+	if i := slices.IndexFunc(l.Tasks, func(k *task) bool { return k.ID == id }); i >= 0 {
+		return l.Tasks[i]
 	}
-	if l.byID[k.ID] == nil {
-		l.byID[k.ID] = k
-	}
+	return nil
 }
 
-// taskNumber is how a TaskCreate's result names the task.
+// taskNumber matches the task in the result of a TaskCreate.
 var taskNumber = regexp.MustCompile(`Task #(\d+)`)
 
-// taskNumberOf is the number that the result of a TaskCreate gives the task, ""
-// where it names none.
+// TaskNumberOf returns the number that the result of a TaskCreate gives the
+// task, "" if there is none.
 func TaskNumberOf(d *policy.Digests, result policy.Target, text func(policy.Target) (string, error)) (string, error) {
 	return policy.Digest(d, "task number", result, func() (string, int, error) {
 		shown, err := text(result)
@@ -49,23 +47,20 @@ func TaskNumberOf(d *policy.Digests, result policy.Target, text func(policy.Targ
 	})
 }
 
-// isTaskTool reports whether calls of a tool change a list of tasks.
+// IsTaskTool reports whether calls of a tool change a list of tasks.
 func IsTaskTool(name string) bool {
 	return name == "TodoWrite" || name == "TaskCreate" || name == "TaskUpdate"
 }
 
 // taskInput is the input of a call of a task tool.
 type taskInput struct {
-	Todos []struct {
-		Content string `json:"content"`
-		Status  string `json:"status"`
-	} `json:"todos"`
-	Subject string          `json:"subject"`
-	TaskID  json.RawMessage `json:"taskId"` // a string, seldom a number
-	Status  string          `json:"status"`
+	Todos   []struct{ Content, Status string }
+	Subject string
+	TaskID  json.RawMessage // a string, seldom a number
+	Status  string
 }
 
-// taskInputOf reads the input of a call; nil of one that does not read.
+// TaskInputOf decodes the input of a call; nil if it does not decode.
 func TaskInputOf(d *policy.Digests, use policy.Target, text func(policy.Target) (string, error)) (*taskInput, error) {
 	return policy.Digest(d, "task", use, func() (*taskInput, int, error) {
 		input, err := text(use)
@@ -77,9 +72,8 @@ func TaskInputOf(d *policy.Digests, use policy.Target, text func(policy.Target) 
 	})
 }
 
-// call follows one call of a task tool that did not fail: its input, the
-// number its result gives a new task ("" where it names none), and where it
-// stands.
+// Call applies one call of a task tool that did not fail: its input, the number
+// its result gives a new task ("" for none), and its place for quotations.
 func (l *TaskList) Call(tool string, in *taskInput, number, where string) {
 	if in == nil {
 		return
@@ -94,16 +88,17 @@ func (l *TaskList) Call(tool string, in *taskInput, number, where string) {
 		if number == "" {
 			number = strconv.Itoa(len(l.Tasks) + 1)
 		}
-		l.add(&task{ID: number, Text: in.Subject, Status: "pending", where: where})
+		l.Tasks = append(l.Tasks, &task{ID: number, Text: in.Subject, Status: "pending", where: where})
 	case "TaskUpdate":
 		id := strings.Trim(string(in.TaskID), `"`)
 		if id == "" || id == "null" || in.Subject == "" && in.Status == "" {
 			return
 		}
-		if l.byID[id] == nil { // created before the view begins
-			l.add(&task{ID: id})
+		k := l.byID(id)
+		if k == nil { // created before the view begins
+			k = &task{ID: id}
+			l.Tasks = append(l.Tasks, k)
 		}
-		k := l.byID[id]
 		if in.Subject != "" {
 			k.Text, k.where = in.Subject, where
 		}
