@@ -44,9 +44,9 @@ after:  one user message, "This session is being continued from a previous conve
 	}
 }
 
-// firstSetWindow is the first client whose recorded compactions come at other
-// windows than the model's: 400,000 and 600,000, which the user must have set
-// (others ran to 625,949 tokens with the same clients and models).
+// firstSetWindow is the first client with recorded compactions at other windows
+// than the model's: 400,000 and 600,000, which the user must have set (others ran
+// to 625,949 tokens with the same clients and models).
 const firstSetWindow = "2.1.119"
 
 // compactsAt reports whether automatic compaction is on.
@@ -87,18 +87,14 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	trigger, reason := "auto", ""
-	switch c.Moment {
-	case policy.Manual:
-		if s.p.Manual != "replay" {
-			return nil, nil
-		}
+	t := thresholds(c)
+	switch {
+	case c.Moment == policy.Manual && s.p.Manual == "replay":
 		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
-	default:
-		t := thresholds(c)
-		if !s.p.Enabled || !t.On || c.Used < t.Auto || compactedHere(c) {
-			return nil, nil
-		}
+	case c.Moment != policy.Manual && s.p.Enabled && t.On && c.Used >= t.Auto && !compactedHere(c):
 		reason = fmt.Sprintf("used %d >= threshold %d", c.Used, t.Auto)
+	default:
+		return nil, nil
 	}
 	if c.View.Len() == 0 {
 		return nil, nil
@@ -110,7 +106,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	call := s.call(c)
 	switch {
-	case thresholds(c).Effective > 0 && call.Input > thresholds(c).Effective:
+	case t.Effective > 0 && call.Input > t.Effective:
 		from += "; still too long after " + retries(call.Retries)
 	case call.Retries > 0:
 		from += "; too long, " + retries(call.Retries)
@@ -127,17 +123,22 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	return []policy.Edit{e}, nil
 }
 
-// call is the compaction's own request: the messages as they were before this
-// request's microcompaction, less images, documents and what an earlier
-// compaction re-injected, and the prompt. Where that is more than the window
-// leaves, the oldest rounds are dropped until the gap the API reports is
-// covered, at most ptl_retries times; what is left begins with an assistant
-// message then, so a meta user message goes first. Where the gap is not
-// reported each retry drops a fifth of the rounds that are left, at least one.
+// call is the compaction's own request: the prompt, and the messages as they
+// were before this request's microcompaction, without images, documents and what
+// an earlier compaction re-injected. If the window is too small for it, the
+// oldest rounds are dropped until the gap the API reports is covered, in at most
+// ptl_retries further calls. The rest then begins with an assistant message, so
+// a meta user message goes first. If the gap is not reported each retry drops a
+// fifth of the rounds that are left, at least one.
 func (s *autocompact) call(c *policy.Context) *policy.Call {
 	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
-	less, cut := stripped(c)
-	call.Input, call.Cut = c.Before-less+s.p.PromptTokens, cut
+	call.Input = c.Before + s.p.PromptTokens
+	for id := range c.View.Items {
+		n := leftOut(c.View, id)
+		if call.Input -= n; n > 0 && call.Cut == nil {
+			call.Cut = &policy.Target{Item: id}
+		}
+	}
 	if s.p.Prefix == "session" {
 		call.Input += c.Overhead
 	}
@@ -146,8 +147,8 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 		return call
 	}
 	rounds := roundWeights(c.View)
-	if first, ok := firstItem(c.View); ok && call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {
-		call.Cut = &policy.Target{Item: first}
+	if call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {
+		call.Cut = &policy.Target{Item: c.View.IDs()[0]}
 	}
 	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
 		gap, fifth := call.Input-limit, i+max((len(rounds)-i)/5, 1)
@@ -166,73 +167,46 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	return call
 }
 
-// stripped is the weight of what a compaction's request leaves out, and where it
-// leaves out something first.
-func stripped(c *policy.Context) (tokens int, first *policy.Target) {
-	for id := range c.View.Items {
-		n := leftOut(c.View, id)
-		if n > 0 && first == nil {
-			first = &policy.Target{Item: id}
-		}
-		tokens += n
-	}
-	return tokens, first
-}
-
-func firstItem(v policy.View) (policy.ItemID, bool) {
-	for id := range v.Items {
-		return id, true
-	}
-	return 0, false
-}
-
-// leftOut is how much of one item a compaction's request leaves out.
-func leftOut(v policy.View, id policy.ItemID) int {
+// leftOut returns the tokens of one item that a compaction's request leaves out.
+func leftOut(v policy.View, id policy.ItemID) (tokens int) {
 	if sy := v.Synthetic(id); sy != nil {
 		if sy.Attached {
 			return v.Weight(id)
 		}
 		return 0
 	}
-	n := 0
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}
-		switch v.Kind(t) {
-		case jsonl.KindImage, jsonl.KindDocument:
-			n += v.BlockTokens(t)
-		case jsonl.KindToolResult:
-			n += min(imagesIn(v, t)*imageTokens, v.BlockTokens(t))
+		switch kind := v.Kind(t); {
+		case isMedia(kind):
+			tokens += v.BlockTokens(t)
+		case kind == jsonl.KindToolResult && v.Replacement(t) == nil:
+			media := 0
+			for _, p := range v.Raw(t).Parts {
+				if isMedia(p.Kind) {
+					media++
+				}
+			}
+			tokens += min(media*imageTokens, v.BlockTokens(t))
 		}
 	}
-	return n
+	return tokens
 }
 
-// imagesIn counts the images and documents of a tool_result.
-func imagesIn(v policy.View, t policy.Target) int {
-	if v.Replacement(t) != nil {
-		return 0
-	}
-	n := 0
-	for _, p := range v.Raw(t).Parts {
-		if p.Kind == jsonl.KindImage || p.Kind == jsonl.KindDocument {
-			n++
-		}
-	}
-	return n
-}
+func isMedia(k jsonl.Kind) bool { return k == jsonl.KindImage || k == jsonl.KindDocument }
 
-// isCompactor reports whether a conversation is a compaction's or session
-// memory's own: those are never compacted.
+// isCompactor reports whether an agent is a compaction's or session memory's own:
+// its conversation is never compacted.
 func isCompactor(agent string) bool {
 	return strings.HasPrefix(agent, "acompact") || strings.HasPrefix(agent, "asession_memory")
 }
 
-// truncatedForRetry goes before an assistant message that would come first.
+// truncatedForRetry is the text before an assistant message that would be first.
 const truncatedForRetry = "[earlier conversation truncated for compaction retry]"
 
-// roundWeights is what a compaction's request holds of each round, oldest first: an
-// assistant message and what answers it; what stands before the first one
-// belongs to it.
+// roundWeights returns the tokens of each round in a compaction's request, oldest
+// first. A round is an assistant message and what follows it; what is before the
+// first one belongs to it.
 func roundWeights(v policy.View) []int {
 	rounds := []int{0}
 	seen := false

@@ -8,15 +8,14 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// window is what a compaction by session memory keeps as it is: everything
-// after the last message the summary holds (of a session without one, nothing),
-// then, where that is too little, one earlier message after the other. What an
-// earlier compaction put in is never kept: it lies behind that boundary, or is
-// made anew.
+// window returns what a compaction by session memory keeps: everything after
+// the last message the summary covers (nothing in a session without one), then,
+// if that is too little, earlier messages one by one. What an earlier compaction
+// inserted is never kept: it is behind that boundary, or is made anew.
 //
-// The client's messages are lines. A whole message stands for its lines here:
-// it is never cut in two, which the client mends afterwards, and it counts as
-// many messages with text as it has lines with some.
+// The client's messages are lines. Here a message is not divided into its lines,
+// which the client undoes afterwards anyway, and counts as many messages with
+// text as it has lines with text.
 func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 	items := c.View.IDs()
 	start := len(items)
@@ -28,13 +27,10 @@ func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 			texts += textLines(c.View, id)
 		}
 	}
-	if s.marked {
-		for start > 0 && items[start-1] != s.last {
-			take()
-		}
+	for s.marked && start > 0 && items[start-1] != s.last {
+		take()
 	}
-	enough := func() bool { return tokens >= s.p.MinTokens && texts >= s.p.MinTextMessages }
-	for start > 0 && !enough() {
+	for start > 0 && (tokens < s.p.MinTokens || texts < s.p.MinTextMessages) {
 		if take(); tokens >= s.p.MaxTokens {
 			break
 		}
@@ -43,9 +39,8 @@ func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 	return slices.DeleteFunc(items[start:], func(id policy.ItemID) bool { return madeByCompaction(c.View, id) })
 }
 
-// madeByCompaction reports whether an item is what a compaction put into the
-// view: its summary, or what it attached. The placeholder of a collapsed span
-// stands for messages of its place.
+// madeByCompaction reports whether a compaction inserted an item: its summary,
+// or an attachment. The placeholder of a collapsed span is not one.
 func madeByCompaction(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Summary && sy.Label != collapsedLabel || sy.Attached
@@ -53,7 +48,7 @@ func madeByCompaction(v policy.View, id policy.ItemID) bool {
 	return v.Message(id).Class == session.ClassSummary
 }
 
-// textLines is how many lines of an item hold text.
+// textLines counts the lines of an item that hold text.
 func textLines(v policy.View, id policy.ItemID) int {
 	m := v.Message(id)
 	if m == nil {
@@ -76,18 +71,14 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 		at[id] = i
 	}
 	for i := len(items) - 1; i >= start; i-- {
-		m := v.Message(items[i])
-		if m == nil {
-			continue
-		}
-		for b := range m.Blocks {
-			if m.Blocks[b].Kind != jsonl.KindToolResult {
+		for b := range v.Blocks(items[i]) {
+			t := policy.Target{Item: items[i], Block: b}
+			if items[i] < 0 || v.Kind(t) != jsonl.KindToolResult {
 				continue
 			}
-			if use, _, ok := v.Conversation().ToolUse(m.Blocks[b].ID); ok {
-				if p, ok := at[policy.ItemID(use)]; ok {
-					start = min(start, p)
-				}
+			use, _, ok := v.Conversation().ToolUse(v.Raw(t).ID)
+			if p, in := at[policy.ItemID(use)]; ok && in {
+				start = min(start, p)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -41,16 +42,16 @@ func checkSnip(c *policy.Check) {
 }
 
 // snip carries out the Snip calls of a transcript. A turn is a prompt and all
-// up to the next one. The turn that is still being worked in, be it the call's
-// own, goes as a whole once the next prompt has joined: half of it would leave
-// the model without the question it is at. What stands in for messages (a
-// placeholder, a summary) stands for more than one turn and stays.
+// up to the next one. The turn in progress, even that of the call, goes as a
+// whole once the next prompt has joined: half of it would leave the model
+// without the question it works on. A placeholder or a summary covers more than
+// one turn and stays.
 type snip struct {
 	p       Snip
 	prompts *session.Prompts
 	seen    int       // of the items that ever joined
 	calls   int       // of the conversation's Snip calls, looked at
-	trials  []removal // still to come, by request
+	trials  []removal // of later requests, in order
 	waiting []removal
 }
 
@@ -64,62 +65,45 @@ type removal struct {
 	line    int // of the call, 0 of a trial
 }
 
-// Start refuses trials that the conversation has no place for.
+// Start refuses a trial of a turn that the conversation does not have, or that
+// is not over before a request.
 func (s *snip) Start(conv *session.Conversation) error {
-	prompts := conv.Prompts()
+	prompts, requests := conv.Prompts(), conv.Requests
 	for _, t := range s.p.IDs {
 		at, ok := prompts.Find(t.ID)
+		refuse := func(hint, msg string, args ...any) error {
+			return &policy.Error{Msg: fmt.Sprintf(msg, args...), Hint: hint}
+		}
 		switch {
 		case !ok:
-			return &policy.Error{Msg: fmt.Sprintf("no prompt has the id %q", t.ID), Hint: "give one of " + someIDs(conv, prompts)}
-		case t.Request > len(conv.Requests):
-			return &policy.Error{Msg: fmt.Sprintf("there is no request %d to snip %s before", t.Request, t.ID), Hint: fmt.Sprintf("the session has %d", len(conv.Requests))}
-		case at > conv.Requests[t.Request-1].Message:
-			return &policy.Error{
-				Msg:  fmt.Sprintf("the prompt %s, line %d, is not said yet at request %d", t.ID, conv.Messages[at].Line, t.Request),
-				Hint: "name a request behind it",
-			}
-		case !seenWithout(conv, at):
-			return &policy.Error{
-				Msg:  fmt.Sprintf("the turn of %s, line %d, is worked in to the end: no request is made without it", t.ID, conv.Messages[at].Line),
-				Hint: "name a turn before it",
-			}
+			return refuse("give one of "+someIDs(conv, prompts), "no prompt has the id %q", t.ID)
+		case t.Request > len(requests):
+			return refuse(fmt.Sprintf("the session has %d", len(requests)), "there is no request %d to snip %s before", t.Request, t.ID)
+		case at > requests[t.Request-1].Message:
+			return refuse("name a later request", "the prompt %s, line %d, comes after request %d", t.ID, conv.Messages[at].Line, t.Request)
+		case conv.NextPrompt(at) >= requests[len(requests)-1].Message:
+			return refuse("name an earlier turn", "the turn of %s, line %d, lasts to the end: no request is made without it", t.ID, conv.Messages[at].Line)
 		}
 	}
 	return nil
 }
 
-// seenWithout reports whether a request is made when the turn of a prompt is
-// over.
-func seenWithout(conv *session.Conversation, prompt int) bool {
-	return conv.NextPrompt(prompt) < conv.Requests[len(conv.Requests)-1].Message
-}
-
-// someIDs lists ids a person may have meant: the first, with their lines.
+// someIDs lists the first ids of prompts, with their lines.
 func someIDs(conv *session.Conversation, prompts *session.Prompts) string {
 	const most = 8
-	list, n := "", 0
+	var list []string
 	for m := range conv.Messages {
-		id := prompts.ID(m)
-		if id == "" {
-			continue
-		}
-		switch n++; {
-		case n > most:
-		case n > 1:
-			list += ", "
-			fallthrough
-		default:
-			list += fmt.Sprintf("%s (line %d)", id, conv.Messages[m].Line)
+		if id := prompts.ID(m); id != "" {
+			list = append(list, fmt.Sprintf("%s (line %d)", id, conv.Messages[m].Line))
 		}
 	}
-	switch {
+	switch n := len(list); {
 	case n == 0:
 		return "the session's own: it has no prompts"
 	case n > most:
-		list += fmt.Sprintf(" and %d more", n-most)
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
 	}
-	return list
+	return strings.Join(list, ", ")
 }
 
 func (s *snip) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -132,7 +116,7 @@ func (s *snip) Run(c *policy.Context) ([]policy.Edit, error) {
 		s.waiting = append(s.waiting, s.trials[0])
 		s.trials = s.trials[1:]
 	}
-	return append(edits, s.due(c)...), nil
+	return append(edits, s.remove(c)...), nil
 }
 
 // begin finds the turns that the trials name.
@@ -145,8 +129,7 @@ func (s *snip) begin(c *policy.Context) {
 			continue
 		}
 		s.trials = append(s.trials, removal{
-			prompt: at, next: c.Conv.NextPrompt(at), request: t.Request, trigger: "manual",
-			reason: "tried: " + t.String(),
+			prompt: at, next: c.Conv.NextPrompt(at), request: t.Request, trigger: "manual", reason: "tried: " + t.String(),
 		})
 	}
 	slices.SortStableFunc(s.trials, func(a, b removal) int { return cmp.Compare(a.request, b.request) })
@@ -154,14 +137,13 @@ func (s *snip) begin(c *policy.Context) {
 
 // tags gives the prompts that have joined since the last request their ids.
 func (s *snip) tags(c *policy.Context) []policy.Edit {
-	arrived := c.View.Arrived()
-	from := s.seen
-	s.seen = len(arrived)
+	arrived := c.View.Arrived()[s.seen:]
+	s.seen += len(arrived)
 	if !s.p.Tag {
 		return nil
 	}
 	var edits []policy.Edit
-	for _, id := range arrived[from:] {
+	for _, id := range arrived {
 		if id < 0 || !c.View.Has(id) || c.View.Tag(id) != nil {
 			continue
 		}
@@ -178,7 +160,7 @@ func (s *snip) tags(c *policy.Context) []policy.Edit {
 	return edits
 }
 
-// called takes in the Snip calls that have their answers by now.
+// called lists the turns of the Snip calls that are answered by now.
 func (s *snip) called(c *policy.Context) {
 	for ; s.calls < len(c.Conv.SnipCalls); s.calls++ {
 		call := &c.Conv.SnipCalls[s.calls]
@@ -188,33 +170,26 @@ func (s *snip) called(c *policy.Context) {
 		case call.Answered >= c.View.Joined():
 			return
 		}
-		reason := call.Reason
-		if reason == "" {
-			reason = "the model snipped the turn"
-		}
+		reason := cmp.Or(call.Reason, "the model snipped the turn")
 		for _, p := range call.Prompts {
 			s.waiting = append(s.waiting, removal{prompt: p, next: c.Conv.NextPrompt(p), trigger: "model", reason: reason, line: call.Line})
 		}
 	}
 }
 
-// due removes the turns that are over.
-func (s *snip) due(c *policy.Context) []policy.Edit {
+// remove removes the waiting turns that are over.
+func (s *snip) remove(c *policy.Context) []policy.Edit {
 	var edits []policy.Edit
 	gone := map[int]bool{}
 	s.waiting = slices.DeleteFunc(s.waiting, func(r removal) bool {
-		if r.next >= c.View.Joined() {
-			return false
-		}
 		turn := c.Conv.Turn(r.prompt)
-		if turn[len(turn)-1] >= c.View.Joined() {
+		switch {
+		case max(r.next, turn[len(turn)-1]) >= c.View.Joined():
 			return false
-		}
-		if gone[r.prompt] || !c.View.Has(policy.ItemID(r.prompt)) {
+		case gone[r.prompt] || !c.View.Has(policy.ItemID(r.prompt)):
 			c.Warn(r.line, "snip: the turn of %s has left the view before", s.prompts.ID(r.prompt))
 			return true
-		}
-		if answerFirst(c.View, turn, gone) {
+		case answerFirst(c.View, turn, gone):
 			c.Warn(r.line, "snip: the turn of %s stays: without it an answer would be the first message", s.prompts.ID(r.prompt))
 			return true
 		}
@@ -231,18 +206,12 @@ func (s *snip) due(c *policy.Context) []policy.Edit {
 	return edits
 }
 
-// answerFirst reports whether the view would begin with the assistant's words
-// once a turn is gone, besides what is gone already: another stage may have
-// taken the prompt that stood before them.
+// answerFirst reports whether the view would begin with an assistant message
+// without a turn and what is gone already. Another stage may have removed the
+// prompt before it.
 func answerFirst(v policy.View, turn []int, gone map[int]bool) bool {
 	for id := range v.Items {
-		if id >= 0 && gone[int(id)] {
-			continue
-		}
-		if id < 0 {
-			return v.Role(id) == session.Assistant
-		}
-		if _, in := slices.BinarySearch(turn, int(id)); !in {
+		if _, in := slices.BinarySearch(turn, int(id)); id < 0 || !in && !gone[int(id)] {
 			return v.Role(id) == session.Assistant
 		}
 	}

@@ -306,8 +306,8 @@ func TestSnipStart(t *testing.T) {
 		{"zzzzzz", 3}:                           `no prompt has the id "zzzzzz": give one of ` + jsonl.ShortID("m0") + " (line 0), " + jsonl.ShortID("m4"),
 		{"m1", 3}:                               `no prompt has the id "m1"`,
 		{"m0", 8}:                               "there is no request 8 to snip m0 before: the session has 7",
-		{"m4", 2}:                               "the prompt m4, line 0, is not said yet at request 2",
-		{"m12", 7}:                              "the turn of m12, line 0, is worked in to the end",
+		{"m4", 2}:                               "the prompt m4, line 0, comes after request 2",
+		{"m12", 7}:                              "the turn of m12, line 0, lasts to the end",
 		{"[id:" + jsonl.ShortID("m0") + "]", 7}: "",
 	} {
 		st := stagetest.Start(t, defineSnip(), &Snip{IDs: []SnipTrial{trial}}).Stage.(policy.Starter)

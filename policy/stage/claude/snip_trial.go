@@ -15,9 +15,6 @@ type SnipTrial struct {
 	Request int    // n of the first request without the turn
 }
 
-const snipTrialHint = "write ID@REQUEST, such as 5x1k0q@12"
-
-// String is the trial as it stands in a policy file.
 func (t SnipTrial) String() string { return fmt.Sprintf("%s@%d", t.ID, t.Request) }
 
 // ParseSnipTrials reads ID@REQUEST, or with commas several ids for one request.
@@ -25,37 +22,40 @@ func ParseSnipTrials(s string) ([]SnipTrial, error) {
 	ids, request, ok := strings.Cut(s, "@")
 	n, err := strconv.Atoi(strings.TrimSpace(request))
 	if !ok || err != nil || n < 1 {
-		return nil, &policy.Error{Msg: strconv.Quote(s) + " is no snip", Hint: snipTrialHint}
+		return nil, noSnip(strconv.Quote(s) + " is no snip")
 	}
 	var list []SnipTrial
 	for id := range strings.SplitSeq(ids, ",") {
-		id = strings.TrimSpace(id)
-		if id == "" {
-			return nil, &policy.Error{Msg: strconv.Quote(s) + " names no prompt", Hint: snipTrialHint}
+		if id = strings.TrimSpace(id); id == "" {
+			return nil, noSnip(strconv.Quote(s) + " names no prompt")
 		}
 		list = append(list, SnipTrial{id, n})
 	}
 	return list, nil
 }
 
+func noSnip(msg string) error {
+	return &policy.Error{Msg: msg, Hint: "write ID@REQUEST, such as 5x1k0q@12"}
+}
+
 // DecodeParam reads ID@REQUEST.
 func (t *SnipTrial) DecodeParam(plain any) error {
 	s, ok := plain.(string)
 	if !ok {
-		return &policy.Error{Msg: "no snip", Hint: snipTrialHint}
+		return noSnip("no snip")
 	}
 	list, err := ParseSnipTrials(s)
 	if err != nil {
 		return err
 	}
-	if len(list) != 1 {
-		return &policy.Error{Msg: strconv.Quote(s) + " names more than one prompt", Hint: "write one ID@REQUEST each"}
+	if len(list) > 1 {
+		return noSnip(strconv.Quote(s) + " names more than one prompt")
 	}
 	*t = list[0]
 	return nil
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the plain form.
 func (t *SnipTrial) EncodeParam() any { return t.String() }
 
 // ParamForm describes the notation.
@@ -67,13 +67,10 @@ func (t *SnipTrial) ParamForm() (string, map[string]any) {
 func addTrials(params any, text string) error {
 	p := params.(*Snip)
 	trials, err := ParseSnipTrials(text)
-	if err != nil {
-		return err
-	}
 	for _, t := range trials {
 		if !slices.Contains(p.IDs, t) {
 			p.IDs = append(p.IDs, t)
 		}
 	}
-	return nil
+	return err
 }
