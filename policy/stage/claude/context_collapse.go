@@ -60,7 +60,7 @@ func contextCollapseLimits(s *policy.StageConfig, c policy.Circumstances, l *pol
 	if p.Source == "recorded" {
 		return
 	}
-	stageAt, commitAt, target := p.Thresholds(windowOf(s).Resolve(c.Window, c.MaxOutput))
+	stageAt, commitAt, target := p.Thresholds(limitsOf(s, c))
 	add := func(name, label, operator string, tokens int, key string) {
 		l.Add(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, Of: policy.OfContext, Acts: true, From: key, Key: key})
 	}

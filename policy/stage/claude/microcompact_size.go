@@ -50,7 +50,7 @@ func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *po
 		return
 	}
 	l.Add(policy.Limit{
-		Name: "microcompaction", Operator: ">=", Tokens: windowOf(s).Resolve(c.Window, c.MaxOutput).Warning, Of: policy.OfContext, Acts: true,
+		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, Of: policy.OfContext, Acts: true,
 		From: "the warning threshold; acts where enough tokens of results are saved",
 		Key:  "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
 	})

@@ -49,43 +49,43 @@ after:  "Below is a summary of the session so far: …", then u129-u134 as they 
 }
 
 func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*SessionMemory)
-	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true, From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
+	p, t := s.Params.(*SessionMemory), limitsOf(s, c)
+	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true,
+		From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
 	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",
 		From: fmt.Sprintf("session_memory.growth_tokens since the last, and %d tool calls or a response without any", p.GrowthToolCalls)})
 	l.Add(policy.Limit{Name: "messages kept", Operator: ">=", Tokens: p.MinTokens,
 		From: fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", p.MinTextMessages, policy.Thousands(p.MaxTokens))})
-	if w := windowOf(s); w.AutoCompact {
-		l.Add(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: w.Resolve(c.Window, c.MaxOutput).Auto, Of: policy.OfContext, Acts: true,
+	if t.On {
+		l.Add(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: t.Auto, Of: policy.OfContext, Acts: true,
 			From: "the auto-compact threshold", Key: "session_memory"})
 	}
 }
 
 func checkSessionMemory(c *policy.Check) {
-	p, w := c.Stage.Params.(*SessionMemory), windowOf(c.Stage)
-	t := w.Resolve(c.Window(), 0)
+	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(c.Window(), 0), c.Overhead()
 	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 	if c.Has("autocompact") == nil {
 		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")
 	}
-	if !w.AutoCompact {
+	if !t.On {
 		c.Add(policy.RuleNever, "session_memory", "leave it out, or set window.auto_compact to true", "window.auto_compact is off")
 	}
 	if n := p.InitTokens; n >= c.LargestWindow() {
 		c.Add(policy.RuleNever, "session_memory.init_tokens", "make it smaller", "%d is not below %d, the window", n, c.LargestWindow())
 	}
-	if overhead := c.Overhead(); w.AutoCompact && overhead < t.Auto && p.MinTokens+overhead >= t.Auto {
+	if t.On && overhead < t.Auto && p.MinTokens+overhead >= t.Auto {
 		c.Add(policy.RuleAlways, "session_memory.min_tokens", "make it smaller", "%d tokens kept with %d of system prompt and tools reach %d, where it sets in again", p.MinTokens, overhead, t.Auto)
 	}
 }
 
-// sessionMemory keeps a summary up to date after each response, on the main
-// thread, and compacts with it. The summary itself is the session's own file
-// where that is at hand: its last state, for no other is recorded.
+// sessionMemory keeps a summary up to date after each response of the main
+// thread, and compacts with it. The summary is the session's own file if there
+// is one, in its last state: no other is recorded.
 //
-// Size is the client's own count: what the last response's usage adds up to.
-// Growth is counted from the last update, or from the least the size has been
-// since: what a compaction took off does not count against it.
+// Size is the client's count: the sum of the last response's usage. Growth is
+// counted from the last update, or from the smallest size since: what a
+// compaction took off does not count against it.
 type sessionMemory struct {
 	p       SessionMemory
 	written bool          // the summary has been written once
@@ -111,9 +111,8 @@ func (s *sessionMemory) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c)
 }
 
-// update decides whether the summary is brought up to date after a response.
-// The client asks before the response's tools have run: a call it makes is
-// open.
+// update decides whether the summary is brought up to date after a response. The
+// client decides before the response's tools have run: their calls are open.
 func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	if !c.View.Has(c.Last.Message) {
 		return nil
@@ -128,14 +127,16 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	size := c.Used - c.UsedTail
 	s.at = min(s.at, size)
 	grown := size - s.at
-	var reason string
+	reason := fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, ", grown, s.p.GrowthTokens)
 	switch {
 	case !s.written && size >= s.p.InitTokens:
 		reason = fmt.Sprintf("the summary is first written: used %d >= %d", size, s.p.InitTokens)
-	case s.written && grown >= s.p.GrowthTokens && s.calls >= s.p.GrowthToolCalls:
-		reason = fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, %d tools called >= %d", grown, s.p.GrowthTokens, s.calls, s.p.GrowthToolCalls)
-	case s.written && grown >= s.p.GrowthTokens && open == 0:
-		reason = fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, and the response calls no tool", grown, s.p.GrowthTokens)
+	case !s.written || grown < s.p.GrowthTokens:
+		return nil
+	case s.calls >= s.p.GrowthToolCalls:
+		reason += fmt.Sprintf("%d tools called >= %d", s.calls, s.p.GrowthToolCalls)
+	case open == 0:
+		reason += "and the response calls no tool"
 	default:
 		return nil
 	}
@@ -164,9 +165,9 @@ func (s *sessionMemory) call(c *policy.Context) *policy.Call {
 	return call
 }
 
-// compact rebuilds the view from the summary, or leaves it to the next stage:
-// where there is no summary yet or it is still the template, where the message
-// it reaches to is gone, and where the result would be as large again.
+// compact rebuilds the view from the summary. It does nothing if there is no
+// summary yet or it is still the template, if the last message it covers is gone,
+// or if the result would be as large again.
 func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 	t := thresholds(c)
 	if !t.On || c.Used < t.Auto || c.View.Len() == 0 || s.marked && !c.View.Has(s.last) {
@@ -193,8 +194,8 @@ func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 	}}, nil
 }
 
-// summary is the summary as a message holds it and where it comes from, ""
-// where there is none.
+// summary returns the summary as a message holds it and where it is from, "" if
+// there is none.
 func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Content, from string, err error) {
 	text, ok, err := c.Record.SessionMemory()
 	switch {
@@ -215,7 +216,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 	}.Take(s.p.Summary)
 }
 
-// covered is what the summary was made from: the view up to the last update.
+// covered yields what the summary was made from: the view up to the last update.
 func (s *sessionMemory) covered(v policy.View) func(func(policy.ItemID) bool) {
 	known := v.Has(s.covers)
 	return func(yield func(policy.ItemID) bool) {
@@ -243,8 +244,8 @@ func contentEstimate(c *policy.Content) int {
 	return policy.RoundQuarter(c.Length.UTF16)
 }
 
-// compactedHere reports whether session_memory has rebuilt the view before the
-// request at hand.
+// compactedHere reports whether session_memory has rebuilt the view before this
+// request.
 func compactedHere(c *policy.Context) bool {
 	edits := c.View.Edits()
 	for i := len(edits) - 1; i >= 0 && edits[i].Request == c.Request; i-- {

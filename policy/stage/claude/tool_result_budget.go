@@ -25,7 +25,7 @@ type ToolResultBudget struct {
 	ExemptTools     []string       `yaml:"exempt_tools" doc:"tools whose results always stay whole; a trailing * matches any rest"`
 }
 
-// unlimited is what a tool's own limit of none is in the map.
+// unlimited is the value of the limit none in tool_max_chars.
 const unlimited = -1
 
 func defineToolResultBudget() policy.Definition {
@@ -63,10 +63,10 @@ func checkToolResultBudget(c *policy.Check) {
 	}
 }
 
-// toolResultBudget decides each result once: replaced, it keeps its
-// replacement; seen and left, it is never touched later (docs/internals/model.md,
-// "Everything is an edit"). The view keeps the first kind; everything up to and
-// including the item decided that is not replaced is the second.
+// toolResultBudget decides each result once: a replaced one keeps its
+// replacement; one that was seen and left is never touched later
+// (docs/internals/model.md, "Everything is an edit"). The view holds the
+// replaced ones; all others up to and including the item decided were left.
 type toolResultBudget struct {
 	p       ToolResultBudget
 	decided policy.ItemID
@@ -80,64 +80,51 @@ func (s *toolResultBudget) Run(c *policy.Context) ([]policy.Edit, error) {
 }
 
 // arrive applies the limit of each result that has just joined.
-func (s *toolResultBudget) arrive(c *policy.Context) ([]policy.Edit, error) {
-	var edits []policy.Edit
+func (s *toolResultBudget) arrive(c *policy.Context) (edits []policy.Edit, err error) {
 	for _, id := range c.Joined {
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			limit, chars, ok := s.measure(c.View, t)
-			if !ok || chars <= limit {
-				continue
+			if limit, chars, ok := s.measure(c.View, t); ok && chars > limit {
+				reason := fmt.Sprintf("%d characters > %d", chars, limit)
+				if edits, err = s.persist(c, edits, t, reason, map[string]int{"chars": chars, "limit": limit}); err != nil {
+					return nil, err
+				}
 			}
-			e, err := s.persist(c, t, fmt.Sprintf("%d characters > %d", chars, limit), map[string]int{"chars": chars, "limit": limit})
-			if err != nil {
-				return nil, err
-			}
-			edits = append(edits, e)
 		}
 	}
 	return edits, nil
 }
 
-// measure gives the limit of a result and its length as it stands in the
-// view. ok is false for what is never counted or touched: other blocks, what
-// is empty or holds an image, what was replaced before, and exempt tools.
+// measure returns the limit of a result and its length in the view, characters.
+// ok is false for what is never counted or touched: other blocks, results that
+// are empty, hold an image or were replaced before, and exempt tools.
 func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars int, ok bool) {
 	if v.Kind(t) != jsonl.KindToolResult || t.Item < 0 {
 		return 0, 0, false
 	}
 	raw := v.Raw(t)
-	if raw.Persisted && !raw.ReadBack() {
-		return 0, 0, false
-	}
 	tool := v.Conversation().ToolName(raw.ID)
 	limit, own := s.p.ToolMaxChars[tool]
 	if !own {
 		limit = s.p.MaxChars
 	}
-	if limit == unlimited || measure.Matches(s.p.ExemptTools, tool) {
+	replaced := v.Replacement(t)
+	switch {
+	case raw.Persisted && !raw.ReadBack(), limit == unlimited, measure.Matches(s.p.ExemptTools, tool):
 		return 0, 0, false
-	}
-	if c := v.Replacement(t); c != nil { // truncated where it came in: a string by now
-		return limit, c.Length.UTF16, c.Partial && c.Length.UTF16 > 0
-	}
-	if raw.IsString || raw.ReadBack() {
-		chars := raw.Whole().UTF16
+	case replaced != nil: // if truncated on arrival it is a string by now
+		return limit, replaced.Length.UTF16, replaced.Partial && replaced.Length.UTF16 > 0
+	case raw.IsString || raw.ReadBack():
+		chars = raw.Whole().UTF16
 		return limit, chars, chars > 0
 	}
-	for _, p := range raw.Parts {
-		if p.Kind == jsonl.KindImage {
-			return 0, 0, false
-		}
-	}
-	return limit, raw.JSON.UTF16, len(raw.Parts) > 0
+	return limit, raw.JSON.UTF16, len(raw.Parts) > 0 && measure.Images(v, t) == 0
 }
 
 // round is the tool results between two assistant messages: one user message
 // of the API.
 type round struct {
-	left  int // characters that were seen before and left
-	total int // of the fresh ones
+	chars int // of all its results that count
 	fresh []freshResult
 }
 
@@ -148,39 +135,33 @@ type freshResult struct {
 
 // rounds applies the limit of a whole round to the results that are new at
 // this request. From then on they are decided.
-func (s *toolResultBudget) rounds(c *policy.Context) ([]policy.Edit, error) {
+func (s *toolResultBudget) rounds(c *policy.Context) (edits []policy.Edit, err error) {
 	var list []round
 	if s.p.MaxMessageChars != nil {
 		list = s.open(c.View)
 	}
-	if n := c.View.Joined(); n > 0 {
-		s.decided = max(s.decided, policy.ItemID(n-1))
-	}
-	var edits []policy.Edit
+	s.decided = max(s.decided, policy.ItemID(c.View.Joined()-1))
 	for _, r := range slices.Backward(list) {
 		limit := *s.p.MaxMessageChars
 		slices.SortStableFunc(r.fresh, func(a, b freshResult) int { return b.chars - a.chars })
-		sum := r.left + r.total
 		for _, f := range r.fresh {
-			if sum <= limit {
+			if r.chars <= limit {
 				break
 			}
-			reason := fmt.Sprintf("%d characters of results in one message > %d: the largest goes", sum, limit)
-			e, err := s.persist(c, f.target, reason, map[string]int{"chars": f.chars, "message_chars": sum, "limit": limit})
-			if err != nil {
+			reason := fmt.Sprintf("%d characters of results in one message > %d: the largest goes", r.chars, limit)
+			detail := map[string]int{"chars": f.chars, "message_chars": r.chars, "limit": limit}
+			if edits, err = s.persist(c, edits, f.target, reason, detail); err != nil {
 				return nil, err
 			}
-			edits = append(edits, e)
-			sum -= f.chars
+			r.chars -= f.chars
 		}
 	}
 	return edits, nil
 }
 
-// open is the rounds that hold undecided results, newest first; in each, the
-// results stand in view order.
-func (s *toolResultBudget) open(v policy.View) []round {
-	var list []round
+// open returns the rounds that hold undecided results, newest first, each with
+// its results in view order.
+func (s *toolResultBudget) open(v policy.View) (list []round) {
 	var r round
 	flush := func() {
 		if len(r.fresh) > 0 {
@@ -200,12 +181,11 @@ func (s *toolResultBudget) open(v policy.View) []round {
 		for b := v.Blocks(id) - 1; b >= 0; b-- {
 			t := policy.Target{Item: id, Block: b}
 			_, chars, ok := s.measure(v, t)
-			switch {
-			case !ok:
-			case id <= s.decided:
-				r.left += chars
-			default:
-				r.total += chars
+			if !ok {
+				continue
+			}
+			r.chars += chars
+			if id > s.decided {
 				r.fresh = append(r.fresh, freshResult{t, chars})
 			}
 		}
@@ -214,22 +194,21 @@ func (s *toolResultBudget) open(v policy.View) []round {
 	return list
 }
 
-// persist is the edit that leaves a preview of a result.
-func (s *toolResultBudget) persist(c *policy.Context, t policy.Target, reason string, detail map[string]int) (policy.Edit, error) {
+// persist adds the edit that leaves a preview of a result.
+func (s *toolResultBudget) persist(c *policy.Context, edits []policy.Edit, t policy.Target, reason string, detail map[string]int) ([]policy.Edit, error) {
 	text, ext, err := written(c, t)
 	if err != nil {
-		return policy.Edit{}, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID, err)
+		return nil, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID, err)
 	}
 	path := resultPath(c.Conv, c.View.Raw(t).ID, ext)
 	content := policy.NewContent(jsonl.KindToolResult, persistedOutput(text, path, s.p.SizeStyle, s.p.PreviewChars))
-	return policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail}, nil
+	return append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail}), nil
 }
 
-// written is the text the client saves: a string as it is, an array as JSON
+// written returns the text the client saves: a string as it is, an array as JSON
 // indented by two.
 func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
-	raw := c.View.Raw(t)
-	if raw.IsString || raw.ReadBack() || c.View.Replacement(t) != nil {
+	if raw := c.View.Raw(t); raw.IsString || raw.ReadBack() || c.View.Replacement(t) != nil {
 		text, err = c.Texts.Text(t)
 		return text, "txt", err
 	}
@@ -241,7 +220,7 @@ func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
 	if len(array) > 0 && json.Indent(&b, array, "", "  ") == nil {
 		return b.String(), "json", nil
 	}
-	// The value has no place in a file: its texts stand for it.
+	// The value is not in a file: the array is made of its texts.
 	if text, err = c.Texts.Text(t); err != nil {
 		return "", "", err
 	}
@@ -249,7 +228,7 @@ func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err = e.Encode([]textPart{{"text", text}})
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), "json", err
+	return strings.TrimSuffix(b.String(), "\n"), "json", err
 }
 
 type textPart struct {
@@ -260,8 +239,8 @@ type textPart struct {
 // previewMark goes before what is shown of a saved result.
 const previewMark = "Preview (first "
 
-// persistedOutput is what stands in the place of a result that was saved
-// whole to path (analysis of Claude Code 2.1.19).
+// persistedOutput returns the text in place of a result that was saved whole to
+// path (analysis of Claude Code 2.1.19).
 func persistedOutput(text, path, sizeStyle string, previewChars int) string {
 	n := jsonl.Measure(text).UTF16
 	size := humanSize(n)
@@ -269,48 +248,32 @@ func persistedOutput(text, path, sizeStyle string, previewChars int) string {
 		size = strconv.Itoa(n) + " chars"
 	}
 	shown, more := preview(text, n, previewChars)
-	var b strings.Builder
-	b.WriteString("<persisted-output>\nOutput too large (" + size + "). Full output saved to: " + path + "\n\n")
-	b.WriteString(previewMark + humanSize(previewChars) + "):\n" + shown)
 	if more {
-		b.WriteString("\n...")
+		shown += "\n..."
 	}
-	b.WriteString("\n</persisted-output>")
-	return b.String()
+	return "<persisted-output>\nOutput too large (" + size + "). Full output saved to: " + path + "\n\n" +
+		previewMark + humanSize(previewChars) + "):\n" + shown + "\n</persisted-output>"
 }
 
-// preview is the first limit characters of a text of n: up to the last newline
-// in them, where that lies in their second half. Characters are UTF-16 units;
-// half a surrogate pair comes out as U+FFFD, as it does in a file.
+// preview returns the first limit characters of a text of n, up to the last
+// newline if that is in their second half. Characters are UTF-16 units; half a
+// surrogate pair becomes U+FFFD, as it does in a file.
 func preview(text string, n, limit int) (shown string, more bool) {
 	if n <= limit {
 		return text, false
 	}
-	units, at := 0, 0
-	newline, newlineAt := -1, 0
-	for at < len(text) && units < limit {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		if r == '\n' {
-			newline, newlineAt = units, at
-		}
-		units++
-		if r > 0xFFFF {
-			units++
-		}
-		at += size
+	shown = measure.FirstUnits(text, limit)
+	if at := strings.LastIndexByte(shown, '\n'); at >= 0 && 2*jsonl.Measure(shown[:at]).UTF16 > limit {
+		return shown[:at], true
 	}
-	if 2*newline > limit {
-		return text[:newlineAt], true
+	if jsonl.Measure(shown).UTF16 < limit {
+		shown += string(utf8.RuneError)
 	}
-	if units > limit {
-		_, size := utf8.DecodeLastRuneInString(text[:at])
-		return text[:at-size] + string(utf8.RuneError), true
-	}
-	return text[:at], true
+	return shown, true
 }
 
-// humanSize is 512B, 2KB, 134.7KB, 1.5MB: one decimal, half up, a trailing .0
-// dropped.
+// humanSize returns 512B, 2KB, 134.7KB, 1.5MB: one decimal, rounded half up, no
+// trailing .0.
 func humanSize(n int) string {
 	const kilo, mega = 1 << 10, 1 << 20
 	unit, name := kilo, "KB"
@@ -321,9 +284,5 @@ func humanSize(n int) string {
 		unit, name = mega, "MB"
 	}
 	tenths := (n*20 + unit) / (2 * unit)
-	s := strconv.Itoa(tenths / 10)
-	if tenths%10 != 0 {
-		s += "." + strconv.Itoa(tenths%10)
-	}
-	return s + name
+	return strings.TrimSuffix(fmt.Sprintf("%d.%d", tenths/10, tenths%10), ".0") + name
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -10,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Window are the parameters of Claude Code's thresholds, part of the window
-// block of a policy that has a stage which reads them. All figures are tokens.
+// Window holds the parameters of Claude Code's thresholds, tokens. They are in
+// the window block of a policy with a stage that reads them.
 type Window struct {
 	OutputReserve  int    `yaml:"output_reserve" doc:"kept free for the model's answer where there is neither a reserve_cap nor a max_output" unit:"tokens" min:"0"`
 	ReserveCap     int    `yaml:"reserve_cap" doc:"when over 0 the reserve is min(model's max output, this)" unit:"tokens" min:"0"`
@@ -24,25 +25,27 @@ type Window struct {
 	AutoCompact    bool   `yaml:"auto_compact" doc:"whether automatic compaction is on: the thresholds are offsets from it"`
 }
 
-// DefaultWindow is 2.1.19's: 32,000 tokens reserved for the answer.
+// DefaultWindow returns that of 2.1.19: 32,000 tokens are reserved for the answer.
 func DefaultWindow() Window {
 	return Window{OutputReserve: 32000, Buffer: 13000, WarningOffset: 20000, BlockingOffset: 3000, AutoCompact: true}
 }
 
-// sharedWindow are the parameters that stages share through the window block.
+// sharedWindow returns the parameters that stages share through the window block.
 func sharedWindow() *policy.Shared {
 	w := DefaultWindow()
-	return &policy.Shared{Name: "claude", Params: &w, Check: func(params any) (string, error) {
-		if s := params.(*Window).PctOverride; s != "" {
-			if _, ok := ParsePercent(s); !ok {
-				return "pct_override", &policy.Error{Msg: strict.Quote(s) + " is no percentage", Hint: "give a number over 0 and up to 100, or \"\" for none"}
-			}
-		}
-		return "", nil
-	}, Limits: windowLimits, Lint: lintWindow}
+	return &policy.Shared{Name: "claude", Params: &w, Check: checkPercent, Limits: windowLimits, Lint: lintWindow}
 }
 
-// windowOf are the shared parameters of a stage's policy.
+// checkPercent refuses a pct_override that is no percentage.
+func checkPercent(params any) (string, error) {
+	s := params.(*Window).PctOverride
+	if _, ok := ParsePercent(s); ok || s == "" {
+		return "", nil
+	}
+	return "pct_override", &policy.Error{Msg: strict.Quote(s) + " is no percentage", Hint: "give a number over 0 and up to 100, or \"\" for none"}
+}
+
+// windowOf returns the shared parameters of a stage's policy.
 func windowOf(s *policy.StageConfig) *Window {
 	if w, ok := s.Shared.(*Window); ok {
 		return w
@@ -51,7 +54,12 @@ func windowOf(s *policy.StageConfig) *Window {
 	return &w
 }
 
-// windowLimits are the limits that the window alone gives.
+// limitsOf returns the thresholds that a stage compares with.
+func limitsOf(s *policy.StageConfig, c policy.Circumstances) Thresholds {
+	return windowOf(s).Resolve(c.Window, c.MaxOutput)
+}
+
+// windowLimits adds the limits that follow from the window alone.
 func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	w, n := params.(*Window), policy.Thousands
 	t := w.Resolve(c.Window, c.MaxOutput)
@@ -69,18 +77,18 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	case w.ReserveCap > 0:
 		reserve = "policy: window.reserve_cap; the model's largest output is not known"
 	}
-	l.Add(policy.Limit{Name: "output reserve", Tokens: t.Reserve, From: reserve})
-	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: "context window - output reserve"})
 	base := "effective window: auto-compact is off, " + c.Name("window.auto_compact")
 	if t.On {
 		base = "auto-compact threshold"
 	}
-	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
-		From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
 	blocking := fmt.Sprintf("context window - %s (window.blocking_offset)", n(w.BlockingOffset))
 	if w.BlockingLimit > 0 {
 		blocking = c.Name("window.blocking_limit")
 	}
+	l.Add(policy.Limit{Name: "output reserve", Tokens: t.Reserve, From: reserve})
+	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: "context window - output reserve"})
+	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
+		From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
 	l.Add(policy.Limit{Name: "blocking limit", Operator: ">=", Tokens: t.Blocking, Of: policy.OfContext, From: blocking + "; the client sends no request"})
 }
 
@@ -93,7 +101,7 @@ func lintWindow(c *policy.Check) {
 		if w.ReserveCap > 0 {
 			key = "window.reserve_cap"
 		}
-		c.Add(policy.RuleWindow, key, "reserve less", "%d of %d tokens are reserved, nothing is left to use", t.Reserve, t.Window)
+		c.Add(policy.RuleWindow, key, "reserve less", "%d of %d tokens are reserved, nothing is left to use", t.Reserve, c.Window())
 	}
 	if compact := c.Has("autocompact"); compact != nil && compactsAt(compact) && t.Blocking < t.Auto {
 		key, hint := "window.blocking_offset", "make it smaller, or the buffer larger"
@@ -102,8 +110,8 @@ func lintWindow(c *policy.Check) {
 		}
 		c.Add(policy.RuleWindow, key, hint, "requests are blocked at %d, before they are compacted at %d", t.Blocking, t.Auto)
 	}
-	if w.BlockingLimit > t.Window && c.FixedWindow() {
-		c.Add(policy.RuleWindow, "window.blocking_limit", "make it smaller", "%d is more than the window of %d", w.BlockingLimit, t.Window)
+	if w.BlockingLimit > c.Window() && c.FixedWindow() {
+		c.Add(policy.RuleWindow, "window.blocking_limit", "make it smaller", "%d is more than the window of %d", w.BlockingLimit, c.Window())
 	}
 	c.Unused("window.output_reserve", w.ReserveCap > 0, "window.reserve_cap gives the reserve")
 	c.Unused("window.output_reserve", w.ReserveCap == 0 && w.MaxOutput > 0, "window.max_output gives the reserve")
@@ -111,8 +119,8 @@ func lintWindow(c *policy.Check) {
 	c.Unused("window.pct_override", w.overrideIdle(c), "the buffer of %d alone sets the threshold lower", w.Buffer)
 }
 
-// overrideIdle reports whether the percentage gives a threshold that the buffer
-// has lower, in a small window and in a large one.
+// overrideIdle reports whether the buffer alone gives a lower threshold than the
+// percentage, in a small window and in a large one.
 func (w *Window) overrideIdle(c *policy.Check) bool {
 	free := *w
 	free.PctOverride = ""
@@ -120,49 +128,37 @@ func (w *Window) overrideIdle(c *policy.Check) bool {
 	return w.PctOverride != "" && same(c.Window()) && same(c.LargestWindow())
 }
 
-// resolver is what a stage asks for its thresholds.
-type resolver interface {
-	Resolve(context, maxOutput int) Thresholds
-}
-
-// thresholds are those of the request a stage runs before.
+// thresholds returns those of the request before which a stage runs.
 func thresholds(c *policy.Context) Thresholds {
-	if r, ok := c.Shared.(resolver); ok {
+	if r, ok := c.Shared.(interface {
+		Resolve(context, maxOutput int) Thresholds
+	}); ok {
 		return r.Resolve(c.Window, c.MaxOutput)
 	}
 	return Thresholds{}
 }
 
-// Thresholds are what a window and its parameters give, in tokens. Quantities
-// are compared with them by >=.
+// Thresholds are the limits that a window and its parameters give, tokens.
+// Stages compare with them by >=.
 type Thresholds struct {
-	Window    int
-	Reserve   int
-	Effective int
-	Auto      int
-	Base      int
-	Warning   int
-	Error     int
-	Blocking  int
-	Percent   float64
-	On        bool
+	Reserve, Effective, Auto, Base, Warning, Blocking int
+
+	Percent float64
+	On      bool // automatic compaction
 }
 
-// Resolve works out the thresholds for a context window of context tokens and
-// a model whose largest output is maxOutput tokens (0: unknown). Claude Code
-// 2.1.19 and 2.1.x: analyses of the bundled clients.
+// Resolve computes the thresholds for a context window of context tokens and a
+// model whose largest output is maxOutput tokens (0: unknown). Source: analyses
+// of the bundled clients of Claude Code 2.1.19 and 2.1.x.
 func (w *Window) Resolve(context, maxOutput int) Thresholds {
 	reserve := w.OutputReserve
 	if w.MaxOutput > 0 {
 		reserve, maxOutput = w.MaxOutput, w.MaxOutput
 	}
 	if w.ReserveCap > 0 {
-		reserve = w.ReserveCap
-		if maxOutput > 0 && maxOutput < reserve {
-			reserve = maxOutput
-		}
+		reserve = min(w.ReserveCap, cmp.Or(max(maxOutput, 0), w.ReserveCap))
 	}
-	t := Thresholds{Window: context, Reserve: reserve, Effective: context - reserve, On: w.AutoCompact}
+	t := Thresholds{Reserve: reserve, Effective: context - reserve, Blocking: cmp.Or(w.BlockingLimit, context-w.BlockingOffset), On: w.AutoCompact}
 	t.Auto = t.Effective - w.Buffer
 	if p, ok := ParsePercent(w.PctOverride); ok {
 		// The source divides by 100 first, in float64: 35 % of 168,000 is
@@ -175,15 +171,10 @@ func (w *Window) Resolve(context, maxOutput int) Thresholds {
 		t.Base = t.Auto
 	}
 	t.Warning = t.Base - w.WarningOffset
-	t.Error = t.Warning
-	t.Blocking = context - w.BlockingOffset
-	if w.BlockingLimit > 0 {
-		t.Blocking = w.BlockingLimit
-	}
 	return t
 }
 
-// percent is what JavaScript's parseFloat reads at the start of a text.
+// percent matches what JavaScript's parseFloat reads at the start of a text.
 var percent = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
 
 // ParsePercent reads a percent override as JavaScript's parseFloat does
@@ -194,7 +185,7 @@ func ParsePercent(s string) (float64, bool) {
 		return 0, false
 	}
 	p, err := strconv.ParseFloat(m[1], 64)
-	if err != nil || !(p > 0 && p <= 100) {
+	if err != nil || p <= 0 || p > 100 {
 		return 0, false
 	}
 	return p, true

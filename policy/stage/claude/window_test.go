@@ -31,38 +31,38 @@ func TestResolve(t *testing.T) {
 		// The analysis of 2.1.19 prints an available window of 178,000; 155,000
 		// follows from 168,000.
 		{"2.1.19", DefaultWindow(), 200000, 64000, Thresholds{
-			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 197000, On: true}},
+			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 197000, On: true}},
 		{"2.1.19, auto-compact off", with(DefaultWindow(), off), 200000, 0, Thresholds{
-			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 168000, Warning: 148000, Error: 148000, Blocking: 197000}},
+			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 168000, Warning: 148000, Blocking: 197000}},
 		{"2.1.19, 1M", DefaultWindow(), 1000000, 0, Thresholds{
-			Window: 1000000, Reserve: 32000, Effective: 968000, Auto: 955000, Base: 955000, Warning: 935000, Error: 935000, Blocking: 997000, On: true}},
+			Reserve: 32000, Effective: 968000, Auto: 955000, Base: 955000, Warning: 935000, Blocking: 997000, On: true}},
 		// The 2.1.x analysis tabulates 160,000 and 960,000 as the warning with
 		// auto-compact on; its code counts from the auto-compact threshold, and
 		// the code wins.
 		{"2.1.x", later(), 200000, 0, Thresholds{
-			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
 		{"2.1.x, auto-compact off", with(later(), off), 200000, 0, Thresholds{
-			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 180000, Warning: 160000, Error: 160000, Blocking: 197000}},
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 180000, Warning: 160000, Blocking: 197000}},
 		{"2.1.x, 1M", later(), 1000000, 64000, Thresholds{
-			Window: 1000000, Reserve: 20000, Effective: 980000, Auto: 967000, Base: 967000, Warning: 947000, Error: 947000, Blocking: 997000, On: true}},
+			Reserve: 20000, Effective: 980000, Auto: 967000, Base: 967000, Warning: 947000, Blocking: 997000, On: true}},
 		{"2.1.x, 1M, auto-compact off", with(later(), off), 1000000, 0, Thresholds{
-			Window: 1000000, Reserve: 20000, Effective: 980000, Auto: 967000, Base: 980000, Warning: 960000, Error: 960000, Blocking: 997000}},
+			Reserve: 20000, Effective: 980000, Auto: 967000, Base: 980000, Warning: 960000, Blocking: 997000}},
 		{"2.1.x, a model of 8,192", later(), 200000, 8192, Thresholds{
-			Window: 200000, Reserve: 8192, Effective: 191808, Auto: 178808, Base: 178808, Warning: 158808, Error: 158808, Blocking: 197000, On: true}},
+			Reserve: 8192, Effective: 191808, Auto: 178808, Base: 178808, Warning: 158808, Blocking: 197000, On: true}},
 		{"2.1.x, a model of exactly the cap", later(), 200000, 20000, Thresholds{
-			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
-			Window: 200000, Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Error: 159000, Blocking: 197000, On: true}},
+			Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the default, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 64000, Thresholds{
-			Window: 200000, Reserve: 64000, Effective: 136000, Auto: 123000, Base: 123000, Warning: 103000, Error: 103000, Blocking: 197000, On: true}},
+			Reserve: 64000, Effective: 136000, Auto: 123000, Base: 123000, Warning: 103000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
-			Window: 200000, Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Error: 159000, Blocking: 197000, On: true}},
+			Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the cap, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 8192, Thresholds{
-			Window: 200000, Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Error: 147000, Blocking: 197000, On: true}},
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", with(DefaultWindow(), func(w *Window) { w.BlockingLimit = 150000 }), 200000, 0, Thresholds{
-			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Error: 135000, Blocking: 150000, On: true}},
+			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 150000, On: true}},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too", with(DefaultWindow(), func(w *Window) { w.PctOverride = "50" }), 200000, 0, Thresholds{
-			Window: 200000, Reserve: 32000, Effective: 168000, Auto: 84000, Base: 84000, Warning: 64000, Error: 64000, Blocking: 197000, Percent: 50, On: true}},
+			Reserve: 32000, Effective: 168000, Auto: 84000, Base: 84000, Warning: 64000, Blocking: 197000, Percent: 50, On: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
