@@ -81,7 +81,7 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	case was.left || was.changed:
 		s.prune(v, was.left)
 	}
-	s.live.follow(v, s.p.Tools, func(r policy.Result) bool { return stands(v, r.Target) })
+	s.live.follow(v, s.p.Tools, func(r policy.Result) bool { return shown(v, r.Target) })
 	if was.cold {
 		return edits, nil
 	}
@@ -140,7 +140,7 @@ func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit
 func (s *microcompactCached) prune(v policy.View, left bool) {
 	results := v.Results()
 	s.live.list = slices.DeleteFunc(s.live.list, func(r compactableAt) bool {
-		return results[r.index].State == policy.ResultGone || !stands(v, r.Target)
+		return results[r.index].State == policy.ResultGone || !shown(v, r.Target)
 	})
 	if left {
 		s.deleted = slices.DeleteFunc(s.deleted, func(d pinned) bool { return !v.Has(d.Target.Item) })

@@ -112,7 +112,7 @@ func TestMicrocompactCachedDetail(t *testing.T) {
 // another stage; persisted ones with a preview and cut ones do.
 func TestMicrocompactCachedLive(t *testing.T) {
 	preview := policy.NewContent(0, persistedOutput(strings.Repeat("x", 3000), "/f", "human", 2000))
-	stub := policy.NewContent(0, PersistedStub(stagetest.NewConvo().Conversation, "t0", "txt"))
+	stub := policy.NewContent(0, persistedStub(stagetest.NewConvo().Conversation, "t0", "txt"))
 	cleared := policy.NewContent(0, ClearedText)
 	cut := policy.NewContent(0, "xx")
 	cut.Partial = true

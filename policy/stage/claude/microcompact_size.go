@@ -34,7 +34,7 @@ func defineMicrocompactSize() policy.Definition {
 		Source:  "Claude Code 2.1.19, analysis of the bundled client; confirmed by microcompactions recorded by 2.1.12-2.1.22",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare,
-		Params:  DefaultMicrocompactSize(),
+		Params:  defaultMicrocompactSize(),
 		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
 after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,
 		Window: true,
@@ -71,16 +71,15 @@ func checkUntil(p *MicrocompactSize) (policy.Stage, error) {
 	if p.Until != "" && !regexp.MustCompile(`^\d+(\.\d+)*$`).MatchString(p.Until) {
 		return nil, &policy.Error{Msg: fmt.Sprintf("until_version: %q is not a version", p.Until), Hint: "write one such as 2.1.25"}
 	}
-	return NewMicrocompactSize(p), nil
+	return newMicrocompactSize(p), nil
 }
 
-// DefaultMicrocompactSize returns the client's own figures.
-func DefaultMicrocompactSize() *MicrocompactSize {
+// defaultMicrocompactSize returns the client's own figures.
+func defaultMicrocompactSize() *MicrocompactSize {
 	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
 }
 
-// NewMicrocompactSize makes the stage.
-func NewMicrocompactSize(p *MicrocompactSize) policy.Stage {
+func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
 	return &microcompactSize{p: *p, done: map[string]bool{}}
 }
 
@@ -164,15 +163,16 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string, total, saved int) ([]policy.Edit, error) {
 	detail := map[string]int{"pre_tokens": total, "tokens_saved": saved, "compacted_ids": len(marks)}
 	var edits []policy.Edit
+	rule := microcompaction{}
 	for _, r := range marks {
 		s.done[r.ID] = true
-		if skip, err := LeftByMicrocompact(c.View, c.Texts, r.Target); err != nil {
+		if skip, err := rule.Leaves(c.View, c.Texts, r.Target); err != nil {
 			return nil, err
 		} else if skip {
 			edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, New: unchanged(c.View, r.Target), Reason: reason, Detail: detail})
 			continue
 		}
-		kind, text := policy.KindPersist, PersistedStub(c.Conv, r.ID, ResultExt(c.View, r.Target))
+		kind, text := policy.KindPersist, rule.Stub(c.View, r.Result)
 		if !s.p.Persist {
 			kind, text = policy.KindClear, ClearedText
 		}
@@ -200,10 +200,13 @@ func unchanged(v policy.View, t policy.Target) *policy.Content {
 	return &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(t), Ref: &t}
 }
 
-// LeftByMicrocompact reports whether a microcompaction counts and names a
-// marked result but does not change it: it is empty, a placeholder, or already
-// persisted. Array content is always replaced.
-func LeftByMicrocompact(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
+// microcompaction applies microcompact_size to sessions that recorded one.
+type microcompaction struct{}
+
+// Leaves reports whether a microcompaction counts and names a marked result but
+// does not change it: it is empty, a placeholder, or already persisted. Array
+// content is always replaced.
+func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
 	if r := v.Replacement(t); r != nil {
 		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
 	}
@@ -221,20 +224,18 @@ func LeftByMicrocompact(v policy.View, texts policy.TextSource, t policy.Target)
 	return text == ClearedText, err
 }
 
-// microcompaction is the rule of microcompact_size for sessions that recorded
-// one.
-type microcompaction struct{}
-
-func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
-	return LeftByMicrocompact(v, texts, t)
-}
-
+// Stub returns the text in place of a persisted result.
 func (microcompaction) Stub(v policy.View, r policy.Result) string {
-	return PersistedStub(v.Conversation(), r.ID, ResultExt(v, r.Target))
+	ext := "txt" // of a string; an array has .json
+	if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts) > 0 {
+		ext = "json"
+	}
+	return persistedStub(v.Conversation(), r.ID, ext)
 }
 
+// Stage clears by the default parameters without gates.
 func (microcompaction) Stage() policy.Stage {
-	p := DefaultMicrocompactSize()
+	p := defaultMicrocompactSize()
 	p.Manual = true
-	return NewMicrocompactSize(p)
+	return newMicrocompactSize(p)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func bySize(change func(*MicrocompactSize)) *MicrocompactSize {
-	p := DefaultMicrocompactSize()
+	p := defaultMicrocompactSize()
 	if change != nil {
 		change(p)
 	}
@@ -110,10 +110,10 @@ func TestMicrocompactSize(t *testing.T) {
 func TestPersistedStub(t *testing.T) {
 	conv := &session.Conversation{CWD: "/Users/xxx/a.b", SessionID: "s1"}
 	want := "<persisted-output>Tool result saved to: ~/.claude/projects/-Users-xxx-a-b/s1/tool-results/toolu_01ABC123.txt\n\nUse Read to view</persisted-output>"
-	if got := PersistedStub(conv, "toolu_01ABC123", "txt"); got != want {
+	if got := persistedStub(conv, "toolu_01ABC123", "txt"); got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := PersistedStub(conv, "../../x", "txt"); strings.Contains(got, "..") {
+	if got := persistedStub(conv, "../../x", "txt"); strings.Contains(got, "..") {
 		t.Errorf("an id that leaves the folder: %q", got)
 	}
 }
@@ -243,7 +243,7 @@ func (n *naive) run(ids []string, contents map[string]*content, aboveWarning boo
 		if c.array {
 			ext = "json"
 		}
-		c.text, c.array = PersistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id, ext), false
+		c.text, c.array = persistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id, ext), false
 	}
 	return marked, sum, saved
 }
@@ -384,7 +384,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 					want = append(want, id)
 				}
 			}
-			p := DefaultMicrocompactSize()
+			p := defaultMicrocompactSize()
 			p.State = "recorded"
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
 			r.Used = func(int) (int, int) { return 0, 0 } // nothing would fire by itself
@@ -405,7 +405,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 
 func TestMicrocompactSizeUntil(t *testing.T) {
 	for version, ok := range map[string]bool{"": true, "2.1.25": true, "3": true, "banana": false, "2.1.": false, "v2": false} {
-		p := DefaultMicrocompactSize()
+		p := defaultMicrocompactSize()
 		p.Until = version
 		if _, err := defineMicrocompactSize().New(p); (err == nil) != ok {
 			t.Errorf("until_version %q: %v", version, err)

@@ -9,7 +9,7 @@ import (
 
 // PostCompact are the parameters of post_compact.
 type PostCompact struct {
-	Attachments  []Attachment `yaml:"attachments" doc:"what is attached, in this order, each where there is any" enum:"files,plan,skills,plan_mode,task_status,deferred_tools,agent_listing,mcp_instructions,hooks,tasks,todos,team"`
+	Attachments  []Attachment `yaml:"attachments" doc:"names of what is attached, in this order; a name of which there is nothing is passed over" enum:"files,plan,skills,plan_mode,task_status,deferred_tools,agent_listing,mcp_instructions,hooks,tasks,todos,team"`
 	MaxFiles     int          `yaml:"max_files" doc:"how many files are attached, the one touched last first" unit:"files" min:"0"`
 	FileTokens   int          `yaml:"file_tokens" doc:"what one file may weigh" unit:"tokens" min:"0"`
 	LongFiles    string       `yaml:"long_files" doc:"what becomes of a longer file: it is cut at file_tokens, or only named" enum:"cut,name"`
