@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -39,36 +40,36 @@ func newCalibrate(sys *system) *cobra.Command {
 		Example: exampleCalibrate,
 		Args:    arguments(&o.Inputs),
 	}, func() error { return runCalibrate(sys, o) }, &o.InputOptions, o.with(report.ListFormats))
-	cmd.Flags().StringVar(&o.Fit, "fit", string(replay.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs), or both")
+	cmd.Flags().StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs), or both")
 	return cmd
 }
 
 var errNoUsage = errors.New("no input has two requests with recorded usage: name a session with at least two answers")
 
 func runCalibrate(sys *system, o *CalibrateOptions) error {
-	if err := oneOf("--fit", o.Fit, asNames(replay.Fittings())); err != nil {
+	if err := oneOf("--fit", o.Fit, asNames(backtest.Fittings())); err != nil {
 		return err
 	}
 	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
 	if err != nil {
 		return err
 	}
-	if fit := replay.Fitting(o.Fit); fit != replay.FitFirstHalf && len(j.in.list) < 2 {
-		return j.out.close(fmt.Errorf("flag --fit: %s: there is one input and no other to fit on: use %s", fit, replay.FitFirstHalf))
+	if fit := backtest.Fitting(o.Fit); fit != backtest.FitFirstHalf && len(j.in.list) < 2 {
+		return j.out.close(fmt.Errorf("flag --fit: %s: there is one input and no other to fit on: use %s", fit, backtest.FitFirstHalf))
 	}
-	var trials []*replay.Trial
+	var trials []*backtest.Trial
 	encoders := &tokens.Encoders{}
-	failed, err := eachConversation(j.loop("measured"), func(c agentConversation) (*replay.Trial, error) {
+	failed, err := eachConversation(j.loop("measured"), func(c agentConversation) (*backtest.Trial, error) {
 		rec, err := replay.NewRecordWith(c.conv, encoders)
 		if err != nil {
 			return nil, err
 		}
-		t, err := rec.Trial()
+		t, err := backtest.NewTrial(rec)
 		if err == nil {
 			t.Agent = c.name()
 		}
 		return t, err
-	}, func(t *replay.Trial) error {
+	}, func(t *backtest.Trial) error {
 		if len(t.Steps) > 0 {
 			trials = append(trials, t)
 		}
@@ -78,7 +79,7 @@ func runCalibrate(sys *system, o *CalibrateOptions) error {
 		err = errNoUsage
 	}
 	return j.finish(failed, err, len(trials), func() error {
-		c, err := replay.Calibrate(trials, replay.Fitting(o.Fit))
+		c, err := backtest.Calibrate(trials, backtest.Fitting(o.Fit))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,11 @@
 package policy
 
-import "github.com/ctxkit/ctxkit/jsonl"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
 
 // ItemID names a message of a view for good: the index into
 // Conversation.Messages of a recorded message, or a negative number for a
@@ -89,18 +94,7 @@ type Call struct {
 // Edit is what one stage did to one thing at one request, and why. Edits are
 // the only way anything changes: view = raw + edits.
 //
-// Which fields count depends on Kind:
-//
-//	clear, persist, truncate, tag    Target, New
-//	cache_edit                       Target, New (nil: nothing stands in), Carrier
-//	server_clear                     Target, New (nil: nothing stands in)
-//	server_keep                      Target: lifts what the same stage's payload-only edit left there
-//	remove                           Items
-//	collapse                         Items, Insert[0] at the first item's place
-//	attach                           Insert, after everything
-//	summarize                        Lead in its order, Insert, Keep in its order, Tail; all else leaves
-//	call                             Call, Items (what it is about)
-//	inferred                         Delta
+// Each kind uses some of the fields from Target to Call, as fields lists them; Check finds the others.
 type Edit struct {
 	Request int // n of the request it belongs to (1-based); 0: after the last request
 	Stage   string
@@ -125,4 +119,52 @@ type Edit struct {
 	Joined int
 	Before int // tokens of what it changed, before: in the payload, of a payload-only edit
 	After  int // and after
+}
+
+// fields names the fields from Target to Call that edits of this kind use; ok is false where there is no such kind.
+func (k Kind) fields() (names string, ok bool) {
+	switch k {
+	case KindClear, KindPersist, KindTruncate, KindTag:
+		return "Target New", true
+	case KindCacheEdit:
+		return "Target New Carrier", true // New nil: the block has no replacement
+	case KindServerClear:
+		return "Target New", true // New nil: the block has no replacement
+	case KindServerKeep:
+		return "Target", true // undoes the payload-only edit of the same stage there
+	case KindRemove:
+		return "Items", true
+	case KindCollapse:
+		return "Items Insert Call", true // Insert[0] takes the place of the first item
+	case KindAttach:
+		return "Insert", true // at the end
+	case KindSummarize:
+		return "Lead Insert Keep Tail Call", true // the new view, in this order; all else is removed
+	case KindCall:
+		return "Items Call", true // Items: what the call is about
+	case KindInferred:
+		return "Delta", true
+	}
+	return "", false
+}
+
+// Check returns an error where the edit's kind is unknown, or a field is set that the kind does not use.
+func (e *Edit) Check() error {
+	used, ok := e.Kind.fields()
+	if !ok {
+		return fmt.Errorf("unknown kind of edit %q", e.Kind)
+	}
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{
+		{"Target", e.Target != Target{}}, {"New", e.New != nil}, {"Items", len(e.Items) > 0}, {"Carrier", e.Carrier != 0},
+		{"Lead", len(e.Lead) > 0}, {"Keep", len(e.Keep) > 0}, {"Insert", len(e.Insert) > 0}, {"Tail", len(e.Tail) > 0},
+		{"Delta", e.Delta != 0}, {"Call", e.Call != nil},
+	} {
+		if f.set && !strings.Contains(used, f.name) {
+			return fmt.Errorf("%s is set, which an edit of kind %s does not use", f.name, e.Kind)
+		}
+	}
+	return nil
 }

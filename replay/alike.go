@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 
@@ -96,33 +95,9 @@ func (e *engine) agree(i, at int, c *policy.Context, edits []policy.Edit) {
 	c.Window, c.Shared, c.Warned = window, shared, warned
 }
 
-// sameEdit reports whether two edits that are not applied yet do the same,
-// whatever their reasons.
+// sameEdit reports whether two edits that are not applied yet do the same, whatever their reasons. It compares all
+// other fields, so that a new field of an edit cannot be forgotten here.
 func sameEdit(a, b policy.Edit) bool {
-	return a.Kind == b.Kind && a.Trigger == b.Trigger && a.Target == b.Target && a.Carrier == b.Carrier && a.Delta == b.Delta &&
-		sameContent(a.New, b.New) && slices.Equal(a.Items, b.Items) && slices.Equal(a.Lead, b.Lead) && slices.Equal(a.Keep, b.Keep) &&
-		slices.EqualFunc(a.Insert, b.Insert, sameSynthetic) && slices.EqualFunc(a.Tail, b.Tail, sameSynthetic) &&
-		sameCall(a.Call, b.Call) && maps.Equal(a.Detail, b.Detail)
-}
-
-func sameContent(a, b *policy.Content) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Partial == b.Partial && a.Same(b)
-}
-
-func sameSynthetic(a, b policy.Synthetic) bool {
-	return a.Role == b.Role && a.Label == b.Label && a.Turn == b.Turn && a.Summary == b.Summary && a.Attached == b.Attached &&
-		slices.EqualFunc(a.Contents, b.Contents, func(x, y policy.Content) bool { return sameContent(&x, &y) })
-}
-
-func sameCall(a, b *policy.Call) bool {
-	for ; a != nil && b != nil; a, b = a.Then, b.Then {
-		cut := a.Cut == nil && b.Cut == nil || a.Cut != nil && b.Cut != nil && *a.Cut == *b.Cut
-		if !cut || a.Kind != b.Kind || a.Prompt != b.Prompt || a.Input != b.Input || a.Output != b.Output || a.Prefix != b.Prefix || a.Retries != b.Retries {
-			return false
-		}
-	}
-	return a == b // both at their ends
+	a.Reason, b.Reason = "", ""
+	return reflect.DeepEqual(&a, &b)
 }

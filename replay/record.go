@@ -25,7 +25,8 @@ type Record struct {
 	Conv *session.Conversation
 	Cal  *tokens.Calibration
 
-	counted  tokens.Model
+	Counted tokens.Model // how Cal weighs the conversation's model
+
 	models   *price.Table
 	encoders *tokens.Encoders
 	model    price.Model // of the conversation, zero where it is not known
@@ -51,6 +52,9 @@ const sharedTexts = 8 << 20
 // come. It is for a record that is replayed many times: each is quicker, and
 // its result the same. It must be called before the first replay.
 func (r *Record) Share() { r.digests = policy.NewDigests(sharedTexts) }
+
+// Edits returns the record as edits on the raw history. The caller does not change them.
+func (r *Record) Edits() []policy.Edit { return r.edits }
 
 // table is the table of models a replay goes by.
 func (r *Record) table(opt Options) *price.Table {
@@ -85,7 +89,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, counted: counted, models: models, encoders: encoders, model: m,
+		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 	}
 	r.settings = settingsChanges(conv)

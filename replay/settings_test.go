@@ -110,8 +110,9 @@ func TestEditsAndTheCache(t *testing.T) {
 			}
 			list := clearing(c, 40)
 			for i := range list {
-				list[i].Kind = kind
-				list[i].Carrier, _ = c.View.Last()
+				if list[i].Kind = kind; kind == policy.KindCacheEdit {
+					list[i].Carrier, _ = c.View.Last()
+				}
 			}
 			return list
 		}), replay.Options{}))

@@ -5,32 +5,32 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 )
 
 // fitTexts say which requests the usage counter was fitted on.
-var fitTexts = map[replay.Fitting]string{
-	replay.FitFirstHalf: "the usage counter is fitted on the first half of each session; all counters are scored on the second half",
-	replay.FitOthers:    "the usage counter is fitted on the inputs it is not scored on",
-	replay.FitBoth:      "the usage counter is fitted on the other inputs and the first half of each session; all counters are scored on the second half",
+var fitTexts = map[backtest.Fitting]string{
+	backtest.FitFirstHalf: "the usage counter is fitted on the first half of each session; all counters are scored on the second half",
+	backtest.FitOthers:    "the usage counter is fitted on the inputs it is not scored on",
+	backtest.FitBoth:      "the usage counter is fitted on the other inputs and the first half of each session; all counters are scored on the second half",
 }
 
 // Calibration prints how far token counters are from what the API reported.
-func Calibration(w io.Writer, c *replay.Calibrated, opt Layout) error {
+func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 	t := newTable([]column{{Title: "clients", Key: "clients"}, {Title: "model", Key: "model", Max: 14}, {Title: "counter", Key: "counter"}, {Key: "sessions"},
 		{Title: "requests", Key: "requests"}}, keys("increment_mape increment_bias"),
 		[]column{{Title: "inc p50", Key: "increment_p50"}, {Title: "inc p90", Key: "increment_p90"}, {Title: "next %", Key: "next_mape"}},
 		keys("next_bias next_p50 next_p90 free_mape free_bias free_p50 free_p90 free_sessions"),
 		[]column{{Title: "free %", Key: "free_session_mean"}, {Title: "median", Key: "free_session_median"}}, titles("bias"))
-	before := replay.CalibratedRow{}
+	before := backtest.CalibratedRow{}
 	sessions, requests := 0, 0
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		clients, model, st := r.Clients, shortModel(r.Model), none
-		if r.Clients == replay.All {
+		if r.Clients == backtest.All {
 			sessions, requests = r.Sessions, r.Requests
 		}
-		if r.Model == replay.All {
+		if r.Model == backtest.All {
 			st = bold
 		}
 		if clients == before.Clients && r.Model == before.Model {

@@ -6,29 +6,29 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func sampleCalibration() *replay.Calibrated {
-	c := &replay.Calibrated{
-		Schema: replay.CalibrateSchema, Fit: replay.FitFirstHalf, Counters: []string{"usage", "heuristic"}, Rows: []replay.CalibratedRow{},
-		Sessions: []replay.CalibratedSession{{Session: "s-1", File: "=s-1.jsonl", Model: "claude-opus-4-6", Version: "2.1.42", Counter: "usage", Requests: 7, Free: replay.Error{MAPE: 1.5, P90: 3}}},
+func sampleCalibration() *backtest.Calibrated {
+	c := &backtest.Calibrated{
+		Schema: backtest.CalibrateSchema, Fit: backtest.FitFirstHalf, Counters: []string{"usage", "heuristic"}, Rows: []backtest.CalibratedRow{},
+		Sessions: []backtest.CalibratedSession{{Session: "s-1", File: "=s-1.jsonl", Model: "claude-opus-4-6", Version: "2.1.42", Counter: "usage", Requests: 7, Free: backtest.Error{MAPE: 1.5, P90: 3}}},
 	}
 	add := func(clients, model string, sessions, requests int) {
 		for i, counter := range c.Counters {
 			x := float64(1 + 9*i)
-			c.Rows = append(c.Rows, replay.CalibratedRow{
+			c.Rows = append(c.Rows, backtest.CalibratedRow{
 				Clients: clients, Model: model, Counter: counter, Sessions: sessions, Requests: requests,
-				Increment: replay.Error{MAPE: 7.5 * x, Bias: -x, P50: 31.4 * x, P90: 202.5 * x},
-				Next:      replay.Error{MAPE: 0.125 * x, Bias: 0.004, P50: 0.1, P90: 0.25 * x},
-				Free:      replay.Error{MAPE: 2 * x, Bias: 1.25 - 3*x, P50: x, P90: 4.5 * x},
-				Each:      replay.SessionMeans{Sessions: sessions / 2, Mean: 1.985 * x, Median: 1.5 * x},
+				Increment: backtest.Error{MAPE: 7.5 * x, Bias: -x, P50: 31.4 * x, P90: 202.5 * x},
+				Next:      backtest.Error{MAPE: 0.125 * x, Bias: 0.004, P50: 0.1, P90: 0.25 * x},
+				Free:      backtest.Error{MAPE: 2 * x, Bias: 1.25 - 3*x, P50: x, P90: 4.5 * x},
+				Each:      backtest.SessionMeans{Sessions: sessions / 2, Mean: 1.985 * x, Median: 1.5 * x},
 			})
 		}
 	}
-	add(replay.All, replay.All, 12, 34567)
-	add("2.1.12-2.1.51", replay.All, 11, 30000)
+	add(backtest.All, backtest.All, 12, 34567)
+	add("2.1.12-2.1.51", backtest.All, 11, 30000)
 	add("2.1.12-2.1.51", "claude-opus-4-5-20251101", 10, 25000)
 	add("2.1.12-2.1.51", "=claude-\x1b[31mopus\u202e-4|9", 1, 5000)
 	add("2.1.228+", "claude-fable-5", 1, 7)

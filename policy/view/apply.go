@@ -13,6 +13,9 @@ import (
 // an error: a stage's, not the transcript's.
 func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	e.Joined, e.Before, e.After = v.joined, 0, 0
+	if err := e.Check(); err != nil {
+		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
+	}
 	var err error
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
@@ -38,8 +41,6 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 			v.changedAt(0, v.items[0].id)
 		}
 		e.After = v.tokens[0]
-	default:
-		err = fmt.Errorf("unknown kind of edit %q", e.Kind)
 	}
 	if err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)

@@ -1,9 +1,9 @@
-// Package backtest holds policies against the record: do they compact where the
-// client did, and does the prompt-cache simulation read what the API reported?
+// Package backtest scores the simulation against recordings: whether policies compact where the client did
+// (Score), whether the simulated prompt cache reads what the API reported (ScoreUsage), and how far token counters
+// are from the reported usage (Calibrate).
 package backtest
 
 import (
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -76,7 +76,7 @@ func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) 
 	conv := r.Conv
 	s := &Session{
 		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
-		Clients: clientBand(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
+		Clients: compactionBands.of(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
 		Compactions: []Compaction{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []int{}, Breaks: []Break{},
 	}
 	decisions, err := s.decide(r, pol, &opt)
@@ -125,23 +125,4 @@ func (s *Session) decide(r *replay.Record, pol *policy.Policy, opt *Options) ([]
 		s.Window = max(s.Window, decisions[i].Window)
 	}
 	return decisions, nil
-}
-
-// bands are the client versions between which the rules of compaction changed, as
-// recorded: each begins at its version.
-var bands = []struct{ from, name string }{
-	{"2.1.119", "2.1.119+"},      // used is counted from the response's first line; windows of 400,000 and 600,000
-	{"2.1.52", "2.1.52-2.1.118"}, // no automatic compaction is recorded
-	{"2.1.21", "2.1.21-2.1.51"},  // at 167,000
-	{"2.1.12", "2.1.12-2.1.20"},  // at 155,000, preTokens to the token
-	{"", "to 2.1.11"},            // at 155,000, with reminders that are on no line
-}
-
-func clientBand(version string) string {
-	for _, b := range bands {
-		if version != "" && session.CompareVersions(version, b.from) >= 0 {
-			return b.name
-		}
-	}
-	return bands[len(bands)-1].name
 }

@@ -17,14 +17,42 @@ import (
 // byVersion is the policy that matches the client of each session.
 const byVersion = "claude-code@" + preset.RecordedVersion
 
-func load(t testing.TB, path string) *session.Conversation {
+// corpusFiles are the files of the folder of real sessions that match the patterns; without such a folder the
+// test is skipped.
+func corpusFiles(t testing.TB, patterns ...string) []string {
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Fatalf("no session files under %s", dir)
+	}
+	return files
+}
+
+// mainFiles match the main sessions of the corpus.
+func mainFiles(t testing.TB) []string {
+	return corpusFiles(t, "*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl")
+}
+
+func loadFile(t testing.TB, path string) *session.File {
 	f, err := session.Load(path, session.LoadOptions{Jobs: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	return f.Main
+	return f
 }
+
+func load(t testing.TB, path string) *session.Conversation { return loadFile(t, path).Main }
 
 // registry holds all stages, for all tests: to make one tries every default.
 var registry = sync.OnceValues(stage.Registry)
@@ -55,25 +83,15 @@ func scored(t testing.TB, conv *session.Conversation, name string, opt backtest.
 
 // TestCorpus holds the policy of each client against what it recorded.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("CTXKIT_CORPUS")
-	if dir == "" {
-		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
-	}
 	var sessions []*backtest.Session
-	for _, pattern := range []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl"} {
-		files, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
+	for _, path := range mainFiles(t) {
+		conv := load(t, path)
+		if len(conv.Requests) == 0 || conv.Version == "" {
+			continue
 		}
-		for _, path := range files {
-			conv := load(t, path)
-			if len(conv.Requests) == 0 || conv.Version == "" {
-				continue
-			}
-			s := scored(t, conv, preset.ForVersion(byVersion, conv.Version), backtest.Options{})
-			sessions = append(sessions, s)
-			tell(t, s)
-		}
+		s := scored(t, conv, preset.ForVersion(byVersion, conv.Version), backtest.Options{})
+		sessions = append(sessions, s)
+		tell(t, s)
 	}
 	r := backtest.Sum(byVersion, sessions)
 	plain, micro := r.Compactions[0], r.Micro[0]
@@ -132,16 +150,8 @@ func tell(t *testing.T, s *backtest.Session) {
 // TestCorpusTail: from 2.1.119 on used is counted from the first line of the
 // last response, and by no version before.
 func TestCorpusTail(t *testing.T) {
-	dir := os.Getenv("CTXKIT_CORPUS")
-	if dir == "" {
-		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.1[1-9]*-auto*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	exact, of := 0, 0
-	for _, path := range files {
+	for _, path := range corpusFiles(t, "claude-2.1.1[1-9]*-auto*.jsonl.gz") {
 		conv := load(t, path)
 		if session.CompareVersions(conv.Version, "2.1.119") < 0 {
 			continue

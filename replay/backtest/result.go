@@ -5,12 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
-
-// All stands for every client version.
-const All = "all"
 
 // Result is the policy held against all sessions.
 type Result struct {
@@ -153,7 +149,7 @@ type CauseRow struct {
 func Sum(policy string, sessions []*Session) *Result {
 	r := &Result{Schema: Schema, Policy: policy, Sessions: append([]*Session{}, sessions...)}
 	for _, fitted := range []bool{false, true} {
-		for _, clients := range clientBands() {
+		for _, clients := range compactionBands.names() {
 			row := CompactionRow{Clients: clients, Fitted: fitted}
 			for _, s := range sessions {
 				if in(clients, s) && (s.Fit != nil) == fitted {
@@ -165,13 +161,13 @@ func Sum(policy string, sessions []*Session) *Result {
 			}
 		}
 	}
-	for _, clients := range clientBands() {
+	for _, clients := range compactionBands.names() {
 		micro, usage := MicroRow{Clients: clients}, UsageRow{Clients: clients}
 		for _, s := range sessions {
 			if in(clients, s) {
 				micro.add(s)
 				usage.Sessions += count(s.Usage.Requests > 0)
-				usage.join(&s.Usage)
+				usage.Join(&s.Usage)
 			}
 		}
 		if clients == All || micro.Recorded+micro.Unrecorded+micro.Alarms+micro.Unscored > 0 {
@@ -184,15 +180,6 @@ func Sum(policy string, sessions []*Session) *Result {
 	r.Causes = causes(sessions)
 	r.Fidelity = r.measures()
 	return r
-}
-
-// clientBands are all bands together and each, oldest first.
-func clientBands() []string {
-	names := []string{All}
-	for i := len(bands) - 1; i >= 0; i-- {
-		names = append(names, bands[i].name)
-	}
-	return names
 }
 
 func in(clients string, s *Session) bool { return clients == All || clients == s.Clients }
@@ -208,7 +195,7 @@ func causes(sessions []*Session) []CauseRow {
 			if !ok {
 				n = len(rows)
 				at[b.Cause] = n
-				rows = append(rows, CauseRow{Cause: b.Cause, Named: replay.NamedBreak(b.Cause)})
+				rows = append(rows, CauseRow{Cause: b.Cause, Named: NamedBreak(b.Cause)})
 			}
 			row := &rows[n]
 			if !b.Recorded {

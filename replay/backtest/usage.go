@@ -7,9 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Usage is how the simulated usage of the recorded track stands to the reported
-// one, over main requests but the first of each file. What is sent is given, how it
-// splits into read, written and plain input is simulated.
+// Usage scores the simulated usage of the recorded track against the reported one, over main requests without
+// the first of each file. The total sent is given; its split into read, written and uncached tokens is simulated.
 type Usage struct {
 	Requests int    `json:"requests"`
 	Read     Figure `json:"cache_read"`
@@ -25,7 +24,7 @@ type Usage struct {
 	AllKind     int `json:"all_right_kind"`   // of all breaks: something read, or nothing
 	AllAmount   int `json:"all_right_amount"` // of all breaks: within 10 %
 	Others      int `json:"other_causes"`     // the simulation names another cause
-	Unexplained int `json:"unexplained"`      // and it has none
+	Unexplained int `json:"unexplained"`      // the simulation names no cause
 	FalseAlarms int `json:"only_simulated"`
 }
 
@@ -38,55 +37,49 @@ type Figure struct {
 	MAPE      float64 `json:"mape"`      // of those: mean absolute error, %
 }
 
-// Classes are the classes of input: read, written, plain.
+// Classes returns the classes of input: read, written, uncached.
 func (u *Usage) Classes() [3]*Figure { return [3]*Figure{&u.Read, &u.Write, &u.Input} }
 
 // Recorded is all input reported, tokens.
 func (u *Usage) Recorded() int { return u.Read.Recorded + u.Write.Recorded + u.Input.Recorded }
 
 func (f *Figure) add(recorded, simulated int) {
-	off := abs(simulated - recorded)
-	f.Recorded += recorded
-	f.Simulated += simulated
-	f.Off += off
+	one := Figure{Recorded: recorded, Simulated: simulated, Off: abs(simulated - recorded)}
 	if recorded > 0 {
-		f.mean(100*float64(off)/float64(recorded), 1)
+		one.Scored, one.MAPE = 1, 100*float64(one.Off)/float64(recorded)
 	}
+	f.join(&one)
 }
 
+// join adds the figures of o; the mean is weighted by the requests scored.
 func (f *Figure) join(o *Figure) {
 	f.Recorded += o.Recorded
 	f.Simulated += o.Simulated
 	f.Off += o.Off
-	f.mean(o.MAPE, o.Scored)
-}
-
-// mean takes the mean error of n more requests into the mean.
-func (f *Figure) mean(mape float64, n int) {
-	if f.Scored += n; n > 0 {
-		f.MAPE += (mape - f.MAPE) * float64(n) / float64(f.Scored)
+	if f.Scored += o.Scored; o.Scored > 0 {
+		f.MAPE += (o.MAPE - f.MAPE) * float64(o.Scored) / float64(f.Scored)
 	}
 }
 
-// rounded to three places: what processors differ in lies far behind.
+// rounded rounds to three decimals: processors differ in later ones.
 func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 
-func (u *Usage) join(o *Usage) {
-	u.Requests += o.Requests
-	u.Read.join(&o.Read)
-	u.Write.join(&o.Write)
-	u.Input.join(&o.Input)
-	u.Near += o.Near
-	u.Close += o.Close
-	u.Broken += o.Broken
-	u.Named += o.Named
-	u.Kind += o.Kind
-	u.Amount += o.Amount
-	u.AllKind += o.AllKind
-	u.AllAmount += o.AllAmount
-	u.Others += o.Others
-	u.Unexplained += o.Unexplained
-	u.FalseAlarms += o.FalseAlarms
+// counts are the plain counts, in the order of the fields.
+func (u *Usage) counts() []*int {
+	return []*int{
+		&u.Requests, &u.Near, &u.Close, &u.Broken, &u.Named, &u.Kind, &u.Amount, &u.AllKind, &u.AllAmount,
+		&u.Others, &u.Unexplained, &u.FalseAlarms,
+	}
+}
+
+// Join adds the figures of o.
+func (u *Usage) Join(o *Usage) {
+	for i, f := range u.Classes() {
+		f.join(o.Classes()[i])
+	}
+	for i, n := range u.counts() {
+		*n += *o.counts()[i]
+	}
 }
 
 func (u *Usage) round() {
@@ -95,8 +88,38 @@ func (u *Usage) round() {
 	}
 }
 
-// Break is a request whose read of the prompt cache broke off: in the record, or in
-// the simulation alone.
+// ScoreUsage scores the simulated usage of the recorded track.
+func ScoreUsage(track *replay.Timeline) (u Usage) {
+	for _, p := range CachePoints(track) {
+		row := &track.Requests[p.Row]
+		u.Requests++
+		u.Read.add(p.Recorded, p.Simulated)
+		u.Write.add(row.Recorded.CacheWrite, row.Cache.Write5m+row.Cache.Write1h)
+		u.Input.add(row.Recorded.Input, row.Cache.Uncached)
+		u.Near += count(p.Error() <= nearRead)
+		u.Close += count(p.Error() <= closeRead)
+		u.FalseAlarms += count(p.FalseAlarm())
+		if !p.Broke {
+			continue
+		}
+		u.Broken++
+		u.AllKind += count(p.RightKind())
+		u.AllAmount += count(p.RightAmount())
+		switch {
+		case p.Unexplained():
+			u.Unexplained++
+		case !NamedBreak(p.Cause.Kind):
+			u.Others++
+		default:
+			u.Named++
+			u.Kind += count(p.RightKind())
+			u.Amount += count(p.RightAmount())
+		}
+	}
+	return u
+}
+
+// Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
 type Break struct {
 	Session   string     `json:"session"`
 	Agent     string     `json:"agent,omitempty"`
@@ -113,37 +136,28 @@ type Break struct {
 	Amount    bool       `json:"right_amount"` // within 10 %
 }
 
-// Unexplained is the cause of a recorded break that the simulation has none for.
+// Unexplained is the cause of a recorded break for which the simulation has none.
 const Unexplained cache.Kind = "unexplained"
 
-// Off is how far the simulated read is from the recorded one, tokens.
+// Off is the absolute error of the simulated read, tokens.
 func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
-// usage holds the recorded track's simulated usage against the reported one.
+// usage scores the recorded track's simulated usage and lists the breaks.
 func (s *Session) usage(r *replay.Record, track *replay.Timeline) {
-	f := replay.FitCache(track)
-	s.Usage = Usage{
-		Requests: len(f.Requests), Near: f.Near, Close: f.Close, Broken: f.Breaks, Named: f.Named, Kind: f.Kind, Amount: f.Amount,
-		AllKind: f.AllKind, AllAmount: f.AllAmount,
-		Others: f.Others, Unexplained: f.Unexplained, FalseAlarms: f.FalseAlarms,
-	}
-	for i := range f.Requests {
-		p := &f.Requests[i]
-		row := &track.Requests[p.Row]
-		s.Usage.Read.add(row.Recorded.CacheRead, row.Cache.Read)
-		s.Usage.Write.add(row.Recorded.CacheWrite, row.Cache.Write5m+row.Cache.Write1h)
-		s.Usage.Input.add(row.Recorded.Input, row.Cache.Uncached)
+	s.Usage = ScoreUsage(track)
+	s.Usage.round()
+	for _, p := range CachePoints(track) {
 		if !p.Broke && !p.FalseAlarm() {
 			continue
 		}
 		b := Break{
-			Session: s.Session, Agent: s.Agent, File: s.File, Line: r.LineAt(p.N), Request: p.N, Recorded: p.Broke, Cause: p.Cause.Kind, Why: p.Cause.String(),
-			Left: p.Left, Read: p.Recorded, Simulated: p.Read, Kind: p.RightKind(), Amount: p.RightAmount(),
+			Session: s.Session, Agent: s.Agent, File: s.File, Line: r.LineAt(p.N), Request: p.N, Recorded: p.Broke,
+			Cause: p.Cause.Kind, Why: p.Cause.String(), Left: p.Left, Read: p.Recorded, Simulated: p.Simulated,
+			Kind: p.RightKind(), Amount: p.RightAmount(),
 		}
 		if p.Unexplained() {
 			b.Cause, b.Why = Unexplained, "no cause is known"
 		}
 		s.Breaks = append(s.Breaks, b)
 	}
-	s.Usage.round()
 }

@@ -142,7 +142,9 @@ func TestMicrocompactCachedLive(t *testing.T) {
 			r.Each = func(k int) {
 				if k == 2 && tt.edit != nil {
 					e := *tt.edit
-					e.Stage, e.Target = "another", policy.Target{Item: 2}
+					if e.Stage = "another"; len(e.Items) == 0 {
+						e.Target = policy.Target{Item: 2}
+					}
 					if _, err := r.View.Apply(e); err != nil {
 						t.Fatal(err)
 					}

@@ -1,4 +1,4 @@
-package replay_test
+package backtest_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
@@ -16,25 +17,23 @@ import (
 // the recorded reads, over sessions of more than 20 requests. The simulation does
 // not know what was read or written.
 func TestCorpusCache(t *testing.T) {
-	var sum replay.CacheFit
+	var sum backtest.Usage
 	type miss struct {
 		text string
 		off  float64
 	}
 	var worst []miss
-	requests := 0
 	shown, kind, amount := 0, 0, 0 // breaks whose cause the record itself shows
-	for _, path := range corpusFiles(t) {
-		for _, conv := range load(t, path).Conversations() {
-			tl := run(t, conv, "recorded")
+	for _, path := range corpusFiles(t, everyFile...) {
+		for _, conv := range loadFile(t, path).Conversations() {
+			tl := recorded(t, conv)
 			if tl.Totals.Requests <= 20 {
 				continue
 			}
-			f := replay.FitCache(tl)
-			requests += len(f.Requests)
-			sum.Add(f)
+			u := backtest.ScoreUsage(tl)
+			sum.Join(&u)
 			causes := shownBreaks(conv)
-			for _, p := range f.Requests {
+			for _, p := range backtest.CachePoints(tl) {
 				if p.Broke && causes[p.N] {
 					shown++
 					if p.RightKind() {
@@ -45,17 +44,18 @@ func TestCorpusCache(t *testing.T) {
 					}
 				}
 				if p.Unexplained() {
-					worst = append(worst, miss{fmt.Sprintf("%s, request %d, client %s: read %d, simulated %d", filepath.Base(path), p.N, tl.Version, p.Recorded, p.Read), p.Error()})
+					worst = append(worst, miss{fmt.Sprintf("%s, request %d, client %s: read %d, simulated %d", filepath.Base(path), p.N, tl.Version, p.Recorded, p.Simulated), p.Error()})
 				}
 			}
 		}
 	}
+	requests := sum.Requests
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
 	t.Logf("%d requests: %.2f %% within 5 %% of the recorded read, %.2f %% within 1 %%", requests, share(sum.Near, requests), share(sum.Close, requests))
 	t.Logf("%d breaks: %d after a compaction, a microcompaction, an expired lifetime or a model switch, %d with another named cause, %d unexplained; %d false alarms",
-		sum.Breaks, sum.Named, sum.Others, sum.Unexplained, sum.FalseAlarms)
+		sum.Broken, sum.Named, sum.Others, sum.Unexplained, sum.FalseAlarms)
 	t.Logf("of the %d: %.1f %% right in kind, %.1f %% within 10 %% in amount", sum.Named, share(sum.Kind, sum.Named), share(sum.Amount, sum.Named))
-	t.Logf("of all %d: %.1f %% right in kind, %.1f %% within 10 %% in amount", sum.Breaks, share(sum.AllKind, sum.Breaks), share(sum.AllAmount, sum.Breaks))
+	t.Logf("of all %d: %.1f %% right in kind, %.1f %% within 10 %% in amount", sum.Broken, share(sum.AllKind, sum.Broken), share(sum.AllAmount, sum.Broken))
 	t.Logf("of %d breaks for which the record itself shows a cause, whatever the simulation says of them: %.1f %% right in kind, %.1f %% in amount",
 		shown, share(kind, shown), share(amount, shown))
 	if shown < 100 || share(kind, shown) < 90 || share(amount, shown) < 70 {
@@ -71,12 +71,24 @@ func TestCorpusCache(t *testing.T) {
 	if share(sum.Kind, sum.Named) < 90 || share(sum.Amount, sum.Named) < 70 {
 		t.Errorf("right in kind %.1f %%, in amount %.1f %% of the breaks, want 90 and 70", share(sum.Kind, sum.Named), share(sum.Amount, sum.Named))
 	}
-	if sum.Breaks != sum.Named+sum.Others+sum.Unexplained || len(worst) != sum.Unexplained {
-		t.Errorf("%d breaks are not %d named, %d others and %d unexplained (%d listed)", sum.Breaks, sum.Named, sum.Others, sum.Unexplained, len(worst))
+	if sum.Broken != sum.Named+sum.Others+sum.Unexplained || len(worst) != sum.Unexplained {
+		t.Errorf("%d breaks are not %d named, %d others and %d unexplained (%d listed)", sum.Broken, sum.Named, sum.Others, sum.Unexplained, len(worst))
 	}
-	if limit := sum.Breaks / 6; sum.Unexplained > limit {
-		t.Errorf("%d of %d breaks have no cause, want at most %d", sum.Unexplained, sum.Breaks, limit)
+	if limit := sum.Broken / 6; sum.Unexplained > limit {
+		t.Errorf("%d of %d breaks have no cause, want at most %d", sum.Unexplained, sum.Broken, limit)
 	}
+}
+
+// recorded replays the recorded track.
+func recorded(t *testing.T, conv *session.Conversation) *replay.Timeline {
+	tl, err := replay.Run(conv, named(t, "recorded"), replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tl.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return tl
 }
 
 // shownBreaks are the requests before which the record shows what breaks the
@@ -114,23 +126,23 @@ func shownBreaks(conv *session.Conversation) map[int]bool {
 func TestCorpusHeads(t *testing.T) {
 	type headRead struct {
 		session int
-		point   replay.CachePoint
+		point   backtest.CachePoint
 	}
 	byHead := map[int][]headRead{}
 	named, right, heads, sessions := 0, 0, 0, 0
-	for _, path := range corpusFiles(t) {
-		for _, conv := range load(t, path).Conversations() {
-			tl := run(t, conv, "recorded")
+	for _, path := range corpusFiles(t, everyFile...) {
+		for _, conv := range loadFile(t, path).Conversations() {
+			tl := recorded(t, conv)
 			if tl.Totals.Requests <= 20 {
 				continue
 			}
 			sessions++
-			for _, p := range replay.FitCache(tl).Requests {
-				if !p.Broke || p.Unexplained() || !replay.NamedBreak(p.Cause.Kind) {
+			for _, p := range backtest.CachePoints(tl) {
+				if !p.Broke || p.Unexplained() || !backtest.NamedBreak(p.Cause.Kind) {
 					continue
 				}
 				named++
-				if head := readsHead(conv.Messages[conv.Requests[p.N-1].Message].Version, p.Read); head > 0 {
+				if head := readsHead(conv.Messages[conv.Requests[p.N-1].Message].Version, p.Simulated); head > 0 {
 					heads++
 					byHead[head] = append(byHead[head], headRead{sessions, p})
 				} else if p.RightAmount() {
@@ -156,7 +168,7 @@ func TestCorpusHeads(t *testing.T) {
 				continue
 			}
 			slices.Sort(others)
-			r.point.Read = others[len(others)/2]
+			r.point.Simulated = others[len(others)/2]
 			if r.point.RightAmount() {
 				outside++
 			}

@@ -1,4 +1,4 @@
-package replay
+package backtest
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 
 // score gathers the errors of one counter.
 type score struct {
-	increment, next, free []float64           // errors: tokens, %, %
-	growth                float64             // sum of the absolute increments
-	session               map[int]*[2]float64 // by trial: sum of absolute errors, free-running, and their number
+	increment, next, free []float64          // errors: tokens, %, %
+	growth                float64            // sum of the absolute increments
+	session               map[int][2]float64 // by trial: sum of absolute errors, free-running, and their number
 }
 
 func (s *score) add(p prediction, trial int) {
@@ -22,13 +22,10 @@ func (s *score) add(p prediction, trial int) {
 	free := 100 * (p.free - p.context) / p.context
 	s.free = append(s.free, free)
 	if s.session == nil {
-		s.session = map[int]*[2]float64{}
+		s.session = map[int][2]float64{}
 	}
-	if s.session[trial] == nil {
-		s.session[trial] = &[2]float64{}
-	}
-	s.session[trial][0] += math.Abs(free)
-	s.session[trial][1]++
+	m := s.session[trial]
+	s.session[trial] = [2]float64{m[0] + math.Abs(free), m[1] + 1}
 }
 
 func (s *score) incrementError() Error {
@@ -37,10 +34,12 @@ func (s *score) incrementError() Error {
 	if s.growth > 0 {
 		scale = 100 * float64(len(s.increment)) / s.growth
 	}
-	e.MAPE = rounded(e.MAPE * scale)
-	e.Bias = rounded(e.Bias * scale)
+	e.MAPE, e.Bias = rounded(e.MAPE*scale), rounded(e.Bias*scale)
 	return e
 }
+
+// leastScored is the least number of scored requests of a session in SessionMeans.
+const leastScored = 5
 
 func (s *score) means() SessionMeans {
 	var means []float64
@@ -58,32 +57,23 @@ func (s *score) means() SessionMeans {
 	return m
 }
 
-// leastScored is how many requests of a session must have been scored for it
-// to count among the means of sessions.
-const leastScored = 5
-
 func errorOf(errors []float64) Error {
-	var e Error
 	if len(errors) == 0 {
-		return e
+		return Error{}
 	}
+	var sum, bias float64
 	size := make([]float64, len(errors))
 	for i, x := range errors {
 		size[i] = math.Abs(x)
-		e.Bias += x
-		e.MAPE += size[i]
+		bias += x
+		sum += size[i]
 	}
 	slices.Sort(size)
-	return Error{
-		MAPE: rounded(e.MAPE / float64(len(errors))), Bias: rounded(e.Bias / float64(len(errors))),
-		P50: rounded(quantile(size, 0.5)), P90: rounded(quantile(size, 0.9)),
-	}
+	n := float64(len(errors))
+	return Error{rounded(sum / n), rounded(bias / n), rounded(quantile(size, 0.5)), rounded(quantile(size, 0.9))}
 }
 
-// rounded to three places: what processors differ in lies far behind.
-func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
-
-// quantile of sorted numbers, between two of them in proportion.
+// quantile interpolates between sorted numbers; 0 where there are none.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -100,7 +90,7 @@ type scoreKey struct{ clients, model, counter string }
 type scores map[scoreKey]*score
 
 func (all scores) add(counter string, s *TrialStep, p prediction, trial int) {
-	band := clientBand(s.Version)
+	band := recordingBands.of(s.Version)
 	for _, k := range []scoreKey{{All, All, counter}, {band, All, counter}, {band, s.Model, counter}} {
 		if all[k] == nil {
 			all[k] = &score{}
@@ -109,7 +99,7 @@ func (all scores) add(counter string, s *TrialStep, p prediction, trial int) {
 	}
 }
 
-// rows are in order of client versions and models, all before each.
+// rows are in order of client versions and models, All before each.
 func (all scores) rows() []CalibratedRow {
 	rows := make([]CalibratedRow, 0, len(all))
 	for k, s := range all {
@@ -118,30 +108,11 @@ func (all scores) rows() []CalibratedRow {
 			Increment: s.incrementError(), Next: errorOf(s.next), Free: errorOf(s.free), Each: s.means(),
 		})
 	}
+	clients, counters := recordingBands.names(), tokens.Names()
 	slices.SortFunc(rows, func(a, b CalibratedRow) int {
-		return cmp.Or(cmp.Compare(bandOrder(a.Clients), bandOrder(b.Clients)), compareAllFirst(a.Model, b.Model),
-			cmp.Compare(slices.Index(tokens.Names(), a.Counter), slices.Index(tokens.Names(), b.Counter)))
+		return cmp.Or(slices.Index(clients, a.Clients)-slices.Index(clients, b.Clients),
+			count(a.Model != All)-count(b.Model != All), cmp.Compare(a.Model, b.Model),
+			slices.Index(counters, a.Counter)-slices.Index(counters, b.Counter))
 	})
 	return rows
-}
-
-func bandOrder(clients string) int {
-	for i, b := range bands {
-		if b.name == clients {
-			return len(bands) - i
-		}
-	}
-	return 0
-}
-
-func compareAllFirst(a, b string) int {
-	switch {
-	case a == b:
-		return 0
-	case a == All:
-		return -1
-	case b == All:
-		return 1
-	}
-	return cmp.Compare(a, b)
 }

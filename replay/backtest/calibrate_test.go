@@ -1,4 +1,4 @@
-package replay_test
+package backtest_test
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // grew is a step that grew by growth to context, of which the heuristic says
 // said, and 100 characters of output of commands a token teach.
-func grew(context, growth, said int) replay.TrialStep {
-	s := replay.TrialStep{
+func grew(context, growth, said int) backtest.TrialStep {
+	s := backtest.TrialStep{
 		Model: "claude-opus-4-6", Version: "2.1.50", Context: context, Growth: growth, Learn: growth > 0,
 		Counts: map[string]float64{tokens.NameHeuristic: float64(said)},
 	}
@@ -22,7 +23,7 @@ func grew(context, growth, said int) replay.TrialStep {
 	return s
 }
 
-func row(t *testing.T, c *replay.Calibrated, clients, model, counter string) replay.CalibratedRow {
+func row(t *testing.T, c *backtest.Calibrated, clients, model, counter string) backtest.CalibratedRow {
 	t.Helper()
 	for _, r := range c.Rows {
 		if r.Clients == clients && r.Model == model && r.Counter == counter {
@@ -30,12 +31,12 @@ func row(t *testing.T, c *replay.Calibrated, clients, model, counter string) rep
 		}
 	}
 	t.Fatalf("no row for %s, %s, %s", clients, model, counter)
-	return replay.CalibratedRow{}
+	return backtest.CalibratedRow{}
 }
 
-func scored(t *testing.T, fit replay.Fitting, trials ...*replay.Trial) *replay.Calibrated {
+func calibrated(t *testing.T, fit backtest.Fitting, trials ...*backtest.Trial) *backtest.Calibrated {
 	t.Helper()
-	c, err := replay.Calibrate(trials, fit)
+	c, err := backtest.Calibrate(trials, fit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +50,11 @@ func TestCalibrateArithmetic(t *testing.T) {
 	anchor.Anchor = true
 	off := grew(5600, -400, 100)
 	off.TakenOff = 500
-	trial := &replay.Trial{File: "a", Tokenizer: "old", First: 10000, Steps: []replay.TrialStep{
+	trial := &backtest.Trial{File: "a", Tokenizer: "old", First: 10000, Steps: []backtest.TrialStep{
 		grew(11000, 1000, 900), grew(12000, 1000, 800), anchor, grew(6000, 1000, 1200), off,
 	}}
-	c := scored(t, replay.FitOthers, trial)
-	percent := func(errors ...float64) (e replay.Error) {
+	c := calibrated(t, backtest.FitOthers, trial)
+	percent := func(errors ...float64) (e backtest.Error) {
 		for _, x := range errors {
 			e.Bias += 100 * x / float64(len(errors))
 			e.MAPE += 100 * math.Abs(x) / float64(len(errors))
@@ -65,18 +66,18 @@ func TestCalibrateArithmetic(t *testing.T) {
 		e3, e4 = 200 / 6000.0, 0
 	)
 	next, free := percent(e1, e2, e3, e4), percent(e1, -300/12000.0, e3, 200/5600.0)
-	want := replay.CalibratedRow{
+	want := backtest.CalibratedRow{
 		Clients: "2.1.12-2.1.51", Model: "claude-opus-4-6", Counter: "heuristic", Sessions: 1, Requests: 4,
-		Increment: replay.Error{MAPE: 100 * 500 / 3400.0, Bias: -100 * 100 / 3400.0, P50: 150, P90: 200},
-		Next:      replay.Error{MAPE: next.MAPE, Bias: next.Bias, P50: 100 * (-e1 - e2) / 2, P90: 100 * (0.3*-e2 + 0.7*e3)},
-		Free:      replay.Error{MAPE: free.MAPE, Bias: free.Bias, P50: 100 * (300/12000.0 + e3) / 2, P90: 100 * (0.3*e3 + 0.7*200/5600.0)},
+		Increment: backtest.Error{MAPE: 100 * 500 / 3400.0, Bias: -100 * 100 / 3400.0, P50: 150, P90: 200},
+		Next:      backtest.Error{MAPE: next.MAPE, Bias: next.Bias, P50: 100 * (-e1 - e2) / 2, P90: 100 * (0.3*-e2 + 0.7*e3)},
+		Free:      backtest.Error{MAPE: free.MAPE, Bias: free.Bias, P50: 100 * (300/12000.0 + e3) / 2, P90: 100 * (0.3*e3 + 0.7*200/5600.0)},
 	}
 	got := row(t, c, want.Clients, want.Model, want.Counter)
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 0.0011 })
 	if diff := cmp.Diff(want, got, near); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	for _, key := range [][2]string{{replay.All, replay.All}, {want.Clients, replay.All}} {
+	for _, key := range [][2]string{{backtest.All, backtest.All}, {want.Clients, backtest.All}} {
 		all := row(t, c, key[0], key[1], "heuristic")
 		all.Clients, all.Model = want.Clients, want.Model
 		if diff := cmp.Diff(want, all, near); diff != "" {
@@ -88,8 +89,8 @@ func TestCalibrateArithmetic(t *testing.T) {
 // TestCalibrateMeans: sessions have a mean of their own from 5 scored requests
 // on.
 func TestCalibrateMeans(t *testing.T) {
-	talk := func(file string, n int, said func(i int) int) *replay.Trial {
-		trial := &replay.Trial{File: file, Tokenizer: "old", First: 10000}
+	talk := func(file string, n int, said func(i int) int) *backtest.Trial {
+		trial := &backtest.Trial{File: file, Tokenizer: "old", First: 10000}
 		for i := range n {
 			trial.Steps = append(trial.Steps, grew(10000, 0, said(i)))
 		}
@@ -103,9 +104,9 @@ func TestCalibrateMeans(t *testing.T) {
 			return 0
 		}
 	}
-	c := scored(t, replay.FitOthers, talk("a", 5, once(1000)), talk("b", 8, once(200)), talk("c", 7, once(300)), talk("d", 4, once(9000)))
-	got := row(t, c, replay.All, replay.All, "heuristic")
-	if want := (replay.SessionMeans{Sessions: 3, Mean: 5, Median: 3}); got.Each != want || got.Sessions != 4 || got.Requests != 24 {
+	c := calibrated(t, backtest.FitOthers, talk("a", 5, once(1000)), talk("b", 8, once(200)), talk("c", 7, once(300)), talk("d", 4, once(9000)))
+	got := row(t, c, backtest.All, backtest.All, "heuristic")
+	if want := (backtest.SessionMeans{Sessions: 3, Mean: 5, Median: 3}); got.Each != want || got.Sessions != 4 || got.Requests != 24 {
 		t.Errorf("%+v of %d sessions and %d requests, want %+v of 4 and 24", got.Each, got.Sessions, got.Requests, want)
 	}
 	if n := len(c.Sessions); n != 4*len(tokens.Names()) {
@@ -115,10 +116,10 @@ func TestCalibrateMeans(t *testing.T) {
 
 // TestCalibrateOutOfSample: what is scored has no part in what is fitted.
 func TestCalibrateOutOfSample(t *testing.T) {
-	trials := func(last int) []*replay.Trial {
-		var ts []*replay.Trial
+	trials := func(last int) []*backtest.Trial {
+		var ts []*backtest.Trial
 		for i := range 12 {
-			trial := &replay.Trial{File: fmt.Sprint(i), Tokenizer: "old", First: 10000}
+			trial := &backtest.Trial{File: fmt.Sprint(i), Tokenizer: "old", First: 10000}
 			for k := range 9 {
 				trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
 			}
@@ -131,14 +132,14 @@ func TestCalibrateOutOfSample(t *testing.T) {
 		}
 		return ts
 	}
-	for _, fit := range replay.Fittings() {
+	for _, fit := range backtest.Fittings() {
 		var foretold [2]float64
 		for i, last := range []int{5000, 9000} {
-			c, err := replay.Calibrate(trials(last), fit)
+			c, err := backtest.Calibrate(trials(last), fit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := row(t, c, "2.1.52-2.1.90", replay.All, tokens.NameUsage)
+			r := row(t, c, "2.1.52-2.1.90", backtest.All, tokens.NameUsage)
 			if r.Requests != 1 {
 				t.Fatalf("%s: %d requests scored", fit, r.Requests)
 			}
@@ -157,11 +158,11 @@ func TestCalibrateOutOfSample(t *testing.T) {
 // scored.
 func TestCalibrateHalf(t *testing.T) {
 	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
-		trial := &replay.Trial{File: "a", Tokenizer: "old", First: 10000}
+		trial := &backtest.Trial{File: "a", Tokenizer: "old", First: 10000}
 		for k := range steps {
 			trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
 		}
-		c, n := scored(t, replay.FitFirstHalf, trial), 0
+		c, n := calibrated(t, backtest.FitFirstHalf, trial), 0
 		if len(c.Rows) > 0 {
 			n = c.Rows[0].Requests
 		}
@@ -174,12 +175,12 @@ func TestCalibrateHalf(t *testing.T) {
 // TestTrial: what a trial holds of a session: what joined, less the results a
 // microcompaction cleared.
 func TestTrial(t *testing.T) {
-	conv := load(t, "../testdata/sessions/microcompact.jsonl").Main
+	conv := load(t, shipped("microcompact.jsonl"))
 	rec, err := replay.NewRecord(conv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial, err := rec.Trial()
+	trial, err := backtest.NewTrial(rec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,14 @@
-package replay
+package backtest
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Trial is what token counters are tried on: how far the recorded context of
-// a conversation grew from request to request, and what joined it. It holds
-// figures only, so that it outlives the session's file.
+// Trial is the growth of a conversation's recorded context from request to request, and what joined it, for token
+// counters to predict. It holds figures only and needs no session file.
 type Trial struct {
 	Session   string
 	Agent     string
@@ -22,26 +23,28 @@ type Trial struct {
 // TrialStep is one request after the first.
 type TrialStep struct {
 	Request int    // n
-	Model   string // that answered it
+	Model   string // of the response
 	Version string // of the client
 	Context int    // recorded, tokens
 	Growth  int    // over the request before, tokens
-	Anchor  bool   // a compaction was recorded before it: what it holds is not foretold
-	Learn   bool   // it teaches the usage counter
+	Anchor  bool   // a compaction is recorded before it: its context is not predicted
+	Learn   bool   // the usage counter learns from it
 
-	// What joined the context less what left it, by what is in the file: for
-	// the usage counter, and in tokens by each counter that fits nothing.
+	// What joined the context less what left it, as far as the file holds it: for the usage counter, and in
+	// tokens by each counter that is not fitted.
 	Amounts tokens.Amounts
 	Counts  map[string]float64
 
-	TakenOff int // tokens the client says it took off results that are in no file
+	TakenOff int // tokens that the client reports it removed from results that are in no file
 }
 
-// Trial measures the record's conversation for counters to be tried on. It has
-// no steps where fewer than two requests have recorded usage.
-func (r *Record) Trial() (*Trial, error) {
+// NewTrial measures the record's conversation. It has no steps where fewer than two requests have recorded usage.
+func NewTrial(r *replay.Record) (*Trial, error) {
 	conv := r.Conv
-	t := &Trial{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version, Tokenizer: r.counted.Tokenizer}
+	t := &Trial{
+		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
+		Tokenizer: r.Counted.Tokenizer,
+	}
 	for _, q := range conv.Requests {
 		if m := &conv.Messages[q.Message]; m.HasUsage {
 			t.First = m.Usage.Context()
@@ -49,24 +52,22 @@ func (r *Record) Trial() (*Trial, error) {
 		}
 	}
 	y := tally{
-		r: r, meter: tokens.NewMeter(conv, r.counted), tables: map[string]policy.Weigher{},
+		conv: conv, meter: tokens.NewMeter(conv, r.Counted),
+		tables:  map[string]policy.Weigher{tokens.NameHeuristic: tokens.Heuristic(conv)},
 		instead: map[policy.Target]*policy.Content{}, inserted: map[policy.ItemID][]policy.Content{},
 	}
 	for _, name := range tokens.Names() {
-		switch name {
-		case tokens.NameUsage:
-		case tokens.NameHeuristic:
-			y.tables[name] = tokens.Heuristic(conv)
-		default:
-			table, err := r.Encoded(name)
-			if err != nil {
-				return nil, err
-			}
-			y.tables[name] = table
+		if name == tokens.NameUsage || name == tokens.NameHeuristic {
+			continue
 		}
+		table, err := r.Encoded(name)
+		if err != nil {
+			return nil, err
+		}
+		y.tables[name] = table
 	}
 	spans, _ := tokens.Spans(conv)
-	edits := r.edits
+	edits := r.Edits()
 	for i := range spans {
 		n := 0
 		for n < len(edits) && edits[n].Request <= spans[i].Request {
@@ -78,20 +79,19 @@ func (r *Record) Trial() (*Trial, error) {
 	return t, nil
 }
 
-// tally measures one request after another: what joined, and what the record's
-// edits and the server took off and put in.
+// tally measures one request after another: what joined, and what the record's edits and the server removed and
+// inserted.
 type tally struct {
-	r        *Record
+	conv     *session.Conversation
 	meter    *tokens.Meter
 	tables   map[string]policy.Weigher
-	instead  map[policy.Target]*policy.Content  // what stands for results that were cleared
+	instead  map[policy.Target]*policy.Content  // replacements of results
 	inserted map[policy.ItemID][]policy.Content // placeholders
 	step     TrialStep
 }
 
 func (y *tally) request(s *tokens.Span, edits []policy.Edit) TrialStep {
-	conv := y.r.Conv
-	answer := &conv.Messages[s.To]
+	answer := &y.conv.Messages[s.To]
 	y.step = TrialStep{
 		Request: s.Request, Model: answer.Model, Version: answer.Version, Context: s.Context, Growth: s.Growth,
 		Anchor: s.Cut, Learn: s.Learn, Counts: make(map[string]float64, len(y.tables)),
@@ -99,8 +99,8 @@ func (y *tally) request(s *tokens.Span, edits []policy.Edit) TrialStep {
 	joined, cleared := y.meter.Next(s)
 	y.step.Amounts = joined
 	for m := s.From; m < s.To; m++ {
-		if !conv.Messages[m].RecordOnly {
-			for b := range conv.Messages[m].Blocks {
+		if !y.conv.Messages[m].RecordOnly {
+			for b := range y.conv.Messages[m].Blocks {
 				y.count(policy.Target{Item: policy.ItemID(m), Block: b}, 1)
 			}
 		}
@@ -114,13 +114,13 @@ func (y *tally) request(s *tokens.Span, edits []policy.Edit) TrialStep {
 	return y.step
 }
 
-// edit takes off and puts in what an edit of the record does. What is offloaded
-// as it joins has joined as the stub already.
+// edit counts what an edit of the record removes and inserts. A result that is offloaded as it joins was counted as
+// its stub already.
 func (y *tally) edit(e *policy.Edit) {
 	y.step.TakenOff -= e.Delta
 	switch {
 	case e.Kind == policy.KindSummarize:
-		// What is left is not foretold.
+		// The step is an anchor: not predicted.
 	case e.New != nil && !e.New.Stub:
 		y.leave(e.Target)
 		y.put(e.New, 1)
@@ -138,7 +138,7 @@ func (y *tally) edit(e *policy.Edit) {
 	}
 }
 
-// removed takes off all of an item.
+// removed subtracts all of an item.
 func (y *tally) removed(id policy.ItemID) {
 	if id < 0 {
 		for c := range y.inserted[id] {
@@ -146,12 +146,12 @@ func (y *tally) removed(id policy.ItemID) {
 		}
 		return
 	}
-	for b := range y.r.Conv.Messages[id].Blocks {
+	for b := range y.conv.Messages[id].Blocks {
 		y.leave(policy.Target{Item: id, Block: b})
 	}
 }
 
-// leave takes off a recorded block, or what stands for it.
+// leave subtracts a recorded block, or its replacement.
 func (y *tally) leave(t policy.Target) {
 	if c := y.instead[t]; c != nil {
 		y.put(c, -1)
@@ -162,10 +162,9 @@ func (y *tally) leave(t policy.Target) {
 	y.count(t, -1)
 }
 
-// count counts a recorded block as it was sent: of an offloaded result the
-// stub.
+// count adds a recorded block as it was sent: an offloaded result as its stub.
 func (y *tally) count(t policy.Target, times float64) {
-	bl := &y.r.Conv.Messages[t.Item].Blocks[t.Block]
+	bl := &y.conv.Messages[t.Item].Blocks[t.Block]
 	for name, table := range y.tables {
 		n := table.Block(int(t.Item), t.Block)
 		if bl.ReadBack() {
@@ -175,7 +174,7 @@ func (y *tally) count(t policy.Target, times float64) {
 	}
 }
 
-// put counts a text that is no block.
+// put adds a text that is not a recorded block.
 func (y *tally) put(c *policy.Content, times float64) {
 	in := tokens.Content(c.Kind, c.Length)
 	y.step.Amounts.Add(&in, times)

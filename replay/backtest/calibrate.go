@@ -1,28 +1,25 @@
-package replay
+package backtest
 
-import (
-	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/replay/tokens"
-)
+import "github.com/ctxkit/ctxkit/replay/tokens"
 
 // CalibrateSchema names the form of Calibrated as JSON.
 const CalibrateSchema = "ctxkit.calibrate/v1"
 
-// Fitting is what the usage counter learns from before it is scored. The other
-// counters learn nothing and are scored on the same requests.
+// Fitting is what the usage counter learns from before it is scored. The other counters learn nothing and are
+// scored on the same requests.
 type Fitting string
 
-// The ways of fitting. None scores a request that was fitted on.
+// The fittings. None scores a request that was fitted on.
 const (
 	FitFirstHalf Fitting = "first-half" // the first half of a session's requests; the rest is scored
 	FitOthers    Fitting = "others"     // the other inputs; every request is scored
 	FitBoth      Fitting = "both"       // the other inputs and the first half; the rest is scored
 )
 
-// Fittings are all of them.
+// Fittings lists all fittings.
 func Fittings() []Fitting { return []Fitting{FitFirstHalf, FitOthers, FitBoth} }
 
-// Calibrated is how far token counters are from what the API reported.
+// Calibrated is the error of token counters against the usage that the API reported.
 type Calibrated struct {
 	Schema   string              `json:"schema"`
 	Fit      Fitting             `json:"fit"`
@@ -43,8 +40,8 @@ type CalibratedSession struct {
 	Free     Error  `json:"free_running_total"`
 }
 
-// CalibratedRow is the error of one counter over the requests of one model and
-// one band of client versions, or of all.
+// CalibratedRow is the error of one counter over the requests of one model and one band of client versions, or
+// of all.
 type CalibratedRow struct {
 	Clients  string `json:"clients"` // a band of versions, or All
 	Model    string `json:"model"`   // or All
@@ -52,57 +49,32 @@ type CalibratedRow struct {
 	Sessions int    `json:"sessions"`
 	Requests int    `json:"requests"` // scored
 
-	Increment Error        `json:"increment"`             // one step ahead: of what joined since the request before
-	Next      Error        `json:"next_total"`            // one step ahead: of the total, given the one before
+	Increment Error        `json:"increment"`             // of the tokens added since the request before
+	Next      Error        `json:"next_total"`            // of the total, given the one before
 	Free      Error        `json:"free_running_total"`    // of the total, given the first and those after compactions
 	Each      SessionMeans `json:"free_running_sessions"` // the same by session
 }
 
-// All stands for every model, or every client version.
-const All = "all"
-
-// Error is how far predictions are off. P50 and P90 are tokens of an increment
-// and % of a total; MAPE and Bias are %, of the sum of all increments or of each
-// total.
+// Error is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias are
+// %, of the sum of all increments or of each total.
 type Error struct {
 	MAPE float64 `json:"mape"` // mean absolute error
-	Bias float64 `json:"bias"` // mean error; over 0: too much was foretold
+	Bias float64 `json:"bias"` // mean error; over 0: the prediction is too high
 	P50  float64 `json:"p50"`  // of the absolute errors
 	P90  float64 `json:"p90"`
 }
 
-// SessionMeans are over the sessions with at least 5 scored requests: in
-// shorter ones there is nothing to run free over.
+// SessionMeans are over the sessions with at least 5 scored requests: errors of shorter ones do not add up.
 type SessionMeans struct {
 	Sessions int     `json:"sessions"`
 	Mean     float64 `json:"mean"`   // of the sessions' MAPE, %
 	Median   float64 `json:"median"` // of the same
 }
 
-// bands are the client versions between which what is recorded changed
-// (docs/internals/transcripts.md): each begins at its version.
-var bands = []struct{ from, name string }{
-	{"2.1.228", "2.1.228+"},      // thinking tokens
-	{"2.1.91", "2.1.91-2.1.227"}, // attachments
-	{"2.1.52", "2.1.52-2.1.90"},  // output tokens right again
-	{"2.1.12", "2.1.12-2.1.51"},  // output tokens wrong
-	{"", "to 2.1.11"},
-}
-
-func clientBand(version string) string {
-	for _, b := range bands {
-		if version != "" && session.CompareVersions(version, b.from) >= 0 {
-			return b.name
-		}
-	}
-	return bands[len(bands)-1].name
-}
-
-// Calibrate scores the counters on the trials. Totals are foretold from the
-// first request of a session on, and anew from each that follows a recorded
-// compaction.
+// Calibrate scores the counters on the trials. The prediction of totals starts at the first request of a session
+// and again at each request after a recorded compaction.
 func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
-	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: tokens.Names(), Sessions: []CalibratedSession{}, Rows: []CalibratedRow{}}
+	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: tokens.Names(), Sessions: []CalibratedSession{}}
 	sum := scores{}
 	rates, err := fitted(trials, fit)
 	if err != nil {
@@ -113,9 +85,9 @@ func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
 		if fit != FitOthers {
 			from = t.half()
 		}
-		for _, counter := range tokens.Names() {
+		for _, counter := range c.Counters {
 			one := &score{}
-			foretell(t, from, counter, &rates[i], func(s *TrialStep, p prediction) {
+			t.predict(from, counter, &rates[i], func(s *TrialStep, p prediction) {
 				one.add(p, i)
 				sum.add(counter, s, p, i)
 			})
@@ -134,15 +106,14 @@ func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
 // half is the first step that is scored where the ones before are fitted on.
 func (t *Trial) half() int { return (len(t.Steps) + 1) / 2 }
 
-// prediction is what a counter foretold of one request, and what came.
+// prediction is what a counter predicts for one request, and what is recorded.
 type prediction struct {
 	total, free, context float64 // given the total before; from the last anchor on; recorded
 	growth               float64 // recorded
 }
 
-// foretell goes through a trial by one counter and tells of the requests from
-// the step from on that can be foretold.
-func foretell(t *Trial, from int, counter string, rates *tokens.Rates, tell func(*TrialStep, prediction)) {
+// predict calls yield with the prediction of each predictable step, from the step `from` on.
+func (t *Trial) predict(from int, counter string, rates *tokens.Rates, yield func(*TrialStep, prediction)) {
 	before, free := float64(t.First), float64(t.First)
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -151,49 +122,44 @@ func foretell(t *Trial, from int, counter string, rates *tokens.Rates, tell func
 			before, free = context, context
 			continue
 		}
-		joined := -float64(s.TakenOff)
+		joined := s.Counts[counter]
 		if counter == tokens.NameUsage {
-			joined += rates.Tokens(&s.Amounts)
-		} else {
-			joined += s.Counts[counter]
+			joined = rates.Tokens(&s.Amounts)
 		}
+		joined -= float64(s.TakenOff)
 		free += joined
 		if i >= from {
-			tell(s, prediction{total: before + joined, free: free, context: context, growth: context - before})
+			yield(s, prediction{total: before + joined, free: free, context: context, growth: context - before})
 		}
 		before = context
 	}
 }
 
-// folds is into how many parts the inputs are divided to be fitted on the
-// others; where they are fewer, each is one.
+// folds is the number of parts into which the inputs are divided; each is predicted by rates fitted on the other
+// parts. With fewer inputs each is a part.
 const folds = 10
 
-// fitted are the rates by which each trial is foretold.
+// fitted returns the rates that predict each trial.
 func fitted(trials []*Trial, fit Fitting) ([]tokens.Rates, error) {
 	rates := make([]tokens.Rates, len(trials))
-	if fit == FitFirstHalf {
-		for i, t := range trials {
-			r, err := tokens.DefaultRates(t.Tokenizer)
-			if err != nil {
-				return nil, err
-			}
-			rates[i] = r
-		}
-	} else {
+	if fit != FitFirstHalf {
 		byOthers(trials, rates)
 	}
-	if fit == FitOthers {
-		return rates, nil
-	}
 	for i, t := range trials {
-		rates[i] = tokens.Fit(&rates[i], tokens.OwnSpread(), t.samples(t.half()))
+		if fit == FitFirstHalf {
+			var err error
+			if rates[i], err = tokens.DefaultRates(t.Tokenizer); err != nil {
+				return nil, err
+			}
+		}
+		if fit != FitOthers {
+			rates[i] = tokens.Fit(&rates[i], tokens.OwnSpread(), t.samples(t.half()))
+		}
 	}
 	return rates, nil
 }
 
-// byOthers fits each trial's rates on those of other files with the same
-// tokenizer, beginning with the documented ones.
+// byOthers sets each trial's rates to a fit on other files with the same tokenizer, from the documented rates on.
 func byOthers(trials []*Trial, rates []tokens.Rates) {
 	file := map[string]int{}
 	for _, t := range trials {
@@ -220,8 +186,7 @@ func byOthers(trials []*Trial, rates []tokens.Rates) {
 	}
 }
 
-// FitRates fits common rates to the trials of a tokenizer, beginning with the
-// documented ones.
+// FitRates fits common rates to the trials of a tokenizer, from the documented rates on.
 func FitRates(trials []*Trial, tokenizer string) tokens.Rates {
 	var samples []tokens.Sample
 	for _, t := range trials {
@@ -233,7 +198,7 @@ func FitRates(trials []*Trial, tokenizer string) tokens.Rates {
 	return tokens.FitAll(&prior, tokens.CommonSpread(), samples)
 }
 
-// samples are what the first steps teach.
+// samples returns the first steps from which the usage counter learns.
 func (t *Trial) samples(steps int) []tokens.Sample {
 	var samples []tokens.Sample
 	for i := range t.Steps[:steps] {

@@ -1,4 +1,4 @@
-package replay_test
+package backtest_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -17,12 +18,15 @@ import (
 // of the fit.
 const fittedOn = "2026-11-21"
 
+// everyFile matches all sessions of the corpus, those of subagents too.
+var everyFile = []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*/subagents/*.jsonl"}
+
 // corpusTrials are those of the sessions with enough usage to try counters on.
-func corpusTrials(t *testing.T) []*replay.Trial {
-	var trials []*replay.Trial
+func corpusTrials(t *testing.T) []*backtest.Trial {
+	var trials []*backtest.Trial
 	encoders := &tokens.Encoders{Jobs: 2}
-	for _, path := range corpusFiles(t) {
-		conv := load(t, path).Main
+	for _, path := range corpusFiles(t, everyFile...) {
+		conv := load(t, path)
 		if conv.Agent != "" && filepath.Base(filepath.Dir(path)) == "subagents" {
 			continue
 		}
@@ -30,7 +34,7 @@ func corpusTrials(t *testing.T) []*replay.Trial {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trial, err := rec.Trial()
+		trial, err := backtest.NewTrial(rec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,14 +54,14 @@ func TestCorpusCalibration(t *testing.T) {
 	t.Run("scaled", func(t *testing.T) { checkScaled(t, trials) })
 }
 
-func checkRates(t *testing.T, trials []*replay.Trial) {
+func checkRates(t *testing.T, trials []*backtest.Trial) {
 	f := tokens.FittedRates{
 		Source:   "fitted on recorded Claude Code sessions, clients 1.0.17 to 2.1.234",
 		Sessions: len(trials), Date: fittedOn, Rates: map[string]map[string]float64{},
 	}
 	for _, tokenizer := range []string{"old", "new"} {
 		f.Rates[tokenizer] = map[string]float64{}
-		for m, v := range replay.FitRates(trials, tokenizer) {
+		for m, v := range backtest.FitRates(trials, tokenizer) {
 			f.Rates[tokenizer][tokens.Measure(m).String()] = math.Round(v*1e4) / 1e4
 		}
 		got, err := tokens.DefaultRates(tokenizer)
@@ -76,7 +80,7 @@ func checkRates(t *testing.T, trials []*replay.Trial) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join("tokens", "rates.json"), append(doc, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("..", "tokens", "rates.json"), append(doc, '\n'), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,26 +89,26 @@ func checkRates(t *testing.T, trials []*replay.Trial) {
 // checkErrors holds the counters' errors out of sample. No session's own rates
 // have a part in what it is fitted to begin with: the common ones are those of
 // the other sessions.
-func checkErrors(t *testing.T, trials []*replay.Trial) {
-	for _, fit := range []replay.Fitting{replay.FitOthers, replay.FitBoth} {
-		c, err := replay.Calibrate(trials, fit)
+func checkErrors(t *testing.T, trials []*backtest.Trial) {
+	for _, fit := range []backtest.Fitting{backtest.FitOthers, backtest.FitBoth} {
+		c, err := backtest.Calibrate(trials, fit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		byBand := map[string]map[string]replay.CalibratedRow{}
+		byBand := map[string]map[string]backtest.CalibratedRow{}
 		for _, r := range c.Rows {
-			if r.Model != replay.All {
+			if r.Model != backtest.All {
 				continue
 			}
 			t.Logf("%-8s %-14s %-11s %2d sessions %5d requests: increment %.1f %% %+.1f %%, p50 %.0f p90 %.0f; next %.2f %%; free %.2f %% %+.2f %% p90 %.1f; %d sessions: mean %.2f median %.2f",
 				fit, r.Clients, r.Counter, r.Sessions, r.Requests, r.Increment.MAPE, r.Increment.Bias, r.Increment.P50, r.Increment.P90,
 				r.Next.MAPE, r.Free.MAPE, r.Free.Bias, r.Free.P90, r.Each.Sessions, r.Each.Mean, r.Each.Median)
 			if byBand[r.Clients] == nil {
-				byBand[r.Clients] = map[string]replay.CalibratedRow{}
+				byBand[r.Clients] = map[string]backtest.CalibratedRow{}
 			}
 			byBand[r.Clients][r.Counter] = r
 		}
-		all := byBand[replay.All][tokens.NameUsage].Each
+		all := byBand[backtest.All][tokens.NameUsage].Each
 		if all.Sessions < 60 || all.Mean > 2 || all.Median > 1.4 {
 			t.Errorf("%s: free-running error %.2f %% mean and %.2f %% median over %d sessions, want 2 and 1.4 at most", fit, all.Mean, all.Median, all.Sessions)
 		}
@@ -121,14 +125,14 @@ func checkErrors(t *testing.T, trials []*replay.Trial) {
 
 // checkScaled holds that the usage counter is better than the others, too, where
 // these are given the one factor that fits the first half of the session best.
-func checkScaled(t *testing.T, trials []*replay.Trial) {
-	c, err := replay.Calibrate(scaled(trials), replay.FitBoth)
+func checkScaled(t *testing.T, trials []*backtest.Trial) {
+	c, err := backtest.Calibrate(scaled(trials), backtest.FitBoth)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var usage replay.CalibratedRow
+	var usage backtest.CalibratedRow
 	for _, r := range c.Rows {
-		if r.Clients != replay.All {
+		if r.Clients != backtest.All {
 			continue
 		}
 		t.Logf("%-11s increment p50 %.0f p90 %.0f; %d sessions: mean %.2f median %.2f", r.Counter, r.Increment.P50, r.Increment.P90, r.Each.Sessions, r.Each.Mean, r.Each.Median)
@@ -142,8 +146,8 @@ func checkScaled(t *testing.T, trials []*replay.Trial) {
 
 // scaled are the trials with the counts of counters that fit nothing times what
 // makes them add up to the growth over the first half of the steps.
-func scaled(trials []*replay.Trial) []*replay.Trial {
-	out := make([]*replay.Trial, len(trials))
+func scaled(trials []*backtest.Trial) []*backtest.Trial {
+	out := make([]*backtest.Trial, len(trials))
 	for i, trial := range trials {
 		half := (len(trial.Steps) + 1) / 2
 		grown, counted := 0.0, map[string]float64{}

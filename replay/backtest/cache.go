@@ -1,0 +1,79 @@
+package backtest
+
+import (
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
+)
+
+// CachePoint compares the simulated and the recorded cache read of one main request.
+type CachePoint struct {
+	Row       int         // index into Timeline.Requests
+	N         int         // of the request
+	Left      int         // what the request before had read and written, recorded, tokens
+	Recorded  int         // read, tokens
+	Simulated int         // read, tokens
+	Broke     bool        // the recorded read broke off: it is below 95 % of Left
+	Cause     cache.Cause // of the simulated break; its Kind is "" where there is none
+}
+
+// Bounds of a score, as shares of the recorded read.
+const (
+	nearRead   = 0.05
+	closeRead  = 0.01
+	nearBreak  = 0.10
+	brokenRead = 0.95 // of what the request before had left
+)
+
+// CachePoints returns the main requests of the recorded track with recorded usage, in order, without the first.
+func CachePoints(track *replay.Timeline) []CachePoint {
+	var points []CachePoint
+	left := -1
+	for i := range track.Requests {
+		r := &track.Requests[i]
+		if r.Kind != "main" || r.Recorded == nil {
+			continue
+		}
+		p := CachePoint{Row: i, N: r.N, Left: left, Recorded: r.Recorded.CacheRead, Simulated: r.Cache.Read}
+		if r.Cache.Miss != nil {
+			p.Cause = *r.Cache.Miss
+		}
+		p.Broke = float64(p.Recorded) < brokenRead*float64(p.Left)
+		if left >= 0 {
+			points = append(points, p)
+		}
+		left = r.Recorded.CacheRead + r.Recorded.CacheWrite
+	}
+	return points
+}
+
+// Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and
+// something is simulated.
+func (p *CachePoint) Error() float64 {
+	if p.Recorded == 0 {
+		return float64(count(p.Simulated > 0))
+	}
+	return float64(abs(p.Simulated-p.Recorded)) / float64(p.Recorded)
+}
+
+// alarm reports whether the simulated read broke off.
+func (p *CachePoint) alarm() bool {
+	return p.Cause.Kind != cache.None && float64(p.Simulated) < brokenRead*float64(p.Left)
+}
+
+// Unexplained reports whether the recorded read broke off and the simulation has no cause for it.
+func (p *CachePoint) Unexplained() bool { return p.Broke && !p.alarm() }
+
+// FalseAlarm reports whether the simulated read broke off and the recorded one did not.
+func (p *CachePoint) FalseAlarm() bool { return !p.Broke && p.alarm() }
+
+// RightKind reports whether both reads are above 0 or both are 0.
+func (p *CachePoint) RightKind() bool { return (p.Simulated > 0) == (p.Recorded > 0) }
+
+// RightAmount reports whether the simulated read of a break is within 10 % of the recorded one.
+func (p *CachePoint) RightAmount() bool { return p.Error() <= nearBreak }
+
+// NamedBreak reports whether the recorded session itself shows a break of this cause: after a compaction, a
+// microcompaction, an expired lifetime or a model switch.
+func NamedBreak(k cache.Kind) bool {
+	return k == cache.Compacted || k == cache.Edited || k == cache.Expired || k == cache.ModelSwitch
+}
