@@ -8,51 +8,47 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// ReplayAlike replays a policy and tells, of others that differ from it in the
-// parameters of stages or in thresholds only, which do the same at every step:
-// their replays are this one but for the reasons their events give and the
-// thresholds they name, so that every figure is the same. It costs less than
-// replaying those, too. A policy of which false is told may do the same all the
-// same.
+// ReplayAlike replays a policy and reports which of the others do the same at every step. Their replays have the same
+// figures; only the reasons of events and the limits differ. Only policies that differ in the parameters of stages or
+// in limits are compared; false does not mean that the figures differ.
 //
-// Where a policy differs, its stages are asked beside those of the first, on the
-// same view, until they answer something else.
+// Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That costs
+// less than further replays.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
 	e, err := r.prepare(pol, opt)
 	if err != nil {
 		return nil, nil, err
 	}
 	same = make([]bool, len(others))
-	at := map[*shadow]int{}
 	for i, other := range others {
 		if s := newShadow(r.Conv, pol, other); s != nil {
+			s.other = i
 			e.shadows = append(e.shadows, s)
-			at[s] = i
 		}
 	}
 	if err := e.run(); err != nil {
 		return nil, nil, err
 	}
 	for _, s := range e.shadows {
-		same[at[s]] = true
+		same[s.other] = true
 	}
 	t, err = e.finish()
 	return t, same, err
 }
 
-// shadow is a policy whose stages are asked beside those of the policy that is
-// replayed. It has done the same so far.
+// shadow is a policy whose stages run beside those of the policy that is replayed, with the same edits so far.
 type shadow struct {
+	other  int // index of the policy
 	window policy.Window
-	stages []policy.Stage // by stage of the policy; nil where that answers for both
+	stages []policy.Stage // by stage of the policy; nil where both have the same parameters
 	shared []any          // by stage of the policy: the shared parameters it reads
 }
 
-// newShadow makes one, nil where policies differ in more than stages and
-// thresholds.
+// newShadow returns nil where the policies differ in more than the parameters of stages and limits.
 func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 	a, b := pol.Window, other.Window
-	if pol.Recorded || other.Recorded || pol.Cache != other.Cache || a.Overhead != b.Overhead || a.Tail != b.Tail || len(pol.Stages) != len(other.Stages) {
+	if pol.Recorded || other.Recorded || pol.Cache != other.Cache || a.Overhead != b.Overhead || a.Tail != b.Tail ||
+		len(pol.Stages) != len(other.Stages) {
 		return nil
 	}
 	s := &shadow{window: b, stages: make([]policy.Stage, len(pol.Stages)), shared: make([]any, len(pol.Stages))}
@@ -62,20 +58,20 @@ func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 			return nil
 		}
 		s.shared[i] = of.Shared
-		if reflect.DeepEqual(of.Params, beside.Params) && (!of.Definition.Window || a == b && reflect.DeepEqual(of.Shared, beside.Shared)) {
+		if reflect.DeepEqual(of.Params, beside.Params) &&
+			(!of.Definition.Window || a == b && reflect.DeepEqual(of.Shared, beside.Shared)) {
 			continue
 		}
 		var err error
 		if s.stages[i], err = newStage(conv, of); err != nil {
-			return nil // its own replay tells
+			return nil // its own replay reports the error
 		}
 	}
 	return s
 }
 
-// agree has the shadows of the i-th stage asked as it was, and drops those that
-// answer something else. at is the 0-based request that limits are of, -1 where
-// there is none.
+// agree runs the i-th stage of the shadows and drops those with other edits. at is the 0-based request of the window,
+// -1 where there is none.
 func (e *engine) agree(i, at int, c *policy.Context, edits []policy.Edit) {
 	window, shared, warned := c.Window, c.Shared, c.Warned
 	c.Warned = nil

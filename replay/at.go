@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// RequestAt finds the main request that a person names: a number, "last",
-// "peak" (the largest payload; of several the first), "end" (after the last
-// one: a number more than there are) or "event:K" (the request that event K
-// belongs to). A session without a request has its end alone.
+// RequestAt returns the main request that a person names: a number, "last", "peak" (the largest payload; of several
+// the first), "end" (one more than the last) or "event:K" (the request of event K). A session without requests has
+// only "end".
 func (t *Timeline) RequestAt(at string) (int, error) {
 	last := t.Totals.Requests
 	end := last + 1
-	switch at {
-	case "end":
+	k, isEvent := strings.CutPrefix(at, "event:")
+	switch i, err := strconv.Atoi(strings.TrimPrefix(k, "#")); {
+	case at == "end":
 		return end, nil
-	case "last":
+	case at == "last":
 		return max(last, 1), nil
-	case "peak":
+	case at == "peak":
 		best, n := -1, end
 		for i := range t.Requests {
 			if r := &t.Requests[i]; r.Kind == "main" && r.Payload > best {
@@ -26,17 +26,13 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 			}
 		}
 		return n, nil
-	}
-	if k, ok := strings.CutPrefix(at, "event:"); ok {
-		i, err := strconv.Atoi(strings.TrimPrefix(k, "#"))
-		switch {
-		case err != nil:
-			return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", at)
-		case i < 0 || i >= len(t.Events):
-			return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
-		case t.Events[i].Request == nil:
-			return end, nil
-		}
+	case isEvent && err != nil:
+		return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", at)
+	case isEvent && (i < 0 || i >= len(t.Events)):
+		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
+	case isEvent && t.Events[i].Request == nil:
+		return end, nil
+	case isEvent:
 		return min(*t.Events[i].Request, end), nil
 	}
 	n, err := strconv.Atoi(at)
@@ -49,8 +45,7 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 	return n, nil
 }
 
-// OverheadAt is the overhead of main request n, or of the last one for the end,
-// in tokens.
+// OverheadAt is the overhead of main request n, in tokens, or of the last one for the end.
 func (t *Timeline) OverheadAt(n int) int {
 	over := 0
 	for i := range t.Requests {

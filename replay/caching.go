@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -196,7 +197,7 @@ func (e *engine) noteChanges() {
 func (e *engine) cacheRequest(k, payload int) CacheUse {
 	c, v := e.cache, e.view
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	model := label(e.opt.Model, msg.Model)
+	model := cmp.Or(e.opt.Model, msg.Model)
 	c.begin(model, msg.Version, e.headOverhead(k))
 	if kind, ok := e.r.settings[k]; ok {
 		c.sim.Change(firstPlace, cache.Cause{Kind: kind})
@@ -257,7 +258,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 		return plain
 	}
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	model := label(e.opt.Model, msg.Model)
+	model := cmp.Or(e.opt.Model, msg.Model)
 	if call.Prefix != "session" {
 		if c.policy.Breakpoints == policy.BreakpointsLastTwoIfAnthropic && price.Anthropic(model) && input >= c.minimum(model) {
 			return CacheUse{Split: cache.Split{Write5m: input}}

@@ -1,25 +1,26 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// FindingKind says whose fault a finding is.
+// FindingKind is the cause of a finding.
 type FindingKind string
 
 // The kinds of findings.
 const (
 	FindingViolation  FindingKind = "violation"          // the policy breaks a rule
-	FindingTranscript FindingKind = "transcript"         // the transcript breaks it itself, whatever the policy
+	FindingTranscript FindingKind = "transcript"         // the transcript itself breaks a rule, under every policy
 	FindingPreserved  FindingKind = "preserved_thinking" // allowed, but it costs a model with preserved thinking its thinking
 )
 
-// Finding is something that does not hold of what was sent. It is told once,
-// at the first request where it shows.
+// Finding is a rule that a request breaks. It is reported once, at the first such request.
 type Finding struct {
 	Kind    FindingKind    `json:"kind"`
 	Rule    view.Invariant `json:"rule"`
@@ -30,34 +31,35 @@ type Finding struct {
 	Text    string         `json:"text"`            // one sentence
 }
 
-// maxTold is how many findings of a kind are told as warnings one by one.
-const maxTold = 20
+// maxWarned is the number of findings of a kind that become warnings one by one.
+const maxWarned = 20
 
-// checks is what an engine knows of its findings.
+// checks is the state of an engine's checks.
 type checks struct {
 	findings []Finding
 	count    map[FindingKind]int
 	view     *view.Checker
-	told     map[told]bool
+	reported map[breach]bool
 	stage    string // that edited the model view last
-	edits    int    // of the view's, looked at
+	edits    int    // edits of the view that are checked
 
-	raw     *view.Checker // of the raw history, made where a violation shows
-	rawView *view.View
-	rawTold map[told]bool
+	raw         *view.Checker // of the raw history, made at the first violation
+	rawView     *view.View
+	rawBreaches map[breach]bool
 
 	decided map[decision]*policy.Content
 
-	model     string // that preserved is about
+	model     string // of preserved
 	preserved bool
 }
 
-type told struct {
+// breach is a rule that one item breaks.
+type breach struct {
 	item    policy.ItemID
 	message string
 }
 
-// decision is what one stage made of one block.
+// decision identifies what one stage does with one block.
 type decision struct {
 	stage  string
 	target policy.Target
@@ -69,11 +71,8 @@ func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage 
 		f.Line = int(m.Line)
 	}
 	c := &e.checks
-	if c.count == nil {
-		c.count = map[FindingKind]int{}
-	}
 	c.findings = append(c.findings, f)
-	if c.count[kind]++; c.count[kind] > maxTold {
+	if c.count[kind]++; c.count[kind] > maxWarned {
 		return
 	}
 	by := ""
@@ -90,11 +89,11 @@ func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage 
 	}
 }
 
-// check holds the view of request k (0-based) against the rules.
+// check checks the view of request k (0-based) against the rules of the API.
 func (e *engine) check(k int) {
 	c := &e.checks
 	if c.view == nil {
-		c.view, c.told = view.NewChecker(e.view), map[told]bool{}
+		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
 	}
 	edits := e.view.Edits()[c.edits:]
 	c.edits += len(edits)
@@ -104,11 +103,11 @@ func (e *engine) check(k int) {
 		}
 	}
 	for _, v := range c.view.Check() {
-		at := told{v.Item, v.Message}
-		if c.told[at] {
+		at := breach{v.Item, v.Message}
+		if c.reported[at] {
 			continue
 		}
-		c.told[at] = true
+		c.reported[at] = true
 		if e.pol.Recorded || e.own(k, at) {
 			e.find(FindingTranscript, v.Rule, k+1, "", v.Item, v.Message)
 		} else {
@@ -118,23 +117,22 @@ func (e *engine) check(k int) {
 	e.prefix(k, edits)
 }
 
-// own reports whether what does not hold at request k does not hold of the raw
-// history either: it is the transcript's own.
-func (e *engine) own(k int, at told) bool {
+// own reports whether the raw history breaks the rule too at request k (0-based): then it is the transcript's.
+func (e *engine) own(k int, at breach) bool {
 	c := &e.checks
 	if c.raw == nil {
 		c.rawView = view.New(e.conv, e.r.Cal, nil)
-		c.raw, c.rawTold = view.NewChecker(c.rawView), map[told]bool{}
+		c.raw, c.rawBreaches = view.NewChecker(c.rawView), map[breach]bool{}
 	}
 	joinRaw(c.rawView, before(e.conv, k+1))
 	for _, v := range c.raw.Check() {
-		c.rawTold[told{v.Item, v.Message}] = true
+		c.rawBreaches[breach{v.Item, v.Message}] = true
 	}
-	return c.rawTold[at]
+	return c.rawBreaches[at]
 }
 
-// prefix tells the client's edits before thinking blocks, for models that
-// refuse or drop such thinking. What the server does itself costs none.
+// prefix reports the client's edits before thinking blocks, for models that refuse or drop such thinking. What the
+// server does itself costs no thinking.
 func (e *engine) prefix(k int, edits []policy.Edit) {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
 	if len(edits) == 0 || !e.preserves(m.Model) {
@@ -156,16 +154,15 @@ func (e *engine) prefix(k int, edits []policy.Edit) {
 			if most > 1 {
 				what = fmt.Sprintf("%d thinking blocks: the model preserves thinking and no longer takes them", most)
 			}
-			e.find(FindingPreserved, view.ThinkingKeepsPrefix, k+1, ed.Stage, first, fmt.Sprintf("a client-side edit (%s) changes what comes before %s", ed.Kind, what))
+			text := fmt.Sprintf("a client-side edit (%s) changes what comes before %s", ed.Kind, what)
+			e.find(FindingPreserved, view.ThinkingKeepsPrefix, k+1, ed.Stage, first, text)
 		}
 	}
 }
 
-// preserves reports whether thinking of a model is bound to what came before.
+// preserves reports whether a model takes thinking only after an unchanged prefix.
 func (e *engine) preserves(model string) bool {
-	if e.opt.Model != "" {
-		model = e.opt.Model
-	}
+	model = cmp.Or(e.opt.Model, model)
 	if c := &e.checks; model != c.model {
 		m, _ := e.r.models.Find(model)
 		c.model, c.preserved = model, m.Preserved
@@ -173,7 +170,7 @@ func (e *engine) preserves(model string) bool {
 	return e.checks.preserved
 }
 
-// serverSide reports whether it is the server that carries a stage out.
+// serverSide reports whether the server carries out a stage.
 func (e *engine) serverSide(stage string) bool {
 	s := e.stageNamed(stage)
 	if s == nil {
@@ -184,16 +181,15 @@ func (e *engine) serverSide(stage string) bool {
 }
 
 func (e *engine) stageNamed(name string) *running {
-	for i := range e.stages {
-		if e.stages[i].Definition.Name == name {
-			return &e.stages[i]
-		}
+	i := slices.IndexFunc(e.stages, func(s running) bool { return s.Definition.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &e.stages[i]
 }
 
-// sticky holds an edit that was just made against what its stage decided of
-// the same block before. next is the 0-based number of the request to come.
+// sticky compares an edit that was just made with the stage's earlier one of the same block. next is the 0-based number
+// of the request to come.
 func (e *engine) sticky(ed *policy.Edit, next int) {
 	s := e.stageNamed(ed.Stage)
 	if s == nil || s.Definition.Memory == policy.Stateless {
@@ -208,13 +204,9 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 			say("a block that was cleared is sent again")
 		}
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-		c := &e.checks
-		if c.decided == nil {
-			c.decided = map[decision]*policy.Content{}
-		}
 		at := decision{ed.Stage, ed.Target}
-		was, twice := c.decided[at]
-		c.decided[at] = ed.New
+		was, twice := e.checks.decided[at]
+		e.checks.decided[at] = ed.New
 		switch {
 		case twice && !was.Same(ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")
@@ -224,13 +216,16 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 	}
 }
 
-// rewritten reports whether the view was just made anew, or another stage has
-// changed what comes before an edit's block: then the prefix is new anyway, and
-// nothing is lost with starting again from there.
+// rewritten reports whether the view was rebuilt at the edit's request, or another stage changed what comes before the
+// edit's block: then the prefix is new anyway.
 func (e *engine) rewritten(ed *policy.Edit) bool {
 	edits := e.view.Edits()
-	for i := len(edits) - 1; i >= 0 && edits[i].Request == ed.Request; i-- {
-		switch o := &edits[i]; o.Kind {
+	for i := range slices.Backward(edits) {
+		o := &edits[i]
+		if o.Request != ed.Request {
+			break
+		}
+		switch o.Kind {
 		case policy.KindSummarize:
 			return true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
@@ -247,7 +242,7 @@ func (e *engine) sent(id policy.ItemID, next int) bool {
 	return next > 0 && int(id) < before(e.conv, min(next, len(e.conv.Requests)))
 }
 
-// joinRaw lets the messages before message m join a view of the raw history.
+// joinRaw adds the messages before message m to a view of the raw history.
 func joinRaw(v *view.View, m int) {
 	conv := v.Conversation()
 	for i := v.Joined(); i < m; i++ {
@@ -259,8 +254,7 @@ func joinRaw(v *view.View, m int) {
 	}
 }
 
-// before is how many messages stand before main request n; where there is no
-// such request, all of them do.
+// before is the number of messages before main request n; all of them where there is no such request.
 func before(conv *session.Conversation, n int) int {
 	if n < 1 || n > len(conv.Requests) {
 		return len(conv.Messages)

@@ -2,27 +2,24 @@ package replay
 
 import "github.com/ctxkit/ctxkit/policy"
 
-// clearing keeps what edits of single blocks have cleared so far.
+// clearing is what edits of single blocks have cleared so far.
 type clearing struct {
 	by     map[clearedBy]bool // tool_results
-	tokens int                // off the payload
+	tokens int                // removed from the payload
 }
 
-// clearedBy is a result and what cleared it: the stage of a payload-only edit,
-// which that stage alone can lift, or "", an edit of the model view.
+// clearedBy is a result and what cleared it: the stage of a payload-only edit, which only that stage can undo, or "",
+// an edit of the model view.
 type clearedBy struct {
 	result policy.Target
 	stage  string
 }
 
-// note takes an edit of a tool_result into account.
+// note counts an edit of a tool_result.
 func (c *clearing) note(ed *policy.Edit) {
 	by := clearedBy{result: ed.Target}
 	if ed.Kind.PayloadOnly() {
 		by.stage = ed.Stage
-	}
-	if c.by == nil {
-		c.by = map[clearedBy]bool{}
 	}
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindServerClear, policy.KindCacheEdit:
@@ -32,7 +29,7 @@ func (c *clearing) note(ed *policy.Edit) {
 	}
 }
 
-// results is how many tool_results stay cleared.
+// results is the number of tool_results that stay cleared.
 func (c *clearing) results() int {
 	distinct := make(map[policy.Target]struct{}, len(c.by))
 	for by := range c.by {
@@ -41,10 +38,11 @@ func (c *clearing) results() int {
 	return len(distinct)
 }
 
-// weigh takes into account what an edit did to the payload, in tokens.
-func (c *clearing) weigh(ed *policy.Edit, before, after int) {
+// weigh counts the tokens that an edit removed from the payload.
+func (c *clearing) weigh(ed *policy.Edit, removed int) {
 	switch ed.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindServerClear, policy.KindCacheEdit, policy.KindServerKeep:
-		c.tokens += before - after
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindServerClear, policy.KindCacheEdit,
+		policy.KindServerKeep:
+		c.tokens += removed
 	}
 }

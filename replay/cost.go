@@ -8,28 +8,25 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Bill is what a number of calls come to. Token figures are by the timeline's
-// counter.
+// Bill is the sum of a number of calls. Token figures are by the timeline's counter.
 type Bill struct {
 	Calls     int         `json:"calls"`
 	Input     cache.Split `json:"input"`
 	Output    int         `json:"output_tokens"`
-	Estimated int         `json:"estimated_outputs,omitempty"` // calls whose output is estimated: it is not recorded, or not rightly
+	Estimated int         `json:"estimated_outputs,omitempty"` // calls without a reliable recorded output
 	CostUSD   price.USD   `json:"cost_usd,omitzero"`           // of the calls whose model has a price
 	Unpriced  int         `json:"unpriced_requests,omitempty"` // calls whose model has none
 }
 
 func (b *Bill) add(r *Request) {
-	b.Calls++
-	b.Input.Add(r.Cache.Split)
-	b.Output += r.Output
+	one := Bill{Calls: 1, Input: r.Cache.Split, Output: r.Output, CostUSD: r.CostUSD}
 	if r.Estimated {
-		b.Estimated++
+		one.Estimated = 1
 	}
-	b.CostUSD.Add(r.CostUSD)
 	if !r.CostUSD.Known {
-		b.Unpriced++
+		one.Unpriced = 1
 	}
+	b.Add(one)
 }
 
 // Add adds another bill.
@@ -45,13 +42,12 @@ func (b *Bill) Add(o Bill) {
 // Tokens is all tokens of the bill.
 func (b *Bill) Tokens() int { return b.Input.Input() + b.Output }
 
-// Lost is how often, and how much, could not be read from the cache for one
-// reason.
+// Lost is what could not be read from the cache for one reason.
 type Lost struct {
 	Cause    cache.Kind `json:"cause"`
 	Stage    string     `json:"stage,omitempty"` // of edits
 	Requests int        `json:"requests"`
-	Tokens   int        `json:"tokens"` // that the request before had sent too, and that were not read
+	Tokens   int        `json:"tokens"` // not read, although the request before had sent them too
 }
 
 // Cost is what a replay would have cost.
@@ -59,7 +55,7 @@ type Cost struct {
 	Main         Bill    `json:"main"`                // requests of the client
 	Own          Bill    `json:"own"`                 // the policy's own calls: compactions, collapses, session memory
 	Conversation int     `json:"conversation_tokens"` // the raw history at the last request
-	Overhead     float64 `json:"own_share"`           // tokens of Own / (tokens of Own + Conversation): what compacting takes of all that is used up
+	Overhead     float64 `json:"own_share"`           // tokens of Own / (tokens of Own + Conversation)
 	Lost         []Lost  `json:"cache_lost"`          // most tokens first
 }
 
@@ -70,7 +66,7 @@ func (c *Cost) Total() Bill {
 	return t
 }
 
-// Cost sums up what a replay would have cost, and what its cache misses took.
+// Cost sums up what a replay would have cost, and what its cache misses lost.
 func (t *Timeline) Cost() *Cost {
 	c := &Cost{Lost: []Lost{}}
 	type key struct {
@@ -103,7 +99,8 @@ func (t *Timeline) Cost() *Cost {
 		c.Lost = append(c.Lost, *l)
 	}
 	slices.SortFunc(c.Lost, func(a, b Lost) int {
-		return cmp.Or(b.Tokens-a.Tokens, b.Requests-a.Requests, cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Stage, b.Stage))
+		return cmp.Or(b.Tokens-a.Tokens, b.Requests-a.Requests,
+			cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Stage, b.Stage))
 	})
 	if own := c.Own.Tokens(); own > 0 && own+c.Conversation > 0 {
 		c.Overhead = float64(own) / float64(own+c.Conversation)

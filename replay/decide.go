@@ -1,24 +1,22 @@
 package replay
 
-import (
-	"github.com/ctxkit/ctxkit/policy"
-)
+import "github.com/ctxkit/ctxkit/policy"
 
-// Decision is what a policy would have done before one request, had it been
-// in the record's place up to then.
+// Decision is what a policy decides before one request on the recorded view.
 type Decision struct {
 	Request int    // n of the request
-	Used    int    // the client's arithmetic there, tokens
+	Used    int    // the client's own estimate, tokens
 	Window  int    // context window, tokens
 	Limit   int    // at which the policy's compaction acts, tokens; 0: at none
-	Compact bool   // it would have compacted
+	Compact bool   // it compacts
 	Reason  string // why
 }
 
-// Decide scores a policy's compactions one by one: before each request its
-// stages are asked on the recorded view, and what they propose is noted and
-// not done. So one decision that differs from the record's does not move the
-// next, as it does in a replay.
+// Decide runs a policy's stages on the recorded view before each request and returns what they propose without
+// applying it. So a decision that differs from the record does not change the next one, as it does in a replay.
+//
+// It is here and not with the scores in replay/backtest because stages need the engine's context: the client's
+// estimate, the window, the last response.
 func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	recorded := *pol
 	recorded.Recorded, recorded.Stages = true, nil
@@ -26,54 +24,49 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, err := r.prepare(pol, opt)
+	other, err := r.prepare(pol, opt)
 	if err != nil {
 		return nil, err
 	}
-	t := &deciding{replayedRecord: replayedRecord{engine: e}, asks: pol, stages: asked.stages}
+	t := &deciding{replayedRecord: replayedRecord{engine: e}, other: other}
 	walk(r.Conv, t)
-	if e.err != nil {
-		return nil, e.err
-	}
-	return t.decisions, nil
+	return t.decisions, e.err
 }
 
-// deciding goes the record's way and asks a policy's stages on it.
+// deciding follows the recorded track and runs another policy's stages on it.
 type deciding struct {
 	replayedRecord
-	asks      *policy.Policy
-	stages    []running
-	window    int // that compacts is for
-	output    int // largest output that it is for
-	compacts  int
+	other     *engine
 	decisions []Decision // one a request, in order
 }
 
-// boundary asks before the record's own compaction takes the view away.
-func (t *deciding) boundary(i int) {
-	if k := len(t.weight); t.conv.Boundaries[i].Trigger == "auto" && k < len(t.conv.Requests) && len(t.decisions) == k {
-		t.ask(k)
+// recorded decides before a recorded compaction rebuilds the view.
+func (t *deciding) recorded(act recordedAct) {
+	if k := len(t.weight); act.kind == actBoundary && t.conv.Boundaries[act.at].Trigger == "auto" && k < len(t.conv.Requests) {
+		t.decide(k)
 	}
-	t.replayedRecord.boundary(i)
+	t.replayedRecord.recorded(act)
 }
 
 func (t *deciding) request(k int) {
 	t.weigh()
-	if len(t.decisions) == k {
-		t.ask(k)
+	if t.decide(k); t.err == nil {
+		t.account(k, t.decisions[k].Used)
 	}
-	t.account(k, t.decisions[k].Used)
 }
 
-// ask runs the policy's stages on the recorded view and keeps what they would
-// have decided.
-func (t *deciding) ask(k int) {
+// decide runs the policy's stages before request k (0-based), once.
+func (t *deciding) decide(k int) {
+	if len(t.decisions) > k {
+		return
+	}
 	c := policy.Context{Now: t.now}
 	c.Used, c.UsedTail = t.used(k)
 	t.fill(&c, policy.Prepare, k)
-	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window, Limit: t.limit(policy.Circumstances{Window: c.Window, MaxOutput: c.MaxOutput})}
-	for i := range t.stages {
-		s := &t.stages[i]
+	at := policy.Circumstances{Window: c.Window, MaxOutput: c.MaxOutput}
+	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window, Limit: t.other.pol.CompactsAt(at)}
+	for i := range t.other.stages {
+		s := &t.other.stages[i]
 		if s.Definition.Moments&policy.Prepare == 0 {
 			continue
 		}
@@ -90,12 +83,4 @@ func (t *deciding) ask(k int) {
 		}
 	}
 	t.decisions = append(t.decisions, d)
-}
-
-// limit is where the policy compacts in given circumstances, tokens.
-func (t *deciding) limit(c policy.Circumstances) int {
-	if c.Window != t.window || c.MaxOutput != t.output {
-		t.window, t.output, t.compacts = c.Window, c.MaxOutput, t.asks.CompactsAt(c)
-	}
-	return t.compacts
 }

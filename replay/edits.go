@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// recordedAct ties an edit of the record to what the client recorded.
+// recordedAct is something that the client recorded, of which the record has edits.
 type recordedAct struct {
 	kind actKind
 	at   int // index into the conversation's list of that kind; of a message that joined
@@ -18,20 +19,19 @@ type recordedAct struct {
 type actKind uint8
 
 const (
-	actNone actKind = iota // no line stands for it: found as a request was weighed
+	actNone actKind = iota // on no line: found when a request was weighed
 	actJoin
 	actBoundary
 	actMicro
 	actSnip
 	actCollapse
-	actReplacement // the first of those of one line that stand together
+	actReplacement // the first of adjacent ones of one line
 )
 
 var noAct = recordedAct{}
 
-// recorded is where and how the client recorded an act; nil of one that no
-// line of its own stands for.
-func (r *Record) recorded(act recordedAct) *RecordedEvent {
+// event is where and how the client recorded an act, or nil for an act without a line.
+func (r *Record) event(act recordedAct) *RecordedEvent {
 	ev := &RecordedEvent{File: r.Conv.Path}
 	switch act.kind {
 	case actBoundary:
@@ -52,16 +52,19 @@ func (r *Record) recorded(act recordedAct) *RecordedEvent {
 	return ev
 }
 
-// What set off an edit of the record.
+// Triggers of the record's edits.
 const (
 	triggerAuto  = "auto"
 	triggerModel = "model"
 )
 
-// edited repeats a snip, a collapse or replacements as the client recorded
-// them. What has left the view before is passed over.
-func (t *recordTrack) edited(act recordedAct) {
+// recorded applies an act as the client recorded it. It skips what has left the view before.
+func (t *recordTrack) recorded(act recordedAct) {
 	switch act.kind {
+	case actBoundary:
+		t.boundary(act)
+	case actMicro:
+		t.micro(act)
 	case actSnip:
 		t.snip(act)
 	case actCollapse:
@@ -75,9 +78,8 @@ func (t *recordTrack) edited(act recordedAct) {
 
 func (t *recordTrack) snip(act recordedAct) {
 	s := &t.r.Conv.Snips[act.at]
-	e := policy.Edit{Request: s.Request, Kind: policy.KindRemove, Trigger: triggerModel, Reason: s.Reason}
-	if e.Reason == "" {
-		e.Reason = "the model snipped the turn"
+	e := policy.Edit{
+		Request: s.Request, Kind: policy.KindRemove, Trigger: triggerModel, Reason: cmp.Or(s.Reason, "the model snipped the turn"),
 	}
 	for _, m := range s.Messages {
 		if t.view.Has(policy.ItemID(m)) {
@@ -96,7 +98,8 @@ func (t *recordTrack) collapse(act recordedAct) {
 		Request: c.Request, Kind: policy.KindCollapse, Trigger: triggerAuto, Items: t.inSpan(act.at),
 		Reason: fmt.Sprintf("the client collapsed messages %d to %d", c.From+1, c.To+1),
 		Insert: []policy.Synthetic{{
-			Role: session.User.String(), Label: "collapsed", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, c.Content)},
+			Role: session.User.String(), Label: "collapsed", Summary: true,
+			Contents: []policy.Content{policy.NewContent(jsonl.KindText, c.Content)},
 		}},
 		Call: &policy.Call{Kind: "collapse", Prefix: "session"},
 	}
@@ -104,19 +107,15 @@ func (t *recordTrack) collapse(act recordedAct) {
 		return
 	}
 	if e = t.apply(e, act); t.err == nil {
-		if t.folded == nil {
-			t.folded = map[int]policy.ItemID{}
-		}
 		t.folded[act.at] = e.Insert[0].ID
 	}
 }
 
-// inSpan is what of a collapse's span is in view: messages, and placeholders
-// of collapses before whose spans lie within it.
+// inSpan returns what is in view of a collapse's span: messages, and placeholders of earlier collapses within it.
 func (t *recordTrack) inSpan(i int) []policy.ItemID {
 	conv := t.r.Conv
 	c := &conv.Collapses[i]
-	within := map[int][]policy.ItemID{} // by the first message they stand for
+	within := map[int][]policy.ItemID{} // by the first message of their span
 	for k := range i {
 		if o := &conv.Collapses[k]; o.From >= c.From && o.To <= c.To {
 			if id, ok := t.folded[k]; ok && t.view.Has(id) {
@@ -134,8 +133,7 @@ func (t *recordTrack) inSpan(i int) []policy.ItemID {
 	return items
 }
 
-// nextReplacement is the index behind the replacements of one line that stand
-// together with the one at i.
+// nextReplacement is the index after the adjacent replacements of one line that begin at i.
 func nextReplacement(conv *session.Conversation, i int) int {
 	first := &conv.Replaced[i]
 	for i++; i < len(conv.Replaced) && conv.Replaced[i].Line == first.Line && conv.Replaced[i].Before == first.Before; i++ {
@@ -156,7 +154,7 @@ func (t *recordTrack) replacement(i int, act recordedAct) {
 			t.fail(err)
 			return
 		case was == r.Text:
-			return // it was written down as it was sent
+			return // the client recorded it as it was sent
 		}
 	}
 	e := policy.Edit{

@@ -1,14 +1,12 @@
 package replay
 
 import (
-	"sync"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// weighBy sets what the report is counted by, and gives what the client's
-// arithmetic goes by, nil where that is the same.
+// weighBy sets the counter of the report and returns the weights for the client's own estimate, nil where they are
+// the same.
 func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 	r := e.r
 	switch counter {
@@ -33,9 +31,8 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 	return r.Cal, nil
 }
 
-// output is how many tokens the response at message m is. Where the record does
-// not say, or is known to be wrong, it is what the response's blocks weigh; the
-// client's own arithmetic takes what is recorded all the same.
+// output is the tokens of the response at message m. Where none are recorded, or the record is known to be wrong, it is
+// the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
 func (e *engine) output(m int) (n int, estimated bool) {
 	msg := &e.conv.Messages[m]
 	if e.r.Cal.Told[m] {
@@ -47,41 +44,30 @@ func (e *engine) output(m int) (n int, estimated bool) {
 	return max(n, msg.Usage.Output), true
 }
 
-// encodedTables keeps what Encoded has counted.
-type encodedTables struct {
-	mu     sync.Mutex
-	byName map[string]*tokens.Table
-}
-
-// Encoded is the weight of the conversation's blocks in an encoding. It is
-// counted when it is first asked for; several goroutines may ask.
+// Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may
+// call it.
 func (r *Record) Encoded(name string) (*tokens.Table, error) {
-	r.encoded.mu.Lock()
-	defer r.encoded.mu.Unlock()
-	if t := r.encoded.byName[name]; t != nil {
+	r.encoding.Lock()
+	defer r.encoding.Unlock()
+	if t := r.encoded[name]; t != nil {
 		return t, nil
 	}
 	t, err := r.encode(name, 1)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.encoded[name] = t
 	}
-	if r.encoded.byName == nil {
-		r.encoded.byName = map[string]*tokens.Table{}
-	}
-	r.encoded.byName[name] = t
-	return t, nil
+	return t, err
 }
 
-// encode counts the conversation in an encoding, ratio tokens for each of it.
+// encode counts the conversation in an encoding, ratio tokens for each token of it.
 func (r *Record) encode(name string, ratio float64) (*tokens.Table, error) {
 	encoder, err := r.encoders.Get(name)
 	if err != nil {
 		return nil, err
 	}
-	return tokens.Encoded(r.Conv, encoder, tokens.EncodeOptions{
-		Jobs: r.encoders.Jobs, Ratio: ratio, LargeImages: r.model.Tokenizer == tokens.NewTokenizer,
-	})
+	large := r.model.Tokenizer == tokens.NewTokenizer
+	return tokens.Encoded(r.Conv, encoder, tokens.EncodeOptions{Jobs: r.encoders.Jobs, Ratio: ratio, LargeImages: large})
 }
 
-// ratio is how many tokens of the conversation's model one of o200k_base is.
+// ratio is the number of tokens of the conversation's model per token of o200k_base.
 func (r *Record) ratio() float64 { return tokens.Ratio(r.Conv.Model, r.model.Tokenizer) }

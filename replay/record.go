@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,10 +18,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Record is what a recorded conversation says about itself, whatever the
-// policy: weights calibrated to its usage, and the recorded view R (what the
-// client really sent) at each request. It is computed once and shared by all
-// replays of the conversation; it does not change.
+// Record is what is computed of a recorded conversation for all policies: weights calibrated to its usage, and the
+// recorded view R (what the client really sent) at each request. All replays of the conversation share it; it does
+// not change.
 type Record struct {
 	Conv *session.Conversation
 	Cal  *tokens.Calibration
@@ -30,47 +30,39 @@ type Record struct {
 	models   *price.Table
 	encoders *tokens.Encoders
 	model    price.Model // of the conversation, zero where it is not known
-	encoded  encodedTables
-	context  []int              // recorded context of each request; -1 where it is not known
-	weight   []int              // weight of R at each request, calibrated
-	overhead []int              // what R's weight leaves of the context: system prompt, tools, unrecorded reminders
-	reinject []int              // by boundary: what was sent after it and no line holds
-	summary  []int              // by boundary: weight of everything it rebuilt but kept messages
-	edits    []policy.Edit      // the record as edits on raw
-	notes    []recordedAct      // by edit: what the client recorded
-	settings map[int]cache.Kind // by request (0-based): what the client did beside
+	encoding sync.Mutex
+	encoded  map[string]*tokens.Table // by encoding; guarded by encoding
+	context  []int                    // recorded context of each request; -1 where it is not known
+	weight   []int                    // weight of R at each request, calibrated
+	overhead []int                    // context less R's weight: system prompt, tools, unrecorded reminders
+	reinject []int                    // by boundary: tokens sent after it that are on no line
+	summary  []int                    // by boundary: weight of the recorded summary
+	edits    []policy.Edit            // the record as edits on raw
+	notes    []recordedAct            // by edit: what the client recorded
+	settings map[int]cache.Kind       // by request (0-based): what else the client did
 	uses     func() (*regret.Index, error)
 	digests  *policy.Digests // nil: nothing is kept for the next replay
-	most     atomic.Int64    // edits that a replay made; of a shared record
+	most     atomic.Int64    // the most edits of a replay; of a shared record
 }
 
-// sharedTexts is how many bytes of what was made of its texts a shared record
-// keeps, and so many again for regret.
+// sharedTexts is the memory for digests of texts in a shared record, bytes; the index of uses has as much again.
 const sharedTexts = 8 << 20
 
-// Share has the record keep what its replays make of its texts, for those to
-// come. It is for a record that is replayed many times: each is quicker, and
-// its result the same. It must be called before the first replay.
+// Share makes the record keep digests of its texts for later replays, which makes these faster and does not change
+// their results. It must be called before the first replay.
 func (r *Record) Share() { r.digests = policy.NewDigests(sharedTexts) }
 
 // Edits returns the record as edits on the raw history. The caller does not change them.
 func (r *Record) Edits() []policy.Edit { return r.edits }
 
-// table is the table of models a replay goes by.
-func (r *Record) table(opt Options) *price.Table {
-	if opt.Prices != nil {
-		return opt.Prices
-	}
-	return r.models
-}
+// table is the table of models of a replay.
+func (r *Record) table(opt Options) *price.Table { return cmp.Or(opt.Prices, r.models) }
 
-// NewRecord works out the record of a conversation.
-func NewRecord(conv *session.Conversation) (*Record, error) {
-	return NewRecordWith(conv, nil)
-}
+// NewRecord computes the record of a conversation.
+func NewRecord(conv *session.Conversation) (*Record, error) { return NewRecordWith(conv, nil) }
 
-// NewRecordWith is NewRecord with encoders that several records share: texts
-// they have in common are counted once. nil: with encoders of its own.
+// NewRecordWith is NewRecord with encoders that several records share, so that common texts are counted once. nil:
+// encoders of its own.
 func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Record, error) {
 	models, err := price.Default()
 	if err != nil {
@@ -80,10 +72,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		encoders = &tokens.Encoders{}
 	}
 	m, _ := models.Find(conv.Model)
-	counted := tokens.Model{Tokenizer: m.Tokenizer, ClearsThinking: clearsThinking(conv.Model)}
-	if counted.Tokenizer == "" {
-		counted.Tokenizer = "old" // a model nobody knows
-	}
+	counted := tokens.Model{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(conv.Model)}
 	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
@@ -91,9 +80,8 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	r := &Record{
 		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
+		encoded: map[string]*tokens.Table{}, settings: settingsChanges(conv, cal.Drops),
 	}
-	r.settings = settingsChanges(conv)
-	addDrops(r.settings, r.Cal.Drops)
 	if !r.Cal.Recorded {
 		if r.Cal.Table, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
 			return nil, err
@@ -101,31 +89,27 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	}
 	n := len(conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
-	t := &recordTrack{r: r, view: view.New(conv, r.Cal, nil), pending: -1}
-	t.drops = r.Cal.Drops
+	t := &recordTrack{r: r, view: view.New(conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}}
 	walk(conv, t)
 	if t.err != nil {
 		return nil, t.err
 	}
 	r.edits = t.view.Edits()
-	r.uses = sync.OnceValues(r.index)
+	r.uses = sync.OnceValues(func() (*regret.Index, error) {
+		x, err := regret.NewIndex(r.Conv, r.edits)
+		if err == nil && r.digests != nil {
+			x.Share(sharedTexts)
+		}
+		return x, err
+	})
 	return r, nil
 }
 
-// index finds the uses that regret goes by.
-func (r *Record) index() (*regret.Index, error) {
-	x, err := regret.NewIndex(r.Conv, r.edits)
-	if err == nil && r.digests != nil {
-		x.Share(sharedTexts)
-	}
-	return x, err
-}
-
-// recordTrack drives the recorded view.
+// recordTrack computes the recorded view.
 type recordTrack struct {
 	r       *Record
 	view    *view.View
-	pending int // boundary whose first request is still to come, -1: none
+	pending int // boundary before the next request, -1: none
 	drops   []tokens.Drop
 	folded  map[int]policy.ItemID // by collapse: its placeholder
 	err     error
@@ -151,7 +135,7 @@ func (t *recordTrack) fail(err error) {
 	}
 }
 
-// join adds a message. What the client had offloaded it sent as the stub.
+// join adds a message. A result that the client had offloaded becomes the stub that it sent.
 func (t *recordTrack) join(m int) {
 	t.view.Join(m)
 	msg := &t.r.Conv.Messages[m]
@@ -169,21 +153,13 @@ func (t *recordTrack) join(m int) {
 	}
 }
 
-func (t *recordTrack) done() bool                    { return t.err != nil }
-func (t *recordTrack) respond(int)                   {}
-func (t *recordTrack) turnEnd(int, bool)             {}
-func (t *recordTrack) manual(boundary int, next int) {}
+func (t *recordTrack) done() bool        { return t.err != nil }
+func (t *recordTrack) respond(int)       {}
+func (t *recordTrack) turnEnd(int, bool) {}
+func (t *recordTrack) manual(int, int)   {}
 
-// requestNumber is n for an edit: 0 where no request follows.
-func requestNumber(conv *session.Conversation, n int) int {
-	if n > len(conv.Requests) {
-		return 0
-	}
-	return n
-}
-
-func (t *recordTrack) boundary(i int) {
-	b := &t.r.Conv.Boundaries[i]
+func (t *recordTrack) boundary(act recordedAct) {
+	b := &t.r.Conv.Boundaries[act.at]
 	e := policy.Edit{
 		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
 		Reason: "the client compacted (" + b.Trigger + ")",
@@ -196,22 +172,18 @@ func (t *recordTrack) boundary(i int) {
 	if b.Summary >= 0 {
 		e.Keep = append(e.Keep, policy.ItemID(b.Summary))
 	}
-	for _, p := range b.Preserved {
-		e.Keep = append(e.Keep, policy.ItemID(p))
+	for _, m := range slices.Concat(b.Preserved, b.Attached) {
+		e.Keep = append(e.Keep, policy.ItemID(m))
 	}
-	for _, a := range b.Attached {
-		e.Keep = append(e.Keep, policy.ItemID(a))
-	}
-	t.apply(e, recordedAct{actBoundary, i})
+	t.apply(e, act)
 	if b.Summary >= 0 {
-		t.r.summary[i] = t.r.Cal.Message(b.Summary)
+		t.r.summary[act.at] = t.r.Cal.Message(b.Summary)
 	}
-	t.pending = i
+	t.pending = act.at
 }
 
-// compactionPrefix says what a client's compaction request begins with: from
-// 2.1.37 on it is taken for a fork of the session that reads the warm cache. The
-// usage of one recorded request says so, a read of 166,636 tokens.
+// compactionPrefix is the prefix of a client's compaction request: from 2.1.37 on the session's, whose cache it reads.
+// The evidence is the usage of one recorded request, a read of 166,636 tokens.
 func compactionPrefix(version string) string {
 	if version != "" && session.CompareVersions(version, "2.1.37") >= 0 {
 		return "session"
@@ -219,8 +191,8 @@ func compactionPrefix(version string) string {
 	return "own"
 }
 
-func (t *recordTrack) micro(i int) {
-	m := &t.r.Conv.Micro[i]
+func (t *recordTrack) micro(act recordedAct) {
+	m := &t.r.Conv.Micro[act.at]
 	rule := microcompaction()
 	want := make(map[string]bool, len(m.ToolIDs))
 	for _, id := range m.ToolIDs {
@@ -238,24 +210,22 @@ func (t *recordTrack) micro(i int) {
 			t.fail(err)
 			return
 		} else if left {
-			continue // it is named, and stays as it is
+			continue // the boundary names it, and it does not change
 		}
 		stub := policy.NewContent(jsonl.KindToolResult, rule.Stub(t.view, res))
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: reason, Detail: detail,
-		}, recordedAct{actMicro, i})
+		}, act)
 	}
 	if found == 0 {
-		// All of its results lie before the start of the file: the act is
-		// told all the same. What it took off is taken off what stands in for
-		// the earlier history, on every track alike.
-		t.apply(t.r.hiddenMicro(i, t.view), recordedAct{actMicro, i})
+		// All of its results are before the start of the file: the event appears without them. The tokens come off
+		// the message for the earlier history, on every track.
+		t.apply(t.r.hiddenMicro(act.at, t.view), act)
 	}
 }
 
-// hiddenMicro is the edit for a recorded microcompaction of results that lie
-// before the start of the file.
+// hiddenMicro is the edit for a recorded microcompaction of results that are before the start of the file.
 func (r *Record) hiddenMicro(i int, view *view.View) policy.Edit {
 	m := &r.Conv.Micro[i]
 	e := policy.Edit{
@@ -269,15 +239,12 @@ func (r *Record) hiddenMicro(i int, view *view.View) policy.Edit {
 	return e
 }
 
-// hidden reports whether none of a recorded microcompaction's results is in
-// the file.
+// hidden reports whether none of a recorded microcompaction's results is in the file.
 func (r *Record) hidden(i int) bool {
-	for _, id := range r.Conv.Micro[i].ToolIDs {
-		if _, _, ok := r.Conv.ToolUse(id); ok {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Conv.Micro[i].ToolIDs, func(id string) bool {
+		_, _, ok := r.Conv.ToolUse(id)
+		return ok
+	})
 }
 
 func (t *recordTrack) request(k int) {
@@ -301,12 +268,12 @@ func (t *recordTrack) request(k int) {
 	r.overhead = append(r.overhead, over)
 }
 
-// compactedWithin is the edit for what the API compacted within request k: its
-// iterations are a call of their own, and what the last wrote is all that the
-// message's iteration was sent.
+// compactedWithin is the edit for what the API compacted within request k (0-based): the compaction's iterations are a
+// call of their own, and the message's iteration was sent only what the last of them wrote.
 func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 	return policy.Edit{
-		Request: k + 1, Kind: policy.KindSummarize, Trigger: "auto", Reason: "the API compacted within the request, as its usage says",
+		Request: k + 1, Kind: policy.KindSummarize, Trigger: "auto",
+		Reason: "the API compacted within the request, as its usage says",
 		Insert: []policy.Synthetic{{
 			Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: c.Output}},
 		}},
@@ -315,11 +282,11 @@ func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 	}
 }
 
-// settle makes R's weight and the overhead add up to the recorded context.
+// settle makes R's weight and the overhead add up to the recorded context; it returns the overhead.
 func (t *recordTrack) settle(k, ctx, over int) int {
 	r := t.r
 	rest := ctx - t.view.Tokens()
-	first := k == 0 || r.context[k-1] < 0 && t.none(k)
+	first := !slices.ContainsFunc(r.context, func(n int) bool { return n >= 0 })
 	for len(t.drops) > 0 && t.drops[0].Request < k+1 {
 		t.drops = t.drops[1:]
 	}
@@ -328,7 +295,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		return rest
 	case t.pending >= 0:
 		if rest > over {
-			// The client sent more than its lines hold: re-read files, listings.
+			// The client sent what is on no line: re-read files, listings.
 			r.reinject[t.pending] = rest - over
 			t.apply(policy.Edit{
 				Request: k + 1, Kind: policy.KindAttach, Reason: "sent after the compaction, on no line of the file",
@@ -350,8 +317,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 	return rest
 }
 
-// inferMicro makes the edits of a microcompaction that left no line: those the
-// client's rule would have made there.
+// inferMicro makes the edits of a microcompaction that left no line, by the client's rule.
 func (t *recordTrack) inferMicro(k int) {
 	edits, err := microcompaction().Stage().Run(&policy.Context{
 		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
@@ -367,18 +333,7 @@ func (t *recordTrack) inferMicro(k int) {
 	}
 }
 
-// none reports whether no request before k has a known context.
-func (t *recordTrack) none(k int) bool {
-	for _, c := range t.r.context[:k] {
-		if c >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// reinjection is the item that stands for what a client sent after a
-// compaction and did not write down.
+// reinjection is the item for n tokens that a client sent after a compaction and did not record.
 func reinjection(n int) policy.Synthetic {
 	return policy.Synthetic{
 		Role: "user", Label: "unrecorded re-injection", Attached: true,

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -11,25 +12,18 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Options say how a conversation is replayed. The zero value is the default.
+// Options of a replay. The zero value is the default.
 type Options struct {
-	Counter   string // one of tokens.Names; "": usage
-	Model     string // stands in for the recorded model
-	Window    int    // context window, tokens; 0: by client version and model
-	Overhead  int    // system prompt and tools, tokens; 0: from the first request's usage
-	CompactAt []int  // requests before which the user asks for a compaction
+	Counter   string           // one of tokens.Names; "": usage
+	Model     string           // replaces the recorded model
+	Window    int              // context window, tokens; 0: by client version and model
+	Overhead  int              // system prompt and tools, tokens; 0: from the first request's usage
+	CompactAt []int            // requests before which the user runs a manual compaction
+	Regret    bool             // compute Timeline.Regret; reads every text of the conversation, once for all its replays
+	Prices    *price.Table     // replaces the embedded table of models and prices
+	Encoders  *tokens.Encoders // of Run: shared with other replays; nil: its own
 
-	// Regret has the timeline say what the policy threw away too early. It
-	// reads every text of the conversation, once for all its replays.
-	Regret bool
-
-	Prices *price.Table // stands in for the embedded table of models and prices
-
-	// Encoders, where Run is given them, are shared with other replays.
-	Encoders *tokens.Encoders
-
-	// Observe, where it is set, is called at each main request with the view
-	// as it is sent. The view is the replay's own and good during the call.
+	// Observe, if set, is called at each main request with the view that is sent. The view is valid during the call.
 	Observe func(n int, v *view.View)
 }
 
@@ -45,26 +39,32 @@ func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline
 // Replay replays the record's conversation through a policy. A Record may be
 // replayed by several goroutines at once.
 func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
-	e, err := r.run(pol, opt)
-	if err != nil {
-		return nil, err
-	}
-	return e.finish()
+	t, _, err := r.ReplayAlike(pol, nil, opt)
+	return t, err
 }
 
-// finish makes the timeline of a replay that has come to its end.
+// finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
 	if n := int64(len(e.view.Edits())); e.r.digests != nil && n > e.r.most.Load() {
-		e.r.most.Store(n) // two at once may lose one: it is for speed alone
+		e.r.most.Store(n) // a concurrent replay may overwrite it: it only sizes buffers
 	}
 	t := e.timeline()
 	if !e.opt.Regret {
 		return t, nil
 	}
-	return t, e.regret(t)
+	uses, err := e.r.uses()
+	if err != nil {
+		return nil, err
+	}
+	if t.Regret, err = uses.Judge(e.view.Edits(), e.report, e.pol.Recorded); err != nil {
+		return nil, err
+	}
+	n := len(t.Regret.Misses)
+	t.Totals.Misses = &n
+	return t, nil
 }
 
-// engine is one replay under way: the policy's own track.
+// engine is one replay: the track of a policy.
 type engine struct {
 	r       *Record
 	pol     *policy.Policy
@@ -76,19 +76,19 @@ type engine struct {
 	shadows []*shadow     // policies that have done the same so far
 	moments policy.Moment // at which some stage runs
 	err     error
-	each    func(n int, v *view.View) bool // where it is set: called with each view, false ends the replay
-	ended   bool                           // it was
+	each    func(n int, v *view.View) bool // if set: called with each view, false ends the replay
+	ended   bool                           // by each
 
 	counter   string
-	fixed     int    // overhead when it does not follow the record, -1: it does
+	fixed     int    // overhead that does not follow the record; -1: it does
 	raw       int    // report weight of the raw history so far
 	weight    []int  // client weight of the payload at each request
 	taken     []bool // boundaries whose summary a compaction has used
 	last      policy.Response
-	context   policy.Context // of the stage that runs; used again for the next
+	context   policy.Context // of the stage that runs; reused by the next
 	estimator func(policy.ItemID) int
 	warner    func(int, string)
-	now       time.Time // of the message said last
+	now       time.Time // of the last message
 	compacted bool      // a compaction was made since the last main request
 	before    int       // used as it was before that compaction
 	asked     map[int]bool
@@ -98,12 +98,12 @@ type engine struct {
 	pending    []int // events since the last main request
 	warnings   []session.Warning
 	windows    map[clientKey]int // context windows, tokens
-	lastClient clientKey         // what lastWindow is for
+	lastClient clientKey         // of lastWindow
 	lastWindow int
 	outputs    map[string]int // largest output by model, tokens
 	above      int            // requests above the assumed window
-	over       spell          // requests that a policy left above the window, and the record did not
-	unfit      spell          // requests whose recorded usage is below what their content weighs
+	over       excess         // requests that the policy left above the window, and the record did not
+	unfit      excess         // requests whose recorded usage is below the weight of their content
 	cache      *caching
 	checks     checks
 	cleared    clearing
@@ -115,44 +115,34 @@ type running struct {
 	stage policy.Stage
 }
 
-func (r *Record) run(pol *policy.Policy, opt Options) (*engine, error) {
-	e, err := r.prepare(pol, opt)
-	if err != nil {
-		return nil, err
-	}
-	return e, e.run()
-}
-
 func (e *engine) run() error {
+	track := track(e)
 	if e.pol.Recorded {
-		walk(e.conv, &replayedRecord{engine: e})
-	} else {
-		walk(e.conv, e)
+		track = &replayedRecord{engine: e}
 	}
-	if e.err != nil {
+	if walk(e.conv, track); e.err != nil {
 		return fmt.Errorf("%s: policy %s: %w", e.conv.Path, e.pol.Name, e.err)
 	}
 	return nil
 }
 
-// done ends the way through the conversation early.
 func (e *engine) done() bool { return e.ended || e.err != nil }
 
-// prepare makes an engine that has not set out yet.
+// prepare makes an engine at the start of the conversation.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[clientKey]int{}, outputs: map[string]int{},
+		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
+		checks: checks{findings: []Finding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
 	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
 		return nil, err
 	}
-	if opt.Overhead > 0 {
-		e.fixed = opt.Overhead
-	} else if pol.Window.Overhead > 0 {
-		e.fixed = pol.Window.Overhead
+	if over := cmp.Or(max(opt.Overhead, 0), pol.Window.Overhead); over > 0 {
+		e.fixed = over
 	} else if e.counter != tokens.NameUsage {
 		e.fixed = tokens.DefaultOverhead
 		if len(r.overhead) > 0 && r.Cal.Recorded {
@@ -181,7 +171,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	return e, nil
 }
 
-// newStage makes a stage that has not run yet.
+// newStage makes a stage at the start of a conversation.
 func newStage(conv *session.Conversation, sc policy.StageConfig) (policy.Stage, error) {
 	st, err := sc.Definition.New(sc.Params)
 	if err != nil {
@@ -193,8 +183,7 @@ func newStage(conv *session.Conversation, sc policy.StageConfig) (policy.Stage, 
 	return st, err
 }
 
-// warn adds a warning at a line of the session, 0 for none. The caller may give
-// it a code before the next one.
+// warn adds a warning at a line of the session, 0 for none. The caller may set its code before the next warning.
 func (e *engine) warn(line int, format string, args ...any) *session.Warning {
 	e.warnings = append(e.warnings, session.Warning{File: e.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
 	return &e.warnings[len(e.warnings)-1]
@@ -206,7 +195,7 @@ func (e *engine) fail(err error) {
 	}
 }
 
-// overhead is what every request of every view carries beside its messages.
+// overhead is the tokens of request k (0-based) that are not messages: system prompt, tools, unrecorded reminders.
 func (e *engine) overhead(k int) int {
 	if e.fixed >= 0 {
 		return e.fixed
@@ -214,39 +203,42 @@ func (e *engine) overhead(k int) int {
 	return e.r.overhead[k]
 }
 
-// boundary: a policy does not follow the record's compactions,
-func (e *engine) boundary(int) {}
-
-// edited: nor its other edits.
-func (e *engine) edited(recordedAct) {}
-
-// micro: nor its microcompactions, but for those of results that are not in
-// the file: every view holds the same stand-in for them.
-func (e *engine) micro(i int) {
-	if e.r.hidden(i) {
-		ed := e.r.hiddenMicro(i, e.view)
-		if ed.Delta == 0 {
-			return
-		}
-		ed.Stage = recordStage
-		if _, err := e.view.Apply(ed); err != nil {
-			e.fail(err)
-		}
-		e.raw += ed.Delta
+// recorded applies a recorded microcompaction of results that are not in the file: every view holds the same message
+// for the earlier history. A simulated policy ignores all other recorded acts.
+func (e *engine) recorded(act recordedAct) {
+	if act.kind != actMicro || !e.r.hidden(act.at) {
+		return
 	}
+	ed := e.r.hiddenMicro(act.at, e.view)
+	if ed.Delta == 0 {
+		return
+	}
+	ed.Stage = recordStage
+	if _, err := e.view.Apply(ed); err != nil {
+		e.fail(err)
+	}
+	e.raw += ed.Delta
 }
 
-func (e *engine) join(m int) {
+// said adds message m to the raw history.
+func (e *engine) said(m int) *session.Message {
 	msg := &e.conv.Messages[m]
 	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
 		e.now = msg.Time
 	}
+	for b := range msg.Blocks {
+		if !msg.RecordOnly {
+			e.raw += e.report.Block(m, b)
+		}
+	}
+	return msg
+}
+
+func (e *engine) join(m int) {
+	msg := e.said(m)
 	if msg.RecordOnly {
 		e.view.Skip(m)
 		return
-	}
-	for b := range msg.Blocks {
-		e.raw += e.report.Block(m, b)
 	}
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
@@ -258,10 +250,9 @@ func (e *engine) request(k int) {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	if e.asked[k] {
 		e.turnEnd(k, false)
-		e.ask(-1, k)
+		e.manual(-1, k)
 	}
-	// The client looks before the call: at what was said last, not at when
-	// the answer came.
+	// The client decides before the call: by the time of the last message, not of the response.
 	c := policy.Context{Now: e.now}
 	if e.now.IsZero() {
 		c.Now = msg.Time
@@ -285,27 +276,18 @@ func (e *engine) turnEnd(next int, final bool) {
 	e.runStages(policy.TurnEnd, next, policy.Context{Final: final})
 }
 
-func (e *engine) manual(boundary, next int) { e.ask(boundary, next) }
-
-// ask passes the user's own compaction on to the policy.
-func (e *engine) ask(boundary, next int) {
+// manual runs the stages for the user's own compaction: of a recorded boundary, or -1. It is a turn of its own.
+func (e *engine) manual(boundary, next int) {
 	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: boundary}}
-	if next < len(e.conv.Requests) {
-		c.Used, c.UsedTail = e.used(next)
-	} else {
-		c.Used, c.UsedTail = e.used(len(e.conv.Requests))
-	}
+	c.Used, c.UsedTail = e.used(min(next, len(e.conv.Requests)))
 	e.runStages(policy.Manual, next, c)
-	// A compaction by hand is a run of its own: it ends, too.
 	e.turnEnd(next, false)
 }
 
-// used is the client's arithmetic before request k (0-based): the last
-// response's total, moved by what the policy's edits had taken out of the
-// payload when it was made, plus the estimate of what came after it (docs/internals/decisions.md, decision 2).
-//
-// Right after a compaction there is no response to count from: then it is the
-// estimate of the whole list times 4/3, rounded up.
+// used is the client's own estimate before request k (0-based), tokens: the total of the last response, less what
+// the policy's edits had removed from its payload, plus the estimate of what came after it, which is tail
+// (docs/internals/decisions.md, decision 2). Right after a compaction there is no response to count from: then it is
+// the estimate of the whole list times 4/3, rounded up.
 func (e *engine) used(k int) (used, tail int) {
 	if e.compacted {
 		n := 0
@@ -323,16 +305,13 @@ func (e *engine) used(k int) (used, tail int) {
 		return max(q.Usage.Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := tokens.DefaultOverhead
-	if k < len(e.r.overhead) {
-		over = e.r.overhead[k]
-	}
-	if e.fixed >= 0 {
-		over = e.fixed
+	if e.fixed >= 0 || k < len(e.r.overhead) {
+		over = e.overhead(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
 }
 
-// account closes request k: its row, and the response a policy may know of.
+// account closes request k (0-based): its row, and the response that stages know of.
 func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
 	msg := &e.conv.Messages[q.Message]
@@ -342,15 +321,12 @@ func (e *engine) account(k, used int) {
 	}
 	row := Request{
 		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
-		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0), Overhead: max(over, 0),
-		Used: used, Messages: e.view.Len(), Events: e.pending,
+		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
+		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
 	row.Output, row.Estimated = e.output(q.Message)
-	if row.Events == nil {
-		row.Events = []int{}
-	}
 	row.Cache = e.cacheRequest(k, row.Payload)
-	row.CostUSD = e.cache.cost(label(e.opt.Model, msg.Model), row.Cache.Split, row.Output)
+	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, msg.Model), row.Cache.Split, row.Output)
 	if msg.HasUsage {
 		row.Recorded = recordedUsage(&msg.Usage)
 	}
@@ -362,7 +338,7 @@ func (e *engine) account(k, used int) {
 		return
 	}
 	e.check(k)
-	e.pending = nil
+	e.pending = []int{}
 	e.requests = append(e.requests, row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if over < 0 {

@@ -1,24 +1,23 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// timeline puts the result of a replay together.
+// timeline makes the result of a replay.
 func (e *engine) timeline() *Timeline {
 	conv := e.conv
 	t := &Timeline{
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: e.pol.Name,
-		Counter: e.counter, Model: label(e.opt.Model, conv.Model), Version: conv.Version,
-		Requests: e.requests, Events: e.events,
+		Counter: e.counter, Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
+		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
-	t.Stages = []string{}
 	for _, sc := range e.pol.Stages {
 		t.Stages = append(t.Stages, sc.Definition.Name)
 	}
@@ -26,17 +25,13 @@ func (e *engine) timeline() *Timeline {
 		t.Lines.SetAside[string(r)] = n
 	}
 	e.widest(t)
-	if t.Requests == nil {
-		t.Requests = []Request{}
-	}
-	if t.Events == nil {
-		t.Events = []Event{}
-	}
 	if e.above > 0 {
 		e.warn(0, "the recorded context exceeds the assumed window at %d of %d requests", e.above, len(conv.Requests)).Code = CodeWindowExceeded
 	}
 	if o := &e.over; o.requests > 0 {
-		e.warn(e.r.LineAt(o.first), "the view is up to %d tokens over the window from request %d on (%d of %d requests): this policy found nothing more to give", o.most, o.first, o.requests, len(conv.Requests))
+		e.warn(e.r.LineAt(o.first),
+			"the view is up to %d tokens over the window from request %d on (%d of %d requests): this policy found nothing more to give",
+			o.most, o.first, o.requests, len(conv.Requests))
 	}
 	if u := &e.unfit; u.requests > 0 {
 		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
@@ -48,17 +43,14 @@ func (e *engine) timeline() *Timeline {
 		}
 	}
 	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {
-		if n := e.checks.count[kind]; n > maxTold {
-			e.warn(0, "%d more findings of kind %s: json holds them", n-maxTold, kind)
+		if n := e.checks.count[kind]; n > maxWarned {
+			e.warn(0, "%d more findings of kind %s: json holds them", n-maxWarned, kind)
 		}
 	}
-	t.Findings = append([]Finding{}, e.checks.findings...)
 	if t.unpriced = e.cache.unpriced(); len(t.unpriced) > 0 {
-		names := make([]string, len(t.unpriced))
-		for i, name := range t.unpriced {
-			names[i] = strconv.Quote(name)
-		}
-		e.warn(0, "no price is known for %s: those requests are counted in tokens only", strings.Join(names, ", ")).Code = CodeNoPrice
+		names := fmt.Sprintf("%q", t.unpriced)
+		e.warn(0, "no price is known for %s: those requests are counted in tokens only",
+			strings.ReplaceAll(names[1:len(names)-1], `" "`, `", "`)).Code = CodeNoPrice
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.total()
@@ -69,8 +61,8 @@ func (e *engine) timeline() *Timeline {
 	return t
 }
 
-// widest sets the largest window a request was made in, and the limits of the
-// policy's stages there, and warns where it changes: clients and models differ.
+// widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the window
+// changes with the client or the model.
 func (e *engine) widest(t *Timeline) {
 	at := policy.Circumstances{Window: e.pol.Window.Context}
 	if len(e.conv.Requests) == 0 && (at.Window == 0 || e.opt.Window > 0) {
@@ -129,22 +121,21 @@ func (t *Timeline) total() {
 	}
 }
 
-// spell is a number of requests with something in common.
-type spell struct {
+// excess counts requests that exceed something.
+type excess struct {
 	requests int
 	first    int // n of the first of them
-	most     int // tokens, at the one with the most
+	most     int // the largest excess, tokens
 }
 
-func (s *spell) add(n, tokens int) {
-	if s.requests++; s.requests == 1 {
-		s.first = n
+func (x *excess) add(n, tokens int) {
+	if x.requests++; x.requests == 1 {
+		x.first = n
 	}
-	s.most = max(s.most, tokens)
+	x.most = max(x.most, tokens)
 }
 
-// CheckValid states what holds of every timeline. It returns the first thing
-// that does not.
+// CheckValid checks the invariants of a timeline. It returns the first one that is broken.
 func (t *Timeline) CheckValid() error {
 	if t.Schema != Schema {
 		return fmt.Errorf("schema is %q, not %q", t.Schema, Schema)
@@ -163,16 +154,16 @@ func (t *Timeline) CheckValid() error {
 			return fmt.Errorf("request row %d has n %d after %d", i, r.N, n)
 		}
 		n = r.N
-		if s := r.Cache.Split; s.Read < 0 || s.Write5m < 0 || s.Write1h < 0 || s.Uncached < 0 || s.Input() != r.Payload {
-			return fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, s)
-		}
-		if min(r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output) < 0 {
-			return fmt.Errorf("request %d has a figure below zero: %+v", r.N, r)
-		}
 		if r.Kind == "main" {
-			if main++; r.N != main {
-				return fmt.Errorf("main request %d has n %d", main, r.N)
-			}
+			main++
+		}
+		switch s := r.Cache.Split; {
+		case min(s.Read, s.Write5m, s.Write1h, s.Uncached) < 0 || s.Input() != r.Payload:
+			return fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, s)
+		case min(r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output) < 0:
+			return fmt.Errorf("request %d has a figure below zero: %+v", r.N, r)
+		case r.Kind == "main" && r.N != main:
+			return fmt.Errorf("main request %d has n %d", main, r.N)
 		}
 		for _, ev := range r.Events {
 			if ev < 0 || ev >= len(t.Events) {

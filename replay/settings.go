@@ -7,17 +7,15 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// settingsChanges says before which requests (0-based) the recorded client itself
-// did something that costs the messages' cache, whatever the policy:
+// settingsChanges lists by request (0-based) what the recorded client did that costs the messages' cache under every
+// policy:
 //
-//   - an image joined: the documentation has it that images anywhere in a prompt
-//     touch the messages' cache, and the one recorded case agrees;
-//   - a tool search loaded the definitions of deferred tools (4 of 5 recorded
-//     cases of 2.1.119 to 2.1.128);
-//   - a skill or a command that is one began, or the first prompt after it was
-//     typed: clients from 2.1.14 up to 2.1.37 send other settings while one runs
-//     (26 of 34 recorded cases; later clients do not, in 8 of 8).
-func settingsChanges(conv *session.Conversation) map[int]cache.Kind {
+//   - an image joined: by the documentation images anywhere in a prompt touch the messages' cache, and the one
+//     recorded case agrees;
+//   - a tool search loaded the definitions of deferred tools (4 of 5 recorded cases of 2.1.119 to 2.1.128);
+//   - a skill, or a command that is one, began, or the first prompt after it was typed: clients from 2.1.14 up to
+//     2.1.37 send other settings while one runs (26 of 34 recorded cases; later clients do not, in 8 of 8).
+func settingsChanges(conv *session.Conversation, drops []tokens.Drop) map[int]cache.Kind {
 	changes := map[int]cache.Kind{}
 	s := settings{conv: conv}
 	from := 0
@@ -27,12 +25,7 @@ func settingsChanges(conv *session.Conversation) map[int]cache.Kind {
 		}
 		from = q.Message
 	}
-	return changes
-}
-
-// addDrops adds what the recorded context itself tells: where it fell and no line,
-// model or client says why, something that had been sent was not sent again.
-func addDrops(changes map[int]cache.Kind, drops []tokens.Drop) {
+	// Where the recorded context fell and no line, model or client explains it, something was not sent again.
 	for _, d := range drops {
 		k := d.Request - 1
 		if _, known := changes[k]; known || !d.Shared {
@@ -45,15 +38,16 @@ func addDrops(changes map[int]cache.Kind, drops []tokens.Drop) {
 			changes[k] = cache.ContextFell
 		}
 	}
+	return changes
 }
 
-// settings goes from request to request.
+// settings is the state from request to request.
 type settings struct {
 	conv  *session.Conversation
 	skill bool // one is running
 }
 
-// between looks at the last response and what was said after it.
+// between returns the change by the last response and the messages after it, up to message `to`.
 func (s *settings) between(from, to int) cache.Kind {
 	var image, tools, skill, prompt, ready bool // ready: a meta message now is a skill's text
 	for m := from; m < to; m++ {
@@ -77,12 +71,7 @@ func (s *settings) between(from, to int) cache.Kind {
 		}
 	}
 	was := s.skill
-	switch {
-	case skill:
-		s.skill = true
-	case prompt:
-		s.skill = false
-	}
+	s.skill = skill || was && !prompt
 	switch {
 	case image:
 		return cache.ImageAdded

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,9 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// runStages runs the policy's stages of one moment, in order. Each one's edits
-// are applied before the next one runs. next is the 0-based number of the
-// request to come.
+// runStages runs the policy's stages of one moment, in order. Each one's edits are applied before the next one runs.
+// next is the 0-based number of the request to come.
 func (e *engine) runStages(moment policy.Moment, next int, given policy.Context) {
 	if e.err != nil {
 		return
@@ -57,9 +57,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 		c.Overhead = e.overhead(at)
 		c.Window, c.MaxOutput = e.window(at), e.maxOutput(m.Model)
 	}
-	if e.opt.Model != "" {
-		c.Model = e.opt.Model
-	}
+	c.Model = cmp.Or(e.opt.Model, c.Model)
 	c.Before = e.view.Tokens()
 	if c.Now.IsZero() {
 		c.Now = e.now
@@ -70,36 +68,40 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 
 func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) }
 
-// applyAll applies the edits of one run of a stage; edits of one kind that
-// stand together are one event, but for those with a summary of their own.
+// applyAll applies the edits of one run of a stage; adjacent edits of one kind are one event, except those with a
+// summary of their own.
 //
-// What stands at the end of the session belongs to the request that would have
-// come next; but what a turn end does there belongs to none.
+// An edit at the end of the session belongs to the request that would have come next, but that of a turn end to none.
 func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool) {
 	if len(edits) == 0 {
 		return
 	}
 	n := next + 1
-	if turnEnd {
-		n = requestNumber(e.conv, n)
+	if turnEnd && n > len(e.conv.Requests) {
+		n = 0
 	}
-	for i := 0; i < len(edits); {
-		j := i + 1
-		for j < len(edits) && edits[j].Kind == edits[i].Kind && edits[j].Call == nil && edits[j].Kind != policy.KindSummarize && edits[j].Kind != policy.KindCollapse {
+	for len(edits) > 0 {
+		first := &edits[0]
+		j := 1
+		for j < len(edits) && edits[j].Kind == first.Kind && edits[j].Call == nil &&
+			first.Kind != policy.KindSummarize && first.Kind != policy.KindCollapse {
 			j++
 		}
-		group := edits[i:j]
-		i = j
-		ev := Event{N: len(e.events), Stage: stage, Kind: group[0].Kind, Trigger: group[0].Trigger, Reason: group[0].Reason, Detail: group[0].Detail, Targets: []Target{}}
+		group := edits[:j]
+		edits = edits[j:]
+		ev := Event{
+			N: len(e.events), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
+			Targets: []Target{},
+		}
 		if n > 0 {
 			ev.Request = &n
 		}
 		length := e.view.Len()
-		for g := range group {
-			ed := group[g]
-			ed.Stage, ed.Group = stage, ev.N
-			ed.Request = n
-			e.calls(&ed, next)
+		for _, ed := range group {
+			ed.Stage, ed.Group, ed.Request = stage, ev.N, n
+			for c := ed.Call; c != nil; c = c.Then {
+				e.call(c, ed.Insert, next)
+			}
 			if ed.Kind == policy.KindSummarize {
 				e.rebuilding(&ed, next)
 			}
@@ -109,13 +111,13 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				e.fail(err)
 				return
 			}
-			e.cleared.weigh(&ed, was, e.view.PayloadTokens())
+			e.cleared.weigh(&ed, was-e.view.PayloadTokens())
 			ev.Before += ed.Before
 			ev.After += ed.After
 			e.targets(&ev, &ed)
 			e.sticky(&ed, next)
 		}
-		if group[0].Kind == policy.KindSummarize {
+		if ev.Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)
 		}
 		ev.Saved = ev.Before - ev.After
@@ -124,10 +126,11 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 	}
 }
 
-// targets notes what an edit changed on its event.
+// targets adds what an edit changed to its event.
 func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep, policy.KindTag:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
+		policy.KindServerKeep, policy.KindTag:
 		t := Target{Message: e.uuid(ed.Target.Item)}
 		result := false
 		if ed.Target.Block != policy.WholeItem {
@@ -135,7 +138,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 				t.ToolUse, result = raw.ID, raw.Kind == jsonl.KindToolResult
 			}
 		}
-		if result && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else it is named and stays
+		if result && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else the event names it and it does not change
 			ev.Results++
 			e.cleared.note(ed)
 		}
@@ -150,8 +153,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	}
 }
 
-// uuid names an item in output: the recorded uuid, or a name for a message
-// the policy made.
+// uuid is an item's name in output: the recorded uuid, or a name for a message that the policy made.
 func (e *engine) uuid(id policy.ItemID) string {
 	if id >= 0 {
 		return e.conv.Messages[id].UUID
@@ -159,20 +161,15 @@ func (e *engine) uuid(id policy.ItemID) string {
 	return "synthetic-" + strconv.Itoa(int(-id))
 }
 
-// calls makes the requests that an edit's own model calls are.
-func (e *engine) calls(ed *policy.Edit, next int) {
-	for c := ed.Call; c != nil; c = c.Then {
-		e.call(c, ed.Insert, next)
-	}
-}
-
+// call adds the request of an edit's own model call, and sets the call's tokens where they are 0.
 func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	k := min(next, len(e.conv.Requests)-1)
+	over := 0 // may be below zero: see account
+	if c.Prefix == "session" && k >= 0 {
+		over = e.overhead(k)
+	}
 	if c.Input == 0 {
-		c.Input = e.view.Tokens() + c.Prompt
-		if c.Prefix == "session" && k >= 0 {
-			c.Input += e.overhead(k)
-		}
+		c.Input = e.view.Tokens() + c.Prompt + over
 	}
 	if c.Output == 0 {
 		for i := range inserted {
@@ -183,42 +180,32 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 			}
 		}
 	}
-	c.Input = max(c.Input, c.Prompt, 0) // the overhead may be below zero: see account
+	c.Input = max(c.Input, c.Prompt, 0)
 	sent := c.Input
-	if c.Prefix == "session" {
-		// It goes out as the session's own requests do: what the server drops
-		// from those it drops from this one.
+	if c.Prefix == "session" { // the server drops from it what it drops from the session's own requests
 		sent = max(sent-(e.view.Tokens()-e.view.PayloadTokens()), min(sent, c.Prompt))
 	}
-	row := Request{N: next + 1, Kind: c.Kind, Raw: 0, Tokens: c.Input, Payload: sent, Output: c.Output, Messages: e.view.Len(), Events: []int{len(e.events)}}
-	if k >= 0 {
-		m := &e.conv.Messages[e.conv.Requests[k].Message]
-		row.Model = m.Model
-		if c.Prefix == "session" {
-			row.Overhead = max(e.overhead(k), 0)
-		}
+	row := Request{
+		N: next + 1, Kind: c.Kind, Tokens: c.Input, Payload: sent, Overhead: max(over, 0), Output: c.Output,
+		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{len(e.events)},
 	}
-	row.Cache = e.cacheCall(c, sent, k)
-	row.CostUSD = e.cache.cost(label(e.opt.Model, row.Model), row.Cache.Split, row.Output)
+	if k >= 0 {
+		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model
+	}
+	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	e.requests = append(e.requests, row)
 }
 
-// rebuilding notes that a compaction is about to be made: used as it was, and
-// the recorded summary it takes.
+// rebuilding notes the estimate before a compaction, and which recorded summary it reuses.
 func (e *engine) rebuilding(ed *policy.Edit, next int) {
 	if !e.compacted {
 		e.before, _ = e.used(min(next, len(e.conv.Requests)))
 	}
-	e.compacted = true
-	e.last.Summary = true
+	e.compacted, e.last.Summary = true, true
 	for i := range ed.Insert {
-		for b := range ed.Insert[i].Contents {
-			ref := ed.Insert[i].Contents[b].Ref
-			if ref == nil || !ed.Insert[i].Summary {
-				continue
-			}
+		for _, c := range ed.Insert[i].Contents {
 			for k := range e.conv.Boundaries {
-				if e.conv.Boundaries[k].Summary == int(ref.Item) {
+				if ed.Insert[i].Summary && c.Ref != nil && e.conv.Boundaries[k].Summary == int(c.Ref.Item) {
 					e.taken[k] = true
 				}
 			}
@@ -226,30 +213,23 @@ func (e *engine) rebuilding(ed *policy.Edit, next int) {
 	}
 }
 
-// Summary answers what recorded summary a compaction at request n may reuse.
+// Summary returns the recorded summary that a compaction at request n may reuse, and its boundary.
 func (e *engine) Summary(n int) (policy.Content, int, bool) {
-	next := -1
 	for i := range e.conv.Boundaries {
 		b := &e.conv.Boundaries[i]
-		if b.Summary < 0 || len(e.conv.Messages[b.Summary].Blocks) == 0 {
-			continue
+		if b.Summary < 0 || len(e.conv.Messages[b.Summary].Blocks) == 0 || b.Request < n-lateBy || b.Request < n && e.taken[i] {
+			continue // a boundary shortly before, with a summary that is not reused yet: the policy is a little late
 		}
-		// A boundary the record has passed a moment ago and this policy has
-		// not used is the same stretch: the policy is just a little late.
-		if b.Request < n && n-b.Request <= lateBy && !e.taken[i] || b.Request >= n {
-			next = i
+		if e.taken[i] {
 			break
 		}
+		bl := &e.conv.Messages[b.Summary].Blocks[0]
+		return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
 	}
-	if next < 0 || e.taken[next] {
-		return policy.Content{}, -1, false
-	}
-	at := e.conv.Boundaries[next].Summary
-	bl := &e.conv.Messages[at].Blocks[0]
-	return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(at)}}, next, true
+	return policy.Content{}, -1, false
 }
 
-// SessionMemory is the session's own summary file.
+// SessionMemory returns the session's own summary file.
 func (e *engine) SessionMemory() (text string, ok bool, err error) {
 	if e.conv.Memory == nil {
 		return "", false, nil
@@ -258,17 +238,16 @@ func (e *engine) SessionMemory() (text string, ok bool, err error) {
 	return text, err == nil, err
 }
 
-// lateBy is how many requests after a recorded boundary a policy's compaction
-// still takes its summary.
+// lateBy is the number of requests after a recorded boundary in which a policy's compaction still reuses its summary.
 const lateBy = 10
 
-// Reinjected is what the client sent after recorded boundary i beside the
-// summary: attachments on record and what no line holds.
+// Reinjected returns what the client sent after recorded boundary i beside the summary: recorded attachments, and an
+// item for what is on no line.
 func (e *engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic
 	for _, a := range e.conv.Boundaries[i].Attached {
 		m := &e.conv.Messages[a]
-		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + label(m.Attachment, m.Class.String()), Attached: true}
+		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {
 			ref := policy.Target{Item: policy.ItemID(a), Block: b}
 			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text, Ref: &ref})
@@ -281,19 +260,10 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 	return out
 }
 
-func label(names ...string) string {
-	for _, n := range names {
-		if n != "" {
-			return n
-		}
-	}
-	return ""
-}
-
-// window is the context window of request k under the policy.
+// window is the context window of request k (0-based) under the policy, tokens.
 func (e *engine) window(k int) int { return e.windowUnder(e.pol.Window, k) }
 
-// windowUnder is the context window of request k under a policy's own.
+// windowUnder is the context window of request k (0-based) under a policy with this window.
 func (e *engine) windowUnder(w policy.Window, k int) int {
 	if w.Context > 0 && e.opt.Window == 0 {
 		return w.Context
@@ -316,9 +286,7 @@ func (e *engine) windowUnder(w policy.Window, k int) int {
 type clientKey struct{ model, version string }
 
 func (e *engine) maxOutput(model string) int {
-	if e.opt.Model != "" {
-		model = e.opt.Model
-	}
+	model = cmp.Or(e.opt.Model, model)
 	n, ok := e.outputs[model]
 	if !ok {
 		m, _ := e.r.table(e.opt).Find(model)
@@ -328,26 +296,21 @@ func (e *engine) maxOutput(model string) int {
 	return n
 }
 
-// DefaultWindow is the context window assumed where nothing says otherwise.
+// DefaultWindow is the assumed context window of a model that is not in the table, tokens.
 const DefaultWindow = 200000
 
 // window is the context window of a request: 200,000 for clients before
 // 2.1.78, else the model table's (docs/internals/decisions.md, decision 14).
 func (r *Record) window(model, version string, opt Options) int {
-	if opt.Window > 0 {
+	model = cmp.Or(opt.Model, model)
+	switch {
+	case opt.Window > 0:
 		return opt.Window
-	}
-	if opt.Model != "" {
-		model = opt.Model
-	}
-	if strings.Contains(model, "[1m]") {
+	case strings.Contains(model, "[1m]"):
 		return 1000000
-	}
-	if version != "" && session.CompareVersions(version, "2.1.78") < 0 && opt.Model == "" {
+	case version != "" && session.CompareVersions(version, "2.1.78") < 0 && opt.Model == "":
 		return DefaultWindow
 	}
-	if m, ok := r.table(opt).Find(model); ok && m.Context > 0 {
-		return m.Context
-	}
-	return DefaultWindow
+	m, _ := r.table(opt).Find(model)
+	return cmp.Or(m.Context, DefaultWindow)
 }

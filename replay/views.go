@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,11 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// EachView replays and calls yield with the view as it is sent at each main
-// request n, and at the end of the file once more, with the number a further
-// request would have. The view is the replay's own and good during the call;
-// where yield returns false the replay ends there. Without a policy the views
-// are those of the raw history.
+// EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of the
+// file, with the number of a further request. The view is valid during the call; the replay ends where yield returns
+// false. Without a policy the views are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	if pol == nil {
 		return r.eachRaw(opt, yield)
@@ -32,8 +31,7 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 	return nil
 }
 
-// EachPair calls yield with the views under two policies at each request, as
-// EachView does.
+// EachPair calls yield with the views under two policies at each request, as EachView does.
 func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a, b *view.View) bool) error {
 	var failed error
 	next, stop := iter.Pull(func(yield func(*view.View) bool) {
@@ -47,9 +45,8 @@ func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a,
 	return errors.Join(failed, err)
 }
 
-// ViewAt is the view as it is sent at main request n; at one more than there
-// are, the view at the end of the file. Without a policy it is that of the raw
-// history.
+// ViewAt is the view that is sent at main request n; at one more than there are, the view at the end of the file.
+// Without a policy it is RawAt.
 func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
 	if pol == nil {
 		return r.RawAt(opt, n)
@@ -67,8 +64,7 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, err
 	return at, err
 }
 
-// RawAt is the raw history before main request n: all that was said up to
-// there, nothing compacted; at one more than there are requests, all of it.
+// RawAt is the raw history before main request n, nothing compacted; at one more than there are requests, all of it.
 func (r *Record) RawAt(opt Options, n int) (*view.View, error) {
 	v, err := r.rawView(opt)
 	if err == nil {
@@ -91,7 +87,7 @@ func (r *Record) eachRaw(opt Options, yield func(n int, v *view.View) bool) erro
 	return nil
 }
 
-// rawView is an empty view with the counters that the options choose.
+// rawView is an empty view with the counters of the options.
 func (r *Record) rawView(opt Options) (*view.View, error) {
 	e, err := r.prepare(&policy.Policy{Name: "raw", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, opt)
 	if err != nil {
@@ -100,8 +96,7 @@ func (r *Record) rawView(opt Options) (*view.View, error) {
 	return e.view, nil
 }
 
-// LineAt is the line on which the response to main request n stands: what was
-// sent stands above it. 0 where there is no such request.
+// LineAt is the line of the response to main request n; what was sent is above it. 0 where there is no such request.
 func (r *Record) LineAt(n int) int {
 	if n < 1 || n > len(r.Conv.Requests) {
 		return 0
@@ -109,23 +104,16 @@ func (r *Record) LineAt(n int) int {
 	return int(r.Conv.Messages[r.Conv.Requests[n-1].Message].Line)
 }
 
-// ModelAt is the model that main request n asks, or the last one for the end,
-// and its largest output in tokens, the client's default where the model is not
-// known.
+// defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
+const defaultMaxOutput = 32000
+
+// ModelAt is the model of main request n, or of the last one for the end, and its largest output in tokens, the
+// client's default where the model is not known.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
 		model = r.Conv.Messages[r.Conv.Requests[k].Message].Model
 	}
-	if opt.Model != "" {
-		model = opt.Model
-	}
+	model = cmp.Or(opt.Model, model)
 	m, _ := r.models.Find(model)
-	if maxOutput = m.MaxOutput; maxOutput == 0 {
-		maxOutput = defaultMaxOutput
-	}
-	return model, maxOutput
+	return model, cmp.Or(m.MaxOutput, defaultMaxOutput)
 }
-
-// defaultMaxOutput is what clients ask for where they say nothing else (analysis
-// of Claude Code 2.1.19).
-const defaultMaxOutput = 32000

@@ -5,23 +5,19 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// track is one way of going through a conversation: the record's own, or a
-// policy's. walk calls it in the order things happened.
+// track follows a conversation: the recorded track, or a policy's. walk calls it in causal order.
 type track interface {
-	boundary(i int)                // a recorded compaction stands here
-	micro(i int)                   // a recorded microcompaction stands here
-	edited(act recordedAct)        // a recorded snip, collapse or replacement stands here
-	join(m int)                    // message m is said
+	recorded(act recordedAct)      // the client recorded an act here
+	join(m int)                    // message m joins
 	request(k int)                 // request k (0-based) is about to be made
 	respond(k int)                 // response k and all its tool results have joined
 	turnEnd(next int, final bool)  // the agent has stopped; next is the 0-based request to come
-	manual(boundary int, next int) // the user asked for a compaction
-	done() bool                    // nothing more is wanted
+	manual(boundary int, next int) // the user runs a compaction
+	done() bool                    // ends the walk early
 }
 
-// walk goes through a conversation: messages join one by one, a request is
-// made before each response, a turn ends before each typed prompt that was not
-// queued, and at the end.
+// walk calls the track for a whole conversation: messages join one by one, a request is made before each response, a
+// turn ends before each typed prompt that was not queued, and at the end.
 func walk(conv *session.Conversation, t track) {
 	w := walker{conv: conv, t: t, responding: -1, open: map[string]bool{}}
 	for m := range conv.Messages {
@@ -33,9 +29,7 @@ func walk(conv *session.Conversation, t track) {
 	}
 	w.recorded(len(conv.Messages))
 	w.settle()
-	if w.active {
-		t.turnEnd(w.next, true)
-	}
+	w.end(true)
 }
 
 type walker struct {
@@ -44,94 +38,79 @@ type walker struct {
 	next       int             // 0-based number of the request to come
 	b, u       int             // next boundary, next microcompaction
 	s, c, r    int             // next snip, next collapse, next replacement
-	responding int             // request whose results are awaited, -1: none
+	responding int             // request that waits for tool results, -1: none
 	open       map[string]bool // its tool calls without a result yet
-	active     bool            // something was answered since the last turn end
+	active     bool            // a request was made since the last turn end
 }
 
-// recorded passes on the record's own acts that stand before message m, in the
-// order a client's stages run.
+// recorded passes on the acts that are recorded before message m, in the order in which a client's stages run.
 func (w *walker) recorded(m int) {
-	for w.r < len(w.conv.Replaced) && w.conv.Replaced[w.r].Before <= m {
-		w.t.edited(recordedAct{actReplacement, w.r})
-		w.r = nextReplacement(w.conv, w.r)
+	conv := w.conv
+	for ; w.r < len(conv.Replaced) && conv.Replaced[w.r].Before <= m; w.r = nextReplacement(conv, w.r) {
+		w.t.recorded(recordedAct{actReplacement, w.r})
 	}
-	for w.s < len(w.conv.Snips) && w.conv.Snips[w.s].Before <= m {
-		w.t.edited(recordedAct{actSnip, w.s})
-		w.s++
+	for ; w.s < len(conv.Snips) && conv.Snips[w.s].Before <= m; w.s++ {
+		w.t.recorded(recordedAct{actSnip, w.s})
 	}
-	for w.u < len(w.conv.Micro) && w.conv.Micro[w.u].Before <= m {
-		w.t.micro(w.u)
-		w.u++
+	for ; w.u < len(conv.Micro) && conv.Micro[w.u].Before <= m; w.u++ {
+		w.t.recorded(recordedAct{actMicro, w.u})
 	}
-	for w.c < len(w.conv.Collapses) && w.conv.Collapses[w.c].Before <= m {
-		w.t.edited(recordedAct{actCollapse, w.c})
-		w.c++
+	for ; w.c < len(conv.Collapses) && conv.Collapses[w.c].Before <= m; w.c++ {
+		w.t.recorded(recordedAct{actCollapse, w.c})
 	}
-	for w.b < len(w.conv.Boundaries) && w.conv.Boundaries[w.b].Before <= m {
-		i := w.b
-		w.b++
-		if w.conv.Boundaries[i].Trigger == "manual" {
+	for ; w.b < len(conv.Boundaries) && conv.Boundaries[w.b].Before <= m; w.b++ {
+		if conv.Boundaries[w.b].Trigger == "manual" {
 			w.settle()
-			if w.active {
-				w.active = false
-				w.t.turnEnd(w.next, false)
-			}
-			w.t.manual(i, w.next)
+			w.end(false)
+			w.t.manual(w.b, w.next)
 		}
-		w.t.boundary(i)
+		w.t.recorded(recordedAct{actBoundary, w.b})
 	}
 }
 
 func (w *walker) message(m int) {
 	msg := &w.conv.Messages[m]
-	if w.next < len(w.conv.Requests) && w.conv.Requests[w.next].Message == m {
+	response := w.next < len(w.conv.Requests) && w.conv.Requests[w.next].Message == m
+	result := !response && msg.Class == session.ClassToolResult && w.responding >= 0
+	if !result {
 		w.settle()
-		k := w.next
-		w.t.request(k)
-		if w.t.done() {
+	}
+	if response {
+		if w.t.request(w.next); w.t.done() {
 			return
 		}
+		w.responding, w.active = w.next, true
 		w.next++
-		w.t.join(m)
-		w.responding, w.active = k, true
 		clear(w.open)
-		for b := range msg.Blocks {
-			if msg.Blocks[b].Kind == jsonl.KindToolUse {
-				w.open[msg.Blocks[b].ID] = true
-			}
-		}
-		if len(w.open) == 0 {
-			w.settle()
-		}
-		return
-	}
-	if msg.Class == session.ClassToolResult && w.responding >= 0 {
-		w.t.join(m)
-		for b := range msg.Blocks {
-			if msg.Blocks[b].Kind == jsonl.KindToolResult {
-				delete(w.open, msg.Blocks[b].ID)
-			}
-		}
-		if len(w.open) == 0 {
-			w.settle()
-		}
-		return
-	}
-	w.settle()
-	if msg.Class == session.ClassPrompt && !msg.Queued && w.active {
-		w.active = false
-		w.t.turnEnd(w.next, false)
+	} else if msg.Class == session.ClassPrompt && !msg.Queued {
+		w.end(false)
 	}
 	w.t.join(m)
+	for b := range msg.Blocks {
+		switch bl := &msg.Blocks[b]; {
+		case response && bl.Kind == jsonl.KindToolUse:
+			w.open[bl.ID] = true
+		case result && bl.Kind == jsonl.KindToolResult:
+			delete(w.open, bl.ID)
+		}
+	}
+	if (response || result) && len(w.open) == 0 {
+		w.settle()
+	}
 }
 
 // settle ends the wait for the results of the last response.
 func (w *walker) settle() {
-	if w.responding < 0 {
-		return
+	if k := w.responding; k >= 0 {
+		w.responding = -1
+		w.t.respond(k)
 	}
-	k := w.responding
-	w.responding = -1
-	w.t.respond(k)
+}
+
+// end ends a turn in which a request was made.
+func (w *walker) end(final bool) {
+	if w.active {
+		w.active = false
+		w.t.turnEnd(w.next, final)
+	}
 }

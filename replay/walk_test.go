@@ -68,11 +68,10 @@ type calls []string
 
 func (c *calls) note(format string, args ...any) { *c = append(*c, fmt.Sprintf(format, args...)) }
 
-func (c *calls) boundary(i int) { c.note("boundary %d", i) }
-func (c *calls) micro(i int)    { c.note("micro %d", i) }
-
-func (c *calls) edited(act recordedAct) {
-	c.note("%s %d", []string{actSnip: "snip", actCollapse: "collapse", actReplacement: "replacement"}[act.kind], act.at)
+func (c *calls) recorded(act recordedAct) {
+	c.note("%s %d", []string{
+		actBoundary: "boundary", actMicro: "micro", actSnip: "snip", actCollapse: "collapse", actReplacement: "replacement",
+	}[act.kind], act.at)
 }
 func (c *calls) join(m int)    { c.note("join %d", m) }
 func (c *calls) request(k int) { c.note("request %d", k) }
