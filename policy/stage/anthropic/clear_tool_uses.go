@@ -16,7 +16,7 @@ type ClearToolUses struct {
 	ClearAtLeast    policy.InputTokens `yaml:"clear_at_least" doc:"clear nothing at all unless this much goes" unit:"tokens" min:"0"`
 	ExcludeTools    []string           `yaml:"exclude_tools" doc:"tools whose uses are never cleared and do not count as kept; a trailing * matches any rest"`
 	ClearToolInputs ToolInputs         `yaml:"clear_tool_inputs" doc:"clear the calls' inputs as well: of no tool, of every tool, or of those listed"`
-	Placeholder     string             `yaml:"placeholder" doc:"what stands for a cleared result; the server's own words are not documented"`
+	Placeholder     string             `yaml:"placeholder" doc:"the text that replaces a cleared result; the server's own is not documented"`
 }
 
 func defineClearToolUses() policy.Definition {
@@ -32,7 +32,7 @@ func defineClearToolUses() policy.Definition {
 			ExcludeTools: []string{}, Placeholder: "[Old tool result content cleared]",
 		},
 		Example: `before: a prompt of 100,001 tokens with the results of 10 tool uses
-after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stand, and so does the model view`,
+after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stay, and so does the model view`,
 		Limits: clearToolUsesLimits,
 		Check:  checkClearToolUses,
 		New: func(p any) (policy.Stage, error) {

@@ -15,7 +15,7 @@ import (
 type CodexCompaction struct {
 	Percent    int                   `yaml:"percent" doc:"compact at this share of the window" unit:"percent" min:"1" max:"100"`
 	TokenLimit *int                  `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
-	UserTokens int                   `yaml:"user_tokens" doc:"what the newest user messages that stay may weigh, at four bytes a token; the one that is over is cut in its middle" unit:"tokens" min:"0"`
+	UserTokens int                   `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
 	Prompt     int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
 	Summary    policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	Manual     string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`

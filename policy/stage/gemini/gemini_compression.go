@@ -12,11 +12,14 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
+// geminiUnderstood is the assistant's message after a summary.
+const geminiUnderstood = "Got it. Thanks for the additional context!"
+
 // GeminiCompression are the parameters of gemini_compression.
 type GeminiCompression struct {
 	Threshold      float64               `yaml:"threshold" doc:"compress once the last prompt reached this share of the window: 0.5; earlier 0.7, 0.2 and 0.95" min:"0" max:"1"`
 	Preserve       float64               `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
-	ResponseBudget int                   `yaml:"response_budget" doc:"what the newest tool results may weigh together; older ones are cut and saved" unit:"tokens" min:"0"`
+	ResponseBudget int                   `yaml:"response_budget" doc:"size limit of the newest tool results together; older ones are cut and saved" unit:"tokens" min:"0"`
 	Cut            string                `yaml:"cut" doc:"how: to their last lines (January 2026), or to a beginning and an end by characters (later)" enum:"lines,chars"`
 	CutLines       int                   `yaml:"cut_lines" doc:"the last lines that are left" unit:"lines" min:"1"`
 	CutChars       int                   `yaml:"cut_chars" doc:"the characters that are left, a fifth of them from the beginning" unit:"characters" min:"1"`
@@ -26,9 +29,6 @@ type GeminiCompression struct {
 	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	Manual         string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
-
-// geminiUnderstood is the assistant's message after a summary.
-const geminiUnderstood = "Got it. Thanks for the additional context!"
 
 func defineGeminiCompression() policy.Definition {
 	return policy.Definition{

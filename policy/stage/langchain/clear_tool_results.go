@@ -15,19 +15,19 @@ type ClearToolResults struct {
 	ClearAtLeast    int      `yaml:"clear_at_least" doc:"stop once this much is cleared; 0: clear all that are old" unit:"tokens" min:"0"`
 	ExcludeTools    []string `yaml:"exclude_tools" doc:"tools whose results are never cleared; a trailing * matches any rest"`
 	ClearToolInputs bool     `yaml:"clear_tool_inputs" doc:"empty the inputs of the calls as well"`
-	Placeholder     string   `yaml:"placeholder" doc:"what stands for a cleared result"`
+	Placeholder     string   `yaml:"placeholder" doc:"the text that replaces a cleared result"`
 }
 
 func defineClearToolResults() policy.Definition {
 	return policy.Definition{
 		Name:    "clear_tool_results",
 		Summary: "Before a request whose messages are estimated at more than 100,000 tokens, every tool result but the newest 3 becomes a placeholder in the messages themselves.",
-		Source:  "LangChain, ClearToolUsesEdit of ContextEditingMiddleware: libs/langchain_v1/langchain/agents/middleware/context_editing.py (commit 925aa15f), count_tokens_approximately of langchain_core/messages/utils.py; a block of a transcript stands for a ToolMessage, and the repr of a call's input is taken to be as long as its JSON",
+		Source:  "LangChain, ClearToolUsesEdit of ContextEditingMiddleware: libs/langchain_v1/langchain/agents/middleware/context_editing.py (commit 925aa15f), count_tokens_approximately of langchain_core/messages/utils.py; a block of a transcript is treated as a ToolMessage, and the repr of a call's input is assumed to be as long as its JSON",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
 		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]"},
 		Example: `before: messages estimated at 100,001 tokens with 10 tool results
-after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stand`,
+after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 		Limits: limits,
 		New: func(p any) (policy.Stage, error) {
 			s := &clearToolResults{p: *p.(*ClearToolResults)}

@@ -15,8 +15,8 @@ import (
 
 // CacheTTLPrune are the parameters of cache_ttl_prune.
 type CacheTTLPrune struct {
-	TTL                time.Duration `yaml:"ttl" doc:"prune only where the last request lies this long back or longer: its cache is gone; 0s: never" min:"0s"`
-	KeepLastAssistants int           `yaml:"keep_last_assistants" doc:"the newest assistant messages; results from the first of them on are never touched, nor any where there are fewer" unit:"messages" min:"0"`
+	TTL                time.Duration `yaml:"ttl" doc:"prune only if the last request was at least this long ago: its cache has expired; 0s: never" min:"0s"`
+	KeepLastAssistants int           `yaml:"keep_last_assistants" doc:"the newest assistant messages; results from the first of them on are never pruned, and none if there are fewer" unit:"messages" min:"0"`
 	SoftTrimRatio      float64       `yaml:"soft_trim_ratio" doc:"trim once the messages fill this share of the window, at four characters a token" min:"0" max:"1"`
 	HardClearRatio     float64       `yaml:"hard_clear_ratio" doc:"clear, oldest first, while they fill this share after the trim" min:"0" max:"1"`
 	MinPrunableChars   int           `yaml:"min_prunable_chars" doc:"clear nothing where less than this could go" unit:"characters" min:"0"`
@@ -24,7 +24,7 @@ type CacheTTLPrune struct {
 	SoftHeadChars      int           `yaml:"soft_head_chars" doc:"what is left of its beginning" unit:"characters" min:"0"`
 	SoftTailChars      int           `yaml:"soft_tail_chars" doc:"what is left of its end" unit:"characters" min:"0"`
 	HardClear          bool          `yaml:"hard_clear" doc:"whether results are cleared at all"`
-	Placeholder        string        `yaml:"placeholder" doc:"what stands for a cleared result"`
+	Placeholder        string        `yaml:"placeholder" doc:"the text that replaces a cleared result"`
 	Tools              []string      `yaml:"tools" doc:"tools whose results may go, all where empty; * matches anything, letters of either case"`
 	ExcludeTools       []string      `yaml:"exclude_tools" doc:"tools whose results never go, whatever tools says"`
 }

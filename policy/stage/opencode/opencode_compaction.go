@@ -13,10 +13,10 @@ import (
 // OpencodeCompaction are the parameters of opencode_compaction.
 type OpencodeCompaction struct {
 	Auto           bool                  `yaml:"auto" doc:"compact on overflow; false: only when the user asks"`
-	Count          string                `yaml:"count" doc:"whose arithmetic and view: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.18 counts all, tests >= and keeps a tail" enum:"1.1.36,1.18.3,1.18"`
+	Count          string                `yaml:"count" doc:"the version whose arithmetic and view apply: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.18 counts all, tests >= and keeps a tail" enum:"1.1.36,1.18.3,1.18"`
 	Reserved       int                   `yaml:"reserved" doc:"taken from a model's own input limit (1.18); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
 	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
-	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"what the kept turns may weigh (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
+	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"size limit of the kept turns (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
 	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	Prompt         int                   `yaml:"prompt_tokens" doc:"the compaction agent's prompts" unit:"tokens" min:"0"`
 }

@@ -22,7 +22,7 @@ type ThreeLayerAuto struct {
 func defineThreeLayerAuto() policy.Definition {
 	return policy.Definition{
 		Name:    "three_layer_auto",
-		Summary: "Before a request whose messages are estimated at more than 50,000 tokens, and after a response that called the compact tool, two messages stand for everything: a summary and its acknowledgement.",
+		Summary: "Before a request whose messages are estimated at more than 50,000 tokens, and after a response that called the compact tool, two messages replace everything: a summary and its acknowledgement.",
 		Source:  "Learn Claude Code, session 06, layers 2 and 3 (autoCompact)",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare | policy.Respond | policy.Manual,
