@@ -3,14 +3,15 @@ package view
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
 // Apply makes one edit, fills in its token figures, gives ids to the messages
-// it adds, and appends it to the list. An edit that names what is not there is
-// an error: a stage's, not the transcript's.
+// it adds, and appends it to the list. An edit of what is not in view is an
+// error of the stage.
 func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	e.Joined, e.Before, e.After = v.joined, 0, 0
 	if err := e.Check(); err != nil {
@@ -36,7 +37,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 		err = v.known(e.Items)
 	case policy.KindInferred:
 		e.Before = v.tokens[0]
-		v.sum(&v.tokens, [2]int{e.Delta, e.Delta}, 1)
+		v.tokens.add(weights{e.Delta, e.Delta})
 		if e.Delta != 0 && v.sent.items > 0 {
 			v.changedAt(0, v.items[0].id)
 		}
@@ -68,10 +69,18 @@ func (v *View) ensure(id policy.ItemID) *state {
 	return s
 }
 
-func (v *View) replace(e *policy.Edit) error {
-	t := e.Target
+// inView reports a target that is no block of a recorded message in view.
+func (v *View) inView(t policy.Target) error {
 	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
 		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
+	}
+	return nil
+}
+
+func (v *View) replace(e *policy.Edit) error {
+	t := e.Target
+	if err := v.inView(t); err != nil {
+		return err
 	}
 	if e.New == nil {
 		return fmt.Errorf("no replacement for block %d of item %d", t.Block, t.Item)
@@ -84,42 +93,27 @@ func (v *View) replace(e *policy.Edit) error {
 	s.blocks[t.Block] = e.New
 	v.touch(t)
 	after := v.blockTokens(t)
-	v.sum(&v.tokens, after, 1)
-	v.sum(&v.tokens, before, -1)
-	v.sum(&v.payload, v.payloadWeight(t.Item), 1)
-	v.sum(&v.payload, payload, -1)
+	v.tokens.add(after)
+	v.tokens.sub(before)
+	v.payload.add(v.payloadWeight(t.Item))
+	v.payload.sub(payload)
 	e.Before, e.After = before[0], after[0]
 	v.setResult(t, e.New.ResultState())
 	return nil
 }
 
+// setResult sets the state of a result. Results are in view order, so the
+// positions of their items are sorted.
 func (v *View) setResult(t policy.Target, st policy.ResultState) {
-	i := v.findResult(t)
-	if i < 0 {
-		return
-	}
-	v.results[i].State = st
-}
-
-// findResult finds a result by its target. Results stand in view order, so
-// their items' positions are sorted.
-func (v *View) findResult(t policy.Target) int {
 	p := v.posOf(t.Item)
-	lo, hi := 0, len(v.results)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		r := v.results[mid].Target
+	i := sort.Search(len(v.results), func(i int) bool {
+		r := v.results[i].Target
 		q := v.posOf(r.Item)
-		if q < p || q == p && r.Block < t.Block {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+		return q > p || q == p && r.Block >= t.Block
+	})
+	if i < len(v.results) && v.results[i].Target == t {
+		v.results[i].State = st
 	}
-	if lo < len(v.results) && v.results[lo].Target == t {
-		return lo
-	}
-	return -1
 }
 
 func (v *View) tag(e *policy.Edit) error {
@@ -131,8 +125,8 @@ func (v *View) tag(e *policy.Edit) error {
 	s.tag = e.New
 	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
 	after := v.weight(e.Target.Item)
-	v.sum(&v.tokens, after, 1)
-	v.sum(&v.tokens, before, -1)
+	v.tokens.add(after)
+	v.tokens.sub(before)
 	e.Before, e.After = before[0], after[0]
 	return nil
 }
@@ -161,19 +155,19 @@ func (v *View) remove(e *policy.Edit) error {
 	for _, id := range e.Items {
 		w := v.weight(id)
 		e.Before += w[0]
-		v.sum(&v.tokens, w, -1)
-		v.sum(&v.payload, v.payloadWeight(id), -1)
+		v.tokens.sub(w)
+		v.payload.sub(v.payloadWeight(id))
 		v.strip(id)
 		v.live--
 		for b := range v.Blocks(id) {
-			if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
-				v.setResult(policy.Target{Item: id, Block: b}, policy.ResultGone)
+			if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindToolResult {
+				v.setResult(t, policy.ResultGone)
 			}
 		}
 	}
 	if e.Kind == policy.KindCollapse {
-		// The item that stood there keeps its position, so that results stay
-		// sorted by it; Has knows it by its id.
+		// The item that was there keeps its position, so that results stay
+		// sorted by it; Has compares ids.
 		id := v.newSynthetic(&e.Insert[0])
 		v.hidden = append(v.hidden, v.items[first].id)
 		v.items[first] = item{id: id, place: v.items[first].place}
@@ -182,7 +176,7 @@ func (v *View) remove(e *policy.Edit) error {
 		v.live++
 		w := v.weight(id)
 		e.After = w[0]
-		v.sum(&v.tokens, w, 1)
+		v.tokens.add(w)
 	}
 	v.left(first)
 	return nil
@@ -201,7 +195,7 @@ func (v *View) add(s *policy.Synthetic) int {
 	return v.Weight(id)
 }
 
-// rebuild makes the view anew: Lead, Insert, Keep, Tail. Items that are kept
+// rebuild replaces the view by Lead, Insert, Keep and Tail. Items that are kept
 // and were not in view join now (a recorded summary, or a message a boundary
 // brought back).
 func (v *View) rebuild(e *policy.Edit) error {
@@ -230,7 +224,7 @@ func (v *View) rebuild(e *policy.Edit) error {
 	before := v.items
 	v.items = make([]item, 0, len(e.Insert)+len(all)+len(e.Tail)+16)
 	v.results = nil
-	v.live, v.tokens, v.payload = 0, [2]int{}, [2]int{}
+	v.live, v.tokens, v.payload = 0, weights{}, weights{}
 	v.epoch++
 	v.keep(e.Lead)
 	for i := range e.Insert {
@@ -245,8 +239,7 @@ func (v *View) rebuild(e *policy.Edit) error {
 	return nil
 }
 
-// keep appends items to a view that is being made anew, with what edits have
-// changed of them.
+// keep appends items to a view that is being rebuilt, with the edits to them.
 func (v *View) keep(ids []policy.ItemID) {
 	for _, id := range ids {
 		v.setPos(id, len(v.items))
@@ -255,8 +248,8 @@ func (v *View) keep(ids []policy.ItemID) {
 			v.arrived = append(v.arrived, id)
 		}
 		v.live++
-		v.sum(&v.tokens, v.weight(id), 1)
-		v.sum(&v.payload, v.payloadWeight(id), 1)
+		v.tokens.add(v.weight(id))
+		v.payload.add(v.payloadWeight(id))
 		v.index(id)
 	}
 }

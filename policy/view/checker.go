@@ -8,29 +8,30 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Checker holds a view against the rules of CheckAPI again and again while it
-// grows and is edited. What was looked at is looked at again only where
-// messages left the view or changed places, so that checking every request
-// costs what is new.
+// Checker checks the model view against the rules of the Messages API, with
+// adjacent messages of one role taken as one. It passes over what is not sent
+// and over payload-only edits. It can be called again while the view grows: all
+// messages are checked again only where some left the view or moved, so that
+// checking every request costs what is new.
 type Checker struct {
 	view    *View
 	check   apiCheck
-	fed     []policy.ItemID // looked at, in order
+	fed     []policy.ItemID // checked, in order
 	arrived int             // of the items that ever joined
 	joined  int             // messages that had been offered
 	edits   int             // of the view's
 	covered map[policy.ItemID]bool
 }
 
-// NewChecker returns a checker of v that has looked at nothing.
+// NewChecker returns a checker of v that has checked nothing.
 func NewChecker(v *View) *Checker {
 	c := &Checker{view: v, covered: map[policy.ItemID]bool{}}
 	c.anew()
 	return c
 }
 
-// Check looks at what is new. It returns what does not hold; what did not hold
-// before and still does not may be told again.
+// Check checks what is new and returns the violations. A violation that was
+// returned before may be returned again.
 func (c *Checker) Check() []Violation {
 	v := c.view
 	c.check.found = nil
@@ -57,12 +58,15 @@ func (c *Checker) Check() []Violation {
 	return c.check.found
 }
 
+// CheckAPI checks all messages of a view as a [Checker] does.
+func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
+
 func (c *Checker) anew() {
 	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]bool{}}
 	c.fed = c.fed[:0]
 }
 
-// cover notes what a summary or a placeholder has taken the place of.
+// cover notes what a summary or a placeholder has replaced.
 func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	summed := false
 	removed := map[policy.ItemID]bool{}
@@ -79,11 +83,9 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	if !summed {
 		return
 	}
-	for _, ids := range [][]policy.ItemID{c.fed, arrived} {
-		for _, id := range ids {
-			if !removed[id] && !c.view.Has(id) {
-				c.covered[id] = true
-			}
+	for _, id := range slices.Concat(c.fed, arrived) {
+		if !removed[id] && !c.view.Has(id) {
+			c.covered[id] = true
 		}
 	}
 }
@@ -103,22 +105,21 @@ func (c *Checker) item(id policy.ItemID) {
 	c.check.item(id)
 }
 
-// block looks again at a block that was changed where it stands.
+// block checks a replaced block again, unless it is not checked yet or gone.
 func (c *Checker) block(t policy.Target, kind policy.Kind) {
-	switch {
-	case kind != policy.KindClear && kind != policy.KindPersist && kind != policy.KindTruncate:
-	case int(t.Item) >= c.joined || !c.view.Has(t.Item): // not looked at yet, or gone
-	default:
-		if c.check.thinking[t] {
-			c.check.changed = append(c.check.changed, t.Item)
-		}
-		if c.view.Kind(t) == jsonl.KindText {
-			c.check.text(t)
-		}
+	replaced := kind == policy.KindClear || kind == policy.KindPersist || kind == policy.KindTruncate
+	if !replaced || int(t.Item) >= c.joined || !c.view.Has(t.Item) {
+		return
+	}
+	if c.check.thinking[t] {
+		c.check.changed = append(c.check.changed, t.Item)
+	}
+	if c.view.Kind(t) == jsonl.KindText {
+		c.check.text(t)
 	}
 }
 
-// end reports what does not hold if nothing comes after.
+// end reports what does not hold if no message follows.
 func (c *Checker) end() {
 	k := &c.check
 	if k.any && k.role == session.User {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -18,7 +19,7 @@ const (
 	UseHasResult        Invariant = "use_has_result"        // a tool_use before the last message is answered in the message just after
 	NoEmptyContent      Invariant = "no_empty_content"      // no message and no text is empty
 	LastThinkingWhole   Invariant = "last_thinking_whole"   // the thinking of the last tool loop is as it was
-	SummaryOrTail       Invariant = "summary_or_tail"       // nothing stands in the view that a summary in it covers or repeats
+	SummaryOrTail       Invariant = "summary_or_tail"       // nothing is in view that a summary in view covers or repeats
 	DecisionsSticky     Invariant = "decisions_are_sticky"  // what was replaced stays replaced by the same, what was left stays
 	ThinkingKeepsPrefix Invariant = "thinking_keeps_prefix" // nothing before a thinking block is edited by the client (models with preserved thinking)
 )
@@ -30,22 +31,7 @@ type Violation struct {
 	Message string // one sentence
 }
 
-// CheckAPI checks the model view against what the API asks of a list of
-// messages, adjacent messages of one role taken as one:
-//
-//   - the first is the user's;
-//   - every tool_result answers a tool_use of the message just before, once;
-//   - every tool_use is answered in the message just after, unless it stands in
-//     the last;
-//   - no message and no text is empty;
-//   - the thinking of the last tool loop is as it was;
-//   - nothing stands in view that a message made of it repeats.
-//
-// What the server does to the payload is its own affair. What is not sent (an
-// attachment that the client keeps to itself) is passed over. It looks at every
-// message; a Checker follows a view that grows.
-func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
-
+// apiCheck is one pass over the messages of a view.
 type apiCheck struct {
 	v        *View
 	found    []Violation
@@ -64,21 +50,17 @@ type calls struct {
 	at   map[string]int // by id, where there are many
 }
 
-// fewCalls is how many calls are looked through without a map.
+// fewCalls is how many calls are searched without a map.
 const fewCalls = 8
 
-// find is the place of the call with that id in the list.
+// find is the index of the call with that id in the list.
 func (c *calls) find(id string) (int, bool) {
 	if c.at != nil {
 		i, ok := c.at[id]
 		return i, ok
 	}
-	for i := range c.list {
-		if c.list[i].id == id {
-			return i, true
-		}
-	}
-	return 0, false
+	i := slices.IndexFunc(c.list, func(call toolCall) bool { return call.id == id })
+	return i, i >= 0
 }
 
 func (c *calls) add(call toolCall) {
@@ -110,11 +92,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 		c.report(id, NoEmptyContent, "a message without content")
 		return
 	}
-	sent := c.v.Tag(id) != nil
-	for b := range blocks {
-		sent = sent || c.sent(policy.Target{Item: id, Block: b})
-	}
-	if !sent {
+	if c.v.Tag(id) == nil && c.v.SentBlocks(id) == 0 {
 		return
 	}
 	role := c.v.Role(id)
@@ -131,11 +109,6 @@ func (c *apiCheck) item(id policy.ItemID) {
 	for b := range blocks {
 		c.block(policy.Target{Item: id, Block: b}, role)
 	}
-}
-
-// sent reports whether a block goes to the API.
-func (c *apiCheck) sent(t policy.Target) bool {
-	return c.v.Kind(t) != jsonl.KindAttachment || c.v.Length(t).UTF16 > 0
 }
 
 // turn ends a message.

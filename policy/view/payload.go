@@ -7,19 +7,18 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// layer is what one stage's payload-only edit left of a block. Stages do not
-// see each other's: each lifts its own alone.
+// layer is a payload-only edit of one stage to a block. A stage lifts its own
+// alone.
 type layer struct {
 	stage  string
 	cache  bool            // a cache_edit, not the server's own clearing
-	with   *policy.Content // nil: nothing stands in
+	with   *policy.Content // the replacement; nil: none
 	cached int             // of a cache_edit: its index into View.cached
 }
 
-// CacheEdits lists the cache edits that stand on blocks in view, in the order
-// they were first made: what the payload of a request sends of them.
-func (v *View) CacheEdits() []policy.CacheEdit {
-	var list []policy.CacheEdit
+// CacheEdits lists the cache edits to blocks in view, in the order they were
+// first made: those that the payload of a request holds.
+func (v *View) CacheEdits() (list []policy.CacheEdit) {
 	for i, c := range v.cached {
 		if slices.ContainsFunc(v.layers(c.Target), func(l layer) bool { return l.cache && l.cached == i }) {
 			list = append(list, c)
@@ -28,28 +27,23 @@ func (v *View) CacheEdits() []policy.CacheEdit {
 	return list
 }
 
-// CacheEdited reports whether a cache_edit stands on the block: then there is
-// nothing left of it for the server's own editing to clear.
+// CacheEdited reports whether a cache_edit deleted the block, which leaves the
+// server's own editing nothing to clear.
 func (v *View) CacheEdited(t policy.Target) bool {
 	l := effective(v.layers(t))
 	return l != nil && l.cache
 }
 
-// PayloadTokens is Tokens less what payload-only edits take off.
+// PayloadTokens is Tokens with the payload-only edits.
 func (v *View) PayloadTokens() int { return v.tokens[0] + v.payload[0] }
 
-// ClientPayloadTokens is PayloadTokens by the counter client arithmetic is
-// done in: what the API's usage is about.
-func (v *View) ClientPayloadTokens() int {
-	if v.weigh[1] == nil {
-		return v.PayloadTokens()
-	}
-	return v.tokens[1] + v.payload[1]
-}
+// ClientPayloadTokens is PayloadTokens by the client's counter, which counts as
+// the API's usage does.
+func (v *View) ClientPayloadTokens() int { return v.tokens[v.client] + v.payload[v.client] }
 
-// PayloadReplacement reports whether a payload-only edit stands on the block,
-// and what it left there (nil: nothing). Where several stages edited it, that
-// is what a cache_edit left, or else the one that came last.
+// PayloadReplacement reports whether a payload-only edit changed the block, and
+// to what (nil: it was removed). Of several edits a cache_edit counts, else the
+// last.
 func (v *View) PayloadReplacement(t policy.Target) (*policy.Content, bool) {
 	if l := effective(v.layers(t)); l != nil {
 		return l.with, true
@@ -57,8 +51,8 @@ func (v *View) PayloadReplacement(t policy.Target) (*policy.Content, bool) {
 	return nil, false
 }
 
-// strip takes the payload-only edits off an item that leaves the view: if it
-// comes back it does so without them.
+// strip takes the payload-only edits off an item that leaves the view. An item
+// that comes back has none.
 func (v *View) strip(id policy.ItemID) {
 	if s := v.state[id]; s != nil {
 		clear(s.payload)
@@ -72,8 +66,8 @@ func (v *View) layers(t policy.Target) []layer {
 	return nil
 }
 
-// effective is the layer that shows: what is deleted from the cached view is
-// gone before the server looks for what to clear.
+// effective is the layer that counts, nil for none. A cache_edit deletes a block
+// before the server looks for blocks to clear.
 func effective(layers []layer) *layer {
 	for i := range layers {
 		if layers[i].cache {
@@ -87,20 +81,18 @@ func effective(layers []layer) *layer {
 }
 
 // payloadWeight is what an item's payload-only edits take off (zero or less).
-func (v *View) payloadWeight(id policy.ItemID) (w [2]int) {
+func (v *View) payloadWeight(id policy.ItemID) (w weights) {
 	s := v.state[id]
 	if s == nil {
 		return w
 	}
 	for b, layers := range s.payload { // a sum: order does not matter
-		l := effective(layers)
-		if l == nil {
-			continue
+		if l := effective(layers); l != nil {
+			if l.with != nil {
+				w.add(v.content(l.with))
+			}
+			w.sub(v.blockTokens(policy.Target{Item: id, Block: b}))
 		}
-		if l.with != nil {
-			v.sum(&w, v.content(l.with), 1)
-		}
-		v.sum(&w, v.blockTokens(policy.Target{Item: id, Block: b}), -1)
 	}
 	return w
 }
@@ -119,8 +111,8 @@ func (v *View) payloadBlock(t policy.Target) int {
 
 func (v *View) applyPayload(e *policy.Edit) error {
 	t := e.Target
-	if !v.Has(t.Item) || t.Block < 0 || t.Block >= v.Blocks(t.Item) || t.Item < 0 {
-		return fmt.Errorf("no block %d of item %d in view", t.Block, t.Item)
+	if err := v.inView(t); err != nil {
+		return err
 	}
 	if e.Kind == policy.KindCacheEdit && !v.Has(e.Carrier) {
 		return fmt.Errorf("no item %d in view to carry the edit", e.Carrier)
@@ -143,8 +135,8 @@ func (v *View) applyPayload(e *policy.Edit) error {
 	}
 	s.payload[t.Block] = layers
 	now := v.payloadWeight(t.Item)
-	v.sum(&v.payload, now, 1)
-	v.sum(&v.payload, was, -1)
+	v.payload.add(now)
+	v.payload.sub(was)
 	e.After = v.payloadBlock(t)
 	v.touchPayload(e, old, had, was[0]-now[0])
 	return nil

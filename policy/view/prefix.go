@@ -5,25 +5,24 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// ThinkingAfter counts the thinking blocks in view behind the place where an
-// edit that was just applied changed what the client sends, and names the
-// message of the first: the prefix they were made with is not what is sent.
+// ThinkingAfter counts the thinking blocks in view behind the first change that
+// an edit just applied made to what the client sends, and gives the message of
+// the first of them. The prefix they were made with is no longer sent.
 func (v *View) ThinkingAfter(e *policy.Edit) (n int, first policy.ItemID) {
 	from := len(v.items)
-	note := func(id policy.ItemID) {
+	var changed []policy.ItemID
+	switch e.Kind {
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
+		changed = []policy.ItemID{e.Target.Item}
+	case policy.KindRemove, policy.KindCollapse:
+		changed = e.Items
+	case policy.KindSummarize:
+		from = len(e.Lead) - 1
+	}
+	for _, id := range changed {
 		if p := v.posOf(id); p >= 0 {
 			from = min(from, p)
 		}
-	}
-	switch e.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
-		note(e.Target.Item)
-	case policy.KindRemove, policy.KindCollapse:
-		for _, id := range e.Items {
-			note(id)
-		}
-	case policy.KindSummarize:
-		from = len(e.Lead) - 1
 	}
 	for i := len(v.items) - 1; i > from; i-- {
 		it := v.items[i]

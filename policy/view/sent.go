@@ -5,13 +5,13 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// What a prompt cache asks of a view: where the next payload first differs from
-// the one sent before. A place is the number of a block in the order it is sent,
-// tools and system prompt not counted. Places only ever grow towards the end;
-// messages that leave from far back leave a gap in them.
+// A prompt cache reads where the next payload first differs from the last one.
+// A place is the number of a block in the order it is sent, without tools and
+// system prompt. Places grow towards the end; messages that leave from far back
+// leave a gap in them.
 
-// recount is how many items from the end places are counted anew when messages
-// leave: more than any look-back reaches.
+// recount is how far from the end, in items, places are counted again when
+// messages leave: more than any look-back of a cache.
 const recount = 256
 
 // sending is what a view remembers of the payload sent last.
@@ -29,26 +29,24 @@ type SentChange struct {
 	Edit  int           // index into Edits of the edit that changed it
 }
 
-// ServerDrop is a block that the server itself takes out of its cached view: the
-// prefix stays what it was.
+// ServerDrop is a block that the server deletes from its cached view. The cached
+// prefix stays valid.
 type ServerDrop struct {
 	Place  int // of the block
 	Tokens int // it is shorter by, by the report's counter
 }
 
-// Sent notes that the payload has been sent as it stands. Blocks that join
-// later, and edits to them, change nothing of it.
-func (v *View) Sent() {
-	v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0]}
-}
+// Sent notes that the payload has been sent. Blocks that join later, and edits
+// to them, do not change it.
+func (v *View) Sent() { v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0]} }
 
 // FirstChange is the change since Sent that comes first in the payload; of those
-// to one block the one made first. ok is false where the payload sent last is
-// the beginning of the next one.
+// to one block the one made first. ok is false where the next payload begins
+// with the whole of the last one.
 func (v *View) FirstChange() (c SentChange, ok bool) { return v.sent.changed, v.sent.any }
 
-// ServerDrops is what cache_edits took off since Sent, in the order they were
-// made. The slice is the view's own.
+// ServerDrops lists the blocks that cache_edits deleted since Sent, in order.
+// The slice is the view's own.
 func (v *View) ServerDrops() []ServerDrop { return v.sent.dropped }
 
 // Places is the place the next block to join will have.
@@ -65,22 +63,22 @@ func (v *View) Place(id policy.ItemID) (place int, ok bool) {
 // PayloadWeight is the current weight of an item in the payload, in tokens.
 func (v *View) PayloadWeight(id policy.ItemID) int { return v.weight(id)[0] + v.payloadWeight(id)[0] }
 
-// ClientPayloadWeight is PayloadWeight by the counter client arithmetic is done
-// in.
+// ClientPayloadWeight is PayloadWeight by the client's counter.
 func (v *View) ClientPayloadWeight(id policy.ItemID) int {
-	if v.weigh[1] == nil {
-		return v.PayloadWeight(id)
-	}
-	return v.weight(id)[1] + v.payloadWeight(id)[1]
+	return v.weight(id)[v.client] + v.payloadWeight(id)[v.client]
 }
 
-// SentBlocks is how many of an item's blocks go to the API: an attachment that
-// the client keeps to itself does not.
-func (v *View) SentBlocks(id policy.ItemID) int {
-	n := v.Blocks(id)
+// isSent reports whether a block goes to the API. An attachment that the client
+// does not send has no text.
+func (v *View) isSent(t policy.Target) bool {
+	return v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0
+}
+
+// SentBlocks is the number of an item's blocks that go to the API.
+func (v *View) SentBlocks(id policy.ItemID) (n int) {
 	for b := range v.Blocks(id) {
-		if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindAttachment && v.Length(t).UTF16 == 0 {
-			n--
+		if v.isSent(policy.Target{Item: id, Block: b}) {
+			n++
 		}
 	}
 	return n
@@ -99,9 +97,9 @@ func (v *View) changedAt(place int, id policy.ItemID) {
 	}
 }
 
-// touchPayload notes what a payload-only edit changes of a block of which was
-// had been left (nothing, where had is false): nothing where it still shows the
-// same; a cache_edit takes tokens off and leaves the prefix what it was.
+// touchPayload notes the change of a block by a payload-only edit. was is the
+// earlier payload replacement, if had. An edit that replaces by the same content
+// changes nothing; a cache_edit takes saved tokens off and keeps the prefix.
 func (v *View) touchPayload(e *policy.Edit, was *policy.Content, had bool, saved int) {
 	now, has := v.PayloadReplacement(e.Target)
 	switch p := v.posOf(e.Target.Item); {
@@ -120,7 +118,7 @@ func sameContent(a, b *policy.Content) bool {
 	return a.Same(b)
 }
 
-// left counts places anew after items left from position p on.
+// left counts places again after items left from position p on.
 func (v *View) left(p int) {
 	if p < v.sent.items {
 		v.changedAt(int(v.items[p].place), v.items[p].id)
@@ -149,13 +147,11 @@ func (v *View) number(p int) {
 	}
 }
 
-// rebuilt finds how far the view just rebuilt begins as the one before did.
+// rebuilt finds the first change of the view just rebuilt to what was sent
+// before.
 func (v *View) rebuilt(before []item) {
 	same, sent := 0, 0
-	for i, it := range before {
-		if i >= v.sent.items {
-			break
-		}
+	for _, it := range before[:min(v.sent.items, len(before))] {
 		if it.removed() {
 			continue
 		}

@@ -13,14 +13,16 @@ import (
 )
 
 // View is a conversation seen through edits: which messages the model is
-// shown, in which order, and what stands in the place of changed blocks. It
-// holds no texts and no copies of messages; applying an edit costs what it
-// touches. Two views of one conversation share everything but their edits.
+// shown, in which order, and what replaces changed blocks. It holds no texts
+// and no copies of messages; applying an edit costs what it touches. Views of
+// one conversation share everything but their edits.
 //
-// A view is owned by one goroutine. Stages read it; only the engine applies.
+// A view is owned by one goroutine. Stages read it; only the engine applies
+// edits.
 type View struct {
 	conv    *session.Conversation
 	weigh   [2]policy.Weigher // the report's, and the client's where it is another
+	client  int               // index into weights of the client's counter
 	items   []item
 	pos     []int32                  // message index -> index into items, -1 where it is not in view
 	synth   []policy.Synthetic       // synth[i] has ItemID -(i+1)
@@ -30,8 +32,8 @@ type View struct {
 	results []policy.Result
 	edits   []policy.Edit
 	joined  int // conv.Messages[:joined] have been offered
-	tokens  [2]int
-	payload [2]int             // what payload-only edits take off, in tokens (negative or zero)
+	tokens  weights
+	payload weights            // what payload-only edits take off (negative or zero)
 	cached  []policy.CacheEdit // every cache edit ever made, lifted ones too
 	live    int                // items not removed
 	hidden  []policy.ItemID    // whose place a collapse gave to its placeholder
@@ -50,6 +52,12 @@ type item struct {
 
 func (it item) removed() bool { return it.next != 0 }
 
+// weights are numbers of tokens by each of View.weigh.
+type weights [2]int
+
+func (w *weights) add(o weights) { w[0], w[1] = w[0]+o[0], w[1]+o[1] }
+func (w *weights) sub(o weights) { w[0], w[1] = w[0]-o[0], w[1]-o[1] }
+
 // state is what edits did to one item's blocks.
 type state struct {
 	blocks  map[int]*policy.Content // model view replacements
@@ -57,15 +65,17 @@ type state struct {
 	tag     *policy.Content
 }
 
-// New returns an empty view of conv. The report's figures are by report;
-// client is the calibrated counter that client arithmetic is done in (the same
-// one, or nil, where the report uses it already).
+// New returns an empty view of conv. The report's figures are by report; client
+// is the counter of the client's own arithmetic (nil: report).
 func New(conv *session.Conversation, report, client policy.Weigher) *View {
-	if client == report {
-		client = nil
-	}
 	n := len(conv.Messages)
-	v := &View{items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n), conv: conv, weigh: [2]policy.Weigher{report, client}, pos: make([]int32, len(conv.Messages)), state: map[policy.ItemID]*state{}}
+	v := &View{
+		conv: conv, weigh: [2]policy.Weigher{report}, items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n),
+		pos: make([]int32, n), state: map[policy.ItemID]*state{},
+	}
+	if client != nil && client != report {
+		v.weigh[1], v.client = client, 1
+	}
 	for i := range v.pos {
 		v.pos[i] = -1
 	}
@@ -97,15 +107,11 @@ func (v *View) push(id policy.ItemID) {
 	v.places += v.SentBlocks(id)
 	v.arrived = append(v.arrived, id)
 	v.live++
-	v.sum(&v.tokens, v.weight(id), 1)
+	v.tokens.add(v.weight(id))
 	v.index(id)
 }
 
-func (v *View) sum(to *[2]int, w [2]int, sign int) {
-	to[0] += sign * w[0]
-	to[1] += sign * w[1]
-}
-
+// index adds an item's tool results to the list of results.
 func (v *View) index(id policy.ItemID) {
 	if id < 0 {
 		return
@@ -113,13 +119,11 @@ func (v *View) index(id policy.ItemID) {
 	m := &v.conv.Messages[id]
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolResult {
-			st := policy.ResultLive
-			if c := v.replaced(id, b); c != nil {
-				st = c.ResultState()
+			r := policy.Result{Target: policy.Target{Item: id, Block: b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID}
+			if c := v.Replacement(r.Target); c != nil {
+				r.State = c.ResultState()
 			}
-			v.results = append(v.results, policy.Result{
-				Target: policy.Target{Item: id, Block: b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID, State: st,
-			})
+			v.results = append(v.results, r)
 		}
 	}
 }
@@ -132,17 +136,16 @@ func (v *View) setPos(id policy.ItemID, at int) {
 	v.synthAt[-id-1] = int32(at)
 }
 
+// posOf is the index of an item into items, -1 where it is not in view.
 func (v *View) posOf(id policy.ItemID) int {
-	if id >= 0 {
-		if int(id) >= len(v.pos) {
-			return -1
-		}
-		return int(v.pos[id])
+	at := v.pos
+	if id < 0 {
+		at, id = v.synthAt, -id-1
 	}
-	if int(-id-1) >= len(v.synthAt) {
+	if int(id) >= len(at) {
 		return -1
 	}
-	return int(v.synthAt[-id-1])
+	return int(at[id])
 }
 
 // Has reports whether the item is in view now.
@@ -158,8 +161,7 @@ func (v *View) Conversation() *session.Conversation { return v.conv }
 func (v *View) Items(yield func(policy.ItemID) bool) {
 	for i := 0; i < len(v.items); i++ {
 		if v.items[i].removed() {
-			i = v.skip(i)
-			if i == len(v.items) {
+			if i = v.skip(i); i == len(v.items) {
 				return
 			}
 		}
@@ -169,9 +171,9 @@ func (v *View) Items(yield func(policy.ItemID) bool) {
 	}
 }
 
-// skip is the place of the first item in view behind place i, which is out of
-// view. The way there is made shorter for the next time, so that a window that
-// slides is not walked over from its beginning at each request.
+// skip is the index of the first item in view behind index i, which is out of
+// view. It shortens the links it follows, so that the next call does not walk
+// over everything that left a sliding window.
 func (v *View) skip(i int) int {
 	to := i
 	for to < len(v.items) && v.items[to].removed() {
@@ -212,16 +214,15 @@ func (v *View) Last() (policy.ItemID, bool) {
 	return 0, false
 }
 
-// Arrived is every item that ever joined, in the order it did, whether it is
-// still in view or not. The slice is the view's own.
+// Arrived is every item that ever joined, in order. The slice is the view's own.
 func (v *View) Arrived() []policy.ItemID { return v.arrived }
 
-// Results is every tool_result that joined since the view was last rebuilt,
-// in view order, with what became of it. The slice is the view's own.
+// Results is every tool_result that joined since the last rebuild, in view
+// order, with its state. The slice is the view's own.
 func (v *View) Results() []policy.Result { return v.results }
 
-// Epoch grows each time the view is rebuilt by a summarize edit: indexes into
-// Results are good within one epoch.
+// Epoch counts the rebuilds by summarize edits. Indexes into Results are valid
+// within one epoch.
 func (v *View) Epoch() int { return v.epoch }
 
 // Edits is every edit applied so far, in order. The slice is the view's own.
@@ -230,13 +231,8 @@ func (v *View) Edits() []policy.Edit { return v.edits }
 // Tokens is the model view's size without overhead, by the report's counter.
 func (v *View) Tokens() int { return v.tokens[0] }
 
-// ClientTokens is Tokens by the counter client arithmetic is done in.
-func (v *View) ClientTokens() int {
-	if v.weigh[1] == nil {
-		return v.tokens[0]
-	}
-	return v.tokens[1]
-}
+// ClientTokens is Tokens by the client's counter.
+func (v *View) ClientTokens() int { return v.tokens[v.client] }
 
 // Message is the recorded message behind an item, or nil for a synthetic one.
 func (v *View) Message(id policy.ItemID) *session.Message {
@@ -294,7 +290,10 @@ func (v *View) Replacement(t policy.Target) *policy.Content {
 	if s := v.Synthetic(t.Item); s != nil {
 		return &s.Contents[t.Block]
 	}
-	return v.replaced(t.Item, t.Block)
+	if s := v.state[t.Item]; s != nil {
+		return s.blocks[t.Block]
+	}
+	return nil
 }
 
 // Tag is the text an edit appended to a message, or nil.
@@ -305,24 +304,17 @@ func (v *View) Tag(id policy.ItemID) *policy.Content {
 	return nil
 }
 
-func (v *View) replaced(id policy.ItemID, block int) *policy.Content {
-	if s := v.state[id]; s != nil {
-		return s.blocks[block]
-	}
-	return nil
-}
-
 // BlockTokens is the current weight of a block in the model view.
 func (v *View) BlockTokens(t policy.Target) int { return v.blockTokens(t)[0] }
 
-func (v *View) blockTokens(t policy.Target) (w [2]int) {
+func (v *View) blockTokens(t policy.Target) weights {
 	if c := v.Replacement(t); c != nil {
 		return v.content(c)
 	}
 	return v.recordedTokens(t)
 }
 
-func (v *View) recordedTokens(t policy.Target) (w [2]int) {
+func (v *View) recordedTokens(t policy.Target) (w weights) {
 	for i, by := range v.weigh {
 		if by != nil {
 			w[i] = by.Block(int(t.Item), t.Block)
@@ -331,7 +323,7 @@ func (v *View) recordedTokens(t policy.Target) (w [2]int) {
 	return w
 }
 
-func (v *View) content(c *policy.Content) (w [2]int) {
+func (v *View) content(c *policy.Content) (w weights) {
 	for i, by := range v.weigh {
 		if by != nil {
 			w[i] = by.Content(c)
@@ -352,27 +344,21 @@ func (v *View) Length(t policy.Target) jsonl.Metrics {
 // Weight is the current weight of an item in the model view, in tokens.
 func (v *View) Weight(id policy.ItemID) int { return v.weight(id)[0] }
 
-// ClientWeight is Weight by the counter client arithmetic is done in.
-func (v *View) ClientWeight(id policy.ItemID) int {
-	w := v.weight(id)
-	if v.weigh[1] == nil {
-		return w[0]
-	}
-	return w[1]
-}
+// ClientWeight is Weight by the client's counter.
+func (v *View) ClientWeight(id policy.ItemID) int { return v.weight(id)[v.client] }
 
-func (v *View) weight(id policy.ItemID) (w [2]int) {
-	if id >= 0 && v.state[id] == nil { // as it was said
+func (v *View) weight(id policy.ItemID) (w weights) {
+	if id >= 0 && v.state[id] == nil { // as recorded
 		for b := range v.conv.Messages[id].Blocks {
-			v.sum(&w, v.recordedTokens(policy.Target{Item: id, Block: b}), 1)
+			w.add(v.recordedTokens(policy.Target{Item: id, Block: b}))
 		}
 		return w
 	}
 	for b := range v.Blocks(id) {
-		v.sum(&w, v.blockTokens(policy.Target{Item: id, Block: b}), 1)
+		w.add(v.blockTokens(policy.Target{Item: id, Block: b}))
 	}
 	if t := v.Tag(id); t != nil {
-		v.sum(&w, v.content(t), 1)
+		w.add(v.content(t))
 	}
 	return w
 }
