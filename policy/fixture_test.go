@@ -197,6 +197,9 @@ func testFamilies() []Family {
 func testRegistry(t testing.TB) Registry {
 	t.Helper()
 	r, err := NewRegistry(testFamilies()...)
+	if err == nil {
+		err = r.Check()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

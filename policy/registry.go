@@ -14,8 +14,9 @@ type Registry struct {
 	families    []Family
 }
 
-// NewRegistry checks the stages of the families (names, parameter structs and
-// their tags, defaults within their own limits) and sorts them by name.
+// NewRegistry checks the names and functions of the families' stages and sorts
+// the stages by name. [Registry.Check] checks their parameters, which takes
+// longer: call it in a test of a family.
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
 	for _, f := range families {
@@ -36,19 +37,27 @@ func NewRegistry(families ...Family) (Registry, error) {
 		case d.New == nil:
 			return Registry{}, fmt.Errorf("stage %s: cannot be made: set New", d.Name)
 		}
+	}
+	return r, nil
+}
+
+// Check reports the first stage whose parameter struct, its tags or its default
+// values are wrong.
+func (r Registry) Check() error {
+	for _, d := range r.definitions {
 		if d.Shared != nil {
 			if err := strict.CheckDefaults(d.Shared.Params); err != nil {
-				return Registry{}, fmt.Errorf("stage %s: shared parameters: %w", d.Name, err)
+				return fmt.Errorf("stage %s: shared parameters: %w", d.Name, err)
 			}
 		}
 		if err := strict.CheckDefaults(d.Params); err != nil {
-			return Registry{}, fmt.Errorf("stage %s: %w", d.Name, err)
+			return fmt.Errorf("stage %s: %w", d.Name, err)
 		}
 		if _, err := d.New(strict.Clone(d.Params)); err != nil {
-			return Registry{}, fmt.Errorf("stage %s: its own defaults: %w", d.Name, err)
+			return fmt.Errorf("stage %s: its own defaults: %w", d.Name, err)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // Parameters lists the parameters of a stage with their defaults.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNewRegistryRefuses(t *testing.T) {
+func TestRegistryRefuses(t *testing.T) {
 	refusing := testStage("a", nil)
 	refusing.New = func(any) (Stage, error) { return nil, errors.New("no such thing") }
 	sharing := testStage("a", nil)
@@ -66,7 +66,11 @@ func TestNewRegistryRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := NewRegistry(Family{Name: "test", Stages: tt.defs}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			r, err := NewRegistry(Family{Name: "test", Stages: tt.defs})
+			if err == nil {
+				err = r.Check()
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})

@@ -58,7 +58,7 @@ type block struct {
 func (p *Policy) blocks() []block {
 	var list []block
 	add := func(name string, params any) {
-		fields, _ := strict.Fields(params) // NewRegistry has refused wrong ones
+		fields, _ := strict.Fields(params) // Registry.Check refuses wrong ones
 		list = append(list, block{name, fields})
 	}
 	for _, s := range p.sections() {

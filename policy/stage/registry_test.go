@@ -2,7 +2,6 @@ package stage
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,12 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
-// registry is built once: it checks the defaults of every parameter.
-var registry = sync.OnceValues(Registry)
-
 func allStages(t testing.TB) policy.Registry {
 	t.Helper()
-	reg, err := registry()
+	reg, err := Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +21,11 @@ func allStages(t testing.TB) policy.Registry {
 
 // Each stage says what it does, where that is written down, and shows it.
 func TestDefinitions(t *testing.T) {
-	for _, d := range allStages(t).Definitions() {
+	reg := allStages(t)
+	if err := reg.Check(); err != nil {
+		t.Error(err)
+	}
+	for _, d := range reg.Definitions() {
 		switch d.Truth {
 		case policy.TruthRecorded, policy.TruthOracle, policy.TruthDocumented, policy.TruthDescribed:
 		default:

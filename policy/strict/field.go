@@ -291,10 +291,10 @@ func Find(fields []Field, name string) (Field, bool) {
 
 // Clone copies the struct ptr points to and all that it refers to.
 func Clone(ptr any) any {
-	if ptr == nil {
-		return nil
-	}
 	v := reflect.ValueOf(ptr)
+	if v.Kind() != reflect.Pointer { // nil, or a struct that CheckDefaults refuses
+		return ptr
+	}
 	c := reflect.New(v.Type().Elem())
 	c.Elem().Set(v.Elem())
 	unshare(c.Elem())

@@ -317,6 +317,9 @@ func Messages(from, to int) (list []string) {
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
 	r, err := policy.NewRegistry(policy.Family{Name: "test", Stages: definitions})
+	if err == nil {
+		err = r.Check()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
