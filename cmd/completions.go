@@ -7,7 +7,8 @@ import (
 )
 
 // completions offers the names of policies and of their parameters for the flags
-// of a command and its subcommands that take them.
+// of a command and its subcommands that take them. The lists are made when a
+// shell completes a word: they cost more than a start.
 func completions(cmd *cobra.Command, sys *system) {
 	policies := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return policyNames(sys.stages), cobra.ShellCompDirectiveDefault // files, too
