@@ -23,7 +23,7 @@ func sents(t *testing.T, c *stagetest.Convo, p *Snip, more ...stagetest.Named) (
 	r := stagetest.NewRun(t, c, append([]stagetest.Named{stagetest.Start(t, defineSnip(), p)}, more...)...)
 	r.Warned = func(line int, message string) { warned = append(warned, fmt.Sprintf("%d: %s", line, message)) }
 	r.Each = func(int) {
-		list = append(list, r.Sent())
+		list = append(list, sent(r))
 		for _, v := range view.CheckAPI(r.View) {
 			t.Errorf("request %d: message %d: %s", len(list), v.Item, v.Message)
 		}
@@ -58,7 +58,7 @@ func TestSnipExample(t *testing.T) {
 
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSnip(), nil))
 	var got []string
-	r.Each = func(int) { got = append(got, r.Sent()) }
+	r.Each = func(int) { got = append(got, sent(r)) }
 	r.All()
 	before := abc123 + "/[id:abc123] m1 m2 m3 m4 " + def456 + "/[id:def456] m6 m7"
 	if got[3] != before {
@@ -348,4 +348,20 @@ func TestSnipTrialNotation(t *testing.T) {
 	if err := one.DecodeParam("abc123@5"); err != nil || one.EncodeParam() != "abc123@5" {
 		t.Errorf("%v, %v", one, err)
 	}
+}
+
+// sent lists what a request holds: the uuids of messages, with their tags.
+func sent(r *stagetest.Run) string {
+	var list []string
+	for id := range r.View.Items {
+		s := "synthetic"
+		if m := r.View.Message(id); m != nil {
+			s = m.UUID
+		}
+		if tag := r.View.Tag(id); tag != nil {
+			s += strings.ReplaceAll(tag.Text, "\n", "/")
+		}
+		list = append(list, s)
+	}
+	return strings.Join(list, " ")
 }

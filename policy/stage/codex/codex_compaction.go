@@ -148,12 +148,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, tr
 	if err != nil {
 		return nil, err
 	}
-	keep := pending
-	if boundary >= 0 {
-		if late := summarize.Since(c, boundary); len(late) > len(keep) {
-			keep = late // the summary does not cover it
-		}
-	}
+	keep := summarize.Kept(c, boundary, pending)
 	lead, cut, err := s.prompts(c, keep)
 	if err != nil {
 		return nil, err

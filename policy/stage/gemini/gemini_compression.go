@@ -169,12 +169,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		s.failed = s.failed || !force
 		return s.inflated(c, h.items[:split], cuts, &summary, trigger, reason+"; summary: "+from), nil
 	}
-	keep := slices.Concat(h.items[split:], h.pending)
-	if boundary >= 0 {
-		if late := summarize.Since(c, boundary); len(late) > len(keep) {
-			keep = late // the summary does not cover it
-		}
-	}
+	keep := summarize.Kept(c, boundary, slices.Concat(h.items[split:], h.pending))
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{

@@ -134,11 +134,6 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 		return nil, err
 	}
 	head, keep := s.tail(c)
-	if boundary >= 0 {
-		if late := summarize.Since(c, boundary); len(late) > len(keep) {
-			keep = late // the summary does not cover it
-		}
-	}
 	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
@@ -146,7 +141,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 			{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}},
 			{Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
 		},
-		Keep: keep,
+		Keep: summarize.Kept(c, boundary, keep),
 		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
 	}
 	if s.version.KeepsTail {

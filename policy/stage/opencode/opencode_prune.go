@@ -93,7 +93,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			if sy.Turn {
 				w.user()
 			}
-			if sy.Summary && sy.Role == "assistant" && w.summary() == stop {
+			if sy.Summary && sy.Role == "assistant" && w.begun() {
 				return marks
 			}
 			continue
@@ -131,19 +131,19 @@ func (s *opencodePrune) completed(m *session.Message, b int, tool string) bool {
 	return !bl.IsError || s.p.BashErrors && tool == "Bash"
 }
 
-// verdict is what a prune walk does with one message or tool output.
+// verdict is what a prune walk does with one tool output.
 type verdict int
 
 const (
-	pass   verdict = iota // not counted
-	keep                  // counted, within what is protected
-	clears                // counted, cleared if the walk saves enough
+	keeps  verdict = iota // not counted, or protected
+	clears                // cleared if the walk saves enough
 	stop                  // the walk ends here
 )
 
 // pruneWalk is the state of one walk from the newest message to the oldest. It
-// takes the user messages, the summaries and the completed tool outputs in that
-// order and ends at the first stop. OpenCode 1.1.36 to 1.18.34: section 3.3.
+// takes the user messages and the completed tool outputs in that order and ends
+// at the first stop, or at a summary once it has begun. OpenCode 1.1.36 to
+// 1.18.34: section 3.3.
 type pruneWalk struct {
 	rules  *OpencodePrune
 	turns  int // user messages seen
@@ -154,18 +154,9 @@ type pruneWalk struct {
 // user counts a user message; it comes before the message's parts.
 func (w *pruneWalk) user() { w.turns++ }
 
-// begun reports whether the walk has passed the protected turns. Until then
-// summaries and outputs are not looked at.
+// begun reports whether the walk has passed the protected turns. Until then it
+// ignores summaries and outputs.
 func (w *pruneWalk) begun() bool { return w.turns >= w.rules.Turns }
-
-// summary takes an assistant message that is a compaction summary; it comes
-// before the message's parts.
-func (w *pruneWalk) summary() verdict {
-	if w.begun() {
-		return stop
-	}
-	return pass
-}
 
 // output takes a completed tool output: its tool, whether it was cleared before,
 // and its length in UTF-16 units. The order of the tests counts: a protected
@@ -173,14 +164,14 @@ func (w *pruneWalk) summary() verdict {
 func (w *pruneWalk) output(tool string, cleared bool, lenUTF16 int) verdict {
 	switch {
 	case !w.begun() || slices.Contains(w.rules.ProtectedTools, tool):
-		return pass
+		return keeps
 	case cleared:
 		return stop
 	}
 	size := policy.RoundQuarter(lenUTF16)
 	w.total += size
 	if w.total <= w.rules.Protect {
-		return keep
+		return keeps
 	}
 	w.pruned += size
 	return clears

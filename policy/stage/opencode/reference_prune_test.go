@@ -45,7 +45,7 @@ func (w *pruneWalk) visit(messages []Message) (marks []Mark) {
 		if !w.begun() {
 			continue
 		}
-		if m.Info.Role == RoleAssistant && bool(m.Info.Summary) && w.summary() == stop {
+		if m.Info.Role == RoleAssistant && bool(m.Info.Summary) {
 			return marks
 		}
 		for j := len(m.Parts) - 1; j >= 0; j-- {

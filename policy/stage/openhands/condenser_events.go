@@ -120,12 +120,10 @@ func (s *condenserEvents) condense(c *policy.Context, size, target int, trigger,
 	if err != nil {
 		return nil, err
 	}
-	if boundary >= 0 {
-		if late := summarize.Since(c, boundary); len(late) > 0 { // the summary does not cover it
-			span.before, span.late = late[0], true
-			if less := span.forgotten(c); len(less) > 0 {
-				forgotten = less
-			}
+	if late := summarize.Since(c, boundary); len(late) > 0 { // the summary does not cover it
+		span.before, span.late = late[0], true
+		if less := span.forgotten(c); len(less) > 0 {
+			forgotten = less
 		}
 	}
 	e := policy.Edit{

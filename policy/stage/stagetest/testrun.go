@@ -2,7 +2,6 @@ package stagetest
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -223,20 +222,4 @@ func (r *Run) Edits() []string {
 		list = append(list, s)
 	}
 	return list
-}
-
-// Sent lists what a request holds: the uuids of messages, with their tags.
-func (r *Run) Sent() string {
-	var list []string
-	for id := range r.View.Items {
-		s := "synthetic"
-		if m := r.View.Message(id); m != nil {
-			s = m.UUID
-		}
-		if tag := r.View.Tag(id); tag != nil {
-			s += strings.ReplaceAll(tag.Text, "\n", "/")
-		}
-		list = append(list, s)
-	}
-	return strings.Join(list, " ")
 }

@@ -9,14 +9,24 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Since returns the items that joined after a recorded boundary. A summary used
-// at a later request than the client used it does not cover them: they stay.
+// Since returns the items that joined after a recorded boundary, none for a
+// boundary of -1. A summary used at a later request than the client used it does
+// not cover them: they stay.
 func Since(c *policy.Context, boundary int) []policy.ItemID {
-	b := &c.Conv.Boundaries[boundary]
-	if b.Request >= c.Request {
+	if boundary < 0 || c.Conv.Boundaries[boundary].Request >= c.Request {
 		return nil
 	}
+	b := &c.Conv.Boundaries[boundary]
 	return slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { return int(id) < b.Before })
+}
+
+// Kept returns the newest items that stay beside a summary: keep, or what joined
+// after its boundary where that is more.
+func Kept(c *policy.Context, boundary int, keep []policy.ItemID) []policy.ItemID {
+	if late := Since(c, boundary); len(late) > len(keep) {
+		return late
+	}
+	return keep
 }
 
 // Source makes a summary in one of the ways that a policy can choose.
