@@ -35,7 +35,7 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 // the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
 func (e *engine) output(m int) (n int, estimated bool) {
 	msg := &e.conv.Messages[m]
-	if e.r.Cal.Told[m] {
+	if e.r.Cal.Reliable[m] {
 		return msg.Usage.Output, false
 	}
 	for b := range msg.Blocks {

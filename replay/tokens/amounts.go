@@ -8,55 +8,56 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Measure is one thing the usage counter measures of content. Characters are
-// UTF-16 units of ASCII; marks are the characters that JSON writes with a
-// backslash, of which most are line ends and quotes: a text of many short lines
-// has more tokens a character. Both are known once a line is read.
+// Measure is one property of content that the usage counter measures. Characters
+// are UTF-16 units of ASCII. Marks are characters that JSON writes with a
+// backslash, most of them line ends and quotes: a text of many short lines has
+// more tokens per character.
 type Measure uint8
 
 // The measures.
 const (
-	Output         Measure = iota // output tokens of a response, where they are right
-	Responses                     // responses whose output tokens are right
-	Untold                        // responses whose output tokens are not
-	TextChars                     // text of a response
-	TextMarks                     //
-	ThinkingChars                 // thinking with its text
-	ThinkingMarks                 //
-	SummedUpChars                 // of its signature, beyond what the text takes there: the text is a summary
-	SignatureChars                // of thinking without text, beyond signatureFrame; encrypted thinking
-	ToolUses                      // calls of tools
-	EditInput                     // characters of their input: Edit, Write and the like
-	BashInput                     //
-	OtherInput                    //
-	Results                       // tool results
-	ReadChars                     // their texts, by the tool that was called
-	ReadMarks                     //
-	BashChars                     //
-	BashMarks                     //
-	SearchChars                   // Grep, Glob, LS
-	SearchMarks                   //
-	EditChars                     // Edit, Write and the like
-	OtherChars                    //
-	OtherMarks                    //
-	Wide                          // characters of three bytes of UTF-8 or more, and half of those of two
-	Prompts                       // user prompts
-	PromptChars                   //
-	PromptMarks                   //
-	Notes                         // messages the client put in: reminders, commands, interrupts
-	NoteChars                     //
-	Attachments                   // attachments that are sent
-	AttachedChars                 //
-	Reminders                     // task reminders among them
-	EditedFiles                   // notes on changed files among them
-	Images                        // tokens of images and documents, by the documented formula
-	References                    // tools that a tool_reference loads
-	JSONChars                     // of blocks of a type nobody knows
+	Output     Measure = iota // recorded output tokens of a response, if reliable
+	Responses                 // responses with reliable output tokens
+	Unreliable                // responses without
+	TextChars                 // text of a response
+	TextMarks
+	ThinkingChars // thinking with its text
+	ThinkingMarks
+	SummedUpChars  // of its signature, beyond what the text takes there: the text is a summary
+	SignatureChars // of thinking without text, beyond signatureFrame; encrypted thinking
+	ToolUses       // calls of tools
+	EditInput      // characters of their input: Edit, Write and the like
+	BashInput
+	OtherInput
+	Results   // tool results
+	ReadChars // their texts, by the tool that was called
+	ReadMarks
+	BashChars
+	BashMarks
+	SearchChars // Grep, Glob, LS
+	SearchMarks
+	EditChars // Edit, Write and the like
+	OtherChars
+	OtherMarks
+	Wide    // characters of three bytes of UTF-8 or more, and half of those of two
+	Prompts // user prompts
+	PromptChars
+	PromptMarks
+	Notes // messages the client added: reminders, commands, interrupts
+	NoteChars
+	Attachments // attachments that are sent
+	AttachedChars
+	Reminders   // task reminders among them
+	EditedFiles // notes on changed files among them
+	Images      // tokens of images and documents, by the documented formula
+	References  // tools that a tool_reference loads
+	JSONChars   // of blocks of an unknown type
 	measures
 )
 
 var measureNames = [measures]string{
-	"output", "responses", "untold_responses", "text_chars", "text_marks", "thinking_chars", "thinking_marks", "summed_up_chars", "signature_chars",
+	"output", "responses", "untold_responses", "text_chars", "text_marks",
+	"thinking_chars", "thinking_marks", "summed_up_chars", "signature_chars",
 	"tool_uses", "edit_input", "bash_input", "other_input", "results", "read_chars", "read_marks", "bash_chars", "bash_marks",
 	"search_chars", "search_marks", "edit_chars", "other_chars", "other_marks", "wide", "prompts", "prompt_chars", "prompt_marks",
 	"notes", "note_chars", "attachments", "attached_chars", "task_reminders", "edited_files", "images", "references", "json_chars",
@@ -64,7 +65,7 @@ var measureNames = [measures]string{
 
 func (m Measure) String() string { return measureNames[m] }
 
-// Amounts say how much there is of each Measure.
+// Amounts is the amount of each Measure.
 type Amounts [measures]float64
 
 // Add adds o, times by.
@@ -74,19 +75,21 @@ func (a *Amounts) Add(o *Amounts, by float64) {
 	}
 }
 
-// signatureFrame is how long the signature of empty thinking is, characters of
+func (a *Amounts) put(i Measure, x float64) { a[i] += x }
+
+// signatureFrame is the length of the signature of empty thinking, characters of
 // base64 (recorded: 250 to 300).
 const signatureFrame = 250
 
-// take is told how much of a measure there is.
-type take func(Measure, float64)
+// put receives an amount of a measure.
+type put func(Measure, float64)
 
 // texts are the measures of a kind of text.
 type texts struct{ chars, marks Measure }
 
 const noMarks = measures
 
-func (t texts) measure(n jsonl.Metrics, put take) {
+func (t texts) measure(n jsonl.Metrics, put put) {
 	wide := float64(n.Bytes-n.UTF16) / 2
 	put(t.chars, math.Max(float64(n.UTF16)-wide, 0))
 	if wide != 0 {
@@ -97,72 +100,61 @@ func (t texts) measure(n jsonl.Metrics, put take) {
 	}
 }
 
-// resultTexts are the measures of a tool's results.
-func resultTexts(tool string) texts {
+// toolTexts are the measures of a tool's input and result.
+func toolTexts(tool string) (input, result texts) {
+	input, result = texts{OtherInput, noMarks}, texts{OtherChars, OtherMarks}
 	switch tool {
 	case "Read", "NotebookRead":
-		return texts{ReadChars, ReadMarks}
-	case "Bash", "BashOutput", "TaskOutput":
-		return texts{BashChars, BashMarks}
-	case "Grep", "Glob", "LS":
-		return texts{SearchChars, SearchMarks}
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return texts{EditChars, noMarks}
-	}
-	return texts{OtherChars, OtherMarks}
-}
-
-func inputChars(tool string) texts {
-	switch tool {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return texts{EditInput, noMarks}
+		result = texts{ReadChars, ReadMarks}
 	case "Bash":
-		return texts{BashInput, noMarks}
+		input, result = texts{BashInput, noMarks}, texts{BashChars, BashMarks}
+	case "BashOutput", "TaskOutput":
+		result = texts{BashChars, BashMarks}
+	case "Grep", "Glob", "LS":
+		result = texts{SearchChars, SearchMarks}
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		input, result = texts{EditInput, noMarks}, texts{EditChars, noMarks}
 	}
-	return texts{OtherInput, noMarks}
+	return input, result
 }
 
 // Meter measures a conversation's content.
 type Meter struct {
-	conv    *session.Conversation
-	model   Model
-	told    []bool          // by message: a response whose output tokens are right
-	thought []policy.Target // thinking since the last user prompt, where the server clears it then
-	cleared []policy.Target
-	other   map[policy.Target]jsonl.Metrics // results of which another text was sent from the first request on
-	images  pictures
+	conv     *session.Conversation
+	model    Model
+	reliable []bool          // by message: a response with reliable output tokens
+	thought  []policy.Target // thinking since the last user prompt, if the server clears it then
+	cleared  []policy.Target
+	other    map[policy.Target]jsonl.Metrics // results that were sent with another text from the first request on
+	images   pictures
 }
 
-// NewMeter is a meter at the beginning of a conversation.
+// NewMeter returns a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model Model) *Meter {
 	return &Meter{
-		conv: conv, model: model, told: toldOutputs(conv), other: replacedAtOnce(conv),
+		conv: conv, model: model, reliable: reliableOutputs(conv), other: replacedAtOnce(conv),
 		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
 	}
 }
 
-// restart puts the meter back to the beginning.
-func (s *Meter) restart() { s.thought = s.thought[:0] }
-
-// Next measures what the messages of the next span add to the context, and
-// names what the server clears of it: thinking of turns that are over. Spans
-// are to be measured in their order; cleared is good up to the next.
+// Next measures what the messages of the next span add to the context, and lists
+// what the server clears there: thinking of turns that are over. Call it for all
+// spans in order; cleared is valid up to the next call.
 func (s *Meter) Next(sp *Span) (joined Amounts, cleared []policy.Target) {
 	return s.joined(sp), s.follow(sp)
 }
 
 // joined measures what the messages of a span add to the context.
 func (s *Meter) joined(sp *Span) (joined Amounts) {
-	put := func(i Measure, x float64) { joined[i] += x }
 	for m := sp.From; m < sp.To; m++ {
 		if !s.conv.Messages[m].RecordOnly {
-			s.message(m, put)
+			s.message(m, joined.put)
 		}
 	}
 	return joined
 }
 
-// follow names what the server clears in the next span.
+// follow lists what the server clears in the next span.
 func (s *Meter) follow(sp *Span) (cleared []policy.Target) {
 	if !s.model.ClearsThinking {
 		return nil
@@ -190,37 +182,46 @@ func (s *Meter) follow(sp *Span) (cleared []policy.Target) {
 }
 
 // Sent measures blocks as they were sent.
-func (s *Meter) Sent(blocks ...policy.Target) Amounts {
-	var a Amounts
+func (s *Meter) Sent(blocks ...policy.Target) (a Amounts) {
 	for _, t := range blocks {
 		msg := &s.conv.Messages[t.Item]
 		bl := &msg.Blocks[t.Block]
-		n := bl.Text
-		if other, ok := s.other[t]; ok {
-			n = other
+		n, ok := s.other[t]
+		if !ok {
+			n = bl.Text
 		}
-		s.block(msg, bl, n, func(i Measure, x float64) { a[i] += x })
+		s.block(msg, bl, n, a.put)
 	}
 	return a
 }
 
-// Content measures a text that stands in for a block.
-func Content(k jsonl.Kind, n jsonl.Metrics) Amounts {
-	var a Amounts
-	contentTexts(k).measure(n, func(i Measure, x float64) { a[i] += x })
+// Content measures a text that a policy puts in as a block of a kind.
+func Content(k jsonl.Kind, n jsonl.Metrics) (a Amounts) {
+	t := texts{NoteChars, noMarks}
+	switch k {
+	case jsonl.KindToolResult:
+		t = texts{OtherChars, OtherMarks}
+	case jsonl.KindToolUse, jsonl.KindServerToolUse:
+		t = texts{OtherInput, noMarks}
+	case jsonl.KindThinking:
+		t = texts{ThinkingChars, ThinkingMarks}
+	case jsonl.KindUnknown:
+		t = texts{JSONChars, noMarks}
+	}
+	t.measure(n, a.put)
 	return a
 }
 
-// block measures one block, its text being of the length n: that of the file,
-// the stub, or what was recorded.
-func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, put take) {
+// block measures one block with a text of the length n: that of the file, the
+// stub, or what was recorded.
+func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, put put) {
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		put(ToolUses, 1)
-		inputChars(bl.Name).measure(bl.JSON, put)
+		input, _ := toolTexts(bl.Name)
+		input.measure(bl.JSON, put)
 	case jsonl.KindToolResult:
-		put(Results, 1)
-		resultTexts(s.conv.ToolName(bl.ID)).measure(n, put)
+		s.result(bl, n, put)
 		for i := range bl.Parts {
 			switch bl.Parts[i].Kind {
 			case jsonl.KindImage, jsonl.KindDocument:
@@ -258,12 +259,19 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	}
 }
 
+// result measures the text of a tool's result.
+func (s *Meter) result(bl *session.Block, n jsonl.Metrics, put put) {
+	put(Results, 1)
+	_, result := toolTexts(s.conv.ToolName(bl.ID))
+	result.measure(n, put)
+}
+
 // isHidden reports whether a block is thinking whose text the client left out.
 func isHidden(bl *session.Block) bool {
 	return bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && bl.Signature > 0
 }
 
-// textOf are the measures of a message's texts.
+// textOf returns the measures of a message's texts.
 func textOf(msg *session.Message) texts {
 	switch {
 	case msg.Role == session.Assistant:
@@ -274,14 +282,14 @@ func textOf(msg *session.Message) texts {
 	return texts{NoteChars, noMarks}
 }
 
-// frame measures what goes around a message's blocks.
-func frame(msg *session.Message, told bool, put take) {
+// frame measures what the API adds around a message's blocks.
+func frame(msg *session.Message, reliable bool, put put) {
 	switch {
 	case msg.Role == session.Assistant && msg.Synthetic:
-	case msg.Role == session.Assistant && told:
+	case msg.Role == session.Assistant && reliable:
 		put(Responses, 1)
 	case msg.Role == session.Assistant:
-		put(Untold, 1)
+		put(Unreliable, 1)
 	case msg.Class == session.ClassPrompt:
 		put(Prompts, 1)
 	case msg.Class != session.ClassToolResult && msg.Class != session.ClassAttachment:
@@ -289,28 +297,28 @@ func frame(msg *session.Message, told bool, put take) {
 	}
 }
 
-// toldOutputs says of which messages the recorded output tokens are right.
-// Clients 2.1.12-2.1.51 wrote down those the response began with, and earlier
-// ones did so where a response has one line: output that cannot even hold the
-// texts is not taken.
-func toldOutputs(conv *session.Conversation) []bool {
-	told := make([]bool, len(conv.Messages))
-	version, wrong := "", false // of the message before: as a rule it is the same
+// reliableOutputs reports by message whether the recorded output tokens are
+// reliable. Clients 2.1.12-2.1.51 recorded the count from the start of the
+// response, and earlier ones did so if a response has one line: a count that is
+// too small for the texts is unreliable.
+func reliableOutputs(conv *session.Conversation) []bool {
+	reliable := make([]bool, len(conv.Messages))
+	version, wrong := "", false // of the message before: usually it is the same
 	for m := range conv.Messages {
 		msg := &conv.Messages[m]
 		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage {
 			continue
 		}
-		if msg.Version != version {
-			version = msg.Version
-			wrong = version != "" && session.CompareVersions(version, "2.1.12") >= 0 && session.CompareVersions(version, "2.1.51") <= 0
+		if v := msg.Version; v != version {
+			version = v
+			wrong = v != "" && session.CompareVersions(v, "2.1.12") >= 0 && session.CompareVersions(v, "2.1.51") <= 0
 		}
-		told[m] = !wrong && float64(msg.Usage.Output) >= leastOutput(msg)
+		reliable[m] = !wrong && float64(msg.Usage.Output) >= leastOutput(msg)
 	}
-	return told
+	return reliable
 }
 
-// leastOutput is what a response with these blocks puts out at the least.
+// leastOutput is the fewest output tokens of a response with these blocks.
 func leastOutput(msg *session.Message) float64 {
 	least := 4.0
 	for b := range msg.Blocks {
@@ -324,37 +332,21 @@ func leastOutput(msg *session.Message) float64 {
 	return least
 }
 
-// message measures a message as it was sent: a response whose output tokens
-// are right by these.
-func (s *Meter) message(m int, put take) {
+// message measures a message as it was sent. If the output tokens of a response
+// are reliable, they are its measure.
+func (s *Meter) message(m int, put put) {
 	msg := &s.conv.Messages[m]
-	frame(msg, s.told[m], put)
-	if s.told[m] {
+	frame(msg, s.reliable[m], put)
+	if s.reliable[m] {
 		put(Output, float64(msg.Usage.Output))
 		return
 	}
 	for b := range msg.Blocks {
 		bl := &msg.Blocks[b]
 		if n, ok := s.other[policy.Target{Item: policy.ItemID(m), Block: b}]; ok {
-			put(Results, 1)
-			resultTexts(s.conv.ToolName(bl.ID)).measure(n, put)
-			continue
+			s.result(bl, n, put)
+		} else {
+			s.block(msg, bl, bl.Text, put)
 		}
-		s.block(msg, bl, bl.Text, put)
 	}
-}
-
-// contentTexts are the measures of a text a policy puts in.
-func contentTexts(k jsonl.Kind) texts {
-	switch k {
-	case jsonl.KindToolResult:
-		return texts{OtherChars, OtherMarks}
-	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		return texts{OtherInput, noMarks}
-	case jsonl.KindThinking:
-		return texts{ThinkingChars, ThinkingMarks}
-	case jsonl.KindUnknown:
-		return texts{JSONChars, noMarks}
-	}
-	return texts{NoteChars, noMarks}
 }

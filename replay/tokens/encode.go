@@ -2,9 +2,7 @@ package tokens
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"io"
 	"math"
 	"strings"
 	"sync"
@@ -15,15 +13,15 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// EncodeOptions say how a conversation is counted in an encoding.
+// EncodeOptions sets how a conversation is counted in an encoding.
 type EncodeOptions struct {
 	Jobs        int     // goroutines that count; 0: one
 	Ratio       float64 // tokens of the model for one of the encoding; 0: one
 	LargeImages bool    // the model is of the 4.7 generation or later (see ImageCost)
 }
 
-// NewTokenizer is how the price table names the tokenizer of the 4.7
-// generation and later.
+// NewTokenizer is the price table's name for the tokenizer of the 4.7 generation
+// and later.
 const NewTokenizer = "new"
 
 // Tokens of Claude for one of o200k_base, by the generation of its tokenizer:
@@ -34,8 +32,8 @@ const (
 	newRatio = 1.7
 )
 
-// Ratio is how many tokens of a model one of o200k_base stands for; of a model
-// that is not Claude's, one. No name is taken for Claude.
+// Ratio is the number of a model's tokens for one of o200k_base: one for a model
+// that is not Claude. A model without a name counts as Claude.
 func Ratio(model, tokenizer string) float64 {
 	switch {
 	case tokenizer == NewTokenizer:
@@ -46,10 +44,10 @@ func Ratio(model, tokenizer string) float64 {
 	return oldRatio
 }
 
-// Encoded is the table of a conversation's blocks as they count in an encoding:
-// text and thinking as they are; a tool_use as the JSON of its name and input;
-// a tool_result as its texts, each by itself; an image by ImageCost, or
-// ImageTokens where its size is not known; anything else as its JSON.
+// Encoded returns the table of a conversation's blocks counted in an encoding:
+// text and thinking as they are; a tool_use as the JSON of its name and input; a
+// tool_result as its texts, each by itself; an image by ImageCost, or
+// ImageTokens if its size is not known; anything else as its JSON.
 //
 // It reads every text once. The result does not depend on the number of jobs.
 func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*Table, error) {
@@ -61,60 +59,50 @@ func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*Table,
 	})
 	t.count = func(text string) int { return scaled(e.Count(text), how.Ratio) }
 	t.stubs = map[policy.Target]int{}
-	w := &encodeWork{Table: t, encoder: e, how: how, failed: len(conv.Messages)}
+	w := &encodeWork{Table: t, how: how, errs: make([]error, len(conv.Messages))}
 	var wait sync.WaitGroup
 	for range max(1, min(how.Jobs, len(conv.Messages)/encodeStep+1)) {
 		wait.Go(w.run)
 	}
 	wait.Wait()
-	if w.err != nil {
-		return nil, w.err
+	for _, err := range w.errs {
+		if err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }
 
 func scaled(n int, ratio float64) int { return int(math.Round(float64(n) * ratio)) }
 
-// encodeStep is how many messages a goroutine takes at a time: neighbours in
-// the file, too, so that a compressed one is decoded about once.
+// encodeStep is the number of messages that a goroutine takes at a time. They are
+// neighbours in the file, so that a compressed one is decoded about once.
 const encodeStep = 16
 
-// encodeWork is what the goroutines that count a conversation share.
+// encodeWork is shared by the goroutines that count a conversation.
 type encodeWork struct {
 	*Table
-	encoder *Encoder
-	how     EncodeOptions
-	next    atomic.Int64 // the next message nobody has taken
-
-	mu     sync.Mutex // guards what follows, and the table's stubs
-	failed int        // the first message that could not be counted
-	err    error      // why
+	how  EncodeOptions
+	next atomic.Int64 // the next message to take
+	errs []error      // by message
+	mu   sync.Mutex   // guards the table's stubs
 }
 
+// run counts messages until none are left or one fails. The first error in the
+// order of messages does not depend on the number of goroutines: all messages
+// before it have been taken.
 func (w *encodeWork) run() {
 	for {
 		from := int(w.next.Add(encodeStep)) - encodeStep
-		if from >= len(w.conv.Messages) {
-			return
-		}
-		for m := from; m < min(from+encodeStep, len(w.conv.Messages)); m++ {
-			if err := w.message(m); err != nil {
-				w.fail(m, err)
-				return
+		for m := from; m < min(from+encodeStep, len(w.errs)); m++ {
+			if w.errs[m] = w.message(m); w.errs[m] != nil {
+				w.next.Store(int64(len(w.errs)))
 			}
 		}
+		if from >= len(w.errs) {
+			return
+		}
 	}
-}
-
-// fail keeps the error of the first message, whoever meets one first. Messages
-// before it have all been taken.
-func (w *encodeWork) fail(m int, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if m < w.failed {
-		w.failed, w.err = m, err
-	}
-	w.next.Store(int64(len(w.conv.Messages)))
 }
 
 func (w *encodeWork) message(m int) error {
@@ -124,7 +112,7 @@ func (w *encodeWork) message(m int) error {
 			return err
 		}
 		if w.conv.Messages[m].Blocks[b].ReadBack() {
-			// What was sent was the stub; raw history has the whole.
+			// The stub was sent; raw history has the whole.
 			w.mu.Lock()
 			w.stubs[policy.Target{Item: policy.ItemID(m), Block: b}] = n
 			w.mu.Unlock()
@@ -145,7 +133,7 @@ func (w *encodeWork) block(m, b int) (int, error) {
 	switch bl.Kind {
 	case jsonl.KindImage, jsonl.KindDocument:
 		raw, err := w.conv.Raw(m, b)
-		return w.picture(raw), err
+		return w.picture(raw, bl.Kind == jsonl.KindImage), err
 	case jsonl.KindToolResult:
 		if !bl.IsString && len(bl.Parts) > 0 {
 			raw, err := w.conv.Raw(m, b)
@@ -160,30 +148,24 @@ func (w *encodeWork) block(m, b int) (int, error) {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		return w.count(toolUseJSON(bl.Name, text)), nil
 	case jsonl.KindAttachment:
-		// The client's words around it are known by their length only.
+		// Of the client's text around it only the length is known.
 		extra := max(bl.Text.UTF16-jsonl.Measure(text).UTF16, 0)
 		return w.count(text) + scaled(policy.RoundQuarter(extra), w.how.Ratio), nil
 	}
 	return w.count(text), nil
 }
 
-// toolUseJSON is a tool_use as it is counted: {"name":…,"input":…}.
+// toolUseJSON is the counted form of a tool_use: {"name":…,"input":…}.
 func toolUseJSON(name, input string) string {
-	if input == "" {
-		return `{"name":` + quote(name) + `}`
-	}
-	return `{"name":` + quote(name) + `,"input":` + input + `}`
-}
-
-// quote is a string as JSON, without the escapes HTML would need.
-func quote(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil { // of a string it does not fail
-		return s
+	_ = e.Encode(name) // a string always has a JSON form
+	name = strings.TrimSuffix(b.String(), "\n")
+	if input == "" {
+		return `{"name":` + name + `}`
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return `{"name":` + name + `,"input":` + input + `}`
 }
 
 // parts counts the elements of a content array.
@@ -206,41 +188,19 @@ func (w *encodeWork) parts(raw []byte) int {
 		case "text":
 			n += w.count(p.Text)
 		case "image", "document":
-			n += w.picture(element)
+			n += w.picture(element, p.Type == "image")
 		default:
-			n += w.count(compact(element))
+			var b bytes.Buffer
+			_ = json.Compact(&b, element) // the element is valid JSON
+			n += w.count(b.String())
 		}
 	}
 	return n
 }
 
-func compact(raw []byte) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// maxHead is how much of an image's file is looked at for its size, in bytes:
-// behind all that may stand before it in a JPEG.
-const maxHead = 256 << 10
-
-// picture is what an image or document block counts.
-func (w *encodeWork) picture(block []byte) int {
-	var p struct {
-		Type   string `json:"type"`
-		Source struct {
-			Type string `json:"type"`
-			Data string `json:"data"`
-		} `json:"source"`
-	}
-	if json.Unmarshal(block, &p) != nil || p.Type != "image" || p.Source.Type != "base64" {
-		return ImageTokens
-	}
-	decoder := base64.NewDecoder(base64.StdEncoding, strings.NewReader(p.Source.Data))
-	head, _ := io.ReadAll(io.LimitReader(decoder, maxHead)) // what comes before an error is enough
-	if width, height, ok := ImageSize(head); ok {
+// picture counts an image or document block.
+func (w *encodeWork) picture(block []byte, isImage bool) int {
+	if width, height, ok := ImageSize(imageData(block)); ok && isImage {
 		return ImageCost(width, height, w.how.LargeImages)
 	}
 	return ImageTokens

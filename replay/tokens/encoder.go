@@ -16,10 +16,10 @@ const (
 	NameCL100K = bpe.CL100K
 )
 
-// Names lists the counters there are, the default first.
+// Names lists the counters, the default first.
 func Names() []string { return []string{NameUsage, NameHeuristic, NameO200K, NameCL100K} }
 
-// CheckName gives an error for a name no counter has.
+// CheckName returns an error for a name that no counter has.
 func CheckName(name string) error {
 	if all := Names(); !slices.Contains(all, name) {
 		return fmt.Errorf("unknown token counter %q: use %s or %s", name, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
@@ -27,92 +27,82 @@ func CheckName(name string) error {
 	return nil
 }
 
-// maxKept is how many counts of texts an Encoder keeps: about 10 MB of them.
+// maxKept is the most counts of texts that an Encoder keeps: about 10 MB of them.
 const maxKept = 1 << 18
 
-// minKept is the shortest text whose count is kept, in bytes: counting a
-// shorter one again is as fast as finding it.
+// minKept is the length of the shortest text whose count is kept, in bytes:
+// counting a shorter one again is as fast as finding it.
 const minKept = 96
 
-// Encoder counts texts in one encoding and keeps the counts of long ones by a
-// hash of their content, so that a text that stands in a session more than
-// once, or in several, is counted once. Several goroutines may use it.
+// Encoder counts texts in one encoding. It keeps the counts of long ones by a
+// hash of their content, so that a text that occurs several times is counted
+// once. Several goroutines may use it.
 type Encoder struct {
 	encoding *bpe.Encoding
+	idle     sync.Pool // of *bpe.Counter
 
 	mu     sync.Mutex
 	counts map[contentHash]int32
-	idle   []*bpe.Counter
 }
 
-// contentHash tells contents apart: the first half of their SHA-256.
+// contentHash identifies a content: the first half of its SHA-256.
 type contentHash [sha256.Size / 2]byte
 
-// NewEncoder makes the encoder of an encoding.
+// NewEncoder returns the encoder of an encoding.
 func NewEncoder(name string) (*Encoder, error) {
 	encoding, err := bpe.Load(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Encoder{encoding: encoding, counts: map[contentHash]int32{}}, nil
+	return &Encoder{
+		encoding: encoding, counts: map[contentHash]int32{},
+		idle: sync.Pool{New: func() any { return encoding.NewCounter() }},
+	}, nil
 }
 
 // Name is the encoding's name.
 func (e *Encoder) Name() string { return e.encoding.Name() }
 
-// Count is how many tokens a text is.
+// Count returns the number of tokens of a text.
 func (e *Encoder) Count(text string) int {
-	if text == "" {
-		return 0
+	if len(text) < minKept {
+		return e.count(text)
 	}
-	var key contentHash
-	if len(text) >= minKept {
-		sum := sha256.Sum256([]byte(text))
-		key = contentHash(sum[:len(key)])
-	}
+	sum := sha256.Sum256([]byte(text))
+	key := contentHash(sum[:len(contentHash{})])
 	e.mu.Lock()
-	if n, ok := e.counts[key]; ok && len(text) >= minKept {
-		e.mu.Unlock()
+	n, ok := e.counts[key]
+	e.mu.Unlock()
+	if ok {
 		return int(n)
 	}
-	c := e.counter()
-	e.mu.Unlock()
-
-	n := c.Count(text)
-
+	n = int32(e.count(text))
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.idle = append(e.idle, c)
-	if len(text) >= minKept {
-		if len(e.counts) >= maxKept {
-			clear(e.counts)
-		}
-		e.counts[key] = int32(n)
+	if len(e.counts) >= maxKept {
+		clear(e.counts)
 	}
-	return n
+	e.counts[key] = n
+	return int(n)
 }
 
-// counter takes a counter that is idle, or a new one.
-func (e *Encoder) counter() *bpe.Counter {
-	if n := len(e.idle); n > 0 {
-		c := e.idle[n-1]
-		e.idle = e.idle[:n-1]
-		return c
-	}
-	return e.encoding.NewCounter()
+func (e *Encoder) count(text string) int {
+	c := e.idle.Get().(*bpe.Counter)
+	defer e.idle.Put(c)
+	return c.Count(text)
 }
 
-// Encoders makes each encoder when it is first asked for. Replays that share
-// one count a text they have in common once. The zero value is ready for use,
-// by several goroutines.
+// Encoders makes each encoder on first use. Replays that share one count a text
+// that they have in common once. The zero value is ready for use, by several
+// goroutines.
 type Encoders struct {
-	Jobs int // how many goroutines count one conversation; 0: one
+	Jobs int // goroutines that count one conversation; 0: one
 
 	mu   sync.Mutex
 	made map[string]*Encoder
 }
 
-// Get is the encoder of an encoding.
+// Get returns the encoder of an encoding.
 func (s *Encoders) Get(name string) (*Encoder, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,40 +2,38 @@ package tokens
 
 import "math"
 
-// Sample is what one request teaches: how much of each measure joined the
-// context since the request before, and by how many tokens it grew.
+// Sample is one request of known growth: the amounts that joined the context since
+// the request before, and the growth in tokens.
 type Sample struct {
 	Amounts Amounts
 	Growth  float64
 }
 
-// Spread is how far each rate may be from its prior: the standard deviation of
-// the prior, tokens a unit.
+// Spread is the standard deviation of the prior of each rate, tokens per unit.
 type Spread [measures]float64
 
-// mostSamples is how many samples a fit goes by: a longer session is sampled
-// evenly, so that a fit takes no longer for it.
+// mostSamples limits the samples, and so the time, of a fit: a longer session is
+// sampled evenly.
 const mostSamples = 2048
 
-// rounds is how often the samples are weighed anew, each by how far the last
-// fit was off it.
+// rounds is the number of fits. From the second on, samples count by their
+// distance from the fit before.
 const rounds = 4
 
-// A sample's growth is taken to be off what its amounts say by noiseFloor
-// tokens and a share of these (standard deviation), whatever it is: by what it
-// is, samples with growth no line explains would count for less, and the rates
-// would come out low. outlier is how many deviations it may be off and still
-// count in full.
+// The standard deviation of a sample's growth is noiseFloor tokens plus a share
+// of the fitted growth. (A share of the growth itself would give samples with
+// unexplained growth less weight, and rates that are too low.) A sample up to
+// outlier deviations from the fit counts in full.
 const (
 	noiseFloor = 30.0
 	noiseShare = 0.1
 	outlier    = 6.0
 )
 
-// Fit finds the rates that explain the samples best: a ridge regression,
-// drawn towards the prior by the spread, in which what is far off counts less
-// (Huber's weights). Growth no line explains, reminders and notes that a
-// client sends and does not write down, is such.
+// Fit returns the rates that explain the samples best: a ridge regression towards
+// the prior, by the spread, in which outliers count less (Huber's weights).
+// Growth that no line explains is an outlier: reminders and notes that a client
+// sends and does not record.
 func Fit(prior *Rates, spread *Spread, samples []Sample) Rates {
 	return fit(prior, spread, samples, (len(samples)+mostSamples-1)/mostSamples)
 }
@@ -58,10 +56,10 @@ func fit(prior *Rates, spread *Spread, samples []Sample, step int) Rates {
 		}
 		for n := 0; n < len(samples); n += step {
 			s := &samples[n]
-			told := rates.Tokens(&s.Amounts)
-			sd := noiseFloor + noiseShare*math.Abs(told)
+			fitted := rates.Tokens(&s.Amounts)
+			sd := noiseFloor + noiseShare*math.Abs(fitted)
 			w := 1 / (sd * sd)
-			if off := math.Abs(s.Growth-told) / sd; round > 0 && off > outlier {
+			if off := math.Abs(s.Growth-fitted) / sd; round > 0 && off > outlier {
 				w *= outlier / off
 			}
 			rest := s.Growth - prior.Tokens(&s.Amounts)
@@ -76,7 +74,7 @@ func fit(prior *Rates, spread *Spread, samples []Sample, step int) Rates {
 			}
 		}
 		if !solve(&a, &b) {
-			return *prior // figures so far apart that nothing can be told from them
+			return *prior // the figures are too far apart
 		}
 		for i := range rates {
 			rates[i] = prior[i] + b[i]
@@ -85,8 +83,8 @@ func fit(prior *Rates, spread *Spread, samples []Sample, step int) Rates {
 	return rates
 }
 
-// solve replaces b by the x of a x = b, a being symmetric and positive
-// definite, by Cholesky's decomposition. It reports whether a is.
+// solve replaces b by the solution x of a x = b, by Cholesky's decomposition. It
+// reports whether a is positive definite; a must be symmetric.
 func solve(a *[measures][measures]float64, b *[measures]float64) bool {
 	for i := range a {
 		for j := 0; j <= i; j++ {
@@ -119,15 +117,14 @@ func solve(a *[measures][measures]float64, b *[measures]float64) bool {
 	return true
 }
 
-// OwnSpread is how far a session's rates are from those of other sessions.
+// OwnSpread is the spread of a session's rates around those of other sessions.
 func OwnSpread() *Spread { return spread(20, 0.03, 0.1) }
 
-// CommonSpread is how far rates are from those documented.
+// CommonSpread is the spread of rates around the documented ones.
 func CommonSpread() *Spread { return spread(100, 0.1, 0.3) }
 
-// spread is that of counted things, of characters and of marks, tokens each.
-// What a measure means by its documentation, output tokens and images, is
-// hardly moved.
+// spread returns a spread, in tokens per counted thing, character and mark. That
+// of documented measures, output tokens and images, is small.
 func spread(count, chars, marks float64) *Spread {
 	s := new(Spread)
 	for m := range s {
@@ -136,7 +133,7 @@ func spread(count, chars, marks float64) *Spread {
 			s[m] = 0.02
 		case ReadMarks, BashMarks, SearchMarks, OtherMarks, TextMarks, ThinkingMarks, PromptMarks, Wide:
 			s[m] = marks
-		case Responses, Untold, ToolUses, Results, Prompts, Notes, Attachments, Reminders:
+		case Responses, Unreliable, ToolUses, Results, Prompts, Notes, Attachments, Reminders:
 			s[m] = count
 		case EditedFiles, References:
 			s[m] = 10 * count

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// patch is the edge of the square that makes one token of an image, pixels.
+// patch is the edge of the square of an image that is one token, pixels.
 const patch = 28
 
-// Limits of an image as a model sees it; a larger one is scaled down first.
-// Source: Anthropic's vision documentation, "Calculate image costs".
+// imageLimits limit an image as a model sees it; a larger one is scaled down
+// first. Source: Anthropic's vision documentation, "Calculate image costs".
 type imageLimits struct {
 	edge   int // longest edge, pixels, padded to whole patches
 	tokens int
@@ -25,10 +25,10 @@ func (l imageLimits) fit(w, h int) (tokens int, ok bool) {
 	return across * down, across*patch <= l.edge && down*patch <= l.edge && across*down <= l.tokens
 }
 
-// ImageCost is how many tokens an image of w by h pixels is: a token for each
-// patch of 28 by 28 pixels begun, once it is scaled down to the largest size of
-// its shape that fits the model. large: the model is of the 4.7 generation or
-// later, which sees larger images.
+// ImageCost returns the tokens of an image of w by h pixels: one for each full or
+// partial patch of 28 by 28 pixels, after scaling down to the largest size of its
+// shape that fits the model. Models of the 4.7 generation or later see large
+// images.
 func ImageCost(w, h int, large bool) int {
 	l := standardImages
 	if large {
@@ -54,8 +54,8 @@ func ImageCost(w, h int, large bool) int {
 	return n
 }
 
-// ImageSize reads the size of an image, in pixels, off the start of its file:
-// PNG, JPEG, GIF or WebP. ok is false where the start does not say.
+// ImageSize reads the size of an image, in pixels, from the start of its file:
+// PNG, JPEG, GIF or WebP. ok is false if the start does not contain it.
 func ImageSize(head []byte) (w, h int, ok bool) {
 	switch {
 	case starts(head, "\x89PNG\r\n\x1a\n") && at(head, 12, "IHDR") && len(head) >= 24:
@@ -74,7 +74,7 @@ func starts(b []byte, s string) bool { return at(b, 0, s) }
 
 func at(b []byte, i int, s string) bool { return len(b) >= i+len(s) && string(b[i:i+len(s)]) == s }
 
-// jpegSize goes through the segments up to the frame header.
+// jpegSize reads the segments up to the frame header.
 func jpegSize(b []byte) (w, h int) {
 	for i := 2; i+4 <= len(b) && b[i] == 0xff; {
 		marker := b[i+1]

@@ -9,23 +9,27 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// unknownImage is what an image or document counts whose size is not known,
-// tokens: an image as large as older models see is 1,568.
+// unknownImage is the weight of an image or document of unknown size, tokens: an
+// image as large as older models see has 1,568.
 const unknownImage = 1500
 
-// pictures reads the sizes of a conversation's images, each once, without
-// reading the images: the start of a file says it.
+// pictures reads the sizes of a conversation's images, each once, from the start
+// of the image.
 type pictures struct {
 	conv  *session.Conversation
 	large bool // see ImageCost
 	known map[jsonl.Span]float64
 }
 
-// headLengths are how much of a block is read for the size, in bytes: enough
-// for all formats but JPEG, and for what may stand before a JPEG's.
+// maxHead is the length of the start of an image that is searched for its size,
+// in bytes: more than everything that can precede it in a JPEG.
+const maxHead = 256 << 10
+
+// headLengths are the bytes of a block to read for the size: enough for all
+// formats but JPEG, and then enough for a JPEG.
 var headLengths = [...]int{4 << 10, 4 * maxHead / 3}
 
-// tokens is what the image or document block at a span of a file counts.
+// tokens returns the weight of the image or document block at a span of a file.
 func (p *pictures) tokens(file int32, at jsonl.Span) float64 {
 	if n, ok := p.known[at]; ok {
 		return n
@@ -50,21 +54,14 @@ func (p *pictures) tokens(file int32, at jsonl.Span) float64 {
 	return n
 }
 
-// imageData is the start of an image, from the start of its block's JSON.
+// imageData returns the start of an image, from the start of its block's JSON.
 func imageData(block []byte) []byte {
-	const key = `"data"`
-	i := bytes.Index(block, []byte(key))
-	if i < 0 {
-		return nil
-	}
-	rest := bytes.TrimLeft(block[i+len(key):], " \t\r\n:")
+	_, rest, _ := bytes.Cut(block, []byte(`"data"`))
+	rest = bytes.TrimLeft(rest, " \t\r\n:")
 	if len(rest) == 0 || rest[0] != '"' {
 		return nil
 	}
-	rest = rest[1:]
-	if end := bytes.IndexByte(rest, '"'); end >= 0 {
-		rest = rest[:end]
-	}
-	data, _ := io.ReadAll(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(rest))) // what comes before an error is enough
+	rest, _, _ = bytes.Cut(rest[1:min(len(rest), 4*maxHead/3)], []byte(`"`))
+	data, _ := io.ReadAll(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(rest))) // the data before an error is enough
 	return data
 }

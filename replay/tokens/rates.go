@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Rates are how many tokens one of each Measure is.
+// Rates are the tokens per unit of each Measure.
 type Rates [measures]float64
 
 // Tokens is the weight of an amount of content.
@@ -21,14 +21,13 @@ func (r *Rates) Tokens(a *Amounts) float64 {
 	return n
 }
 
-// Documented are the rates before anything is fitted: 3.4 characters a token
-// of prose up to the 4.6 generation and 2.5 after (documentation: a million
-// tokens are 3.4 or 2.5 million characters), 2.87 and 2.3 of tool input and
-// output (recorded tool output), a token for a character that is not ASCII,
-// and images as the formula has them.
+// Documented returns the rates before a fit: 3.4 characters per token of prose up
+// to the 4.6 generation and 2.5 after (documentation: a million tokens are 3.4 or
+// 2.5 million characters), 2.87 and 2.3 of tool input and output (recorded tool
+// output), a token per character outside ASCII, and images by the formula.
 func Documented(tokenizer string) Rates {
 	prose, tool := 1/3.4, 1/2.87
-	if tokenizer == "new" {
+	if tokenizer == NewTokenizer {
 		prose, tool = 1/2.5, 1/2.3
 	}
 	r := Rates{Output: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
@@ -45,8 +44,7 @@ func Documented(tokenizer string) Rates {
 //go:embed rates.json
 var fitted []byte
 
-// FittedRates are rates learnt from recorded sessions, with where they are
-// from.
+// FittedRates are rates fitted on recorded sessions, with their source.
 type FittedRates struct {
 	Source   string                        `json:"source"`
 	Sessions int                           `json:"sessions"`
@@ -54,15 +52,14 @@ type FittedRates struct {
 	Rates    map[string]map[string]float64 `json:"rates"` // by tokenizer and measure
 }
 
-// DefaultRates are the rates a session's own are drawn towards: those of
-// rates.json, fitted on recorded sessions, and for what these do not hold
-// those documented.
+// DefaultRates returns the prior of a session's rates: those of rates.json, fitted
+// on recorded sessions, and the documented ones for the other measures.
 func DefaultRates(tokenizer string) (Rates, error) {
 	var f FittedRates
 	if err := json.Unmarshal(fitted, &f); err != nil {
 		return Rates{}, fmt.Errorf("reading the fitted rates: %w", err)
 	}
-	if tokenizer != "new" {
+	if tokenizer != NewTokenizer {
 		tokenizer = "old"
 	}
 	r := Documented(tokenizer)

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -8,76 +9,68 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Span is what joined between two requests of known size, and by how much the
-// recorded context grew.
+// Span is what joined between two requests of known size.
 type Span struct {
 	From, To int  // messages
 	Request  int  // n of the later request
 	Context  int  // recorded context of the later request, tokens
-	Growth   int  // over that of the earlier
-	Cut      bool // a compaction lies in it
-	Learn    bool // what grew is what joined: its growth teaches what blocks weigh
+	Growth   int  // over that of the earlier one
+	Cut      bool // a compaction is in it
+	Learn    bool // the growth is what joined, so it gives the weight of blocks
 }
 
 // Drop is a fall of the recorded context that no line explains.
 type Drop struct {
 	Request int    // n of the first request after it
-	Tokens  int    // how far the recorded context fell
+	Tokens  int    // size of the fall
 	Cause   string // what changed at the same request, what the server cleared, or Unrecorded
 	Shared  bool   // a change of scale (model, version): every view shares it
 }
 
-// DropThreshold is how far the recorded context must fall, in tokens, for the
-// fall to be told as an inferred event (docs/internals/decisions.md, decision 3).
+// DropThreshold is the least fall of the recorded context, in tokens, that is
+// reported as an inferred event (docs/internals/decisions.md, decision 3).
 const DropThreshold = 2000
 
-// Spans are those of a conversation's requests, in order. A span teaches where
-// the context grew, nothing that the client recorded lies in it of what it took
-// out of the view, the model stayed the same and no result is lost.
-func Spans(conv *session.Conversation) ([]Span, []Drop) {
+// Spans returns the spans of a conversation's requests, in order. The growth of a
+// span is what joined if the context grew, the client recorded no removal from
+// the view, the model stayed the same and no result is lost.
+func Spans(conv *session.Conversation) (spans []Span, drops []Drop) {
 	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
 		cut[conv.Boundaries[i].Request] = true
 	}
-	var spans []Span
-	var drops []Drop
 	prev := -1
 	for k := range conv.Requests {
 		cur := &conv.Messages[conv.Requests[k].Message]
 		if !cur.HasUsage {
 			continue
 		}
-		if prev < 0 {
-			prev = k
+		from := prev
+		if prev = k; from < 0 {
 			continue
 		}
-		p := &conv.Messages[conv.Requests[prev].Message]
+		p := &conv.Messages[conv.Requests[from].Message]
 		s := Span{
-			From: conv.Requests[prev].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
+			From: conv.Requests[from].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
 			Context: cur.Usage.Context(), Growth: cur.Usage.Context() - p.Usage.Context(),
 		}
-		s.Learn = s.Growth > 0 && p.Model == cur.Model
-		told := false
-		for n := conv.Requests[prev].N + 1; n <= s.Request; n++ {
-			within := conv.Messages[conv.Requests[n-1].Message].Usage.Compactions().Calls > 0
-			s.Cut = s.Cut || cut[n] || within
-			told = told || cut[n] || edited[n] || within
+		removed := false
+		for n := conv.Requests[from].N + 1; n <= s.Request; n++ {
+			s.Cut = s.Cut || cut[n] || conv.Messages[conv.Requests[n-1].Message].Usage.Compactions().Calls > 0
+			removed = removed || s.Cut || edited[n]
 		}
-		s.Learn = s.Learn && !told
-		for m := s.From; m < s.To; m++ {
-			s.Learn = s.Learn && !conv.Messages[m].Lost
-		}
-		if !told && s.Growth < -DropThreshold {
+		s.Learn = s.Growth > 0 && p.Model == cur.Model && !removed &&
+			!slices.ContainsFunc(conv.Messages[s.From:s.To], func(m session.Message) bool { return m.Lost })
+		if !removed && s.Growth < -DropThreshold {
 			drops = append(drops, dropped(p, cur, &s))
 		}
 		spans = append(spans, s)
-		prev = k
 	}
 	return spans, drops
 }
 
-// editedRequests are the requests before which the client recorded that it
-// took something out of the view, compactions left out.
+// editedRequests are the requests before which the client recorded a removal from
+// the view other than a compaction.
 func editedRequests(conv *session.Conversation) map[int]bool {
 	edited := map[int]bool{}
 	for i := range conv.Micro {
@@ -97,8 +90,8 @@ func editedRequests(conv *session.Conversation) map[int]bool {
 	return edited
 }
 
-// replacedAtOnce is the results of which the client recorded that it sent
-// another text, and did so from the first request on that held them.
+// replacedAtOnce returns the results that, by the client's record, were sent with
+// another text from the first request on that held them.
 func replacedAtOnce(conv *session.Conversation) map[policy.Target]jsonl.Metrics {
 	var other map[policy.Target]jsonl.Metrics
 	for i := range conv.Replaced {
@@ -120,7 +113,7 @@ func firstHolding(conv *session.Conversation, message int) int {
 	return 1 + sort.Search(len(conv.Requests), func(k int) bool { return conv.Requests[k].Message > message })
 }
 
-// dropped says what is known of a fall from the context of p to that of q.
+// dropped returns the drop from the context of p to that of q.
 func dropped(p, q *session.Message, s *Span) Drop {
 	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: Unexplained, Shared: true}
 	switch {
@@ -134,19 +127,16 @@ func dropped(p, q *session.Message, s *Span) Drop {
 	return d
 }
 
-// Causes of drops that a line does not tell.
+// Causes of drops that no line records.
 const (
 	Unexplained     = "no line says why"
 	ThinkingCleared = "the server cleared the thinking of earlier turns"
+	Unrecorded      = "unrecorded microcompaction" // of the size of a microcompaction
 )
 
-// Unrecorded is the cause of a drop that looks like a microcompaction by size
-// in all but the line that says so.
-const Unrecorded = "unrecorded microcompaction"
-
-// unrecordedMicrocompaction reports whether a fall is what a microcompaction
-// by size leaves behind: clients up to 2.1.24 made them from 135,000 tokens
-// used on, to save at least 20,000 by their estimate.
+// unrecordedMicrocompaction reports whether a fall has the size of a
+// microcompaction: clients up to 2.1.24 made them from 135,000 tokens used on, to
+// save at least 20,000 by their estimate.
 func unrecordedMicrocompaction(version string, used, fell int) bool {
 	return used >= 135000 && fell >= 16000 && session.CompareVersions(version, "2.1.25") < 0
 }

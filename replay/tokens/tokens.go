@@ -1,9 +1,8 @@
-// Package tokens answers how many tokens a block is.
+// Package tokens counts the tokens of blocks.
 //
-// Counters: heuristic is what the agents themselves use (UTF-16 length / 4);
-// usage is calibrated to what the API reported for this session; o200k_base and
-// cl100k_base are OpenAI's encodings, exact for its models and an estimate for
-// others.
+// Counters: heuristic is the agents' own estimate (UTF-16 length / 4); usage is
+// calibrated to what the API reported for the session; o200k_base and cl100k_base
+// are OpenAI's encodings, exact for its models and an estimate for others.
 package tokens
 
 import (
@@ -18,8 +17,8 @@ const (
 	NameUsage     = "usage"
 )
 
-// ImageTokens is what the agents count for an image in a tool_result
-// (analysis of Claude Code 2.1.19).
+// ImageTokens is the agents' estimate of an image in a tool_result (analysis of
+// Claude Code 2.1.19).
 const ImageTokens = 2000
 
 // DefaultOverhead is the system prompt (2.2k) and tools (16.6k) of
@@ -31,9 +30,9 @@ type Table struct {
 	conv   *session.Conversation
 	start  []int32 // start[m] is the index of message m's first block in weight
 	weight []int32
-	scale  func(k jsonl.Kind, n jsonl.Metrics) int // for texts that are not the conversation's
-	count  func(text string) int                   // the same by the text itself, where that is known; or nil
-	stubs  map[policy.Target]int                   // weight of the recorded stub of a result that is read back
+	scale  func(k jsonl.Kind, n jsonl.Metrics) int // for texts that a policy put in
+	count  func(text string) int                   // the same for a known text, or nil
+	stubs  map[policy.Target]int                   // weight of the recorded stub of a result that was read back
 }
 
 func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) int) *Table {
@@ -83,9 +82,9 @@ func (t *Table) set(message, block, w int) {
 	t.weight[int(t.start[message])+block] = int32(min(max(w, 0), 1<<30))
 }
 
-// Estimate is the client's own estimate of one block: round(chars/4) of its
-// text; of a tool_use, name and input; of an array result, each text part and
-// 2,000 an image.
+// Estimate is the client's own estimate of one block: round(chars/4) of its text;
+// for a tool_use, of name and input; for an array result, of each text part, plus
+// ImageTokens per image.
 func Estimate(b *session.Block) int {
 	switch b.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:

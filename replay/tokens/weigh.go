@@ -6,16 +6,16 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// weighing works out the weights of a conversation's blocks, its rates given.
+// weighing computes the weights of a conversation's blocks from the rates.
 type weighing struct {
 	*Calibration
 	meter *Meter
-	base  []float64                 // by block: tokens by the rates, as raw history has it
-	sent  map[policy.Target]float64 // the same of what was sent, where that is another text
+	base  []float64                 // by block: tokens by the rates, of the text in raw history
+	sent  map[policy.Target]float64 // the same of what was sent, if that is another text
 }
 
-// weigh gives the blocks their weights: by the rates, and in spans that teach
-// so that they add up to what the context grew by.
+// weigh sets the weights of the blocks: by the rates, and in spans whose growth
+// is explained scaled so that they add up to that growth.
 func (c *Calibration) weigh(meter *Meter, spans []Span) {
 	w := weighing{Calibration: c, meter: meter, base: make([]float64, len(c.weight)), sent: map[policy.Target]float64{}}
 	c.stubs = map[policy.Target]int{}
@@ -23,7 +23,7 @@ func (c *Calibration) weigh(meter *Meter, spans []Span) {
 	for m := range c.conv.Messages {
 		w.set(m, 1)
 	}
-	meter.restart()
+	meter.thought = meter.thought[:0]
 	for i := range spans {
 		s := &spans[i]
 		cleared := 0.0
@@ -32,13 +32,18 @@ func (c *Calibration) weigh(meter *Meter, spans []Span) {
 		}
 		if s.Learn {
 			w.share(s, cleared)
-		} else {
-			c.explain(s, cleared)
+			continue
+		}
+		// The server cleared thinking if that is most of an unexplained drop.
+		for i := range c.Drops {
+			if d := &c.Drops[i]; d.Request == s.Request && d.Cause == Unexplained && 2*cleared > float64(d.Tokens) {
+				d.Cause = ThinkingCleared
+			}
 		}
 	}
 }
 
-// measure works out what each block weighs by the rates.
+// measure computes the weight of each block by the rates.
 func (w *weighing) measure() {
 	sum := 0.0
 	put := func(i Measure, x float64) { sum += x * w.Rates[i] }
@@ -50,16 +55,15 @@ func (w *weighing) measure() {
 			w.meter.block(msg, bl, bl.Whole(), put)
 			w.base[int(w.start[m])+b] = sum
 			t := policy.Target{Item: policy.ItemID(m), Block: b}
-			other, replaced := w.meter.other[t]
-			if !replaced && !bl.ReadBack() {
-				continue
-			}
+			sent, replaced := w.meter.other[t]
 			if !replaced {
-				other = bl.Text
+				sent = bl.Text
 			}
-			sum = 0
-			w.meter.block(msg, bl, other, put)
-			w.sent[t] = sum
+			if replaced || bl.ReadBack() {
+				sum = 0
+				w.meter.block(msg, bl, sent, put)
+				w.sent[t] = sum
+			}
 		}
 	}
 }
@@ -72,22 +76,21 @@ func (w *weighing) asSent(t policy.Target) float64 {
 	return w.base[int(w.start[t.Item])+t.Block]
 }
 
-// around is the weight of what goes around a message's blocks.
+// around is the weight of what the API adds around a message's blocks.
 func (w *weighing) around(m int) float64 {
 	sum := 0.0
-	frame(&w.conv.Messages[m], w.meter.told[m], func(i Measure, x float64) { sum += x * w.Rates[i] })
+	frame(&w.conv.Messages[m], w.meter.reliable[m], func(i Measure, x float64) { sum += x * w.Rates[i] })
 	return sum
 }
 
-// share gives the blocks that joined in a span that teaches what it grew by,
-// beyond responses whose output tokens are right, in proportion to what they
-// weigh by the rates: at least 0.4 of it and at most 2.5 times. What is beyond
-// that is none of theirs.
+// share scales the blocks that joined in a span to its growth, without responses
+// of reliable output tokens: by at least 0.4 and at most 2.5. The rest of the
+// growth belongs to no block.
 func (w *weighing) share(s *Span, cleared float64) {
 	const least, most = 0.4, 2.5
 	known, rest := 0.0, 0.0
 	for m := s.From; m < s.To; m++ {
-		if w.meter.told[m] {
+		if w.meter.reliable[m] {
 			known += float64(w.conv.Messages[m].Usage.Output)*w.Rates[Output] + w.around(m)
 			continue
 		}
@@ -101,31 +104,21 @@ func (w *weighing) share(s *Span, cleared float64) {
 	}
 	by := math.Min(math.Max((float64(s.Growth)+cleared-known)/rest, least), most)
 	for m := s.From; m < s.To; m++ {
-		if !w.meter.told[m] {
+		if !w.meter.reliable[m] {
 			w.set(m, by)
 		}
 	}
 }
 
-// explain says of a fall that no line explains that the server cleared thinking
-// there, where that is most of it.
-func (c *Calibration) explain(s *Span, cleared float64) {
-	for i := range c.Drops {
-		if d := &c.Drops[i]; d.Request == s.Request && d.Cause == Unexplained && 2*cleared > float64(d.Tokens) {
-			d.Cause = ThinkingCleared
-		}
-	}
-}
-
-// set gives the blocks of a message what they weigh by the rates, times by. A
-// response whose output tokens are right weighs these. A result that is read
-// back has the weight of its file, and its stub, which is what was sent, one of
-// its own.
+// set gives the blocks of a message their weights by the rates, times by. The
+// weights of a response with reliable output tokens add up to these. A result
+// that was read back has the weight of its file, and its stub, which was sent,
+// has a weight of its own.
 func (w *weighing) set(m int, by float64) {
 	blocks := w.conv.Messages[m].Blocks
 	base := w.base[w.start[m]:w.start[m+1]]
 	around, thought := w.around(m), by
-	if w.meter.told[m] {
+	if w.meter.reliable[m] {
 		by, thought = w.output(m, base)
 	} else {
 		around *= by
@@ -146,9 +139,9 @@ func (w *weighing) set(m int, by float64) {
 	}
 }
 
-// output shares the output tokens of a response: thinking without text has
-// those recorded for it, or those that the other blocks leave. It gives the
-// factors that make the others and the thinking add up.
+// output distributes the output tokens of a response. Thinking without text has
+// its recorded tokens, or those that the other blocks leave. It returns the
+// factors of the other blocks and of the thinking.
 func (w *weighing) output(m int, base []float64) (by, thought float64) {
 	msg := &w.conv.Messages[m]
 	sum, hidden := 0.0, 0.0
