@@ -1,12 +1,11 @@
 // Package bpe counts the tokens of a text in OpenAI's encodings o200k_base and
-// cl100k_base: exactly as many as tiktoken-go's EncodeOrdinary makes, and
-// without making them.
+// cl100k_base. The counts are those of tiktoken-go's EncodeOrdinary; the tokens
+// themselves are not made.
 //
-// Special tokens are not known here: "<|endoftext|>" in a transcript is text,
-// as EncodeOrdinary takes it. A byte that is no part of valid UTF-8 counts as
-// U+FFFD, as ranging over a string gives it.
+// It has no special tokens: "<|endoftext|>" in a transcript is text, as in
+// EncodeOrdinary. A byte that is not part of valid UTF-8 counts as U+FFFD.
 //
-// The vocabularies are part of the program (see ranks.go); nothing is fetched.
+// The vocabularies are part of the program (see ranks.go).
 package bpe
 
 //go:generate go run ../../../scripts/genranks
@@ -23,11 +22,11 @@ const (
 	CL100K = "cl100k_base"
 )
 
-// Names lists the encodings there are.
+// Names lists the encodings.
 func Names() []string { return []string{O200K, CL100K} }
 
-// Encoding is one encoding, ready for use: its vocabulary and its rule for
-// cutting text. It does not change and may be used by several goroutines.
+// Encoding is the vocabulary of one encoding and its rule for splitting text. It
+// does not change; several goroutines may use it.
 type Encoding struct {
 	name  string
 	split func(c *classes, text string, at int) (end, seen int)
@@ -35,11 +34,11 @@ type Encoding struct {
 	vocabulary
 }
 
-// Load makes an encoding from the vocabulary in the program: some
-// milliseconds and about 8 MB, so keep what it returns.
+// Load returns a new encoding from the vocabulary in the program. It takes some
+// milliseconds and about 8 MB.
 func Load(name string) (*Encoding, error) {
 	e := &Encoding{name: name}
-	data := ""
+	var data string
 	switch name {
 	case O200K:
 		data, e.split = o200kRanks, splitO200K
@@ -58,24 +57,24 @@ func Load(name string) (*Encoding, error) {
 // Name is the encoding's name.
 func (e *Encoding) Name() string { return e.name }
 
-// Counter counts texts in one encoding. It remembers pieces it has counted, in
-// a cache of fixed size, and is not for use by several goroutines at once.
+// Counter counts texts in one encoding. It keeps counts of pieces in a cache of
+// fixed size. Only one goroutine may use it at a time.
 type Counter struct {
 	e     *Encoding
 	cache []cached
 	merge merger
-	steps int // positions looked at and heap levels climbed: what the work grows with
+	steps int // positions examined and heap levels climbed: a measure of the work
 }
 
-// NewCounter makes a counter; it takes about half a megabyte.
+// NewCounter returns a counter of about half a megabyte.
 func (e *Encoding) NewCounter() *Counter {
 	return &Counter{e: e, cache: make([]cached, 1<<cacheBits)}
 }
 
-// Count is how many tokens a text is.
+// Count returns the number of tokens of a text.
 func (c *Counter) Count(text string) int {
 	if !utf8.ValidString(text) {
-		text = valid(text)
+		text = strings.Map(func(r rune) rune { return r }, text) // each invalid byte becomes U+FFFD
 	}
 	n := 0
 	for at := 0; at < len(text); {
@@ -87,26 +86,14 @@ func (c *Counter) Count(text string) int {
 	return n
 }
 
-// valid replaces each byte that is not part of valid UTF-8 by U+FFFD.
-func valid(text string) string {
-	var b strings.Builder
-	b.Grow(len(text) + len(text)/8)
-	for _, r := range text {
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// The cache holds counts of pieces of up to maxCached bytes, each in the one
-// place its hash gives.
+// The cache holds counts of pieces of up to maxCached bytes, each at its hash.
 const (
 	cacheBits = 15
 	maxCached = 15
 )
 
-// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 and,
-// on top, the length in the upper and the count in the lower half of a byte.
-// A piece has at least one token and at most as many as it has bytes.
+// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 with
+// the length and the count in the upper and lower half of the highest byte.
 type cached struct{ low, high uint64 }
 
 const countMask = uint64(15) << 56
@@ -122,11 +109,11 @@ func (c *Counter) piece(text string, at, end int) int {
 	}
 	var low, high uint64
 	if at+16 <= len(text) {
-		low, high = load(text[at:]), load(text[at+8:])
+		low, high = loadText(text[at:]), loadText(text[at+8:])
 	} else {
 		var b [16]byte
 		copy(b[:], text[at:end])
-		low, high = loadBytes(b[:]), loadBytes(b[8:])
+		low, high = load(b[:]), load(b[8:])
 	}
 	low &= 1<<(8*n) - 1
 	high = high&(1<<(8*max(n-8, 0))-1) | uint64(n)<<60
@@ -139,13 +126,13 @@ func (c *Counter) piece(text string, at, end int) int {
 	return count
 }
 
-// count counts a piece of at least two bytes afresh.
+// count counts a piece of at least two bytes without the cache.
 func (c *Counter) count(piece string) int {
 	if len(piece) <= maxCached {
 		return c.part(piece)
 	}
-	// Between some characters no merge can be: what lies between two such
-	// places counts by itself, and is short enough to be remembered.
+	// No merge crosses some pairs of characters. The segments between such pairs
+	// are counted separately; most are short enough for the cache.
 	n, from := 0, 0
 	for i := 3; i+3 <= len(piece); i++ {
 		if wide(piece[i]) && wide(piece[i-3]) && !c.e.joins(piece[i-3:i+3]) {
@@ -160,7 +147,7 @@ func (c *Counter) count(piece string) int {
 	return n + c.segment(piece, from, len(piece))
 }
 
-// segment counts a part of a piece that no merge leaves.
+// segment counts a segment of a piece.
 func (c *Counter) segment(piece string, from, to int) int {
 	if to-from > maxCached {
 		return c.part(piece[from:to])
@@ -168,7 +155,7 @@ func (c *Counter) segment(piece string, from, to int) int {
 	return c.piece(piece, from, to)
 }
 
-// part counts a piece, or a segment of one, as a whole.
+// part counts a piece or a segment by merging.
 func (c *Counter) part(piece string) int {
 	buf := c.merge.padded(piece)
 	if c.e.lookup(buf, 0, len(piece)) != 0 {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// class is what the encodings' patterns ask of a character. Each has exactly
-// one: categories and white space are Go's, as in the patterns' own engine.
+// class is the class of a character in the encodings' patterns. Each character has
+// exactly one. Categories and white space are Go's, as in the regular expressions.
 type class uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 // tabled is the first character whose class is not in the table.
 const tabled = 0x20000
 
-// classes gives the class of each character.
+// classes returns the class of each character.
 type classes struct {
 	table []class
 }
@@ -40,38 +40,33 @@ func (c *classes) fill() {
 	for i := range c.table {
 		c.table[i] = other
 	}
-	for _, kind := range kinds() {
-		for _, r := range kind.table.R16 {
-			c.set(rune(r.Lo), rune(r.Hi), int(r.Stride), kind.class)
+	set := func(lo, hi, stride uint32, k class) {
+		for r := lo; r <= hi && r < tabled; r += stride {
+			c.table[r] = k
 		}
-		for _, r := range kind.table.R32 {
-			c.set(rune(r.Lo), rune(r.Hi), int(r.Stride), kind.class)
+	}
+	for _, k := range kinds {
+		for _, r := range k.table.R16 {
+			set(uint32(r.Lo), uint32(r.Hi), uint32(r.Stride), k.class)
+		}
+		for _, r := range k.table.R32 {
+			set(r.Lo, r.Hi, r.Stride, k.class)
 		}
 	}
 	c.table['\r'], c.table['\n'] = newline, newline
 }
 
-type kind struct {
+var kinds = [...]struct {
 	table *unicode.RangeTable
 	class class
+}{
+	{unicode.Lu, upper}, {unicode.Lt, upper}, {unicode.Ll, lower},
+	{unicode.Lm, uncased}, {unicode.Lo, uncased}, {unicode.M, mark},
+	{unicode.N, number}, {unicode.White_Space, space},
 }
 
-func kinds() []kind {
-	return []kind{
-		{unicode.Lu, upper}, {unicode.Lt, upper}, {unicode.Ll, lower},
-		{unicode.Lm, uncased}, {unicode.Lo, uncased}, {unicode.M, mark},
-		{unicode.N, number}, {unicode.White_Space, space},
-	}
-}
-
-func (c *classes) set(lo, hi rune, stride int, k class) {
-	for r := lo; r <= hi && r < tabled; r += rune(stride) {
-		c.table[r] = k
-	}
-}
-
-// at is the class of the character at text[i:] and its length in bytes; after
-// the end it is no class, of no length.
+// at returns the class of the character at text[i:] and its length in bytes; at the
+// end both are 0.
 func (c *classes) at(text string, i int) (class, int) {
 	if i >= len(text) {
 		return 0, 0
@@ -82,13 +77,13 @@ func (c *classes) at(text string, i int) (class, int) {
 	return c.wide(text, i)
 }
 
-// wide is at for what is not ASCII.
+// wide is at for characters outside ASCII.
 func (c *classes) wide(text string, i int) (class, int) {
 	r, n := utf8.DecodeRuneInString(text[i:])
 	if r < tabled {
 		return c.table[r], n
 	}
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		if unicode.Is(k.table, r) {
 			return k.class, n
 		}
@@ -96,7 +91,7 @@ func (c *classes) wide(text string, i int) (class, int) {
 	return other, n
 }
 
-// run is the end of the run of characters of some classes that starts at i.
+// run returns the end of the run of characters of some classes that starts at i.
 func (c *classes) run(text string, i int, of class) int {
 	for i < len(text) {
 		k, n := c.at(text, i)

@@ -67,7 +67,7 @@ func TestHeapAsScan(t *testing.T) {
 		e := encoding(t, name)
 		c := e.NewCounter()
 		for range 4000 {
-			text := valid(g.next())
+			text := string([]rune(g.next()))
 			if len(text) < 2 || len(text) > maxScan {
 				continue
 			}

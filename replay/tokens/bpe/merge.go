@@ -2,30 +2,28 @@ package bpe
 
 import "math"
 
-// maxScan is the longest piece, in bytes, whose merges are found by scanning:
-// up to there that is faster than a heap.
+// maxScan is the longest piece, in bytes, for which scanning is faster than a heap.
 const maxScan = 128
 
-// keepBuffer is how much of the room a long piece needs is kept for the next
-// one, in bytes.
+// keepBuffer is the most memory that is kept for the next piece, in bytes.
 const keepBuffer = 1 << 20
 
-// none stands for a pair that is no token, behind all ranks.
+// none is the rank of a pair that is no token; it is larger than all ranks.
 const none = math.MaxUint32
 
-// merger does the merges of one piece: of all neighbours that together are a
-// token, those whose token has the lowest rank, the leftmost of equals, become
-// one, until none are. It is how tiktoken merges, byte for byte.
+// merger merges the parts of one piece as tiktoken does: of all neighbours that
+// together are a token, those of the lowest rank, the leftmost of equals, become
+// one, until no such neighbours are left.
 type merger struct {
 	buf    []byte          // the piece and pad bytes after it
 	keys   [maxScan]uint32 // scan: rank and start of the pair that starts here; none
-	next   [maxScan]uint8  // scan: where the part that starts here ends
-	before [maxScan]uint8  // scan: where the part before the one that starts here starts
+	next   [maxScan]uint8  // scan: end of the part that starts here
+	before [maxScan]uint8  // scan: start of the part before the one that starts here
 
 	size  []uint8  // heap: of a part, at its first and its last byte
 	ranks []uint32 // heap: of the part that starts here with the next
-	queue []uint64 // heap: rank and start of what may be merged, a heap of four branches
-	steps int      // what the last piece took
+	queue []uint64 // heap: rank and start of pairs, a heap of four branches
+	steps int      // of the last piece
 }
 
 // padded copies a piece to the buffer.
@@ -33,12 +31,11 @@ func (m *merger) padded(piece string) []byte {
 	if cap(m.buf) > keepBuffer && len(piece) < keepBuffer/2 {
 		m.buf = nil
 	}
-	m.buf = append(m.buf[:0], piece...)
-	m.buf = append(m.buf, make([]byte, pad)...)
+	m.buf = append(append(m.buf[:0], piece...), make([]byte, pad)...)
 	return m.buf
 }
 
-// scan counts the tokens of the buffer's first n bytes, 2 <= n <= maxScan.
+// scan returns the tokens of the buffer's first n bytes, 2 <= n <= maxScan.
 func (m *merger) scan(v *vocabulary, n int) int {
 	keys := m.keys[: (n+3)&^3 : maxScan]
 	for i := range keys {
@@ -52,7 +49,7 @@ func (m *merger) scan(v *vocabulary, n int) int {
 	}
 	m.steps = n
 	for parts := n; ; parts-- {
-		// Four at once: the processor works on them side by side.
+		// Four at once: the processor handles them in parallel.
 		a, b, c, d := uint32(none), uint32(none), uint32(none), uint32(none)
 		for k := keys; len(k) >= 4; k = k[4:] {
 			a, b, c, d = min(a, k[0]), min(b, k[1]), min(c, k[2]), min(d, k[3])
@@ -80,7 +77,7 @@ func (m *merger) scan(v *vocabulary, n int) int {
 	}
 }
 
-// set notes the rank+1 of the pair that starts at i; 0: it is no token.
+// set notes the rank+1 of the pair that starts at i, or 0.
 func (m *merger) set(i int, rank uint32) {
 	m.keys[i] = none
 	if rank != 0 {
@@ -88,9 +85,13 @@ func (m *merger) set(i int, rank uint32) {
 	}
 }
 
-// heap counts the tokens of the buffer's first n bytes in n log n steps.
+// heap returns the tokens of the buffer's first n bytes in n log n steps.
 func (m *merger) heap(v *vocabulary, n int) int {
-	m.room(n)
+	if cap(m.size) < n {
+		m.size, m.ranks = make([]uint8, n), make([]uint32, n)
+		m.queue = make([]uint64, 0, n)
+	}
+	m.size, m.ranks, m.queue = m.size[:n], m.ranks[:n], m.queue[:0]
 	m.steps = n
 	for i := range n {
 		m.size[i], m.ranks[i] = 1, none
@@ -140,15 +141,6 @@ func (m *merger) heap(v *vocabulary, n int) int {
 		m.size, m.ranks, m.queue = nil, nil, nil
 	}
 	return parts
-}
-
-// room makes room for a piece of n bytes.
-func (m *merger) room(n int) {
-	if cap(m.size) < n {
-		m.size, m.ranks = make([]uint8, n), make([]uint32, n)
-		m.queue = make([]uint64, 0, n)
-	}
-	m.size, m.ranks, m.queue = m.size[:n], m.ranks[:n], m.queue[:0]
 }
 
 // key orders pairs by rank, then from left to right.

@@ -2,11 +2,12 @@ package bpe
 
 import (
 	_ "embed"
+	"encoding/binary"
 	"errors"
 	"math/bits"
 )
 
-// The vocabularies, as scripts/genranks writes them from the ranks of
+// scripts/genranks writes the vocabularies from the ranks of
 // github.com/pkoukk/tiktoken-go-loader: the number of tokens (32 bits, little
 // endian), the length of each in bytes, then their bytes; all by rank.
 
@@ -16,8 +17,8 @@ var o200kRanks string
 //go:embed cl100k_base.ranks
 var cl100kRanks string
 
-// vocabulary finds the rank of a token by its bytes. Ranks are given as rank+1,
-// so that 0 says that there is no such token.
+// vocabulary finds the rank of a token by its bytes. It holds rank+1, and 0 for no
+// token.
 type vocabulary struct {
 	pairs   []uint32 // tokens of two bytes, by both
 	short   []uint64 // of 3 to maxShort bytes: rank+1, length and bytes in one word
@@ -44,7 +45,7 @@ func (v *vocabulary) fill(data string) error {
 	if len(data) < 4 {
 		return errRanks
 	}
-	n := int(load32(data))
+	n := int(binary.LittleEndian.Uint32([]byte(data[:4])))
 	if len(data) < 4+n || n > 1<<longBits {
 		return errRanks
 	}
@@ -98,8 +99,8 @@ func (v *vocabulary) add(buf []byte, n int, rank uint32) {
 	}
 }
 
-// lookup is the rank+1 of the token buf[from:to], of at least two bytes; 0:
-// there is none. buf goes on for at least pad bytes.
+// lookup returns the rank+1 of the token buf[from:to], of at least two bytes, or 0.
+// At least pad bytes of buf must follow.
 func (v *vocabulary) lookup(buf []byte, from, to int) uint32 {
 	n := to - from
 	switch {
@@ -139,7 +140,7 @@ const joinBits = 20
 // wide reports whether a byte begins a character of three bytes.
 func wide(b byte) bool { return b>>4 == 0xe }
 
-// join notes where a token goes from one character to a wide one.
+// join notes the places in a token where a wide character follows another one.
 func (v *vocabulary) join(token string) {
 	for i := 1; i < len(token); i++ {
 		switch {
@@ -154,9 +155,10 @@ func (v *vocabulary) join(token string) {
 	}
 }
 
-// joins reports whether a token may go across the middle of a window of six
-// bytes, two wide characters: one that holds all of them, or one that holds
-// less and the two bytes in the middle. Where it says no, none does.
+// joins reports whether a token may cross the middle of a window of six bytes, two
+// wide characters: a token with all of them, or one with fewer and the two bytes in
+// the middle. It may report true for a window that no token crosses, never false
+// for one that a token crosses.
 func (v *vocabulary) joins(window string) bool {
 	p := pair(window[2], window[3])
 	h := joinHash(window)
@@ -173,7 +175,7 @@ func pair(a, b byte) int { return int(a)<<8 | int(b) }
 
 // shortKey is a token of up to maxShort bytes with its length as one number.
 func shortKey(buf []byte, at, n int) uint64 {
-	return loadBytes(buf[at:])&(1<<(8*n)-1) | uint64(n)<<40
+	return load(buf[at:])&(1<<(8*n)-1) | uint64(n)<<40
 }
 
 func shortHash(key uint64) uint64 { return key * golden >> (64 - shortBits) }
@@ -184,35 +186,23 @@ const golden = 0x9E3779B97F4A7C15
 // hash is a hash of n bytes, n > maxShort.
 func hash(buf []byte, at, n int) uint64 {
 	if n < 8 {
-		return mix(loadBytes(buf[at:])&(1<<(8*n)-1), uint64(n))
+		return mix(load(buf[at:])&(1<<(8*n)-1), uint64(n))
 	}
-	h := mix(loadBytes(buf[at:]), loadBytes(buf[at+n-8:])+uint64(n))
+	h := mix(load(buf[at:]), load(buf[at+n-8:])+uint64(n))
 	for i := 8; i < n-8; i += 8 {
-		h = mix(h, loadBytes(buf[at+i:]))
+		h = mix(h, load(buf[at+i:]))
 	}
 	return h
 }
 
-// mix folds the product of two words.
+// mix hashes two words.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^golden, b^0xD6E8FEB86659FD93)
 	return hi ^ lo
 }
 
-// load is the first 8 bytes of s, the first lowest.
-func load(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
+// load returns the first 8 bytes of b, the first lowest.
+func load(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-func loadBytes(b []byte) uint64 {
-	_ = b[7]
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-}
-
-func load32(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
-}
+// loadText is load of a string; the compiler does not copy it.
+func loadText(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s)) }

@@ -1,10 +1,9 @@
 package bpe
 
-// The patterns cut a text into pieces; tokens do not cross from one piece to
-// the next. What follows is written by hand after the patterns, with the
-// choices a backtracking engine makes: alternatives in order, repetition as
-// long as it can be. Sources: tiktoken's openai_public.py, and tiktoken-go's
-// encoding.go, which has the same two.
+// The patterns split a text into pieces; no token crosses two pieces. The code is
+// written by hand and makes the choices of a backtracking engine: alternatives in
+// order, repetition as long as possible. Sources: tiktoken's openai_public.py, and
+// tiktoken-go's encoding.go, which has the same two.
 //
 // cl100k_base:
 //
@@ -24,11 +23,10 @@ package bpe
 //
 // and [\r\n/]* after symbols.
 //
-// A split function gives the end of the piece that starts at a place, and how
-// far it had to look for it: never further than a few times the piece and what
-// the next pieces take.
+// A split function returns the end of the piece that starts at i, and the end of
+// the text that it examined.
 
-// splitCL100K cuts as cl100k_base does.
+// splitCL100K splits as cl100k_base does.
 func splitCL100K(c *classes, text string, i int) (end, seen int) {
 	k, n := c.at(text, i)
 	if text[i] == '\'' {
@@ -49,7 +47,7 @@ func splitCL100K(c *classes, text string, i int) (end, seen int) {
 	return c.rest(text, i, k, n, false)
 }
 
-// splitO200K cuts as o200k_base does.
+// splitO200K splits as o200k_base does.
 func splitO200K(c *classes, text string, i int) (end, seen int) {
 	k, n := c.at(text, i)
 	switch {
@@ -74,7 +72,8 @@ func splitO200K(c *classes, text string, i int) (end, seen int) {
 	return c.rest(text, i, k, n, true)
 }
 
-// word is the end of U*L+, small, or else of U+L*, at i; i where neither is.
+// word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if neither
+// matches.
 func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
 	start := i
 	both := -1 // end of the last character that is in U and in L
@@ -98,7 +97,8 @@ func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
 	return i, i, false
 }
 
-// rest is the end of what starts with no letter: numbers, symbols and space.
+// rest returns the end of a piece that starts with no letter: numbers, symbols and
+// space.
 func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, seen int) {
 	if k == number {
 		end = i + n
@@ -126,8 +126,8 @@ func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, see
 	return c.blank(text, i)
 }
 
-// blank is the end of a piece of white space: up to the last line end; without
-// one all but the last character, which may belong to what comes; or that.
+// blank returns the end of a piece of white space: up to the last line end; without
+// one, all but the last character, which may belong to the next piece; or that.
 func (c *classes) blank(text string, i int) (end, seen int) {
 	line, last := -1, i
 	j := i
@@ -151,21 +151,19 @@ func (c *classes) blank(text string, i int) (end, seen int) {
 	return last, j
 }
 
-// contraction is the end of 's, 't, 're, 've, 'm, 'll or 'd in either case at
-// i; i where there is none.
+// contraction returns the end of 's, 't, 're, 've, 'm, 'll or 'd in either case at
+// i; i if there is none.
 func contraction(text string, i int) int {
 	if i+1 >= len(text) || text[i] != '\'' {
 		return i
 	}
-	switch text[i+1] | 0x20 {
-	case 's', 't', 'm', 'd':
+	c := text[i+1] | 0x20
+	if c == 's' || c == 't' || c == 'm' || c == 'd' {
 		return i + 2
-	case 'r', 'v':
-		if i+2 < len(text) && text[i+2]|0x20 == 'e' {
-			return i + 3
-		}
-	case 'l':
-		if i+2 < len(text) && text[i+2]|0x20 == 'l' {
+	}
+	if i+2 < len(text) {
+		switch string([]byte{c, text[i+2] | 0x20}) {
+		case "re", "ve", "ll":
 			return i + 3
 		}
 	}
