@@ -29,7 +29,8 @@ type Record struct {
 
 	models   *price.Table
 	encoders *tokens.Encoders
-	model    price.Model // of the conversation, zero where it is not known
+	model    price.Model            // of the conversation, zero where it is not known
+	rule     policy.Microcompaction // of the client that recorded it
 	encoding sync.Mutex
 	encoded  map[string]*tokens.Table // by encoding; guarded by encoding
 	context  []int                    // recorded context of each request; -1 where it is not known
@@ -72,13 +73,14 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		encoders = &tokens.Encoders{}
 	}
 	m, _ := models.Find(conv.Model)
-	counted := tokens.Model{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(conv.Model)}
+	families := stage.Families()
+	counted := tokens.Model{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families, conv.Model)}
 	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m,
+		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, rule: microcompaction(families),
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.Table{}, settings: settingsChanges(conv, cal.Drops),
 	}
@@ -193,7 +195,7 @@ func compactionPrefix(version string) string {
 
 func (t *recordTrack) micro(act recordedAct) {
 	m := &t.r.Conv.Micro[act.at]
-	rule := microcompaction()
+	rule := t.r.rule
 	want := make(map[string]bool, len(m.ToolIDs))
 	for _, id := range m.ToolIDs {
 		want[id] = true
@@ -319,7 +321,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 
 // inferMicro makes the edits of a microcompaction that left no line, by the client's rule.
 func (t *recordTrack) inferMicro(k int) {
-	edits, err := microcompaction().Stage().Run(&policy.Context{
+	edits, err := t.r.rule.Stage().Run(&policy.Context{
 		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
 	})
 	if err != nil {
@@ -343,10 +345,10 @@ func reinjection(n int) policy.Synthetic {
 
 // microcompaction is the rule of the client whose sessions record
 // microcompactions.
-func microcompaction() policy.Microcompaction {
-	for _, f := range stage.Families() {
-		if f.Microcompaction != nil {
-			return f.Microcompaction
+func microcompaction(families []policy.Family) policy.Microcompaction {
+	for i := range families {
+		if rule := families[i].Microcompaction; rule != nil {
+			return rule
 		}
 	}
 	return nil
@@ -354,6 +356,6 @@ func microcompaction() policy.Microcompaction {
 
 // clearsThinking reports whether the server of a model clears the thinking of
 // earlier turns by itself.
-func clearsThinking(model string) bool {
-	return slices.ContainsFunc(stage.Families(), func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
+func clearsThinking(families []policy.Family, model string) bool {
+	return slices.ContainsFunc(families, func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
 }
