@@ -19,7 +19,7 @@ type recordedCollapses struct {
 // requests the summaries of spans it staged, and commits what it committed. Of
 // a span that has left this view in part, the rest is collapsed. With adopt, it
 // stages what the last snapshot staged.
-func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) ([]policy.Edit, error) {
+func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) []policy.Edit {
 	r := &s.record
 	var edits, commits []policy.Edit
 	from := r.snapshot
@@ -35,7 +35,7 @@ func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) ([]policy.
 	if adopt && r.snapshot > from {
 		s.adopt(c, &c.Conv.Snapshots[r.snapshot-1], commits)
 	}
-	return append(edits, commits...), nil
+	return append(edits, commits...)
 }
 
 // recordedStage requests the summary of a span the client staged, once.

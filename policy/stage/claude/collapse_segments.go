@@ -59,25 +59,20 @@ func (s *segments) follow(v policy.View) (anew bool) {
 		}
 	}
 	s.edits, s.epoch = len(edits), v.Epoch()
-	arrived := v.Arrived()
-	from := s.arrived
-	s.arrived = len(arrived)
-	if anew {
-		s.list, s.open = s.list[:0], map[string]bool{}
-		for id := range v.Items {
-			s.add(v, id)
-		}
-		return true
-	}
+	joined := slices.Values(v.Arrived()[s.arrived:])
+	s.arrived = len(v.Arrived())
 	for i := range s.list {
 		if changed {
 			s.list[i].tokens = -1
 		}
 	}
-	for _, id := range arrived[from:] {
+	if anew {
+		s.list, s.open, joined = s.list[:0], map[string]bool{}, v.Items
+	}
+	for id := range joined {
 		s.add(v, id)
 	}
-	return false
+	return anew
 }
 
 func (s *segments) add(v policy.View, id policy.ItemID) {

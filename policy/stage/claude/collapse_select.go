@@ -1,45 +1,25 @@
 package claude
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// spanSelector decides which staged span is committed first. No source says how
-// the client decides.
-type spanSelector interface {
-	// risk returns the share that is lost if the items are collapsed now, 0 to 1.
-	risk(c *policy.Context, items []policy.ItemID) (float64, error)
-
-	// before reports whether a is committed before b.
-	before(a, b *span) bool
-}
-
-// byAge commits the oldest span first.
-type byAge struct{}
-
-func (byAge) risk(*policy.Context, []policy.ItemID) (float64, error) { return 0, nil }
-
-func (byAge) before(a, b *span) bool { return a.age < b.age }
-
-// byRisk commits the span of the lowest risk first, the oldest of equals. The
-// risk is the share of the span's blocks that hold a name (package names) which
-// something after the span holds as well. What came after is read as recorded,
-// the span as it is in view. Each text is read once for its names, and once more
-// if it is part of a span.
-type byRisk struct {
+// riskReader computes the risk of a span: the share of its blocks that hold a
+// name (package names) which something after the span holds as well. What came
+// after is read as recorded, the span as it is in view. Each text is read once
+// for its names, and once more if it is part of a span.
+type riskReader struct {
 	read  int                     // of View.Arrived
 	order map[policy.ItemID]int32 // index of an item in it
 	last  map[uint64]int32        // name -> the last item that holds it
 }
 
-func (byRisk) before(a, b *span) bool {
-	return a.risk < b.risk || a.risk == b.risk && a.age < b.age
-}
-
-func (s *byRisk) risk(c *policy.Context, items []policy.ItemID) (float64, error) {
+// risk returns the share that is lost if the items are collapsed now, 0 to 1.
+func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, error) {
 	if err := s.follow(c); err != nil {
 		return 0, err
 	}
@@ -71,10 +51,7 @@ func (s *byRisk) risk(c *policy.Context, items []policy.ItemID) (float64, error)
 }
 
 // follow reads the items that arrived since the last call.
-func (s *byRisk) follow(c *policy.Context) error {
-	if s.last == nil {
-		s.order, s.last = map[policy.ItemID]int32{}, map[uint64]int32{}
-	}
+func (s *riskReader) follow(c *policy.Context) error {
 	arrived := c.View.Arrived()
 	for ; s.read < len(arrived); s.read++ {
 		id, at := arrived[s.read], int32(s.read)
@@ -114,19 +91,20 @@ func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (strin
 	})
 }
 
-// first takes the span to commit next off the list; nil if there is none.
+// first takes the span to commit next off the list: that of the lowest risk, the
+// oldest of equals, or by age alone. It is nil if there is none. No source says
+// how the client decides.
 func (s *contextCollapse) first() *span {
 	if len(s.staged) == 0 {
 		return nil
 	}
-	at := 0
-	for i, sp := range s.staged {
-		if s.selector.before(sp, s.staged[at]) {
-			at = i
+	sp := slices.MinFunc(s.staged, func(a, b *span) int {
+		if s.p.Selector == "age" {
+			return cmp.Compare(a.age, b.age)
 		}
-	}
-	sp := s.staged[at]
-	s.staged = slices.Delete(s.staged, at, at+1)
+		return cmp.Or(cmp.Compare(a.risk, b.risk), cmp.Compare(a.age, b.age))
+	})
+	s.staged = slices.DeleteFunc(s.staged, func(other *span) bool { return other == sp })
 	return sp
 }
 

@@ -103,15 +103,15 @@ func checkContextCollapse(c *policy.Check) {
 // prefix, so little may be left of a span whose results the server has dropped,
 // and the placeholder rewrites the prefix from its place on.
 type contextCollapse struct {
-	p        ContextCollapse
-	selector spanSelector
-	view     segments
-	staged   []*span
-	taken    itemSet // items of staged spans, and of those committed at this request
-	left     itemSet // first items of segments whose summary would save nothing
-	adopted  bool    // spans the client staged are among those staged
-	edits    int     // of the view, looked at
-	record   recordedCollapses
+	p       ContextCollapse
+	risks   riskReader
+	view    segments
+	staged  []*span
+	taken   itemSet // items of staged spans, and of those committed at this request
+	left    itemSet // first items of segments whose summary would save nothing
+	adopted bool    // spans the client staged are among those staged
+	edits   int     // of the view, looked at
+	record  recordedCollapses
 }
 
 // span is a stretch of a view with a summary that can take its place.
@@ -130,14 +130,10 @@ type span struct {
 const collapsedLabel = "collapsed"
 
 func newContextCollapse(p ContextCollapse) *contextCollapse {
-	s := &contextCollapse{
-		p: p, selector: &byRisk{}, taken: itemSet{}, left: itemSet{}, view: segments{extents: map[policy.ItemID]extent{}},
-		record: recordedCollapses{paid: map[extent]bool{}},
+	return &contextCollapse{
+		p: p, risks: riskReader{order: map[policy.ItemID]int32{}, last: map[uint64]int32{}}, taken: itemSet{}, left: itemSet{},
+		view: segments{extents: map[policy.ItemID]extent{}}, record: recordedCollapses{paid: map[extent]bool{}},
 	}
-	if p.Selector == "age" {
-		s.selector = byAge{}
-	}
-	return s
 }
 
 func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -152,8 +148,8 @@ func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 	}
 	if source != "simulated" {
-		if edits, err := s.recordedHere(c, source == "both"); err != nil || len(edits) > 0 {
-			return edits, err
+		if edits := s.recordedHere(c, source == "both"); len(edits) > 0 {
+			return edits, nil
 		}
 	}
 	if source != "recorded" {
@@ -266,8 +262,8 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	}
 	x := s.extent(sp.items)
 	sp.id, sp.age = collapseID(c, sp.items), x.from
-	err := s.summarise(c, sp, x)
-	if err != nil {
+	var err error
+	if sp.content, sp.from, err = s.summarise(c, sp, x); err != nil {
 		return nil, err
 	}
 	if gain(c.View, sp) <= 0 {
@@ -276,8 +272,10 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 		}
 		return nil, nil
 	}
-	if sp.risk, err = s.selector.risk(c, sp.items); err != nil {
-		return nil, fmt.Errorf("judging a span: %w", err)
+	if s.p.Selector != "age" {
+		if sp.risk, err = s.risks.risk(c, sp.items); err != nil {
+			return nil, fmt.Errorf("computing the risk of a span: %w", err)
+		}
 	}
 	s.staged = append(s.staged, sp)
 	s.taken.add(sp.items)
@@ -303,9 +301,9 @@ func (s *contextCollapse) commit(sp *span, why string) policy.Edit {
 	}
 }
 
-// summarise sets the placeholder of a span.
-func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (err error) {
-	sp.content, sp.from, err = summarize.Source{
+// summarise returns the placeholder of a span, and where its summary is from.
+func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (content policy.Content, from string, err error) {
+	return summarize.Source{
 		Of: "span",
 		Recorded: func() (content policy.Content, line int, ok bool) {
 			text, line, ok := recordedSpan(c.Conv, x)
@@ -314,7 +312,6 @@ func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (err 
 		Outline: func() (string, error) { return summarize.OutlineSpan(c, slices.Values(sp.items)) },
 		Wrap:    func(text string) string { return collapsed(sp.id, text) },
 	}.Take(s.p.Summary)
-	return err
 }
 
 // call is the request for a span's summary.

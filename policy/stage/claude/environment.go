@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,9 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// environment changes a policy as the environment variables of Claude Code
-// would (analyses of Claude Code 2.1.19 and 2.1.x). A value that the client
-// ignores is ignored here too, with a warning.
+// environment changes a policy as the environment variables of Claude Code do
+// (analyses of Claude Code 2.1.19 and 2.1.x). It warns of a value that the client
+// ignores, and ignores it too.
 func environment(e *policy.Environment) {
 	for _, v := range []struct {
 		name, key, want string
@@ -51,23 +52,21 @@ func readPercent(s string) (string, bool) {
 	return strconv.Quote(strconv.FormatFloat(p, 'g', -1, 64)), ok
 }
 
+// leadingNumber matches what JavaScript's parseInt reads of a whole number over 0.
+var leadingNumber = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*\+?(\d+)`)
+
 // readPositive reads a whole number as JavaScript's parseInt does, by its
 // beginning.
 func readPositive(s string) (string, bool) {
-	s = strings.TrimPrefix(strings.TrimLeft(s, " \t\n\r\v\f\u00a0\ufeff"), "+")
-	end := 0
-	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-		end++
+	m := leadingNumber.FindStringSubmatch(s)
+	if m == nil {
+		return "", false
 	}
-	n, err := strconv.Atoi(s[:end])
+	n, err := strconv.Atoi(m[1])
 	return strconv.Itoa(n), err == nil && n > 0
 }
 
-// isOn is how the client reads a switch.
+// isOn reads a switch as the client does.
 func isOn(value string) bool {
-	switch strings.ToLower(strings.TrimSpace(value)) {
-	case "1", "true", "yes", "on":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
 }

@@ -199,14 +199,10 @@ func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Content, from string, err error) {
 	text, ok, err := c.Record.SessionMemory()
 	switch {
-	case err != nil:
+	case err != nil, ok && summarize.EmptyMemory(text), !ok && !s.written:
 		return content, "", err
-	case ok && summarize.EmptyMemory(text):
-		return content, "", nil
 	case ok:
 		return policy.NewContent(jsonl.KindText, s.message(c, text, kept)), "the session's own summary.md", nil
-	case !s.written:
-		return content, "", nil
 	}
 	return summarize.Source{
 		Of:       "view",
@@ -218,10 +214,9 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 
 // covered yields what the summary was made from: the view up to the last update.
 func (s *sessionMemory) covered(v policy.View) func(func(policy.ItemID) bool) {
-	known := v.Has(s.covers)
 	return func(yield func(policy.ItemID) bool) {
 		for id := range v.Items {
-			if !yield(id) || known && id == s.covers {
+			if !yield(id) || id == s.covers {
 				return
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
-// SummaryText says how a summary message is put together.
+// SummaryText holds the options of a summary message.
 type SummaryText struct {
 	Version    string // client version: chooses the wording
 	Transcript string // path named for details; "" leaves the sentence out
@@ -33,23 +33,20 @@ const (
 // the wording by version as recorded: until 2.1.6 the first sentence ends in
 // "summarized below:" and the summary in a full stop).
 func (t SummaryText) Message(response string) string {
-	body := t.body(response)
-	var b strings.Builder
+	text := covers + "\n\n" + t.body(response)
 	if t.Version != "" && session.CompareVersions(t.Version, "2.1.7") < 0 {
-		b.WriteString(summarized + "\n" + body + ".")
-	} else {
-		b.WriteString(covers + "\n\n" + body)
+		text = summarized + "\n" + t.body(response) + "."
 	}
 	if t.Transcript != "" {
-		b.WriteString("\n\n" + details + t.Transcript)
+		text += "\n\n" + details + t.Transcript
 	}
 	if t.Kept {
-		b.WriteString("\n\n" + keptVerbatim)
+		text += "\n\n" + keptVerbatim
 	}
 	if t.Auto {
-		b.WriteString("\n" + t.invitation())
+		text += "\n" + t.invitation()
 	}
-	return b.String()
+	return text
 }
 
 func (t SummaryText) invitation() string {
@@ -89,8 +86,8 @@ func (t SummaryText) body(response string) string {
 	return strings.TrimSpace(blankLines.ReplaceAllString(s, "\n\n"))
 }
 
-// transcriptPath is where the client keeps the session: what its summary
-// message names, never the real place of the input.
+// transcriptPath returns the path of the session that the client's summary
+// message names: never the real path of the input.
 func transcriptPath(conv *session.Conversation) string {
 	return "~/.claude/projects/" + projectFolder(conv.CWD) + "/" + conv.SessionID + ".jsonl"
 }
