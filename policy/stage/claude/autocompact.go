@@ -16,10 +16,10 @@ type Autocompact struct {
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the summary prompt" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
-	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis stays before the summary or goes; a recorded summary stands as it is and an outline has none" enum:"keep,drop"`
+	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis is kept before the summary or dropped; a recorded summary is not changed and an outline has none" enum:"keep,drop"`
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
-	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Manual       string                `yaml:"manual" doc:"compactions the user requested: replay or ignore them" enum:"replay,ignore"`
 }
 
 func defineAutocompact() policy.Definition {

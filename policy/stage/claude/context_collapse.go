@@ -22,7 +22,7 @@ type ContextCollapse struct {
 	Span         int                   `yaml:"span" doc:"whole turns are gathered until a span has this many tokens; less will do where spans must be committed" unit:"tokens" min:"1"`
 	Selector     string                `yaml:"selector" doc:"which staged span is committed first: that of the lowest risk (the share of its blocks that something said later names a name of), or the oldest" enum:"risk,age"`
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where a span's summary comes from, first that can: recorded (one of the same span), outline, fixed: N tokens"`
-	PromptTokens int                   `yaml:"prompt_tokens" doc:"the prompt that asks for a summary; not given by the source: that of a compaction" unit:"tokens" min:"0"`
+	PromptTokens int                   `yaml:"prompt_tokens" doc:"the prompt of a request for a summary; the source gives none: that of a compaction" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what a summary's own request holds: the span alone (own) or the session's warm prefix" enum:"own,session"`
 }
 

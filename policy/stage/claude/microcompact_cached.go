@@ -25,7 +25,7 @@ func defineMicrocompactCached() policy.Definition {
 		Moments: policy.Project,
 		Params:  &MicrocompactCached{Trigger: 12, Keep: 5, Tools: compactable()},
 		Example: `before: trigger 2, keep 1; user question, assistant tool_use B, user tool_result B, assistant tool_use C, user tool_result C
-after:  user question, assistant tool_use B, user tool_result B with cache_reference "B", assistant tool_use C, user {"type":"cache_edits","edits":[{"type":"delete","cache_reference":"B"}]} and tool_result C; the client's own messages stand`,
+after:  user question, assistant tool_use B, user tool_result B with cache_reference "B", assistant tool_use C, user {"type":"cache_edits","edits":[{"type":"delete","cache_reference":"B"}]} and tool_result C; the client's own messages are unchanged`,
 		Limits:     microcompactCachedLimits,
 		Check:      checkMicrocompactCached,
 		CacheEdits: true,

@@ -36,7 +36,7 @@ func defineMicrocompactSize() policy.Definition {
 		Moments: policy.Prepare,
 		Params:  defaultMicrocompactSize(),
 		Example: `before: used 136,000 (warning threshold 135,000); results, oldest first: Read 30,000, Bash 15,000, Grep 10,000, Read 5,000, Read 400, Edit 100
-after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else stands`,
+after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else is unchanged`,
 		Window: true,
 		Shared: sharedWindow(),
 		Limits: microcompactSizeLimits,
@@ -105,19 +105,14 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 			return edits, err
 		}
 	}
-	total, saved := 0, 0
-	for _, r := range s.results.list {
-		total += r.tokens
+	list := s.results.list
+	total := tokensOf(list)
+	marked, saved := 0, 0
+	for marked < len(list)-s.p.KeepRecent && total-saved > s.p.Target {
+		saved += list[marked].tokens
+		marked++
 	}
-	var marks []compactableAt
-	for _, r := range s.results.list[:max(len(s.results.list)-s.p.KeepRecent, 0)] {
-		if total-saved <= s.p.Target {
-			break
-		}
-		marks = append(marks, r)
-		saved += r.tokens
-	}
-	if len(marks) == 0 {
+	if marked == 0 {
 		return nil, nil
 	}
 	gate := c.Used - c.UsedTail
@@ -129,7 +124,7 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, warning, saved, total)
-	return s.clear(c, marks, reason, total, saved)
+	return s.clear(c, list[:marked], reason)
 }
 
 // recorded clears the results that the microcompactions recorded before this
@@ -141,16 +136,8 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 			continue
 		}
 		here = true
-		var marks []compactableAt
-		total, saved := 0, 0
-		for _, r := range s.results.list {
-			total += r.tokens
-			if slices.Contains(m.ToolIDs, r.ID) {
-				marks = append(marks, r)
-				saved += r.tokens
-			}
-		}
-		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line), total, saved)
+		marks := slices.DeleteFunc(slices.Clone(s.results.list), func(r compactableAt) bool { return !slices.Contains(m.ToolIDs, r.ID) })
+		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line))
 		if err != nil {
 			return nil, true, err
 		}
@@ -159,25 +146,34 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	return edits, here, nil
 }
 
+func tokensOf(list []compactableAt) (tokens int) {
+	for _, r := range list {
+		tokens += r.tokens
+	}
+	return tokens
+}
+
 // clear makes the edits for the marked results.
-func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string, total, saved int) ([]policy.Edit, error) {
-	detail := map[string]int{"pre_tokens": total, "tokens_saved": saved, "compacted_ids": len(marks)}
-	var edits []policy.Edit
-	rule := microcompaction{}
+func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
+	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
 	for _, r := range marks {
 		s.done[r.ID] = true
-		if skip, err := rule.Leaves(c.View, c.Texts, r.Target); err != nil {
+		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
+		text := ClearedText
+		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {
+		case err != nil:
 			return nil, err
-		} else if skip {
-			edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, New: unchanged(c.View, r.Target), Reason: reason, Detail: detail})
+		case skip:
+			edits = append(edits, unchanged(c.View, e))
 			continue
-		}
-		kind, text := policy.KindPersist, rule.Stub(c.View, r.Result)
-		if !s.p.Persist {
-			kind, text = policy.KindClear, ClearedText
+		case s.p.Persist:
+			text = microcompaction{}.Stub(c.View, r.Result)
+		default:
+			e.Kind = policy.KindClear
 		}
 		content := policy.NewContent(jsonl.KindToolResult, text)
-		edits = append(edits, policy.Edit{Kind: kind, Trigger: "auto", Target: r.Target, New: &content, Reason: reason, Detail: detail})
+		e.New = &content
+		edits = append(edits, e)
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
@@ -191,13 +187,13 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	return edits, nil
 }
 
-// unchanged returns the content of a block of the view: the edit names the
-// result and changes nothing.
-func unchanged(v policy.View, t policy.Target) *policy.Content {
-	if r := v.Replacement(t); r != nil {
-		return r
+// unchanged sets the content that the view has: the edit names the result and
+// does not change it.
+func unchanged(v policy.View, e policy.Edit) policy.Edit {
+	if e.New = v.Replacement(e.Target); e.New == nil {
+		e.New = &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(e.Target), Ref: &e.Target}
 	}
-	return &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(t), Ref: &t}
+	return e
 }
 
 // microcompaction applies microcompact_size to sessions that recorded one.

@@ -30,8 +30,8 @@ const (
 	AttachPlanMode      Attachment = "plan_mode"        // that plan mode is on
 	AttachTaskStatus    Attachment = "task_status"      // agents at work in the background
 	AttachDeferredTools Attachment = "deferred_tools"   // announced tools whose announcement has left the view
-	AttachAgents        Attachment = "agent_listing"    // agents, likewise
-	AttachInstructions  Attachment = "mcp_instructions" // instructions of MCP servers, likewise
+	AttachAgents        Attachment = "agent_listing"    // the same of agents
+	AttachInstructions  Attachment = "mcp_instructions" // the same of instructions of MCP servers
 	AttachHooks         Attachment = "hooks"            // results of the session-start hooks
 	AttachTasks         Attachment = "tasks"            // the list of tasks
 	AttachTodos         Attachment = "todos"            // the last list of todos

@@ -14,14 +14,14 @@ import (
 // Snip are the parameters of snip.
 type Snip struct {
 	Tag bool        `yaml:"tag" doc:"every user prompt sent carries a line [id:xxxxxx] by which the model can name its turn; false: no tags, and calls are carried out all the same"`
-	IDs []SnipTrial `yaml:"ids" doc:"snips to try beside the model's own: the turn of the prompt ID (what its tag says, or its uuid) is gone from request REQUEST on"`
+	IDs []SnipTrial `yaml:"ids" doc:"snips to try in addition to the model's own: the turn of the prompt ID (what its tag says, or its uuid) is gone from request REQUEST on"`
 }
 
 func defineSnip() policy.Definition {
 	return policy.Definition{
 		Name:    "snip",
 		Summary: "The model removes whole user turns it no longer needs: prompts carry ids, and from the request after a Snip call has its answer the turns it names are gone, tool calls and results together.",
-		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; how an id is made of a uuid is this project's choice",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; how an id is derived from a uuid is this project's choice",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params:  &Snip{Tag: true},

@@ -220,7 +220,7 @@ func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
 	if len(array) > 0 && json.Indent(&b, array, "", "  ") == nil {
 		return b.String(), "json", nil
 	}
-	// The value is not in a file: the array is made of its texts.
+	// The value is not in a file: the array holds its texts.
 	if text, err = c.Texts.Text(t); err != nil {
 		return "", "", err
 	}

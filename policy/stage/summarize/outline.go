@@ -281,20 +281,16 @@ func pointer(m *session.Message, bl *session.Block) string {
 func indent(s string) string { return "   " + strings.ReplaceAll(s, "\n", "\n   ") }
 
 // quote returns the beginning of a text on one line, in quotation marks.
-func quote(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxQuoted {
-		s = string(r[:maxQuoted]) + "…"
-	}
-	return `"` + s + `"`
-}
+func quote(s string) string { return quoteParts(s, maxQuoted, "…", 0) }
 
 // quoteEnds quotes the beginning and the end: an error often has its cause at
 // its end.
-func quoteEnds(s string) string {
+func quoteEnds(s string) string { return quoteParts(s, maxQuoted/2, " … ", maxQuoted/2) }
+
+func quoteParts(s string, first int, gap string, last int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxQuoted {
-		s = string(r[:maxQuoted/2]) + " … " + string(r[len(r)-maxQuoted/2:])
+		s = string(r[:first]) + gap + string(r[len(r)-last:])
 	}
 	return `"` + s + `"`
 }
