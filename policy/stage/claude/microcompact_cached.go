@@ -71,64 +71,57 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	v := c.View
-	was := s.look(v)
+	left, changed, cold := s.look(v)
 	var edits []policy.Edit
 	switch {
 	case v.Epoch() != s.live.epoch:
 		edits = s.restart(v, "the view was compacted: the state starts again")
-	case was.cold:
+	case cold:
 		edits = s.restart(v, microcompactTimeName+" has cleared, the cache is cold: the state starts again")
-	case was.left || was.changed:
-		s.prune(v, was.left)
+	case left || changed:
+		s.prune(v, left)
 	}
 	s.live.follow(v, s.p.Tools, func(r policy.Result) bool { return shown(v, r.Target) })
-	if was.cold {
+	if cold {
 		return edits, nil
 	}
 	carrier, ok := lastSent(v)
 	if !ok {
 		return edits, nil
 	}
-	if was.left {
+	if left {
 		edits = append(edits, s.repin(v, carrier)...)
 	}
 	return append(edits, s.deleteOldest(v, carrier)...), nil
 }
 
-// seenEdits reports what other stages did since the last request.
-type seenEdits struct {
-	cold    bool // the time-based path has cleared
-	left    bool // messages left the view
-	changed bool // blocks were changed
-}
-
-func (s *microcompactCached) look(v policy.View) (was seenEdits) {
+// look reports what other stages did since the last request: whether messages
+// left the view, blocks were changed, and the time-based path has cleared.
+func (s *microcompactCached) look(v policy.View) (left, changed, cold bool) {
 	for _, e := range v.Edits()[s.edits:] {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse:
-			was.left = true
+			left = true
 		case policy.KindClear, policy.KindPersist:
-			was.changed = true
-			was.cold = was.cold || e.Stage == microcompactTimeName
+			changed = true
+			cold = cold || e.Stage == microcompactTimeName
 		}
 	}
 	s.edits = len(v.Edits())
-	return was
+	return left, changed, cold
 }
 
 // restart empties the list of deleted results: they are sent again.
 func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit {
 	var edits []policy.Edit
+	var back []compactableAt
 	for _, d := range s.deleted {
+		back = append(back, d.compactableAt)
 		if v.Has(d.Target.Item) {
 			edits = append(edits, policy.Edit{Kind: policy.KindServerKeep, Trigger: "auto", Target: d.Target, Reason: reason})
 		}
 	}
-	back := make([]compactableAt, len(s.deleted), len(s.deleted)+len(s.live.list))
-	for i := range s.deleted {
-		back[i] = s.deleted[i].compactableAt
-	}
-	s.live.list, s.deleted = append(back, s.live.list...), nil
+	s.live.list, s.deleted = slices.Concat(back, s.live.list), nil
 	if v.Epoch() == s.live.epoch {
 		s.prune(v, false)
 	}

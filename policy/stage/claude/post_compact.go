@@ -123,7 +123,8 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		s.carried.add(e.Lead)
 		s.carried.add(e.Keep)
 	}()
-	if e.Request != c.Request || reinjected(e) {
+	attached := func(s policy.Synthetic) bool { return s.Attached } // the record has what the client re-injected
+	if e.Request != c.Request || slices.ContainsFunc(e.Insert, attached) || slices.ContainsFunc(e.Tail, attached) {
 		return nil, nil
 	}
 	if err := s.files.resolve(c); err != nil {
@@ -150,11 +151,4 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	out.Reason = "after the compaction: " + strings.Join(what, ", ")
 	return []policy.Edit{out}, nil
-}
-
-// reinjected reports whether a compaction brought what the client re-injected
-// after a recorded one.
-func reinjected(e *policy.Edit) bool {
-	attached := func(s policy.Synthetic) bool { return s.Attached }
-	return slices.ContainsFunc(e.Insert, attached) || slices.ContainsFunc(e.Tail, attached)
 }

@@ -120,7 +120,8 @@ func (f *readFile) content(c *policy.Context) (string, error) {
 	if slices.EqualFunc(made.calls, f.calls, func(t policy.Target, c fileCall) bool { return t == c.result }) {
 		f.text, f.done = made.text, len(f.calls)
 	}
-	return f.text, f.look(c.Texts)
+	err = f.look(c.Texts)
+	return f.text, err
 }
 
 // asSeen is a file as last seen, and the results of the calls that showed it.
@@ -148,8 +149,8 @@ func (f *readFile) look(texts policy.TextSource) error {
 	return nil
 }
 
-// maxSeen is how many bytes of a file are kept: the client reads no longer file
-// whole.
+// maxSeen is how many bytes of a file are kept: the client reads no longer
+// file whole.
 const maxSeen = 256 << 10
 
 // hold keeps a text.

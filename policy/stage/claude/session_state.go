@@ -118,24 +118,22 @@ func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) 
 }
 
 func (s *sessionState) attachment(id policy.ItemID, kind string) {
-	n := note{result: policy.Target{Item: id}}
 	switch kind {
 	case "plan_mode", "plan_mode_exit":
 		s.planMode = kind == "plan_mode"
 		return
 	case "queued_command":
-		n.kind = "meta"
+		kind = "meta"
 	case "deferred_tools" + delta, "agent_listing" + delta, "mcp_instructions" + delta:
-		n.kind = kind
 	case "hook_additional_context", "hook_success":
 		if s.started {
 			return
 		}
-		n.kind = "hook"
+		kind = "hook"
 	default:
 		return
 	}
-	s.noted = append(s.noted, n)
+	s.noted = append(s.noted, note{kind: kind, result: policy.Target{Item: id}})
 }
 
 // resolve reads the texts at the places that were noted.
@@ -202,13 +200,11 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 
 // stateInput holds the inputs of the calls that change the state of a session.
 type stateInput struct {
-	Path        string `json:"file_path"`
-	Plan        string `json:"plan"`
-	Skill       string `json:"skill"`
-	Command     string `json:"command"`
-	Description string `json:"description"`
-	Background  bool   `json:"run_in_background"`
-	TaskID      string `json:"task_id"`
+	Plan, Skill, Command, Description string
+
+	Path       string `json:"file_path"`
+	Background bool   `json:"run_in_background"`
+	TaskID     string `json:"task_id"`
 }
 
 // inputOf decodes the recorded input of a call. An input that does not decode
@@ -309,10 +305,8 @@ func (s *sessionState) hook(c *policy.Context, t policy.Target) error {
 	if err != nil {
 		return err
 	}
-	var h struct {
-		Event string `json:"hookEvent"`
-	}
-	if json.Unmarshal(raw, &h) == nil && h.Event == "SessionStart" && c.View.Raw(t).Text.UTF16 > 0 {
+	var h struct{ HookEvent string }
+	if json.Unmarshal(raw, &h) == nil && h.HookEvent == "SessionStart" && c.View.Raw(t).Text.UTF16 > 0 {
 		s.hooks = append(s.hooks, t)
 	}
 	return nil

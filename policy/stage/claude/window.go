@@ -11,6 +11,23 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
+// percent matches what JavaScript's parseFloat reads at the start of a text.
+var percent = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
+
+// ParsePercent reads a percent override as JavaScript's parseFloat does
+// ("80x" is 80) and accepts 0 < p <= 100.
+func ParsePercent(s string) (float64, bool) {
+	m := percent.FindStringSubmatch(s)
+	if m == nil {
+		return 0, false
+	}
+	p, err := strconv.ParseFloat(m[1], 64)
+	if err != nil || p <= 0 || p > 100 {
+		return 0, false
+	}
+	return p, true
+}
+
 // Window holds the parameters of Claude Code's thresholds, tokens. They are in
 // the window block of a policy with a stage that reads them.
 type Window struct {
@@ -172,21 +189,4 @@ func (w *Window) Resolve(context, maxOutput int) Thresholds {
 	}
 	t.Warning = t.Base - w.WarningOffset
 	return t
-}
-
-// percent matches what JavaScript's parseFloat reads at the start of a text.
-var percent = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
-
-// ParsePercent reads a percent override as JavaScript's parseFloat does
-// ("80x" is 80) and accepts 0 < p <= 100.
-func ParsePercent(s string) (float64, bool) {
-	m := percent.FindStringSubmatch(s)
-	if m == nil {
-		return 0, false
-	}
-	p, err := strconv.ParseFloat(m[1], 64)
-	if err != nil || p <= 0 || p > 100 {
-		return 0, false
-	}
-	return p, true
 }
