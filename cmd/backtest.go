@@ -10,7 +10,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -172,11 +171,7 @@ func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.Sess
 	if err != nil {
 		return nil, err
 	}
-	rec, err := replay.NewRecordWith(c.conv, o.encoders)
-	if err != nil {
-		return nil, err
-	}
-	s, err := backtest.Score(rec, pol, backtest.Options{Options: o.options(), NoFit: o.NoFit})
+	s, err := backtest.Score(c.rec, pol, backtest.Options{Options: o.options(), NoFit: o.NoFit})
 	if err == nil {
 		s.Agent = c.name()
 	}

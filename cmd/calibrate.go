@@ -6,9 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -58,13 +56,8 @@ func runCalibrate(sys *system, o *CalibrateOptions) error {
 		return j.out.close(fmt.Errorf("flag --fit: %s: there is one input and no other to fit on: use %s", fit, backtest.FitFirstHalf))
 	}
 	var trials []*backtest.Trial
-	encoders := &tokens.Encoders{}
 	failed, err := eachConversation(j.loop("measured"), func(c agentConversation) (*backtest.Trial, error) {
-		rec, err := replay.NewRecordWith(c.conv, encoders)
-		if err != nil {
-			return nil, err
-		}
-		t, err := backtest.NewTrial(rec)
+		t, err := backtest.NewTrial(c.rec)
 		if err == nil {
 			t.Agent = c.name()
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
@@ -166,7 +165,7 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	}
 	msgs := c.o.messages(c.sys)
 	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
-	c.replays.encoders = &tokens.Encoders{Jobs: j.perInput()}
+	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
 	failed, err := eachConversation(j.loop("checked"), func(conv agentConversation) ([]check.Result, error) {
 		h, err := hash(conv.input)
 		if err != nil {
@@ -228,17 +227,13 @@ func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, 
 	if len(conv.conv.Requests) == 0 {
 		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
 	}
-	rec, err := replay.NewRecordWith(conv.conv, c.replays.encoders)
-	if err != nil {
-		return nil, err
-	}
 	var list []check.Result
 	for _, i := range c.cases[conv.input] {
 		pol, err := c.chosen[i](conv.conv.Version)
 		if err != nil {
 			return nil, err
 		}
-		tl, err := replayOn(rec, conv, pol, c.replays.options())
+		tl, err := conv.replay(pol, c.replays.options())
 		if err != nil {
 			return nil, err
 		}

@@ -17,56 +17,39 @@ type policyChoice func(version string) (*policy.Policy, error)
 // byVersion reports whether the policy depends on the version of the client that
 // recorded the session (claude-code@recorded-version).
 func (o PolicyOptions) byVersion() bool {
-	name := o.unfolded().Policy
-	return preset.ForVersion(name, "") != name
+	return strings.HasSuffix(o.unfolded().Policy, "@"+preset.RecordedVersion)
 }
 
 // choosePolicy reads the policy; where its name leaves the version to the
-// session, the policy of every version.
+// session, the policies of all versions. Settings have to fit the versions that
+// sessions have, and at least one.
 func choosePolicy(sys *system, o *ReplayOptions, warn func(session.Warning)) (policyChoice, error) {
-	if o.byVersion() {
-		return chooseByVersion(sys, o, warn)
-	}
-	pol, err := readPolicy(sys, o.PolicyOptions)
-	if err != nil {
-		return nil, err
-	}
-	pol.checkCompactAt(o.CompactAt)
-	for _, w := range pol.warnings {
-		warn(w)
-	}
-	return func(string) (*policy.Policy, error) { return pol.Policy, nil }, nil
-}
-
-// chooseByVersion reads the policies of all versions of a client. Settings have
-// to fit the versions that sessions have, and at least one.
-func chooseByVersion(sys *system, o *ReplayOptions, warn func(session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
-	product := strings.TrimSuffix(preset.ForVersion(name, ""), "@")
-	bands := preset.Bands(product, sys.stages)
-	if len(bands) == 0 {
-		_, err := preset.Canonical(name, sys.stages)
-		return nil, err
-	}
-	newest, err := preset.Canonical(product, sys.stages)
-	if err != nil {
-		return nil, err
-	}
-	names := []string{newest}
-	for _, band := range bands {
-		names = append(names, band.Policy)
+	names := []string{name} // the newest version first
+	product, versioned := strings.CutSuffix(name, "@"+preset.RecordedVersion)
+	if versioned {
+		var err error
+		if names[0], err = preset.Canonical(product, sys.stages); err != nil {
+			return nil, err
+		}
+		for _, band := range preset.Bands(product, sys.stages) {
+			names = append(names, band.Policy)
+		}
+		if len(names) == 1 {
+			_, err := preset.Canonical(name, sys.stages)
+			return nil, err
+		}
 	}
 	read, failed := map[string]*policy.Policy{}, map[string]error{}
 	var warnings []session.Warning
-	for _, name := range names {
-		by.Policy = name
+	for _, by.Policy = range names {
 		p, err := readPolicy(sys, by)
 		if err != nil {
-			failed[name] = err
+			failed[by.Policy] = err
 			continue
 		}
-		read[name] = p.Policy
+		read[by.Policy] = p.Policy
 		p.checkCompactAt(o.CompactAt)
 		for _, w := range p.warnings {
 			if !slices.Contains(warnings, w) {
@@ -76,11 +59,11 @@ func chooseByVersion(sys *system, o *ReplayOptions, warn func(session.Warning)) 
 		}
 	}
 	if len(read) == 0 {
-		return nil, failed[newest]
+		return nil, failed[names[0]]
 	}
 	return func(version string) (*policy.Policy, error) {
-		chosen := newest
-		if version != "" {
+		chosen := names[0]
+		if versioned && version != "" {
 			var err error
 			if chosen, err = preset.Canonical(product+"@"+version, sys.stages); err != nil {
 				return nil, err

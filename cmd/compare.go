@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -68,48 +67,29 @@ func runCompare(sys *system, o *CompareOptions) error {
 	if err != nil {
 		return err
 	}
-	j, err := o.start(sys)
+	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
 	if err != nil {
 		return err
 	}
-	var sessions []compare.Session
 	loop := j.loop("compared")
-	failed, err := eachConversation(loop, func(c agentConversation) (compare.Session, error) {
+	loop.skipEmpty = true
+	sessions, failed, err := collect(loop, func(c agentConversation) (compare.Session, error) {
 		return o.compareOne(sys, c, choices)
-	}, func(s compare.Session) error {
-		if len(s.Values) == 0 {
-			loop.leaveOut(s.Source)
-			return nil
-		}
-		sessions = append(sessions, s)
-		return nil
 	})
-	if err == nil && len(sessions) == 0 {
-		err = loop.nothing(failed)
-	}
 	return j.finish(failed, err, len(sessions), func() error {
 		return report.Comparisons(j.out, o.comparisons(sessions), loop.inputs(failed), o.report(sys))
 	})
 }
 
-// compareOne replays a conversation under each policy. Without requests it has
-// no values.
-func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (compare.Session, error) {
-	var s compare.Session
-	if len(c.conv.Requests) == 0 {
-		return compare.Session{Source: c.source()}, nil
-	}
+// compareOne replays a conversation under each policy.
+func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (s compare.Session, err error) {
 	policies, err := o.chosen(sys, c, choices)
-	if err != nil {
-		return s, err
-	}
-	rec, err := replay.NewRecordWith(c.conv, o.encoders)
 	if err != nil {
 		return s, err
 	}
 	var first *replay.Timeline
 	for _, pol := range policies {
-		tl, err := replayOn(rec, c, pol, o.options())
+		tl, err := c.replay(pol, o.options())
 		if err != nil {
 			return s, err
 		}
@@ -121,11 +101,6 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 		s.Apart = append(s.Apart, compare.Apart(first, tl))
 	}
 	return s, nil
-}
-
-// source names a conversation.
-func (c agentConversation) source() compare.Source {
-	return compare.Source{Session: c.conv.SessionID, Agent: c.name(), File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed]}
 }
 
 // comparisons compares the sessions, and adds the commands that show the

@@ -123,11 +123,11 @@ func (d *differ) one() error {
 	if err != nil {
 		return err
 	}
-	right, err := d.rec.ViewAt(d.pol, d.opt, n)
+	right, err := d.conv.rec.ViewAt(d.pol, d.opt, n)
 	if err != nil {
 		return err
 	}
-	left, err := d.rec.ViewAt(d.against, d.opt, n)
+	left, err := d.conv.rec.ViewAt(d.against, d.opt, n)
 	if err != nil {
 		return err
 	}
@@ -157,11 +157,11 @@ func (d *differ) between() error {
 	if from >= to {
 		return fmt.Errorf("flag --from: request %d is not before request %d: name an earlier one, or a later one with --at", from, to)
 	}
-	earlier, err := d.rec.ViewAt(d.pol, d.opt, from)
+	earlier, err := d.conv.rec.ViewAt(d.pol, d.opt, from)
 	if err != nil {
 		return err
 	}
-	later, err := d.rec.ViewAt(d.pol, d.opt, to)
+	later, err := d.conv.rec.ViewAt(d.pol, d.opt, to)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (d *differ) all() error {
 	edits := [2]int{}
 	last := max(len(d.conv.conv.Requests), 1)
 	var failed error
-	err := d.rec.EachPair(d.against, d.pol, d.opt, func(n int, left, right *view.View) bool {
+	err := d.conv.rec.EachPair(d.against, d.pol, d.opt, func(n int, left, right *view.View) bool {
 		now := [2]int{len(left.Edits()), len(right.Edits())}
 		if now != edits || n == last {
 			edits = now

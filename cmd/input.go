@@ -13,6 +13,8 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // input is one session file, or standard input.
@@ -183,6 +185,14 @@ type agentConversation struct {
 	input string // what it was read from, or is beside
 	main  bool   // it is the input's main conversation
 	conv  *session.Conversation
+	rec   *replay.Record // nil until the conversation is worked on
+}
+
+// source names a conversation.
+func (c *agentConversation) source() *compare.Source {
+	return &compare.Source{
+		Session: c.conv.SessionID, Agent: c.name(), File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed],
+	}
 }
 
 // name is the id of the conversation's agent; "" for a main conversation.

@@ -3,9 +3,12 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // job is a command at work on its inputs.
@@ -15,6 +18,8 @@ type job struct {
 	in    inputs
 	out   *output
 	input InputOptions
+
+	encoders *tokens.Encoders // of all sessions
 }
 
 // start finds the inputs and opens the output. The caller closes it.
@@ -24,6 +29,7 @@ func start(sys *system, args []string, input InputOptions, o *OutputOptions) (*j
 	if j.in, err = resolve(sys, args, j.msgs.warn); err != nil {
 		return nil, err
 	}
+	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
 	j.out, err = o.create(sys, j.in.list)
 	return j, err
 }
@@ -50,11 +56,14 @@ func (j *job) finish(failed, err error, results int, write func() error) error {
 // once, the results in the order of the inputs.
 type conversationLoop struct {
 	*job
-	verb string               // of the progress: "replayed"
-	keep func(*conversations) // takes over what was read; nil: it is closed after the work
+	verb      string // of the progress: "replayed"
+	skipEmpty bool   // leave out conversations without requests; none left is an error
+	keepOpen  bool   // keep the files open until close
 
 	progress *progress
 	empty    []compare.Source // left out
+	mu       sync.Mutex
+	open     []*conversations // to be closed by close
 }
 
 func (j *job) loop(verb string) *conversationLoop { return &conversationLoop{job: j, verb: verb} }
@@ -133,27 +142,72 @@ func eachInput[T any](l *conversationLoop, work func(in input) ([]T, error), use
 	return failed, err
 }
 
-// eachConversation does work on each conversation that --agent names and hands
-// its result to use: see eachInput.
+// close closes the files that were kept open.
+func (l *conversationLoop) close() {
+	for _, c := range l.open {
+		c.close()
+	}
+}
+
+// load reads the conversations of an input.
+func (l *conversationLoop) load(in input) (*conversations, error) {
+	c, err := in.load(l.sys.in, l.input, l.perInput(), l.msgs.warn)
+	if err == nil && l.keepOpen {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open = append(l.open, c)
+	}
+	return c, err
+}
+
+// eachConversation does work on the record of each conversation that --agent
+// names and hands its result to use: see eachInput.
 func eachConversation[T any](l *conversationLoop, work func(c agentConversation) (T, error), use func(v T) error) (failed, err error) {
-	return eachInput(l, func(in input) ([]T, error) {
-		convs, err := in.load(l.sys.in, l.input, l.perInput(), l.msgs.warn)
+	type result struct {
+		v     T
+		empty *compare.Source // without requests: there is no v
+	}
+	used := 0
+	failed, err = eachInput(l, func(in input) ([]result, error) {
+		convs, err := l.load(in)
 		if err != nil {
 			return nil, err
 		}
-		if l.keep != nil {
-			l.keep(convs)
-		} else {
+		if !l.keepOpen {
 			defer convs.close()
 		}
-		var vs []T
+		var list []result
 		for _, c := range convs.list {
-			v, err := work(c)
+			if l.skipEmpty && len(c.conv.Requests) == 0 {
+				list = append(list, result{empty: c.source()})
+				continue
+			}
+			var r result
+			if c.rec, err = replay.NewRecordWith(c.conv, l.encoders); err == nil {
+				r.v, err = work(c)
+			}
 			if err != nil {
 				return nil, pathError(in.path, err)
 			}
-			vs = append(vs, v)
+			list = append(list, r)
 		}
-		return vs, convs.stopped()
-	}, use)
+		return list, convs.stopped()
+	}, func(r result) error {
+		if r.empty != nil {
+			l.leaveOut(*r.empty)
+			return nil
+		}
+		used++
+		return use(r.v)
+	})
+	if err == nil && used == 0 && l.skipEmpty {
+		err = l.nothing(failed)
+	}
+	return failed, err
+}
+
+// collect is eachConversation with the results in a list.
+func collect[T any](l *conversationLoop, work func(c agentConversation) (T, error)) (list []T, failed, err error) {
+	failed, err = eachConversation(l, work, func(v T) error { list = append(list, v); return nil })
+	return list, failed, err
 }

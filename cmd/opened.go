@@ -14,7 +14,6 @@ type opened struct {
 	convs *conversations
 	conv  agentConversation
 	pol   *policy.Policy
-	rec   *replay.Record
 	opt   replay.Options
 }
 
@@ -54,9 +53,8 @@ func (s *opened) prepare(o *ReplayOptions, choose policyChoice) (err error) {
 	if s.pol, err = choose(s.conv.conv.Version); err != nil {
 		return err
 	}
-	o.encoders = &tokens.Encoders{Jobs: o.Jobs}
 	s.opt = o.options()
-	if s.rec, err = replay.NewRecordWith(s.conv.conv, o.encoders); err != nil {
+	if s.conv.rec, err = replay.NewRecordWith(s.conv.conv, &tokens.Encoders{Jobs: o.Jobs}); err != nil {
 		return err
 	}
 	s.out, err = o.create(s.sys, s.in.list)
@@ -76,7 +74,7 @@ func (s *opened) close(err error) error {
 
 // at finds the request that the value of a flag names.
 func (s *opened) at(flag, name string) (int, *replay.Timeline, error) {
-	tl, err := s.rec.Replay(s.pol, s.opt)
+	tl, err := s.conv.rec.Replay(s.pol, s.opt)
 	if err != nil {
 		return 0, nil, err
 	}

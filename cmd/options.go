@@ -21,6 +21,8 @@ type PolicyOptions struct {
 	Set    []string // stage.param=value
 	Env    bool     // read the client's environment variables into the policy
 	Tries  []policy.Try
+
+	tried *bool // set where a trial is possible; nil: a trial without its stage is an error
 }
 
 func (o *PolicyOptions) flags(cmd *cobra.Command) {

@@ -57,7 +57,13 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 		delete(p.from, key)
 	}
 	for _, t := range o.Tries {
-		if !p.Has(t.Stage) {
+		has := p.Has(t.Stage)
+		switch {
+		case has && o.tried != nil:
+			*o.tried = true
+		case !has && o.tried != nil:
+			continue
+		case !has:
 			return nil, noTrial(sys, t, "policy "+p.Name+" has no "+t.Stage+" stage")
 		}
 		if err := p.Try(t); err != nil {

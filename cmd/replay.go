@@ -8,7 +8,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -25,8 +24,6 @@ type ReplayOptions struct {
 	Strict    bool
 	Regret    bool
 	ASCII     bool
-
-	encoders *tokens.Encoders // of all sessions
 }
 
 // shared are the options of commands that replay inputs under a policy.
@@ -85,17 +82,8 @@ func (o *ReplayOptions) begin(sys *system) (*replays, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := o.start(sys)
-	return &replays{j, o, choose}, err
-}
-
-// start finds the inputs and opens the output.
-func (o *ReplayOptions) start(sys *system) (*job, error) {
 	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
-	if err == nil {
-		o.encoders = &tokens.Encoders{Jobs: j.perInput()}
-	}
-	return j, err
+	return &replays{j, o, choose}, err
 }
 
 // each replays each conversation under the policy and hands the timelines to
@@ -107,18 +95,14 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 		if err != nil {
 			return nil, err
 		}
-		rec, err := replay.NewRecordWith(c.conv, r.o.encoders)
-		if err != nil {
-			return nil, err
-		}
-		return replayOn(rec, c, pol, r.o.options())
+		return c.replay(pol, r.o.options())
 	}, func(tl *replay.Timeline) error { return use(loop, tl) })
 }
 
-// replayOn replays a record under a policy and checks that the figures agree
+// replay replays a conversation under a policy and checks that the figures agree
 // with each other.
-func replayOn(rec *replay.Record, c agentConversation, pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
-	tl, err := rec.Replay(pol, opt)
+func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
+	tl, err := c.rec.Replay(pol, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +119,8 @@ func replayOn(rec *replay.Record, c agentConversation, pol *policy.Policy, opt r
 // options are the options of the replay.
 func (o *ReplayOptions) options() replay.Options {
 	return replay.Options{
-		Prices:  o.table,
-		Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead), CompactAt: o.CompactAt, Regret: o.Regret,
-		Encoders: o.encoders,
+		Prices: o.table, Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead),
+		CompactAt: o.CompactAt, Regret: o.Regret,
 	}
 }
 

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -112,23 +109,31 @@ func (r *replays) sweep(o *SweepOptions) error {
 		}
 		name = base.Name
 	}
-	in, err := r.readAll()
-	defer in.close()
+	loop := r.loop("read")
+	loop.skipEmpty, loop.keepOpen = true, true
+	defer loop.close()
+	list, failed, err := collect(loop, func(c agentConversation) (*sweep.Session, error) {
+		base, err := r.choose(c.conv.Version)
+		if err != nil {
+			return nil, err
+		}
+		return sweep.NewSession(*c.source(), c.rec, base), nil
+	})
 	if err != nil {
 		return err
 	}
-	s := &sweep.Result{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(in.list), Inputs: in.counts}
-	if s.Applied, err = plan.Applied(in.list); err != nil {
-		return in.varyError(o, err)
+	s := &sweep.Result{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed)}
+	if s.Applied, err = plan.Applied(list); err != nil {
+		return o.varyError(err)
 	}
-	if err := r.try(plan, in.list, s); err != nil {
+	if err := r.try(plan, list, s); err != nil {
 		return err
 	}
 	s.Mark()
 	if err := report.Sweep(r.out, s, o.report(r.sys)); err != nil {
 		return err
 	}
-	return in.failed
+	return failed
 }
 
 // try tries all points. After an interrupt the result holds those that are
@@ -164,68 +169,9 @@ func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 	return fmt.Errorf("nothing to vary: name a parameter with --vary STAGE.PARAM=VALUES; the policy has %s", strings.Join(base.Keys(), ", "))
 }
 
-// sweepInputs are the sessions of a sweep, which stay open.
-type sweepInputs struct {
-	list   []*sweep.Session
-	convs  []agentConversation // of the list
-	counts compare.Inputs
-	failed error // inputs failed
-
-	mu    sync.Mutex
-	files []*conversations
-}
-
-func (in *sweepInputs) close() {
-	for _, f := range in.files {
-		f.close()
-	}
-}
-
-// readAll reads all inputs and keeps them open.
-func (r *replays) readAll() (*sweepInputs, error) {
-	in := &sweepInputs{}
-	loop := r.loop("read")
-	loop.keep = func(c *conversations) {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.files = append(in.files, c)
-	}
-	type read struct {
-		conv agentConversation
-		*sweep.Session
-	}
-	var err error
-	in.failed, err = eachConversation(loop, func(c agentConversation) (read, error) {
-		if len(c.conv.Requests) == 0 {
-			return read{conv: c}, nil
-		}
-		rec, err := replay.NewRecordWith(c.conv, r.o.encoders)
-		if err != nil {
-			return read{}, err
-		}
-		base, err := r.choose(c.conv.Version)
-		if err != nil {
-			return read{}, err
-		}
-		return read{c, sweep.NewSession(c.source(), rec, base)}, nil
-	}, func(one read) error {
-		if one.Session == nil {
-			loop.leaveOut(one.conv.source())
-			return nil
-		}
-		in.list, in.convs = append(in.list, one.Session), append(in.convs, one.conv)
-		return nil
-	})
-	if err == nil && len(in.list) == 0 {
-		err = loop.nothing(in.failed)
-	}
-	in.counts = loop.inputs(in.failed)
-	return in, err
-}
-
 // varyError names the session whose policy does not take a value of --vary, and
 // the policy where its name leaves the version to the session.
-func (in *sweepInputs) varyError(o *SweepOptions, err error) error {
+func (o *SweepOptions) varyError(err error) error {
 	var se *sweep.SessionError
 	if !errors.As(err, &se) {
 		return err
@@ -234,15 +180,8 @@ func (in *sweepInputs) varyError(o *SweepOptions, err error) error {
 	if se.Of > 1 {
 		err = fmt.Errorf("none of the %d sessions' policies has it: %w", se.Of, err)
 	}
-	for i, s := range in.list {
-		if s != se.Session {
-			continue
-		}
-		c := in.convs[i]
-		if o.byVersion() {
-			err = versionError(o.unfolded().Policy, s.Policy.Name, c.conv.Version, err)
-		}
-		return pathError(c.input, err)
+	if s := se.Session; o.byVersion() {
+		err = versionError(o.unfolded().Policy, s.Policy.Name, s.Record.Conv.Version, err)
 	}
-	return err
+	return pathError(se.Session.File, err)
 }

@@ -1,13 +1,12 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
@@ -39,11 +38,6 @@ func (v *trialValue) Set(text string) error {
 	return nil
 }
 
-// noTrialError is the error of a trial that a policy has no stage for.
-type noTrialError struct{ error }
-
-func (e *noTrialError) Unwrap() error { return e.error }
-
 // noTrial names the policies that have the stage of a trial.
 func noTrial(sys *system, t policy.Try, msg string) error {
 	hint := fmt.Sprintf("a policy file with \"- %s\" among its stages", t.Stage)
@@ -60,45 +54,24 @@ func noTrial(sys *system, t policy.Try, msg string) error {
 	if len(names) > 0 {
 		hint = strings.Join(names, ", ") + ", or " + hint
 	}
-	return &noTrialError{fmt.Errorf("flag --%s: %w", trialFlag(t.Stage), &policy.Error{Msg: msg, Hint: "use " + hint})}
-}
-
-func cannotTry(err error) bool {
-	var no *noTrialError
-	return errors.As(err, &no)
+	return fmt.Errorf("flag --%s: %w", trialFlag(t.Stage), &policy.Error{Msg: msg, Hint: "use " + hint})
 }
 
 // policies reads several policies, each with its settings. Trials are for those
 // that have the stage; where none has, that is an error.
 func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([]policyChoice, error) {
 	var choices []policyChoice
-	seen, tried := map[string]bool{}, false
-	for _, name := range names {
-		if seen[name] {
+	tried := false
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
 			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or add settings to one", name)
 		}
-		seen[name] = true
-		one := *o
-		one.PolicyOptions = PolicyOptions{Policy: name, Env: o.Env}
-		plain, err := choosePolicy(sys, &one, msgs.warn)
+		one := ReplayOptions{PolicyOptions: PolicyOptions{Policy: name, Env: o.Env, Tries: o.Tries, tried: &tried}}
+		choose, err := choosePolicy(sys, &one, msgs.warn)
 		if err != nil {
 			return nil, err
 		}
-		if len(o.Tries) == 0 {
-			choices = append(choices, plain)
-			continue
-		}
-		one.Tries = o.Tries
-		with, err := choosePolicy(sys, &one, func(session.Warning) {}) // reported already
-		switch {
-		case cannotTry(err):
-			choices = append(choices, plain)
-		case err != nil:
-			return nil, err
-		default:
-			tried = true
-			choices = append(choices, trying(with, plain))
-		}
+		choices = append(choices, choose)
 	}
 	if len(o.Tries) > 0 && !tried {
 		return nil, noTrial(sys, o.Tries[0], "no policy here has a "+o.Tries[0].Stage+" stage")
@@ -106,31 +79,19 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 	return choices, nil
 }
 
-// trying chooses a policy with the trials where it has their stage, else
-// without.
-func trying(with, plain policyChoice) policyChoice {
-	return func(version string) (*policy.Policy, error) {
-		p, err := with(version)
-		if cannotTry(err) {
-			return plain(version)
-		}
-		return p, err
-	}
-}
-
 // chosen are the policies for one conversation. Of trials, at least one has to
 // be possible under one of them.
 func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
 	list := make([]*policy.Policy, len(choices))
-	tried := false
+	tried := len(o.Tries) == 0
 	for i, choose := range choices {
 		var err error
 		if list[i], err = choose(c.conv.Version); err != nil {
 			return nil, err
 		}
-		tried = tried || len(o.Tries) > 0 && list[i].Has(o.Tries[0].Stage)
+		tried = tried || list[i].Has(o.Tries[0].Stage)
 	}
-	if len(o.Tries) > 0 && !tried {
+	if !tried {
 		return nil, noTrial(sys, o.Tries[0], "no policy here has a "+o.Tries[0].Stage+" stage for "+clientText(c.conv.Version))
 	}
 	return list, nil

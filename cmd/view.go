@@ -102,12 +102,12 @@ func (s *opened) view(o *ViewOptions) error {
 	opt := o.report(s.sys)
 	opt.Full = o.Full
 	if o.As == asTranscript {
-		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.rec.LineAt(n)}, opt)
+		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.conv.rec.LineAt(n)}, opt)
 	}
 	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	if o.As != asRaw {
 		v.Policy = s.pol.Name
-		if v.View, err = s.rec.ViewAt(s.pol, s.opt, n); err != nil {
+		if v.View, err = s.conv.rec.ViewAt(s.pol, s.opt, n); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (s *opened) view(o *ViewOptions) error {
 		v.Marks = diff.Marks(v.View)
 	}
 	if o.As == asRaw || o.As == asScrollback {
-		if v.View, err = s.rec.RawAt(s.opt, n); err != nil {
+		if v.View, err = s.conv.rec.RawAt(s.opt, n); err != nil {
 			return err
 		}
 	}
@@ -127,6 +127,6 @@ func (s *opened) view(o *ViewOptions) error {
 	if err != nil {
 		return err
 	}
-	v.Body.Model, v.Body.MaxTokens = s.rec.ModelAt(s.opt, n)
+	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
 	return report.PrintView(s.out, v, opt)
 }
