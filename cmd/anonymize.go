@@ -39,9 +39,7 @@ the original.`
 func newAnonymize(sys *system) *cobra.Command {
 	o := &AnonymizeOptions{}
 	cmd := command(&cobra.Command{
-		Use:   "anonymize INPUT -o FILE",
-		Short: "Write a session with every word replaced",
-		Long:  longAnonymize,
+		Use: "anonymize INPUT -o FILE", Short: "Write a session with every word replaced", Long: longAnonymize,
 		Example: `  ctxkit anonymize session.jsonl -o testdata/fixture.jsonl
   ctxkit anonymize session.jsonl --check`,
 		Args: arguments(&o.Inputs),

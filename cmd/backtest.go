@@ -46,11 +46,8 @@ const explained = "20"
 func newBacktest(sys *system) *cobra.Command {
 	o := &BacktestOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "backtest INPUT...",
-		Short:   "Score a policy against the compactions and cache reads on record",
-		Long:    longBacktest,
-		Example: exampleBacktest,
-		Args:    arguments(&o.Inputs),
+		Use: "backtest INPUT...", Short: "Score a policy against the compactions and cache reads on record",
+		Long: longBacktest, Example: exampleBacktest, Args: arguments(&o.Inputs),
 	}, func() error { return runBacktest(sys, o) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"

@@ -32,11 +32,8 @@ const exampleCalibrate = `  ctxkit calibrate session.jsonl
 func newCalibrate(sys *system) *cobra.Command {
 	o := &CalibrateOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "calibrate INPUT...",
-		Short:   "Measure the error of each token counter against API usage",
-		Long:    longCalibrate,
-		Example: exampleCalibrate,
-		Args:    arguments(&o.Inputs),
+		Use: "calibrate INPUT...", Short: "Measure the error of each token counter against API usage",
+		Long: longCalibrate, Example: exampleCalibrate, Args: arguments(&o.Inputs),
 	}, func() error { return runCalibrate(sys, o) }, &o.InputOptions, o.with(report.ListFormats))
 	cmd.Flags().StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs), or both")
 	return cmd

@@ -46,9 +46,7 @@ const exampleCheck = `  ctxkit check
 func newCheck(sys *system) *cobra.Command {
 	o := &CheckOptions{File: check.DefaultFile}
 	cmd := command(&cobra.Command{
-		Use:     "check [FILE]",
-		Short:   "Check replays against limits and a baseline",
-		Long:    longCheck,
+		Use: "check [FILE]", Short: "Check replays against limits and a baseline", Long: longCheck,
 		Example: exampleCheck,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

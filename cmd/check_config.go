@@ -122,7 +122,7 @@ func (c *checking) policy(i int) policy.Errors {
 	one := &c.config.Cases[i]
 	var errs policy.Errors
 	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
-	choose, err := choosePolicy(c.sys, &base, func(session.Warning) {})
+	choose, err := choosePolicy(c.sys, &base, func(...session.Warning) {})
 	if err != nil {
 		errs.Add(one.Policy.Position, "", err)
 		return errs

@@ -23,7 +23,7 @@ func (o PolicyOptions) byVersion() bool {
 // choosePolicy reads the policy; where its name leaves the version to the
 // session, the policies of all versions. Settings have to fit the versions that
 // sessions have, and at least one.
-func choosePolicy(sys *system, o *ReplayOptions, warn func(session.Warning)) (policyChoice, error) {
+func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
 	names := []string{name} // the newest version first

@@ -36,11 +36,8 @@ const exampleCompare = `  ctxkit compare session.jsonl
 func newCompare(sys *system) *cobra.Command {
 	o := &CompareOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "compare INPUT...",
-		Short:   "Compare policies over the same sessions",
-		Long:    longCompare,
-		Example: exampleCompare,
-		Args:    arguments(&o.Inputs),
+		Use: "compare INPUT...", Short: "Compare policies over the same sessions", Long: longCompare,
+		Example: exampleCompare, Args: arguments(&o.Inputs),
 	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))

@@ -70,11 +70,8 @@ const exampleCost = `  ctxkit cost session.jsonl --policy claude-code
 func newCost(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	return command(&cobra.Command{
-		Use:     "cost INPUT...",
-		Short:   "Simulate the cost of sessions by cache class, the policy's own calls included",
-		Long:    longCost,
-		Example: exampleCost,
-		Args:    arguments(&o.Inputs),
+		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, the policy's own calls included",
+		Long: longCost, Example: exampleCost, Args: arguments(&o.Inputs),
 	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions)...)
 }
 
@@ -98,8 +95,7 @@ func newPrices(sys *system) *cobra.Command {
 		OutputOptions
 	}{}
 	return command(&cobra.Command{
-		Use:   "prices",
-		Short: "List the models and prices that costs are computed with, and their sources",
+		Use: "prices", Short: "List the models and prices that costs are computed with, and their sources",
 		Example: `  ctxkit prices
   ctxkit prices --format json -o mine.json
   ctxkit prices --prices mine.json`,

@@ -37,11 +37,8 @@ const exampleDiff = `  ctxkit diff session.jsonl --policy opencode --stat
 func newDiff(sys *system) *cobra.Command {
 	o := &DiffOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "diff INPUT",
-		Short:   "Compare a policy's view with raw, another policy or an earlier request",
-		Long:    longDiff,
-		Example: exampleDiff,
-		Args:    arguments(&o.Inputs),
+		Use: "diff INPUT", Short: "Compare a policy's view with raw, another policy or an earlier request",
+		Long: longDiff, Example: exampleDiff, Args: arguments(&o.Inputs),
 	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.Against, "against", rawSide, "the left side: raw, or another `POLICY`")

@@ -14,42 +14,24 @@ import (
 // The packages below cmd know no flag and no command. What to do about a
 // warning or an error of theirs, in those terms, is in this file only.
 
-// warningHint is what to do about warnings of a code; "" for nothing.
-func warningHint(code session.Code) string {
-	return map[session.Code]string{
-		replay.CodeWindowExceeded: "use --window if the window was another",
-		replay.CodeUsageUnfit:     "--tokens o200k_base counts the content itself",
-		replay.CodeNoPrice:        "use --prices to give a table that has one",
-	}[code]
-}
-
-// withHint adds to a warning what to do about it.
-func withHint(w session.Warning) session.Warning {
-	if hint := warningHint(w.Code); hint != "" {
-		w.Message += ": " + hint
-	}
-	return w
-}
-
-// errorHints are what to do about errors, by what they wrap.
-func errorHints() []struct {
-	err  error
-	hint string
-} {
-	return []struct {
-		err  error
-		hint string
-	}{
-		{sweep.ErrGridTooLarge, "give fewer values, or use --samples"},
-	}
-}
-
-// hinted adds to an error what to do about it.
-func hinted(err error) error {
-	for _, h := range errorHints() {
-		if errors.Is(err, h.err) {
-			return fmt.Errorf("%w: %s", err, h.hint)
+// addHints adds to warnings what to do about them.
+func addHints(list []session.Warning) {
+	for i := range list {
+		switch w := &list[i]; w.Code {
+		case replay.CodeWindowExceeded:
+			w.Message += ": use --window if the window was another"
+		case replay.CodeUsageUnfit:
+			w.Message += ": --tokens o200k_base counts the content itself"
+		case replay.CodeNoPrice:
+			w.Message += ": use --prices to give a table that has one"
 		}
+	}
+}
+
+// gridHint adds to the error of a grid that is too large what to do about it.
+func gridHint(err error) error {
+	if errors.Is(err, sweep.ErrGridTooLarge) {
+		return fmt.Errorf("%w: give fewer values, or use --samples", err)
 	}
 	return err
 }

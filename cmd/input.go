@@ -30,7 +30,7 @@ type inputs struct {
 
 // resolve finds the session files that the arguments name: files, "-",
 // folders, session ids.
-func resolve(sys *system, args []string, warn func(session.Warning)) (inputs, error) {
+func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs, error) {
 	var in inputs
 	if len(args) == 0 {
 		return in, fmt.Errorf("no input: name a session file, a folder, a session id, or - for standard input")
@@ -71,14 +71,12 @@ func resolve(sys *system, args []string, warn func(session.Warning)) (inputs, er
 }
 
 // folderInputs are the sessions of a folder, subagents' files left out.
-func folderInputs(dir string, warn func(session.Warning)) ([]input, error) {
+func folderInputs(dir string, warn func(...session.Warning)) ([]input, error) {
 	infos, warnings, err := session.Discover(dir)
 	if err != nil {
 		return nil, pathError(dir, err)
 	}
-	for _, w := range warnings {
-		warn(w)
-	}
+	warn(warnings...)
 	var list []input
 	for i := range infos {
 		switch {
@@ -221,7 +219,7 @@ func (c *conversations) add(agent string, main bool, list ...*session.Conversati
 }
 
 // load reads the conversations of one input that --agent names.
-func (in input) load(stdin io.Reader, o InputOptions, jobs int, warn func(session.Warning)) (*conversations, error) {
+func (in input) load(stdin io.Reader, o InputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
 	f, err := in.open(stdin, session.LoadOptions{Jobs: jobs, Leaf: o.Leaf})
 	if err != nil {
 		return nil, pathError(in.path, err)
@@ -241,7 +239,7 @@ func (in input) load(stdin io.Reader, o InputOptions, jobs int, warn func(sessio
 
 // subagents adds the conversations of subagents: those in the input itself, and
 // those in files of their own.
-func (c *conversations) subagents(name string, jobs int, warn func(session.Warning)) error {
+func (c *conversations) subagents(name string, jobs int, warn func(...session.Warning)) error {
 	id := strings.TrimPrefix(name, "agent-")
 	wanted := func(agent string) bool { return name == "all" || agent == id }
 	var known []string
@@ -258,9 +256,7 @@ func (c *conversations) subagents(name string, jobs int, warn func(session.Warni
 		if agents, warnings, err = session.Subagents(c.path); err != nil {
 			return pathError(c.path, err)
 		}
-		for _, w := range warnings {
-			warn(w)
-		}
+		warn(warnings...)
 	}
 	for _, a := range agents {
 		known = append(known, a.ID)

@@ -101,8 +101,8 @@ func (l *conversationLoop) nothing(failed error) error {
 }
 
 // warn and fail write to standard error while the progress is shown.
-func (l *conversationLoop) warn(w session.Warning) { l.progress.clear(); l.msgs.warn(w) }
-func (l *conversationLoop) fail(err error)         { l.progress.clear(); l.msgs.fail(err) }
+func (l *conversationLoop) warn(list ...session.Warning) { l.progress.clear(); l.msgs.warn(list...) }
+func (l *conversationLoop) fail(err error)               { l.progress.clear(); l.msgs.fail(err) }
 
 // partError is the error of inputs that failed. What was wrong with each was
 // reported at once.

@@ -31,10 +31,8 @@ The files of a session's subagents are checked with it.`
 func newLint(sys *system) *cobra.Command {
 	o := &LintOptions{InputOptions: InputOptions{Agent: "all"}}
 	cmd := command(&cobra.Command{
-		Use:   "lint INPUT...",
-		Short: "Check session files for malformed lines, broken links and missing parts",
-		Long:  longLint,
-		Args:  arguments(&o.Inputs),
+		Use: "lint INPUT...", Short: "Check session files for malformed lines, broken links and missing parts",
+		Long: longLint, Args: arguments(&o.Inputs),
 	}, func() error {
 		if err := o.InputOptions.check(); err != nil {
 			return err
@@ -98,9 +96,7 @@ func (in input) lint(j *job) ([]*lint.Problems, error) {
 	if err != nil {
 		return list, pathError(in.path, err)
 	}
-	for _, w := range warnings {
-		j.msgs.warn(w)
-	}
+	j.msgs.warn(warnings...)
 	for _, a := range agents {
 		r, err := lint.File(a.Path, opt)
 		if err != nil {

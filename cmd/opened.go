@@ -47,9 +47,7 @@ func (s *opened) prepare(o *ReplayOptions, choose policyChoice) (err error) {
 		return fmt.Errorf("%d conversations: this command shows one: name a subagent with --agent", n)
 	}
 	s.conv = s.convs.list[0]
-	for _, w := range s.conv.conv.Warnings {
-		s.msgs.warn(w)
-	}
+	s.msgs.warn(s.conv.conv.Warnings...)
 	if s.pol, err = choose(s.conv.conv.Version); err != nil {
 		return err
 	}

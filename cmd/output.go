@@ -109,9 +109,11 @@ type messages struct {
 
 func (o *OutputOptions) messages(sys *system) *messages { return &messages{w: sys.err, quiet: o.Quiet} }
 
-func (m *messages) warn(w session.Warning) {
-	if !m.quiet {
-		m.print(warningLine(w))
+func (m *messages) warn(list ...session.Warning) {
+	for _, w := range list {
+		if !m.quiet {
+			m.print(warningLine(w))
+		}
 	}
 }
 

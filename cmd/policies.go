@@ -25,9 +25,7 @@ func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
 		return nil, err
 	}
 	msgs := &messages{w: sys.err}
-	for _, w := range p.warnings {
-		msgs.warn(w)
-	}
+	msgs.warn(p.warnings...)
 	return p.Policy, nil
 }
 

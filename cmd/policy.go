@@ -14,8 +14,7 @@ import (
 
 func newPolicy(sys *system) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "List, show, check and compare policies",
+		Use: "policy", Short: "List, show, check and compare policies",
 	}
 	group(cmd)
 	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyDiff(sys), newPolicySchema(sys))
@@ -25,9 +24,7 @@ func newPolicy(sys *system) *cobra.Command {
 func newPolicyList(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	return command(&cobra.Command{
-		Use:   "list",
-		Short: "List the built-in policies with their sources",
-		Args:  noArguments,
+		Use: "list", Short: "List the built-in policies with their sources", Args: noArguments,
 	}, func() error {
 		list, err := listPolicies(sys)
 		if err != nil {
@@ -71,8 +68,7 @@ func newPolicyShow(sys *system) *cobra.Command {
 	o := &PolicyShowOptions{}
 	var names []string
 	cmd := command(&cobra.Command{
-		Use:   "show NAME|FILE",
-		Short: "Print a policy as YAML with every default",
+		Use: "show NAME|FILE", Short: "Print a policy as YAML with every default",
 		Long: `Print a policy as YAML: resolved, with what it extends merged in and every
 default spelled out; or with --resolved=false as it was written, comments
 included.`,
@@ -105,10 +101,8 @@ func runPolicyShow(sys *system, o *PolicyShowOptions) error {
 func newPolicySchema(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	return command(&cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of policy files, for editors",
-		Example: "  ctxkit policy schema -o policies/policy.schema.json",
-		Args:    noArguments,
+		Use: "schema", Short: "Print the JSON Schema of policy files, for editors",
+		Example: "  ctxkit policy schema -o policies/policy.schema.json", Args: noArguments,
 	}, func() error {
 		return o.printText(sys, policy.Schema(sys.stages))
 	}, flag(o.file))

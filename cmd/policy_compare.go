@@ -15,8 +15,7 @@ func newPolicyLint(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	var names []string
 	return command(&cobra.Command{
-		Use:   "lint NAME|FILE...",
-		Short: "Check policies for errors and for settings that are probably mistakes",
+		Use: "lint NAME|FILE...", Short: "Check policies for errors and for settings that are probably mistakes",
 		Long: `Check policies for errors (unknown keys, impossible values: exit 2) and for
 settings that are probably mistakes (stages that can never act, orders that no
 source has, stages that compete, parameters without effect: exit 1).`,
@@ -69,8 +68,7 @@ func newPolicyDiff(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	var names []string
 	return command(&cobra.Command{
-		Use:     "diff A B",
-		Short:   "Compare two policies key by key, with every default",
+		Use: "diff A B", Short: "Compare two policies key by key, with every default",
 		Example: "  ctxkit policy diff claude-code-2.1.19 claude-code-2.1",
 		Args:    policyArguments(sys, 2, "two policies", &names),
 	}, func() error {

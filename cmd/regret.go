@@ -20,11 +20,8 @@ const exampleRegret = `  ctxkit regret session.jsonl --policy opencode
 func newRegret(sys *system) *cobra.Command {
 	o := &ReplayOptions{Regret: true}
 	return command(&cobra.Command{
-		Use:     "regret INPUT...",
-		Short:   "List what a policy removed before the conversation used it again",
-		Long:    longRegret,
-		Example: exampleRegret,
-		Args:    arguments(&o.Inputs),
+		Use: "regret INPUT...", Short: "List what a policy removed before the conversation used it again",
+		Long: longRegret, Example: exampleRegret, Args: arguments(&o.Inputs),
 	}, func() error { return runRegret(sys, o) }, o.shared(sys, o.listing(report.ListFormats))...)
 }
 

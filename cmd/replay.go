@@ -50,11 +50,8 @@ const exampleReplay = `  ctxkit replay session.jsonl --policy opencode
 func newReplay(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "replay INPUT...",
-		Short:   "Replay sessions under a policy: tokens, events and totals of every request",
-		Long:    longReplay,
-		Example: exampleReplay,
-		Args:    arguments(&o.Inputs),
+		Use: "replay INPUT...", Short: "Replay sessions under a policy: tokens, events and totals of every request",
+		Long: longReplay, Example: exampleReplay, Args: arguments(&o.Inputs),
 	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions)...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
@@ -110,9 +107,7 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 	if err := tl.CheckValid(); err != nil {
 		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 	}
-	for i, w := range tl.Warnings {
-		tl.Warnings[i] = withHint(w)
-	}
+	addHints(tl.Warnings)
 	return tl, nil
 }
 
@@ -165,9 +160,7 @@ func (r *replays) print() error {
 }
 
 func (l *conversationLoop) warnAll(tl *replay.Timeline) {
-	for _, w := range tl.Warnings {
-		l.warn(w)
-	}
+	l.warn(tl.Warnings...)
 }
 
 // strictError is the error of broken rules of the API, and of edits before

@@ -35,12 +35,8 @@ func newRoot(sys *system) *cobra.Command {
 	var wrong error // in a family: no command runs
 	sys.stages, wrong = policy.NewRegistry(sys.families...)
 	root := &cobra.Command{
-		Use:           "ctxkit",
-		Short:         "Replay coding-agent sessions through context-compaction policies",
-		Long:          longRoot,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-
+		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies", Long: longRoot,
+		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return wrong },
 	}
 	group(root)
@@ -94,8 +90,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Show the help of a command",
+		Use: "help [COMMAND]", Short: "Show the help of a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil || c == nil {

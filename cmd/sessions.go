@@ -28,10 +28,8 @@ func newSessions(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	var folders []string
 	return command(&cobra.Command{
-		Use:   "sessions [DIR...]",
-		Short: "List sessions and check their index against the files",
-		Long:  longSessions,
-		Args:  arguments(&folders),
+		Use: "sessions [DIR...]", Short: "List sessions and check their index against the files", Long: longSessions,
+		Args: arguments(&folders),
 	}, func() error {
 		list, err := findSessions(sys, folders, o.messages(sys))
 		if err != nil {
@@ -62,9 +60,7 @@ func findSessions(sys *system, folders []string, msgs *messages) ([]session.File
 		if err != nil {
 			return nil, pathError(dir, err)
 		}
-		for _, w := range warnings {
-			msgs.warn(w)
-		}
+		msgs.warn(warnings...)
 		list = append(list, infos...)
 	}
 	if absent == len(folders) {

@@ -38,11 +38,9 @@ const exampleSweep = `  ctxkit sweep session.jsonl --policy opencode --vary open
 func newSweep(sys *system) *cobra.Command {
 	o := &SweepOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
-		Short:   "Try values of a policy's parameters and mark the best",
-		Long:    longSweep,
-		Example: exampleSweep,
-		Args:    arguments(&o.Inputs),
+		Use:   "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
+		Short: "Try values of a policy's parameters and mark the best", Long: longSweep, Example: exampleSweep,
+		Args: arguments(&o.Inputs),
 	}, func() error { return runSweep(sys, o) }, o.shared(sys, o.listing(report.SweepFormats))...)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
@@ -84,7 +82,7 @@ func (o *SweepOptions) plan() (*sweep.Plan, error) {
 	}
 	points, err := sweep.Grid(axes)
 	if err != nil {
-		return nil, fmt.Errorf("flag --vary: %w", hinted(err))
+		return nil, fmt.Errorf("flag --vary: %w", gridHint(err))
 	}
 	return sweep.NewPlan(axes, points), nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,6 @@ import (
 // SynthOptions are the options of `ctxkit synth`.
 type SynthOptions struct {
 	synth.Options
-	Size   Size
 	Folder string // a project folder is made here
 	OutputOptions
 	Plain bool
@@ -30,9 +30,7 @@ By default the session goes to standard output, without the files beside it
 func newSynth(sys *system) *cobra.Command {
 	o := &SynthOptions{Options: synth.Default()}
 	cmd := command(&cobra.Command{
-		Use:   "synth",
-		Short: "Write a synthetic session of any size, the same for the same seed",
-		Long:  longSynth,
+		Use: "synth", Short: "Write a synthetic session of any size, the same for the same seed", Long: longSynth,
 		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
   ctxkit synth --size 200MB --client 2.1.139 --dir project`,
 		Args: noArguments,
@@ -40,7 +38,11 @@ func newSynth(sys *system) *cobra.Command {
 	f := cmd.Flags()
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed (`N`)")
 	f.IntVar(&o.Requests, "requests", 0, "at least `N` API calls of the main conversation; default 40")
-	f.Var(&o.Size, "size", "stop when the session has reached this size (`N`, 500k, 200MB)")
+	f.Func("size", "stop when the session has reached this size (`N`, 500k, 200MB)", func(text string) error {
+		n, err := parseCount(strings.TrimSuffix(strings.ToUpper(text), "B"))
+		o.Bytes = int64(n)
+		return err
+	})
 	f.StringVar(&o.Version, "client", "", "`VERSION` of the client, 1.0.17 to 2.1.239; default 2.1.19")
 	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of that version's time")
 	f.IntVar(&o.Window, "window", 0, "context window in tokens (`N`); default 200000")
@@ -52,10 +54,10 @@ func newSynth(sys *system) *cobra.Command {
 
 func runSynth(sys *system, o *SynthOptions) error {
 	if o.Plain {
-		keep := o.Options
-		o.Options = synth.Options{Seed: keep.Seed, Requests: keep.Requests, Version: keep.Version, Model: keep.Model, Window: keep.Window}
+		o.Options = synth.Options{
+			Seed: o.Seed, Requests: o.Requests, Bytes: o.Bytes, Version: o.Version, Model: o.Model, Window: o.Window,
+		}
 	}
-	o.Bytes = int64(o.Size)
 	if o.Folder == "" {
 		out, err := o.create(sys, nil)
 		if err != nil {
@@ -94,27 +96,4 @@ func runSynth(sys *system, o *SynthOptions) error {
 	_, err = fmt.Fprintf(sys.out, "%s: %d lines, %d bytes, %d requests, %d compactions, peak %d tokens\n",
 		f.path, stats.Lines, stats.Bytes, stats.Requests, stats.Compactions, stats.PeakContext)
 	return err
-}
-
-// Size is a number of bytes on the command line: 500000, 500k, 200MB.
-type Size int64
-
-// String is the flag's value.
-func (s *Size) String() string { return fmt.Sprint(int64(*s)) }
-
-// Type names the kind of value in help texts.
-func (s *Size) Type() string { return "bytes" }
-
-// Set reads the flag's value.
-func (s *Size) Set(text string) error {
-	t := text
-	if n := len(t); n > 1 && (t[n-1] == 'B' || t[n-1] == 'b') {
-		t = t[:n-1]
-	}
-	n, err := parseCount(t)
-	if err != nil {
-		return fmt.Errorf("want a size such as 500000, 500k or 200MB")
-	}
-	*s = Size(n)
-	return nil
 }

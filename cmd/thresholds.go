@@ -25,8 +25,7 @@ type ThresholdsOptions struct {
 func newThresholds(sys *system) *cobra.Command {
 	o := &ThresholdsOptions{}
 	cmd := command(&cobra.Command{
-		Use:   "thresholds",
-		Short: "List the windows and thresholds that apply under a policy, with their sources",
+		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy, with their sources",
 		Example: `  ctxkit thresholds --policy claude-code-2.1.19
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
@@ -52,9 +51,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 	}
 	t := thresholds(pol, o, models)
 	msgs := o.messages(sys)
-	for _, w := range pol.warnings {
-		msgs.warn(w)
-	}
+	msgs.warn(pol.warnings...)
 	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintThresholds(w, t, opt) })
 }
 

@@ -19,23 +19,13 @@ func (o *PolicyOptions) trials(sys *system) func(*pflag.FlagSet) {
 	return func(f *pflag.FlagSet) {
 		for _, d := range sys.stages.Definitions() {
 			if d.Trial != nil {
-				f.Var(&trialValue{d.Name, &o.Tries}, trialFlag(d.Name), d.Trial.Doc+": `"+d.Trial.Form+"` (repeatable)")
+				f.Func(trialFlag(d.Name), d.Trial.Doc+": `"+d.Trial.Form+"` (repeatable)", func(text string) error {
+					o.Tries = append(o.Tries, policy.Try{Stage: d.Name, Text: text})
+					return nil
+				})
 			}
 		}
 	}
-}
-
-// trialValue adds each value of a flag to a list of trials.
-type trialValue struct {
-	stage string
-	list  *[]policy.Try
-}
-
-func (v *trialValue) String() string { return "" }
-func (v *trialValue) Type() string   { return "trial" }
-func (v *trialValue) Set(text string) error {
-	*v.list = append(*v.list, policy.Try{Stage: v.stage, Text: text})
-	return nil
 }
 
 // noTrial names the policies that have the stage of a trial.

@@ -54,11 +54,8 @@ const exampleView = `  ctxkit view session.jsonl --as model --policy opencode --
 func newView(sys *system) *cobra.Command {
 	o := &ViewOptions{}
 	cmd := command(&cobra.Command{
-		Use:     "view INPUT",
-		Short:   "Show the history at one request: transcript, raw, model, payload or scrollback",
-		Long:    longView,
-		Example: exampleView,
-		Args:    arguments(&o.Inputs),
+		Use: "view INPUT", Short: "Show the history at one request: transcript, raw, model, payload or scrollback",
+		Long: longView, Example: exampleView, Args: arguments(&o.Inputs),
 	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload or scrollback")
