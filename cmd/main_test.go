@@ -142,8 +142,7 @@ func TestTokensAndSizes(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]int64{"500": 500, "500k": 500_000, "200MB": 200_000_000, "2GB": 2_000_000_000} {
-		var n Size
-		if err := n.Set(in); err != nil || int64(n) != want {
+		if n, err := parseSize(in); err != nil || n != want {
 			t.Errorf("%s: %d, %v", in, n, err)
 		}
 	}

@@ -38,9 +38,8 @@ func newSynth(sys *system) *cobra.Command {
 	f := cmd.Flags()
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed (`N`)")
 	f.IntVar(&o.Requests, "requests", 0, "at least `N` API calls of the main conversation; default 40")
-	f.Func("size", "stop when the session has reached this size (`N`, 500k, 200MB)", func(text string) error {
-		n, err := parseCount(strings.TrimSuffix(strings.ToUpper(text), "B"))
-		o.Bytes = int64(n)
+	f.Func("size", "stop when the session has reached this size (`N`, 500k, 200MB)", func(text string) (err error) {
+		o.Bytes, err = parseSize(text)
 		return err
 	})
 	f.StringVar(&o.Version, "client", "", "`VERSION` of the client, 1.0.17 to 2.1.239; default 2.1.19")
@@ -96,4 +95,10 @@ func runSynth(sys *system, o *SynthOptions) error {
 	_, err = fmt.Fprintf(sys.out, "%s: %d lines, %d bytes, %d requests, %d compactions, peak %d tokens\n",
 		f.path, stats.Lines, stats.Bytes, stats.Requests, stats.Compactions, stats.PeakContext)
 	return err
+}
+
+// parseSize reads a number of bytes: 500000, 500k, 200MB.
+func parseSize(text string) (int64, error) {
+	n, err := parseCount(strings.TrimSuffix(strings.ToUpper(text), "B"))
+	return int64(n), err
 }
