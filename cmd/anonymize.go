@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -133,14 +132,21 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 		}
 		defer func() { _ = folder.remove() }()
 	}
+	jobs := runtime.GOMAXPROCS(0)
 	for _, name := range files.beside {
-		if err := files.read(name, func(src *jsonl.Source, text []byte) error {
-			write := func(w io.Writer) error { return writeChecked(w, a, target.names[name], src, text) }
+		to := target.names[name]
+		if err := files.read(name, func(src *jsonl.Source, text string) error {
+			write := func(w io.Writer) error {
+				if src == nil {
+					return a.WriteText(text, to, w)
+				}
+				return a.Write(src, to, jobs, w)
+			}
 			if folder == nil {
 				return write(io.Discard)
 			}
-			if err := folder.write(target.names[name], write); err != nil {
-				return writeError(filepath.Join(target.folder, target.names[name]), err)
+			if err := folder.write(to, write); err != nil {
+				return writeError(filepath.Join(target.folder, to), err)
 			}
 			return nil
 		}); err != nil {
@@ -148,7 +154,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 		}
 	}
 	if o.Check && o.File == "" {
-		return writeChecked(io.Discard, a, "", files.main, nil)
+		return a.Write(files.main, "", jobs, io.Discard)
 	}
 	out, err := o.create(sys, nil) // target has refused what is read
 	if err != nil {
@@ -157,52 +163,5 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 	if out.atomic != nil {
 		out.atomic.folder = folder
 	}
-	return out.close(writeChecked(out, a, "", files.main, nil))
-}
-
-// writeChecked writes a transcript, or a text where src is nil, and checks what
-// it writes.
-func writeChecked(w io.Writer, a *anonymize.Anonymizer, file string, src *jsonl.Source, text []byte) error {
-	lines := &lineCheck{a: a, w: w, at: anonymize.Location{File: file}}
-	if src == nil {
-		if _, err := io.WriteString(lines, a.Text(string(text))); err != nil {
-			return err
-		}
-	} else if err := a.Write(src, runtime.GOMAXPROCS(0), lines); err != nil {
-		return err
-	}
-	lines.end()
-	return nil
-}
-
-// lineCheck checks the lines that are written to it and hands them on.
-type lineCheck struct {
-	a    *anonymize.Anonymizer
-	w    io.Writer
-	at   anonymize.Location // of the line before
-	rest []byte
-}
-
-// Write checks the whole lines and hands everything on.
-func (l *lineCheck) Write(p []byte) (int, error) {
-	l.rest = append(l.rest, p...)
-	for {
-		i := bytes.IndexByte(l.rest, '\n')
-		if i < 0 {
-			break
-		}
-		l.at.Line++
-		l.a.Check(string(l.rest[:i]), l.at)
-		l.rest = l.rest[i+1:]
-	}
-	return l.w.Write(p)
-}
-
-// end checks a last line without a line end.
-func (l *lineCheck) end() {
-	if len(l.rest) > 0 {
-		l.at.Line++
-		l.a.Check(string(l.rest), l.at)
-		l.rest = nil
-	}
+	return out.close(a.Write(files.main, "", jobs, out))
 }

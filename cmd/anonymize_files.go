@@ -35,44 +35,50 @@ func (s *sessionFolder) close() {
 }
 
 // openSession opens a session file, and the folder beside it.
-func openSession(sys *system, name string, msgs *messages) (*sessionFolder, error) {
+func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, err error) {
+	s = &sessionFolder{}
 	if name == "-" {
-		s := &sessionFolder{}
 		if f, ok := sys.in.(*os.File); ok {
 			if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 				s.files = append(s.files, st)
 			}
 		}
-		var err error
 		s.main, err = jsonl.OpenReader("standard input", sys.in)
 		return s, err
 	}
-	src, err := jsonl.Open(name)
-	if err != nil {
+	if s.main, err = jsonl.Open(name); err != nil {
 		return nil, err
 	}
-	s := &sessionFolder{main: src}
 	st, err := os.Stat(name)
+	if err == nil {
+		s.files = append(s.files, st)
+		err = s.openFolder(name, msgs)
+	}
 	if err != nil {
 		s.close()
 		return nil, err
 	}
-	s.files = append(s.files, st)
+	return s, nil
+}
+
+// openFolder opens the folder beside a session file, where there is one, and
+// lists its files.
+func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 	stem := sessionStem(name)
 	if stem == "" {
-		return s, nil
+		return nil
 	}
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return s, nil // the file is open: its folder just cannot be listed
+		return nil // the file is open: its folder just cannot be listed
 	}
 	defer dir.Close()
 	if s.root, err = dir.OpenRoot(stem); err != nil {
 		s.root = nil
-		return s, nil
+		return nil
 	}
 	s.folder = filepath.Join(filepath.Dir(name), stem)
-	err = fs.WalkDir(s.root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
+	return fs.WalkDir(s.root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -91,61 +97,52 @@ func openSession(sys *system, name string, msgs *messages) (*sessionFolder, erro
 		}
 		return nil
 	})
-	slices.Sort(s.beside)
-	if err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
 }
 
 // sessionStem is the name of the folder beside a session file; "" where its
 // name is none of a session.
 func sessionStem(file string) string {
-	stem, _, ok := strings.Cut(filepath.Base(file), ".jsonl")
-	if !ok {
-		return ""
+	if stem, _, ok := strings.Cut(filepath.Base(file), ".jsonl"); ok {
+		return stem
 	}
-	return stem
+	return ""
 }
 
 // read reads a file beside the session: a transcript, or what else may be an
 // object on a line, as a source, anything else as a text.
-func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text []byte) error) error {
+func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text string) error) error {
 	data, err := s.root.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	if base := path.Base(name); !strings.Contains(base, ".jsonl") && path.Ext(base) != ".json" {
-		return use(nil, data)
+		return use(nil, string(data))
 	}
 	src, err := jsonl.OpenReader(filepath.Join(s.folder, name), bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	return use(src, nil)
+	return use(src, "")
 }
 
 // note goes through all files for the first time.
 func (s *sessionFolder) note(a *anonymize.Anonymizer) error {
-	jobs := runtime.GOMAXPROCS(0)
-	if err := a.Note(s.main, jobs); err != nil {
-		return err
-	}
+	err := a.Note(s.main, runtime.GOMAXPROCS(0))
 	for _, name := range s.beside {
-		a.NoteText(name)
-		if err := s.read(name, func(src *jsonl.Source, text []byte) error {
-			if src == nil {
-				a.NoteText(string(text))
-				return nil
-			}
-			return a.Note(src, jobs)
-		}); err != nil {
-			return err
+		if err != nil {
+			break
 		}
+		a.NoteText(name)
+		err = s.read(name, func(src *jsonl.Source, text string) error {
+			if src != nil {
+				return a.Note(src, runtime.GOMAXPROCS(0))
+			}
+			a.NoteText(text)
+			return nil
+		})
 	}
-	return nil
+	return err
 }
 
 // sessionTarget is where a session goes.
@@ -162,36 +159,31 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 		return t, nil
 	}
 	dir := filepath.Dir(file)
-	if st, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	switch st, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: no folder %s: make it first", file, dir)
-	} else if err != nil {
+	case err != nil:
 		return nil, writeError(file, err)
-	} else if !st.IsDir() {
+	case !st.IsDir():
 		return nil, fmt.Errorf("%s: %s is no folder: name another file for the output", file, dir)
 	}
 	plain := true
 	if st, err := os.Stat(file); err == nil {
 		plain = st.Mode().IsRegular()
-		if slices.ContainsFunc(s.files, func(own os.FileInfo) bool { return os.SameFile(st, own) }) {
+		if among(s.files, st) {
 			return nil, fmt.Errorf("%s: is an input as well: name another file for the output", file)
 		}
-		if plain {
-			if dir, err = filepath.EvalSymlinks(file); err != nil {
-				return nil, writeError(file, err)
-			}
-			dir = filepath.Dir(dir)
+		if real, err := filepath.EvalSymlinks(file); err == nil && plain {
+			dir = filepath.Dir(real)
 		}
 	}
-	if inside, err := s.contains(dir); err != nil {
-		return nil, writeError(file, err)
-	} else if inside {
-		return nil, fmt.Errorf("%s: is in the folder of the session that is read: name a file elsewhere", file)
-	}
-	if len(s.beside) == 0 || !plain {
-		return t, nil
-	}
 	stem := sessionStem(file)
-	if stem == "" {
+	switch {
+	case s.contains(dir):
+		return nil, fmt.Errorf("%s: is in the folder of the session that is read: name a file elsewhere", file)
+	case len(s.beside) == 0 || !plain:
+		return t, nil
+	case stem == "":
 		return nil, fmt.Errorf("%s: the session has %d more files, for which the output needs a name that ends in .jsonl", file, len(s.beside))
 	}
 	t.folder = filepath.Join(filepath.Dir(file), stem)
@@ -201,9 +193,7 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 	if st, err := os.Stat(t.folder); err != nil || !st.IsDir() {
 		return nil, fmt.Errorf("%s: is no folder, and the files beside the session would be written there: name another file with -o", t.folder)
 	}
-	if inside, err := s.contains(t.folder); err != nil {
-		return nil, writeError(t.folder, err)
-	} else if inside {
+	if s.contains(t.folder) {
 		return nil, fmt.Errorf("%s: is the folder of the session that is read: give the output another name", t.folder)
 	}
 	real, err := filepath.EvalSymlinks(t.folder)
@@ -215,35 +205,12 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 }
 
 // contains reports whether a folder is the session's own, or one in it.
-func (s *sessionFolder) contains(dir string) (bool, error) {
-	if len(s.folders) == 0 {
-		return false, nil
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
-	if err != nil {
-		return false, err
-	}
-	for {
-		st, err := os.Stat(real)
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(s.folders, func(own os.FileInfo) bool { return os.SameFile(st, own) }) {
-			return true, nil
-		}
-		up := filepath.Dir(real)
-		if up == real {
-			return false, nil
-		}
-		real = up
-	}
+func (s *sessionFolder) contains(dir string) bool {
+	return slices.ContainsFunc(foldersFrom(dir), func(st os.FileInfo) bool { return among(s.folders, st) })
 }
 
-// name names the files in the target. A folder that is there is replaced, so all in it must be of
-// those names.
+// name names the files in the target. A folder that exists is replaced, so all in
+// it must be of those names.
 func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 	t.names = map[string]string{}
 	from := map[string]string{}
@@ -271,4 +238,29 @@ func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 		return nil
 	}
 	return err
+}
+
+// among reports whether a file is one of a list.
+func among(list []os.FileInfo, st os.FileInfo) bool {
+	return slices.ContainsFunc(list, func(other os.FileInfo) bool { return os.SameFile(st, other) })
+}
+
+// foldersFrom lists a folder and all above it, without those that cannot be read.
+func foldersFrom(dir string) (list []os.FileInfo) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	for {
+		if st, err := os.Stat(dir); err == nil {
+			list = append(list, st)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return list
+		}
+		dir = up
+	}
 }

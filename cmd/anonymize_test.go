@@ -220,26 +220,6 @@ func TestAnonymizeBeside(t *testing.T) {
 	}
 }
 
-// The last line is looked at too, whether or not a line end is behind it.
-func TestLineCheck(t *testing.T) {
-	for text, want := range map[string]int{"secrets": 1, "secrets\n": 1, "other\nsecrets": 2, "other\nsecrets\n\n": 2} {
-		a := anonymize.New("seed")
-		a.NoteText("secrets")
-		var out strings.Builder
-		lines := &lineCheck{a: a, w: &out, at: anonymize.Location{File: "x.txt"}}
-		for _, c := range []byte(text) {
-			if _, err := lines.Write([]byte{c}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		lines.end()
-		place := anonymize.Location{File: "x.txt", Line: want}
-		if diff := cmp.Diff([]anonymize.Survivor{{Word: "secrets", Location: place}}, a.Disclosure().Survived); diff != "" || out.String() != text {
-			t.Errorf("%q: %q is written, found (-want +got)\n%s", text, out.String(), diff)
-		}
-	}
-}
-
 func TestAnonymizeCorpus(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {

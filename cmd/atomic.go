@@ -13,11 +13,14 @@ import (
 // atomicFile is an output file under a temporary name in the folder of its
 // path. It replaces what has that path once it is complete, or not at all.
 type atomicFile struct {
-	*os.File
-	sys    *system
-	path   string
-	folder *atomicFolder // replaced together with the file; nil: none
+	*bufio.Writer // to file
+	file          *os.File
+	sys           *system
+	path          string
+	folder        *atomicFolder // replaced together with the file; nil: none
 }
+
+const fileBuffer = 64 << 10 // bytes
 
 func (s *system) createAtomic(path string) (*atomicFile, error) {
 	// Under the lock, so that an interrupt knows every file there is.
@@ -28,7 +31,7 @@ func (s *system) createAtomic(path string) (*atomicFile, error) {
 		return nil, err
 	}
 	s.unfinished = append(s.unfinished, f.Name())
-	return &atomicFile{File: f, sys: s, path: path}, nil
+	return &atomicFile{Writer: bufio.NewWriterSize(f, fileBuffer), file: f, sys: s, path: path}, nil
 }
 
 // finished takes a temporary name off those that an interrupt removes.
@@ -54,13 +57,13 @@ func (f *atomicFile) commit() error {
 	if old, err := os.Stat(f.path); err == nil {
 		mode = old.Mode().Perm()
 	}
-	defer f.sys.finished(f.Name())
-	err := errors.Join(f.Chmod(mode), f.Sync(), f.Close())
+	defer f.sys.finished(f.file.Name())
+	err := errors.Join(f.Flush(), f.file.Chmod(mode), f.file.Sync(), f.file.Close())
 	if err == nil {
 		err = f.rename()
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		os.Remove(f.file.Name())
 	}
 	return err
 }
@@ -71,12 +74,12 @@ func (f *atomicFile) rename() error {
 	f.sys.mu.Lock()
 	defer f.sys.mu.Unlock()
 	if f.folder == nil {
-		return os.Rename(f.Name(), f.path)
+		return os.Rename(f.file.Name(), f.path)
 	}
 	if err := f.folder.rename(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), f.path); err != nil {
+	if err := os.Rename(f.file.Name(), f.path); err != nil {
 		return errors.Join(err, f.folder.undo())
 	}
 	return nil
@@ -84,26 +87,9 @@ func (f *atomicFile) rename() error {
 
 // discard removes the unfinished file.
 func (f *atomicFile) discard() {
-	f.Close()
-	os.Remove(f.Name())
-	f.sys.finished(f.Name())
-}
-
-// writeAtomic writes a whole file.
-func (s *system) writeAtomic(path string, write func(io.Writer) error) error {
-	f, err := s.createAtomic(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 64<<10)
-	if err = write(w); err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
-		f.discard()
-		return err
-	}
-	return f.commit()
+	f.file.Close()
+	os.Remove(f.file.Name())
+	f.sys.finished(f.file.Name())
 }
 
 // atomicFolder is an output folder under a temporary name, which replaces the
@@ -164,12 +150,8 @@ func (f *atomicFolder) write(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(file, 64<<10)
-	if err := write(w); err != nil {
-		file.Close()
-		return err
-	}
-	return errors.Join(w.Flush(), file.Sync(), file.Close())
+	w := bufio.NewWriterSize(file, fileBuffer)
+	return errors.Join(write(w), w.Flush(), file.Sync(), file.Close())
 }
 
 // remove removes the temporary folder. It keeps a replaced folder whose path

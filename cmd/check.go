@@ -245,14 +245,8 @@ func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, 
 
 // write writes the baseline.
 func (c *checking) write(b *check.Baseline) error {
-	path := c.path(c.config.Baseline)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if err := c.sys.writeAtomic(path, func(w io.Writer) error { return report.WriteJSON(w, b) }); err != nil {
-		return writeError(path, err)
-	}
-	return nil
+	o := OutputOptions{File: c.path(c.config.Baseline)}
+	return o.print(c.sys, func(w io.Writer, _ report.Layout) error { return report.WriteJSON(w, b) })
 }
 
 // print writes the result in one format.
@@ -279,11 +273,11 @@ func (c *checking) root() func(string) string {
 
 func (c *checking) printTo(f also, r *check.Report) error {
 	o := OutputOptions{File: f.file}
-	out, err := o.create(c.sys, c.in.list)
+	err := o.print(c.sys, func(w io.Writer, _ report.Layout) error { return c.print(w, f.format, r) })
 	if err != nil {
 		return fmt.Errorf("flag --also: %w", err)
 	}
-	return out.close(c.print(out, f.format, r))
+	return nil
 }
 
 // verdict is the error of a check that fails.

@@ -22,28 +22,10 @@ func (c *checking) taken(path string) string {
 			return "is " + own.what + " as well"
 		}
 	}
-	var above []fs.FileInfo
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
-		if st, err := os.Stat(dir); err == nil {
-			above = append(above, st)
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
+	above := foldersFrom(filepath.Dir(path))
 	for _, in := range c.in.list {
-		st, err := os.Stat(check.Beside(in.path))
-		if err != nil {
-			continue
-		}
-		for _, dir := range above {
-			if os.SameFile(st, dir) {
-				return "belongs to session " + in.path
-			}
+		if st, err := os.Stat(check.Beside(in.path)); err == nil && among(above, st) {
+			return "belongs to session " + in.path
 		}
 	}
 	return ""

@@ -70,25 +70,20 @@ func (s *opened) diff(o *DiffOptions) error {
 	d := &differ{opened: s, o: o, name: rawSide}
 	layout := report.DiffLayout{Layout: o.report(s.sys), Stat: o.Stat}
 	layout.Several, layout.Full = o.At == atAll, o.Full
-	d.print = report.NewDiffs(s.out, layout)
+	d.printer = report.NewDiffs(s.out, layout)
 	if o.Against != rawSide {
 		if err := d.chooseAgainst(); err != nil {
 			return fmt.Errorf("flag --against: %w", err)
 		}
 	}
-	var err error
-	switch {
-	case o.At == atAll:
-		err = d.all()
-	case o.From != "":
-		err = d.between()
-	default:
-		err = d.one()
+	show := d.one
+	if o.At == atAll {
+		show = d.all
 	}
-	if err != nil {
+	if err := show(); err != nil {
 		return err
 	}
-	return d.print.Close()
+	return d.printer.Close()
 }
 
 // differ prints the diffs of one command.
@@ -97,7 +92,7 @@ type differ struct {
 	o       *DiffOptions
 	against *policy.Policy // nil: raw
 	name    string         // of the left side
-	print   report.Printer[*report.NamedDiff]
+	printer report.Printer[*report.NamedDiff]
 }
 
 // chooseAgainst reads the policy of the left side. --set and --snip apply to
@@ -114,61 +109,50 @@ func (d *differ) chooseAgainst() error {
 	return err
 }
 
-// one compares both sides at one request.
+// one compares both sides at one request, or with --from two requests of the
+// policy.
 func (d *differ) one() error {
-	n, _, err := d.at("--at", d.o.At)
-	if err != nil {
-		return err
-	}
-	right, err := d.conv.rec.ViewAt(d.pol, d.opt, n)
-	if err != nil {
-		return err
-	}
-	left, err := d.conv.rec.ViewAt(d.against, d.opt, n)
-	if err != nil {
-		return err
-	}
-	return d.compare(n, left, right)
-}
-
-func (d *differ) compare(n int, left, right *view.View) error {
-	found, err := diff.Compare(left, right)
-	if err != nil {
-		return err
-	}
-	r := report.NewNamedDiff(d.conv.conv, found)
-	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, n, diff.Edits(right, 0)
-	return d.print.Add(r)
-}
-
-// between compares two requests of the policy.
-func (d *differ) between() error {
 	to, tl, err := d.at("--at", d.o.At)
 	if err != nil {
 		return err
 	}
-	from, err := tl.RequestAt(d.o.From)
-	if err != nil {
-		return fmt.Errorf("flag --from: %w", err)
+	from := to
+	if d.o.From != "" {
+		if from, err = tl.RequestAt(d.o.From); err != nil {
+			return fmt.Errorf("flag --from: %w", err)
+		}
+		if from >= to {
+			return fmt.Errorf("flag --from: request %d is not before request %d: name an earlier one, or a later one with --at", from, to)
+		}
+		d.against, d.name = d.pol, d.pol.Name
 	}
-	if from >= to {
-		return fmt.Errorf("flag --from: request %d is not before request %d: name an earlier one, or a later one with --at", from, to)
-	}
-	earlier, err := d.conv.rec.ViewAt(d.pol, d.opt, from)
+	left, err := d.conv.rec.ViewAt(d.against, d.opt, from)
 	if err != nil {
 		return err
 	}
-	later, err := d.conv.rec.ViewAt(d.pol, d.opt, to)
+	right, err := d.conv.rec.ViewAt(d.pol, d.opt, to)
 	if err != nil {
 		return err
 	}
-	found, err := diff.Between(earlier, later)
+	return d.print(from, to, left, right)
+}
+
+// print prints what differs between the views of two requests, or of one.
+func (d *differ) print(from, to int, left, right *view.View) error {
+	compare, before := diff.Compare, 0
+	if from < to {
+		compare, before = diff.Between, len(left.Edits())
+	}
+	found, err := compare(left, right)
 	if err != nil {
 		return err
 	}
 	r := report.NewNamedDiff(d.conv.conv, found)
-	r.Policy, r.Against, r.From, r.Request, r.Edits = d.pol.Name, d.pol.Name, from, to, diff.Edits(later, len(earlier.Edits()))
-	return d.print.Add(r)
+	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, to, diff.Edits(right, before)
+	if from < to {
+		r.From = from
+	}
+	return d.printer.Add(r)
 }
 
 // all compares both sides at every request at which one of them was edited,
@@ -181,7 +165,7 @@ func (d *differ) all() error {
 		now := [2]int{len(left.Edits()), len(right.Edits())}
 		if now != edits || n == last {
 			edits = now
-			failed = d.compare(n, left, right)
+			failed = d.print(n, n, left, right)
 		}
 		return failed == nil && n < last
 	})

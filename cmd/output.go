@@ -19,9 +19,9 @@ import (
 // renamed once it is complete.
 type output struct {
 	io.Writer
-	buf    *bufio.Writer
 	atomic *atomicFile
-	device *os.File // a device or a pipe named with -o
+	device *os.File      // a device or a pipe named with -o; nil: none
+	buf    *bufio.Writer // of the device
 }
 
 // create opens the output. It refuses a file that is one of the inputs.
@@ -45,7 +45,7 @@ func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 				return nil, writeError(path, err)
 			}
 			w := bufio.NewWriter(f)
-			return &output{Writer: w, buf: w, device: f}, nil
+			return &output{Writer: w, device: f, buf: w}, nil
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
@@ -55,8 +55,7 @@ func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 	if err != nil {
 		return nil, writeError(o.File, err)
 	}
-	w := bufio.NewWriterSize(f, 64<<10)
-	return &output{Writer: w, buf: w, atomic: f}, nil
+	return &output{Writer: f, atomic: f}, nil
 }
 
 // print writes a report, for a command without inputs.
@@ -74,16 +73,10 @@ func (o *output) close(err error) error {
 	switch {
 	case o.atomic != nil && !done(err):
 		o.atomic.discard()
-		return err
 	case o.atomic != nil:
-		if err := o.buf.Flush(); err != nil {
-			o.atomic.discard()
-			return writeError(o.atomic.path, err)
-		}
 		if err := o.atomic.commit(); err != nil {
 			return writeError(o.atomic.path, err)
 		}
-		return err
 	case o.device != nil:
 		return errors.Join(err, o.buf.Flush(), o.device.Close())
 	}

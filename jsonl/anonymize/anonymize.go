@@ -9,6 +9,7 @@
 package anonymize
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"hash"
@@ -121,14 +122,30 @@ func (a *Anonymizer) Text(s string) string {
 	return string(a.book.text(nil, s))
 }
 
-// Write writes a session file that has been noted.
-func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
+// WriteText writes a text that has been noted and checks each of its lines; file
+// is its name in the Disclosure.
+func (a *Anonymizer) WriteText(text, file string, w io.Writer) error {
+	text = a.Text(text)
+	at := Location{File: file}
+	for line := range strings.Lines(text) {
+		at.Line++
+		a.Check(line, at)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// Write writes a session file that has been noted and checks each line; file is
+// its name in the Disclosure.
+func (a *Anonymizer) Write(src *jsonl.Source, file string, jobs int, w io.Writer) error {
 	a.begin()
 	end := int64(0) // of what has been written
+	at := Location{File: file, Line: 1}
 	between := func(to int64) error {
 		raw, err := src.ReadSpan(jsonl.Span{Off: end, Len: int(to - end)})
 		if err == nil {
 			end = to
+			at.Line += bytes.Count(raw, []byte("\n"))
 			_, err = w.Write(raw)
 		}
 		return err
@@ -150,6 +167,7 @@ func (a *Anonymizer) Write(src *jsonl.Source, jobs int, w io.Writer) error {
 			inertLine(a.dst)
 		}
 		a.report.Lines++
+		a.Check(string(a.dst), at)
 		_, err := w.Write(a.dst)
 		return err
 	})

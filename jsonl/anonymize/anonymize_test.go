@@ -25,11 +25,8 @@ func anonymized(t testing.TB, seed, text string, counters ...func(string) int) s
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := a.Write(src, 1, &out); err != nil {
+	if err := a.Write(src, "", 1, &out); err != nil {
 		t.Fatal(err)
-	}
-	for i, line := range strings.Split(out.String(), "\n") {
-		a.Check(line, Location{Line: i + 1})
 	}
 	for _, left := range a.Disclosure().Survived {
 		t.Errorf("%q is left on %v: %q became %q", left.Word, left.Location, text, out.String())
@@ -264,6 +261,33 @@ func TestCheck(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: found %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// Whatever is written is checked, a last line without a line end too.
+func TestWritingChecks(t *testing.T) {
+	for text, want := range map[string]int{"secrets": 1, "secrets\n": 1, "other\nsecrets": 2, "other\n\nsecrets\n\n": 3} {
+		for _, kind := range []string{"text", "transcript"} {
+			a := New("seed")
+			a.NoteText(text)
+			a.begin()
+			a.book.assigned["secrets"], a.book.assigned["other"] = "secrets", "other"
+			var out strings.Builder
+			var err error
+			if kind == "text" {
+				err = a.WriteText(text, "x", &out)
+			} else {
+				var src *jsonl.Source
+				if src, err = jsonl.OpenReader("x", strings.NewReader(text)); err == nil {
+					err = a.Write(src, "x", 1, &out)
+					src.Close()
+				}
+			}
+			survived := a.Disclosure().Survived
+			if err != nil || out.String() != text || len(survived) != 1 || survived[0].Location != (Location{File: "x", Line: want}) {
+				t.Errorf("%s %q: %v, %q is written, survived %+v, want one on line %d", kind, text, err, out.String(), survived, want)
+			}
 		}
 	}
 }
