@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -90,11 +89,17 @@ type checking struct {
 	config  *check.Config
 	dir     string // of the configuration
 	replays ReplayOptions
-	chosen  []policyChoice    // by case
-	cases   map[string][]int  // the cases of each input, by its path
-	keys    map[string]string // what reports call an input
+	chosen  []policyChoice      // by case
+	checked map[string]*checked // the inputs, by path
 	in      inputs
 	reads   []ownFile
+}
+
+// checked is an input of a check.
+type checked struct {
+	name  string                 // in reports
+	cases []int                  // that replay it
+	hash  func() (string, error) // of its content
 }
 
 func runCheck(sys *system, o *CheckOptions) error {
@@ -147,30 +152,10 @@ func inCI(env func(string) string) bool {
 // run replays everything and judges it; with --update it writes the baseline.
 func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	var results []check.Result
-	var mu sync.Mutex
-	hashes := map[string]string{}
-	hash := func(path string) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if h, ok := hashes[path]; ok {
-			return h, nil
-		}
-		h, err := check.Input(path, c.replays.Agent != "main")
-		if err == nil {
-			hashes[path] = h
-		}
-		return h, err
-	}
 	msgs := c.o.messages(c.sys)
 	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
-	failed, err := eachConversation(j.loop("checked"), func(conv agentConversation) ([]check.Result, error) {
-		h, err := hash(conv.input)
-		if err != nil {
-			return nil, err
-		}
-		return c.replay(conv, h)
-	}, func(list []check.Result) error {
+	failed, err := eachConversation(j.loop("checked"), c.replay, func(list []check.Result) error {
 		results = append(results, unique(results, list)...)
 		return nil
 	})
@@ -221,12 +206,16 @@ func unique(have, list []check.Result) []check.Result {
 }
 
 // replay replays a conversation for each of its cases, on one record.
-func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, error) {
+func (c *checking) replay(conv agentConversation) (list []check.Result, err error) {
+	in := c.checked[conv.input]
+	hash, err := in.hash()
+	if err != nil {
+		return nil, err
+	}
 	if len(conv.conv.Requests) == 0 {
 		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
 	}
-	var list []check.Result
-	for _, i := range c.cases[conv.input] {
+	for _, i := range in.cases {
 		pol, err := c.chosen[i](conv.conv.Version)
 		if err != nil {
 			return nil, err
@@ -236,7 +225,7 @@ func (c *checking) replay(conv agentConversation, hash string) ([]check.Result, 
 			return nil, err
 		}
 		r := check.NewResult(tl)
-		r.Case, r.Session, r.Agent, r.File, r.Input, r.Policy = i, c.keys[conv.input], tl.Agent, conv.input, hash, pol
+		r.Case, r.Session, r.Agent, r.File, r.Input, r.Policy = i, in.name, tl.Agent, conv.input, hash, pol
 		r.Command = c.config.Cases[i].PolicyArgument(c.argument(i))
 		list = append(list, r)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -29,7 +30,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 	if err != nil {
 		return nil, pathError(o.File, err)
 	}
-	c := &checking{sys: sys, o: o, dir: filepath.Dir(o.File), cases: map[string][]int{}, keys: map[string]string{}}
+	c := &checking{sys: sys, o: o, dir: filepath.Dir(o.File), checked: map[string]*checked{}}
 	c.reads = append(c.reads, ownFile{o.File, "the configuration"})
 	if c.config, err = check.Decode(filepath.Clean(o.File), data); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.keys[a.path], c.keys[b.path]) })
+	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.checked[a.path].name, c.checked[b.path].name) })
 	return c, nil
 }
 
@@ -182,13 +183,17 @@ func (c *checking) sessions(i int) policy.Errors {
 		}
 		for _, name := range names {
 			path := c.path(name)
-			if _, ok := c.keys[path]; !ok {
-				c.keys[path] = name
+			in := c.checked[path]
+			if in == nil {
+				in = &checked{name: name, hash: sync.OnceValues(func() (string, error) {
+					return check.Input(path, c.replays.Agent != "main")
+				})}
+				c.checked[path] = in
 				c.in.list = append(c.in.list, input{path})
 				c.reads = append(c.reads, ownFile{path, "a session"})
 			}
-			if !slices.Contains(c.cases[path], i) {
-				c.cases[path] = append(c.cases[path], i)
+			if !slices.Contains(in.cases, i) {
+				in.cases = append(in.cases, i)
 			}
 		}
 	}

@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // options are flags that several commands share.
@@ -88,4 +91,58 @@ func asNames[T ~string](values []T) []string {
 		names[i] = string(v)
 	}
 	return names
+}
+
+// suggestion names up to three of names that are near word, else says what to
+// do instead.
+func suggestion(word string, names []string, otherwise string) string {
+	ordered, near := strict.Nearest(word, names)
+	switch ordered = ordered[:min(3, near)]; len(ordered) {
+	case 0:
+		return otherwise
+	case 1:
+		return "did you mean " + ordered[0] + "?"
+	}
+	last := len(ordered) - 1
+	return "did you mean " + strings.Join(ordered[:last], ", ") + " or " + ordered[last] + "?"
+}
+
+// completions offers the names of policies and of their parameters for the flags
+// of a command and its subcommands that take them. The lists are made when a
+// shell completes a word: they cost more than a start.
+func completions(cmd *cobra.Command, sys *system) {
+	policies := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return policyNames(sys.stages), cobra.ShellCompDirectiveDefault // files, too
+	}
+	keys := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return parameterKeys(sys.stages), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	for flag, f := range map[string]cobra.CompletionFunc{"policy": policies, "against": policies, "set": keys, "vary": keys} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails where the command has its own
+		}
+	}
+	for _, c := range cmd.Commands() {
+		completions(c, sys)
+	}
+}
+
+// parameterKeys lists KEY=, each with its description, for every parameter a
+// policy may have.
+func parameterKeys(reg policy.Registry) []cobra.Completion {
+	var keys []cobra.Completion
+	add := func(owner string, params []policy.Param) {
+		for _, p := range params {
+			keys = append(keys, cobra.CompletionWithDesc(owner+"."+p.Name+"=", p.Doc))
+		}
+	}
+	add("window", policy.WindowParameters())
+	for _, f := range reg.Families() {
+		add("window", f.Shared().Parameters())
+	}
+	add("cache", policy.CachingParameters())
+	for _, d := range reg.Definitions() {
+		add(d.Name, d.Parameters())
+	}
+	return keys
 }

@@ -72,21 +72,12 @@ func newCost(sys *system) *cobra.Command {
 	return command(&cobra.Command{
 		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, the policy's own calls included",
 		Long: longCost, Example: exampleCost, Args: arguments(&o.Inputs),
-	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions)...)
-}
-
-func runCost(sys *system, o *ReplayOptions) error {
-	r, err := o.begin(sys)
-	if err != nil {
-		return err
-	}
-	var list []report.SessionCost
-	failed, err := r.each("priced", func(l *conversationLoop, tl *replay.Timeline) error {
-		l.warnAll(tl)
-		list = append(list, report.CostOf(tl))
-		return nil
-	})
-	return r.finish(failed, err, len(list), func() error { return report.Costs(r.out, list, o.report(sys)) })
+	}, func() error {
+		return listReplays(sys, o, "priced", func(l *conversationLoop, tl *replay.Timeline) report.SessionCost {
+			l.warn(tl.Warnings...)
+			return report.CostOf(tl)
+		}, report.Costs)
+	}, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions)...)
 }
 
 func newPrices(sys *system) *cobra.Command {

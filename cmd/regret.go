@@ -22,19 +22,10 @@ func newRegret(sys *system) *cobra.Command {
 	return command(&cobra.Command{
 		Use: "regret INPUT...", Short: "List what a policy removed before the conversation used it again",
 		Long: longRegret, Example: exampleRegret, Args: arguments(&o.Inputs),
-	}, func() error { return runRegret(sys, o) }, o.shared(sys, o.listing(report.ListFormats))...)
-}
-
-func runRegret(sys *system, o *ReplayOptions) error {
-	r, err := o.begin(sys)
-	if err != nil {
-		return err
-	}
-	var tls []*replay.Timeline
-	failed, err := r.each("judged", func(_ *conversationLoop, tl *replay.Timeline) error {
-		// The listing needs the regret alone.
-		tls = append(tls, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret})
-		return nil
-	})
-	return r.finish(failed, err, len(tls), func() error { return report.Regret(r.out, tls, o.report(sys)) })
+	}, func() error {
+		return listReplays(sys, o, "judged", func(_ *conversationLoop, tl *replay.Timeline) *replay.Timeline {
+			// The listing needs the regret alone.
+			return &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret}
+		}, report.Regret)
+	}, o.shared(sys, o.listing(report.ListFormats))...)
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,6 +97,20 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 	}, func(tl *replay.Timeline) error { return use(loop, tl) })
 }
 
+// listReplays prints a list with a row of each replay.
+func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, report.Layout) error) error {
+	r, err := o.begin(sys)
+	if err != nil {
+		return err
+	}
+	var list []T
+	failed, err := r.each(verb, func(l *conversationLoop, tl *replay.Timeline) error {
+		list = append(list, row(l, tl))
+		return nil
+	})
+	return r.finish(failed, err, len(list), func() error { return print(r.out, list, o.report(sys)) })
+}
+
 // replay replays a conversation under a policy and checks that the figures agree
 // with each other.
 func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
@@ -141,7 +156,7 @@ func (r *replays) print() error {
 		violations += tl.Totals.Violations
 		preserved += tl.Totals.Preserved
 		if opt.Format == report.FormatNDJSON || opt.Format == report.FormatCSV {
-			l.warnAll(tl) // these formats have no place for warnings
+			l.warn(tl.Warnings...) // these formats have no place for warnings
 		}
 		return printer.Add(tl)
 	})
@@ -157,10 +172,6 @@ func (r *replays) print() error {
 		return strictError(violations, preserved)
 	}
 	return nil
-}
-
-func (l *conversationLoop) warnAll(tl *replay.Timeline) {
-	l.warn(tl.Warnings...)
 }
 
 // strictError is the error of broken rules of the API, and of edits before
