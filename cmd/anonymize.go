@@ -24,7 +24,14 @@ type AnonymizeOptions struct {
 	OutputOptions
 }
 
-const longAnonymize = `Write a session that can be shown to others, for instance to commit it as a
+func newAnonymize(sys *system) *cobra.Command {
+	o := &AnonymizeOptions{}
+	cmd := command(&cobra.Command{
+		Use: "anonymize INPUT -o FILE", Short: "Write a session with every word replaced",
+		Example: `  ctxkit anonymize session.jsonl -o testdata/fixture.jsonl
+  ctxkit anonymize session.jsonl --check`,
+		Args: arguments(&o.Inputs),
+		Long: `Write a session that can be shown to others, for instance to commit it as a
 regression fixture: every word is replaced by another of the same length, always
 by the same one; structure, numbers, recorded usage and times stay. A replay
 gives the same events and, with characters / 4 as the counter, the same figures;
@@ -33,15 +40,7 @@ tokens as the word.
 
 The files of the session's folder (subagents, offloaded results, its own summary)
 are written to the folder of the output. --check lists what may still identify
-the original.`
-
-func newAnonymize(sys *system) *cobra.Command {
-	o := &AnonymizeOptions{}
-	cmd := command(&cobra.Command{
-		Use: "anonymize INPUT -o FILE", Short: "Write a session with every word replaced", Long: longAnonymize,
-		Example: `  ctxkit anonymize session.jsonl -o testdata/fixture.jsonl
-  ctxkit anonymize session.jsonl --check`,
-		Args: arguments(&o.Inputs),
+the original.`,
 	}, func() error {
 		switch {
 		case len(o.Inputs) == 0:

@@ -23,7 +23,15 @@ type BacktestOptions struct {
 	Least   int      // the least samples of a measure that is judged; 0: each measure's own
 }
 
-const longBacktest = `Score a policy against the record: does it compact where the client did, and does
+// explained is how many breaks --explain lists without a number.
+const explained = "20"
+
+func newBacktest(sys *system) *cobra.Command {
+	o := &BacktestOptions{}
+	cmd := command(&cobra.Command{
+		Use: "backtest INPUT...", Short: "Score a policy against the compactions and cache reads on record",
+		Args: arguments(&o.Inputs),
+		Long: `Score a policy against the record: does it compact where the client did, and does
 the cache simulation read what the API reported?
 
 Without --policy each session is scored under the policy of the client that
@@ -33,21 +41,11 @@ sessions have rows of their own.
 
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
-a minimum, --least sets one for all.`
-
-const exampleBacktest = `  ctxkit backtest session.jsonl
+a minimum, --least sets one for all.`,
+		Example: `  ctxkit backtest session.jsonl
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
   ctxkit backtest ~/.claude/projects --explain
-  ctxkit backtest session.jsonl --policy claude-code-2.1 --format json`
-
-// explained is how many breaks --explain lists without a number.
-const explained = "20"
-
-func newBacktest(sys *system) *cobra.Command {
-	o := &BacktestOptions{}
-	cmd := command(&cobra.Command{
-		Use: "backtest INPUT...", Short: "Score a policy against the compactions and cache reads on record",
-		Long: longBacktest, Example: exampleBacktest, Args: arguments(&o.Inputs),
+  ctxkit backtest session.jsonl --policy claude-code-2.1 --format json`,
 	}, func() error { return runBacktest(sys, o) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"

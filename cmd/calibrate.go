@@ -18,22 +18,20 @@ type CalibrateOptions struct {
 	Fit string
 }
 
-const longCalibrate = `Measure the error of each token counter against the usage that the API reported.
+func newCalibrate(sys *system) *cobra.Command {
+	o := &CalibrateOptions{}
+	cmd := command(&cobra.Command{
+		Use: "calibrate INPUT...", Short: "Measure the error of each token counter against API usage",
+		Args: arguments(&o.Inputs),
+		Long: `Measure the error of each token counter against the usage that the API reported.
 
 The usage counter learns from recorded usage, so it is scored on requests it
 was not fitted on. Each counter is scored in two ways: one step ahead (the
 tokens added since the request before, and the total given the one before) and
 free-running (the total given only the first request's and those right after
-recorded compactions).`
-
-const exampleCalibrate = `  ctxkit calibrate session.jsonl
-  ctxkit calibrate ~/.claude/projects --fit others --format json -o calibration.json`
-
-func newCalibrate(sys *system) *cobra.Command {
-	o := &CalibrateOptions{}
-	cmd := command(&cobra.Command{
-		Use: "calibrate INPUT...", Short: "Measure the error of each token counter against API usage",
-		Long: longCalibrate, Example: exampleCalibrate, Args: arguments(&o.Inputs),
+recorded compactions).`,
+		Example: `  ctxkit calibrate session.jsonl
+  ctxkit calibrate ~/.claude/projects --fit others --format json -o calibration.json`,
 	}, func() error { return runCalibrate(sys, o) }, &o.InputOptions, o.with(report.ListFormats))
 	cmd.Flags().StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs), or both")
 	return cmd

@@ -29,24 +29,10 @@ const (
 	maxCheckFile = 1 << 20
 )
 
-const longCheck = `Replay sessions under policies as a file says, and judge the figures by the
-limits in the file and by a baseline of earlier figures. Worse figures fail,
-better ones are reported and ask for --update; the first differing event of each
-session is named. FILE is ctxkit.yaml in the working folder unless another is
-named; docs/check.md describes it.
-
-Exit status: 0 everything passes; 1 something fails, or the baseline is of other
-cases or sessions; 2 the check could not be done.`
-
-const exampleCheck = `  ctxkit check
-  ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
-  ctxkit check --update`
-
 func newCheck(sys *system) *cobra.Command {
 	o := &CheckOptions{File: check.DefaultFile}
 	cmd := command(&cobra.Command{
-		Use: "check [FILE]", Short: "Check replays against limits and a baseline", Long: longCheck,
-		Example: exampleCheck,
+		Use: "check [FILE]", Short: "Check replays against limits and a baseline",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("%s takes one file: leave out %q", cmd.CommandPath(), args[1])
@@ -56,6 +42,17 @@ func newCheck(sys *system) *cobra.Command {
 			}
 			return nil
 		},
+		Long: `Replay sessions under policies as a file says, and judge the figures by the
+limits in the file and by a baseline of earlier figures. Worse figures fail,
+better ones are reported and ask for --update; the first differing event of each
+session is named. FILE is ctxkit.yaml in the working folder unless another is
+named; docs/check.md describes it.
+
+Exit status: 0 everything passes; 1 something fails, or the baseline is of other
+cases or sessions; 2 the check could not be done.`,
+		Example: `  ctxkit check
+  ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
+  ctxkit check --update`,
 	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats), flag(o.jobs))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")

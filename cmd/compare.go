@@ -22,22 +22,19 @@ type CompareOptions struct {
 	NoRegret bool
 }
 
-const longCompare = `Compare policies over the same sessions: one row per policy, its differences to
+func newCompare(sys *system) *cobra.Command {
+	o := &CompareOptions{}
+	cmd := command(&cobra.Command{
+		Use: "compare INPUT...", Short: "Compare policies over the same sessions", Args: arguments(&o.Inputs),
+		Long: `Compare policies over the same sessions: one row per policy, its differences to
 the first, and over several sessions the spread and in how many of them each
 has the better figure.
 
 A policy may carry settings of its own, separated by commas:
---policy opencode,opencode_prune.protect=20000`
-
-const exampleCompare = `  ctxkit compare session.jsonl
+--policy opencode,opencode_prune.protect=20000`,
+		Example: `  ctxkit compare session.jsonl
   ctxkit compare ~/.claude/projects --policy claude-code --policy opencode --by version
-  ctxkit compare session.jsonl --policy gemini-cli --policy gemini-cli,gemini_compression.threshold=0.7`
-
-func newCompare(sys *system) *cobra.Command {
-	o := &CompareOptions{}
-	cmd := command(&cobra.Command{
-		Use: "compare INPUT...", Short: "Compare policies over the same sessions", Long: longCompare,
-		Example: exampleCompare, Args: arguments(&o.Inputs),
+  ctxkit compare session.jsonl --policy gemini-cli --policy gemini-cli,gemini_compression.threshold=0.7`,
 	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))

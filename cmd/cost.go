@@ -55,23 +55,21 @@ func (o *PriceOptions) check() error {
 	return nil
 }
 
-const longCost = `Simulate what sessions would have cost under a policy.
-
-The prompt cache is simulated: what each request reads, writes and sends
-uncached follows from where the client marks it, from the recorded times, and
-from what the policy's edits change of the request before. The policy's own
-calls (compactions) are counted separately.`
-
-const exampleCost = `  ctxkit cost session.jsonl --policy claude-code
-  ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
-  ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
-  ctxkit cost session.jsonl --policy recorded --prices mine.json`
-
 func newCost(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	return command(&cobra.Command{
 		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, the policy's own calls included",
-		Long: longCost, Example: exampleCost, Args: arguments(&o.Inputs),
+		Args: arguments(&o.Inputs),
+		Long: `Simulate what sessions would have cost under a policy.
+
+The prompt cache is simulated: what each request reads, writes and sends
+uncached follows from where the client marks it, from the recorded times, and
+from what the policy's edits change of the request before. The policy's own
+calls (compactions) are counted separately.`,
+		Example: `  ctxkit cost session.jsonl --policy claude-code
+  ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
+  ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
+  ctxkit cost session.jsonl --policy recorded --prices mine.json`,
 	}, func() error {
 		return listReplays(sys, o, "priced", func(l *conversationLoop, tl *replay.Timeline) report.SessionCost {
 			l.warn(tl.Warnings...)

@@ -21,24 +21,22 @@ type DiffOptions struct {
 	Full    bool
 }
 
-const longDiff = `Compare a policy's view with the raw history at one request, message by message:
+func newDiff(sys *system) *cobra.Command {
+	o := &DiffOptions{}
+	cmd := command(&cobra.Command{
+		Use: "diff INPUT", Short: "Compare a policy's view with raw, another policy or an earlier request",
+		Args: arguments(&o.Inputs),
+		Long: `Compare a policy's view with the raw history at one request, message by message:
 what was kept, cleared, persisted, truncated, removed, collapsed, summarised,
 tagged or added, by which stage and why, with the tokens on both sides.
 
 --against POLICY compares two policies at the same request. --from N compares
 two requests of one policy: what changed in messages that were sent before is
 what breaks the prompt cache. --at all shows every request at which something
-changed, and the last.`
-
-const exampleDiff = `  ctxkit diff session.jsonl --policy opencode --stat
+changed, and the last.`,
+		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
-  ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`
-
-func newDiff(sys *system) *cobra.Command {
-	o := &DiffOptions{}
-	cmd := command(&cobra.Command{
-		Use: "diff INPUT", Short: "Compare a policy's view with raw, another policy or an earlier request",
-		Long: longDiff, Example: exampleDiff, Args: arguments(&o.Inputs),
+  ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
 	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.Against, "against", rawSide, "the left side: raw, or another `POLICY`")

@@ -18,7 +18,12 @@ type LintOptions struct {
 	Strict bool
 }
 
-const longLint = `Check session files for errors and oddities: malformed lines, broken links,
+func newLint(sys *system) *cobra.Command {
+	o := &LintOptions{InputOptions: InputOptions{Agent: "all"}}
+	cmd := command(&cobra.Command{
+		Use: "lint INPUT...", Short: "Check session files for malformed lines, broken links and missing parts",
+		Args: arguments(&o.Inputs),
+		Long: `Check session files for errors and oddities: malformed lines, broken links,
 calls without results, missing files. Each finding has a stable code;
 docs/lint.md says what it means and how it affects a replay.
 
@@ -26,13 +31,7 @@ docs/lint.md says what it means and how it affects a replay.
   warning  a replay has to make an assumption (exit 1 with --strict)
   note     normal for the format, and worth knowing
 
-The files of a session's subagents are checked with it.`
-
-func newLint(sys *system) *cobra.Command {
-	o := &LintOptions{InputOptions: InputOptions{Agent: "all"}}
-	cmd := command(&cobra.Command{
-		Use: "lint INPUT...", Short: "Check session files for malformed lines, broken links and missing parts",
-		Long: longLint, Args: arguments(&o.Inputs),
+The files of a session's subagents are checked with it.`,
 	}, func() error {
 		if err := o.InputOptions.check(); err != nil {
 			return err

@@ -7,21 +7,19 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-const longRegret = `List what a policy removed too early: for each block that was gone when the
-recorded conversation used it, which stage removed it, at which request, and
-the text that shows the use.
-
-Each total is followed by a lower bound: the fewest misses any policy could have
-within the same budget of tokens.`
-
-const exampleRegret = `  ctxkit regret session.jsonl --policy opencode
-  ctxkit regret ~/.claude/projects --policy claude-code --format csv -o misses.csv`
-
 func newRegret(sys *system) *cobra.Command {
 	o := &ReplayOptions{Regret: true}
 	return command(&cobra.Command{
 		Use: "regret INPUT...", Short: "List what a policy removed before the conversation used it again",
-		Long: longRegret, Example: exampleRegret, Args: arguments(&o.Inputs),
+		Args: arguments(&o.Inputs),
+		Long: `List what a policy removed too early: for each block that was gone when the
+recorded conversation used it, which stage removed it, at which request, and
+the text that shows the use.
+
+Each total is followed by a lower bound: the fewest misses any policy could have
+within the same budget of tokens.`,
+		Example: `  ctxkit regret session.jsonl --policy opencode
+  ctxkit regret ~/.claude/projects --policy claude-code --format csv -o misses.csv`,
 	}, func() error {
 		return listReplays(sys, o, "judged", func(_ *conversationLoop, tl *replay.Timeline) *replay.Timeline {
 			// The listing needs the regret alone.

@@ -44,15 +44,14 @@ const offPolicy = `A replay is off-policy: the recorded messages are fixed, only
 would have been shown changes. It cannot know what the model would have
 answered had it seen less.`
 
-const exampleReplay = `  ctxkit replay session.jsonl --policy opencode
-  ctxkit replay session.jsonl --policy opencode --set opencode_prune.protect=20000
-  ctxkit replay ~/.claude/projects --policy claude-code --format csv -o requests.csv`
-
 func newReplay(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	cmd := command(&cobra.Command{
 		Use: "replay INPUT...", Short: "Replay sessions under a policy: tokens, events and totals of every request",
-		Long: longReplay, Example: exampleReplay, Args: arguments(&o.Inputs),
+		Long: longReplay, Args: arguments(&o.Inputs),
+		Example: `  ctxkit replay session.jsonl --policy opencode
+  ctxkit replay session.jsonl --policy opencode --set opencode_prune.protect=20000
+  ctxkit replay ~/.claude/projects --policy claude-code --format csv -o requests.csv`,
 	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions)...)
 	f := cmd.Flags()
 	o.compactAt(cmd)

@@ -21,13 +21,6 @@ func execute(sys *system, args []string) error {
 	return root.Execute()
 }
 
-const longRoot = `ctxkit replays recorded coding-agent sessions through context-compaction
-policies, offline: what would the model have seen?
-
-A replay is off-policy: the recorded messages are given, only what the model
-would have been shown changes; it cannot know what the model would have
-answered had it seen less.`
-
 func newRoot(sys *system) *cobra.Command {
 	if sys.families == nil {
 		sys.families = stage.Families()
@@ -35,9 +28,15 @@ func newRoot(sys *system) *cobra.Command {
 	var wrong error // in a family: no command runs
 	sys.stages, wrong = policy.NewRegistry(sys.families...)
 	root := &cobra.Command{
-		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies", Long: longRoot,
+		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return wrong },
+		Long: `ctxkit replays recorded coding-agent sessions through context-compaction
+policies, offline: what would the model have seen?
+
+A replay is off-policy: the recorded messages are given, only what the model
+would have been shown changes; it cannot know what the model would have
+answered had it seen less.`,
 	}
 	group(root)
 	root.SetFlagErrorFunc(flagError)

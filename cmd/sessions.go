@@ -13,7 +13,13 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-const longSessions = `List the sessions of a project folder or of a whole projects tree. The
+func newSessions(sys *system) *cobra.Command {
+	o := &OutputOptions{}
+	var folders []string
+	return command(&cobra.Command{
+		Use: "sessions [DIR...]", Short: "List sessions and check their index against the files",
+		Args: arguments(&folders),
+		Long: `List the sessions of a project folder or of a whole projects tree. The
 folder's sessions-index.json is checked against the files:
 
   listed    the index agrees with the file
@@ -22,14 +28,7 @@ folder's sessions-index.json is checked against the files:
   unlisted  a file that the index does not name
 
 Default: $CLAUDE_CONFIG_DIR/projects (a comma-separated list), else
-~/.claude/projects.`
-
-func newSessions(sys *system) *cobra.Command {
-	o := &OutputOptions{}
-	var folders []string
-	return command(&cobra.Command{
-		Use: "sessions [DIR...]", Short: "List sessions and check their index against the files", Long: longSessions,
-		Args: arguments(&folders),
+~/.claude/projects.`,
 	}, func() error {
 		list, err := findSessions(sys, folders, o.messages(sys))
 		if err != nil {

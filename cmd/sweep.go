@@ -21,7 +21,13 @@ type SweepOptions struct {
 	NoRegret bool
 }
 
-const longSweep = `Replay sessions under every choice of some parameters of a policy, and mark the
+func newSweep(sys *system) *cobra.Command {
+	o := &SweepOptions{}
+	cmd := command(&cobra.Command{
+		Use:   "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
+		Short: "Try values of a policy's parameters and mark the best",
+		Args:  arguments(&o.Inputs),
+		Long: `Replay sessions under every choice of some parameters of a policy, and mark the
 choices that no other one beats in cost, peak and regret at once.
 
 --vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or durations,
@@ -29,18 +35,10 @@ both ends included; a range without a step has five values. Several --vary make
 the full grid; --samples draws some of its points.
 
 Sessions are read and their tokens counted once for all points. An interrupt
-prints the points that are finished.`
-
-const exampleSweep = `  ctxkit sweep session.jsonl --policy opencode --vary opencode_prune.protect=20000..80000:20000
+prints the points that are finished.`,
+		Example: `  ctxkit sweep session.jsonl --policy opencode --vary opencode_prune.protect=20000..80000:20000
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 --vary window.buffer=5k..45k:10k \
-      --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`
-
-func newSweep(sys *system) *cobra.Command {
-	o := &SweepOptions{}
-	cmd := command(&cobra.Command{
-		Use:   "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
-		Short: "Try values of a policy's parameters and mark the best", Long: longSweep, Example: exampleSweep,
-		Args: arguments(&o.Inputs),
+      --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,
 	}, func() error { return runSweep(sys, o) }, o.shared(sys, o.listing(report.SweepFormats))...)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")

@@ -20,20 +20,19 @@ type SynthOptions struct {
 	Plain bool
 }
 
-const longSynth = `Write a synthetic session: a simulated client works on a simulated project and
+func newSynth(sys *system) *cobra.Command {
+	o := &SynthOptions{Options: synth.Default()}
+	cmd := command(&cobra.Command{
+		Use: "synth", Short: "Write a synthetic session of any size, the same for the same seed",
+		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
+  ctxkit synth --size 200MB --client 2.1.139 --dir project`,
+		Args: noArguments,
+		Long: `Write a synthetic session: a simulated client works on a simulated project and
 records it as Claude Code of a chosen version would. The same options give the
 same bytes on every machine. No text in it was ever recorded.
 
 By default the session goes to standard output, without the files beside it
-(subagents, offloaded results); --dir makes a project folder with all of them.`
-
-func newSynth(sys *system) *cobra.Command {
-	o := &SynthOptions{Options: synth.Default()}
-	cmd := command(&cobra.Command{
-		Use: "synth", Short: "Write a synthetic session of any size, the same for the same seed", Long: longSynth,
-		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
-  ctxkit synth --size 200MB --client 2.1.139 --dir project`,
-		Args: noArguments,
+(subagents, offloaded results); --dir makes a project folder with all of them.`,
 	}, func() error { return runSynth(sys, o) }, flag(o.file))
 	f := cmd.Flags()
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed (`N`)")

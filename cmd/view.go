@@ -47,15 +47,14 @@ default to last, the others to end.
 --format json is a request body for the Messages API. Transcripts hold neither
 system prompt nor tools, so the body has none.`
 
-const exampleView = `  ctxkit view session.jsonl --as model --policy opencode --at peak
-  ctxkit view session.jsonl --as payload -p claude-code --at 120 -f json -o body.json
-  ctxkit view session.jsonl --as scrollback --full | less -R`
-
 func newView(sys *system) *cobra.Command {
 	o := &ViewOptions{}
 	cmd := command(&cobra.Command{
 		Use: "view INPUT", Short: "Show the history at one request: transcript, raw, model, payload or scrollback",
-		Long: longView, Example: exampleView, Args: arguments(&o.Inputs),
+		Long: longView, Args: arguments(&o.Inputs),
+		Example: `  ctxkit view session.jsonl --as model --policy opencode --at peak
+  ctxkit view session.jsonl --as payload -p claude-code --at 120 -f json -o body.json
+  ctxkit view session.jsonl --as scrollback --full | less -R`,
 	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload or scrollback")
