@@ -67,7 +67,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	if len(in.list) != 1 {
 		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
 	}
-	path := in.list[0].path
+	path := in.list[0]
 	files, err := openSession(sys, path, msgs)
 	if err != nil {
 		return pathError(path, err)

@@ -119,25 +119,27 @@ func (f *atomicFolder) old() string   { return filepath.Join(f.temp, "old") }
 
 // rename moves the new folder to its path. The one it replaces is kept for undo.
 func (f *atomicFolder) rename() error {
-	if err := os.Rename(f.path, f.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := move(f.path, f.old()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.fresh(), f.path); err != nil {
-		return errors.Join(err, f.restore())
+		return errors.Join(err, move(f.old(), f.path))
 	}
 	return nil
 }
 
 // undo reverses rename.
 func (f *atomicFolder) undo() error {
-	return errors.Join(os.Rename(f.path, f.fresh()), f.restore())
+	return errors.Join(os.Rename(f.path, f.fresh()), move(f.old(), f.path))
 }
 
-func (f *atomicFolder) restore() error {
-	if err := os.Rename(f.old(), f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// move renames a folder, if there is one.
+func move(from, to string) error {
+	err := os.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // write makes a file of the folder. Its name has slashes.

@@ -58,14 +58,9 @@ a minimum, --least sets one for all.`,
 	return cmd
 }
 
-// bar is a measure and the percentage that it is judged by.
-type bar struct {
-	measure string
-	percent float64
-}
-
-func (o *BacktestOptions) bars() ([]bar, error) {
-	var bars []bar
+// bars are the percentages that measures are judged by.
+func (o *BacktestOptions) bars() (map[string]float64, error) {
+	bars := map[string]float64{}
 	for _, text := range o.Bars {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
@@ -78,7 +73,7 @@ func (o *BacktestOptions) bars() ([]bar, error) {
 		if err != nil || !(p >= 0 && p <= 1e6) {
 			return nil, fmt.Errorf("flag --bar: %s=%s: want a number of percent, such as 80", name, value)
 		}
-		bars = append(bars, bar{name, p})
+		bars[name] = p
 	}
 	return bars, nil
 }
@@ -128,7 +123,7 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 	return o.backtest(r, bars)
 }
 
-func (o *BacktestOptions) backtest(r *replays, bars []bar) error {
+func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 	var sessions []*backtest.Session
 	record := 0
 	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (*backtest.Session, error) {
@@ -144,8 +139,8 @@ func (o *BacktestOptions) backtest(r *replays, bars []bar) error {
 		err = errNoRecord
 	}
 	result := backtest.Sum(o.Policy, sessions)
-	for _, b := range bars {
-		if err := result.SetBar(b.measure, b.percent); err != nil {
+	for name, percent := range bars {
+		if err := result.SetBar(name, percent); err != nil {
 			return r.out.close(err)
 		}
 	}

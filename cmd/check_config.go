@@ -51,7 +51,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(c.in.list, func(a, b input) int { return strings.Compare(c.checked[a.path].name, c.checked[b.path].name) })
+	slices.SortFunc(c.in.list, func(a, b string) int { return strings.Compare(c.checked[a].name, c.checked[b].name) })
 	return c, nil
 }
 
@@ -189,7 +189,7 @@ func (c *checking) sessions(i int) policy.Errors {
 					return check.Input(path, c.replays.Agent != "main")
 				})}
 				c.checked[path] = in
-				c.in.list = append(c.in.list, input{path})
+				c.in.list = append(c.in.list, path)
 				c.reads = append(c.reads, ownFile{path, "a session"})
 			}
 			if !slices.Contains(in.cases, i) {

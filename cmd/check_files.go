@@ -24,8 +24,8 @@ func (c *checking) taken(path string) string {
 	}
 	above := foldersFrom(filepath.Dir(path))
 	for _, in := range c.in.list {
-		if st, err := os.Stat(check.Beside(in.path)); err == nil && among(above, st) {
-			return "belongs to session " + in.path
+		if st, err := os.Stat(check.Beside(in)); err == nil && among(above, st) {
+			return "belongs to session " + in
 		}
 	}
 	return ""

@@ -17,15 +17,10 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// input is one session file, or standard input.
-type input struct {
-	path string // "-" for standard input
-}
-
 // inputs are the session files that the arguments name.
 type inputs struct {
-	list    []input
-	several bool // the arguments allow several files, however many there are
+	list    []string // paths; "-" for standard input
+	several bool     // the arguments allow several files, however many there are
 }
 
 // resolve finds the session files that the arguments name: files, "-",
@@ -43,7 +38,7 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs,
 				return in, fmt.Errorf("-: standard input can be read only once: name it once")
 			}
 			stdin = true
-			in.list = append(in.list, input{"-"})
+			in.list = append(in.list, "-")
 			continue
 		}
 		st, err := os.Stat(arg)
@@ -56,13 +51,13 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs,
 			}
 			in.list = append(in.list, found...)
 		case err == nil:
-			in.list = append(in.list, input{arg})
+			in.list = append(in.list, arg)
 		case errors.Is(err, fs.ErrNotExist):
 			path, err := findSession(sys, arg)
 			if err != nil {
 				return in, err
 			}
-			in.list = append(in.list, input{path})
+			in.list = append(in.list, path)
 		default:
 			return in, pathError(arg, err)
 		}
@@ -71,19 +66,19 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs,
 }
 
 // folderInputs are the sessions of a folder, subagents' files left out.
-func folderInputs(dir string, warn func(...session.Warning)) ([]input, error) {
+func folderInputs(dir string, warn func(...session.Warning)) ([]string, error) {
 	infos, warnings, err := session.Discover(dir)
 	if err != nil {
 		return nil, pathError(dir, err)
 	}
 	warn(warnings...)
-	var list []input
+	var list []string
 	for i := range infos {
 		switch {
 		case infos[i].Path == "":
 			warn(session.Warning{File: infos[i].Folder, Message: "session " + infos[i].ID + " is in the index and has no file"})
 		case !infos[i].Sidechain:
-			list = append(list, input{infos[i].Path})
+			list = append(list, infos[i].Path)
 		}
 	}
 	if len(list) == 0 {
@@ -219,12 +214,18 @@ func (c *conversations) add(agent string, main bool, list ...*session.Conversati
 }
 
 // load reads the conversations of one input that --agent names.
-func (in input) load(stdin io.Reader, o InputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
-	f, err := in.open(stdin, session.LoadOptions{Jobs: jobs, Leaf: o.Leaf})
-	if err != nil {
-		return nil, pathError(in.path, err)
+func load(path string, stdin io.Reader, o InputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
+	var f *session.File
+	var err error
+	if opt := (session.LoadOptions{Jobs: jobs, Leaf: o.Leaf}); path == "-" {
+		f, err = session.LoadReader("-", stdin, opt)
+	} else {
+		f, err = session.Load(path, opt)
 	}
-	c := &conversations{path: in.path, files: []*session.File{f}}
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	c := &conversations{path: path, files: []*session.File{f}}
 	if o.Agent == "main" || o.Agent == "all" {
 		c.add("", true, f.Main)
 	}
@@ -279,11 +280,4 @@ func (c *conversations) subagents(name string, jobs int, warn func(...session.Wa
 		what = suggestion(id, known, "the session has "+strings.Join(known[:min(5, len(known))], ", "))
 	}
 	return &jsonl.FileError{Path: c.path, Err: fmt.Errorf("no subagent %q: %s", name, what)}
-}
-
-func (in input) open(stdin io.Reader, opt session.LoadOptions) (*session.File, error) {
-	if in.path == "-" {
-		return session.LoadReader("-", stdin, opt)
-	}
-	return session.Load(in.path, opt)
 }

@@ -116,7 +116,7 @@ func (e *partError) Error() string { return fmt.Sprintf("%d inputs failed", e.fa
 // eachInput does work on each input and hands its results to use, in the order
 // of the inputs. An input that fails is reported, and what it gave before is
 // used all the same: failed counts those. err ended the loop.
-func eachInput[T any](l *conversationLoop, work func(in input) ([]T, error), use func(v T) error) (failed, err error) {
+func eachInput[T any](l *conversationLoop, work func(path string) ([]T, error), use func(v T) error) (failed, err error) {
 	n := len(l.in.list)
 	l.progress = newProgress(l.sys, l.msgs.quiet, l.verb, n)
 	defer l.progress.end()
@@ -150,8 +150,8 @@ func (l *conversationLoop) close() {
 }
 
 // load reads the conversations of an input.
-func (l *conversationLoop) load(in input) (*conversations, error) {
-	c, err := in.load(l.sys.in, l.input, l.perInput(), l.msgs.warn)
+func (l *conversationLoop) load(path string) (*conversations, error) {
+	c, err := load(path, l.sys.in, l.input, l.perInput(), l.msgs.warn)
 	if err == nil && l.keepOpen {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -168,8 +168,8 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 		empty *compare.Source // without requests: there is no v
 	}
 	used := 0
-	failed, err = eachInput(l, func(in input) ([]result, error) {
-		convs, err := l.load(in)
+	failed, err = eachInput(l, func(path string) ([]result, error) {
+		convs, err := l.load(path)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 				r.v, err = work(c)
 			}
 			if err != nil {
-				return nil, pathError(in.path, err)
+				return nil, pathError(path, err)
 			}
 			list = append(list, r)
 		}

@@ -53,8 +53,8 @@ func lintAll(j *job, o *LintOptions) error {
 		return err
 	}
 	errors, warnings := 0, 0
-	failed, err := eachInput(j.loop("checked"), func(in input) ([]*lint.Problems, error) {
-		return in.lint(j)
+	failed, err := eachInput(j.loop("checked"), func(path string) ([]*lint.Problems, error) {
+		return lintInput(j, path)
 	}, func(r *lint.Problems) error {
 		errors += r.Count(lint.Error)
 		warnings += r.Count(lint.Warning)
@@ -76,32 +76,27 @@ func lintAll(j *job, o *LintOptions) error {
 	return nil
 }
 
-// lint checks an input and its subagents' files.
-func (in input) lint(j *job) ([]*lint.Problems, error) {
+// lintInput checks an input and its subagents' files.
+func lintInput(j *job, path string) (list []*lint.Problems, err error) {
 	opt := session.LoadOptions{Jobs: j.perInput()}
-	if in.path == "-" {
+	if path == "-" {
 		r, err := lint.Reader("-", j.sys.in, opt)
 		if err != nil {
 			return nil, pathError("-", err)
 		}
 		return []*lint.Problems{r}, nil
 	}
-	r, err := lint.File(in.path, opt)
-	if err != nil {
-		return nil, pathError(in.path, err)
-	}
-	list := []*lint.Problems{r}
-	agents, warnings, err := session.Subagents(in.path)
-	if err != nil {
-		return list, pathError(in.path, err)
-	}
+	agents, warnings, failed := session.Subagents(path)
 	j.msgs.warn(warnings...)
-	for _, a := range agents {
+	for _, a := range append([]session.Subagent{{Path: path}}, agents...) {
 		r, err := lint.File(a.Path, opt)
 		if err != nil {
 			return list, pathError(a.Path, err)
 		}
 		list = append(list, r)
+	}
+	if failed != nil {
+		return list, pathError(path, failed)
 	}
 	return list, nil
 }

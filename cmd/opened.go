@@ -31,13 +31,13 @@ func (o *ReplayOptions) open(sys *system) (*opened, error) {
 	if n := len(s.in.list); n != 1 {
 		return nil, fmt.Errorf("%d sessions: this command shows one: name it", n)
 	}
-	in := s.in.list[0]
-	if s.convs, err = in.load(sys.in, o.InputOptions, o.Jobs, s.msgs.warn); err != nil {
+	path := s.in.list[0]
+	if s.convs, err = load(path, sys.in, o.InputOptions, o.Jobs, s.msgs.warn); err != nil {
 		return nil, err
 	}
 	if err = s.prepare(o, choose); err != nil {
 		s.convs.close()
-		return nil, pathError(in.path, err)
+		return nil, pathError(path, err)
 	}
 	return s, nil
 }

@@ -20,12 +20,11 @@ import (
 type output struct {
 	io.Writer
 	atomic *atomicFile
-	device *os.File      // a device or a pipe named with -o; nil: none
-	buf    *bufio.Writer // of the device
+	end    func() error // of a device or a pipe named with -o
 }
 
 // create opens the output. It refuses a file that is one of the inputs.
-func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
+func (o *OutputOptions) create(sys *system, in []string) (*output, error) {
 	if o.File == "" || o.File == "-" {
 		return &output{Writer: sys.out}, nil
 	}
@@ -35,7 +34,7 @@ func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 			return nil, fmt.Errorf("%s: is a folder: name a file for the output", path)
 		}
 		for _, i := range in {
-			if other, err := os.Stat(i.path); i.path != "-" && err == nil && os.SameFile(st, other) {
+			if other, err := os.Stat(i); i != "-" && err == nil && os.SameFile(st, other) {
 				return nil, fmt.Errorf("%s: is an input as well: name another file for the output", path)
 			}
 		}
@@ -45,7 +44,7 @@ func (o *OutputOptions) create(sys *system, in []input) (*output, error) {
 				return nil, writeError(path, err)
 			}
 			w := bufio.NewWriter(f)
-			return &output{Writer: w, device: f, buf: w}, nil
+			return &output{Writer: w, end: func() error { return errors.Join(w.Flush(), f.Close()) }}, nil
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
@@ -77,8 +76,8 @@ func (o *output) close(err error) error {
 		if err := o.atomic.commit(); err != nil {
 			return writeError(o.atomic.path, err)
 		}
-	case o.device != nil:
-		return errors.Join(err, o.buf.Flush(), o.device.Close())
+	case o.end != nil:
+		return errors.Join(err, o.end())
 	}
 	return err
 }

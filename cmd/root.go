@@ -42,24 +42,9 @@ answered had it seen less.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(
-		newReplay(sys),
-		newCompare(sys),
-		newCheck(sys),
-		newSweep(sys),
-		newRegret(sys),
-		newBacktest(sys),
-		newCalibrate(sys),
-		newAnonymize(sys),
-		newCost(sys),
-		newPrices(sys),
-		newLint(sys),
-		newSessions(sys),
-		newPolicy(sys),
-		newSynth(sys),
-		newThresholds(sys),
-		newVersion(sys),
-		newView(sys),
-		newDiff(sys),
+		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
+		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys),
+		newPolicy(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys),
 	)
 	completions(root, sys)
 	return root
