@@ -119,7 +119,7 @@ func (e *partError) Error() string { return fmt.Sprintf("%d inputs failed", e.fa
 func eachInput[T any](l *conversationLoop, work func(path string) ([]T, error), use func(v T) error) (failed, err error) {
 	n := len(l.in.list)
 	l.progress = newProgress(l.sys, l.msgs.quiet, l.verb, n)
-	defer l.progress.end()
+	defer l.progress.clear()
 	broken := 0
 	err = inOrder(n, l.input.Jobs, func(i int) ([]T, error) {
 		return work(l.in.list[i])

@@ -5,58 +5,56 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // opened is the one conversation that a command shows, and its policy.
 type opened struct {
-	*job
+	*replays
 	convs *conversations
 	conv  agentConversation
 	pol   *policy.Policy
 	opt   replay.Options
 }
 
-// open reads the one conversation that the options name, and its policy. The
-// caller closes it.
+// open reads the one conversation that the options name, and its policy, and opens
+// the output. The caller closes it.
 func (o *ReplayOptions) open(sys *system) (*opened, error) {
-	s := &opened{job: &job{sys: sys, msgs: o.messages(sys), input: o.InputOptions}}
-	choose, err := choosePolicy(sys, o, s.msgs.warn)
+	r, err := o.begin(sys)
 	if err != nil {
 		return nil, err
 	}
-	if s.in, err = resolve(sys, o.Inputs, s.msgs.warn); err != nil {
-		return nil, err
-	}
+	s := &opened{replays: r, convs: &conversations{}, opt: o.options()}
 	if n := len(s.in.list); n != 1 {
-		return nil, fmt.Errorf("%d sessions: this command shows one: name it", n)
+		err = fmt.Errorf("%d sessions: this command shows one: name it", n)
+	} else {
+		err = s.read(s.in.list[0])
 	}
-	path := s.in.list[0]
-	if s.convs, err = load(path, sys.in, o.InputOptions, o.Jobs, s.msgs.warn); err != nil {
-		return nil, err
-	}
-	if err = s.prepare(o, choose); err != nil {
+	if err != nil {
 		s.convs.close()
-		return nil, pathError(path, err)
+		return nil, s.out.close(err)
 	}
 	return s, nil
 }
 
-func (s *opened) prepare(o *ReplayOptions, choose policyChoice) (err error) {
-	if n := len(s.convs.list); n != 1 {
-		return fmt.Errorf("%d conversations: this command shows one: name a subagent with --agent", n)
+// read reads the conversation.
+func (s *opened) read(path string) error {
+	convs, err := load(path, s.sys.in, s.input, s.input.Jobs, s.msgs.warn)
+	if err != nil {
+		return err
 	}
-	s.conv = s.convs.list[0]
+	s.convs = convs
+	if n := len(convs.list); n != 1 {
+		return pathError(path, fmt.Errorf("%d conversations: this command shows one: name a subagent with --agent", n))
+	}
+	s.conv = convs.list[0]
 	s.msgs.warn(s.conv.conv.Warnings...)
-	if s.pol, err = choose(s.conv.conv.Version); err != nil {
-		return err
+	if s.pol, err = s.choose(s.conv.conv.Version); err == nil {
+		s.conv.rec, err = replay.NewRecordWith(s.conv.conv, s.encoders)
 	}
-	s.opt = o.options()
-	if s.conv.rec, err = replay.NewRecordWith(s.conv.conv, &tokens.Encoders{Jobs: o.Jobs}); err != nil {
-		return err
+	if err != nil {
+		return pathError(path, err)
 	}
-	s.out, err = o.create(s.sys, s.in.list)
-	return err
+	return nil
 }
 
 // close ends the command. A file whose reading stopped before its end fails

@@ -62,5 +62,3 @@ func (p *progress) clear() {
 		p.shown = false
 	}
 }
-
-func (p *progress) end() { p.clear() }

@@ -86,7 +86,7 @@ func (o *SweepOptions) plan() (*sweep.Plan, error) {
 }
 
 func (r *replays) sweep(o *SweepOptions) error {
-	r.sys.finishInterrupted()
+	r.sys.finishes.Store(true)
 	name := o.unfolded().Policy
 	if len(o.Vary) == 0 {
 		return o.nothingToVary(r.choose)
@@ -137,7 +137,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 func (r *replays) try(plan *sweep.Plan, list []*sweep.Session, s *sweep.Result) error {
 	progress := newProgress(r.sys, r.o.Quiet, "tried", len(plan.Points))
 	progress.noun, progress.remaining = "points", true
-	defer progress.end()
+	defer progress.clear()
 	err := inOrder(len(plan.Points), r.o.Jobs, func(i int) (sweep.Tried, error) {
 		if r.sys.interrupted() {
 			return sweep.Tried{}, errInterrupted

@@ -30,12 +30,8 @@ type system struct {
 	unfinished []string // temporary files and folders
 
 	stop     chan struct{} // closed by an interrupt
-	finishes atomic.Bool   // an interrupt lets the command print what it has
+	finishes atomic.Bool   // after an interrupt the command prints what is finished: see interrupted
 }
-
-// finishInterrupted lets the command print what is finished after an interrupt,
-// which it learns of from interrupted.
-func (s *system) finishInterrupted() { s.finishes.Store(true) }
 
 // interrupted reports whether the command should come to an end.
 func (s *system) interrupted() bool {
