@@ -84,11 +84,8 @@ func (c *checking) settings() error {
 		c.reads = append(c.reads, ownFile{r.Prices, "the table of prices"})
 		if err := r.PriceOptions.check(); err != nil {
 			errs.Add(c.config.Places["prices"], "prices", err)
-		} else if data, err := readLimited(r.Prices, maxPrices); err != nil {
-			wrong("prices", err.Error(), "")
-		} else {
-			c.config.Counting.Prices = check.ContentHash(data)
 		}
+		c.config.Counting.Prices = check.ContentHash(r.read)
 	}
 	if err := errs.Err(); err != nil {
 		return err
@@ -119,41 +116,33 @@ func (c *checking) argument(i int) string {
 }
 
 // policy reads the policy of a case and tries its settings.
-func (c *checking) policy(i int) policy.Errors {
+func (c *checking) policy(i int) (errs policy.Errors) {
 	one := &c.config.Cases[i]
-	var errs policy.Errors
 	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
-	choose, err := choosePolicy(c.sys, &base, func(...session.Warning) {})
+	read, err := choosePolicy(c.sys, &base, func(...session.Warning) {})
 	if err != nil {
 		errs.Add(one.Policy.Position, "", err)
 		return errs
 	}
-	set := func(p *policy.Policy) (*policy.Policy, policy.Errors) {
-		p = p.Clone()
-		var errs policy.Errors
-		for _, s := range one.Set {
-			if err := p.Set(s.Key, s.Value); err != nil {
-				errs.Add(s.Position, "", err)
-			}
-		}
-		return p, errs
-	}
-	c.chosen = append(c.chosen, func(version string) (*policy.Policy, error) {
-		p, err := choose(version)
+	choose := func(version string) (*policy.Policy, error) {
+		p, err := read(version)
 		if err != nil {
 			return nil, err
 		}
-		changed, errs := set(p)
-		if len(errs) == 0 {
-			return changed, nil
-		}
+		p = p.Clone()
+		which := ""
 		if base.byVersion() {
-			for _, e := range errs {
-				e.Msg = fmt.Sprintf("%s is %s for %s: %s", base.unfolded().Policy, p.Name, clientText(version), e.Msg)
+			which = versionText(base.unfolded().Policy, p.Name, version)
+		}
+		var errs policy.Errors
+		for _, s := range one.Set {
+			if err := p.Set(s.Key, s.Value); err != nil {
+				errs.Add(s.Position, which, err)
 			}
 		}
-		return nil, errs
-	})
+		return p, errs.Err()
+	}
+	c.chosen = append(c.chosen, choose)
 	if base.byVersion() {
 		return nil // which policy it is depends on the session
 	}
@@ -165,8 +154,7 @@ func (c *checking) policy(i int) policy.Errors {
 	for _, file := range p.Files() {
 		c.reads = append(c.reads, ownFile{file, "a policy"})
 	}
-	_, errs = set(p)
-	return errs
+	return nil
 }
 
 // sessions finds the files of a case.

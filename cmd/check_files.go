@@ -78,6 +78,7 @@ func (c *checking) targets(forms []also) error {
 	return nil
 }
 
+// readLimited reads a file of at most limit bytes.
 func readLimited(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -85,11 +86,11 @@ func readLimited(name string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, fmt.Errorf("%s: is a folder: name a file", name)
+		return nil, errors.New("is a folder: name a file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: over %d bytes long: the file is too large for what it should hold", name, limit)
+		err = fmt.Errorf("over %d bytes long: the file is too large for what it should hold", limit)
 	}
 	return data, err
 }

@@ -72,15 +72,15 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 			}
 		}
 		if err := failed[chosen]; err != nil {
-			return nil, versionError(name, chosen, version, err)
+			return nil, fmt.Errorf("%s: %w", versionText(name, chosen, version), err)
 		}
 		return read[chosen], nil
 	}, nil
 }
 
-// versionError says which policy a name is for a client's version.
-func versionError(name, chosen, version string, err error) error {
-	return fmt.Errorf("%s is %s for %s: %w", name, chosen, clientText(version), err)
+// versionText says which policy a name is for a client's version.
+func versionText(name, chosen, version string) string {
+	return name + " is " + chosen + " for " + clientText(version)
 }
 
 // clientText names the client that recorded a session.

@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,7 @@ import (
 type PriceOptions struct {
 	Prices string // a file; "": the embedded table
 
+	read  []byte       // of the file
 	table *price.Table // nil: the embedded one
 }
 
@@ -31,21 +31,13 @@ func (o *PriceOptions) check() error {
 	if o.Prices == "" {
 		return nil
 	}
-	f, err := os.Open(o.Prices)
-	if err != nil {
+	var err error
+	if o.read, err = readLimited(o.Prices, maxPrices); err != nil {
 		return fmt.Errorf("%s: %w: check the path after --prices", o.Prices, bare(err))
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return fmt.Errorf("%s: it is a directory, not a table of prices: name a file, such as ctxkit prices --format json -o mine.json writes", o.Prices)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxPrices))
+	own, err := price.ReadFile(o.Prices, o.read)
 	if err != nil {
-		return fmt.Errorf("%s: %w: check that it is a plain file", o.Prices, bare(err))
-	}
-	own, err := price.ReadFile(o.Prices, data)
-	if err != nil {
-		return err
+		return startHint(err, "ctxkit prices --format json")
 	}
 	base, err := price.Default()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
@@ -41,6 +42,16 @@ func gridHint(err error) error {
 func policyHint(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; ctxkit policy list lists them", err)
+	}
+	return startHint(err, "ctxkit policy show NAME")
+}
+
+// startHint adds to the error of an empty file the command that prints one to
+// start from.
+func startHint(err error, command string) error {
+	var list strict.Errors
+	if errors.As(err, &list) && len(list) == 1 && list[0].Msg == strict.Empty {
+		list[0].Hint += " (" + command + " prints one to start from)"
 	}
 	return err
 }

@@ -177,7 +177,7 @@ func (o *SweepOptions) varyError(err error) error {
 		err = fmt.Errorf("none of the %d sessions' policies has it: %w", se.Of, err)
 	}
 	if s := se.Session; o.byVersion() {
-		err = versionError(o.unfolded().Policy, s.Policy.Name, s.Record.Conv.Version, err)
+		err = fmt.Errorf("%s: %w", versionText(o.unfolded().Policy, s.Policy.Name, s.Record.Conv.Version), err)
 	}
 	return pathError(se.Session.File, err)
 }

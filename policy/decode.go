@@ -73,7 +73,7 @@ type decoder struct {
 
 // policyDocument is the file this package is about.
 func policyDocument() strict.Document {
-	return strict.Document{Name: "policy", Example: "stages: []", Start: "write a policy: a built-in one is a good start"}
+	return strict.Document{Name: "policy", Example: "stages: []", Start: "write a policy"}
 }
 
 // policy reads one file. It gives back what could be read, also when errors

@@ -15,8 +15,8 @@ func TestDecodeErrors(t *testing.T) {
 		text string
 		want string
 	}{
-		{"empty", "", "p.yaml:1:1: the file is empty: write a policy: a built-in one is a good start"},
-		{"comment only", "# nothing\n", "p.yaml:1:1: the file is empty: write a policy: a built-in one is a good start"},
+		{"empty", "", "p.yaml:1:1: the file is empty: write a policy"},
+		{"comment only", "# nothing\n", "p.yaml:1:1: the file is empty: write a policy"},
 		{"a list", "- a\n", `p.yaml:1:1: a list is not a policy: write keys and values, such as "stages: []"`},
 		{"a word", "none\n", `p.yaml:1:1: "none" is not a policy: write keys and values, such as "stages: []"`},
 		{"null", "~\n", `p.yaml:1:1: empty is not a policy: write keys and values, such as "stages: []"`},

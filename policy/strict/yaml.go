@@ -43,6 +43,9 @@ type Document struct {
 	MaxBytes int    // 0: 256 KiB
 }
 
+// Empty is the message of a file that holds nothing.
+const Empty = "the file is empty"
+
 // Parse reads exactly one document, a map of plain values without anchors,
 // aliases, tags and repeated keys. The node is nil where nothing could be read.
 func Parse(file string, data []byte, doc Document) (*Node, Errors) {
@@ -71,7 +74,7 @@ func parse(file string, data []byte, doc Document) (*Node, Errors) {
 	var first Node
 	if err := loader.Load(&first); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, Errors{{top, "the file is empty", doc.Start}}
+			return nil, Errors{{top, Empty, doc.Start}}
 		}
 		return nil, Errors{syntaxError(file, err)}
 	}
