@@ -27,10 +27,7 @@ type decimal struct {
 
 // orDash returns a cell that is empty in CSV and a dash in tables if s is empty.
 func orDash(s string) pair {
-	if s == "" {
-		return pair{"-", ""}
-	}
-	return pair{s, s}
+	return pair{cmp.Or(s, "-"), s}
 }
 
 // cellText returns a cell as text and Markdown print it.
@@ -70,19 +67,13 @@ func cellCSV(v any) string {
 	case int:
 		return strconv.Itoa(v)
 	case float64:
-		if math.IsNaN(v) {
-			return ""
-		}
-		return exact(v)
+		return either(math.IsNaN(v), "", exact(v))
 	case decimal:
 		return exact(v.x)
 	case time.Time:
 		return timeText(v, time.RFC3339Nano)
 	case price.USD:
-		if !v.Known {
-			return ""
-		}
-		return places(v.Dollars, 6)
+		return either(v.Known, places(v.Dollars, 6), "")
 	case pair:
 		return cellCSV(v.csv)
 	}
@@ -100,12 +91,30 @@ func csvText(s string) string {
 	return s
 }
 
+// phrase formats as fmt.Sprintf does, with each argument as tables print it.
+func phrase(format string, args ...any) string {
+	for i := range args {
+		args[i] = cellText(args[i])
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// phraseIf returns a phrase if ok, else "".
+func phraseIf(ok bool, format string, args ...any) string {
+	return either(ok, phrase(format, args...), "")
+}
+
+// either returns a if ok, else b.
+func either[T any](ok bool, a, b T) T {
+	if ok {
+		return a
+	}
+	return b
+}
+
 // timeText formats a time in UTC; the zero time is "".
 func timeText(t time.Time, layout string) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(layout)
+	return either(t.IsZero(), "", t.UTC().Format(layout))
 }
 
 func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
@@ -117,14 +126,10 @@ func Thousands(n int) string { return thousands(n) }
 
 func thousands(n int) string {
 	s := strconv.Itoa(n)
-	sign := ""
-	if s[0] == '-' {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
-	return sign + s
+	return s
 }
 
 // short formats n in at most four characters: 950, 12K, 1.2M.
@@ -159,25 +164,17 @@ func byCount(m map[string]int) []string {
 
 // count formats n things: "1 result", "2,000 results", "3 misses".
 func count(n int, noun string) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		return thousands(n) + " " + noun + "es"
 	}
-	return thousands(n) + " " + noun + "s"
+	return thousands(n) + " " + noun + either(strings.HasSuffix(noun, "s"), "es", "s")
 }
 
 // fileSize formats a number of bytes: 512 B, 12.3 kB, 4.5 MB.
 func fileSize[N int | int64](n N) string {
-	x := float64(n)
-	switch {
-	case x < 1e3:
-		return strconv.FormatInt(int64(n), 10) + " B"
-	case x < 1e6:
-		return places(x/1e3, 1) + " kB"
-	case x < 1e9:
-		return places(x/1e6, 1) + " MB"
+	x, unit := float64(n), 0
+	for ; x >= 1e3 && unit < 3; unit++ {
+		x /= 1e3
 	}
-	return places(x/1e9, 1) + " GB"
+	return places(x, min(unit, 1)) + []string{" B", " kB", " MB", " GB"}[unit]
 }

@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -23,19 +23,9 @@ type regretSession struct {
 
 // regretText describes the regret of a replay in one line.
 func regretText(r *regret.Result) string {
-	text := count(len(r.Misses), "miss") + " of " + count(r.Removed, "removed block")
-	if len(r.Misses) == 0 {
-		return text
-	}
-	return text + fmt.Sprintf(", %s tokens to fetch again, median distance %s; the fewest misses possible within the budget: %s (%s tokens)",
-		thousands(r.Tokens), requestsText(r.MedianDistance), thousands(r.BoundMisses), thousands(r.BoundTokens))
-}
-
-func requestsText(n float64) string {
-	if n == 1 {
-		return "1 request"
-	}
-	return strconv.FormatFloat(n, 'f', -1, 64) + " requests"
+	return phrase("%v of %v", count(len(r.Misses), "miss"), count(r.Removed, "removed block")) + phraseIf(len(r.Misses) > 0,
+		", %v tokens to fetch again, median distance %v request%v; the fewest misses possible within the budget: %v (%v tokens)",
+		r.Tokens, exact(r.MedianDistance), either(r.MedianDistance == 1, "", "s"), r.BoundMisses, r.BoundTokens)
 }
 
 // Regret lists the blocks that policies removed and that were needed later. Of
@@ -52,9 +42,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
 		name := ""
 		if len(tls) > 1 {
 			name = tl.Session + ": "
-			cells := make([]any, len(t.columns))
-			cells[len(cells)-1] = tl.Session + " " + tl.Agent
-			t.add(bold, cells...).noCSV = true
+			t.last(bold, tl.Session+" "+tl.Agent).noCSV = true
 		}
 		for i := range tl.Regret.Misses {
 			r := missRow(t, &all[len(all)-1].named, &tl.Regret.Misses[i])
@@ -71,11 +59,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
 }
 
 func missRow(t *table, of *named, m *regret.Miss) *row {
-	what := m.Tool
-	if what == "" {
-		what = "text"
-	}
 	return t.add(none, of.Session, of.Agent, of.File, of.Policy, m.Needed, m.Removed, m.Distance(), m.Stage+" "+string(m.Kind), m.Stage, m.Kind, m.Tokens,
-		fmt.Sprintf("%s, line %d", what, m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote, m.UsedBy, m.UsedLine,
+		fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote, m.UsedBy, m.UsedLine,
 		fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60)))
 }

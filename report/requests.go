@@ -50,12 +50,9 @@ func requestRow(t *table, tl *replay.Timeline, i int, events []int, what string)
 
 // endRow adds the events after the last request to a table for CSV.
 func endRow(t *table, tl *replay.Timeline, events []int) {
-	name := names(tl)
-	cells := append(name.cells(), nil, "end")
-	for len(cells) < slices.IndexFunc(t.columns, func(c column) bool { return c.Key == "events" }) {
-		cells = append(cells, nil)
-	}
-	t.add(none, append(cells, eventCells(tl, events)...)...)
+	name, at := names(tl), slices.IndexFunc(t.columns, func(c column) bool { return c.Key == "events" })
+	cells := append(append(name.cells(), nil, "end"), make([]any, at)...)
+	t.add(none, append(cells[:at], eventCells(tl, events)...)...)
 }
 
 // eventCells are how many events there are, which, and what they saved.
@@ -63,9 +60,8 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 	var kinds []string
 	saved := 0
 	for _, n := range events {
-		e := &tl.Events[n]
-		kinds = append(kinds, e.Stage+":"+string(e.Kind))
-		saved += e.Saved
+		kinds = append(kinds, tl.Events[n].Stage+":"+string(tl.Events[n].Kind))
+		saved += tl.Events[n].Saved
 	}
 	return []any{len(events), strings.Join(kinds, ";"), saved}
 }
@@ -85,16 +81,11 @@ func printRequests(p *page, tl *replay.Timeline) {
 	for _, i := range shownRequests(tl, notes, p.All) {
 		if text, busy := hiddenText(tl, next, i); text != "" {
 			events += busy
-			cells := make([]any, len(t.columns))
-			cells[len(cells)-1] = text
-			t.add(faint, cells...)
+			t.last(faint, text)
 		}
 		next = i + 1
-		what := requestWhat(tl, &tl.Requests[i], own[i])
-		if notes[i] != "" {
-			what = append(what, notes[i])
-		}
-		requestRow(t, tl, i, own[i], strings.Join(what, "; "))
+		what := append(requestWhat(tl, &tl.Requests[i], own[i]), notes[i])
+		requestRow(t, tl, i, own[i], joined("; ", what...))
 	}
 	p.table(t)
 	p.hidden(events, "changed request", "json and csv contain them")
@@ -111,10 +102,7 @@ func hasPayloads(tl *replay.Timeline) bool {
 // sentName names the tokens of a request: of the model view, or of the payload
 // if an API-level edit changed it.
 func sentName(tl *replay.Timeline) string {
-	if hasPayloads(tl) {
-		return "payload"
-	}
-	return "model"
+	return either(hasPayloads(tl), "payload", "model")
 }
 
 // sentView is sentName in a sentence.
@@ -125,8 +113,8 @@ func sentView(tl *replay.Timeline) string {
 // shownRequests returns the indexes of the requests to show.
 func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	var list []int
-	for i := range tl.Requests {
-		if r := &tl.Requests[i]; all || len(r.Events) > 0 || notes[i] != "" || r.Kind != kindMain {
+	for i, r := range tl.Requests {
+		if all || len(r.Events) > 0 || notes[i] != "" || r.Kind != kindMain {
 			list = append(list, i)
 		}
 	}
@@ -134,21 +122,17 @@ func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 		return list
 	}
 	// The first and the last ones, and those with a note between them.
-	kept := append([]int{}, list[:mostRequests-lastRequests]...)
-	for _, i := range list[mostRequests-lastRequests : len(list)-lastRequests] {
-		if notes[i] != "" {
-			kept = append(kept, i)
-		}
-	}
-	return append(kept, list[len(list)-lastRequests:]...)
+	from, to := mostRequests-lastRequests, len(list)-lastRequests
+	noted := slices.DeleteFunc(slices.Clone(list[from:to]), func(i int) bool { return notes[i] == "" })
+	return slices.Concat(list[:from], noted, list[to:])
 }
 
 // hiddenText counts the main requests between two shown rows. busy is how many
 // of them have an event.
 func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 	quiet := 0
-	for i := from; i < to; i++ {
-		switch r := &tl.Requests[i]; {
+	for _, r := range tl.Requests[from:to] {
+		switch {
 		case r.Kind != kindMain:
 		case len(r.Events) > 0:
 			busy++
@@ -156,21 +140,18 @@ func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 			quiet++
 		}
 	}
-	switch {
-	case busy > 0:
-		text = "(" + count(busy, "request") + " with and " + thousands(quiet) + " without an event)"
-	case quiet > 0:
-		text = "(" + count(quiet, "request") + " without an event)"
+	if busy > 0 {
+		return phrase("(%v with and %v without an event)", count(busy, "request"), quiet), busy
 	}
-	return text, busy
+	return phraseIf(quiet > 0, "(%v without an event)", count(quiet, "request")), 0
 }
 
 // requestNotes marks the first and the last request and the peaks, by index.
 func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
 	var main []int
-	for i := range tl.Requests {
-		if tl.Requests[i].Kind == kindMain {
+	for i, r := range tl.Requests {
+		if r.Kind == kindMain {
 			main = append(main, i)
 		}
 	}
@@ -195,7 +176,7 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string {
 	var what []string
 	if r.Kind != kindMain {
-		what = append(what, fmt.Sprintf("%s call, %s tokens out", r.Kind, thousands(r.Output)))
+		what = append(what, phrase("%v call, %v tokens out", r.Kind, r.Output))
 	}
 	if m := r.Cache.Miss; m != nil && m.Kind != cache.First && m.Kind != cache.Compacted && m.Kind != cache.Edited {
 		what = append(what, "cache: "+m.String()) // the events show the others
@@ -214,10 +195,7 @@ func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string 
 
 // eventWhat describes an event in two or three words.
 func eventWhat(e *replay.Event) string {
-	s := strings.ReplaceAll(string(e.Kind), "_", " ")
-	if e.Kind == policy.KindServerKeep {
-		s = "give back"
-	}
+	s := either(e.Kind == policy.KindServerKeep, "give back", strings.ReplaceAll(string(e.Kind), "_", " "))
 	switch {
 	case e.Kind == policy.KindSummarize && e.Messages == 0:
 		s += ", no messages fewer"

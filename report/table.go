@@ -66,6 +66,11 @@ func (t *table) add(st style, cells ...any) *row {
 	return r
 }
 
+// last appends a row with one cell, in the last column.
+func (t *table) last(st style, cell any) *row {
+	return t.add(st, append(make([]any, len(t.columns)-1), cell)...)
+}
+
 // grid is what text and Markdown print of a table.
 type grid struct {
 	columns []column

@@ -51,68 +51,47 @@ func printTimeline(p *page, tl *replay.Timeline) {
 }
 
 func headFields(tl *replay.Timeline) [][2]string {
-	var f [][2]string
-	add := func(name, value string) { f = append(f, [2]string{name, value}) }
-	add("title", tl.Title)
-	add("file", tl.File)
-	add("recorded", recordedSpan(tl))
-	add("model", tl.Model)
-	add("policy", tl.Policy)
-	add("counter", tl.Counter)
-	add("window", thousands(tl.Window)+" tokens")
 	var limits []string
 	for _, l := range tl.Limits {
 		if l.Operator != "" {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens))
 		}
 	}
-	add("limits", strings.Join(limits, ", "))
-	return f
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"policy", tl.Policy},
+		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens"}, {"limits", strings.Join(limits, ", ")}}
 }
 
 // recordedSpan is when and by which client the session was recorded.
 func recordedSpan(tl *replay.Timeline) string {
 	var times []time.Time
-	for i := range tl.Requests {
-		if at := tl.Requests[i].Time; !at.IsZero() {
-			times = append(times, at)
+	for _, r := range tl.Requests {
+		if !r.Time.IsZero() {
+			times = append(times, r.Time)
 		}
 	}
-	var parts []string
+	span := ""
 	if len(times) > 0 {
-		first, last := slices.MinFunc(times, time.Time.Compare), slices.MaxFunc(times, time.Time.Compare)
-		parts = append(parts, cellText(first)+" to "+cellText(last)+" UTC")
+		span = phrase("%v to %v UTC", slices.MinFunc(times, time.Time.Compare), slices.MaxFunc(times, time.Time.Compare))
 	}
-	if tl.Version != "" {
-		parts = append(parts, "client "+tl.Version)
-	}
-	return strings.Join(parts, ", ")
+	return joined(", ", span, phraseIf(tl.Version != "", "client %v", tl.Version))
 }
 
 func timelineChart(tl *replay.Timeline) *chart {
 	c := &chart{}
 	at := map[int]int{} // request number -> index in the chart
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
-		if r.Kind != kindMain {
-			continue
+	for _, r := range tl.Requests {
+		if r.Kind == kindMain {
+			at[r.N] = len(c.model)
+			c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 		}
-		at[r.N] = len(c.model)
-		c.raw = append(c.raw, r.Raw)
-		c.model = append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events {
 		if e.Request == nil || e.Kind == policy.KindCall || e.Kind == policy.KindTag {
 			continue
 		}
 		if x, ok := at[*e.Request]; ok {
-			m := byte(markChange)
-			if e.Kind == policy.KindSummarize {
-				m = markCompaction
-			}
-			c.marks[x] = stronger(c.marks[x], m)
+			c.marks[x] = stronger(c.marks[x], either[byte](e.Kind == policy.KindSummarize, markCompaction, markChange))
 		}
 	}
 	for _, acts := range []bool{true, false} { // of two lines in one row the first is shown
@@ -126,7 +105,6 @@ func timelineChart(tl *replay.Timeline) *chart {
 	return c
 }
 
-// printEvents prints the events.
 func printEvents(p *page, tl *replay.Timeline) {
 	p.heading("events")
 	if len(tl.Events) == 0 {
@@ -142,7 +120,8 @@ func printEvents(p *page, tl *replay.Timeline) {
 		if e.Request != nil {
 			at = number(thousands(*e.Request))
 		}
-		t.add(eventStyle(e), "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, e.After, e.Saved)
+		st := map[policy.Kind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
+		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, e.After, e.Saved)
 	}
 	p.table(t)
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
@@ -163,54 +142,30 @@ func shownEvents(tl *replay.Timeline, all bool) []int {
 	return list
 }
 
-func eventStyle(e *replay.Event) style {
-	switch e.Kind {
-	case policy.KindSummarize:
-		return yellow
-	case policy.KindInferred:
-		return faint
-	}
-	return none
-}
-
 // eventText describes an event by everything that has no column of its own.
 func eventText(tl *replay.Timeline, e *replay.Event) string {
-	parts := []string{e.Reason}
+	text := e.Reason
 	if e.Results > 0 {
-		results := count(e.Results, "result")
-		if e.Kind == policy.KindServerKeep {
-			results += " given back"
-		}
-		parts = append(parts, results)
+		text += ", " + count(e.Results, "result") + either(e.Kind == policy.KindServerKeep, " given back", "")
 	}
 	if s := messagesText(e); s != "" {
-		parts = append(parts, s)
+		text += ", " + s
 	}
 	var own []string // the product's own estimates, which differ from the columns
 	for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
 		own = append(own, name+" "+thousands(e.Detail[name]))
 	}
-	if len(own) > 0 {
-		parts[len(parts)-1] += "; client's count: " + strings.Join(own, ", ")
-	}
+	text += phraseIf(len(own) > 0, "; client's count: %v", strings.Join(own, ", "))
 	if r := e.Recorded; r != nil {
 		file := r.File
 		if file == tl.File {
 			file = path.Base(strings.ReplaceAll(file, `\`, "/"))
 		}
-		s := fmt.Sprintf("recorded at %s:%d", file, r.Line)
-		if r.Trigger != "" {
-			s += " (" + r.Trigger + ")"
-		}
-		if r.PreTokens > 0 && e.Detail["pre_tokens"] != r.PreTokens {
-			s += " pre_tokens " + thousands(r.PreTokens)
-		}
-		if r.TokensSaved > 0 && e.Detail["tokens_saved"] != r.TokensSaved {
-			s += " tokens_saved " + thousands(r.TokensSaved)
-		}
-		parts = append(parts, s)
+		text += fmt.Sprintf(", recorded at %s:%d", file, r.Line) + phraseIf(r.Trigger != "", " (%v)", r.Trigger) +
+			phraseIf(r.PreTokens > 0 && e.Detail["pre_tokens"] != r.PreTokens, " pre_tokens %v", r.PreTokens) +
+			phraseIf(r.TokensSaved > 0 && e.Detail["tokens_saved"] != r.TokensSaved, " tokens_saved %v", r.TokensSaved)
 	}
-	return strings.Join(parts, ", ")
+	return text
 }
 
 // messagesText describes what an event did to messages.
@@ -223,12 +178,8 @@ func messagesText(e *replay.Event) string {
 		return "the view is " + n + " shorter"
 	case e.Messages == 0:
 		return ""
-	case e.Kind == policy.KindCollapse && e.Messages == 1:
-		return n + " becomes another"
 	case e.Kind == policy.KindCollapse:
-		return n + " become one"
-	case e.Messages == 1:
-		return n + " leaves"
+		return n + either(e.Messages == 1, " becomes another", " become one")
 	}
-	return n + " leave"
+	return n + either(e.Messages == 1, " leaves", " leave")
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -12,23 +11,22 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	t, sent := tl.Totals, sentName(tl)
 	var f [][2]string
 	add := func(when bool, name, format string, args ...any) {
-		for i := range args {
-			args[i] = cellText(args[i]) // 200,000
-		}
-		if when {
-			f = append(f, [2]string{name, fmt.Sprintf(format, args...)})
-		}
+		f = append(f, [2]string{name, phraseIf(when, format, args...)})
 	}
 	c := t.Cache
 	add(true, "requests", "%v", t.Requests)
 	add(true, "peak", "raw %v, %v %v (%v of raw)", t.RawPeak, sent, t.PayloadPeak, percent(t.PayloadPeak, t.RawPeak))
-	add(true, "mean", "%v", meanText(tl))
+	add(!hasPayloads(tl) || t.Requests == 0, "mean", "model %v", t.ModelMean)
+	if hasPayloads(tl) && t.Requests > 0 {
+		add(true, "mean", "payload %v, model view %v", (t.Payload-t.OwnInput+t.Requests/2)/t.Requests, t.ModelMean)
+	}
 	add(true, "sent", "raw %v, %v %v: saved %v (%v)", t.RawInput, sent, t.Payload-t.OwnInput, t.Saved, percent(t.Saved, t.RawInput))
 	add(true, "output", "%v", t.Output-t.OwnOutput)
 	add(t.Calls > t.Requests, "own calls", "%v by the policy: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
-	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "%v", costText(t))
+	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v", t.CostUSD,
+		phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if tl.Regret != nil {
 		add(true, "regret", "%v", regretText(tl.Regret))
 	}
@@ -37,26 +35,6 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.Preserved > 0, "thinking", "%v before thinking that the model preserves", count(t.Preserved, "edit"))
 	add(true, "lines", "%v", linesText(tl.Lines))
 	return f
-}
-
-// meanText is the mean of what the requests of the conversation sent, and of the
-// model view if API-level edits make it another.
-func meanText(tl *replay.Timeline) string {
-	t := tl.Totals
-	if !hasPayloads(tl) || t.Requests == 0 {
-		return "model " + thousands(t.ModelMean)
-	}
-	sent := (t.Payload - t.OwnInput + t.Requests/2) / t.Requests
-	return "payload " + thousands(sent) + ", model view " + thousands(t.ModelMean)
-}
-
-// costText is the cost, and how many requests it leaves out.
-func costText(t replay.Totals) string {
-	s := "USD " + t.CostUSD.String()
-	if t.Unpriced > 0 {
-		s += ", without " + count(t.Unpriced, "request") + " of a model with no known price"
-	}
-	return s
 }
 
 // linesText accounts for every line of the file.
@@ -69,15 +47,8 @@ func linesText(l replay.Lines) string {
 			aside += n
 		}
 	}
-	fused := ""
-	if l.Fused > 0 {
-		fused = ", " + thousands(l.Fused) + " of them fused with another"
-	}
-	s := fmt.Sprintf("read %s%s = used %s + set aside %s", thousands(l.Read), fused, thousands(l.Used), thousands(aside))
-	if len(parts) > 0 {
-		s += " (" + strings.Join(parts, ", ") + ")"
-	}
-	return s
+	return phrase("read %v%v = used %v + set aside %v%v", l.Read, phraseIf(l.Fused > 0, ", %v of them fused with another", l.Fused),
+		l.Used, aside, phraseIf(len(parts) > 0, " (%v)", strings.Join(parts, ", ")))
 }
 
 func printWarnings(p *page, tl *replay.Timeline) {
@@ -97,16 +68,15 @@ func printWarnings(p *page, tl *replay.Timeline) {
 }
 
 func warningText(file string, line int, message, own string) string {
-	where := ""
 	switch {
 	case file == own && line > 0:
-		where = "line " + strconv.Itoa(line) + ": "
-	case file != "" && file != own && line > 0:
-		where = file + ":" + strconv.Itoa(line) + ": "
-	case file != "" && file != own:
-		where = file + ": "
+		return fmt.Sprintf("line %d: %s", line, message)
+	case file == own || file == "":
+		return message
+	case line > 0:
+		return fmt.Sprintf("%s:%d: %s", file, line, message)
 	}
-	return where + message
+	return file + ": " + message
 }
 
 // printOverview prints one row per conversation, and their sum.
@@ -134,9 +104,5 @@ func printOverview(p *page, tls []*replay.Timeline) {
 
 // sessionTitle names a conversation in a heading.
 func sessionTitle(session, agent string) string {
-	title := "session " + session
-	if agent != "" {
-		title += ", agent " + agent
-	}
-	return title
+	return "session " + session + phraseIf(agent != "", ", agent %v", agent)
 }
