@@ -80,32 +80,23 @@ type diffPage struct {
 }
 
 func (p *diffPage) left() string {
-	if p.d.From > 0 {
-		return "request " + thousands(p.d.From)
-	}
-	return p.d.Against
+	return either(p.d.From > 0, "request "+thousands(p.d.From), p.d.Against)
 }
 
 func (p *diffPage) right() string {
-	if p.d.From > 0 {
-		return requestName(p.d.Request, p.d.Of)
-	}
-	return p.d.Policy
+	return either(p.d.From > 0, requestName(p.d.Request, p.d.Of), p.d.Policy)
 }
 
 func requestName(n, of int) string {
-	if n > of {
-		return "the end of the file"
-	}
-	return "request " + thousands(n)
+	return either(n > of, "the end of the file", "request "+thousands(n))
 }
 
 func (p *diffPage) head() {
 	d := p.d
 	p.heading(sessionTitle(d.Session, d.Agent))
-	what := fmt.Sprintf("%s to %s, at %s of %s", p.left(), p.right(), requestName(d.Request, d.Of), thousands(d.Of))
+	what := phrase("%v to %v, at %v of %v", p.left(), p.right(), requestName(d.Request, d.Of), d.Of)
 	if d.From > 0 {
-		what = fmt.Sprintf("%s, %s to %s of %s", d.Policy, p.left(), p.right(), thousands(d.Of))
+		what = phrase("%v, %v to %v of %v", d.Policy, p.left(), p.right(), d.Of)
 	}
 	p.fields([2]string{"file", d.File}, [2]string{"diff", what})
 	if d.From > 0 {
@@ -117,16 +108,9 @@ func firstText(f *diff.First) string {
 	if f == nil {
 		return "Nothing changed of what was sent: the cached prefix is reused."
 	}
-	where := ""
-	if f.Line > 0 {
-		where = fmt.Sprintf(", line %d", f.Line)
-	}
-	block := ""
-	if f.Block >= 0 {
-		block = fmt.Sprintf("block %d of ", f.Block)
-	}
-	return fmt.Sprintf("The first change is at %s%s%s: %s. %s of the %s tokens sent come before it and are unchanged.",
-		block, f.About, where, sideText(&f.Side), thousands(f.Prefix), thousands(f.Sent))
+	return phrase("The first change is at %v%v%v: %v. %v of the %v tokens sent come before it and are unchanged.",
+		either(f.Block >= 0, fmt.Sprintf("block %d of ", f.Block), ""), f.About, either(f.Line > 0, fmt.Sprintf(", line %d", f.Line), ""),
+		sideText(&f.Side), f.Prefix, f.Sent)
 }
 
 // sideText describes how a view shows something, and the edit that made it so.
@@ -134,59 +118,39 @@ func sideText(s *diff.Side) string {
 	if s.Stage == "" {
 		return string(s.Status)
 	}
-	text := string(s.Status)
-	if s.Server {
-		text += " on the server"
-	}
-	text += " by " + s.Stage
-	if s.Request > 0 {
-		return text + " at request " + thousands(s.Request)
-	}
-	return text + " at the end"
+	return phrase("%v%v by %v %v", s.Status, either(s.Server, " on the server", ""), s.Stage, place("at", s.Request))
 }
 
 // messages prints the messages that differ and counts the others.
 func (p *diffPage) messages() {
-	list := p.d.Messages
-	for i := 0; i < len(list); {
-		j := i + 1
-		switch m := &list[i]; {
+	for list := p.d.Messages; len(list) > 0; {
+		m, n := &list[0], 1
+		for n < len(list) && (m.Same && list[n].Same || !m.Same && m.Group > 0 && !list[n].Same &&
+			list[n].Group == m.Group && list[n].Left.Status == m.Left.Status) {
+			n++
+		}
+		switch {
 		case m.Same:
-			for j < len(list) && list[j].Same {
-				j++
-			}
-			p.unchanged(list[i:j])
+			p.unchanged(list[:n])
 		case m.Group > 0:
-			for j < len(list) && !list[j].Same && list[j].Group == m.Group && list[j].Left.Status == m.Left.Status {
-				j++
-			}
-			p.together(list[i:j])
+			p.together(list[:n])
 		default:
 			p.changed(m)
 		}
-		i = j
+		list = list[n:]
 	}
 }
 
 func (p *diffPage) unchanged(list []diff.Message) {
-	shown, gone, n := 0, 0, 0
-	for i := range list {
-		if list[i].Shown {
-			shown++
-		} else {
-			gone++
-		}
-		n += list[i].Right.Tokens
+	shown, n := 0, 0
+	for _, m := range list {
+		shown += either(m.Shown, 1, 0)
+		n += m.Right.Tokens
 	}
-	var parts []string
-	if shown > 0 {
-		parts = append(parts, count(shown, "message")+" unchanged, "+thousands(n)+" tokens")
-	}
-	if gone > 0 {
-		parts = append(parts, count(gone, "message")+" in neither view")
-	}
+	gone := len(list) - shown
 	p.line("")
-	p.line(p.paint(faint, "  "+strings.Join(parts, "; ")))
+	p.line(p.paint(faint, "  "+joined("; ", phraseIf(shown > 0, "%v unchanged, %v tokens", count(shown, "message"), n),
+		phraseIf(gone > 0, "%v in neither view", count(gone, "message")))))
 }
 
 // shownGone is how many of the messages that one edit removed are listed at each end.
@@ -195,21 +159,21 @@ const shownGone = 5
 // together prints messages that one edit removed.
 func (p *diffPage) together(list []diff.Message) {
 	n := 0
-	for i := range list {
-		n += list[i].Left.Tokens
+	for _, m := range list {
+		n += m.Left.Tokens
 	}
 	m := &list[0]
 	p.line("")
-	p.cut(bold, "", fmt.Sprintf("- %s %s, %s tokens", count(len(list), "message"), p.sides(m), thousands(n)))
+	p.cut(bold, "", phrase("- %v %v, %v tokens", count(len(list), "message"), p.sides(m), n))
 	p.because(m.Right.Reason)
-	for i := range list {
+	for i, m := range list {
 		if hidden := len(list) - 2*shownGone; !p.Full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
 			if i == shownGone {
 				p.folded("  ", hidden, "message", 0)
 			}
 			continue
 		}
-		p.cut(red, "", fmt.Sprintf("- %s  %s tokens", title(&list[i]), thousands(list[i].Left.Tokens)))
+		p.cut(red, "", phrase("- %v  %v tokens", title(&m), m.Left.Tokens))
 	}
 }
 
@@ -225,19 +189,14 @@ func (p *diffPage) sides(m *diff.Message) string {
 const againstRaw = "raw"
 
 func (p *diffPage) because(reason string) {
-	if reason == "" || reason == p.reason {
-		return
+	if reason != "" && reason != p.reason {
+		p.reason = reason
+		p.wrapped(faint, "  ", "  ", reason)
 	}
-	p.reason = reason
-	p.wrapped(faint, "  ", "  ", reason)
 }
 
 func title(m *diff.Message) string {
-	s := m.Role + "  " + m.About
-	if m.Line > 0 {
-		s += fmt.Sprintf("  line %d", m.Line)
-	}
-	return Clean(s)
+	return Clean(m.Role + "  " + m.About + either(m.Line > 0, fmt.Sprintf("  line %d", m.Line), ""))
 }
 
 func (p *diffPage) changed(m *diff.Message) {
@@ -249,7 +208,7 @@ func (p *diffPage) changed(m *diff.Message) {
 		mark, st = "- ", red
 	}
 	p.line("")
-	p.cut(st, "", fmt.Sprintf("%s%s  %s to %s tokens  %s", mark, title(m), thousands(m.Left.Tokens), thousands(m.Right.Tokens), p.sides(m)))
+	p.cut(st, "", phrase("%v%v  %v to %v tokens  %v", mark, title(m), m.Left.Tokens, m.Right.Tokens, p.sides(m)))
 	p.because(m.Right.Reason)
 	for i := range m.Blocks {
 		p.block(&m.Blocks[i], len(m.Blocks) > 1)
@@ -272,24 +231,20 @@ func (p *diffPage) block(b *diff.Block, named bool) {
 	if len(lines) < 3 { // the same text
 		return
 	}
-	// The first and the last lines: the old text and the new one.
 	lines = lines[3:]
-	head, tail := lines, lines[:0]
+	from, to := len(lines), len(lines) // hidden: the first and the last lines show the old text and the new one
 	if !p.Full && len(lines) > diffLines {
-		head, tail = lines[:diffLines/2-1], lines[len(lines)-diffLines/2:]
+		from, to = diffLines/2-1, len(lines)-diffLines/2
 	}
-	for _, l := range head {
-		p.diffLine(l)
+	for i, l := range lines {
+		switch {
+		case i == from:
+			p.folded("  ", to-from, "line", 0)
+		case i < from || i >= to:
+			st := map[byte]style{'+': green, '-': red, '@': cyan}[l[0]]
+			p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), lineWidth-2)))
+		}
 	}
-	p.folded("  ", len(lines)-len(head)-len(tail), "line", 0)
-	for _, l := range tail {
-		p.diffLine(l)
-	}
-}
-
-func (p *diffPage) diffLine(l string) {
-	st := map[byte]style{'+': green, '-': red, '@': cyan}[l[0]]
-	p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), lineWidth-2)))
 }
 
 // lastLine ends a text with a newline, so that only its lines can differ.

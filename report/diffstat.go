@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/diff"
@@ -27,8 +26,7 @@ func (p *diffPage) stat() {
 	t := newTable(columns, titles("messages", before, after), []column{{Title: "tokens", Max: bar}})
 	rows := p.statRows()
 	most, changed, added := 1, 0, 0
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		most = max(most, abs(r.After-r.Before))
 		switch {
 		case r.Same:
@@ -38,10 +36,9 @@ func (p *diffPage) stat() {
 			changed += r.Messages
 		}
 	}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		st, line := statBar(r.After-r.Before, most, bar)
-		t.add(st, append(rows[i].texts(two), r.Messages, r.Before, r.After, line)...)
+		t.add(st, append(r.texts(two), r.Messages, r.Before, r.After, line)...)
 	}
 	p.table(t)
 	sum, from := p.d.After-p.d.Before, p.d.Before
@@ -52,7 +49,7 @@ func (p *diffPage) stat() {
 	case sum > 0:
 		change = "+" + change
 	}
-	p.note(bold, fmt.Sprintf("%s changed, %s added: %s to %s tokens (%s)", count(changed, "message"), thousands(added), thousands(from), thousands(p.d.After), change))
+	p.note(bold, phrase("%v changed, %v added: %v to %v tokens (%v)", count(changed, "message"), added, from, p.d.After, change))
 }
 
 // statBar returns the bar of a change in tokens: w columns for the largest one.
@@ -103,12 +100,7 @@ func (p *diffPage) statRows() []statSum {
 
 // span widens a span of requests; 0, after the last, is later than any.
 func span(from, to, n int) (int, int) {
-	switch {
-	case n == 0 || to == 0:
-		to = 0
-	default:
-		to = max(to, n)
-	}
+	to = either(n == 0 || to == 0, 0, max(to, n))
 	if n > 0 && (from == 0 || n < from) {
 		from = n
 	}
@@ -149,10 +141,7 @@ func statText(s *diff.Side, to int) string {
 }
 
 func requestText(n int) string {
-	if n == 0 {
-		return "end"
-	}
-	return "#" + thousands(n)
+	return either(n == 0, "end", "#"+thousands(n))
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -42,23 +42,21 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 // reported the error that ends the reading early.
 func (t *Transcript) each(f func(rec *jsonl.Item) error) error {
 	var failed error
+	enough := errors.New("the last line to show is read")
 	for _, src := range t.Conv.Sources {
 		stopped := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 			if t.To > 0 && rec.Line >= t.To {
-				return errEnough
+				return enough
 			}
 			failed = f(rec)
 			return failed
 		})
-		if stopped != nil && !errors.Is(stopped, errEnough) {
+		if stopped != nil && !errors.Is(stopped, enough) {
 			break
 		}
 	}
 	return failed
 }
-
-// errEnough ends the reading after the last line to show.
-var errEnough = errors.New("enough was read")
 
 // recordJSON is the JSON form of a record: its line, and the entry as it is in
 // the file.
@@ -96,12 +94,10 @@ func (p *transcriptPages) record(rec *jsonl.Item) error {
 	switch rec.Kind {
 	case jsonl.ItemError:
 		p.cut(red, "", title+"  malformed  "+size+"  "+malformed(rec.Err))
-	case jsonl.ItemComment, jsonl.ItemBlank:
-		what := "blank"
-		if rec.Kind == jsonl.ItemComment {
-			what = "comment"
-		}
-		p.line(p.paint(faint, title+"  "+what))
+	case jsonl.ItemComment:
+		p.line(p.paint(faint, title+"  comment"))
+	case jsonl.ItemBlank:
+		p.line(p.paint(faint, title+"  blank"))
 	default:
 		p.entry(rec.Entry, title, size)
 	}
@@ -112,22 +108,14 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	if e.Part > 0 {
 		title += "." + strconv.Itoa(e.Part)
 	}
-	parts := []string{title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size}
-	for _, f := range []struct {
-		name string
-		on   bool
-	}{{"sidechain", e.IsSidechain}, {"meta", e.IsMeta}, {"compact summary", e.IsCompactSummary}, {"API error", e.IsAPIError}} {
-		if f.on {
-			parts = append(parts, f.name)
-		}
-	}
-	p.cut(bold, "", joined("  ", append(parts, e.UUID)...))
+	p.cut(bold, "", joined("  ", title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size,
+		either(e.IsSidechain, "sidechain", ""), either(e.IsMeta, "meta", ""), either(e.IsCompactSummary, "compact summary", ""),
+		either(e.IsAPIError, "API error", ""), e.UUID))
 	if !e.HasMessage {
 		p.text(none, "     ", "", fieldsText(e.Raw), 1)
 		return
 	}
-	for i := range e.Message.Content {
-		b := &e.Message.Content[i]
+	for _, b := range e.Message.Content {
 		at := b.Span.Off - e.Offset
 		c := readContent(e.Raw[at:at+int64(b.Span.Len)], p.t.Conv.ToolName)
 		p.cut(cyan, "   ", c.title)
@@ -147,10 +135,7 @@ const (
 // text prints the text of one of n blocks, folded so that all of them fit on a
 // screen; sign comes before each line.
 func (p *page) text(st style, indent, sign, text string, n int) {
-	most := max(min(screenLines/max(n, 1), mostLines), fewestLines)
-	if p.Full {
-		most = 0
-	}
+	most := either(p.Full, 0, max(min(screenLines/max(n, 1), mostLines), fewestLines))
 	lines, more := fold(text, lineWidth-len(indent+sign), most)
 	for _, l := range lines {
 		p.line(indent + p.paint(st, sign+l))
@@ -161,17 +146,10 @@ func (p *page) text(st style, indent, sign, text string, n int) {
 // folded says that n more lines or blocks are left out, of a text of size bytes
 // in all (0: not said).
 func (p *page) folded(indent string, n int, noun string, size int) {
-	if n == 0 {
-		return
+	if n > 0 {
+		p.line(p.paint(faint, phrase("%v… %v%v%v", indent, count(n, "more "+noun),
+			phraseIf(size > 0, ", %v in all", fileSize(size)), phraseIf(p.Hints.Full != "", " (%v)", p.Hints.Full))))
 	}
-	note := indent + "… " + count(n, "more "+noun)
-	if size > 0 {
-		note += ", " + fileSize(size) + " in all"
-	}
-	if p.Hints.Full != "" {
-		note += " (" + p.Hints.Full + ")"
-	}
-	p.line(p.paint(faint, note))
 }
 
 // flush writes what was printed once it is large.

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -39,15 +41,12 @@ func PrintView(w io.Writer, v *NamedView, opt Layout) error {
 	}
 	p := &viewPages{page: newPage(w, opt), v: v, history: diff.NewHistory(v.View), marks: v.Marks}
 	p.head()
-	for m := range v.Body.Messages {
-		msg := &v.Body.Messages[m]
-		for from := 0; from < len(msg.Blocks); {
-			to := from + 1
-			for to < len(msg.Blocks) && msg.Blocks[to].Source.Item == msg.Blocks[from].Source.Item {
-				to++
-			}
-			p.message(msg.Role, msg.Blocks[from:to])
-			from = to
+	for _, msg := range v.Body.Messages {
+		for rest := msg.Blocks; len(rest) > 0; {
+			own := slices.IndexFunc(rest, func(b wire.Block) bool { return b.Source.Item != rest[0].Source.Item })
+			own = either(own < 0, len(rest), own)
+			p.message(msg.Role, rest[:own])
+			rest = rest[own:]
 			if err := p.flush(); err != nil {
 				return err
 			}
@@ -61,16 +60,13 @@ func (p *viewPages) head() {
 	v := p.v
 	p.heading(sessionTitle(v.Conv.SessionID, v.Conv.Agent) + ": " + v.As + " view")
 	of := len(v.Conv.Requests)
-	at := fmt.Sprintf("before request %s of %s", thousands(v.Request), thousands(of))
+	at := phrase("before request %v of %v", v.Request, of)
 	if v.Request > of {
 		at = "at the end of the file, after " + count(of, "request")
 	}
-	tokens := v.View.Tokens()
-	if v.As == "payload" {
-		tokens = v.View.PayloadTokens()
-	}
+	tokens := either(v.As == "payload", v.View.PayloadTokens, v.View.Tokens)()
 	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
-		[2]string{"tokens", fmt.Sprintf("%s, and %s of overhead (system prompt, tools)", thousands(tokens), thousands(v.Overhead))},
+		[2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
 }
 
@@ -96,17 +92,14 @@ func (p *viewPages) message(role session.Role, blocks []wire.Block) {
 
 // about describes a message: what it is, where it comes from and its tokens.
 func (p *viewPages) about(id policy.ItemID, role session.Role) string {
-	tokens := p.v.View.Weight(id)
-	if p.v.As == "payload" {
-		tokens = p.v.View.PayloadWeight(id)
-	}
+	tokens := either(p.v.As == "payload", p.v.View.PayloadWeight, p.v.View.Weight)(id)
 	parts := []string{role.String()}
 	if s := p.v.View.Synthetic(id); s != nil {
-		by := ""
+		label := s.Label
 		if e := p.history.Made[id]; e != nil {
-			by = ", made by " + e.Stage
+			label += ", made by " + e.Stage
 		}
-		parts = append(parts, s.Label+by)
+		parts = append(parts, label)
 	} else {
 		parts = append(parts, aboutMessage(p.v.View.Message(id))...)
 	}
@@ -115,30 +108,26 @@ func (p *viewPages) about(id policy.ItemID, role session.Role) string {
 
 // aboutMessage describes a recorded message: what it is, its line and its time.
 func aboutMessage(m *session.Message) []string {
-	var parts []string
+	what := ""
 	switch {
 	case m.Lost:
-		parts = append(parts, "lost result")
+		what = "lost result"
 	case m.Earlier:
-		parts = append(parts, "earlier history")
+		what = "earlier history"
 	case m.Class == session.ClassAttachment:
-		parts = append(parts, "attachment "+m.Attachment)
+		what = "attachment " + m.Attachment
 	case m.Class == session.ClassToolResult:
-		parts = append(parts, "result")
+		what = "result"
 	case m.Class != session.ClassResponse:
-		parts = append(parts, m.Class.String())
+		what = m.Class.String()
 	}
-	return append(parts, fmt.Sprintf("line %d", m.Line), timeText(m.Time, "01-02 15:04:05"))
+	return []string{what, fmt.Sprintf("line %d", m.Line), timeText(m.Time, "01-02 15:04:05")}
 }
 
 // block prints one of n blocks: what it is, the edits of it, its first lines.
 func (p *viewPages) block(b *wire.Block, n int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
-	title := c.title
-	if b.CacheControl != nil {
-		title += " [cache breakpoint]"
-	}
-	p.cut(cyan, "   ", title)
+	p.cut(cyan, "   ", c.title+either(b.CacheControl != nil, " [cache breakpoint]", ""))
 	if b.Source.Block >= 0 {
 		if e := p.history.Changed[b.Source]; e != nil {
 			p.cut(yellow, "     ", changedText(e))
@@ -161,46 +150,31 @@ func (p *viewPages) markers(id policy.ItemID) {
 }
 
 func markText(m *diff.Mark) string {
-	at := "at the end"
-	if m.Request > 0 {
-		at = "before request " + thousands(m.Request)
-	}
-	what := ""
-	if m.Kind != policy.KindSummarize && m.Kind != policy.KindCollapse {
-		what = count(m.Edits, "block") + ", "
-	}
-	return fmt.Sprintf("%s by %s %s, %s%s to %s tokens: %s", kindText(m.Kind), m.Stage, at, what, thousands(m.TokensBefore), thousands(m.TokensAfter), m.Reason)
+	blocks := m.Kind != policy.KindSummarize && m.Kind != policy.KindCollapse
+	return phrase("%v by %v %v, %v%v to %v tokens: %v", kindText(m.Kind), m.Stage, place("before", m.Request),
+		phraseIf(blocks, "%v, ", count(m.Edits, "block")), m.TokensBefore, m.TokensAfter, m.Reason)
 }
 
 // kindText returns the participle for a kind of edit.
 func kindText(k policy.Kind) string {
-	text := map[policy.Kind]string{
+	return cmp.Or(map[policy.Kind]string{
 		policy.KindClear: "cleared", policy.KindServerClear: "cleared", policy.KindPersist: "persisted", policy.KindTruncate: "truncated",
 		policy.KindRemove: "removed", policy.KindCollapse: "collapsed", policy.KindSummarize: "summarised", policy.KindAttach: "added",
 		policy.KindCacheEdit: "deleted from the cache", policy.KindTag: "tagged",
-	}[k]
-	if text == "" {
-		return string(k)
-	}
-	return text
+	}[k], string(k))
 }
 
 // changedText describes an edit of a block and its reason.
 func changedText(e *policy.Edit) string {
-	return fmt.Sprintf("%s by %s, %s to %s tokens%s", kindText(e.Kind), editPlace(e), thousands(e.Before), thousands(e.After), reasonText(e))
+	return phrase("%v by %v, %v to %v tokens%v", kindText(e.Kind), editPlace(e), e.Before, e.After, reasonText(e))
 }
 
 // editPlace is the stage and the request of an edit.
-func editPlace(e *policy.Edit) string {
-	if e.Request == 0 {
-		return e.Stage + " at the end"
-	}
-	return e.Stage + " at request " + thousands(e.Request)
+func editPlace(e *policy.Edit) string { return e.Stage + " " + place("at", e.Request) }
+
+// place is "at request 3", or "at the end" for request 0.
+func place(preposition string, request int) string {
+	return either(request > 0, phrase("%v request %v", preposition, request), "at the end")
 }
 
-func reasonText(e *policy.Edit) string {
-	if e.Reason == "" {
-		return ""
-	}
-	return ": " + e.Reason
-}
+func reasonText(e *policy.Edit) string { return before(": ", e.Reason) }

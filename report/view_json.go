@@ -54,12 +54,9 @@ func placed(v *NamedView) []placedMark {
 
 // editsText returns the server's edits as JSON, "" if there are none.
 func editsText(edits []any) string {
-	if len(edits) == 0 {
-		return ""
-	}
 	js, err := json.Marshal(edits)
 	if err != nil {
 		return err.Error()
 	}
-	return string(js)
+	return either(len(edits) > 0, string(js), "")
 }
