@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,29 +74,17 @@ func backtestPage(p *page, r *backtest.Result) {
 }
 
 // totalStyle makes the row of all clients bold.
-func totalStyle(clients string) style {
-	if clients == backtest.All {
-		return bold
-	}
-	return none
-}
+func totalStyle(clients string) style { return either(clients == backtest.All, bold, none) }
 
 func compactionTable(rows []backtest.CompactionRow) *table {
 	t := newTable(titles("clients", "sessions", "recorded", "hits", "misses", "alarms", "exact", "off", "most", "free", "±1", "±5", "lost"))
-	for i := range rows {
-		r := &rows[i]
-		off, most, lost := any(number("")), any(number("")), number("")
+	for _, r := range rows {
+		off, most := any(number("")), any(number(""))
 		if r.Recorded > 0 {
 			off, most = int(r.Error+0.5), r.Largest
 		}
-		if r.Lost > 0 {
-			lost = number(fmt.Sprintf("%d/%d", r.LostHits, r.Lost))
-		}
-		clients := r.Clients
-		if r.Fitted {
-			clients += ", fitted"
-		}
-		t.add(totalStyle(r.Clients), clients, r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, r.Exact, off, most, r.Free.Exact, r.Free.One, r.Free.Five, lost)
+		t.add(totalStyle(r.Clients), r.Clients+either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, r.Exact,
+			off, most, r.Free.Exact, r.Free.One, r.Free.Five, number(either(r.Lost > 0, fmt.Sprintf("%d/%d", r.LostHits, r.Lost), "")))
 	}
 	return t
 }
@@ -103,9 +92,11 @@ func compactionTable(rows []backtest.CompactionRow) *table {
 func missNotes(r *backtest.Result) []string {
 	var notes []string
 	for _, s := range r.Sessions {
-		for i := range s.Compactions {
-			if c := &s.Compactions[i]; !c.Hit {
-				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s", s.File, c.Line, c.Request, c.Version, thousands(c.PreTokens), usedText(c)))
+		for _, c := range s.Compactions {
+			if !c.Hit {
+				n := c.Short() // how far the policy's count of used tokens is from the recorded one
+				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s%s%s", s.File, c.Line, c.Request,
+					c.Version, thousands(c.PreTokens), thousands(c.Used), phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
 			}
 		}
 		for _, a := range s.Alarms {
@@ -115,38 +106,21 @@ func missNotes(r *backtest.Result) []string {
 	return notes
 }
 
-// usedText is the policy's count of used tokens at a miss, and how far it is
-// from the recorded one.
-func usedText(c *backtest.Compaction) string {
-	text := thousands(c.Used)
-	switch n := c.Short(); {
-	case n > 0:
-		text += " (" + thousands(n) + " fewer)"
-	case n < 0:
-		text += " (" + thousands(-n) + " more)"
-	}
-	return text
-}
-
 func fitNotes(r *backtest.Result) []string {
 	var notes []string
 	for _, s := range r.Sessions {
 		if s.Fit == nil {
 			continue
 		}
-		agrees := "no single window explains the record"
-		if s.Fit.Agrees {
-			agrees = fmt.Sprintf("the record allows %s to %s", thousands(s.Fit.Least), thousands(s.Fit.Most))
-		}
-		notes = append(notes, fmt.Sprintf("fitted: %s: client %s, window %s: %s", s.File, s.Version, thousands(s.Fit.Window), agrees))
+		notes = append(notes, phrase("fitted: %v: client %v, window %v: %v", s.File, s.Version, s.Fit.Window, either(s.Fit.Agrees,
+			phrase("the record allows %v to %v", s.Fit.Least, s.Fit.Most), "no single window explains the record")))
 	}
 	return notes
 }
 
 func microTable(rows []backtest.MicroRow) *table {
 	t := newTable(titles("clients", "recorded", "hits", "same results", "saving ±1 %", "unrecorded", "confirmed", "alarms"))
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		t.add(totalStyle(r.Clients), r.Clients, r.Recorded, r.Hits, r.Same, r.Close, r.Unrecorded, r.Confirmed, r.Alarms)
 	}
 	return t
@@ -154,14 +128,13 @@ func microTable(rows []backtest.MicroRow) *table {
 
 func causeTable(r *backtest.Result) *table {
 	t := newTable(titles("cause", "breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"))
-	add := func(st style, name string, r *backtest.CauseRow) {
+	add := func(st style, name string, r backtest.CauseRow) {
 		t.add(st, name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only)
 	}
-	all, named := r.Breaks(false), r.Breaks(true)
-	add(bold, backtest.All, &all)
-	add(bold, "named", &named)
-	for i := range r.Causes {
-		add(none, string(r.Causes[i].Cause), &r.Causes[i])
+	add(bold, backtest.All, r.Breaks(false))
+	add(bold, "named", r.Breaks(true))
+	for _, c := range r.Causes {
+		add(none, string(c.Cause), c)
 	}
 	return t
 }
@@ -169,10 +142,7 @@ func causeTable(r *backtest.Result) *table {
 func fidelityTable(list []backtest.Measure) *table {
 	t := newTable(titles("measure", "%", "of", "bar", "holds"), []column{{Title: "what", Flex: true}})
 	for _, m := range list {
-		st, value, holds, bar := none, places(m.Value, 2), "yes", "≥ "
-		if m.Most {
-			bar = "≤ "
-		}
+		st, value, holds, bar := none, places(m.Value, 2), "yes", either(m.Most, "≤ ", "≥ ")
 		switch {
 		case m.Of == 0:
 			value, holds = "–", "–"
@@ -189,14 +159,11 @@ func fidelityTable(list []backtest.Measure) *table {
 // leastText lists from how many samples on each measure is judged.
 func leastText(few []backtest.Measure) string {
 	names := map[int][]string{}
-	var counts []int
 	for _, m := range few {
 		names[m.Least] = append(names[m.Least], m.Name)
-		counts = append(counts, m.Least)
 	}
-	slices.Sort(counts)
 	var texts []string
-	for _, least := range slices.Compact(counts) {
+	for _, least := range slices.Sorted(maps.Keys(names)) {
 		texts = append(texts, strings.Join(names[least], ", ")+" "+thousands(least))
 	}
 	return strings.Join(texts, "; ")
@@ -206,24 +173,23 @@ func leastText(few []backtest.Measure) string {
 func fidelityText(r *backtest.Result) string {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
-	for i := range r.Compactions {
-		if f := &r.Compactions[i]; f.Fitted && f.Clients == backtest.All {
+	for _, f := range r.Compactions {
+		if f.Fitted && f.Clients == backtest.All {
 			text += fmt.Sprintf(" (in fitted windows %d of %d, %s)", f.Hits, f.Recorded, count(f.Alarms, "false alarm"))
 		}
 	}
 	if n := m.Recorded + m.Unrecorded; n > 0 {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
-	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests))
-	text += fmt.Sprintf("; %s of %s of the cache explained", thousands(u.Broken-u.Unexplained), count(u.Broken, "break"))
-	return text + fmt.Sprintf("; size within 10 %%: %d of all %d breaks, %d of the %d named", u.AllAmount, u.Broken, u.Amount, u.Named)
+	return text + fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; %s of %s of the cache explained; size within 10 %%: %d of all %d breaks, %d of the %d named",
+		percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests), thousands(u.Broken-u.Unexplained),
+		count(u.Broken, "break"), u.AllAmount, u.Broken, u.Amount, u.Named)
 }
 
 // classTable has the sums of all requests, as a bill has them.
 func classTable(rows []backtest.UsageRow) *table {
 	t := newTable(titles("clients", "requests", "input tokens", "read", "simulated", "written", "simulated", "plain", "simulated"))
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		all := r.Recorded()
 		cells := []any{r.Clients, r.Requests, all}
 		for _, f := range r.Classes() {
@@ -240,7 +206,7 @@ func classText(u *backtest.Usage) string {
 	if all == 0 {
 		return "no request has a recorded usage to compare the simulation with"
 	}
-	text := fmt.Sprintf("of %s input tokens", thousands(all))
+	text := phrase("of %v input tokens", all)
 	for i, name := range []string{"read from the cache", "written to it", "plain"} {
 		f := u.Classes()[i]
 		text += fmt.Sprintf(", %s %% were %s (simulated: %s %%)", portion(f.Recorded, all), name, portion(f.Simulated, all))
@@ -250,10 +216,7 @@ func classText(u *backtest.Usage) string {
 
 // portion formats part/whole in percent, with two decimals.
 func portion(part, whole int) number {
-	if whole == 0 {
-		return "–"
-	}
-	return number(places(100*float64(part)/float64(whole), 2))
+	return either(whole == 0, "–", number(places(100*float64(part)/float64(whole), 2)))
 }
 
 const usageNote = "read ±5 %, ±1 %: requests whose simulated cache read is within 5 % or 1 % of the recorded one. off: mean absolute error of a request, in tokens. MAPE: mean absolute error in percent of the recorded figure of each request. " +
@@ -262,8 +225,7 @@ const usageNote = "read ±5 %, ±1 %: requests whose simulated cache read is wit
 
 func usageTable(rows []backtest.UsageRow) *table {
 	t := newTable(titles("clients", "requests", "read ±5 %", "read ±1 %", "read off", "MAPE", "written off", "MAPE", "plain off", "MAPE"))
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		cells := []any{r.Clients, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.Close, r.Requests))}
 		for _, f := range r.Classes() {
 			off, mean := any(number("–")), any(number("–"))
@@ -305,8 +267,7 @@ func breakTable(worst []backtest.Break) *table {
 	t := newTable(keys("session agent file line"), []column{{Title: "request", Key: "request"}, {Title: "broke in"}, {Key: "in_record"}, {Title: "cause", Key: "cause"},
 		{Title: "left", Key: "left"}, {Title: "read", Key: "read"}, {Title: "simulated", Key: "simulated"}}, keys("right_kind right_amount"),
 		titles("off"), []column{{Title: "where", Flex: true}})
-	for i := range worst {
-		b := &worst[i]
+	for _, b := range worst {
 		st, where := none, "both"
 		switch {
 		case !b.Recorded:
@@ -324,7 +285,7 @@ func breakPage(p *page, r *backtest.Result, breaks *table) {
 	p.heading("breaks of the cache, the largest error first")
 	p.table(breaks)
 	u := &r.Usage[0]
-	p.note(none, fmt.Sprintf("%s of %s listed: %s in the record (%s unexplained), %s only in the simulation",
-		thousands(len(breaks.rows)), count(u.Broken+u.FalseAlarms, "break"), thousands(u.Broken), thousands(u.Unexplained), thousands(u.FalseAlarms)))
+	p.note(none, phrase("%v of %v listed: %v in the record (%v unexplained), %v only in the simulation",
+		len(breaks.rows), count(u.Broken+u.FalseAlarms, "break"), u.Broken, u.Unexplained, u.FalseAlarms))
 	p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; all in tokens. docs/internals/model.md describes the causes; json has each break in words.")
 }

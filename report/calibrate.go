@@ -24,14 +24,10 @@ func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 		[]column{{Title: "free %", Key: "free_session_mean"}, {Title: "median", Key: "free_session_median"}}, titles("bias"))
 	before := backtest.CalibratedRow{}
 	sessions, requests := 0, 0
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		clients, model, st := r.Clients, shortModel(r.Model), none
+	for _, r := range c.Rows {
+		clients, model := r.Clients, shortModel(r.Model)
 		if r.Clients == backtest.All {
 			sessions, requests = r.Sessions, r.Requests
-		}
-		if r.Model == backtest.All {
-			st = bold
 		}
 		if clients == before.Clients && r.Model == before.Model {
 			clients, model = "", ""
@@ -41,10 +37,10 @@ func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 			mean, median = pair{"", r.Each.Mean}, pair{"", r.Each.Median}
 		}
 		inc, next, free := &r.Increment, &r.Next, &r.Free
-		t.add(st, pair{clients, r.Clients}, pair{model, r.Model}, r.Counter, r.Sessions, r.Requests, inc.MAPE, inc.Bias,
+		t.add(either(r.Model == backtest.All, bold, none), pair{clients, r.Clients}, pair{model, r.Model}, r.Counter, r.Sessions, r.Requests, inc.MAPE, inc.Bias,
 			pair{int(inc.P50 + 0.5), inc.P50}, pair{int(inc.P90 + 0.5), inc.P90}, decimal{next.MAPE, 2}, next.Bias, next.P50, next.P90,
 			free.MAPE, free.Bias, free.P50, free.P90, r.Each.Sessions, mean, median, signed(free.Bias))
-		before = *r
+		before = r
 	}
 	return listing(t, c,
 		fmt.Sprintf("%s of %s scored; %s", count(requests, "request"), count(sessions, "session"), fitTexts[c.Fit]),
@@ -63,12 +59,8 @@ func shortModel(name string) string {
 
 // signed formats a number with its sign; what rounds to zero has none.
 func signed(x float64) number {
-	s := places(x, 2)
-	switch {
-	case s == "0.00" || s == "-0.00":
-		return "0.00"
-	case x > 0:
-		return number("+" + s)
+	if s := fmt.Sprintf("%+.2f", x); s != "+0.00" && s != "-0.00" {
+		return number(s)
 	}
-	return number(s)
+	return "0.00"
 }

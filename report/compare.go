@@ -34,13 +34,8 @@ func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 }
 
 func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
-	for i := range groups {
-		c := &groups[i]
-		title := count(len(c.Sessions), "session")
-		if c.Group != "" {
-			title = c.Group + ": " + title
-		}
-		p.heading(title + inputsText(in))
+	for _, c := range groups {
+		p.heading(phraseIf(c.Group != "", "%v: ", c.Group) + count(len(c.Sessions), "session") + inputsText(in))
 		p.table(compareTotals(c.Policies, figureText))
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
@@ -51,18 +46,17 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		}
 		if len(c.Sessions) > 1 {
 			p.heading("by session: total, median, 90th percentile, and in how many sessions the policy alone is best")
-			hidden := compareSpread(p, c)
-			p.hidden(hidden, "figure", "json contains them; none of them says which policy is better")
+			p.hidden(compareSpread(p, &c), "figure", "json contains them; none of them says which policy is better")
 			if len(c.Sessions) < compare.Few {
 				p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles are of %s only", count(len(c.Sessions), "session")))
 			}
 		}
 		if c.Differ >= 0 {
-			p.note(none, differText(c))
-			p.commands(commandLines(c, &p.Hints)...)
+			p.note(none, differText(&c))
+			p.commands(commandLines(&c, &p.Hints)...)
 		}
 		p.notes(yellow, unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints))
-		p.notes(yellow, lostNotes(c, &p.Hints))
+		p.notes(yellow, lostNotes(&c, &p.Hints))
 	}
 	p.notes(yellow, emptyNotes(in.Empty))
 	p.note(faint, "peak, mean: tokens of the model view with overhead. sent: input tokens of all requests, those of compactions too; read, write, rest: of these, the cache reads, the cache writes and what is not cached. comp: compactions. clrd, tokens: cleared results and their tokens. miss: blocks removed and needed again. bound: the fewest misses any policy could have within this budget. viol: violations of the API's rules.")
@@ -70,12 +64,11 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 
 // figure returns the spread of a figure; cache_write is the sum of two figures.
 func figure(p *compare.Policy, name string) compare.Spread {
-	names := compare.Names()
 	if name == "cache_write" {
 		a, b := figure(p, "cache_write_5m"), figure(p, "cache_write_1h")
 		return compare.Spread{Total: a.Total + b.Total, Median: math.NaN(), P90: math.NaN()}
 	}
-	return p.Figures[slices.Index(names, name)]
+	return p.Figures[slices.Index(compare.Names(), name)]
 }
 
 // compareTotals has a row per policy, with the text of each total.
@@ -84,10 +77,10 @@ func compareTotals(policies []compare.Policy, text func(name string, x float64) 
 	for _, f := range figureTitles {
 		t.columns = append(t.columns, column{Title: f.title})
 	}
-	for i := range policies {
-		cells := []any{policies[i].Name}
+	for _, policy := range policies {
+		cells := []any{policy.Name}
 		for _, f := range figureTitles {
-			cells = append(cells, number(text(f.figure, figure(&policies[i], f.figure).Total)))
+			cells = append(cells, number(text(f.figure, figure(&policy, f.figure).Total)))
 		}
 		t.add(none, cells...)
 	}
@@ -104,16 +97,11 @@ func compareSpread(p *page, c *compare.Comparison) (hidden int) {
 			hidden++
 			continue
 		}
-		name := figure.Name
-		for i := range c.Policies {
-			s := &c.Policies[i].Figures[f]
-			best := number("")
-			if ranked {
-				best = number(strconv.Itoa(s.Wins))
-			}
-			t.add(none, name, c.Policies[i].Name, number(figureText(figure.Name, s.Total)), number(quantileText(figure.Name, s.Median)),
-				number(quantileText(figure.Name, s.P90)), best)
-			name = ""
+		for i, policy := range c.Policies {
+			s := &policy.Figures[f]
+			t.add(none, either(i == 0, figure.Name, ""), policy.Name, number(figureText(figure.Name, s.Total)),
+				number(quantileText(figure.Name, s.Median)), number(quantileText(figure.Name, s.P90)),
+				number(either(ranked, strconv.Itoa(s.Wins), "")))
 		}
 	}
 	p.table(t)
@@ -131,18 +119,16 @@ func quantileText(name string, x float64) string {
 
 // figureText is a value for a narrow column: a dash where it is not known.
 func figureText(name string, x float64) string {
-	switch {
+	switch size := math.Abs(x); {
 	case !compare.Known(x):
 		return "–"
-	case name == "cost_usd" && math.Abs(x) < 9999.995:
+	case name == "cost_usd" && size < 9999.995:
 		return places(x, 2)
-	case math.Abs(x) < 9999.5:
+	case size < 9999.5:
 		return thousands(int(math.Round(x)))
-	case math.Abs(x) < 99950:
-		return places(x/1e3, 1) + "k"
-	case math.Abs(x) < 999500:
-		return places(x/1e3, 0) + "k"
-	case math.Abs(x) < 999.95e6:
+	case size < 999500:
+		return places(x/1e3, either(size < 99950, 1, 0)) + "k"
+	case size < 999.95e6:
 		return places(x/1e6, 1) + "M"
 	}
 	return places(x/1e9, 1) + "G"
@@ -157,37 +143,25 @@ func differenceText(name string, a, b float64) string {
 	case d == 0:
 		return "0"
 	case name == "cost_usd" && a == 0 || name != "cost_usd" && math.Abs(a) < 100:
-		s := figureText(name, d)
-		if d > 0 {
-			s = "+" + s
-		}
-		return s
-	case math.Abs(d/a) < 0.0995:
-		return fmt.Sprintf("%+.1f%%", 100*d/a)
+		return either(d > 0, "+", "") + figureText(name, d)
 	default:
-		return fmt.Sprintf("%+.0f%%", 100*d/a)
+		return fmt.Sprintf("%+.*f%%", either(math.Abs(d/a) < 0.0995, 1, 0), 100*d/a)
 	}
 }
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
 	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")))
-	for i := range groups {
-		c := &groups[i]
+	for _, c := range groups {
 		for _, s := range c.Sessions {
-			for p, v := range s.Values {
+			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
-				t.add(none, append(cells, valueCells(v)...)...)
+				for _, v := range values {
+					cells = append(cells, v)
+				}
+				t.add(none, cells...)
 			}
 		}
 	}
 	return t
-}
-
-func valueCells(v compare.Values) []any {
-	cells := make([]any, len(v))
-	for i, x := range v {
-		cells[i] = x
-	}
-	return cells
 }

@@ -23,8 +23,8 @@ func totals(p *compare.Policy) compare.Values {
 // compareJSON is the JSON form of comparisons. Unknown figures are left out.
 func compareJSON(groups []compare.Comparison, in compare.Inputs, hints *Hints) object {
 	list := []object{}
-	for i := range groups {
-		list = append(list, groupJSON(&groups[i], hints))
+	for _, c := range groups {
+		list = append(list, groupJSON(&c, hints))
 	}
 	return append(inputsJSON(compare.Schema, in), member{"groups", list})
 }
@@ -38,8 +38,8 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 	for i := range c.Policies {
 		policies = append(policies, policyJSON(c, i))
 	}
-	for i := range c.Sessions {
-		s, figures := &c.Sessions[i], map[string]compare.Values{}
+	for _, s := range c.Sessions {
+		figures := map[string]compare.Values{}
 		for p, v := range s.Values {
 			figures[c.Policies[p].Name] = v
 		}

@@ -9,25 +9,15 @@ import (
 
 // inputsText counts the inputs that failed and the conversations left out.
 func inputsText(in compare.Inputs) string {
-	text := ""
-	if in.Failed > 0 {
-		text = fmt.Sprintf("; %d of %s failed", in.Failed, count(in.Given, "input"))
-	}
-	if n := len(in.Empty); n > 0 {
-		text += fmt.Sprintf("; %d without a request left out", n)
-	}
-	return text
+	return phraseIf(in.Failed > 0, "; %v of %v failed", in.Failed, count(in.Given, "input")) +
+		phraseIf(len(in.Empty) > 0, "; %v without a request left out", len(in.Empty))
 }
 
 // emptyNotes names the conversations left out.
 func emptyNotes(list []compare.Source) []string {
 	var names []string
 	for _, s := range list {
-		name := sourceName(s)
-		if s.Malformed > 0 {
-			name += " (" + count(s.Malformed, "malformed line") + ")"
-		}
-		names = append(names, name)
+		names = append(names, sourceName(s)+phraseIf(s.Malformed > 0, " (%v)", count(s.Malformed, "malformed line")))
 	}
 	return someNamed("left out, because they have no request: ", names, "")
 }
@@ -36,11 +26,7 @@ func emptyNotes(list []compare.Source) []string {
 func unpricedNotes(list []compare.Unpriced, hints *Hints) []string {
 	var names []string
 	for _, u := range list {
-		where := sourceName(u.First)
-		if u.Sessions > 1 {
-			where += fmt.Sprintf(" and %s more", thousands(u.Sessions-1))
-		}
-		names = append(names, fmt.Sprintf("%q (%s)", u.Model, where))
+		names = append(names, fmt.Sprintf("%q (%s%s)", u.Model, sourceName(u.First), phraseIf(u.Sessions > 1, " and %v more", u.Sessions-1)))
 	}
 	return someNamed("no cost: no price is known for ", names, before("; ", hints.Prices))
 }
@@ -51,28 +37,20 @@ func someNamed(text string, names []string, end string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	text += strings.Join(names[:min(len(names), most)], ", ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %s more", thousands(len(names)-most))
-	}
-	return []string{text + end}
+	named := strings.Join(names[:min(len(names), most)], ", ")
+	return []string{text + named + phraseIf(len(names) > most, " and %v more", len(names)-most) + end}
 }
 
 func sourceName(s compare.Source) string {
-	if s.Agent != "" {
-		return s.File + " (agent " + s.Agent + ")"
-	}
-	return s.File
+	return s.File + phraseIf(s.Agent != "", " (agent %v)", s.Agent)
 }
 
 // lostNotes counts the lines that could not be read.
 func lostNotes(c *compare.Comparison, hints *Hints) []string {
 	lines, files := 0, 0
-	for i := range c.Sessions {
-		if s := &c.Sessions[i]; s.Malformed > 0 {
-			lines += s.Malformed
-			files++
-		}
+	for _, s := range c.Sessions {
+		lines += s.Malformed
+		files += min(s.Malformed, 1)
 	}
 	if lines == 0 {
 		return nil
@@ -83,14 +61,9 @@ func lostNotes(c *compare.Comparison, hints *Hints) []string {
 // differText names the session in which the policies differ most.
 func differText(c *compare.Comparison) string {
 	s := c.Sessions[c.Differ]
-	text := fmt.Sprintf("most different: %s, %s against %s", s.Session, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name)
-	if c.DifferFigure != "payload_input" {
-		text += ", by " + c.DifferFigure
-	}
-	if s.Input == "-" {
-		return text + "; to see why, give the session as a file, not as standard input"
-	}
-	return text + "; to see why:"
+	return phrase("most different: %v, %v against %v", s.Session, c.Policies[c.DifferPolicy].Name, c.Policies[0].Name) +
+		phraseIf(c.DifferFigure != "payload_input", ", by %v", c.DifferFigure) +
+		either(s.Input == "-", "; to see why, give the session as a file, not as standard input", "; to see why:")
 }
 
 // commandLines returns the commands that show the difference.
