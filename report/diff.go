@@ -48,28 +48,25 @@ func NewNamedDiff(conv *session.Conversation, d *diff.Diff) *NamedDiff {
 // NewDiffs returns the printer of diffs.
 func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 	if opt.Format != FormatJSON {
-		return &pagePrinter[*NamedDiff]{w: w, opt: opt.Layout, page: func(p *page, d *NamedDiff) {
+		return pagePrinter(w, opt.Layout, func(p *page, d *NamedDiff) {
 			page := &diffPage{page: p, d: d}
 			page.head()
 			if !opt.Stat {
 				page.messages()
 			}
 			page.stat()
-		}}
+		}, nil)
 	}
-	return &jsonPrinter[*NamedDiff]{
-		jsonStream: jsonStream{w: w, head: object{{"schema", DiffSchema}}, list: "diffs"},
-		single:     !opt.Several,
-		item: func(d *NamedDiff) any {
-			if !opt.Stat {
-				return d
-			}
-			out, sums := *d, *d.Diff
-			sums.Messages = []diff.Message{}
-			out.Diff, out.Edits = &sums, []diff.Edit{}
-			return &out
-		},
-	}
+	s := &jsonStream{w: w, head: object{{"schema", DiffSchema}}, list: "diffs"}
+	return jsonPrinter(s, !opt.Several, func(d *NamedDiff) any {
+		if !opt.Stat {
+			return d
+		}
+		out, sums := *d, *d.Diff
+		sums.Messages = []diff.Message{}
+		out.Diff, out.Edits = &sums, []diff.Edit{}
+		return &out
+	})
 }
 
 // diffPage prints one diff.

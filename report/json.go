@@ -70,6 +70,7 @@ type jsonStream struct {
 	w    io.Writer
 	head object // the members before the list
 	list string // the name of the list
+	tail object // the members after the list
 	n    int    // items printed
 }
 
@@ -95,12 +96,12 @@ func (s *jsonStream) add(item []byte) error {
 }
 
 // end prints the members after the list.
-func (s *jsonStream) end(tail object) error {
+func (s *jsonStream) end() error {
 	text := "\n  ]"
 	if s.n == 0 {
 		text = s.begin() + "]"
 	}
-	for _, m := range tail {
+	for _, m := range s.tail {
 		value, err := encoded("  ", m.value)
 		if err != nil {
 			return err
@@ -184,7 +185,7 @@ const namedKeys = "session agent file policy counter"
 
 // replayNDJSON returns a printer of one request per line, with its names and its
 // events. Events after the last request are on a line of kind "end".
-func replayNDJSON(w io.Writer) eachPrinter[*replay.Timeline] {
+func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 	line := func(v any) error {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
@@ -195,7 +196,7 @@ func replayNDJSON(w io.Writer) eachPrinter[*replay.Timeline] {
 		_, err := w.Write(escapeJSON(b.Bytes()))
 		return err
 	}
-	return func(tl *replay.Timeline) error {
+	return eachPrinter(func(tl *replay.Timeline) error {
 		tl = filled(tl)
 		own, rest := ownEvents(tl)
 		events := func(indexes []int) []replay.Event {
@@ -214,7 +215,7 @@ func replayNDJSON(w io.Writer) eachPrinter[*replay.Timeline] {
 			return nil
 		}
 		return line(endLine{tl.Schema, names(tl), "end", events(rest)})
-	}
+	})
 }
 
 // requestLine is one line of NDJSON.

@@ -16,27 +16,24 @@ func NewLints(w io.Writer, opt Layout) (Printer[*lint.Problems], error) {
 	total := &lintTotals{}
 	switch opt.Format {
 	case FormatTable, "":
-		return &pagePrinter[*lint.Problems]{w: w, opt: opt, page: func(p *page, r *lint.Problems) {
+		return pagePrinter(w, opt, func(p *page, r *lint.Problems) {
 			total.add(r)
 			lintPage(p, r)
-		}, last: func(p *page) {
-			p.note(none, fmt.Sprintf("%s: %s, %s, %s", count(total.Files, "file"),
+		}, func(p *page) {
+			p.note(none, phrase("%v: %v, %v, %v", count(total.Files, "file"),
 				count(total.Errors, "error"), count(total.Warnings, "warning"), count(total.Notes, "note")))
-		}}, nil
+		}), nil
 	case FormatJSON:
-		return &jsonPrinter[*lint.Problems]{
-			jsonStream: jsonStream{w: w, head: object{{"schema", LintSchema}}, list: "files"},
-			item: func(r *lint.Problems) any {
-				total.add(r)
-				r.Findings = notNil(r.Findings)
-				return r
-			},
-			tail: func() object { return object{{"totals", total}} },
-		}, nil
+		s := &jsonStream{w: w, head: object{{"schema", LintSchema}}, list: "files", tail: object{{"totals", total}}}
+		return jsonPrinter(s, false, func(r *lint.Problems) any {
+			total.add(r)
+			r.Findings = notNil(r.Findings)
+			return r
+		}), nil
 	case FormatGitHub:
-		return eachPrinter[*lint.Problems](func(r *lint.Problems) error { return lintAnnotations(w, r, opt.All) }), nil
+		return eachPrinter(func(r *lint.Problems) error { return lintAnnotations(w, r, opt.All) }), nil
 	}
-	return nil, formatError(opt.Format)
+	return Printer[*lint.Problems]{}, formatError(opt.Format)
 }
 
 // lintTotals counts places by severity.
@@ -64,11 +61,8 @@ func lintPage(p *page, r *lint.Problems) {
 	for _, n := range r.Lines.SetAside {
 		aside += n
 	}
-	read := fmt.Sprintf("%s read, %s used, %s set aside", count(r.Lines.Read, "line"), thousands(r.Lines.Used), thousands(aside))
-	if r.Lines.Fused > 0 {
-		read += fmt.Sprintf(", %s fused", thousands(r.Lines.Fused))
-	}
-	p.note(faint, read)
+	p.note(faint, phrase("%v read, %v used, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, aside,
+		phraseIf(r.Lines.Fused > 0, ", %v fused", r.Lines.Fused)))
 	t := newTable(titles("severity", "code", "places"), []column{{Title: "where, and what", Flex: true}})
 	hidden := 0
 	for _, f := range r.Findings {
@@ -79,15 +73,12 @@ func lintPage(p *page, r *lint.Problems) {
 		}
 		hidden += len(f.Places) - len(shown)
 		for i, place := range shown {
-			head := []any{"", "", ""}
+			text := either(place.Line > 0, fmt.Sprintf("line %d: ", place.Line), "") + place.Message
 			if i == 0 {
-				head = []any{f.Severity, f.Code, f.Count}
+				t.add(st, f.Severity, f.Code, f.Count, text)
+			} else {
+				t.last(st, text)
 			}
-			text := place.Message
-			if place.Line > 0 {
-				text = fmt.Sprintf("line %d: %s", place.Line, text)
-			}
-			t.add(st, append(head, text)...)
 		}
 	}
 	p.table(t)

@@ -2,75 +2,54 @@ package report
 
 import "io"
 
-// Printer prints results one after another.
-type Printer[T any] interface {
-	Add(result T) error
-	Close() error // ends the output; no Add may follow
+// Printer prints results one after another. Close ends the output; no Add may
+// follow it.
+type Printer[T any] struct {
+	Add   func(result T) error
+	Close func() error
 }
 
-// pagePrinter prints a page per result, with an empty line between them.
-type pagePrinter[T any] struct {
-	w    io.Writer
-	opt  Layout
-	page func(p *page, result T)
-	last func(p *page) // prints the page after two results or more; nil: none
-	n    int           // pages printed
+// eachPrinter returns a printer that prints each result by itself.
+func eachPrinter[T any](add func(result T) error) Printer[T] {
+	return Printer[T]{Add: add, Close: func() error { return nil }}
 }
 
-func (r *pagePrinter[T]) Add(result T) error {
-	return r.print(func(p *page) { r.page(p, result) })
+// pagePrinter returns a printer of a page per result, with an empty line between
+// them, and of a last page after two results or more. A nil last prints none.
+func pagePrinter[T any](w io.Writer, opt Layout, each func(p *page, result T), last func(p *page)) Printer[T] {
+	pages := 0
+	add := func(write func(p *page)) error {
+		if pages++; pages > 1 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		p := newPage(w, opt)
+		write(p)
+		return p.end()
+	}
+	return Printer[T]{
+		Add: func(result T) error { return add(func(p *page) { each(p, result) }) },
+		Close: func() error {
+			if pages < 2 || last == nil {
+				return nil
+			}
+			return add(last)
+		},
+	}
 }
 
-func (r *pagePrinter[T]) print(write func(p *page)) error {
-	if r.n++; r.n > 1 {
-		if _, err := io.WriteString(r.w, "\n"); err != nil {
+// jsonPrinter returns a printer of the JSON form of results: of each by itself
+// if single is set, else as the items of a stream.
+func jsonPrinter[T any](s *jsonStream, single bool, form func(result T) any) Printer[T] {
+	if single {
+		return eachPrinter(func(result T) error { return WriteJSON(s.w, form(result)) })
+	}
+	return Printer[T]{Add: func(result T) error {
+		item, err := encoded("    ", form(result))
+		if err != nil {
 			return err
 		}
-	}
-	p := newPage(r.w, r.opt)
-	write(p)
-	return p.end()
-}
-
-func (r *pagePrinter[T]) Close() error {
-	if r.n < 2 || r.last == nil {
-		return nil
-	}
-	return r.print(r.last)
-}
-
-// eachPrinter prints each result by itself.
-type eachPrinter[T any] func(result T) error
-
-func (f eachPrinter[T]) Add(result T) error { return f(result) }
-
-func (f eachPrinter[T]) Close() error { return nil }
-
-// jsonPrinter prints results as the items of a stream, or a single one as it is.
-type jsonPrinter[T any] struct {
-	jsonStream
-	single bool
-	item   func(result T) any // the JSON form of a result
-	tail   func() object      // the members after the list; nil: none
-}
-
-func (p *jsonPrinter[T]) Add(result T) error {
-	if p.single {
-		return WriteJSON(p.w, p.item(result))
-	}
-	item, err := encoded("    ", p.item(result))
-	if err != nil {
-		return err
-	}
-	return p.add(item)
-}
-
-func (p *jsonPrinter[T]) Close() error {
-	switch {
-	case p.single:
-		return nil
-	case p.tail == nil:
-		return p.end(nil)
-	}
-	return p.end(p.tail())
+		return s.add(item)
+	}, Close: s.end}
 }

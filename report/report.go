@@ -67,10 +67,7 @@ type Hints struct {
 
 // hidden says that there are n more, and what shows or holds them.
 func (h *Hints) hidden(n int, noun, where string) string {
-	if h.All != "" {
-		where = h.All + ", " + where
-	}
-	return "(" + count(n, "more "+noun) + " hidden: " + where + ")"
+	return phrase("(%v hidden: %v)", count(n, "more "+noun), joined(", ", h.All, where))
 }
 
 // commandLine joins the words of a command to a line that can be pasted.
@@ -83,10 +80,7 @@ func (h *Hints) commandLine(words []string) string {
 
 // before joins a hint to the text it follows; "" where there is no hint.
 func before(joint, hint string) string {
-	if hint == "" {
-		return ""
-	}
-	return joint + hint
+	return either(hint == "", "", joint+hint)
 }
 
 // document is a result with a printer per format.
@@ -136,49 +130,44 @@ func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 	switch opt.Format {
 	case FormatTable, FormatMarkdown, "":
 		var added []*replay.Timeline
-		return &pagePrinter[*replay.Timeline]{w: w, opt: opt, page: func(p *page, tl *replay.Timeline) {
+		return pagePrinter(w, opt, func(p *page, tl *replay.Timeline) {
 			added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Totals: tl.Totals})
 			printTimeline(p, tl)
-		}, last: func(p *page) { printOverview(p, added) }}, nil
+		}, func(p *page) { printOverview(p, added) }), nil
 	case FormatJSON:
-		return &jsonPrinter[*replay.Timeline]{
-			jsonStream: jsonStream{w: w, head: object{{"schema", replay.Schema}}, list: "sessions"},
-			single:     !opt.Several,
-			item:       func(tl *replay.Timeline) any { return filled(tl) },
-		}, nil
+		s := &jsonStream{w: w, head: object{{"schema", replay.Schema}}, list: "sessions"}
+		return jsonPrinter(s, !opt.Several, func(tl *replay.Timeline) any { return filled(tl) }), nil
 	case FormatNDJSON:
 		return replayNDJSON(w), nil
 	case FormatCSV:
-		return &replayCSV{w: w}, nil
+		return replayCSV(w), nil
 	}
-	return nil, formatError(opt.Format)
+	return Printer[*replay.Timeline]{}, formatError(opt.Format)
 }
 
-// replayCSV prints one request per row. Columns are only ever added at the end.
-type replayCSV struct {
-	w      io.Writer
-	header bool // is printed
-}
-
-func (r *replayCSV) Add(tl *replay.Timeline) error {
-	t := newTable(requestColumns(tl))
-	own, rest := ownEvents(tl)
-	for i := range tl.Requests {
-		requestRow(t, tl, i, own[i], "")
+// replayCSV returns a printer of one request per row. Columns are only ever added
+// at the end.
+func replayCSV(w io.Writer) Printer[*replay.Timeline] {
+	header := true // is to be printed
+	add := func(tl *replay.Timeline) error {
+		t := newTable(requestColumns(tl))
+		own, rest := ownEvents(tl)
+		for i := range tl.Requests {
+			requestRow(t, tl, i, own[i], "")
+		}
+		if len(rest) > 0 {
+			endRow(t, tl, rest)
+		}
+		err := t.csv(w, header)
+		header = false
+		return err
 	}
-	if len(rest) > 0 {
-		endRow(t, tl, rest)
-	}
-	header := !r.header
-	r.header = true
-	return t.csv(r.w, header)
-}
-
-func (r *replayCSV) Close() error {
-	if r.header {
+	return Printer[*replay.Timeline]{Add: add, Close: func() error {
+		if header {
+			return add(&replay.Timeline{})
+		}
 		return nil
-	}
-	return newTable(requestColumns(&replay.Timeline{})).csv(r.w, true)
+	}}
 }
 
 // ownEvents returns the events of each request, by its index, and the events of
@@ -188,12 +177,9 @@ func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
 	by = make([][]int, len(tl.Requests))
 	taken := make([]bool, len(tl.Events))
 	for _, main := range []bool{true, false} {
-		for i := range tl.Requests {
-			if (tl.Requests[i].Kind == kindMain) != main {
-				continue
-			}
-			for _, n := range tl.Requests[i].Events {
-				if n >= 0 && n < len(taken) && !taken[n] {
+		for i, r := range tl.Requests {
+			for _, n := range r.Events {
+				if (r.Kind == kindMain) == main && n >= 0 && n < len(taken) && !taken[n] {
 					taken[n] = true
 					by[i] = append(by[i], n)
 				}

@@ -27,7 +27,7 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 		if err := t.each(func(rec *jsonl.Item) error { return out.add(recordJSON(rec)) }); err != nil {
 			return err
 		}
-		return out.end(nil)
+		return out.end()
 	}
 	p := &transcriptPages{page: newPage(w, opt), t: t}
 	p.heading("session " + t.Conv.SessionID + ": transcript, as recorded")
