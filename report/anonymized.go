@@ -52,9 +52,7 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 
 // wordList joins the first words of a list.
 func wordList(words []string) string {
-	const most = 40
-	if len(words) <= most {
-		return strings.Join(words, " ")
-	}
-	return fmt.Sprintf("%s and %d more: json and csv contain them", strings.Join(words[:most], " "), len(words)-most)
+	shown := words[:min(len(words), 40)]
+	hidden := len(words) - len(shown)
+	return strings.Join(shown, " ") + phraseIf(hidden > 0, " and %v more: json and csv contain them", hidden)
 }

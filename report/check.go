@@ -28,15 +28,7 @@ func Check(w io.Writer, r *check.Report, opt CheckLayout) error {
 
 // statusStyle is the style of a row with this status.
 func statusStyle(s check.Status, failed bool) style {
-	switch {
-	case failed:
-		return red
-	case s == check.Better:
-		return green
-	case s == check.Changed:
-		return yellow
-	}
-	return none
+	return either(failed, red, map[check.Status]style{check.Better: green, check.Changed: yellow}[s])
 }
 
 // maxDetailed is how many sessions a page describes one by one.
@@ -44,22 +36,20 @@ const maxDetailed = 20
 
 func checkPage(p *page, r *check.Report) {
 	t := newTable([]column{{Title: "case", Flex: true}, {Title: "policy", Max: 34}}, titles("sessions", "failed", "result"))
-	for i := range r.Cases {
-		c := &r.Cases[i]
+	for _, c := range r.Cases {
 		t.add(statusStyle(c.Status, c.Failed > 0), c.Name, c.Policy, len(c.Sessions), c.Failed, c.Status)
 	}
 	p.heading(r.File)
 	p.table(t)
 	listed := 0
 	for _, failing := range []bool{true, false} {
-		for i := range r.Cases {
-			for k := range r.Cases[i].Sessions {
-				s := &r.Cases[i].Sessions[k]
+		for _, c := range r.Cases {
+			for _, s := range c.Sessions {
 				if s.Status == check.OK || s.Failed != failing {
 					continue
 				}
 				if listed++; listed <= maxDetailed || p.All {
-					checkSession(p, &r.Cases[i], s)
+					checkSession(p, &c, &s)
 				}
 			}
 		}
@@ -68,23 +58,15 @@ func checkPage(p *page, r *check.Report) {
 		p.hidden(listed-maxDetailed, "session", "json contains them")
 	}
 	if len(r.Stale) > 0 {
-		title, st := "the baseline does not match", red
-		if r.Updated {
-			title, st = "removed from the baseline", none
-		}
-		p.heading(title)
-		p.items(st, r.Stale)
+		p.heading(either(r.Updated, "removed from the baseline", "the baseline does not match"))
+		p.items(either(r.Updated, none, red), r.Stale)
 	}
 	for _, n := range r.Notes {
 		if listed > 0 || !strings.HasPrefix(n, "the baseline was made by") {
 			p.note(faint, n)
 		}
 	}
-	st := none
-	if !r.Passed && !r.Updated {
-		st = boldRed
-	}
-	p.note(st, checkSummary(r))
+	p.note(either(r.Passed || r.Updated, none, boldRed), checkSummary(r))
 	if r.Passed && r.Counts.Better > 0 && !r.Updated {
 		p.note(green, r.Update+" makes the better figures the new baseline")
 	}
@@ -93,18 +75,9 @@ func checkPage(p *page, r *check.Report) {
 // checkSession prints the result of one session: each figure that changed, and
 // why.
 func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
-	name := s.Session
-	if s.Agent != "" {
-		name += ", agent " + s.Agent
-	}
-	verdict := string(s.Status)
-	if s.Failed {
-		verdict = "FAILED: " + verdict
-	}
-	p.heading(c.Name + ", " + name + ": " + verdict)
+	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status))
 	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})
-	for i := range s.Figures {
-		f := &s.Figures[i]
+	for _, f := range s.Figures {
 		if f.Status == check.OK && f.Before != nil && f.After != nil && *f.Before == *f.After {
 			continue
 		}
@@ -131,27 +104,12 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 
 // checkSummary counts the replays by result, in one line.
 func checkSummary(r *check.Report) string {
+	some := func(n int, what string) string { return phraseIf(n > 0, "%v %v", n, what) }
 	c := &r.Counts
-	var parts []string
-	for _, x := range []struct {
-		n    int
-		text string
-	}{
-		{c.Broken, "outside a limit"}, {c.Worse, "worse"}, {c.Stale, "not matching the baseline"}, {c.Changed, "changed"}, {c.Better, "better"}, {c.OK, "ok"},
-	} {
-		if x.n > 0 {
-			parts = append(parts, thousands(x.n)+" "+x.text)
-		}
-	}
-	text := count(c.Replays, "replay") + " in " + count(len(r.Cases), "case") + ": " + strings.Join(parts, ", ")
-	if n := len(r.Stale); n > 0 && !r.Updated {
-		text += "; " + thousands(n) + " in the baseline only"
-	}
-	switch {
-	case r.Updated:
-		return text + "; written to " + r.Baseline
-	case r.Passed:
-		return text + "; passed"
-	}
-	return text + "; failed"
+	parts := joined(", ", some(c.Broken, "outside a limit"), some(c.Worse, "worse"), some(c.Stale, "not matching the baseline"),
+		some(c.Changed, "changed"), some(c.Better, "better"), some(c.OK, "ok"))
+	n := len(r.Stale)
+	return phrase("%v in %v: %v%v; %v", count(c.Replays, "replay"), count(len(r.Cases), "case"), parts,
+		phraseIf(n > 0 && !r.Updated, "; %v in the baseline only", n),
+		either(r.Updated, "written to "+r.Baseline, either(r.Passed, "passed", "failed")))
 }

@@ -57,11 +57,10 @@ type junitFault struct {
 // does not match the baseline is an error, any other that fails is a failure.
 func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 	out := junitSuites{Name: Clean(cmp.Or(opt.Suite, r.File))}
-	for i := range r.Cases {
-		c := &r.Cases[i]
+	for _, c := range r.Cases {
 		suite := junitSuite{Name: Clean(c.Name)}
-		for k := range c.Sessions {
-			suite.add(junitSession(c, &c.Sessions[k], &opt.Hints))
+		for _, s := range c.Sessions {
+			suite.add(junitSession(&c, &s, &opt.Hints))
 		}
 		out.add(suite)
 	}
@@ -82,10 +81,7 @@ func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 }
 
 func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) junitCase {
-	one := junitCase{Name: Clean(s.Session), Class: Clean(c.Name)}
-	if s.Agent != "" {
-		one.Name += "#" + Clean(s.Agent)
-	}
+	one := junitCase{Name: Clean(s.Session) + before("#", Clean(s.Agent)), Class: Clean(c.Name)}
 	if s.Status == check.OK {
 		return one
 	}
@@ -104,14 +100,7 @@ func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) jun
 
 func (s *junitSuite) add(c junitCase) {
 	s.Cases = append(s.Cases, c)
-	one := junitCounts{Tests: 1}
-	if c.Error != nil {
-		one.Errors = 1
-	}
-	if c.Failure != nil {
-		one.Failures = 1
-	}
-	s.junitCounts.add(one)
+	s.junitCounts.add(junitCounts{Tests: 1, Failures: either(c.Failure != nil, 1, 0), Errors: either(c.Error != nil, 1, 0)})
 }
 
 func (s *junitSuites) add(suite junitSuite) {
@@ -121,12 +110,12 @@ func (s *junitSuites) add(suite junitSuite) {
 
 // sessionLines describe the result of a session, one fact per line.
 func sessionLines(s *check.SessionReport, hints *Hints) []string {
-	lines := s.Lines()
-	if len(s.Command) > 0 {
-		lines = append(lines, "to see why: "+hints.commandLine(s.Command))
+	var lines []string
+	for _, line := range s.Lines() {
+		lines = append(lines, Clean(line))
 	}
-	for i := range lines {
-		lines[i] = Clean(lines[i])
+	if len(s.Command) > 0 {
+		lines = append(lines, Clean("to see why: "+hints.commandLine(s.Command)))
 	}
 	return lines
 }
@@ -152,28 +141,16 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 		}
 		githubCommand(&b, level, at.File, at.Line, at.Column, title, strings.Join(data, "%0A"))
 	}
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		for k := range c.Sessions {
-			s := &c.Sessions[k]
-			level := "notice"
-			switch {
-			case s.Status == check.OK:
-				continue
-			case s.Failed:
-				level = "error"
-			case s.Status == check.Changed:
-				level = "warning"
+	for _, c := range r.Cases {
+		for _, s := range c.Sessions {
+			if s.Status != check.OK {
+				level := either(s.Failed, "error", either(s.Status == check.Changed, "warning", "notice"))
+				annotate(level, s.Place, c.Name+": "+string(s.Status), sessionLines(&s, &opt.Hints))
 			}
-			annotate(level, s.Place, c.Name+": "+string(s.Status), sessionLines(s, &opt.Hints))
 		}
 	}
-	level := "error"
-	if r.Updated {
-		level = "notice"
-	}
 	for _, text := range r.Stale {
-		annotate(level, check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
+		annotate(either(r.Updated, "notice", "error"), check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
 	}
 	for _, level := range []string{"error", "warning", "notice"} {
 		if n := printed[level] - maxAnnotations; n > 0 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -57,27 +56,19 @@ func Costs(w io.Writer, list []SessionCost, opt Layout) error {
 // costNotes explain the sum.
 func costNotes(sum *SessionCost) []string {
 	var notes []string
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	total, own := sum.Total, sum.Own.Tokens()
-	if in := total.Input.Input(); in > 0 {
-		note("%s of the %s input tokens are cache reads (simulated).", percent(total.Input.Read, in), thousands(in))
-	}
-	if own > 0 {
-		share := percent(own, sum.Conversation) + " of"
-		if own > sum.Conversation {
-			share = places(float64(own)/float64(max(sum.Conversation, 1)), 1) + " times"
+	note := func(when bool, format string, args ...any) {
+		if when {
+			notes = append(notes, phrase(format, args...))
 		}
-		note("The policy's own calls use %s tokens, %s the conversation itself (%s).", thousands(own), share, thousands(sum.Conversation))
 	}
-	if lost := lostText(sum.Lost); lost != "" {
-		note("Tokens sent before and not read from the cache, by cause: %s.", lost)
-	}
-	if total.Estimated > 0 {
-		note("%s of %s have no reliable output count; their output is estimated.", thousands(total.Estimated), count(total.Calls, "response"))
-	}
-	if total.Unpriced > 0 {
-		note("%s of %s have no known price; the cost leaves them out.", thousands(total.Unpriced), count(total.Calls, "request"))
-	}
+	total, own := sum.Total, sum.Own.Tokens()
+	in, lost := total.Input.Input(), lostText(sum.Lost)
+	note(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in)
+	share := either(own > sum.Conversation, places(float64(own)/float64(max(sum.Conversation, 1)), 1)+" times", percent(own, sum.Conversation)+" of")
+	note(own > 0, "The policy's own calls use %v tokens, %v the conversation itself (%v).", own, share, sum.Conversation)
+	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
+	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.", total.Estimated, count(total.Calls, "response"))
+	note(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request"))
 	return notes
 }
 
@@ -85,17 +76,14 @@ func costNotes(sum *SessionCost) []string {
 func lostText(list []replay.Lost) string {
 	tokens, requests := map[string]int{}, map[string]int{}
 	for _, x := range list {
-		name := cache.Cause{Kind: x.Cause}.String()
-		if x.Cause == cache.Edited {
-			name = "edits by " + x.Stage
-		}
+		name := either(x.Cause == cache.Edited, "edits by "+x.Stage, cache.Cause{Kind: x.Cause}.String())
 		tokens[name] += x.Tokens
 		requests[name] += x.Requests
 	}
 	var parts []string
 	for _, name := range byCount(tokens) {
 		if tokens[name] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", name, thousands(tokens[name]), count(requests[name], "request")))
+			parts = append(parts, phrase("%v %v (%v)", name, tokens[name], count(requests[name], "request")))
 		}
 	}
 	return strings.Join(parts, ", ")

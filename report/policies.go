@@ -32,10 +32,7 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("aliases about source"),
 		[]column{{Title: "date", Key: "date"}, {Title: "truth", Key: "truth"}, {Key: "stages"}, {Title: "what it does, and its source", Flex: true}})
 	for _, p := range list {
-		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source
-		if len(p.Aliases) > 0 {
-			about += ". Also called " + strings.Join(p.Aliases, ", ")
-		}
+		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source + before(". Also called ", strings.Join(p.Aliases, ", "))
 		t.add(none, p.Name, strings.Join(p.Aliases, " "), p.About, p.Source, p.Date, p.Truth, strings.Join(p.Stages, " "), about)
 	}
 	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}}).print(w, opt)
@@ -63,10 +60,7 @@ func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt 
 		if f.Line > 0 { // the key may be another than the one at this place
 			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Message
 		}
-		if f.Hint != "" {
-			text += ": " + f.Hint
-		}
-		t.add(none, f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text)
+		t.add(none, f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text+before(": ", f.Hint))
 	}
 	d := listing(t, object{{"schema", PolicyFindingsSchema}, {"findings", list}}, count(len(list), "finding"))
 	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -53,22 +52,9 @@ func dollars(x float64) number { return number(exact(x)) }
 
 // priceRemarks describes a model beside its prices; its note is in JSON and CSV.
 func priceRemarks(m *price.Model) string {
-	var parts []string
-	if m.Confidence != "" {
-		parts = append(parts, m.Confidence)
-	}
-	if m.Released != "" {
-		parts = append(parts, "released "+m.Released)
-	}
-	if m.Retired {
-		parts = append(parts, "retired")
-	}
-	return strings.Join(parts, "; ")
+	return joined("; ", m.Confidence, before("released ", m.Released), either(m.Retired, "retired", ""))
 }
 
 func countOrDash(n int) number {
-	if n == 0 {
-		return "-"
-	}
-	return number(thousands(n))
+	return number(either(n == 0, "-", thousands(n)))
 }

@@ -45,20 +45,13 @@ func sweepSVG(w io.Writer, s *sweep.Result) error {
 	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: x, Y: y}
 	var plane [][]float64
 	for i := range s.Results {
-		m := mark{X: x.of(i), Y: y.of(i), R: size.of(i), Fill: "none", Text: pointText(s, i)}
-		if s.Front[i] {
-			m.Fill = "#c33"
-		}
-		d.Marks = append(d.Marks, m)
+		d.Marks = append(d.Marks, mark{x.of(i), y.of(i), size.of(i), either(s.Front[i], "#c33", "none"), pointText(s, i)})
 		plane = append(plane, []float64{x.values[i], y.values[i]})
 	}
 	d.Line = frontLine(d.Marks, sweep.Front(plane))
-	t := template.Must(template.New("scatter").Funcs(template.FuncMap{
-		"xml": escaped,
-		"px":  func(x float64) string { return places(x, 1) },
-	}).Parse(scatterTemplate))
+	funcs := template.FuncMap{"xml": escaped, "px": func(x float64) string { return places(x, 1) }}
 	var b bytes.Buffer
-	if err := t.Execute(&b, d); err != nil {
+	if err := template.Must(template.New("scatter").Funcs(funcs).Parse(scatterTemplate)).Execute(&b, d); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())
@@ -117,8 +110,8 @@ type scale struct {
 // newScale returns the scale of a figure, with a margin of 5 % at both ends.
 func newScale(s *sweep.Result, name string, from, to float64) *scale {
 	c := &scale{Name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
-	for i := range s.Results {
-		v := figure(&s.Results[i], name).Total
+	for _, r := range s.Results {
+		v := figure(&r, name).Total
 		c.values = append(c.values, v)
 		if compare.Known(v) {
 			c.lo, c.hi = min(c.lo, v), max(c.hi, v)
@@ -127,20 +120,14 @@ func newScale(s *sweep.Result, name string, from, to float64) *scale {
 	if c.lo > c.hi {
 		c.lo, c.hi = 0, 1
 	}
-	margin := (c.hi - c.lo) * 0.05
-	if margin == 0 {
-		margin = max(math.Abs(c.lo)*0.05, 0.5)
-	}
+	margin := cmp.Or((c.hi-c.lo)*0.05, max(math.Abs(c.lo)*0.05, 0.5))
 	c.lo, c.hi = c.lo-margin, c.hi+margin
 	return c
 }
 
 // of returns the pixel of result i; an unknown figure is at the low end.
 func (c *scale) of(i int) float64 {
-	if v := c.values[i]; compare.Known(v) {
-		return c.at(v)
-	}
-	return c.at(c.lo)
+	return c.at(either(compare.Known(c.values[i]), c.values[i], c.lo))
 }
 
 func (c *scale) at(v float64) float64 { return c.from + (c.to-c.from)*(v-c.lo)/(c.hi-c.lo) }
@@ -178,10 +165,11 @@ func (c *scale) Ticks() []tick {
 // tickText formats a multiple of a step with as many decimals as the step has,
 // in thousands or millions if the axis goes that far.
 func tickText(value, step, most float64) string {
+	if value == 0 {
+		return "0"
+	}
 	unit, letter := 1.0, ""
 	switch {
-	case value == 0:
-		return "0"
 	case most >= 1e6:
 		unit, letter = 1e6, "M"
 	case most >= 1e4:

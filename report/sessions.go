@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -47,20 +48,8 @@ func Sessions(w io.Writer, list []session.FileInfo, opt Layout) error {
 }
 
 func sessionRow(t *table, i *session.FileInfo) *row {
-	text := i.Title
-	if text == "" {
-		text = i.Prompt
-	}
-	st, size, agents := none, fileSize(i.Size), ""
-	switch i.Standing {
-	case session.Missing:
-		st, size = red, ""
-	case session.Stale:
-		st = yellow
-	}
-	if n := len(i.Subagents); n > 0 {
-		agents = thousands(n)
-	}
+	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
+	size, agents := either(i.Standing == session.Missing, "", fileSize(i.Size)), len(i.Subagents)
 	return t.add(st, i.ID, i.Path, i.Folder, i.Project, i.Branch, i.Version, i.Title, i.Prompt, i.Created, i.Last, pair{number(size), int(i.Size)},
-		i.Standing, i.Why, pair{number(agents), len(i.Subagents)}, i.ToolResults, cut(Clean(text), 44))
+		i.Standing, i.Why, pair{number(phraseIf(agents > 0, "%v", agents)), agents}, i.ToolResults, cut(Clean(cmp.Or(i.Title, i.Prompt)), 44))
 }

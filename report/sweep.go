@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -35,11 +36,8 @@ func axisTitle(s *sweep.Result, i int) string {
 
 // sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Result) string {
-	title := fmt.Sprintf("%s over %s: %s", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point"))
-	if len(s.Results) < len(s.Points) {
-		title += " of " + thousands(len(s.Points)) + ", then interrupted"
-	}
-	return title + inputsText(s.Inputs)
+	return phrase("%v over %v: %v", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point")) +
+		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) + inputsText(s.Inputs)
 }
 
 // sweepNotes lists what applies to some sessions only.
@@ -62,33 +60,28 @@ func sweepTable(s *sweep.Result, all bool) *table {
 		t.columns = append(t.columns, column{Title: axisTitle(s, i), Key: a.Key, Max: 20})
 	}
 	t.columns = append(t.columns, column{Key: "front"})
+	shown := map[string]string{}
+	for _, f := range figureTitles {
+		shown[f.figure] = either(f.point, f.title, "")
+	}
 	names := compare.Names()
 	for _, name := range names {
-		c := column{Key: name}
-		for _, f := range figureTitles {
-			if f.figure == name && f.point {
-				c.Title = f.title
-			}
-		}
-		t.columns = append(t.columns, c)
+		t.columns = append(t.columns, column{Key: name, Title: shown[name]})
 	}
 	t.columns = append(t.columns, column{Title: "front"})
 	off := 0
-	for i := range s.Results {
+	for i, r := range s.Results {
 		cells := []any{s.Policy, s.Sessions}
 		for _, v := range s.Points[i] {
 			cells = append(cells, number(v))
 		}
 		cells = append(cells, s.Front[i])
-		for f, x := range totals(&s.Results[i]) {
+		for f, x := range totals(&r) {
 			cells = append(cells, pair{number(figureText(names[f], x)), x})
 		}
-		if s.Front[i] {
-			t.add(bold, append(cells, "*")...)
-			continue
-		}
-		off++
-		t.add(none, cells...).noTab = off > mostPoints && !all
+		off += either(s.Front[i], 0, 1)
+		row := t.add(either(s.Front[i], bold, none), append(cells, either(s.Front[i], "*", ""))...)
+		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t
 }
@@ -97,12 +90,7 @@ func sweepPage(p *page, s *sweep.Result) {
 	t := sweepTable(s, p.All)
 	p.heading(sweepTitle(s))
 	p.table(t)
-	hidden := 0
-	for _, r := range t.rows {
-		if r.noTab {
-			hidden++
-		}
-	}
+	hidden := len(slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.noTab }))
 	p.hidden(hidden, "point", "json and csv contain them")
 	p.notes(yellow, sweepNotes(s, &p.Hints))
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
