@@ -39,14 +39,8 @@ type glyphs struct {
 }
 
 var (
-	unicodeGlyphs = glyphs{
-		full: '█', raw: '░', line: '┄', part: []rune("▁▂▃▄▅▆▇"),
-		axis: '│', tick: '┤', floor: '─', corner: '└',
-	}
-	asciiGlyphs = glyphs{
-		full: '#', raw: '.', line: '-', part: []rune("   ####"),
-		axis: '|', tick: '+', floor: '-', corner: '+',
-	}
+	unicodeGlyphs = glyphs{'█', '░', '┄', []rune("▁▂▃▄▅▆▇"), '│', '┤', '─', '└'}
+	asciiGlyphs   = glyphs{'#', '.', '-', []rune("   ####"), '|', '+', '-', '+'}
 )
 
 // cell is one character of the plot and its style.
@@ -139,10 +133,7 @@ func (c *chart) top() int {
 			fitting = l.value
 		}
 	}
-	most := fitting
-	if raw > readable*highest {
-		most = 2 * highest
-	}
+	most := either(raw > readable*highest, 2*highest, fitting)
 	size := int(math.Pow10(int(math.Log10(float64(most)))))
 	for _, m := range []int{10, 12, 16, 20, 24, 32, 40, 48, 60, 80, 100} {
 		if t := size * m / 10; t >= most && t > 0 {
@@ -154,18 +145,12 @@ func (c *chart) top() int {
 
 // steps returns the height of value in steps of a row.
 func steps(value, top int) int {
-	if value <= 0 {
-		return 0
-	}
-	return min(max(1, (value*chartRows*chartSteps+top/2)/top), chartRows*chartSteps)
+	return either(value <= 0, 0, min(max(1, (value*chartRows*chartSteps+top/2)/top), chartRows*chartSteps))
 }
 
 // stronger returns the mark to show where two are on one column.
 func stronger(a, b byte) byte {
-	if a == markCompaction {
-		return a
-	}
-	return b
+	return either(a == markCompaction, a, b)
 }
 
 // requestAxis labels the first, a middle and the last request.
@@ -186,14 +171,13 @@ func requestAxis(n int) string {
 // paintCells joins the cells of a row, one style a run of them.
 func paintCells(cells []cell, color bool) string {
 	var b strings.Builder
-	for i := 0; i < len(cells); {
-		j := i
-		var run strings.Builder
-		for ; j < len(cells) && cells[j].st == cells[i].st; j++ {
-			run.WriteRune(cells[j].r)
+	var run []rune
+	for i, c := range cells {
+		run = append(run, c.r)
+		if i+1 == len(cells) || cells[i+1].st != c.st {
+			b.WriteString(c.st.paint(string(run), color))
+			run = nil
 		}
-		b.WriteString(cells[i].st.paint(run.String(), color))
-		i = j
 	}
 	return strings.TrimRight(b.String(), " ")
 }

@@ -164,36 +164,29 @@ func cleanLine(s string) string {
 // slack is how many lines more are shown rather than counted as hidden.
 const slack = 2
 
-// fold gives the first lines of a text, broken at w columns, and how many
-// lines of it come after them. most is how many are shown; 0: all.
+// fold breaks a text at w columns and returns its first lines, and how many lines
+// of the text they leave out. most is how many are shown; 0: all.
 func fold(text string, w, most int) (shown []string, more int) {
 	text = strings.TrimRight(text, "\n")
-	room := 0
-	if most > 0 {
-		room = most + slack + 1
+	if text == "" {
+		return nil, 0
 	}
-	after := 0 // lines of the text behind those shown, at the place of the cut
-	for text != "" {
-		line, rest, _ := strings.Cut(text, "\n")
-		before := len(shown)
-		shown = append(shown, breakLine(cleanLine(line), w, room)...)
-		if most > 0 && before < most && len(shown) >= most {
-			after = strings.Count(text, "\n")
-			if len(shown) > most {
-				after++
-			}
+	left := strings.Count(text, "\n") + 1 // lines of the text, this one included
+	for line := range strings.SplitSeq(text, "\n") {
+		shown = append(shown, breakLine(cleanLine(line), w, either(most > 0, most+slack+1, 0))...)
+		if most > 0 && len(shown) > most && more == 0 {
+			more = left
 		}
 		if most > 0 && len(shown) > most+slack {
-			return shown[:most], after
+			return shown[:most], more
 		}
-		text = rest
+		left--
 	}
 	return shown, 0
 }
 
-// breakLine cuts a line into pieces of at most w columns, at a space where one
-// stands in the last third of a piece; of most pieces (0: all) the last may be
-// any rest.
+// breakLine cuts a line into pieces of at most w columns, at a space if the last
+// third of a piece has one. Of most pieces (0: all) the last is the whole rest.
 func breakLine(s string, w, most int) []string {
 	var out []string
 	for most == 0 || len(out) < most {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -141,14 +142,12 @@ func escapeJSON(text []byte) []byte {
 // has one type.
 func filled(tl *replay.Timeline) *replay.Timeline {
 	c := *tl
-	if c.Schema == "" {
-		c.Schema = replay.Schema
-	}
+	c.Schema = cmp.Or(c.Schema, replay.Schema)
 	if c.Lines.SetAside == nil {
 		c.Lines.SetAside = map[string]int{}
 	}
-	c.Stages, c.Limits, c.Requests, c.Events = notNil(c.Stages), notNil(c.Limits), append([]replay.Request{}, c.Requests...), append([]replay.Event{}, c.Events...)
-	c.Findings, c.Warnings = notNil(c.Findings), notNil(c.Warnings)
+	c.Stages, c.Limits, c.Findings, c.Warnings = notNil(c.Stages), notNil(c.Limits), notNil(c.Findings), notNil(c.Warnings)
+	c.Requests, c.Events = append([]replay.Request{}, c.Requests...), append([]replay.Event{}, c.Events...)
 	for i := range c.Requests {
 		c.Requests[i].Events = notNil(c.Requests[i].Events)
 	}
@@ -159,10 +158,7 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 }
 
 func notNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
+	return either(list == nil, []T{}, list)
 }
 
 // named are the names of a conversation and of the replay of it.

@@ -25,10 +25,7 @@ const (
 
 // paint puts the style around s if color is set.
 func (st style) paint(s string, color bool) string {
-	if !color || st == none || s == "" {
-		return s
-	}
-	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
+	return either(!color || st == none || s == "", s, "\x1b["+string(st)+"m"+s+"\x1b[0m")
 }
 
 // page prints headings, fields, tables, pictures and notes, as text for a
@@ -112,19 +109,12 @@ func (p *page) table(t *table) {
 
 // picture prints lines as they are, or nothing if there are none.
 func (p *page) picture(lines []string) {
-	if len(lines) == 0 {
-		return
+	if p.markdown() && len(lines) > 0 {
+		lines = slices.Concat([]string{"```text"}, lines, []string{"```", ""})
 	}
-	fence := func(s string) {
-		if p.markdown() {
-			p.buf.WriteString(s)
-		}
-	}
-	fence("```text\n")
 	for _, l := range lines {
 		p.line(l)
 	}
-	fence("```\n\n")
 }
 
 // note prints a paragraph; an empty one is left out.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,40 +10,36 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Clean makes a text that came out of a transcript inert: line breaks and
-// tabs become spaces; other control characters, the directions and other
-// invisible format characters of Unicode, and bytes that are not UTF-8 are
-// written out (\x1b, \u202e), so that no terminal acts on them and nobody is
-// misled by what cannot be seen. Every text goes through it before it is
-// printed in a form for people.
+// Clean makes a text of a transcript safe to print. Line breaks and tabs become
+// spaces. Other control characters, directions and other invisible format
+// characters of Unicode, and bytes that are not UTF-8 become escapes (\x1b,
+// \u202e): no terminal acts on them, and the reader sees them. Every form for
+// people cleans each text.
 func Clean(s string) string {
 	if plain(s) {
 		return s
 	}
 	var b strings.Builder
-	b.Grow(len(s) + 16)
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+	for i, r := range s {
 		switch {
-		case r == utf8.RuneError && n == 1:
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"): // a byte that is not UTF-8
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+		case strings.ContainsRune("\n\r\t\u2028\u2029\u0085", r):
 			b.WriteByte(' ')
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
+		case unicode.IsControl(r):
 			fmt.Fprintf(&b, `\x%02x`, r)
 		case invisible(r):
-			b.WriteString(escapeRune(r))
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		default:
 			b.WriteRune(r)
 		}
-		i += n
 	}
 	return b.String()
 }
 
 // plain reports whether s is printable ASCII.
 func plain(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] < 0x20 || s[i] >= 0x7f {
 			return false
 		}
@@ -55,13 +52,6 @@ func plain(s string) bool {
 // stay, emoji and scripts need them.
 func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' || unicode.Is(unicode.Co, r) || r == '\u2028' || r == '\u2029'
-}
-
-func escapeRune(r rune) string {
-	if r > 0xffff {
-		return fmt.Sprintf(`\U%08x`, r)
-	}
-	return fmt.Sprintf(`\u%04x`, r)
 }
 
 // narrow measures as every terminal and every locale does alike: ambiguous
@@ -110,30 +100,15 @@ func wrap(s string, w int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		for word != "" {
-			room := w
-			if line != "" {
-				room = w - width(line) - 1
+		room := w - width(line) - min(len(line), 1)
+		for ; width(word) > room; room = w {
+			if line == "" || width(word) > w && room >= w/3 {
+				head, tail := splitAt(word, room)
+				line, word = joined(" ", line, head), tail
 			}
-			head, tail := word, ""
-			if width(word) > room {
-				head = ""
-				if width(word) > w && (line == "" || room >= w/3) {
-					head, tail = splitAt(word, room)
-				}
-			}
-			if head == "" {
-				lines, line = append(lines, line), ""
-				continue
-			}
-			if line != "" {
-				line += " "
-			}
-			line += head
-			if word = tail; tail != "" {
-				lines, line = append(lines, line), ""
-			}
+			lines, line = append(lines, line), ""
 		}
+		line = joined(" ", line, word)
 	}
 	if line != "" || len(lines) == 0 {
 		lines = append(lines, line)
