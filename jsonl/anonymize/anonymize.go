@@ -61,8 +61,7 @@ func (a *Anonymizer) Note(src *jsonl.Source, jobs int) error {
 		if !a.seeded {
 			a.content.Write(e.Raw)
 		}
-		a.dst = a.dst[:0]
-		a.value(e.Raw, 0, place{})
+		a.entry(e.Raw)
 		a.report.entry(e)
 		if e.Type == "user" && e.UUID != "" {
 			a.uuids = append(a.uuids, e.UUID)
@@ -155,15 +154,14 @@ func (a *Anonymizer) Write(src *jsonl.Source, file string, jobs int, w io.Writer
 			return err
 		}
 		end += int64(item.Span.Len)
-		a.dst = a.dst[:0]
 		if item.Kind == jsonl.ItemEntry {
-			a.value(item.Entry.Raw, 0, place{})
+			a.entry(item.Entry.Raw)
 		} else {
 			raw, err := src.ReadSpan(item.Span)
 			if err != nil {
 				return err
 			}
-			a.dst = a.book.text(a.dst, string(raw))
+			a.dst = a.book.text(a.dst[:0], string(raw))
 			inertLine(a.dst)
 		}
 		a.report.Lines++

@@ -161,8 +161,7 @@ func TestSnipIDs(t *testing.T) {
 	}
 	for old, id := range a.snipped {
 		call := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Snip","input":{"ids":["` + old + `"]}}]}}`
-		a.dst = a.dst[:0]
-		a.value([]byte(call), 0, place{})
+		a.entry([]byte(call))
 		if !strings.Contains(string(a.dst), `["`+id+`"]`) || !strings.Contains(string(a.dst), `"name":"Snip"`) {
 			t.Errorf("%s became %s, want %s", call, a.dst, id)
 		}

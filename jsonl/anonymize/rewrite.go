@@ -18,6 +18,7 @@ type writer struct {
 	snipped map[string]string // short ids of prompts and their substitutes
 
 	dst  []byte
+	done int // bytes of the line that are in dst
 	text []byte
 }
 
@@ -28,83 +29,65 @@ type place struct {
 	call bool   // in a tool's input, whose tokens are those of its JSON
 }
 
+// entry rewrites a line.
+func (w *writer) entry(line []byte) {
+	w.dst, w.done = w.dst[:0], 0
+	w.copy(line, w.value(line, 0, place{}))
+}
+
+// copy copies the line up to an index.
+func (w *writer) copy(line []byte, to int) {
+	w.dst = append(w.dst, line[w.done:to]...)
+	w.done = to
+}
+
 // value rewrites the value at b[i] and returns the index of its end.
 func (w *writer) value(b []byte, i int, at place) int {
 	switch b[i] {
 	case '{':
-		return w.members(b, i, at)
-	case '[':
-		w.dst = append(w.dst, '[')
-		m := scan.Array(b, i, 0)
-		end := i + 1
+		m := scan.Object(b, i, 0)
 		for m.Next() {
-			w.dst = append(w.dst, b[end:m.At]...)
-			end = w.value(b, m.At, at)
-			m.At = end
+			raw, _ := m.Key()
+			key := string(scan.AppendUnquoted(nil, raw, -1))
+			if !keys[key] {
+				w.copy(b, m.KeyAt())
+				w.words(raw, at)
+				w.done = m.KeyAt() + len(raw)
+			}
+			free := at.free || key == "input" || key == "toolUseResult"
+			m.At = w.value(b, m.At, place{key, free, at.call || key == "input"})
 		}
-		w.dst = append(w.dst, b[end:m.At]...)
+		return m.At
+	case '[':
+		m := scan.Array(b, i, 0)
+		for m.Next() {
+			m.At = w.value(b, m.At, at)
+		}
 		return m.At
 	case '"':
 		end, _, _ := scan.String(b, i)
-		w.dst = append(w.dst, '"')
+		w.copy(b, i+1)
 		w.content(b[i+1:end-1], at)
-		w.dst = append(w.dst, '"')
+		w.done = end - 1
 		return end
 	}
 	end, _ := scan.Value(b, i, 0)
-	w.dst = append(w.dst, b[i:end]...)
 	return end
-}
-
-func (w *writer) members(b []byte, i int, at place) int {
-	inner := at
-	w.dst = append(w.dst, '{')
-	end := i + 1
-	m := scan.Object(b, i, 0)
-	for m.Next() {
-		raw, _ := m.Key()
-		key := string(scan.AppendUnquoted(nil, raw, -1))
-		keyEnd := m.At // of the value
-		open := end
-		for b[open] != '"' {
-			open++
-		}
-		w.dst = append(w.dst, b[end:open+1]...)
-		if keys[key] {
-			w.dst = append(w.dst, raw...)
-		} else {
-			w.words(raw, at)
-		}
-		w.dst = append(w.dst, b[open+1+len(raw):keyEnd]...)
-		inner.key = key
-		inner.call = at.call || key == "input"
-		inner.free = at.free || key == "input" || key == "toolUseResult"
-		end = w.value(b, m.At, inner)
-		m.At = end
-	}
-	w.dst = append(w.dst, b[end:m.At]...)
-	return m.At
 }
 
 var isoTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // content rewrites the body of a string, between its quotes.
 func (w *writer) content(body []byte, at place) {
-	if len(body) == 0 {
-		return
-	}
-	if w.stays(string(body), at) {
+	id, snipped := w.snipped[string(body)]
+	switch {
+	case w.stays(string(body), at):
 		w.dst = append(w.dst, body...)
-		return
-	}
-	if id, ok := w.snipped[string(body)]; ok && at.free {
+	case snipped && at.free:
 		w.dst = append(w.dst, id...)
-		return
+	case at.key != "data" || !w.picture(body):
+		w.words(body, at)
 	}
-	if at.key == "data" && w.picture(body) {
-		return
-	}
-	w.words(body, at)
 }
 
 // stays reports whether a string is a word of the format.
@@ -159,18 +142,16 @@ func (w *writer) words(body []byte, at place) {
 		i += n
 	}
 	w.text = w.book.text(w.text[:0], string(plainText))
-	k := 0
-	for i := 0; i < len(w.text); k++ {
-		r, n := utf8.DecodeRune(w.text[i:])
-		switch f := forms[k]; {
+	for _, r := range string(w.text) {
+		switch f := forms[0]; {
 		case f.raw != "":
 			w.dst = append(w.dst, f.raw...)
 		case f.unicode:
 			w.dst = appendEscaped(w.dst, r)
 		default:
-			w.dst = append(w.dst, w.text[i:i+n]...)
+			w.dst = utf8.AppendRune(w.dst, r)
 		}
-		i += n
+		forms = forms[1:]
 	}
 }
 

@@ -34,6 +34,9 @@ func Object(b []byte, i, depth int) Members {
 // no backslash in them.
 func (m *Members) Key() (key []byte, plain bool) { return m.b[m.keyAt+1 : m.keyEnd], m.plain }
 
+// KeyAt returns the index of the key's first byte, after its quote.
+func (m *Members) KeyAt() int { return m.keyAt + 1 }
+
 // Text returns the text that is walked.
 func (m *Members) Text() []byte { return m.b }
 
