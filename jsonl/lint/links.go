@@ -1,8 +1,6 @@
 package lint
 
-import (
-	"github.com/ctxkit/ctxkit/jsonl/session"
-)
+import "github.com/ctxkit/ctxkit/jsonl/session"
 
 // loaded adds the warnings of loading.
 func (l *linter) loaded(f *session.File) {

@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -96,19 +97,20 @@ var metadata = map[string]bool{
 // chained lists the types of lines of the chain.
 var chained = map[string]bool{"user": true, "assistant": true, "system": true, "attachment": true, "progress": true}
 
+// setAside lists the code and the message of a line that loading has set aside, by
+// the reason.
+var setAside = map[session.Reason][2]string{
+	session.AsideBlank:    {"blank-line", "an empty line"},
+	session.AsideComment:  {"comment-line", "a comment"},
+	session.AsideBranch:   {"abandoned-branch", "no part of the live branch"},
+	session.AsideAPIError: {"api-error", "an error of the API, written by the client"},
+	session.AsideRecord:   {"unused-record", "a record of an edit that fits nothing of the session"},
+}
+
 // aside reports a line that loading has set aside.
 func (l *linter) aside(line int, r session.Reason) {
-	switch r {
-	case session.AsideBlank:
-		l.add("blank-line", line, "an empty line")
-	case session.AsideComment:
-		l.add("comment-line", line, "a comment")
-	case session.AsideBranch:
-		l.add("abandoned-branch", line, "no part of the live branch")
-	case session.AsideAPIError:
-		l.add("api-error", line, "an error of the API, written by the client")
-	case session.AsideRecord:
-		l.add("unused-record", line, "a record of an edit that fits nothing of the session")
+	if p, ok := setAside[r]; ok {
+		l.add(p[0], line, "%s", p[1])
 	}
 }
 
@@ -198,13 +200,8 @@ func preserved(raw []byte) []string {
 	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
 		return nil // loading reports it
 	}
-	list := m.Messages.UUIDs
-	for _, u := range []string{m.Segment.Head, m.Segment.Tail} {
-		if u != "" {
-			list = append(list, u)
-		}
-	}
-	return list
+	list := append(m.Messages.UUIDs, m.Segment.Head, m.Segment.Tail)
+	return slices.DeleteFunc(list, func(uuid string) bool { return uuid == "" })
 }
 
 // message checks a message.
@@ -229,12 +226,9 @@ func (l *linter) message(e *jsonl.Entry) {
 		l.add("no-usage", e.Line, "an answer without usage")
 		return
 	}
-	if m.ID == "" {
-		return
-	}
-	if was, ok := l.usage[m.ID]; !ok {
+	if was, ok := l.usage[m.ID]; m.ID != "" && !ok {
 		l.usage[m.ID] = m.Usage.Context()
-	} else if was != m.Usage.Context() {
+	} else if ok && was != m.Usage.Context() {
 		l.add("usage-differs", e.Line, "%d input tokens, %d on the first line of the message", m.Usage.Context(), was)
 	}
 }

@@ -168,11 +168,7 @@ func (s *developer) loop() {
 			s.metadata()
 		}
 	}
-	var blocks []block
-	if s.chance(s.opt.Thinking) {
-		blocks = append(blocks, block{thinking: s.w.thinking()})
-	}
-	c.respond(append(blocks, block{text: s.w.answer()})...)
+	c.respond(append(s.think(), block{text: s.w.answer()})...)
 	c.endTurn(s.opt.Progress > 0 && s.r.IntN(2) == 0)
 }
 
@@ -202,13 +198,18 @@ func (s *developer) metadata() {
 	}
 }
 
+// think draws whether a response begins with a thinking block.
+func (s *developer) think() []block {
+	if s.chance(s.opt.Thinking) {
+		return []block{{thinking: s.w.thinking()}}
+	}
+	return nil
+}
+
 // step is one response with tool calls; the user stops a rejected one.
 func (s *developer) step(rejected bool) {
 	c := s.c
-	var blocks []block
-	if s.chance(s.opt.Thinking) {
-		blocks = append(blocks, block{thinking: s.w.thinking()})
-	}
+	blocks := s.think()
 	if s.r.IntN(5) < 2 {
 		blocks = append(blocks, block{text: s.w.aside()})
 	}
@@ -277,7 +278,9 @@ func (s *developer) choose(parallel bool) *toolCall {
 	case n < 92:
 		return s.test()
 	case n < 95:
-		return writeCall(s.remember(s.p.create(s.opt)))
+		f := s.p.create(s.opt)
+		s.show(f, 0, len(f.lines))
+		return writeCall(f)
 	case n < 97 && s.c.v < v21(70):
 		return s.plan()
 	case n < 98:
@@ -288,19 +291,13 @@ func (s *developer) choose(parallel bool) *toolCall {
 	return s.test()
 }
 
-func (s *developer) remember(f *sourceFile) *sourceFile {
-	s.show(f, 0, len(f.lines))
-	return f
-}
-
 func (s *developer) show(f *sourceFile, from, to int) {
 	s.open = newest(s.open, opened{f, from, to}, 8, func(o opened) bool { return o.file == f })
 }
 
 func (s *developer) issue() string {
-	var o object
-	o.open().str("id", s.c.uuid()).str("title", s.w.prompt()).str("state", "In Progress").str("description", s.w.sentences(5))
-	return string(o.close().b)
+	o := new(object).open().str("id", s.c.uuid()).str("title", s.w.prompt()).str("state", "In Progress")
+	return string(o.str("description", s.w.sentences(5)).close().b)
 }
 
 func (s *developer) plan() *toolCall {

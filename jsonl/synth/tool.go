@@ -83,6 +83,11 @@ func globCall(pattern string, paths []string) *toolCall {
 	})
 }
 
+// grepInput writes the input of a Grep.
+func grepInput(o *object, pattern, mode string) *object {
+	return o.str("pattern", pattern).str("path", "internal").str("output_mode", mode)
+}
+
 // grepFiles shows the files in which pattern was found.
 func grepFiles(pattern string, found []match) *toolCall {
 	var names []string
@@ -90,11 +95,9 @@ func grepFiles(pattern string, found []match) *toolCall {
 		names = append(names, m.file.path)
 	}
 	names = slices.Compact(names)
-	return newCall("Grep", func(o *object) {
-		o.str("pattern", pattern).str("path", "internal").str("output_mode", "files_with_matches")
-	}, fmt.Sprintf("Found %d files\n%s", len(names), joinLines(names)), func(o *object) {
-		o.str("mode", "files_with_matches").strs("filenames", names).num("numFiles", len(names))
-	})
+	const mode = "files_with_matches"
+	return newCall("Grep", func(o *object) { grepInput(o, pattern, mode) }, fmt.Sprintf("Found %d files\n%s", len(names), joinLines(names)),
+		func(o *object) { o.str("mode", mode).strs("filenames", names).num("numFiles", len(names)) })
 }
 
 // grepLines shows the lines in which pattern was found, each with the context
@@ -106,22 +109,18 @@ func grepLines(pattern string, found []match, context int) *toolCall {
 		if i > 0 && context > 0 {
 			out = append(out, "--")
 		}
-		for j := m.line; j <= min(m.line+context, len(m.file.lines)-1); j++ {
-			mark := "-"
-			if j == m.line {
-				mark = ":"
-			}
-			out = append(out, fmt.Sprintf("%s%s%d%s%s", m.file.path, mark, j+1, mark, m.file.lines[j]))
+		mark := ":"
+		for j, line := range m.file.lines[m.line:min(m.line+context+1, len(m.file.lines))] {
+			out = append(out, m.file.path+mark+fmt.Sprint(m.line+j+1)+mark+line)
 			lines++
+			mark = "-"
 		}
 	}
 	content := joinLines(out)
 	if lines == 0 {
 		content = "No matches found"
 	}
-	return newCall("Grep", func(o *object) {
-		o.str("pattern", pattern).str("path", "internal").str("output_mode", "content").num("-A", context)
-	}, content, func(o *object) {
+	return newCall("Grep", func(o *object) { grepInput(o, pattern, "content").num("-A", context) }, content, func(o *object) {
 		o.str("mode", "content").num("numFiles", 0).arr("filenames").closeArr().str("content", content).num("numLines", lines)
 	})
 }

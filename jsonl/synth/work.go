@@ -58,40 +58,37 @@ func (s *developer) grep() *toolCall {
 }
 
 func (s *developer) glob() *toolCall {
-	pattern, suffix := "**/*.go", ".go"
-	if s.r.IntN(2) == 0 {
-		pattern, suffix = "**/*.md", ".md"
-	}
+	suffix := pick(s.r, []string{".md", ".go"})
 	var paths []string
 	for _, f := range s.p.files {
 		if strings.HasSuffix(f.path, suffix) {
 			paths = append(paths, f.abs())
 		}
 	}
-	return globCall(pattern, paths)
+	return globCall("**/*"+suffix, paths)
 }
 
 // look runs a command that changes nothing.
 func (s *developer) look() *toolCall {
-	var b strings.Builder
+	var out []string
 	lines := max(5, s.opt.ResultChars/110)
 	switch s.r.IntN(3) {
 	case 0:
 		for range 4 + s.r.IntN(lines) {
-			fmt.Fprintf(&b, "%07x %s %s in %s\n", s.r.IntN(1<<28), pick(s.r, acts), pick(s.r, things), pick(s.r, packages))
+			out = append(out, fmt.Sprintf("%07x %s %s in %s", s.r.IntN(1<<28), pick(s.r, acts), pick(s.r, things), pick(s.r, packages)))
 		}
-		return bashCall(s.c.v, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", strings.TrimSuffix(b.String(), "\n"), 400)
+		return bashCall(s.c.v, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", joinLines(out), 400)
 	case 1:
-		fmt.Fprintf(&b, "On branch %s\nChanges not staged for commit:\n", s.c.branch)
+		out = append(out, "On branch "+s.c.branch, "Changes not staged for commit:")
 		for _, o := range s.open {
-			fmt.Fprintf(&b, "\tmodified:   %s\n", o.file.path)
+			out = append(out, "\tmodified:   "+o.file.path)
 		}
-		return bashCall(s.c.v, "git status", "Show the working tree", strings.TrimSuffix(b.String(), "\n"), 300)
+		return bashCall(s.c.v, "git status", "Show the working tree", joinLines(out), 300)
 	}
 	for _, f := range s.p.files[:min(len(s.p.files), lines)] {
-		fmt.Fprintf(&b, "%6d %s\n", len(f.lines), f.path)
+		out = append(out, fmt.Sprintf("%6d %s", len(f.lines), f.path))
 	}
-	return bashCall(s.c.v, "wc -l $(git ls-files)", "Count lines", strings.TrimSuffix(b.String(), "\n"), 300)
+	return bashCall(s.c.v, "wc -l $(git ls-files)", "Count lines", joinLines(out), 300)
 }
 
 // test runs the tests or the compiler.
