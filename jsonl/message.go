@@ -227,9 +227,9 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 	*content = field{}
 	first := len(e.parts)
 	var all scan.Lengths
-	n := 2
+	n := 0
 	a := scan.Array(b, at, depthValue)
-	for a.Next() {
+	for ; a.Next(); n++ {
 		var p Part
 		p.Span.Off = int64(a.At)
 		var own scan.Lengths
@@ -241,12 +241,9 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 		content.text = content.text.Add(p.Text)
 		all.UTF16 += own.UTF16
 		all.Bytes += own.Bytes
-		n++
 	}
-	if n > 2 {
-		n-- // the first element has no comma
-	}
-	content.json = Metrics{UTF16: all.UTF16 + n, Bytes: all.Bytes + n}
+	all.Brackets(n, 1)
+	content.json = Metrics{UTF16: all.UTF16, Bytes: all.Bytes}
 	content.span = Span{int64(at), a.At - at}
 	m.At, m.Code = a.At, a.Code
 	return e.parts[first:len(e.parts):len(e.parts)]
@@ -260,10 +257,9 @@ func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fau
 	}
 	m := scan.Object(b, i, depthPart)
 	var text field
-	n := 2
-	for m.Next() {
+	n := 0
+	for ; m.Next(); n++ {
 		m.MeasureKey(l)
-		n += 2 // colon and comma
 		var f field
 		switch string(d.key(&m)) {
 		case "type":
@@ -282,11 +278,7 @@ func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fau
 		l.UTF16 += f.json.UTF16
 		l.Bytes += f.json.Bytes
 	}
-	if n > 2 {
-		n--
-	}
-	l.UTF16 += n
-	l.Bytes += n
+	l.Brackets(n, 2)
 	if p.Kind == KindText {
 		p.Text = text.text
 		d.partMarked = d.partMarked || text.quoted && d.marked(b, text.span)

@@ -97,10 +97,7 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 				case 2:
 					units--
 					canon--
-				case 3:
-					units -= 2
-					canon -= 2
-				default:
+				default: // three bytes are one unit, four are two
 					units -= 2
 					canon -= 2
 				}
@@ -182,31 +179,29 @@ func measureQuoted(b []byte, i int, l *Lengths) (int, Fault) {
 
 func measureObject(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	m := Object(b, i, depth)
-	n := 2
-	for m.Next() {
-		n += 2 // comma and colon
+	n := 0
+	for ; m.Next(); n++ {
 		measureQuoted(b, m.keyAt, l)
 		m.At, m.Code = MeasureValue(b, m.At, depth+1, l)
 	}
-	if n > 2 {
-		n-- // the first has no comma
-	}
-	l.UTF16 += n
-	l.Bytes += n
+	l.Brackets(n, 2)
 	return m.At, m.Code
 }
 
 func measureArray(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	m := Array(b, i, depth)
-	n := 2
-	for m.Next() {
-		n++
+	n := 0
+	for ; m.Next(); n++ {
 		m.At, m.Code = MeasureValue(b, m.At, depth+1, l)
 	}
-	if n > 2 {
-		n--
-	}
-	l.UTF16 += n
-	l.Bytes += n
+	l.Brackets(n, 1)
 	return m.At, m.Code
+}
+
+// Brackets adds the brackets and separators around n values to l.UTF16 and
+// l.Bytes: a comma before each but the first, and with each of 2 a colon.
+func (l *Lengths) Brackets(n, each int) {
+	size := 2 + n*each - min(n, 1)
+	l.UTF16 += size
+	l.Bytes += size
 }

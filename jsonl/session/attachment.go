@@ -42,7 +42,6 @@ type attachmentFields struct {
 	AddedBlocks []string          `json:"addedBlocks"`
 	AddedNames  []string          `json:"addedNames"`
 	Files       json.RawMessage   `json:"files"`
-	Filename    string            `json:"filename"`
 	Rendered    []json.RawMessage `json:"rendered"`
 }
 

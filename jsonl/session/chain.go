@@ -106,8 +106,7 @@ func (c *chain) emit() {
 	}
 }
 
-// edited records what the client removed from the context by a microcompaction or
-// a snip.
+// edited records a microcompaction or a snip.
 func (c *chain) edited(i int32) {
 	n := &c.ld.nodes[i]
 	if n.kind == nodeMicro {
@@ -153,7 +152,6 @@ func (c *chain) assistant(group int32) {
 	}
 	c.after = nil
 	var m Message
-	first := true
 	c.parts, c.uuids = c.parts[:0], c.uuids[:0]
 	for _, i := range c.members[group] {
 		n := &c.ld.nodes[i]
@@ -165,8 +163,7 @@ func (c *chain) assistant(group int32) {
 			continue
 		}
 		n.emitted, n.used, n.at = true, true, int32(len(c.conv.Messages)+1)
-		if first {
-			first = false
+		if len(c.parts) == 0 {
 			m = Message{UUID: n.uuid, ID: n.reply.id, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.reply.model, Version: n.env.version, Line: n.line}
 		}
 		c.uuids, c.parts = append(c.uuids, n.uuid), append(c.parts, blocks)
@@ -192,7 +189,7 @@ func (c *chain) assistant(group int32) {
 	if c.in(group) {
 		c.ld.nodes[group].emitted = true
 	}
-	if first {
+	if len(c.parts) == 0 {
 		return
 	}
 	m.UUIDs, m.Blocks = slices.Clone(c.uuids), c.parts[0]
@@ -282,7 +279,8 @@ func (c *chain) midRun() bool {
 // open at the end, and fills the conversation's own fields.
 func (c *chain) finish() {
 	conv := c.conv
-	if k := len(conv.Messages) - 1; k >= 0 && conv.Messages[k].Lost && !c.boundaryAt(k+1) {
+	k := len(conv.Messages) - 1
+	if k >= 0 && conv.Messages[k].Lost && !slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before == k+1 }) {
 		conv.Messages = conv.Messages[:k]
 	}
 	versions := map[string]bool{"": true}
@@ -334,8 +332,4 @@ func lostIDs(m *Message) string {
 		ids = append(ids, m.Blocks[b].ID)
 	}
 	return strings.Join(ids, ", ")
-}
-
-func (c *chain) boundaryAt(before int) bool {
-	return slices.ContainsFunc(c.conv.Boundaries, func(b Boundary) bool { return b.Before == before })
 }

@@ -152,18 +152,16 @@ func (ld *loader) item(rec *jsonl.Item) error {
 	case jsonl.ItemError:
 		ld.aside(rec.Line, AsideMalformed)
 		ld.warn(rec.Err.Line, "column %d: %s: line set aside", rec.Err.Col, rec.Err.Msg).Code = CodeMalformed
-		return nil
 	case jsonl.ItemComment:
 		ld.aside(rec.Line, AsideComment)
-		return nil
 	case jsonl.ItemBlank:
 		ld.aside(rec.Line, AsideBlank)
-		return nil
+	default:
+		if rec.Entry.Part > 0 {
+			ld.lines.Fused++
+		}
+		ld.entry(rec.Entry)
 	}
-	if rec.Entry.Part > 0 {
-		ld.lines.Fused++
-	}
-	ld.entry(rec.Entry)
 	return nil
 }
 
@@ -237,8 +235,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 		return
 	}
 	ld.byUUID[uuid] = int32(len(ld.nodes))
+	env := reuse(&ld.env, envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD})
 	ld.nodes = append(ld.nodes, node{
-		uuid: uuid, parentID: e.ParentUUID, time: e.Time, env: ld.envelope(e), line: int32(e.Line),
+		uuid: uuid, parentID: e.ParentUUID, time: e.Time, env: env, line: int32(e.Line),
 		parent: -1, child: -1, last: -1, next: -1, group: -1,
 		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
 	})
@@ -278,24 +277,13 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 }
 
-// envelope reuses that of the line before, if equal.
-func (ld *loader) envelope(e *jsonl.Entry) *envelope {
-	env := envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}
-	if ld.env == nil || *ld.env != env {
-		kept := env
-		ld.env = &kept
+// reuse returns last where it holds the value, else makes it hold a new copy.
+func reuse[T comparable](last **T, value T) *T {
+	if *last == nil || **last != value {
+		kept := value // allocated only here
+		*last = &kept
 	}
-	return ld.env
-}
-
-// reply reuses that of the assistant line before, if equal.
-func (ld *loader) reply(m *jsonl.APIMessage) *reply {
-	r := reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage}
-	if ld.last == nil || *ld.last != r {
-		kept := r
-		ld.last = &kept
-	}
-	return ld.last
+	return *last
 }
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
@@ -311,7 +299,7 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.reply = ld.reply(m)
+		n.reply = reuse(&ld.last, reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage})
 	}
 	n.apiError = e.IsAPIError
 	n.head = m.Head
@@ -320,14 +308,12 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	if len(m.Content) > 0 {
 		n.blocks = make([]Block, len(m.Content))
-		for i := range m.Content {
-			n.blocks[i] = Block{Block: m.Content[i], Line: int32(e.Line)}
-			if p := m.Content[i].Parts; len(p) > 0 {
-				n.blocks[i].Parts = append([]jsonl.Part(nil), p...)
-			}
-			if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
-				ld.snipCall(e, &m.Content[i])
-			}
+	}
+	for i := range n.blocks {
+		n.blocks[i] = Block{Block: m.Content[i], Line: int32(e.Line)}
+		n.blocks[i].Parts = append([]jsonl.Part(nil), m.Content[i].Parts...)
+		if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
+			ld.snipCall(e, &m.Content[i])
 		}
 	}
 	if n.kind == nodeUser {

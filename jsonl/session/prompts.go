@@ -33,18 +33,13 @@ func (conv *Conversation) Prompts() *Prompts {
 		p.at[id], p.tags[m] = m, id
 	}
 	for m := range p.tags {
-		p.uuid(conv.Messages[m].UUID, m)
-		for _, u := range conv.Messages[m].UUIDs {
-			p.uuid(u, m)
+		for _, u := range append([]string{conv.Messages[m].UUID}, conv.Messages[m].UUIDs...) {
+			if _, taken := p.at[u]; !taken {
+				p.at[u] = m
+			}
 		}
 	}
 	return p
-}
-
-func (p *Prompts) uuid(u string, m int) {
-	if _, taken := p.at[u]; !taken {
-		p.at[u] = m
-	}
 }
 
 // ID is the short id of a prompt, or "" for a message that is not a prompt.

@@ -8,11 +8,14 @@ func (c *chain) boundary(i int32) {
 	n.used = true
 	compact := n.rare().compact
 	c.typed()
-	b := Boundary{
+	c.begin(Boundary{
 		UUID: n.uuid, Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
-		Time: n.time, Version: n.env.version, Before: len(c.conv.Messages), Summary: -1,
-	}
-	b.Preserved = c.preserved(compact)
+		Time: n.time, Version: n.env.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
+	})
+}
+
+// begin adds a boundary, which the lines of its compaction may follow.
+func (c *chain) begin(b Boundary) {
 	c.conv.Boundaries = append(c.conv.Boundaries, b)
 	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
 }
@@ -30,10 +33,7 @@ func (c *chain) summary(i int32, at int) {
 	if c.manualFollows(i) {
 		trigger = "manual"
 	}
-	c.conv.Boundaries = append(c.conv.Boundaries, Boundary{
-		UUID: n.uuid, Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.env.version, Before: at, Summary: at,
-	})
-	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
+	c.begin(Boundary{UUID: n.uuid, Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.env.version, Before: at, Summary: at})
 }
 
 // manualFollows reports whether the /compact command is a child of a summary.

@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // walk finds the path from the root to the live leaf.
 func (c *chain) walk(want string) {
@@ -34,11 +37,11 @@ func (c *chain) next(i int32, linear bool) int32 {
 }
 
 func (c *chain) cycle(i, before int32) {
-	if before < 0 {
-		c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as the first line").Code = CodeCircle
-		return
+	as := "the first line"
+	if before >= 0 {
+		as = fmt.Sprintf("following line %d", c.ld.nodes[before].line)
 	}
-	c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as following line %d", c.ld.nodes[before].line).Code = CodeCircle
+	c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as %s", as).Code = CodeCircle
 }
 
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing
