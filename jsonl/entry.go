@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// Kind is the kind of a content block.
+// Kind is the kind of a content block; policy.Kind is that of an edit, cache.Kind
+// that of a cause.
 type Kind uint8
 
 // The kinds of content blocks. A block of another type is KindUnknown: it is
@@ -49,13 +50,13 @@ func (m Metrics) Add(o Metrics) Metrics {
 	return Metrics{m.UTF16 + o.UTF16, m.Bytes + o.Bytes, m.JSON + o.JSON}
 }
 
-// Span is a range of bytes of the decompressed file.
+// Span is a range of bytes of the decompressed file; tokens.Span is one of requests.
 type Span struct {
 	Off int64
 	Len int
 }
 
-// Part is one element of a tool_result whose content is an array.
+// Part is one element of a tool_result whose content is an array, as recorded.
 type Part struct {
 	Kind Kind
 	Type string  // as recorded
@@ -63,8 +64,8 @@ type Part struct {
 	Span Span    // the element's JSON object
 }
 
-// Block is one element of message.content. A content that is a plain string
-// is one block of KindText.
+// Block is one element of message.content as recorded; session.Block adds its
+// place. A content that is a plain string is one block of KindText.
 type Block struct {
 	Kind      Kind
 	Type      string  // as recorded: "text", "tool_use", or an unknown type

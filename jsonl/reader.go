@@ -17,7 +17,7 @@ func (o ReadOptions) maxLine() int {
 	return o.MaxLine
 }
 
-// Reader reads the items of one stream in order:
+// Reader reads the items of one stream of session lines in order:
 //
 //	r := jsonl.NewReader(f, "session.jsonl", jsonl.ReadOptions{})
 //	for r.Scan() {

@@ -17,8 +17,8 @@ var ErrNotRead = errors.New("not read yet")
 
 var errClosed = errors.New("the source is closed")
 
-// Source is a session file: a stream of decompressed bytes that can be read
-// again by offset. Close it when its texts are no longer needed.
+// Source is a session file, not a source in the sense of compare.Source: a stream of
+// decompressed bytes that can be read again by offset, until it is closed.
 type Source struct {
 	name string
 	size int64

@@ -10,8 +10,8 @@ const (
 	Note    Severity = "note"    // normal for the format
 )
 
-// Rule is one kind of problem that lint finds. A code never changes its
-// meaning.
+// Rule is one kind of problem of a session file; policy.Rule is one of a policy's.
+// A code never changes its meaning.
 type Rule struct {
 	Code     string
 	Severity Severity

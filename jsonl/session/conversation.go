@@ -56,8 +56,8 @@ var classNames = [...]string{"response", "prompt", "tool_result", "meta", "comma
 
 func (c Class) String() string { return classNames[c] }
 
-// Block is one content block of a message. Lengths are always known; the text is
-// read from the file on demand (Conversation.Text).
+// Block is a jsonl.Block with its place in a conversation. Lengths are always known;
+// the text is read from the file on demand (Conversation.Text).
 type Block struct {
 	jsonl.Block
 	File    int32    // index into Conversation.Sources
@@ -78,7 +78,8 @@ func (b *Block) Whole() jsonl.Metrics {
 // exists.
 func (b *Block) ReadBack() bool { return b.Offload != nil }
 
-// Message is one API-level message. Messages of the recorded track alone
+// Message is one message of a conversation, as the API counts messages, which
+// wire.Message holds as sent. Messages of the recorded track alone
 // (summaries, and messages that a compaction re-injected) have RecordOnly set and
 // are not part of the raw history.
 type Message struct {

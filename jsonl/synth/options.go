@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Options choose the session. A size of zero is replaced by the default of its
+// Options choose the synthetic session. A size of zero is replaced by the default of its
 // field; a rate of zero is off. Default returns a mix like that of real sessions.
 type Options struct {
 	Seed     uint64 // chooses the session; default 1
