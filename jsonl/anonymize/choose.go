@@ -246,7 +246,7 @@ const fewPeers = 16
 
 // peers are the letters of the alphabet of r with as many tokens as r.
 func (c *codebook) peers(r rune) []rune {
-	at := alphabetOf(r)
+	at := rangeOf(alphabets, r)
 	if at < 0 {
 		return nil
 	}

@@ -229,15 +229,17 @@ func (c *codebook) mixed(s string, from, to int) string {
 		}
 	}
 	hex = hex && letters > 0
-	named := len(c.counters) > 0 && !hex && numbered(r)
-	if c.noting {
-		if named {
+	named := func(yield func(i, j int)) { // the words of a name
+		if len(c.counters) > 0 && !hex && numbered(r) {
 			parts(r, func(i, j int) {
 				if j-i > keptLetters && !isDigit(r[i]) {
-					c.word(nil, s, from+i, from+j, i == 0, j == len(r))
+					yield(i, j)
 				}
 			})
 		}
+	}
+	if c.noting {
+		named(func(i, j int) { c.word(nil, s, from+i, from+j, i == 0, j == len(r)) })
 		return ""
 	}
 	fill := func(d *draw, out []byte) {
@@ -251,27 +253,20 @@ func (c *codebook) mixed(s string, from, to int) string {
 			return b&0x20 | 'A' + byte(d.n(26))
 		})
 	}
-	if !named {
-		return c.lookup(r, fill, fill)
-	}
 	return c.lookup(r, func(d *draw, out []byte) {
 		fill(d, out)
-		parts(r, func(i, j int) {
-			if j-i > keptLetters && !isDigit(r[i]) {
-				appendCased(out[:i], r[i:j], c.wordFor(lowered(r[i:j])))
-			}
-		})
+		named(func(i, j int) { appendCased(out[:i], r[i:j], c.wordFor(lowered(r[i:j]))) })
 	}, fill)
 }
 
 // foreignWord is the substitute of letters beyond ASCII: each becomes a letter of
 // its own alphabet, or, where that is not listed, one of the same length.
 func (c *codebook) foreignWord(s string) string {
-	if c.noting {
-		return ""
-	}
 	wider := func(d *draw, out []byte) { d.each(s, out, nil) }
-	if len(c.counters) == 0 {
+	switch {
+	case c.noting:
+		return ""
+	case len(c.counters) == 0:
 		return c.lookup(s, wider, wider)
 	}
 	return c.lookup(s, func(d *draw, out []byte) { copy(out, c.alike(d, s)) }, wider)

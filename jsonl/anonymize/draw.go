@@ -52,7 +52,7 @@ func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
 
 // rune draws a letter of the alphabet of r, or one of the same length.
 func (d *draw) rune(r rune) rune {
-	if i := alphabetOf(r); i >= 0 {
+	if i := rangeOf(alphabets, r); i >= 0 {
 		a := alphabets[i]
 		return a[0] + rune(d.n(int(a[1]-a[0]+1)))
 	}

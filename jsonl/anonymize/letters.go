@@ -128,15 +128,7 @@ func sameLength(r, other rune) rune {
 // foreignLetter reports whether a rune beyond ASCII is a letter, or a symbol
 // that is read as one.
 func foreignLetter(r rune) bool {
-	if unicode.IsLetter(r) {
-		return true
-	}
-	for _, s := range symbols {
-		if r >= s[0] && r <= s[1] {
-			return true
-		}
-	}
-	return false
+	return unicode.IsLetter(r) || rangeOf(symbols, r) >= 0
 }
 
 // symbols are the ranges of runes that are no letters by their category but
@@ -160,9 +152,9 @@ var alphabets = [][2]rune{
 	{0xE0030, 0xE0039}, {0xE0041, 0xE005A}, {0xE0061, 0xE007A},
 }
 
-// alphabetOf is the index of the alphabet of a letter, -1 where it is in none.
-func alphabetOf(r rune) int {
-	return slices.IndexFunc(alphabets, func(a [2]rune) bool { return r >= a[0] && r <= a[1] })
+// rangeOf is the index of the range that holds a rune, or -1.
+func rangeOf(ranges [][2]rune, r rune) int {
+	return slices.IndexFunc(ranges, func(a [2]rune) bool { return r >= a[0] && r <= a[1] })
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

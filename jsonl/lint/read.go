@@ -200,7 +200,7 @@ func preserved(raw []byte) []string {
 	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
 		return nil // loading reports it
 	}
-	list := append(m.Messages.UUIDs, m.Segment.Head, m.Segment.Tail)
+	list := slices.Concat(m.Messages.UUIDs, []string{m.Segment.Head, m.Segment.Tail})
 	return slices.DeleteFunc(list, func(uuid string) bool { return uuid == "" })
 }
 

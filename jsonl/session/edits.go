@@ -23,11 +23,9 @@ func (ld *loader) mark(e *jsonl.Entry) {
 	var err error
 	switch e.Type {
 	case typeCommit:
-		m.commit = &commitLine{}
-		err = json.Unmarshal(e.Raw, m.commit)
+		err = json.Unmarshal(e.Raw, &m.commit)
 	case typeSnapshot:
-		m.snapshot = &snapshotLine{}
-		err = json.Unmarshal(e.Raw, m.snapshot)
+		err = json.Unmarshal(e.Raw, &m.snapshot)
 	case typeReplacement:
 		var l struct {
 			replacedLine
@@ -112,17 +110,16 @@ func (c *chain) span(first, last string, before int, collapsed map[string]int) (
 		}
 		return 0, fmt.Errorf("no message before it has the uuid %q", uuid)
 	}
-	if from, err = end(first, func(s *Collapse) int { return s.From }); err != nil {
-		return 0, 0, err
+	if from, err = end(first, func(s *Collapse) int { return s.From }); err == nil {
+		to, err = end(last, func(s *Collapse) int { return s.To })
 	}
-	if to, err = end(last, func(s *Collapse) int { return s.To }); err != nil {
+	switch {
+	case err != nil:
 		return 0, 0, err
-	}
-	if to < from {
+	case to < from:
 		return 0, 0, fmt.Errorf("it ends at %q, before its start", last)
 	}
-	from, to = c.conv.widen(from, to)
-	if to >= before {
+	if from, to = c.conv.widen(from, to); to >= before {
 		return 0, 0, fmt.Errorf("a tool call in it has no result yet")
 	}
 	return from, to, nil

@@ -12,10 +12,7 @@ import (
 func (ld *loader) link() {
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
-		if n.parentID == "" {
-			continue
-		}
-		if p, ok := ld.byUUID[n.parentID]; ok && p != int32(i) {
+		if p, ok := ld.byUUID[n.parentID]; ok && p != int32(i) && n.parentID != "" {
 			n.parent = p
 			up := &ld.nodes[p]
 			if up.last < 0 {

@@ -79,19 +79,19 @@ func (d *discovery) check(found []FileInfo, at map[string]int, ix *index, dir st
 	seen := map[string]bool{}
 	for n := range ix.Entries {
 		e := &ix.Entries[n]
-		if !IsID(e.SessionID) {
+		switch {
+		case !IsID(e.SessionID):
 			d.warn(filepath.Join(dir, indexName), "entry %d: %q is not a session id: entry ignored", n+1, shorten(e.SessionID, 60))
 			continue
-		}
-		if seen[e.SessionID] {
+		case seen[e.SessionID]:
 			d.warn(filepath.Join(dir, indexName), "entry %d repeats session %s: entry ignored", n+1, e.SessionID)
 			continue
 		}
 		seen[e.SessionID] = true
 		i, ok := at[e.SessionID]
 		if !ok {
-			at[e.SessionID] = len(found)
 			i = len(found)
+			at[e.SessionID] = i
 			found = append(found, FileInfo{ID: e.SessionID, Folder: dir, Standing: Missing, Why: "the file does not exist", Created: e.Created.Time, Last: e.Modified.Time})
 		} else {
 			found[i].compare(e)

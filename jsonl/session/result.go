@@ -19,11 +19,10 @@ func (c *chain) toolResults(group int32, at int) {
 			c.replied[bl.ID] = true // the placeholder is final: a later result is ignored
 			continue
 		}
-		if !slices.Contains(answers, r) {
-			answers = append(answers, r)
-		}
+		answers = append(answers, r)
 	}
 	slices.Sort(answers)
+	answers = slices.Compact(answers)
 	for _, r := range answers {
 		c.user(r)
 	}

@@ -35,14 +35,14 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 // itself or in its metadata.
 func (ld *loader) removal(n *node, e *jsonl.Entry) {
 	var removed []string
+	var m snipMeta
 	if len(e.RemovedUUIDs) > 0 {
 		ld.metadata(e, "removedUuids", e.RemovedUUIDs, &removed)
 	}
 	if len(e.SnipMetadata) > 0 {
-		var m snipMeta
 		ld.metadata(e, "snipMetadata", e.SnipMetadata, &m)
-		removed = append(removed, m.RemovedUUIDs...)
 	}
+	removed = append(removed, m.RemovedUUIDs...)
 	if compact := n.rare().compact; compact != nil {
 		removed = append(removed, compact.RemovedUUIDs...)
 	}

@@ -47,17 +47,15 @@ func (c *chain) cycle(i, before int32) {
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing
 // was written after it; else the newest one.
 func (c *chain) leaf(want string) int32 {
+	if i, ok := c.ld.byUUID[want]; ok && c.in(i) {
+		return i
+	}
 	if want != "" {
-		if i, ok := c.ld.byUUID[want]; ok && c.in(i) {
-			return i
-		}
 		c.ld.warn(0, "no line of this conversation has the uuid %s: the live leaf is used", want)
 	}
 	newest, leaf := c.newest()
-	if c.conv.Agent == "" && c.ld.leaf != "" && c.ld.leafAt > newest {
-		if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in(i) {
-			return i
-		}
+	if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in(i) && c.conv.Agent == "" && c.ld.leafAt > newest {
+		return i
 	}
 	return leaf
 }
