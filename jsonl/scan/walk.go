@@ -9,25 +9,17 @@ package scan
 //	}
 //	// m.Code; where it is OK, m.At is after the object
 type Members struct {
-	At   int   // of the member's value; at the end, after the object; on a fault, of it
-	Code Fault // OK, or what is wrong at At
-
-	b      []byte
-	depth  int
-	keyAt  int // of the key's opening quote
-	keyEnd int // of its closing quote
-	plain  bool
-	begun  bool
+	Elements // of which At is the index of the member's value
+	depth    int
+	keyAt    int // of the key's opening quote
+	keyEnd   int // of its closing quote
+	plain    bool
 }
 
 // Object starts a walk of the object whose brace is b[i], inside depth open
 // brackets.
 func Object(b []byte, i, depth int) Members {
-	m := Members{b: b, At: i + 1, depth: depth + 1}
-	if depth >= MaxDepth {
-		m.At, m.Code = i, Deep
-	}
-	return m
+	return Members{Elements: Array(b, i, depth), depth: depth + 1}
 }
 
 // Key returns the raw bytes between the key's quotes; plain reports that there is
@@ -49,26 +41,10 @@ func (m *Members) MeasureKey(l *Lengths) { measureQuoted(m.b, m.keyAt, l) }
 // Next goes to the next member. It returns false at the end of the object and at
 // a fault.
 func (m *Members) Next() bool {
-	if m.Code != OK {
+	if !m.advance('}') {
 		return false
 	}
-	b, i := m.b, gap(m.b, m.At)
-	if i >= len(b) {
-		return m.stop(len(b), End)
-	}
-	if b[i] == '}' {
-		return m.stop(i+1, OK)
-	}
-	if m.begun {
-		if b[i] != ',' {
-			return m.stop(i, Comma)
-		}
-		i = gap(b, i+1)
-	}
-	m.begun = true
-	if i >= len(b) {
-		return m.stop(len(b), End)
-	}
+	b, i := m.b, m.At
 	if b[i] != '"' {
 		return m.stop(i, Key)
 	}
@@ -86,11 +62,6 @@ func (m *Members) Next() bool {
 	}
 	m.At = i
 	return true
-}
-
-func (m *Members) stop(i int, code Fault) bool {
-	m.At, m.Code = i, code
-	return false
 }
 
 // Elements walks the elements of an array as [Members] does the members of an
@@ -115,7 +86,10 @@ func Array(b []byte, i, depth int) Elements {
 
 // Next goes to the next element. It returns false at the end of the array and at
 // a fault.
-func (m *Elements) Next() bool {
+func (m *Elements) Next() bool { return m.advance(']') }
+
+// advance goes to the next key or element, unless the bracket end is there.
+func (m *Elements) advance(end byte) bool {
 	if m.Code != OK {
 		return false
 	}
@@ -123,7 +97,7 @@ func (m *Elements) Next() bool {
 	if i >= len(b) {
 		return m.stop(len(b), End)
 	}
-	if b[i] == ']' {
+	if b[i] == end {
 		return m.stop(i+1, OK)
 	}
 	if m.begun {
@@ -135,8 +109,7 @@ func (m *Elements) Next() bool {
 			return m.stop(len(b), End)
 		}
 	}
-	m.begun = true
-	m.At = i
+	m.begun, m.At = true, i
 	return true
 }
 
