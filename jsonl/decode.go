@@ -25,8 +25,7 @@ type entry struct {
 	parts []Part
 }
 
-// Bounds against hostile lines, in which a block of three bytes decodes to
-// hundreds.
+// Bounds against hostile lines: a block of three bytes decodes to hundreds.
 const (
 	maxBlocks  = 1 << 14 // of a message; also parts of an entry
 	keepBlocks = 1 << 10 // memory for more blocks is not reused
@@ -57,8 +56,7 @@ const (
 	depthText    = 6 // a member of such an element
 )
 
-// entry decodes the object whose brace is b[i]. Spans are indexes into b until
-// locate is called.
+// entry decodes the object whose brace is b[i]. Spans are indexes into b until locate.
 func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 	e.reset()
 	if cap(d.textual) > keepText || cap(d.keyText) > keepText {
@@ -235,8 +233,7 @@ func (d *decoder) bool(m *scan.Members) bool {
 // maxTokens caps each count of a usage.
 const maxTokens = 1_000_000_000
 
-// count is a whole number of tokens. A value that is not a non-negative integer
-// literal counts as 0.
+// count is a number of tokens, 0 for a value that is not a non-negative integer literal.
 func (d *decoder) count(m *scan.Members) int {
 	digits := d.raw(m)
 	n := 0

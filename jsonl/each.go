@@ -2,8 +2,7 @@ package jsonl
 
 import "sync"
 
-// A batch is the unit that a worker hands over. Both limits bound the memory of a
-// file of very short lines.
+// Limits of a batch, so that a file of very short lines needs little memory.
 const (
 	batchItems    = 512
 	workerBatches = 3 // per worker

@@ -22,8 +22,7 @@ import (
 // that of a cause.
 type Kind uint8
 
-// The kinds of content blocks. A block of another type is KindUnknown: it is
-// kept and counted.
+// The kinds of content blocks. A block of another type is KindUnknown: it is kept.
 const (
 	KindUnknown Kind = iota
 	KindText
@@ -127,8 +126,7 @@ type Entry struct {
 	HasMessage bool
 	Message    APIMessage
 
-	// Raw JSON values of rare fields, nil where absent. See SpanOf for their
-	// position in the file.
+	// Raw JSON values of rare fields, nil where absent (position: see SpanOf).
 	Attachment           []byte
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte

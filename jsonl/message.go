@@ -249,8 +249,7 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 	return e.parts[first:len(e.parts):len(e.parts)]
 }
 
-// part decodes one element of a tool_result's content and adds the length of
-// its compact JSON to l.
+// part decodes an element of a tool_result's content and adds its compact length to l.
 func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fault) {
 	if b[i] != '{' {
 		return scan.MeasureValue(b, i, depthPart, l)
@@ -289,8 +288,7 @@ func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fau
 // persistedMark is in the text that replaces an output written to a file.
 const persistedMark = "<persisted-output>"
 
-// marked reports whether the string at s contains persistedMark, which may be
-// written with escapes.
+// marked reports whether the string at s contains persistedMark, escaped or not.
 func (d *decoder) marked(b []byte, s Span) bool {
 	if s.Len < len(persistedMark)+2 {
 		return false

@@ -11,8 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrNotRead is wrapped by ReadSpan for a span of a compressed file or a stream
-// that Each has not reached.
+// ErrNotRead is wrapped by ReadSpan for a span of a compressed file or stream that Each has not reached.
 var ErrNotRead = errors.New("not read yet")
 
 var errClosed = errors.New("the source is closed")
@@ -118,8 +117,7 @@ func Unpack(r io.Reader) (content io.Reader, packed bool, free func(), err error
 	return &unpacker{r: content, format: format}, true, free, nil
 }
 
-// packing is the format of a compressed file by its first four bytes, "" where it
-// is not compressed.
+// packing is the format of a compressed file by its first four bytes, or "".
 func packing(magic []byte) string {
 	switch {
 	case len(magic) >= 2 && magic[0] == 0x1F && magic[1] == 0x8B:
@@ -155,8 +153,7 @@ func explain(format string, err error) error {
 // Name is the name that the source was opened with.
 func (s *Source) Name() string { return s.name }
 
-// Size is the size of the file on disk, in bytes, compressed where it is; 0
-// for a stream.
+// Size is the size of the file on disk, in bytes, compressed or not; 0 for a stream.
 func (s *Source) Size() int64 { return s.size }
 
 // reader reads the decompressed content from its beginning.

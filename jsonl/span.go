@@ -1,7 +1,6 @@
 package jsonl
 
-// locate makes the spans of a decoded entry, which are indexes into its line,
-// offsets into the file.
+// locate turns the spans of a decoded entry, indexes into its line, into file offsets.
 func (e *entry) locate(line int64) {
 	content := e.Message.Content
 	for i := range content {
@@ -16,8 +15,7 @@ func (e *entry) locate(line int64) {
 	}
 }
 
-// index is the position of raw, a field of the entry, in e.Raw; -1 if it is not
-// a part of it.
+// index is the position of raw in e.Raw, or -1.
 func (e *Entry) index(raw []byte) int {
 	if len(raw) == 0 {
 		return -1

@@ -12,8 +12,7 @@ const (
 	storeCache = 4       // decoded frames that are kept
 )
 
-// store keeps the content of a stream that cannot be read twice, in frames that
-// are compressed independently.
+// store keeps a stream that cannot be read twice, in independently compressed frames.
 type store struct {
 	mu     sync.Mutex
 	live   io.Reader // the rest of the content

@@ -44,8 +44,7 @@ func (u *Usage) sampling() Spent {
 // Context is the size of the request's whole input: input + cache_creation + cache_read.
 func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
 
-// Total is Context plus the output of the last sampling: the tokens used, in the
-// terms of the client.
+// Total is Context plus the output of the last sampling: the client's "tokens used".
 func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds().Output }
 
 // Rounds are the iterations of the message before the last.
@@ -125,8 +124,7 @@ func (d *decoder) sampled(u *Usage, m *scan.Members, key []byte) bool {
 	return true
 }
 
-// iterations is the content of usage.iterations: the last of each kind, and the
-// sum of each kind.
+// iterations is usage.iterations: the last and the sum of each kind.
 type iterations struct {
 	message, compaction   Usage
 	messages, compactions Spent
@@ -192,8 +190,7 @@ func (its *iterations) into(u *Usage) {
 	}
 }
 
-// replaceInput sets the input fields to those of the last sampling, and the
-// output to at least output.
+// replaceInput sets the input fields to the last sampling's, the output to at least output.
 func (u *Usage) replaceInput(last *Usage, output int) {
 	u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = last.Input, last.CacheWrite, last.CacheRead, last.Write5m, last.Write1h
 	u.Output = max(u.Output, output)

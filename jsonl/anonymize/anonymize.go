@@ -70,8 +70,7 @@ func (a *Anonymizer) Note(src *jsonl.Source, jobs int) error {
 	})
 }
 
-// NoteText notes the words of a text that belongs to the session, or of a file's
-// name.
+// NoteText notes the words of a text of the session, or of a file's name.
 func (a *Anonymizer) NoteText(s string) {
 	if !a.seeded {
 		a.content.Write([]byte(s))

@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// words.txt holds English words that are one token of o200k_base, by length;
-// see scripts/genwords.
+// words.txt holds English words that are one token of o200k_base (see scripts/genwords).
 //
 //go:embed words.txt
 var wordList string
@@ -21,8 +20,7 @@ var wordList string
 // contraction such as 's after it.
 type use struct{ before, word, after string }
 
-// useOf is the use of the word s[from:to]; escaped, where tokens are those of a
-// JSON string.
+// useOf is the use of the word s[from:to]; escaped: tokens are those of a JSON string.
 func useOf(s string, from, to int, begins, ends, escaped bool) use {
 	u := use{word: s[from:to]}
 	if begins {

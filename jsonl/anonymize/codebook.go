@@ -42,8 +42,7 @@ const (
 	maxTries    = 64 // after these, two short words may share a substitute
 )
 
-// note notes the words of a text, so that no substitute is one of them, and
-// their uses.
+// note notes the words of a text, which no substitute may be, and their uses.
 func (c *codebook) note(s string) {
 	letterRuns(s, func(run string) {
 		if len(run) <= maxNoted {
@@ -109,8 +108,7 @@ func inert(r rune) rune {
 	return r
 }
 
-// inertByte replaces a byte that is no UTF-8 and could be a control character of
-// 8 bits.
+// inertByte replaces a byte that is no UTF-8 and could be an 8-bit control character.
 func inertByte(b byte) byte {
 	if b < 0xa0 {
 		return 0xff

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// letterRuns yields the longest runs of letters, of whatever script, and those
-// of ASCII letters in them.
+// letterRuns yields the longest runs of letters of any script, and of ASCII letters in them.
 func letterRuns(s string, yield func(run string)) {
 	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return !anyLetter(r) }) {
 		yield(run)
@@ -125,8 +124,7 @@ func sameLength(r, other rune) rune {
 	return other
 }
 
-// foreignLetter reports whether a rune beyond ASCII is a letter, or a symbol
-// that is read as one.
+// foreignLetter reports whether a rune beyond ASCII is a letter, or is read as one.
 func foreignLetter(r rune) bool {
 	return unicode.IsLetter(r) || rangeOf(symbols, r) >= 0
 }

@@ -71,12 +71,10 @@ func with(list []string, name string) []string {
 	return slices.Insert(list, i, name)
 }
 
-// escape matches the escape of a character in a JSON string, a surrogate pair as
-// one.
+// escape matches an escape in a JSON string, a surrogate pair as one.
 var escape = regexp.MustCompile(`\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
 
-// Check searches a line of the output, or the name of a file, for words of the
-// original.
+// Check searches a line of the output, or a file's name, for words of the original.
 func (a *Anonymizer) Check(line string, at Location) {
 	if strings.Contains(line, `\`) && json.Valid([]byte(line)) {
 		// The letters of an escape belong to no word; the character may.

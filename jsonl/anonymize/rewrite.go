@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// writer rewrites JSON values: numbers, structure and the white space between
-// tokens stay byte for byte.
+// writer rewrites JSON values: numbers, structure and white space stay byte for byte.
 type writer struct {
 	book    *codebook
 	noting  bool              // the first pass, which notes words; its output is discarded

@@ -25,8 +25,7 @@ func (l *linter) loaded(f *session.File) {
 	}
 }
 
-// perObject reports whether a code may occur several times on a line, once for
-// each object that is set aside.
+// perObject reports whether a line may have a code several times, once an object.
 func perObject(c session.Code) bool {
 	return c == session.CodeMalformed || c == session.CodeNoMessage || c == session.CodeDuplicateUUID
 }

@@ -97,8 +97,7 @@ var metadata = map[string]bool{
 // chained lists the types of lines of the chain.
 var chained = map[string]bool{"user": true, "assistant": true, "system": true, "attachment": true, "progress": true}
 
-// setAside lists the code and the message of a line that loading has set aside, by
-// the reason.
+// setAside lists code and message of the lines that loading sets aside, by reason.
 var setAside = map[session.Reason][2]string{
 	session.AsideBlank:    {"blank-line", "an empty line"},
 	session.AsideComment:  {"comment-line", "a comment"},

@@ -58,8 +58,7 @@ func (c Fault) String() string {
 	return "unknown error"
 }
 
-// Space returns the index of the first byte at or after i that is not JSON white
-// space, or len(b).
+// Space returns the index of the first byte from i on that is no white space, or len(b).
 func Space(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++

@@ -15,8 +15,7 @@ const (
 )
 
 func special(x uint64) uint64 {
-	// x^2 swaps 0x20 and 0x22, so that one comparison finds both the quote and
-	// what is below 0x20.
+	// x^2 swaps 0x20 and 0x22: one comparison finds the quote and what is below 0x20.
 	return (((x ^ 0x02*ones) - 0x21*ones) | ((x ^ '\\'*ones) - ones)) & ^x & highs
 }
 
@@ -106,8 +105,7 @@ const (
 	fourDigits = 2
 )
 
-// hex4 is the value of the four hexadecimal digits at b[i], -1 if they are not
-// all there.
+// hex4 is the value of the four hexadecimal digits at b[i], or -1.
 func hex4(b []byte, i int) rune {
 	if i+4 > len(b) {
 		return -1

@@ -16,14 +16,12 @@ type Members struct {
 	plain    bool
 }
 
-// Object starts a walk of the object whose brace is b[i], inside depth open
-// brackets.
+// Object starts a walk of the object whose brace is b[i], inside depth open brackets.
 func Object(b []byte, i, depth int) Members {
 	return Members{Elements: Array(b, i, depth), depth: depth + 1}
 }
 
-// Key returns the raw bytes between the key's quotes; plain reports that there is
-// no backslash in them.
+// Key returns the bytes between the key's quotes; plain: there is no backslash in them.
 func (m *Members) Key() (key []byte, plain bool) { return m.b[m.keyAt+1 : m.keyEnd], m.plain }
 
 // KeyAt returns the index of the key's first byte, after its quote.
@@ -38,8 +36,7 @@ func (m *Members) Depth() int { return m.depth }
 // MeasureKey adds the lengths of the key as JSON to l.UTF16 and l.Bytes.
 func (m *Members) MeasureKey(l *Lengths) { measureQuoted(m.b, m.keyAt, l) }
 
-// Next goes to the next member. It returns false at the end of the object and at
-// a fault.
+// Next goes to the next member. It returns false at the object's end and at a fault.
 func (m *Members) Next() bool {
 	if !m.advance('}') {
 		return false
@@ -64,8 +61,7 @@ func (m *Members) Next() bool {
 	return true
 }
 
-// Elements walks the elements of an array as [Members] does the members of an
-// object.
+// Elements walks the elements of an array as [Members] does an object's members.
 type Elements struct {
 	At   int   // of the element; at the end, after the array; on a fault, of it
 	Code Fault // OK, or what is wrong at At
@@ -74,8 +70,7 @@ type Elements struct {
 	begun bool
 }
 
-// Array starts a walk of the array whose bracket is b[i], inside depth open
-// brackets.
+// Array starts a walk of the array whose bracket is b[i], inside depth open brackets.
 func Array(b []byte, i, depth int) Elements {
 	m := Elements{b: b, At: i + 1}
 	if depth >= MaxDepth {
@@ -84,8 +79,7 @@ func Array(b []byte, i, depth int) Elements {
 	return m
 }
 
-// Next goes to the next element. It returns false at the end of the array and at
-// a fault.
+// Next goes to the next element. It returns false at the array's end and at a fault.
 func (m *Elements) Next() bool { return m.advance(']') }
 
 // advance goes to the next key or element, unless the bracket end is there.

@@ -67,8 +67,7 @@ func readAttachment(raw []byte) attachment {
 	return a
 }
 
-// attachmentText is the recorded text of an attachment, without the fixed text
-// that the client adds.
+// attachmentText is the recorded text of an attachment, without fixedText.
 func attachmentText(raw []byte) string {
 	var f attachmentFields
 	if json.Unmarshal(raw, &f) != nil {

@@ -117,8 +117,7 @@ func (c *chain) edited(i int32) {
 	}
 }
 
-// earlier adds a placeholder for earlier history where the first line names a
-// parent that is not in the file.
+// earlier adds a placeholder where the first line names a parent that is not in the file.
 func (c *chain) earlier() {
 	if len(c.path) == 0 {
 		return

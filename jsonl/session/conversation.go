@@ -74,8 +74,7 @@ func (b *Block) Whole() jsonl.Metrics {
 	return b.Text
 }
 
-// ReadBack reports whether the block is an offloaded tool_result whose file
-// exists.
+// ReadBack reports whether the block is an offloaded tool_result whose file exists.
 func (b *Block) ReadBack() bool { return b.Offload != nil }
 
 // Message is one message of a conversation, as the API counts messages, which
@@ -107,8 +106,7 @@ type Message struct {
 	LastLine   int32  // of its last line
 }
 
-// APICall is one request on the chain. Its input is every message before Message
-// on the chain.
+// APICall is one request on the chain. Its input is every message before Message.
 type APICall struct {
 	N       int // 1-based
 	Message int // index into Messages of the response

@@ -180,8 +180,7 @@ func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 	c.conv.Snapshots = append(c.conv.Snapshots, s)
 }
 
-// replacements records the decisions of one line. The first decision on a result
-// is final.
+// replacements records the decisions of one line. The first on a result is final.
 func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used bool) {
 	for _, l := range m.replaced {
 		id, text := cmp.Or(l.ToolUseID, l.ToolUse), cmp.Or(l.Replacement, l.Content)

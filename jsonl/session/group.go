@@ -90,8 +90,7 @@ func (ld *loader) groupLines() {
 	}
 }
 
-// assistantAbove is the assistant line at or above line i without a prompt between
-// them, or -1.
+// assistantAbove is the assistant line at or above line i, no prompt between them, or -1.
 func (ld *loader) assistantAbove(i int32) int32 {
 	if i < 0 {
 		return i
@@ -153,8 +152,7 @@ func (c *chain) copied(i int32, lines []int32) bool {
 	return slices.ContainsFunc(lines, func(k int32) bool { return slices.EqualFunc(c.ld.nodes[i].blocks, c.ld.nodes[k].blocks, same) })
 }
 
-// ownAgent is the agent id where the main conversation is a subagent's own
-// file, else "".
+// ownAgent is the agent id where the main conversation is a subagent's file, else "".
 func (ld *loader) ownAgent(main []int32) string {
 	for _, i := range main {
 		if n := &ld.nodes[i]; n.kind.message() {

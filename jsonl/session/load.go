@@ -26,8 +26,7 @@ type LoadOptions struct {
 	Aside func(line int, r Reason)
 }
 
-// File is a session file: its main conversation and the sidechains in the same
-// file.
+// File is a session file: its main conversation and its sidechains.
 type File struct {
 	Path       string
 	Main       *Conversation
@@ -90,8 +89,7 @@ type loader struct {
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	ld := &loader{src: src, path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
-	// Growing the list of a long session would need more memory than all that is
-	// kept of it.
+	// Growing the list of a long session would need more memory than all that is kept.
 	hint := min(src.Size()/typicalLine, maxHint) + 16
 	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
 	jobs := max(opt.Jobs, 1)

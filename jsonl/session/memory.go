@@ -36,8 +36,7 @@ func (conv *Conversation) readMemory(where offloads) {
 	}
 }
 
-// MemoryText is the text of the session's own summary file, or "" where it has
-// none.
+// MemoryText is the text of the session's own summary file, "" without one.
 func (conv *Conversation) MemoryText() (string, error) {
 	if conv.Memory == nil {
 		return "", nil

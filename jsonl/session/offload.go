@@ -36,8 +36,7 @@ const (
 	maxStub  = 64 << 10 // bytes; a longer text only quotes a stub
 )
 
-// offloads is the folder of a conversation's offloaded results, or another folder
-// of its own.
+// offloads is the folder of offloaded results, or another one of the conversation.
 type offloads struct {
 	trusted string // a folder that may be a link, or below one
 	inside  string // the path below it, which may not leave it
@@ -209,8 +208,7 @@ func measureFile(root *os.Root, name string) (jsonl.Metrics, error) {
 	return measureStream(f)
 }
 
-// measureStream is jsonl.Measure of a stream's text, with U+FFFD for each byte that
-// is not UTF-8.
+// measureStream is jsonl.Measure of a stream, with U+FFFD for each byte that is not UTF-8.
 func measureStream(r io.Reader) (jsonl.Metrics, error) {
 	sum := jsonl.Metrics{JSON: 2}
 	buf := make([]byte, 64<<10)
@@ -253,8 +251,7 @@ func validText(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// OffloadText reads an offloaded result from its file, or returns "" for a block
-// without one.
+// OffloadText reads an offloaded result from its file, or returns "" for another block.
 func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	if bl.Offload == nil {

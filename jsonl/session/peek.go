@@ -70,8 +70,7 @@ func (i *FileInfo) title(e *jsonl.Entry) {
 	i.Title = cmp.Or(t.CustomTitle, t.AITitle, t.Summary, i.Title)
 }
 
-// lastTime is the latest time in the last lines of a plain file. It reads further
-// back until it finds one.
+// lastTime is the latest time in the last lines of a plain file that have one.
 func lastTime(f io.ReaderAt, size int64, name string) time.Time {
 	for n := int64(peekBytes); ; n *= 4 {
 		from := max(0, size-n)

@@ -136,8 +136,7 @@ func openFolder(root *os.Root, err error) (*os.Root, []fs.DirEntry, error) {
 // IsID reports whether s can be a session's id: a name, never a path.
 func IsID(s string) bool { return plainName(s) && s[0] != '-' && filepath.IsLocal(s) }
 
-// SessionID is the session id in a file's name. It returns false where the name is
-// not that of a session file.
+// SessionID is the session id in a file's name, or false for the name of another file.
 func SessionID(name string) (string, bool) {
 	for _, ext := range extensions {
 		if id, ok := strings.CutSuffix(name, ext); ok && id != "" {
@@ -271,8 +270,7 @@ func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 	}
 }
 
-// Subagents lists the subagents' transcripts beside a session file, in order
-// of their names.
+// Subagents lists the subagents' transcripts beside a session file, by name.
 func Subagents(path string) ([]Subagent, []Warning, error) {
 	id, ok := SessionID(filepath.Base(path))
 	if !ok || !IsID(id) {

@@ -7,8 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Prompts are the user prompts of a conversation with the short ids by which a
-// model refers to them.
+// Prompts are the user prompts with the short ids by which a model refers to them.
 type Prompts struct {
 	at   map[string]int // short id, or uuid of a line -> message
 	tags map[int]string // message -> short id
@@ -45,8 +44,7 @@ func (conv *Conversation) Prompts() *Prompts {
 // ID is the short id of a prompt, or "" for a message that is not a prompt.
 func (p *Prompts) ID(message int) string { return p.tags[message] }
 
-// Find is the prompt with a short id or a uuid. The id may be written as its tag,
-// [id:abc123] or id:abc123.
+// Find is the prompt with a uuid or a short id: abc123, id:abc123 or [id:abc123].
 func (p *Prompts) Find(name string) (message int, ok bool) {
 	name = strings.TrimSpace(name)
 	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {

@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// SnipCall is a call of the model's RecordedSnip tool, which names turns to remove from
-// the context.
+// SnipCall is a call of the Snip tool, which names turns to remove from the context.
 type SnipCall struct {
 	ToolID   string
 	File     int32
@@ -38,8 +37,7 @@ type RecordedSnip struct {
 	Request  int // N of the first main request after it
 }
 
-// Collapse is a span of messages that the client recorded as replaced by one
-// placeholder.
+// Collapse is a span of messages that the client recorded as replaced by a placeholder.
 type Collapse struct {
 	ID          string
 	File        int32
@@ -63,8 +61,7 @@ type Staged struct {
 	StagedAt   time.Time
 }
 
-// CollapseSnapshot is a recorded state of the collapse machinery. Each replaces
-// the one before.
+// CollapseSnapshot is a recorded state of the collapses. Each replaces the one before.
 type CollapseSnapshot struct {
 	File            int32
 	Line            int
@@ -151,8 +148,7 @@ type snipIDs struct {
 	odd  bool // an element is not an id
 }
 
-// UnmarshalJSON reads what is readable. It returns no error, so that the rest of
-// the input is read too.
+// UnmarshalJSON reads what is readable, without errors: the rest of the input is read too.
 func (s *snipIDs) UnmarshalJSON(data []byte) error {
 	var items []json.RawMessage
 	if json.Unmarshal(data, &items) != nil {

@@ -46,8 +46,7 @@ func (c *chain) manualFollows(i int32) bool {
 	return false
 }
 
-// ofCompact reports whether a line belongs to /compact: its caveat, its command
-// line or its output.
+// ofCompact reports whether a line is the caveat, command line or output of /compact.
 func (c *chain) ofCompact(i int32) bool {
 	n := &c.ld.nodes[i]
 	switch {
@@ -108,8 +107,7 @@ func (c *chain) microcompaction(i int32) {
 	})
 }
 
-// requestAfter is the number of the first request whose response is at or after
-// message at, or len(Requests)+1.
+// requestAfter is the number of the first request answered at or after a message, or one more.
 func (conv *Conversation) requestAfter(at int) int {
 	return 1 + sort.Search(len(conv.Requests), func(i int) bool { return conv.Requests[i].Message >= at })
 }

@@ -41,8 +41,7 @@ func (c *chain) toolResults(group int32, at int) {
 	}
 }
 
-// attachments emits the attachments under line i that are neither on the path nor
-// on another branch.
+// attachments emits the attachments under line i that are on no path and no branch.
 func (c *chain) attachments(i int32) {
 	var found []int32
 	for k := range c.ld.under(i) {
@@ -56,8 +55,7 @@ func (c *chain) attachments(i int32) {
 	}
 }
 
-// deadEnd lists the attachments at and under line i, or nil where there is a
-// message: that is a branch.
+// deadEnd lists the attachments at and under line i; nil with a message: that is a branch.
 func (c *chain) deadEnd(i int32) []int32 {
 	var found []int32
 	stack := []int32{i}
@@ -122,8 +120,7 @@ func (c *chain) expected(id string) bool {
 	return !made || c.called[id]
 }
 
-// fresh lists the blocks of a line that were not emitted before, and records their
-// calls and results.
+// fresh lists the blocks of a line that were not emitted, and records calls and results.
 func (c *chain) fresh(i int32) []Block {
 	blocks := c.ld.nodes[i].blocks
 	var kept []Block

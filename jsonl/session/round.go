@@ -79,8 +79,7 @@ func (conv *Conversation) widen(from, to int) (int, int) {
 	return min(from, ends[0]), max(to, ends[len(ends)-1])
 }
 
-// NextPrompt is the index of the first user prompt after message m, or the number
-// of messages.
+// NextPrompt is the index of the first user prompt after message m, or len(Messages).
 func (conv *Conversation) NextPrompt(m int) int {
 	for m++; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
 	}

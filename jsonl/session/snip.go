@@ -31,8 +31,7 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
 	ld.calls = append(ld.calls, in)
 }
 
-// removal records the uuids that a system line lists as removed, on the line
-// itself or in its metadata.
+// removal records the uuids that a system line, or its metadata, lists as removed.
 func (ld *loader) removal(n *node, e *jsonl.Entry) {
 	var removed []string
 	var m snipMeta

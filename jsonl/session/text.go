@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// UnchangedFile starts the result of a Read without content, because that of an
-// earlier one is still valid.
+// UnchangedFile starts the result of a Read whose content is that of an earlier one.
 const UnchangedFile = "File unchanged since last read"
 
 // blocksOf yields the blocks of a kind with their indexes.
@@ -61,8 +60,7 @@ func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	return conv.readAgain(bl, bl.Value)
 }
 
-// BlockJSON reads a block as it was recorded, with every member. It returns nil for
-// a block that is on no line.
+// BlockJSON reads a block as recorded, with every member; nil for one that is on no line.
 func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Span)

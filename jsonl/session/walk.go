@@ -108,8 +108,7 @@ func (c *chain) round(i int32) int32 {
 	return -1
 }
 
-// continued is the set of messages that another response follows without a prompt
-// between them.
+// continued is the set of messages that a response follows without a prompt between.
 func (c *chain) continued() map[int32]bool {
 	on := map[int32]bool{}
 	for _, i := range c.order {
@@ -122,8 +121,7 @@ func (c *chain) continued() map[int32]bool {
 	return on
 }
 
-// descend follows the newest message lines below i, and attachments only where
-// there is no other message.
+// descend follows the newest message lines below i, attachments only if there is no other.
 func (c *chain) descend(i int32) int32 {
 	seen := map[int32]bool{}
 	for !seen[i] {

@@ -20,8 +20,7 @@ func (c *client) prepare() {
 	c.lost = ""
 }
 
-// lose decides whether the last result of m, n tokens long, is lost to a
-// compaction that it triggers.
+// lose decides whether a compaction that the last result of m, n tokens long, triggers loses it.
 func (c *client) lose(m *response, n int) bool {
 	return m.open == 0 && c.agent == "" && c.v.in(v21(17), v21(50)) &&
 		c.used()+n >= c.v.threshold(c.opt.Window) && c.chance(c.opt.Lost)
@@ -189,8 +188,7 @@ const (
 	restoreChars = 20000 // 5,000 estimated tokens
 )
 
-// restored returns the files that the client shows again after a compaction,
-// newest first.
+// restored returns the files that the client shows after a compaction, newest first.
 func (c *client) restored() []fileView {
 	out := slices.Clone(c.reads[max(0, len(c.reads)-restoreFiles):])
 	slices.Reverse(out)

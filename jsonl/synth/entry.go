@@ -2,8 +2,7 @@ package synth
 
 import "slices"
 
-// head opens a line of the chain. Its type may come after the message; kind is
-// "" then.
+// head opens a line of the chain. kind is "" where the type comes after the message.
 func (c *client) head(kind, parent string) *object {
 	o := c.line.reset().open().strOrNull("parentUuid", parent)
 	if kind == "boundary" {

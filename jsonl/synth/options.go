@@ -59,8 +59,7 @@ type Options struct {
 	Open func(name string) (io.WriteCloser, error)
 }
 
-// Default returns options that use everything the version knows, at rates like
-// those of real sessions.
+// Default returns options that use all that the version knows, at rates like real ones.
 func Default() Options {
 	return Options{
 		Parallel: 0.22, Thinking: 0.4, Progress: 0.12, Attachments: 0.12, Metadata: 0.1,

@@ -141,8 +141,7 @@ func (c *client) assistantLine(m *response, i int) {
 	m.recorded = out
 	c.mark()
 	m.lines = append(m.lines, c.own)
-	// A streaming client may write a fast tool's result before the line with
-	// its call.
+	// A streaming client may write a fast result before the line with its call.
 	c.hold = b.call != nil && m.calls == 1 && b.call.result.notes == 0 && b.call.result.inside == nil &&
 		c.v.in(v21(91), v21(199)) && c.r.IntN(40) == 0
 	weight := blockWeight(b)

@@ -4,8 +4,7 @@ import "time"
 
 const hookCommand = "./scripts/notify.sh"
 
-// progress writes the progress lines of a running tool: a side branch under
-// the tool_use.
+// progress writes the progress lines of a running tool, a side branch under the call.
 func (c *client) progress(call *toolCall, source string) {
 	if !c.v.progress() || call.result.notes == 0 {
 		return
@@ -53,8 +52,7 @@ func (c *client) startHook(how string) {
 	c.hook("SessionStart", "SessionStart:"+how)
 }
 
-// endTurn writes the lines after the last answer of a turn: the stop hook, where
-// hooked, and the duration.
+// endTurn writes the lines that end a turn: the stop hook, where hooked, and the duration.
 func (c *client) endTurn(hooked bool) {
 	if hooked && c.v >= v2(0, 64) {
 		c.pass(20, 120)
@@ -86,8 +84,7 @@ func (c *client) lastPromptLine() {
 	c.endUnchained()
 }
 
-// listings writes the attachments that list tools and, the first time, skills, in
-// versions that have them.
+// listings writes the attachments that list tools and, the first time, skills.
 func (c *client) listings(again bool) {
 	if !c.v.attachments() {
 		return
@@ -156,8 +153,7 @@ func (c *client) mode(mode string) {
 	}
 }
 
-// apiError writes the lines of n failed attempts; with gaveUp the turn ends in
-// a synthetic message.
+// apiError writes n failed attempts; gaveUp: the turn ends in a synthetic message.
 func (c *client) apiError(n int, gaveUp bool) {
 	if !c.v.apiErrors() {
 		return

@@ -22,8 +22,7 @@ var texts = func() map[string]string {
 	return list
 }()
 
-// The words of the simulated code base: acts and things are verbs and nouns in
-// lower case.
+// The words of the code base: acts and things are verbs and nouns in lower case.
 var (
 	verbs    = strings.Fields(texts["verbs"])
 	nouns    = strings.Fields(texts["nouns"])

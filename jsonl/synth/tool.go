@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// newCall makes a call with its result: the text that the model sees, and the
-// toolUseResult.
+// newCall makes a call with its result: the model's text and the toolUseResult.
 func newCall(name string, input func(*object), content string, client func(*object)) *toolCall {
 	var in, out object
 	input(in.open())
@@ -100,8 +99,7 @@ func grepFiles(pattern string, found []match) *toolCall {
 		func(o *object) { o.str("mode", mode).strs("filenames", names).num("numFiles", len(names)) })
 }
 
-// grepLines shows the lines in which pattern was found, each with the context
-// lines after it.
+// grepLines shows the lines in which pattern was found, each with context lines after it.
 func grepLines(pattern string, found []match, context int) *toolCall {
 	var out []string
 	lines := 0

@@ -20,8 +20,7 @@ const (
 	resultFrame  = 9000
 )
 
-// milli is the weight of s in thousandths of a token, at a rate for its ASCII
-// characters.
+// milli is the weight of s in thousandths of a token, at a rate for ASCII characters.
 func milli(s string, ascii int64) int64 {
 	var w int64
 	for _, r := range s {
