@@ -38,8 +38,8 @@ func (c *client) microcompact() {
 	if !c.v.microcompact() || c.lastTotal < c.v.warning(c.opt.Window) {
 		return
 	}
-	var live []int
-	total := 0
+	var live, marked []int
+	total, saved := 0, 0
 	for i := range c.items {
 		if c.items[i].id != "" {
 			live = append(live, i)
@@ -47,8 +47,6 @@ func (c *client) microcompact() {
 		}
 	}
 	slices.SortStableFunc(live, func(a, b int) int { return c.items[a].call - c.items[b].call })
-	saved := 0
-	var marked []int
 	for _, i := range live[:max(0, len(live)-microKeep)] {
 		if total-saved > microTarget {
 			marked = append(marked, i)
@@ -98,13 +96,12 @@ func (c *client) compact(trigger string, keep int) {
 	pre := c.used()
 	asked := c.now
 	summary := c.summarise()
-	opening := "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\n"
-	if !c.v.boundary() {
-		opening = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\n"
-	}
-	text := opening + summary
+	const opening = "This session is being continued from a previous conversation that ran out of context. "
+	text := opening + "The conversation is summarized below:\n" + summary
 	if c.v.boundary() {
-		text += "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: " + folder + "/" + c.session + ".jsonl"
+		text = opening + "The summary below covers the earlier portion of the conversation.\n\n" + summary +
+			"\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), " +
+			"read the full transcript at: " + folder + "/" + c.session + ".jsonl"
 	}
 	if trigger == "auto" {
 		text += "\n" + c.v.resume()
@@ -125,9 +122,8 @@ func (c *client) compact(trigger string, keep int) {
 	if c.v.boundary() {
 		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
 	}
-	o := c.user(parent, text)
-	o.when(c.v.boundary()).bool("isVisibleInTranscriptOnly", true)
-	o.bool("isCompactSummary", true)
+	c.user(parent, text).when(c.v.boundary()).bool("isVisibleInTranscriptOnly", true)
+	c.line.bool("isCompactSummary", true)
 	c.markAs(anchor)
 	c.end()
 

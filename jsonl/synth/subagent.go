@@ -86,12 +86,11 @@ func (c *client) agentProgress(call *toolCall, id, question string, lines []byte
 	}
 	parent := c.leaf
 	for line := range bytes.Lines(lines) {
-		uuid := c.uuid()
-		o := c.head("progress", parent).obj("data").obj("message")
-		kind := "assistant"
+		uuid, kind := c.uuid(), "assistant"
 		if bytes.Contains(line, []byte(`"type":"user"`)) {
 			kind = "user"
 		}
+		o := c.head("progress", parent).obj("data").obj("message")
 		o.str("type", kind).raw("message", messageOf(line)).str("uuid", c.uuid()).str("timestamp", stamp(c.now)).close()
 		o.str("type", "agent_progress").str("prompt", question).str("agentId", id).close()
 		o.str("toolUseID", "agent_"+c.messageID()).str("parentToolUseID", call.id)

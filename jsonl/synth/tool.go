@@ -159,8 +159,7 @@ func todoCall(before, after []todo) *toolCall {
 // issueCall asks an MCP server; its result is an array of texts.
 func issueCall(id, body string) *toolCall {
 	c := newCall("mcp__tracker__get_issue", func(o *object) { o.str("id", id) }, "", func(*object) {})
-	var o object
-	c.result = toolResult{parts: []string{body}, client: o.openArr().textBlock(body).closeArr().b, slow: 1800}
+	c.result = toolResult{parts: []string{body}, client: new(object).openArr().textBlock(body).closeArr().b, slow: 1800}
 	return c
 }
 
@@ -182,8 +181,8 @@ func (c *client) offload(call *toolCall) {
 	stub, cut := persisted(path, full)
 	call.result.content = stub
 	if c.v.persistedPath() && call.name == "Bash" {
-		var o object
-		bashJSON(o.open(), cut, true)
+		o := new(object).open()
+		bashJSON(o, cut, true)
 		call.result.client = o.str("persistedOutputPath", path).num("persistedOutputSize", len(full)).close().b
 	}
 	c.beside(c.session+"/tool-results/"+call.id+".txt", []byte(full))
