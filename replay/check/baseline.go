@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ const (
 	BaselineSchema = schemas + "v1"
 )
 
-// Baseline is what replays came to when somebody looked at them and agreed.
+// Baseline is the accepted result of replays.
 type Baseline struct {
 	Schema   string                  `json:"schema"`
 	Tool     string                  `json:"tool"`
@@ -169,23 +170,23 @@ func (b *Baseline) knew(figure string) bool {
 	return len(b.Figures) == 0 || slices.Contains(b.Figures, figure)
 }
 
-// find is the case of a name.
-func (b *Baseline) find(name string) *BaselineCase {
-	for i := range b.Cases {
-		if b.Cases[i].Name == name {
-			return &b.Cases[i]
+// first is the first element of a list that is found, nil where none is.
+func first[T any](list []T, found func(x *T) bool) *T {
+	for i := range list {
+		if found(&list[i]) {
+			return &list[i]
 		}
 	}
 	return nil
 }
 
+// find is the case of a name.
+func (b *Baseline) find(name string) *BaselineCase {
+	return first(b.Cases, func(c *BaselineCase) bool { return c.Name == name })
+}
+
 func (c *BaselineCase) find(session, agent string) *BaselineSession {
-	for i := range c.Sessions {
-		if c.Sessions[i].Session == session && c.Sessions[i].Agent == agent {
-			return &c.Sessions[i]
-		}
-	}
-	return nil
+	return first(c.Sessions, func(s *BaselineSession) bool { return s.Session == session && s.Agent == agent })
 }
 
 // settings are those of a plan: the keys of like in their order, then the rest.
@@ -196,17 +197,10 @@ func (p BaselinePlan) settings(like []policy.Setting) []policy.Setting {
 			list = append(list, policy.Setting{Key: s.Key, Value: v})
 		}
 	}
-	known := len(list)
-	for key, v := range p.Settings {
+	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
 		if !slices.ContainsFunc(like, func(s policy.Setting) bool { return s.Key == key }) {
-			list = append(list, policy.Setting{Key: key, Value: v})
+			list = append(list, policy.Setting{Key: key, Value: p.Settings[key]})
 		}
 	}
-	slices.SortFunc(list[known:], func(a, b policy.Setting) int {
-		if a.Key < b.Key {
-			return -1
-		}
-		return 1
-	})
 	return list
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -64,15 +65,13 @@ func (j *judge) evidence(one *Case, r *Result, old *BaselineSession, s *SessionR
 		e.Selection.Tokens = c.Tokens
 	}
 	if d := s.Events.First; d != nil {
-		at := 0
+		e.At = atEnd
+		at := math.MaxInt
 		for _, event := range []*Event{d.Expected, d.Got} {
-			if event != nil && event.Request > 0 && (at == 0 || event.Request < at) {
+			if event != nil && event.Request > 0 && event.Request < at {
 				at = event.Request
+				e.At = strconv.Itoa(at)
 			}
-		}
-		e.At = "end"
-		if at > 0 {
-			e.At = strconv.Itoa(at)
 		}
 	}
 	return e
@@ -115,9 +114,9 @@ func (s *SessionReport) Lines() []string {
 func (s *SessionReport) lines(of ...Status) []string {
 	lines := []string{fmt.Sprintf("policy %s, session %s: %s", s.Policy, inputKey(s.Session, s.Agent), s.Status)}
 	for _, status := range of {
-		for i := range s.Figures {
-			if s.Figures[i].Status == status {
-				lines = append(lines, s.Figures[i].Message())
+		for _, f := range s.Figures {
+			if f.Status == status {
+				lines = append(lines, f.Message())
 			}
 		}
 	}
@@ -151,13 +150,11 @@ func (s *SessionReport) ChangeLines(all bool) []string {
 // Message says what became of the figure.
 func (f *FigureReport) Message() string {
 	text := f.Figure + " " + f.Value(f.After)
-	switch {
-	case f.Before != nil && f.After != nil && *f.Before != *f.After:
-		text = fmt.Sprintf("%s %s -> %s (%s)", f.Figure, f.Value(f.Before), f.Value(f.After), f.Difference())
-	case f.Before == nil && f.After != nil && f.Status == Changed:
-		text = fmt.Sprintf("%s not known -> %s", f.Figure, f.Value(f.After))
-	case f.Before != nil && f.After == nil:
-		text = fmt.Sprintf("%s %s -> not known", f.Figure, f.Value(f.Before))
+	if !same(f.Before, f.After) && (f.Before != nil || f.Status == Changed) {
+		text = fmt.Sprintf("%s %s -> %s", f.Figure, f.Value(f.Before), f.Value(f.After))
+	}
+	if d := f.Difference(); d != "" && *f.Before != *f.After {
+		text += " (" + d + ")"
 	}
 	if f.Limit != asBefore {
 		text += ", wanted " + f.Limit
@@ -181,17 +178,13 @@ func number(x float64) string { return grouped(strconv.FormatFloat(x, 'f', -1, 6
 
 func grouped(s string) string {
 	whole, part, _ := strings.Cut(s, ".")
-	sign := ""
-	if whole[0] == '-' {
-		sign, whole = "-", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
 	if part != "" {
 		part = "." + part
 	}
-	return sign + whole + part
+	return whole + part
 }
 
 // Difference is how far the figure is from the baseline: "+1,200, +3.40%"; ""
@@ -240,11 +233,5 @@ func (e *Event) text() string {
 
 // Message says what became of the key.
 func (c *KeyChange) Message() string {
-	none := func(s string) string {
-		if s == "" {
-			return "(nothing)"
-		}
-		return s
-	}
-	return fmt.Sprintf("%s %s -> %s (%s:%d)", c.Key, none(c.From), none(c.To), c.Place.File, c.Place.Line)
+	return fmt.Sprintf("%s %s -> %s (%s:%d)", c.Key, cmp.Or(c.From, "(nothing)"), cmp.Or(c.To, "(nothing)"), c.Place.File, c.Place.Line)
 }

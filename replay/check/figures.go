@@ -11,7 +11,7 @@ import (
 // not hold.
 func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionReport) *Place {
 	var at *Place
-	better, worse, changed := false, false, false
+	status := OK // the figures' together
 	for i, f := range compare.Figures() {
 		row := FigureReport{Figure: f.Name, Unit: f.Unit, Status: OK, After: known(r.Values[i])}
 		held := false
@@ -54,25 +54,14 @@ func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionRe
 			}
 		}
 		s.Figures = append(s.Figures, row)
-		switch row.Status {
-		case Broken:
-			s.Status = Broken
-		case Worse:
-			worse = true
-		case Better:
-			better = true
-		case Changed:
-			changed = true
+		if status != Better || row.Status != Changed { // better figures excuse changed ones
+			status = worst(status, row.Status)
+		}
+		if row.Status == Better && status == Changed {
+			status = Better
 		}
 	}
-	switch {
-	case worse:
-		s.Status = worst(s.Status, Worse)
-	case better:
-		s.Status = worst(s.Status, Better)
-	case changed:
-		s.Status = worst(s.Status, Changed)
-	}
+	s.Status = worst(s.Status, status)
 	return at
 }
 
@@ -120,7 +109,7 @@ func against(better compare.Better, within *Tolerance, before, after *float64) S
 	case same(before, after):
 		return OK
 	case after == nil && better != compare.Neither:
-		return Worse // it can be told no more
+		return Worse // it is not known any more
 	case before == nil || after == nil:
 		return Changed
 	case within != nil && within.allows(*before, *after):
@@ -134,12 +123,7 @@ func against(better compare.Better, within *Tolerance, before, after *float64) S
 }
 
 func (c *Case) expectation(figure string) *Expectation {
-	for i := range c.Expect {
-		if c.Expect[i].Figure == figure {
-			return &c.Expect[i]
-		}
-	}
-	return nil
+	return first(c.Expect, func(e *Expectation) bool { return e.Figure == figure })
 }
 
 // holds reports whether the limits that need no baseline hold.

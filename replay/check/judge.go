@@ -167,28 +167,22 @@ func (j *judge) before(one *Case, r *Result) (*BaselineSession, string) {
 func (j *judge) events(r *Result, old *BaselineSession, s *SessionReport) {
 	n := len(old.Events)
 	s.Events.Before = &n
-	for i := range max(len(old.Events), len(r.Events)) {
-		var before, after string
-		if i < len(old.Events) {
-			before = old.Events[i]
-		}
-		if i < len(r.Events) {
-			after = r.Events[i]
-		}
-		if before != after {
-			s.Events.First = &Difference{N: i, Expected: parsed(before), Got: parsed(after)}
-			return
-		}
+	i := 0
+	for i < min(n, len(r.Events)) && old.Events[i] == r.Events[i] {
+		i++
+	}
+	if i < max(n, len(r.Events)) {
+		s.Events.First = &Difference{N: i, Expected: eventAt(old.Events, i), Got: eventAt(r.Events, i)}
 	}
 }
 
-func parsed(s string) *Event {
-	e, err := ParseEvent(s)
-	if err != nil {
-		if s == "" {
-			return nil
-		}
-		e = Event{Stage: s} // a baseline that somebody edited: shown as it stands
+func eventAt(events []string, i int) *Event {
+	if i >= len(events) {
+		return nil
+	}
+	e, ok := ParseEvent(events[i])
+	if !ok {
+		e = Event{Stage: events[i]} // an edited baseline: shown unchanged
 	}
 	return &e
 }
@@ -201,16 +195,8 @@ func (j *judge) changes(one *Case, r *Result, old *BaselineSession) []KeyChange 
 	for _, c := range policy.DiffSettings(j.baseline.Policies[old.Policy].settings(now), now) {
 		list = append(list, KeyChange{c.Key, c.From, c.To, placeOf(one.place(r.Policy, c.Key))})
 	}
-	slices.SortStableFunc(list, func(a, b KeyChange) int {
-		rank := func(k KeyChange) int {
-			if k.Place == placeOf(one.Policy.Position) {
-				return 1
-			}
-			return 0
-		}
-		return rank(a) - rank(b)
-	})
-	return list
+	own := func(k KeyChange) bool { return k.Place != placeOf(one.Policy.Position) }
+	return slices.Concat(slices.DeleteFunc(slices.Clone(list), func(k KeyChange) bool { return !own(k) }), slices.DeleteFunc(list, own))
 }
 
 // place is where a key of a case's policy has its value: among the settings of

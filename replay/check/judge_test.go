@@ -455,8 +455,8 @@ func TestEventKeeps(t *testing.T) {
 			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.Target{{Message: "m", ToolUse: "t"}}}
 		change(&e)
 		r := NewResult(&replay.Timeline{Events: []replay.Event{e}})
-		if back, err := ParseEvent(r.Events[0]); err != nil || back.String() != r.Events[0] {
-			t.Errorf("%q reads as %+v, %v", r.Events[0], back, err)
+		if back, ok := ParseEvent(r.Events[0]); !ok || back.String() != r.Events[0] {
+			t.Errorf("%q reads as %+v, %v", r.Events[0], back, ok)
 		}
 		return r.Events[0]
 	}

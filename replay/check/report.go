@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
@@ -8,10 +10,10 @@ import (
 // Schema is the version of the JSON form of a Report.
 const Schema = "ctxkit.check/v1"
 
-// Status is what became of something judged.
+// Status is the result for something that a check judges.
 type Status string
 
-// What becomes of things, from good to bad.
+// The statuses, from good to bad.
 const (
 	OK      Status = "ok"      // as in the baseline, or within what is allowed
 	Better  Status = "better"  // better than in the baseline, and nothing worse
@@ -22,12 +24,7 @@ const (
 )
 
 func (s Status) rank() int {
-	for i, x := range []Status{OK, Better, Changed, Stale, Worse, Broken} {
-		if x == s {
-			return i
-		}
-	}
-	return -1
+	return slices.Index([]Status{OK, Better, Changed, Stale, Worse, Broken}, s)
 }
 
 func worst(a, b Status) Status {
@@ -37,7 +34,7 @@ func worst(a, b Status) Status {
 	return a
 }
 
-// Report is what a check comes to.
+// Report is the result of a check.
 type Report struct {
 	Schema       string       `json:"schema"`
 	File         string       `json:"file"`

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -42,8 +41,8 @@ func NewResult(tl *replay.Timeline) Result {
 	return r
 }
 
-// Event is what a baseline keeps of an event: enough to tell that another one
-// happened. What it says in words is left out.
+// Event is what a baseline keeps of an event: enough to see that it differs from
+// another one, without its text.
 type Event struct {
 	Request int    `json:"request"` // 0: after the last request
 	Stage   string `json:"stage"`
@@ -73,7 +72,7 @@ func newEvent(e *replay.Event) Event {
 
 const atEnd = "end"
 
-// String is the event as a baseline holds it, one line.
+// String is the event as a line of a baseline.
 func (e Event) String() string {
 	at := atEnd
 	if e.Request > 0 {
@@ -82,22 +81,10 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s %s %s %d %d %d %s", at, e.Stage, e.Kind, e.Before, e.After, e.Results, e.Mark)
 }
 
-// ParseEvent reads what String writes.
-func ParseEvent(s string) (Event, error) {
-	f := strings.Fields(s)
-	if len(f) != 7 {
-		return Event{}, fmt.Errorf("%q is no event: want seven words", s)
-	}
-	e := Event{Stage: f[1], Kind: f[2], Mark: f[6]}
-	for i, to := range map[int]*int{0: &e.Request, 3: &e.Before, 4: &e.After, 5: &e.Results} {
-		if i == 0 && f[0] == atEnd {
-			continue
-		}
-		n, err := strconv.Atoi(f[i])
-		if err != nil {
-			return Event{}, fmt.Errorf("%q is no event: %q is no number", s, f[i])
-		}
-		*to = n
-	}
-	return e, nil
+// ParseEvent reads what String writes; ok is false for anything else.
+func ParseEvent(s string) (e Event, ok bool) {
+	var at string
+	_, err := fmt.Sscanf(s, "%s %s %s %d %d %d %s", &at, &e.Stage, &e.Kind, &e.Before, &e.After, &e.Results, &e.Mark)
+	e.Request, _ = strconv.Atoi(at) // 0 at the end
+	return e, err == nil && e.String() == s
 }
