@@ -2,29 +2,27 @@ package policy
 
 import "sync"
 
-// Digests keeps what stages work out from recorded texts alone, so that
-// replays of one conversation under many policies do it once. A nil *Digests
-// keeps nothing. Several goroutines may use one.
+// Digests keeps results that stages compute from recorded texts alone, so that
+// replays of one conversation under many policies compute them once. A nil
+// *Digests keeps nothing. Several goroutines may use one.
 type Digests struct {
 	mu   sync.RWMutex
 	kept map[digestKey]any
 	room int // bytes that may still be kept
 }
 
-// digestKey is what was worked out, and of which block.
+// digestKey names a digest and its block.
 type digestKey struct {
 	what string
 	at   Target
 }
 
-// NewDigests keeps digests of about so many bytes in all; what comes after
-// them is worked out each time.
-func NewDigests(room int) *Digests {
-	return &Digests{kept: map[digestKey]any{}, room: room}
-}
+// NewDigests keeps digests of about room bytes in all. Later ones are computed
+// each time.
+func NewDigests(room int) *Digests { return &Digests{kept: map[digestKey]any{}, room: room} }
 
-// DigestsOf keeps what is made of a block that stands in the view as it was
-// recorded; it is nil of any other.
+// DigestsOf is the digests for a block that no edit has replaced, nil for any
+// other.
 func (c *Context) DigestsOf(t Target) *Digests {
 	if t.Item < 0 || c.View.Replacement(t) != nil {
 		return nil
@@ -35,10 +33,9 @@ func (c *Context) DigestsOf(t Target) *Digests {
 // digestCost is what keeping a digest takes beside its own bytes, about.
 const digestCost = 128
 
-// Digest is what work makes of a recorded block: kept from before, or made now
-// and kept. what names the digest; it must depend on the block's recorded text
-// and on nothing else, and nobody may change it. work gives its size in bytes,
-// too.
+// Digest is the result of work on a recorded block: the one kept from before, or
+// a new one, which it keeps. what names the digest, which may depend on the
+// block's recorded text alone; callers do not change it. size is in bytes.
 func Digest[T any](d *Digests, what string, at Target, work func() (digest T, size int, err error)) (T, error) {
 	if d == nil {
 		digest, _, err := work()

@@ -71,8 +71,8 @@ func (r Registry) Families() []Family { return slices.Clone(r.families) }
 
 // Lookup finds a stage by name.
 func (r Registry) Lookup(name string) (Definition, bool) {
-	i, ok := slices.BinarySearchFunc(r.definitions, name, func(d Definition, n string) int { return strings.Compare(d.Name, n) })
-	if !ok {
+	i := slices.IndexFunc(r.definitions, func(d Definition) bool { return d.Name == name })
+	if i < 0 {
 		return Definition{}, false
 	}
 	return r.definitions[i], true

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -40,12 +41,11 @@ func (p *Policy) Position(key string) Position {
 func (p *Policy) Files() []string { return p.files }
 
 func (p *Policy) stage(name string) *StageConfig {
-	for i := range p.Stages {
-		if p.Stages[i].Definition.Name == name {
-			return &p.Stages[i]
-		}
+	i := slices.IndexFunc(p.Stages, func(s StageConfig) bool { return s.Definition.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &p.Stages[i]
 }
 
 // block is a section or a stage of a policy with its parameters.
@@ -79,8 +79,7 @@ func (p *Policy) Try(t Try) error {
 	return s.Definition.Trial.Add(s.Params, t.Text)
 }
 
-func (p *Policy) owners() []string {
-	var list []string
+func (p *Policy) owners() (list []string) {
 	for _, b := range p.blocks() {
 		list = append(list, b.name)
 	}
@@ -88,12 +87,12 @@ func (p *Policy) owners() []string {
 }
 
 func (p *Policy) fields(owner string) ([]strict.Field, bool) {
-	for _, b := range p.blocks() {
-		if b.name == owner {
-			return b.fields, true
-		}
+	list := p.blocks()
+	i := slices.IndexFunc(list, func(b block) bool { return b.name == owner })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return list[i].fields, true
 }
 
 // field finds what a key such as "snip.tag" or "window.buffer" names.

@@ -1,6 +1,6 @@
 package policy
 
-// ResultState says what became of a tool_result.
+// ResultState is the state of a tool_result in a view.
 type ResultState uint8
 
 // The states of a tool_result in a view.
@@ -19,8 +19,8 @@ type Result struct {
 	State  ResultState
 }
 
-// ResultState is what a result with this content has become: a truncation is
-// still the result, what takes the place of the whole is not.
+// ResultState is the state of a result with this content. A truncated result is
+// still live, a replaced one is not.
 func (c *Content) ResultState() ResultState {
 	if c.Partial {
 		return ResultLive

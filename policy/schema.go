@@ -51,10 +51,7 @@ func Schema(reg Registry) []byte {
 		"description": "the stages in the order they run; with extends they replace the other policy's",
 		"items": strict.AnyOf(
 			map[string]any{"enum": stageNames},
-			map[string]any{
-				"type": "object", "minProperties": 1, "maxProperties": 1,
-				"properties": stages, "additionalProperties": false,
-			},
+			map[string]any{"type": "object", "minProperties": 1, "maxProperties": 1, "properties": stages, "additionalProperties": false},
 		),
 	}
 	properties["set"] = map[string]any{

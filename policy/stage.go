@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -21,23 +22,15 @@ const (
 	TurnEnd                    // the agent has stopped: before the next typed prompt, and at the end
 )
 
-var momentNames = []struct {
-	m    Moment
-	name string
-}{{Ingest, "ingest"}, {Manual, "manual"}, {Prepare, "prepare"}, {Project, "project"}, {Respond, "respond"}, {TurnEnd, "turn end"}}
-
 // String lists the moments in m, joined by ", ".
 func (m Moment) String() string {
-	s := ""
-	for _, n := range momentNames {
-		if m&n.m != 0 {
-			if s != "" {
-				s += ", "
-			}
-			s += n.name
+	var names []string
+	for i, name := range []string{"ingest", "manual", "prepare", "project", "respond", "turn end"} {
+		if m&(1<<i) != 0 {
+			names = append(names, name)
 		}
 	}
-	return s
+	return strings.Join(names, ", ")
 }
 
 // Truth says what stands behind a stage.

@@ -76,9 +76,6 @@ func (c *SummaryChoice) EncodeParam() any {
 func (c *SummaryChoice) ParamForm() (string, map[string]any) {
 	return "recorded, outline or fixed: N", map[string]any{"oneOf": []any{
 		map[string]any{"enum": []any{"recorded", "outline", "fixed"}},
-		map[string]any{
-			"type": "object", "required": []any{"fixed"}, "additionalProperties": false,
-			"properties": map[string]any{"fixed": map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}},
-		},
+		object(map[string]any{"fixed": map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}}, "fixed"),
 	}}
 }

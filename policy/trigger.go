@@ -57,17 +57,16 @@ func (t *Trigger) EncodeParam() any { return map[string]any{string(t.Type): t.Va
 // ParamForm describes the notation.
 func (t *Trigger) ParamForm() (string, map[string]any) {
 	count := map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}
-	object := func(properties map[string]any, required ...any) map[string]any {
-		return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-	}
 	return "input_tokens: N or tool_uses: N", map[string]any{"oneOf": []any{
 		object(map[string]any{"input_tokens": count}, "input_tokens"),
 		object(map[string]any{"tool_uses": count}, "tool_uses"),
-		object(map[string]any{
-			"type":  map[string]any{"enum": []any{"input_tokens", "tool_uses"}},
-			"value": count,
-		}, "type", "value"),
+		object(map[string]any{"type": map[string]any{"enum": []any{"input_tokens", "tool_uses"}}, "value": count}, "type", "value"),
 	}}
+}
+
+// object is the JSON Schema of a map with the required properties and no others.
+func object(properties map[string]any, required ...any) map[string]any {
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
 // InputTokens is a number of prompt tokens, 0 for none: a plain number, or as
@@ -141,14 +140,8 @@ func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
 	count := map[string]any{"type": "integer", "minimum": 0, "maximum": strict.MaxNumber}
 	forms := []any{
 		count,
-		map[string]any{
-			"type": "object", "properties": map[string]any{string(kind): count},
-			"required": []any{string(kind)}, "additionalProperties": false,
-		},
-		map[string]any{
-			"type": "object", "properties": map[string]any{"type": map[string]any{"const": string(kind)}, "value": count},
-			"required": []any{"type", "value"}, "additionalProperties": false,
-		},
+		object(map[string]any{string(kind): count}, string(kind)),
+		object(map[string]any{"type": map[string]any{"const": string(kind)}, "value": count}, "type", "value"),
 	}
 	return fmt.Sprintf("a whole number, or {type: %s, value: N}", kind), map[string]any{"oneOf": append(forms, more...)}
 }
