@@ -236,14 +236,12 @@ func (d *decoder) stage(item *strict.Node, p *Policy) {
 	}
 	p.at[name] = strict.At(d.File, at)
 	s := StageConfig{Definition: def, Params: strict.Clone(def.Params)}
-	if params != nil {
-		if s.Params == nil {
-			if !strict.IsNull(params) {
-				d.Report(params, name+": it has no parameters", "leave them out")
-			}
-		} else if !strict.IsNull(params) {
-			d.Struct(params, s.Params, name)
-		}
+	switch {
+	case params == nil || strict.IsNull(params):
+	case s.Params == nil:
+		d.Report(params, name+": it has no parameters", "leave them out")
+	default:
+		d.Struct(params, s.Params, name)
 	}
 	p.Stages = append(p.Stages, s)
 	p.share()

@@ -58,7 +58,7 @@ type Content struct {
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
 	Ref     *Target // the recorded block whose text this is, or nil
 	Stub    bool    // with Ref: the recorded stub itself, not what was offloaded and read back
-	Partial bool    // a truncation of the original, not a stand-in for it
+	Partial bool    // a truncation of the original, not a replacement of it
 }
 
 // NewContent measures text.

@@ -33,7 +33,7 @@ func (m Moment) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Truth says what stands behind a stage.
+// Truth is the evidence for a stage.
 type Truth string
 
 // The kinds of truth, strongest first.
@@ -203,12 +203,12 @@ type Context struct {
 	// for other replays of the conversation: see Digest.
 	Digests *Digests
 
-	// Warned, where it is set, takes what Warn tells.
+	// Warned, where it is set, receives the warnings.
 	Warned func(line int, message string)
 }
 
-// Warn tells of something that was asked of the stage and cannot be done; line is
-// where the transcript asks, 0 where it does not.
+// Warn reports a request to the stage that it cannot carry out; line is that of
+// the transcript with the request, 0 for none.
 func (c *Context) Warn(line int, format string, args ...any) {
 	if c.Warned != nil {
 		c.Warned(line, fmt.Sprintf(format, args...))

@@ -29,7 +29,7 @@ type index struct {
 	Versions map[string][]Band
 }
 
-// Band is a run of versions of a product that one policy stands for.
+// Band is a range of versions of a product with the same policy.
 type Band struct {
 	Before string // the first version behind it; "" in the last
 	Policy string
@@ -41,12 +41,9 @@ func Bands(product string, reg policy.Registry) []Band { return readIndex(reg).V
 // readIndex joins the index files of the families.
 func readIndex(reg policy.Registry) index {
 	all := index{map[string]string{}, map[string][]Band{}}
-	for _, f := range reg.Families() {
-		if f.Presets == nil {
-			continue
-		}
+	for _, files := range presets(reg) {
 		var ix index
-		data, err := fs.ReadFile(f.Presets, indexFile)
+		data, err := fs.ReadFile(files, indexFile)
 		if err == nil {
 			err = yaml.Load(data, &ix, yaml.WithKnownFields())
 		}
@@ -64,16 +61,11 @@ func Aliases(reg policy.Registry) map[string]string { return readIndex(reg).Alia
 
 // Versioned lists the names that take a version, as in claude-code@2.1.14.
 func Versioned(reg policy.Registry) []string {
-	var names []string
-	for name := range readIndex(reg).Versions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(readIndex(reg).Versions))
 }
 
-// ForVersion puts the version of the client that recorded a session in the
-// place of @recorded-version; any other name stands for itself.
+// ForVersion replaces @recorded-version in a name by the version of the client
+// that recorded a session.
 func ForVersion(name, version string) string {
 	if product, ok := strings.CutSuffix(name, "@"+RecordedVersion); ok {
 		return product + "@" + version

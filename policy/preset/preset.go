@@ -19,14 +19,21 @@ import (
 
 const maxBytes = 1 << 20 // more than any policy may have
 
+// presets lists the files of the families that have built-in policies.
+func presets(reg policy.Registry) (list []fs.FS) {
+	for _, f := range reg.Families() {
+		if f.Presets != nil {
+			list = append(list, f.Presets)
+		}
+	}
+	return list
+}
+
 // Names lists the built-in policies, sorted; aliases are not among them.
 func Names(reg policy.Registry) []string {
 	var names []string
-	for _, f := range reg.Families() {
-		if f.Presets == nil {
-			continue
-		}
-		paths, err := fs.Glob(f.Presets, "*.yaml")
+	for _, files := range presets(reg) {
+		paths, err := fs.Glob(files, "*.yaml")
 		if err != nil { // the pattern is sound
 			continue
 		}
@@ -42,11 +49,8 @@ func Names(reg policy.Registry) []string {
 
 // read is the text of a built-in policy.
 func read(reg policy.Registry, name string) ([]byte, error) {
-	for _, f := range reg.Families() {
-		if f.Presets == nil {
-			continue
-		}
-		data, err := fs.ReadFile(f.Presets, name+".yaml")
+	for _, files := range presets(reg) {
+		data, err := fs.ReadFile(files, name+".yaml")
 		if !errors.Is(err, fs.ErrNotExist) {
 			return data, err
 		}

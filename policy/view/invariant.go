@@ -176,7 +176,7 @@ func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
 	}
 }
 
-// earlier reports whether an item stands for history that is not in the file.
+// earlier reports whether an item represents history that is not in the file.
 func (c *apiCheck) earlier(id policy.ItemID) bool {
 	m := c.v.Message(id)
 	return m != nil && m.Earlier

@@ -127,7 +127,7 @@ func (s *SessionReport) lines(of ...Status) []string {
 	return append(lines, s.Reasons...)
 }
 
-// maxChanges is how many changed keys are told one by one.
+// maxChanges is how many changed keys are listed.
 const maxChanges = 8
 
 // ChangeLines say what became of the policy's keys: of many the first, and how

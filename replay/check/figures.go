@@ -31,7 +31,7 @@ func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionRe
 			} else if e.Within != nil && old != nil {
 				row.Status = against(f.Better, e.Within, row.Before, row.After)
 				if row.Status == Changed || row.Before == nil {
-					row.Status = Broken // it was asked for
+					row.Status = Broken // the configuration requires it
 				}
 			}
 			if row.Status == Broken && at == nil {
@@ -71,7 +71,7 @@ func (j *judge) lost(one *Case, r *Result, old *BaselineSession) []string {
 	var list []string
 	for i, f := range compare.Figures() {
 		if e := one.expectation(f.Name); e != nil && e.Within == nil {
-			continue // its limits stand in place of the baseline
+			continue // its limits replace the baseline
 		}
 		if _, held := old.Figures[f.Name]; !held && compare.Known(r.Values[i]) && (j.baseline.Tool == j.run.Tool || j.baseline.knew(f.Name)) {
 			list = append(list, f.Name)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -13,10 +14,10 @@ import (
 	"strings"
 )
 
-// Input is the content hash of a session: its file, and what stands beside it
-// and changes a replay (offloaded results, the session's own summary, and with
-// agents its subagents' transcripts). Links and what is no plain file are left
-// out, as they are when a session is read.
+// Input is the content hash of a session: its file, and the files beside it that
+// change a replay (offloaded results, the session's own summary, and with agents
+// its subagents' transcripts). It passes over links and other files that are not
+// plain, as a reader of sessions does.
 func Input(file string, agents bool) (string, error) {
 	h := sha256.New()
 	if err := addFile(h, "", file, os.Open); err != nil {
@@ -25,7 +26,7 @@ func Input(file string, agents bool) (string, error) {
 	own, subagent := folderOf(file)
 	folders := []string{"tool-results", "session-memory"}
 	switch {
-	case subagent: // its results stand with its session's
+	case subagent: // its results are with its session's
 		folders = folders[:1]
 	case agents:
 		folders = append(folders, "subagents")
@@ -38,12 +39,12 @@ func Input(file string, agents bool) (string, error) {
 		if st, serr := os.Stat(own); serr == nil && !st.IsDir() {
 			return sum(h), nil
 		}
-		return "", fmt.Errorf("reading what stands beside %s: %w", file, err)
+		return "", fmt.Errorf("reading the files beside %s: %w", file, err)
 	}
 	defer root.Close()
 	for _, folder := range folders {
 		if err := addFolder(h, root, folder); err != nil {
-			return "", fmt.Errorf("reading what stands beside %s: %w", file, err)
+			return "", fmt.Errorf("reading the files beside %s: %w", file, err)
 		}
 	}
 	return sum(h), nil
@@ -64,28 +65,23 @@ func folderOf(file string) (own string, subagent bool) {
 	return filepath.Join(dir, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst"), ".jsonl")), false
 }
 
-func sum(h interface{ Sum([]byte) []byte }) string {
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
+func sum(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
 
 // addFolder adds the plain files of a folder, in the order of their names.
 func addFolder(h io.Writer, root *os.Root, folder string) error {
 	return fs.WalkDir(root.FS(), folder, func(name string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
-		}
-		if err != nil {
+		case err != nil || !e.Type().IsRegular():
 			return err
-		}
-		if !e.Type().IsRegular() {
-			return nil
 		}
 		return addFile(h, name, filepath.FromSlash(name), root.Open)
 	})
 }
 
-// addFile adds a file's name and content so that no two sets of files look
-// alike.
+// addFile adds a file's name and content, so that different sets of files have
+// different hashes.
 func addFile(h io.Writer, name, file string, open func(string) (*os.File, error)) error {
 	f, err := open(file)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type Run struct {
 	Tool     string // version of ctxkit
 	Update   string // the command that writes the baseline
-	Updating bool   // the results become the baseline: what they are against it is told, and limits alone fail
+	Updating bool   // the results become the baseline: only limits fail
 }
 
 // Judge compares results with what is expected of them and with the baseline,
