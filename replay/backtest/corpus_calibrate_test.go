@@ -54,8 +54,17 @@ func TestCorpusCalibration(t *testing.T) {
 	t.Run("scaled", func(t *testing.T) { checkScaled(t, trials) })
 }
 
+// fittedRates is the form of rates.json: rates by tokenizer and measure, with
+// their source.
+type fittedRates struct {
+	Source   string                        `json:"source"`
+	Sessions int                           `json:"sessions"`
+	Date     string                        `json:"date"`
+	Rates    map[string]map[string]float64 `json:"rates"`
+}
+
 func checkRates(t *testing.T, trials []*backtest.Trial) {
-	f := tokens.FittedRates{
+	f := fittedRates{
 		Source:   "fitted on recorded Claude Code sessions, clients 1.0.17 to 2.1.234",
 		Sessions: len(trials), Date: fittedOn, Rates: map[string]map[string]float64{},
 	}

@@ -2,6 +2,7 @@ package regret
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,7 +42,7 @@ func readInput(raw string) (in input, texts string, err error) {
 	// A field of another type belongs to a tool that is no file tool.
 	_ = json.Unmarshal([]byte(raw), &in)
 	var b strings.Builder
-	if err := values(json.NewDecoder(strings.NewReader(raw)), &b); err != nil && err != io.EOF {
+	if err := values(json.NewDecoder(strings.NewReader(raw)), &b); err != nil && !errors.Is(err, io.EOF) {
 		return in, "", err
 	}
 	return in, b.String(), nil

@@ -229,7 +229,7 @@ func (b *builder) quote(e *word, w string, m, request int) {
 	}
 	q.words = append(q.words, *e)
 	q.length += e.length
-	if len(w) > len(q.use.quote) {
-		q.use.quote = w
+	if len(w) > len(q.quote) {
+		q.quote = w
 	}
 }

@@ -38,9 +38,7 @@ const minKept = 96
 // hash of their content, so that a text that occurs several times is counted
 // once. Several goroutines may use it.
 type Encoder struct {
-	encoding *bpe.Encoding
-	idle     sync.Pool // of *bpe.Counter
-
+	idle   sync.Pool // of *bpe.Counter
 	mu     sync.Mutex
 	counts map[contentHash]int32
 }
@@ -54,14 +52,9 @@ func NewEncoder(name string) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Encoder{
-		encoding: encoding, counts: map[contentHash]int32{},
-		idle: sync.Pool{New: func() any { return encoding.NewCounter() }},
-	}, nil
+	newCounter := func() any { return encoding.NewCounter() }
+	return &Encoder{idle: sync.Pool{New: newCounter}, counts: map[contentHash]int32{}}, nil
 }
-
-// Name is the encoding's name.
-func (e *Encoder) Name() string { return e.encoding.Name() }
 
 // Count returns the number of tokens of a text.
 func (e *Encoder) Count(text string) int {

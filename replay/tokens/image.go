@@ -58,20 +58,19 @@ func ImageCost(w, h int, large bool) int {
 // PNG, JPEG, GIF or WebP. ok is false if the start does not contain it.
 func ImageSize(head []byte) (w, h int, ok bool) {
 	switch {
-	case starts(head, "\x89PNG\r\n\x1a\n") && at(head, 12, "IHDR") && len(head) >= 24:
+	case at(head, 0, "\x89PNG\r\n\x1a\n") && at(head, 12, "IHDR") && len(head) >= 24:
 		w, h = int(binary.BigEndian.Uint32(head[16:])), int(binary.BigEndian.Uint32(head[20:]))
-	case (starts(head, "GIF87a") || starts(head, "GIF89a")) && len(head) >= 10:
+	case (at(head, 0, "GIF87a") || at(head, 0, "GIF89a")) && len(head) >= 10:
 		w, h = int(binary.LittleEndian.Uint16(head[6:])), int(binary.LittleEndian.Uint16(head[8:]))
-	case starts(head, "\xff\xd8"):
+	case at(head, 0, "\xff\xd8"):
 		w, h = jpegSize(head)
-	case starts(head, "RIFF") && at(head, 8, "WEBP"):
+	case at(head, 0, "RIFF") && at(head, 8, "WEBP"):
 		w, h = webpSize(head)
 	}
 	return w, h, w > 0 && h > 0 && w <= math.MaxInt32 && h <= math.MaxInt32
 }
 
-func starts(b []byte, s string) bool { return at(b, 0, s) }
-
+// at reports whether b has s at index i.
 func at(b []byte, i int, s string) bool { return len(b) >= i+len(s) && string(b[i:i+len(s)]) == s }
 
 // jpegSize reads the segments up to the frame header.
@@ -103,8 +102,8 @@ func webpSize(b []byte) (w, h int) {
 	}
 	switch string(b[12:16]) {
 	case "VP8 ": // lossy: 14 bits each behind the start code
-		if at(b, 23, "\x9d\x01\x2a") {
-			return int(binary.LittleEndian.Uint16(b[26:])) & 0x3fff, int(binary.LittleEndian.Uint16(b[28:])) & 0x3fff
+		if bits := binary.LittleEndian.Uint32(b[26:]); at(b, 23, "\x9d\x01\x2a") {
+			return int(bits & 0x3fff), int(bits >> 16 & 0x3fff)
 		}
 	case "VP8L": // lossless: 14 bits each, less one
 		if b[20] == 0x2f {

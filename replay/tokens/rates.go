@@ -44,18 +44,12 @@ func Documented(tokenizer string) Rates {
 //go:embed rates.json
 var fitted []byte
 
-// FittedRates are rates fitted on recorded sessions, with their source.
-type FittedRates struct {
-	Source   string                        `json:"source"`
-	Sessions int                           `json:"sessions"`
-	Date     string                        `json:"date"`
-	Rates    map[string]map[string]float64 `json:"rates"` // by tokenizer and measure
-}
-
 // DefaultRates returns the prior of a session's rates: those of rates.json, fitted
 // on recorded sessions, and the documented ones for the other measures.
 func DefaultRates(tokenizer string) (Rates, error) {
-	var f FittedRates
+	var f struct {
+		Rates map[string]map[string]float64 `json:"rates"` // by tokenizer and measure
+	}
 	if err := json.Unmarshal(fitted, &f); err != nil {
 		return Rates{}, fmt.Errorf("reading the fitted rates: %w", err)
 	}

@@ -28,7 +28,6 @@ func Names() []string { return []string{O200K, CL100K} }
 // Encoding is the vocabulary of one encoding and its rule for splitting text. It
 // does not change; several goroutines may use it.
 type Encoding struct {
-	name  string
 	split func(c *classes, text string, at int) (end, seen int)
 	classes
 	vocabulary
@@ -37,7 +36,7 @@ type Encoding struct {
 // Load returns a new encoding from the vocabulary in the program. It takes some
 // milliseconds and about 8 MB.
 func Load(name string) (*Encoding, error) {
-	e := &Encoding{name: name}
+	e := &Encoding{}
 	var data string
 	switch name {
 	case O200K:
@@ -53,9 +52,6 @@ func Load(name string) (*Encoding, error) {
 	e.classes.fill()
 	return e, nil
 }
-
-// Name is the encoding's name.
-func (e *Encoding) Name() string { return e.name }
 
 // Counter counts texts in one encoding. It keeps counts of pieces in a cache of
 // fixed size. Only one goroutine may use it at a time.
