@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"jsonl/names":            {},
 	"jsonl/session":          {"jsonl"},
 	"jsonl/lint":             {"jsonl", "jsonl/session"},
-	"jsonl/synth":            {"jsonl"},
+	"jsonl/synth":            {"jsonl", "jsonl/scan"},
 	"jsonl/anonymize":        {"jsonl", "jsonl/scan"},
 	"policy/strict":          {},
 	"policy":                 {"jsonl", "jsonl/session", "policy/strict"},
