@@ -23,9 +23,6 @@ type BacktestOptions struct {
 	Least   int      // the least samples of a measure that is judged; 0: each measure's own
 }
 
-// explained is how many breaks --explain lists without a number.
-const explained = "20"
-
 func newBacktest(sys *system) *cobra.Command {
 	o := &BacktestOptions{}
 	cmd := command(&cobra.Command{
@@ -53,7 +50,7 @@ a minimum, --least sets one for all.`,
 	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
 	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures with `N` samples or more; default: each measure's own minimum (10 and more)")
 	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
-	f.Lookup("explain").NoOptDefVal = explained
+	f.Lookup("explain").NoOptDefVal = "20"
 	f.BoolVar(&o.NoFit, "no-fit", false, "do not fit the window to recorded compactions")
 	return cmd
 }

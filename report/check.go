@@ -93,7 +93,7 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	if d := s.Events.First; d != nil {
 		more = append(more, d.Message())
 	}
-	for _, line := range s.ChangeLines(p.All) {
+	for _, line := range s.ChangeLines(p.All, joined(", ", p.Hints.All, "json contains them")) {
 		more = append(more, "policy: "+line)
 	}
 	p.items(none, append(more, s.Reasons...))

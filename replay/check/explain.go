@@ -123,16 +123,16 @@ func (s *SessionReport) lines(of ...Status) []string {
 	if s.Events.First != nil {
 		lines = append(lines, s.Events.First.Message())
 	}
-	lines = append(lines, s.ChangeLines(false)...)
+	lines = append(lines, s.ChangeLines(false, "json holds them")...)
 	return append(lines, s.Reasons...)
 }
 
 // maxChanges is how many changed keys are listed.
 const maxChanges = 8
 
-// ChangeLines say what became of the policy's keys: of many the first, and how
-// many more there are.
-func (s *SessionReport) ChangeLines(all bool) []string {
+// ChangeLines describe the policy's changed keys: all, or the first ones and the
+// number of the others, with where those are shown.
+func (s *SessionReport) ChangeLines(all bool, where string) []string {
 	shown := len(s.Changes)
 	if shown > maxChanges+1 && !all {
 		shown = maxChanges
@@ -142,7 +142,7 @@ func (s *SessionReport) ChangeLines(all bool) []string {
 		lines = append(lines, s.Changes[i].Message())
 	}
 	if more := len(s.Changes) - shown; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more keys of the policy changed: json holds them", more))
+		lines = append(lines, fmt.Sprintf("%d more keys of the policy changed: %s", more, where))
 	}
 	return lines
 }

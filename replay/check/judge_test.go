@@ -157,12 +157,12 @@ func TestManyChanges(t *testing.T) {
 			t.Fatalf("%d changes", len(s.Changes))
 		}
 		more := fmt.Sprintf("%d more keys of the policy changed: json holds them", len(s.Changes)-8)
-		for _, lines := range [][]string{s.ChangeLines(false), s.Lines()[2:]} {
+		for _, lines := range [][]string{s.ChangeLines(false, "json holds them"), s.Lines()[2:]} {
 			if lines[8] != more || lines[7] != s.Changes[7].Message() {
 				t.Errorf("%q, want %q", lines, more)
 			}
 		}
-		if all := s.ChangeLines(true); len(all) != len(s.Changes) || !strings.Contains(s.Message(), more) || strings.Contains(s.Message(), s.Changes[8].Message()) {
+		if all := s.ChangeLines(true, ""); len(all) != len(s.Changes) || !strings.Contains(s.Message(), more) || strings.Contains(s.Message(), s.Changes[8].Message()) {
 			t.Errorf("%q", all)
 		}
 		want := compare.Evidence{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
@@ -171,7 +171,7 @@ func TestManyChanges(t *testing.T) {
 		}
 	}
 	few := &SessionReport{Changes: make([]KeyChange, 9)}
-	if got := few.ChangeLines(false); len(got) != 9 || strings.Contains(got[8], "more") {
+	if got := few.ChangeLines(false, ""); len(got) != 9 || strings.Contains(got[8], "more") {
 		t.Errorf("%q", got)
 	}
 }

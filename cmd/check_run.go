@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// run replays everything and judges it; with --update it writes the baseline.
+func (c *checking) run(old *check.Baseline) (*check.Report, error) {
+	var results []check.Result
+	msgs := c.o.messages(c.sys)
+	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
+	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
+	failed, err := eachConversation(j.loop("checked"), c.replay, func(list []check.Result) error {
+		results = append(results, unique(results, list)...)
+		return nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		if c.o.Update {
+			msgs.fail(fmt.Errorf("%s: not written: every case has to run first", c.path(c.config.Baseline)))
+		}
+		return nil, err
+	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
+	}
+	r := check.Judge(c.config, results, old, check.Run{Tool: buildVersion(), Update: updateCommand(c.config.File), Updating: c.o.Update})
+	addCommands(r)
+	if c.o.Update {
+		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
+	}
+	return r, err
+}
+
+// addCommands adds the commands that show why sessions are not as they were.
+func addCommands(r *check.Report) {
+	for i := range r.Cases {
+		for k := range r.Cases[i].Sessions {
+			if s := &r.Cases[i].Sessions[k]; s.Evidence != nil {
+				s.Command = commandWords(s.Evidence)
+			}
+		}
+	}
+}
+
+// unique gives conversations that have one name a number.
+func unique(have, list []check.Result) []check.Result {
+	for i := range list {
+		base, n := list[i].Agent, 1
+		taken := func(r check.Result) bool {
+			return r.Case == list[i].Case && r.Session == list[i].Session && r.Agent == list[i].Agent
+		}
+		for slices.ContainsFunc(have, taken) || slices.ContainsFunc(list[:i], taken) {
+			n++
+			list[i].Agent = fmt.Sprintf("%s.%d", base, n)
+		}
+	}
+	return list
+}
+
+// replay replays a conversation for each of its cases, on one record.
+func (c *checking) replay(conv agentConversation) (list []check.Result, err error) {
+	in := c.checked[conv.input]
+	hash, err := in.hash()
+	if err != nil {
+		return nil, err
+	}
+	if len(conv.conv.Requests) == 0 {
+		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
+	}
+	for _, i := range in.cases {
+		pol, err := c.chosen[i](conv.conv.Version)
+		if err != nil {
+			return nil, err
+		}
+		tl, err := conv.replay(pol, c.replays.options())
+		if err != nil {
+			return nil, err
+		}
+		r := check.NewResult(tl)
+		r.Case, r.Session, r.Agent, r.File, r.Input, r.Policy = i, in.name, tl.Agent, conv.input, hash, pol
+		r.Command = c.config.Cases[i].PolicyArgument(c.argument(i))
+		list = append(list, r)
+	}
+	return list, nil
+}
