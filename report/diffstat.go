@@ -89,9 +89,7 @@ func (p *diffPage) statRows() []statSum {
 			continue
 		}
 		s := &rows[n]
-		s.Messages += r.Messages
-		s.Before += r.Before
-		s.After += r.After
+		s.Messages, s.Before, s.After = s.Messages+r.Messages, s.Before+r.Before, s.After+r.After
 		s.Left.Request, s.leftTo = span(s.Left.Request, s.leftTo, r.Left.Request)
 		s.Right.Request, s.rightTo = span(s.Right.Request, s.rightTo, r.Right.Request)
 	}
@@ -122,10 +120,7 @@ func (r *statSum) texts(two bool) []any {
 	case r.rightTo != r.Right.Request:
 		text = strings.Replace(text, " at request ", " at requests ", 1) + " to " + strings.TrimPrefix(requestText(r.rightTo), "#")
 	}
-	if two {
-		return []any{text, ""}
-	}
-	return []any{text}
+	return []any{text, ""}[:either(two, 2, 1)]
 }
 
 // statText is a short sideText, from its request to another.
@@ -133,11 +128,8 @@ func statText(s *diff.Side, to int) string {
 	if s.Stage == "" {
 		return string(s.Status)
 	}
-	at := requestText(s.Request)
-	if to != s.Request {
-		at += "–" + strings.TrimPrefix(requestText(to), "#")
-	}
-	return string(s.Status) + " " + at + " " + s.Stage
+	end := either(to != s.Request, "–"+strings.TrimPrefix(requestText(to), "#"), "")
+	return string(s.Status) + " " + requestText(s.Request) + end + " " + s.Stage
 }
 
 func requestText(n int) string {

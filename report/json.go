@@ -196,9 +196,9 @@ func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 		tl = filled(tl)
 		own, rest := ownEvents(tl)
 		events := func(indexes []int) []replay.Event {
-			list := []replay.Event{}
-			for _, n := range indexes {
-				list = append(list, tl.Events[n])
+			list := make([]replay.Event, len(indexes))
+			for i, n := range indexes {
+				list[i] = tl.Events[n]
 			}
 			return list
 		}

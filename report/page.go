@@ -156,7 +156,7 @@ func (p *page) wrapped(st style, first, other, text string) {
 	}
 }
 
-// hidden says that n things are left out, and which formats hold them.
+// hidden prints that n things are left out, and which formats have them.
 func (p *page) hidden(n int, noun, formats string) {
 	if n > 0 {
 		p.note(faint, p.Hints.hidden(n, noun, formats))

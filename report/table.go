@@ -84,8 +84,7 @@ func (t *table) grid() *grid {
 	var at []int
 	for i, c := range t.columns {
 		if c.Title != "" {
-			at = append(at, i)
-			g.columns = append(g.columns, c)
+			at, g.columns = append(at, i), append(g.columns, c)
 		}
 	}
 	g.right = make([]bool, len(at))
@@ -105,7 +104,7 @@ func (t *table) grid() *grid {
 	return g
 }
 
-// csv writes the table as CSV, its header only if asked to.
+// csv writes the table as CSV, with its header if header is set.
 func (t *table) csv(w io.Writer, header bool) error {
 	out := csv.NewWriter(w)
 	write := func(cell func(i int) string) {
@@ -165,14 +164,9 @@ func (g *grid) widths() []int {
 // text writes the table for a terminal.
 func (g *grid) text(w io.Writer, color bool) error {
 	ws := g.widths()
-	names := make([]string, len(ws))
-	aligns := make([]tw.Align, len(ws))
-	columns := tw.NewMapper[int, int]()
+	names, aligns, columns := make([]string, len(ws)), make([]tw.Align, len(ws)), tw.NewMapper[int, int]()
 	for i, c := range g.columns {
-		names[i], aligns[i] = c.Title, tw.AlignLeft
-		if g.right[i] {
-			aligns[i] = tw.AlignRight
-		}
+		names[i], aligns[i] = c.Title, either(g.right[i], tw.AlignRight, tw.AlignLeft)
 		columns.Set(i, ws[i])
 	}
 	var buf bytes.Buffer
@@ -257,10 +251,7 @@ func (g *grid) markdown(b *bytes.Buffer) {
 	}
 	names, rules := make([]string, len(g.columns)), make([]string, len(g.columns))
 	for i, c := range g.columns {
-		names[i], rules[i] = c.Title, ":---"
-		if g.right[i] {
-			rules[i] = "---:"
-		}
+		names[i], rules[i] = c.Title, either(g.right[i], "---:", ":---")
 	}
 	line(names, escapeMarkdown)
 	line(rules, func(rule string) string { return rule })

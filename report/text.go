@@ -100,10 +100,10 @@ func wrap(s string, w int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
-		room := w - width(line) - min(len(line), 1)
-		for ; width(word) > room; room = w {
-			if line == "" || width(word) > w && room >= w/3 {
-				head, tail := splitAt(word, room)
+		free := w - width(line) - min(len(line), 1)
+		for ; width(word) > free; free = w {
+			if line == "" || width(word) > w && free >= w/3 {
+				head, tail := splitAt(word, free)
 				line, word = joined(" ", line, head), tail
 			}
 			lines, line = append(lines, line), ""

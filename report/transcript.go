@@ -143,8 +143,8 @@ func (p *page) text(st style, indent, sign, text string, n int) {
 	p.folded(cmp.Or(indent, "  "), more, "line", len(text))
 }
 
-// folded says that n more lines or blocks are left out, of a text of size bytes
-// in all (0: not said).
+// folded prints that n more lines or blocks are left out, of a text of size
+// bytes. A size of 0 is left out.
 func (p *page) folded(indent string, n int, noun string, size int) {
 	if n > 0 {
 		p.line(p.paint(faint, phrase("%v… %v%v%v", indent, count(n, "more "+noun),
