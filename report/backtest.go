@@ -181,9 +181,9 @@ func fidelityText(r *backtest.Result) string {
 	if n := m.Recorded + m.Unrecorded; n > 0 {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
-	return text + fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; %s of %s of the cache explained; size within 10 %%: %d of all %d breaks, %d of the %d named",
-		percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests), thousands(u.Broken-u.Unexplained),
-		count(u.Broken, "break"), u.AllAmount, u.Broken, u.Amount, u.Named)
+	return text + fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; %s of %s of the cache explained; "+
+		"size within 10 %%: %d of all %d breaks, %d of the %d named", percent(u.Near, u.Requests), count(u.Requests, "request"),
+		percent(u.Close, u.Requests), thousands(u.Broken-u.Unexplained), count(u.Broken, "break"), u.AllAmount, u.Broken, u.Amount, u.Named)
 }
 
 // classTable has the sums of all requests, as a bill has them.

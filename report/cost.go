@@ -64,10 +64,14 @@ func costNotes(sum *SessionCost) []string {
 	total, own := sum.Total, sum.Own.Tokens()
 	in, lost := total.Input.Input(), lostText(sum.Lost)
 	note(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in)
-	share := either(own > sum.Conversation, places(float64(own)/float64(max(sum.Conversation, 1)), 1)+" times", percent(own, sum.Conversation)+" of")
+	share := percent(own, sum.Conversation) + " of"
+	if own > sum.Conversation {
+		share = places(float64(own)/float64(max(sum.Conversation, 1)), 1) + " times"
+	}
 	note(own > 0, "The policy's own calls use %v tokens, %v the conversation itself (%v).", own, share, sum.Conversation)
 	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
-	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.", total.Estimated, count(total.Calls, "response"))
+	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.",
+		total.Estimated, count(total.Calls, "response"))
 	note(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request"))
 	return notes
 }

@@ -60,6 +60,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
 
 func missRow(t *table, of *named, m *regret.Miss) *row {
 	return t.add(none, of.Session, of.Agent, of.File, of.Policy, m.Needed, m.Removed, m.Distance(), m.Stage+" "+string(m.Kind), m.Stage, m.Kind, m.Tokens,
-		fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote, m.UsedBy, m.UsedLine,
+		fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote,
+		m.UsedBy, m.UsedLine,
 		fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60)))
 }

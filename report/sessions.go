@@ -51,5 +51,6 @@ func sessionRow(t *table, i *session.FileInfo) *row {
 	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
 	size, agents := either(i.Standing == session.Missing, "", fileSize(i.Size)), len(i.Subagents)
 	return t.add(st, i.ID, i.Path, i.Folder, i.Project, i.Branch, i.Version, i.Title, i.Prompt, i.Created, i.Last, pair{number(size), int(i.Size)},
-		i.Standing, i.Why, pair{number(phraseIf(agents > 0, "%v", agents)), agents}, i.ToolResults, cut(Clean(cmp.Or(i.Title, i.Prompt)), 44))
+		i.Standing, i.Why, pair{number(phraseIf(agents > 0, "%v", agents)), agents}, i.ToolResults,
+		cut(Clean(cmp.Or(i.Title, i.Prompt)), 44))
 }

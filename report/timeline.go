@@ -34,8 +34,8 @@ func printTimeline(p *page, tl *replay.Timeline) {
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g := either(p.ASCII, asciiGlyphs, unicodeGlyphs)
 		p.heading("tokens sent with each request")
-		p.note(faint, fmt.Sprintf("%c %s under the policy, %c raw (nothing compacted), %c threshold, %c compaction, %c other change",
-			g.full, sentView(tl), g.raw, g.line, markCompaction, markChange))
+		p.note(faint, fmt.Sprintf("%c %s under the policy, %c raw (nothing compacted), %c threshold, %c compaction, "+
+			"%c other change", g.full, sentView(tl), g.raw, g.line, markCompaction, markChange))
 		p.picture(c.draw(g, p.Color))
 		if c.clipped {
 			p.note(faint, "(Raw is cut off: its peak is "+thousands(slices.Max(c.raw))+" tokens.)")
