@@ -111,7 +111,7 @@ func (s *opened) view(o *ViewOptions) error {
 		v.Marks = diff.Marks(v.View)
 	}
 	if o.As == asRaw || o.As == asScrollback {
-		if v.View, err = s.conv.rec.RawAt(s.opt, n); err != nil {
+		if v.View, err = s.conv.rec.ViewAt(nil, s.opt, n); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -11,15 +12,14 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// CacheUse is a request's input by how it is billed, simulated, and why it read
-// less than there was, where it did.
+// CacheUse is a request's input by how it is billed, simulated, and why it read less than the request before left.
 type CacheUse struct {
 	cache.Split
 	Miss *cache.Cause `json:"miss,omitempty"`
 }
 
-// The places of what stands before the messages: one for tools and what all
-// sessions share of the system prompt, one for the rest of it.
+// The places before the messages: one for tools and the part of the system prompt that all sessions share, one for
+// the rest of it.
 const (
 	sharedPlace = iota
 	systemPlace
@@ -32,7 +32,7 @@ type caching struct {
 	policy  policy.Caching
 	ttl     cache.TTL
 	models  *price.Table
-	known   map[string]*price.Model // nil: not in the table
+	known   map[string]price.Model // zero: not in the table
 	head    cache.Head
 	version string
 	model   string
@@ -40,16 +40,15 @@ type caching struct {
 }
 
 func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
-	c := &caching{policy: pol.Cache, models: models, known: map[string]*price.Model{}}
+	c := &caching{policy: pol.Cache, models: models, known: map[string]price.Model{}}
 	if c.policy.TTL == "1h" || c.policy.TTL == "auto" && long {
 		c.ttl = cache.Long
 	}
 	return c
 }
 
-// asksForHour reports whether a conversation's requests wrote more entries, by
-// tokens, that live for an hour than such that live for five minutes: that is how
-// the client was set up, whatever was read.
+// asksForHour reports whether a conversation's requests wrote more tokens that live for an hour than tokens that
+// live for five minutes: that is the client's setting.
 func asksForHour(conv *session.Conversation) bool {
 	short, long := 0, 0
 	for _, q := range conv.Requests {
@@ -61,55 +60,39 @@ func asksForHour(conv *session.Conversation) bool {
 }
 
 // find looks a model up once.
-func (c *caching) find(id string) *price.Model {
+func (c *caching) find(id string) price.Model {
 	m, seen := c.known[id]
 	if !seen {
-		if row, ok := c.models.Find(id); ok {
-			m = &row
-		}
+		m, _ = c.models.Find(id)
 		c.known[id] = m
 	}
 	return m
 }
 
-// defaultMinimum is the shortest prefix that is cached where the model is not in
-// the table: the documentation's most common figure.
+// defaultMinimum is the shortest prefix that is cached where the model is not in the table, tokens: the most common
+// figure of the documentation.
 const defaultMinimum = 1024
 
 func (c *caching) minimum(model string) int {
-	if m := c.find(model); m != nil && m.MinCacheable > 0 {
-		return m.MinCacheable
-	}
-	return defaultMinimum
+	return cmp.Or(c.find(model).MinCacheable, defaultMinimum)
 }
 
-// cost is what a request costs; not known where its model is not in the table.
+// cost is the cost of a request; not known where its model is not in the table.
 func (c *caching) cost(model string, in cache.Split, output int) price.USD {
-	if m := c.find(model); m != nil {
-		return m.Cost(in, output)
+	m := c.find(model)
+	if m.ID == "" {
+		return price.USD{}
 	}
-	return price.USD{}
+	return m.Cost(in, output)
 }
 
-// unpriced names the models that requests were made of and no price is known
-// for, sorted.
+// unpriced returns the models of requests without a known price, sorted.
 func (c *caching) unpriced() []string {
-	var names []string
-	for id, m := range c.known {
-		if m == nil {
-			names = append(names, id)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.known)), func(id string) bool { return c.known[id].ID != "" })
 }
 
-func (c *caching) warm() bool {
-	return c.policy.Warm == "always" || c.policy.Warm == "auto" && c.ttl == cache.Long
-}
-
-// headOverhead is the overhead that bounds the head; below 0 where it is not known:
-// of a file that begins in the middle of a conversation it is an assumption.
+// headOverhead is the overhead that bounds the head, tokens; below 0 where it is not known: in a file that begins in
+// the middle of a conversation it is an assumption.
 func (e *engine) headOverhead(k int) int {
 	if e.fixed < 0 && len(e.conv.Messages) > 0 && e.conv.Messages[0].Earlier {
 		return -1
@@ -117,14 +100,13 @@ func (e *engine) headOverhead(k int) int {
 	return max(e.overhead(k), 0)
 }
 
-// begin tells the simulation of a new client version or model before a request:
-// another version is another process, with tools and a system prompt of its own.
+// begin changes the simulation at a new client version or model before a request: another version is another
+// process, with tools and a system prompt of its own.
 func (c *caching) begin(model, version string, overhead int) {
 	first := c.model == ""
 	if first || version != c.version {
 		c.head = cache.HeadOf(version, overhead)
-		if c.policy.System > 0 {
-			n := c.policy.System
+		if n := c.policy.System; n > 0 {
 			if overhead >= 0 {
 				n = min(n, overhead)
 			}
@@ -134,7 +116,8 @@ func (c *caching) begin(model, version string, overhead int) {
 			c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
 		}
 	}
-	if (first || version != c.version || model != c.model) && c.warm() && c.head.Shared > 0 {
+	warm := c.policy.Warm == "always" || c.policy.Warm == "auto" && c.ttl == cache.Long
+	if (first || version != c.version || model != c.model) && warm && c.head.Shared > 0 {
 		place := sharedPlace
 		if c.head.Shared == c.head.Own {
 			place = systemPlace
@@ -144,10 +127,9 @@ func (c *caching) begin(model, version string, overhead int) {
 	c.model, c.version = model, version
 }
 
-// breakpoints are where the policy's client marks a request whose last block
-// stands at last and whose second last message ends before place before, in
-// tokens: of the whole input and up to there. before is 0 where there is no such
-// message.
+// breakpoints are the marks of the policy's client in a request whose last block is at place last, with tokens up to
+// there, and whose last message but one ends before place before, with tokensBefore up to there. before is 0 where
+// there is no such message.
 func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Breakpoint {
 	list := c.marks[:0]
 	mark := func(position, n int) {
@@ -178,8 +160,7 @@ func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Br
 	return list
 }
 
-// noteChanges tells the simulation what edits have changed of the payload sent
-// last.
+// noteChanges passes on to the simulation what edits have changed of the last payload.
 func (e *engine) noteChanges() {
 	c, ok := e.view.FirstChange()
 	if !ok {
@@ -207,10 +188,9 @@ func (e *engine) cacheRequest(k, payload int) CacheUse {
 		c.sim.Shrink(firstPlace+d.Place, d.Tokens)
 	}
 	last, tail := e.lastMessage()
-	// By the documentation an entry lives from the start of the request on that
-	// wrote or read it. Recorded 5-minute sessions say from the end of the response
-	// on: pauses of 4 to 7 minutes were hits up to 303 seconds after it (one of them
-	// 364 seconds after the start) and misses from 302 seconds on.
+	// By the documentation an entry lives from the start of the request that wrote or read it. In recorded 5-minute
+	// sessions it lives from the end of the response: pauses of 4 to 7 minutes were hits up to 303 seconds after it
+	// (one of them 364 seconds after the start) and misses from 302 seconds on.
 	start := e.now
 	if start.IsZero() {
 		start = msg.Time
@@ -219,7 +199,7 @@ func (e *engine) cacheRequest(k, payload int) CacheUse {
 		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: max(payload, 0),
 		Breakpoints: c.breakpoints(firstPlace+v.Places()-1, payload, firstPlace+last, payload-tail),
 	})
-	if err != nil { // breakpoints keeps to the rules
+	if err != nil { // breakpoints follows the rules
 		e.fail(err)
 	}
 	v.Sent()
@@ -230,8 +210,8 @@ func (e *engine) cacheRequest(k, payload int) CacheUse {
 	return use
 }
 
-// lastMessage is the place at which the last message begins, adjacent ones of
-// one role taken as one, and its tokens in the payload.
+// lastMessage is the place at which the last message begins, and its tokens in the payload. Adjacent messages of one
+// role are one.
 func (e *engine) lastMessage() (place, tokens int) {
 	role, any := session.User, false
 	for id := range e.view.Backward {
@@ -246,11 +226,9 @@ func (e *engine) lastMessage() (place, tokens int) {
 	return place, tokens
 }
 
-// cacheCall simulates a call of the policy's own, of that many tokens, before
-// main request k. One that
-// begins as the session does reads what the last main request left, up to the
-// first block it leaves out; any other reads nothing, and is written to the
-// cache only where the client marks every request.
+// cacheCall simulates a call of the policy's own, of input tokens, before main request k (0-based). A call with the
+// session's prefix reads what the last main request left, up to the first block that it omits; any other reads
+// nothing, and is written to the cache only where the client marks every request.
 func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	c := e.cache
 	plain := CacheUse{Split: cache.Split{Uncached: input}}
@@ -274,8 +252,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 		}
 	}
 	split, err := c.sim.Branch(from, cache.Request{
-		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input,
-		Breakpoints: c.breakpoints(end, input, 0, 0),
+		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input, Breakpoints: c.breakpoints(end, input, 0, 0),
 	})
 	if err != nil {
 		e.fail(err)
@@ -283,7 +260,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	return CacheUse{Split: split}
 }
 
-// scaled is a split of another total, in the same proportions.
+// scaled is the usage of a total in the proportions of s.
 func scaled(s cache.Split, total int) jsonl.Usage {
 	in := s.Input()
 	if in <= 0 {

@@ -188,8 +188,8 @@ func (e *engine) stageNamed(name string) *running {
 	return &e.stages[i]
 }
 
-// sticky compares an edit that was just made with the stage's earlier one of the same block. next is the 0-based number
-// of the request to come.
+// sticky compares an edit that was just made with the stage's earlier one of the same block. next is the 0-based
+// number of the request to come.
 func (e *engine) sticky(ed *policy.Edit, next int) {
 	s := e.stageNamed(ed.Stage)
 	if s == nil || s.Definition.Memory == policy.Stateless {
@@ -216,8 +216,8 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 	}
 }
 
-// rewritten reports whether the view was rebuilt at the edit's request, or another stage changed what comes before the
-// edit's block: then the prefix is new anyway.
+// rewritten reports whether the view was rebuilt at the edit's request, or another stage changed what comes before
+// the edit's block: then the prefix is new anyway.
 func (e *engine) rewritten(ed *policy.Edit) bool {
 	edits := e.view.Edits()
 	for i := range slices.Backward(edits) {

@@ -184,8 +184,8 @@ func (t *recordTrack) boundary(act recordedAct) {
 	t.pending = act.at
 }
 
-// compactionPrefix is the prefix of a client's compaction request: from 2.1.37 on the session's, whose cache it reads.
-// The evidence is the usage of one recorded request, a read of 166,636 tokens.
+// compactionPrefix is the prefix of a client's compaction request: from 2.1.37 on the session's, whose cache it
+// reads. The evidence is the usage of one recorded request, a read of 166,636 tokens.
 func compactionPrefix(version string) string {
 	if version != "" && session.CompareVersions(version, "2.1.37") >= 0 {
 		return "session"
@@ -196,15 +196,11 @@ func compactionPrefix(version string) string {
 func (t *recordTrack) micro(act recordedAct) {
 	m := &t.r.Conv.Micro[act.at]
 	rule := t.r.rule
-	want := make(map[string]bool, len(m.ToolIDs))
-	for _, id := range m.ToolIDs {
-		want[id] = true
-	}
 	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
 	detail := map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved}
 	// Applying changes results' states, not their number or order.
 	for _, res := range t.view.Results() {
-		if !want[res.ID] || res.State == policy.ResultGone {
+		if !slices.Contains(m.ToolIDs, res.ID) || res.State == policy.ResultGone {
 			continue
 		}
 		found++
@@ -270,8 +266,8 @@ func (t *recordTrack) request(k int) {
 	r.overhead = append(r.overhead, over)
 }
 
-// compactedWithin is the edit for what the API compacted within request k (0-based): the compaction's iterations are a
-// call of their own, and the message's iteration was sent only what the last of them wrote.
+// compactedWithin is the edit for what the API compacted within request k (0-based): the compaction's iterations are
+// a call of their own, and the message's iteration was sent only what the last of them wrote.
 func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 	return policy.Edit{
 		Request: k + 1, Kind: policy.KindSummarize, Trigger: "auto",
@@ -343,8 +339,7 @@ func reinjection(n int) policy.Synthetic {
 	}
 }
 
-// microcompaction is the rule of the client whose sessions record
-// microcompactions.
+// microcompaction is the rule of the client whose sessions record microcompactions.
 func microcompaction(families []policy.Family) policy.Microcompaction {
 	for i := range families {
 		if rule := families[i].Microcompaction; rule != nil {
@@ -354,8 +349,7 @@ func microcompaction(families []policy.Family) policy.Microcompaction {
 	return nil
 }
 
-// clearsThinking reports whether the server of a model clears the thinking of
-// earlier turns by itself.
+// clearsThinking reports whether the server of a model clears the thinking of earlier turns by itself.
 func clearsThinking(families []policy.Family, model string) bool {
 	return slices.ContainsFunc(families, func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
 }

@@ -61,8 +61,8 @@ func (e *engine) timeline() *Timeline {
 	return t
 }
 
-// widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the window
-// changes with the client or the model.
+// widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the
+// window changes with the client or the model.
 func (e *engine) widest(t *Timeline) {
 	at := policy.Circumstances{Window: e.pol.Window.Context}
 	if len(e.conv.Requests) == 0 && (at.Window == 0 || e.opt.Window > 0) {
@@ -185,3 +185,11 @@ func (t *Timeline) CheckValid() error {
 	}
 	return nil
 }
+
+// The codes of warnings that a caller may have advice for.
+const (
+	CodeWindowExceeded session.Code = "window-exceeded" // the recorded context does not fit the assumed window
+	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
+	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
+	CodeNoPrice        session.Code = "no-price"        // a model has no price
+)

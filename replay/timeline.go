@@ -1,9 +1,8 @@
-// Package replay drives a recorded conversation through a policy, one request
-// after another, and accounts for what the model would have been shown.
+// Package replay runs a recorded conversation through a policy, one request after another, and counts what the model
+// would have seen.
 //
-// A replay is off-policy: user, assistant and tool messages are given; only
-// what the model would have seen changes. It cannot know what the model would
-// have answered had it seen less.
+// A replay is off-policy: user, assistant and tool messages are given, and only what the model would have seen
+// changes. It cannot know what the model would have answered.
 package replay
 
 import (
@@ -20,8 +19,7 @@ import (
 // Schema is the version of the JSON form of a Timeline.
 const Schema = "ctxkit.replay/v1"
 
-// Timeline is the result of one replay: pure data. Everything printed is a
-// function of it. Token figures are in tokens by Counter.
+// Timeline is the result of one replay: pure data. Everything printed is a function of it. Token figures are by Counter.
 type Timeline struct {
 	Schema   string            `json:"schema"`
 	Session  string            `json:"session"`
@@ -39,15 +37,14 @@ type Timeline struct {
 	Requests []Request         `json:"requests"`
 	Events   []Event           `json:"events"`
 	Totals   Totals            `json:"totals"`
-	Regret   *regret.Result    `json:"regret,omitempty"` // where it was asked for
-	Findings []Finding         `json:"findings"`         // what does not hold of what was sent
+	Regret   *regret.Result    `json:"regret,omitempty"` // with Options.Regret
+	Findings []Finding         `json:"findings"`         // broken rules
 	Warnings []session.Warning `json:"warnings"`
 
 	unpriced []string
 }
 
-// Unpriced lists the models that calls were made of and no price is known for,
-// sorted. A timeline that was not replayed here names none.
+// Unpriced returns the models of calls without a known price, sorted; none of a timeline that was read from JSON.
 func (t *Timeline) Unpriced() []string { return t.unpriced }
 
 // Lines accounts for every line of the file: Read = Used + sum(SetAside).
@@ -58,9 +55,8 @@ type Lines struct {
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
 }
 
-// Request is one API call as the policy would have made it. No figure is below
-// zero: where the recorded usage is too small for the content, 0 is what is left
-// of one that an edit has taken more from.
+// Request is one API call as the policy would have made it. No figure is below 0: a figure from which an edit
+// removes more than there is, because the recorded usage is too small for the content, is 0.
 type Request struct {
 	N         int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
 	UUID      string    `json:"uuid,omitempty"`
@@ -70,28 +66,28 @@ type Request struct {
 	Raw       int       `json:"raw_tokens"`                 // raw history, overhead included
 	Tokens    int       `json:"model_tokens"`               // model view, overhead included
 	Payload   int       `json:"payload_tokens"`             // payload, overhead included
-	Overhead  int       `json:"overhead_tokens"`            // system prompt, tools, and what no line holds
-	Used      int       `json:"used_tokens"`                // the client's own arithmetic before this request's edits
+	Overhead  int       `json:"overhead_tokens"`            // system prompt, tools, and what is on no line
+	Used      int       `json:"used_tokens"`                // the client's own estimate before this request's edits
 	Messages  int       `json:"messages"`                   // items in the model view
 	Output    int       `json:"output_tokens"`              // of the response
-	Estimated bool      `json:"output_estimated,omitempty"` // Output is what the response weighs: it is not recorded, or not rightly
+	Estimated bool      `json:"output_estimated,omitempty"` // Output is the weight of the response: no reliable count is recorded
 	Cache     CacheUse  `json:"cache"`                      // simulated; adds up to payload_tokens
 	CostUSD   price.USD `json:"cost_usd,omitzero"`          // left out where no price is known for the model
 	Recorded  *Recorded `json:"recorded,omitempty"`
 	Events    []int     `json:"events"` // indexes into Timeline.Events
 }
 
-// Recorded is the usage the API reported, in tokens. Where it sampled several
-// times within the request, the input is that of the last time.
+// Recorded is the usage that the API reported, in tokens. Of several iterations within the request the input is that
+// of the last one.
 type Recorded struct {
 	Input      int     `json:"input"`
 	CacheWrite int     `json:"cache_write"`
 	CacheRead  int     `json:"cache_read"`
 	Output     int     `json:"output"`
-	Billed     *Billed `json:"billed,omitempty"` // nil: what stands above
+	Billed     *Billed `json:"billed,omitempty"` // nil: the same
 }
 
-// Billed is what several samplings within one request come to, in tokens.
+// Billed is the sum of several iterations within one request, in tokens.
 type Billed struct {
 	Iterations int `json:"iterations"`
 	Input      int `json:"input"`
@@ -109,7 +105,7 @@ func recordedUsage(u *jsonl.Usage) *Recorded {
 	return r
 }
 
-// Event is one firing of one stage (or one act of the recorded track).
+// Event is one firing of one stage, or one act of the recorded track.
 type Event struct {
 	N        int            `json:"n"`       // index into Timeline.Events
 	Request  *int           `json:"request"` // nil: after the last request
@@ -122,7 +118,7 @@ type Event struct {
 	Saved    int            `json:"tokens_saved"`       // Before - After
 	Results  int            `json:"results,omitempty"`  // tool_results changed
 	Messages int            `json:"messages,omitempty"` // messages removed
-	Detail   map[string]int `json:"detail,omitempty"`   // figures the client would record: pre_tokens …
+	Detail   map[string]int `json:"detail,omitempty"`   // figures that the client would record: pre_tokens …
 	Targets  []Target       `json:"targets"`            // block edits: every target; rebuilt views: none
 	Recorded *RecordedEvent `json:"recorded,omitempty"`
 }
@@ -133,7 +129,7 @@ type Target struct {
 	ToolUse string `json:"tool_use_id,omitempty"`
 }
 
-// RecordedEvent is where and how the client recorded what an event replays.
+// RecordedEvent is where and how the client recorded an event.
 type RecordedEvent struct {
 	File        string `json:"file"`
 	Line        int    `json:"line"`
@@ -158,14 +154,14 @@ type Totals struct {
 	Output        int         `json:"output_tokens"` // of all calls
 	OwnOutput     int         `json:"own_output"`    // of Output: what the policy's own calls wrote
 	Compactions   int         `json:"compactions"`
-	Cleared       int         `json:"cleared_results"` // tool_results that stay cleared, each once: without those that a server_keep gave back
-	ClearedTokens int         `json:"cleared_tokens"`  // what edits of single blocks took off the payload, less what they gave back
+	Cleared       int         `json:"cleared_results"` // tool_results that stay cleared, each once
+	ClearedTokens int         `json:"cleared_tokens"`  // removed from the payload by edits of single blocks, less what they gave back
 	Events        int         `json:"events"`
 	Cache         cache.Split `json:"cache"`                        // of all calls
 	CostUSD       price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
 	Unpriced      int         `json:"unpriced_requests,omitempty"`  // calls whose model has none
 	Misses        *int        `json:"misses,omitempty"`             // with Regret
-	Violations    int         `json:"violations"`                   // findings of the policy's
-	Transcript    int         `json:"transcript_violations"`        // findings of the transcript's own
+	Violations    int         `json:"violations"`                   // findings of the policy
+	Transcript    int         `json:"transcript_violations"`        // findings of the transcript
 	Preserved     int         `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
 }

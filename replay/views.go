@@ -10,9 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of the
-// file, with the number of a further request. The view is valid during the call; the replay ends where yield returns
-// false. Without a policy the views are those of the raw history.
+// EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of
+// the file, with the number of a further request. The view is valid during the call; the replay ends where yield
+// returns false. Without a policy the views are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	if pol == nil {
 		return r.eachRaw(opt, yield)
@@ -46,11 +46,8 @@ func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a,
 }
 
 // ViewAt is the view that is sent at main request n; at one more than there are, the view at the end of the file.
-// Without a policy it is RawAt.
+// Without a policy it is the raw history before request n, nothing compacted.
 func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
-	if pol == nil {
-		return r.RawAt(opt, n)
-	}
 	var at *view.View
 	err := r.EachView(pol, opt, func(k int, v *view.View) bool {
 		if k == n {
@@ -64,36 +61,19 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, err
 	return at, err
 }
 
-// RawAt is the raw history before main request n, nothing compacted; at one more than there are requests, all of it.
-func (r *Record) RawAt(opt Options, n int) (*view.View, error) {
-	v, err := r.rawView(opt)
-	if err == nil {
-		joinRaw(v, before(r.Conv, n))
-	}
-	return v, err
-}
-
+// eachRaw calls yield with the raw history before each request, by the counters of the options.
 func (r *Record) eachRaw(opt Options, yield func(n int, v *view.View) bool) error {
-	v, err := r.rawView(opt)
+	e, err := r.prepare(&policy.Policy{Name: "raw", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, opt)
 	if err != nil {
 		return err
 	}
 	for n := range len(r.Conv.Requests) + 1 {
-		joinRaw(v, before(r.Conv, n+1))
-		if !yield(n+1, v) {
+		joinRaw(e.view, before(r.Conv, n+1))
+		if !yield(n+1, e.view) {
 			break
 		}
 	}
 	return nil
-}
-
-// rawView is an empty view with the counters of the options.
-func (r *Record) rawView(opt Options) (*view.View, error) {
-	e, err := r.prepare(&policy.Policy{Name: "raw", Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, opt)
-	if err != nil {
-		return nil, err
-	}
-	return e.view, nil
 }
 
 // LineAt is the line of the response to main request n; what was sent is above it. 0 where there is no such request.

@@ -1,6 +1,6 @@
-// Package backtest scores the simulation against recordings: whether policies compact where the client did
-// (Score), whether the simulated prompt cache reads what the API reported (ScoreUsage), and how far token counters
-// are from the reported usage (Calibrate).
+// Package backtest scores the simulation against recordings: whether policies compact where the client did (Score),
+// whether the simulated prompt cache reads what the API reported (ScoreUsage), and how far token counters are from
+// the reported usage (Calibrate).
 package backtest
 
 import (
@@ -11,7 +11,7 @@ import (
 // Schema is the version of the JSON form of a Result.
 const Schema = "ctxkit.backtest/v1"
 
-// Session is one conversation under the policy, scored by its record.
+// Session is one conversation under the policy, scored against its record.
 type Session struct {
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
@@ -22,13 +22,13 @@ type Session struct {
 	Policy  string `json:"policy"`
 
 	Requests     int              `json:"requests"`
-	Window       int              `json:"window"`      // the largest the policy was asked in, tokens
+	Window       int              `json:"window"`      // the largest of the policy's decisions, tokens
 	Fit          *Fit             `json:"fit"`         // nil: the window is not fitted
-	Manual       int              `json:"manual"`      // recorded compactions the user asked for: not scored
-	Last         int              `json:"at_end"`      // automatic ones that no request follows: not scored
+	Manual       int              `json:"manual"`      // recorded manual compactions: not scored
+	Last         int              `json:"at_end"`      // automatic ones after the last request: not scored
 	Compactions  []Compaction     `json:"compactions"` // the recorded automatic ones, in order
 	Alarms       []Alarm          `json:"alarms"`      // decisions to compact where nothing is recorded
-	FreeAlarms   int              `json:"free_alarms"` // the same, replayed freely
+	FreeAlarms   int              `json:"free_alarms"` // the same, in a free replay
 	Micro        []Microcompacted `json:"microcompactions"`
 	MicroAlarms  []int            `json:"microcompaction_alarms"` // requests before which only the policy microcompacts
 	MicroUnknown int              `json:"microcompactions_unscored"`
@@ -37,24 +37,25 @@ type Session struct {
 	Breaks []Break `json:"breaks"`
 }
 
-// Compaction is a recorded automatic compaction and what the policy made of it.
+// Compaction is a recorded automatic compaction and the policy's decision.
 type Compaction struct {
 	Line      int    `json:"line"`
 	Request   int    `json:"request"` // n of the first request after it
 	Version   string `json:"client_version"`
 	PreTokens int    `json:"pre_tokens"` // recorded
-	Used      int    `json:"used"`       // by the policy's arithmetic, tokens
-	Threshold int    `json:"threshold"`  // auto-compact threshold of the policy's window, tokens; of no meaning to policies that go by another
-	Hit       bool   `json:"hit"`        // decided at the request, on the recorded view
-	Lost      bool   `json:"lost"`       // the last message before it is: its weight comes from pre_tokens, and little is proved
-	Distance  *int   `json:"distance"`   // requests to the policy's own compaction, replayed freely; over 0: it is late; nil: none within Near
+	Used      int    `json:"used"`       // by the policy's estimate, tokens
+	Threshold int    `json:"threshold"`  // at which the policy compacts, tokens; 0: it has none
+	Hit       bool   `json:"hit"`        // the policy compacts at the request, on the recorded view
+	Lost      bool   `json:"lost"`       // the message before it is lost: its weight comes from pre_tokens, which proves little
+
+	// Requests to the policy's own compaction in a free replay; over 0: it is late; nil: none within Near.
+	Distance *int `json:"distance"`
 }
 
-// Short is by how much the policy's arithmetic is below the recorded figure, tokens.
+// Short is the recorded figure less the policy's estimate, tokens.
 func (c *Compaction) Short() int { return c.PreTokens - c.Used }
 
-// Near is how many requests a compaction of the policy's own may be off to be
-// told of the same compaction.
+// Near is the largest distance, in requests, at which a compaction of the policy counts as the recorded one.
 const Near = 5
 
 // Alarm is a decision to compact where nothing is recorded.
@@ -71,7 +72,7 @@ type Options struct {
 	NoFit bool
 }
 
-// Score holds a policy against one record.
+// Score scores a policy against one record.
 func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) {
 	conv := r.Conv
 	s := &Session{
@@ -83,21 +84,20 @@ func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	own, err := r.Replay(pol, opt.Options)
-	if err != nil {
-		return nil, err
-	}
-	followed := *pol
-	followed.Recorded, followed.Stages = true, nil
-	track, err := r.Replay(&followed, opt.Options)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range []*replay.Timeline{own, track} {
-		if err := t.CheckValid(); err != nil {
+	recorded := *pol
+	recorded.Recorded, recorded.Stages = true, nil
+	var timelines [2]*replay.Timeline
+	for i, p := range []*policy.Policy{pol, &recorded} {
+		t, err := r.Replay(p, opt.Options)
+		if err == nil {
+			err = t.CheckValid()
+		}
+		if err != nil {
 			return nil, err
 		}
+		timelines[i] = t
 	}
+	own, track := timelines[0], timelines[1]
 	s.compactions(conv, decisions)
 	s.alarms(r, decisions)
 	s.free(conv, own)
@@ -106,8 +106,7 @@ func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) 
 	return s, nil
 }
 
-// decide asks the policy before each request, in the window the record says the
-// user had set, where it does.
+// decide returns the policy's decisions, in the window that is fitted to the record where that is possible.
 func (s *Session) decide(r *replay.Record, pol *policy.Policy, opt *Options) ([]replay.Decision, error) {
 	decisions, err := r.Decide(pol, opt.Options)
 	if err != nil {

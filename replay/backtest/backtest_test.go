@@ -158,7 +158,7 @@ func TestBars(t *testing.T) {
 		bar     float64
 		holds   bool
 	}{
-		{backtest.Hits, 75, true}, {backtest.Hits, 75.1, false}, {backtest.Alarms, 25, true}, {backtest.Alarms, 24.9, false}, {backtest.BreakKind, 100, true},
+		{"hits", 75, true}, {"hits", 75.1, false}, {"alarms", 25, true}, {"alarms", 24.9, false}, {"break_kind", 100, true},
 	} {
 		if err := r.SetBar(c.measure, c.bar); err != nil {
 			t.Fatal(err)
@@ -223,8 +223,8 @@ func TestLeast(t *testing.T) {
 		failed               []string
 		few                  int
 	}{
-		{1, 1, 0, nil, 2}, {3, 6, 0, nil, 2}, {3, 7, 0, []string{backtest.Hits}, 1}, {9, 1, 0, nil, 1},
-		{18, 0, 1, nil, 1}, {19, 0, 1, nil, 0}, {18, 0, 2, []string{backtest.Alarms}, 0},
+		{1, 1, 0, nil, 2}, {3, 6, 0, nil, 2}, {3, 7, 0, []string{"hits"}, 1}, {9, 1, 0, nil, 1},
+		{18, 0, 1, nil, 1}, {19, 0, 1, nil, 0}, {18, 0, 2, []string{"alarms"}, 0},
 	} {
 		s := &backtest.Session{Compactions: make([]backtest.Compaction, c.hits+c.misses), Alarms: make([]backtest.Alarm, c.alarms)}
 		for i := range c.hits {

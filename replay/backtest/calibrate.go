@@ -5,8 +5,8 @@ import "github.com/ctxkit/ctxkit/replay/tokens"
 // CalibrateSchema names the form of Calibrated as JSON.
 const CalibrateSchema = "ctxkit.calibrate/v1"
 
-// Fitting is what the usage counter learns from before it is scored. The other counters learn nothing and are
-// scored on the same requests.
+// Fitting is what the usage counter learns from before it is scored. The other counters learn nothing and are scored
+// on the same requests.
 type Fitting string
 
 // The fittings. None scores a request that was fitted on.
@@ -40,8 +40,8 @@ type CalibratedSession struct {
 	Free     Error  `json:"free_running_total"`
 }
 
-// CalibratedRow is the error of one counter over the requests of one model and one band of client versions, or
-// of all.
+// CalibratedRow is the error of one counter over the requests of one model and one band of client versions, or of
+// all.
 type CalibratedRow struct {
 	Clients  string `json:"clients"` // a band of versions, or All
 	Model    string `json:"model"`   // or All
@@ -55,8 +55,8 @@ type CalibratedRow struct {
 	Each      SessionMeans `json:"free_running_sessions"` // the same by session
 }
 
-// Error is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias are
-// %, of the sum of all increments or of each total.
+// Error is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias are %,
+// of the sum of all increments or of each total.
 type Error struct {
 	MAPE float64 `json:"mape"` // mean absolute error
 	Bias float64 `json:"bias"` // mean error; over 0: the prediction is too high
@@ -71,8 +71,8 @@ type SessionMeans struct {
 	Median   float64 `json:"median"` // of the same
 }
 
-// Calibrate scores the counters on the trials. The prediction of totals starts at the first request of a session
-// and again at each request after a recorded compaction.
+// Calibrate scores the counters on the trials. The prediction of totals starts at the first request of a session and
+// again at each request after a recorded compaction.
 func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
 	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: tokens.Names(), Sessions: []CalibratedSession{}}
 	sum := scores{}

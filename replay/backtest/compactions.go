@@ -9,14 +9,12 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// scored reports whether a recorded compaction can be scored: the client made it
-// of itself, and a request follows.
+// scored reports whether a recorded compaction can be scored: it is automatic, and a request follows.
 func scored(conv *session.Conversation, b *session.Boundary) bool {
 	return b.Trigger == "auto" && b.Request >= 1 && b.Request <= len(conv.Requests)
 }
 
-// compactions scores the recorded ones, each on the recorded view: a decision that
-// differs does not move the next.
+// compactions scores the recorded ones, each on the recorded view: a decision that differs does not change the next.
 func (s *Session) compactions(conv *session.Conversation, decisions []replay.Decision) {
 	for i := range conv.Boundaries {
 		b := &conv.Boundaries[i]
@@ -36,8 +34,8 @@ func (s *Session) compactions(conv *session.Conversation, decisions []replay.Dec
 	}
 }
 
-// explained are the requests at which a compaction of the policy's is no false
-// alarm: a recorded one stands there or right before.
+// explained returns the requests at which a compaction by the policy is no false alarm: one is recorded there or at
+// the request before.
 func explained(conv *session.Conversation) map[int]bool {
 	at := map[int]bool{}
 	for i := range conv.Boundaries {
@@ -56,9 +54,8 @@ func (s *Session) alarms(r *replay.Record, decisions []replay.Decision) {
 	}
 }
 
-// free scores the policy replayed freely, where one decision moves the next: each
-// recorded compaction goes with the nearest of the policy's own that no other is
-// nearer to.
+// free scores the policy's own replay, where one decision changes the next: it pairs recorded compactions with the
+// policy's own, the nearest first, each at most once.
 func (s *Session) free(conv *session.Conversation, own *replay.Timeline) {
 	known := explained(conv)
 	var fired []int
@@ -80,7 +77,7 @@ func (s *Session) free(conv *session.Conversation, own *replay.Timeline) {
 		}
 	}
 	slices.SortFunc(pairs, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(abs(a.distance), abs(b.distance)), cmp.Compare(a.compaction, b.compaction), cmp.Compare(a.fired, b.fired))
+		return cmp.Or(abs(a.distance)-abs(b.distance), a.compaction-b.compaction, a.fired-b.fired)
 	})
 	taken := map[int]bool{}
 	for _, p := range pairs {

@@ -3,10 +3,10 @@ package backtest
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
-// Measure is one figure of how true the simulation is, and the bar it is held
-// against.
+// Measure is one figure of how well the simulation agrees with the record, and the bar by which it is judged.
 type Measure struct {
 	Name  string  `json:"measure"`
 	About string  `json:"about"`
@@ -14,66 +14,55 @@ type Measure struct {
 	Of    int     `json:"of"`    // what it is a share or a mean of; 0: there was nothing to score
 	Most  bool    `json:"most"`  // the bar is the most the value may be; else the least
 	Bar   float64 `json:"bar"`   // %
-	Least int     `json:"least"` // of so many on it is judged; under that it is only said
-	Holds bool    `json:"holds"` // also where it is not judged
+	Least int     `json:"least"` // the least Of that is judged; under it the value is only reported
+	Holds bool    `json:"holds"` // the value keeps to the bar, or is not judged
 }
 
-// Judged reports whether there is enough to hold the measure against its bar.
+// Judged reports whether there is enough to judge the measure by its bar.
 func (m *Measure) Judged() bool { return m.Of > 0 && m.Of >= m.Least }
 
-// fewest is the least count of any measure. leastFor raises it until one wrong
-// among them does not decide alone.
+// fewest is the least count of any measure. leastFor raises it so that one wrong case alone does not miss the bar.
 const fewest = 10
 
 func leastFor(m *Measure) int {
-	room := m.Bar // % that may be wrong
+	margin := m.Bar // % that may be wrong
 	if !m.Most {
-		room = 100 - m.Bar
+		margin = 100 - m.Bar
 	}
-	return max(fewest, int(math.Ceil(100/room)))
+	return max(fewest, int(math.Ceil(100/margin)))
 }
 
-// Names of the measures.
-const (
-	Hits        = "hits"
-	Alarms      = "alarms"
-	Micro       = "microcompactions"
-	ReadWithin5 = "read_within_5"
-	ReadWithin1 = "read_within_1"
-	ReadMAPE    = "read_mape"
-	BreakKind   = "break_kind"
-	BreakAmount = "break_amount"
-	AllKind     = "all_break_kind"
-	AllAmount   = "all_break_amount"
-	BreakCauses = "break_causes"
-)
-
-// measures works the measures out, with the bars they are held against where
-// nobody says otherwise. A bar is what sessions recorded by many users reached,
-// less some room.
+// measures computes the measures, with the default bars. A bar is what sessions recorded by many users reached, less
+// a margin.
 func (r *Result) measures() []Measure {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0].Usage
-	list := []Measure{
-		{Name: Hits, About: "recorded automatic compactions decided at the exact request", Value: share(c.Hits, c.Recorded), Of: c.Recorded, Bar: 85},
-		{Name: Alarms, About: "of the policy's decisions to compact: nothing is recorded there", Value: share(c.Alarms, c.Hits+c.LostHits+c.Alarms), Of: c.Hits + c.LostHits + c.Alarms, Most: true, Bar: 5},
-		{Name: Micro, About: "microcompactions made with the same results, or where the usage fell", Value: share(m.Same+m.Confirmed, m.Recorded+m.Unrecorded), Of: m.Recorded + m.Unrecorded, Bar: 90},
-		{Name: ReadWithin5, About: "requests whose simulated cache read is within 5 %", Value: share(u.Near, u.Requests), Of: u.Requests, Bar: 98},
-		{Name: ReadWithin1, About: "requests whose simulated cache read is within 1 %", Value: share(u.Close, u.Requests), Of: u.Requests, Bar: 95},
-		{Name: ReadMAPE, About: "mean absolute error of the simulated cache read", Value: u.Read.MAPE, Of: u.Read.Scored, Most: true, Bar: 5},
-		{Name: BreakKind, About: "breaks of the cache of known cause, right in kind", Value: share(u.Kind, u.Named), Of: u.Named, Bar: 90},
-		{Name: BreakAmount, About: "and within 10 % in amount", Value: share(u.Amount, u.Named), Of: u.Named, Bar: 70},
-		{Name: AllKind, About: "all breaks of the cache, of no known cause too, right in kind", Value: share(u.AllKind, u.Broken), Of: u.Broken, Bar: 85},
-		{Name: AllAmount, About: "and within 10 % in amount", Value: share(u.AllAmount, u.Broken), Of: u.Broken, Bar: 60},
-		{Name: BreakCauses, About: "breaks of the cache that the simulation has a cause for", Value: share(u.Broken-u.Unexplained, u.Broken), Of: u.Broken, Bar: 80},
+	var list []Measure
+	add := func(name string, part, of int, bar float64, about string) *Measure {
+		list = append(list, Measure{Name: name, About: about, Value: share(part, of), Of: of, Bar: bar})
+		return &list[len(list)-1]
 	}
+	decided, micro := c.Hits+c.LostHits+c.Alarms, m.Recorded+m.Unrecorded
+	add("hits", c.Hits, c.Recorded, 85, "recorded automatic compactions decided at the exact request")
+	add("alarms", c.Alarms, decided, 5, "of the policy's decisions to compact: nothing is recorded there").Most = true
+	add("microcompactions", m.Same+m.Confirmed, micro, 90,
+		"microcompactions made with the same results, or where the usage fell")
+	add("read_within_5", u.Near, u.Requests, 98, "requests whose simulated cache read is within 5 %")
+	add("read_within_1", u.Close, u.Requests, 95, "requests whose simulated cache read is within 1 %")
+	mape := add("read_mape", 0, u.Read.Scored, 5, "mean absolute error of the simulated cache read")
+	mape.Value, mape.Most = u.Read.MAPE, true
+	add("break_kind", u.Kind, u.Named, 90, "breaks of the cache of known cause, right in kind")
+	add("break_amount", u.Amount, u.Named, 70, "and within 10 % in amount")
+	add("all_break_kind", u.AllKind, u.Broken, 85, "all breaks of the cache, of no known cause too, right in kind")
+	add("all_break_amount", u.AllAmount, u.Broken, 60, "and within 10 % in amount")
+	add("break_causes", u.Broken-u.Unexplained, u.Broken, 80, "breaks of the cache that the simulation has a cause for")
 	for i := range list {
 		list[i].Least = leastFor(&list[i])
-		list[i].hold()
+		list[i].judge()
 	}
 	return list
 }
 
-func (m *Measure) hold() {
+func (m *Measure) judge() {
 	m.Holds = !m.Judged() || m.Most && m.Value <= m.Bar || !m.Most && m.Value >= m.Bar
 }
 
@@ -86,28 +75,26 @@ func MeasureNames() []string {
 	return names
 }
 
-// SetBar holds a measure against another bar, in %.
+// SetBar judges a measure by another bar, in %.
 func (r *Result) SetBar(name string, bar float64) error {
-	for i := range r.Fidelity {
-		if m := &r.Fidelity[i]; m.Name == name {
-			m.Bar = bar
-			m.hold()
-			return nil
-		}
+	i := slices.IndexFunc(r.Fidelity, func(m Measure) bool { return m.Name == name })
+	if i < 0 {
+		return fmt.Errorf("no measure is called %q", name)
 	}
-	return fmt.Errorf("no measure is called %q", name)
+	r.Fidelity[i].Bar = bar
+	r.Fidelity[i].judge()
+	return nil
 }
 
-// SetLeast has every measure judged that is of n or more.
+// SetLeast judges every measure of n or more cases.
 func (r *Result) SetLeast(n int) {
 	for i := range r.Fidelity {
 		r.Fidelity[i].Least = n
-		r.Fidelity[i].hold()
+		r.Fidelity[i].judge()
 	}
 }
 
-// Unjudged are the measures there is something to score of, and too little to
-// judge them; judged reports whether any is judged.
+// Unjudged returns the measures with too few cases to judge; judged reports whether any measure is judged.
 func (r *Result) Unjudged() (few []Measure, judged bool) {
 	for _, m := range r.Fidelity {
 		switch {
@@ -120,13 +107,7 @@ func (r *Result) Unjudged() (few []Measure, judged bool) {
 	return few, judged
 }
 
-// Failed are the measures that do not hold.
+// Failed returns the measures that miss their bar.
 func (r *Result) Failed() []Measure {
-	var failed []Measure
-	for _, m := range r.Fidelity {
-		if !m.Holds {
-			failed = append(failed, m)
-		}
-	}
-	return failed
+	return slices.DeleteFunc(slices.Clone(r.Fidelity), func(m Measure) bool { return m.Holds })
 }

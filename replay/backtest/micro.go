@@ -10,12 +10,12 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Microcompacted is a microcompaction of the client's and what the policy made of
-// it, replayed freely: which results are cleared hangs on the policy's own state.
+// Microcompacted is a microcompaction by the client and what the policy does there in a free replay: the results
+// that it clears depend on its own state.
 type Microcompacted struct {
 	Request  int  `json:"request"`
 	Line     int  `json:"line"`     // of its boundary; where there is none, of the response
-	Recorded bool `json:"recorded"` // false: on no line, the usage fell as by one
+	Recorded bool `json:"recorded"` // false: on no line, inferred from the usage
 	Hit      bool `json:"hit"`      // the policy makes one before the same request
 	Same     bool `json:"same"`     // and clears the same results; of a recorded one
 	Saved    int  `json:"saved"`    // by the policy, tokens
@@ -25,26 +25,22 @@ type Microcompacted struct {
 // Close reports whether the policy saves what was recorded, within 1 %.
 func (m *Microcompacted) Close() bool { return abs(m.Saved-m.Wanted)*100 <= m.Wanted }
 
-// microcompaction is one of the policy's own.
+// microcompaction is one by the policy.
 type microcompaction struct {
 	ids   []string
 	saved int
 }
 
-// microStage begins the names of the stages that stand for what clients record as
-// a microcompaction.
+// microStage is the prefix of the names of stages that do what clients record as a microcompaction.
 const microStage = "microcompact_"
 
+// ownMicro returns the policy's microcompactions by request.
 func ownMicro(own *replay.Timeline) map[int]*microcompaction {
 	at := map[int]*microcompaction{}
+	kinds := []policy.Kind{policy.KindPersist, policy.KindClear, policy.KindCacheEdit}
 	for i := range own.Events {
 		e := &own.Events[i]
-		if !strings.HasPrefix(e.Stage, microStage) || e.Request == nil {
-			continue
-		}
-		switch e.Kind {
-		case policy.KindPersist, policy.KindClear, policy.KindCacheEdit:
-		default:
+		if !strings.HasPrefix(e.Stage, microStage) || e.Request == nil || !slices.Contains(kinds, e.Kind) {
 			continue
 		}
 		m := at[*e.Request]
@@ -52,11 +48,11 @@ func ownMicro(own *replay.Timeline) map[int]*microcompaction {
 			m = &microcompaction{}
 			at[*e.Request] = m
 		}
-		saved, ok := e.Detail["tokens_saved"]
-		if !ok {
-			saved = e.Saved
+		if saved, ok := e.Detail["tokens_saved"]; ok {
+			m.saved += saved
+		} else {
+			m.saved += e.Saved
 		}
-		m.saved += saved
 		for _, t := range e.Targets {
 			m.ids = append(m.ids, t.ToolUse)
 		}
@@ -84,7 +80,8 @@ func (s *Session) microcompactions(r *replay.Record, own, track *replay.Timeline
 	}
 	for i := range track.Events {
 		e := &track.Events[i]
-		if e.Kind != policy.KindInferred || e.Recorded != nil || e.Request == nil || !strings.HasSuffix(e.Reason, tokens.Unrecorded) {
+		if e.Kind != policy.KindInferred || e.Recorded != nil || e.Request == nil ||
+			!strings.HasSuffix(e.Reason, tokens.Unrecorded) {
 			continue
 		}
 		known[*e.Request] = true

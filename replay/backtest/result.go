@@ -8,10 +8,10 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Result is the policy held against all sessions.
+// Result scores the policy against all sessions.
 type Result struct {
 	Schema      string          `json:"schema"`
-	Policy      string          `json:"policy"` // as asked for
+	Policy      string          `json:"policy"` // as given
 	Fidelity    []Measure       `json:"fidelity"`
 	Compactions []CompactionRow `json:"compactions"`
 	Micro       []MicroRow      `json:"microcompactions"`
@@ -20,32 +20,30 @@ type Result struct {
 	Sessions    []*Session      `json:"sessions"`
 }
 
-// CompactionRow scores the automatic compactions of one band of clients, or of all.
-// Sessions whose windows are fitted stand in rows of their own: their record has
-// told the policy something.
+// CompactionRow scores the automatic compactions of one band of clients, or of all. Sessions with a fitted window
+// have rows of their own: the policy knows something of their record.
 type CompactionRow struct {
 	Clients  string  `json:"clients"`
 	Fitted   bool    `json:"fitted"`
 	Sessions int     `json:"sessions"`
 	Requests int     `json:"requests"` // each one a decision
-	Recorded int     `json:"recorded"` // scored; what is lost is not among them
+	Recorded int     `json:"recorded"` // scored, without the lost ones
 	Hits     int     `json:"hits"`     // at the exact request, each decided on the recorded view
 	Misses   int     `json:"misses"`
 	Alarms   int     `json:"alarms"`
-	Exact    int     `json:"exact"` // the policy's arithmetic is pre_tokens to the token
-	Error    float64 `json:"error"` // mean absolute error of that arithmetic, tokens
+	Exact    int     `json:"exact"` // the policy's estimate is pre_tokens to the token
+	Error    float64 `json:"error"` // mean absolute error of that estimate, tokens
 	Largest  int     `json:"largest_error"`
 	Bias     float64 `json:"bias"` // its mean error, tokens; under 0: too little
 	MAPE     float64 `json:"mape"` // % of pre_tokens
 	Free     Free    `json:"free"`
-	Lost     int     `json:"lost"` // their last message is lost and weighed by pre_tokens: they prove little
+	Lost     int     `json:"lost"` // the message before is lost and weighed by pre_tokens: they prove little
 	LostHits int     `json:"lost_hits"`
 	Manual   int     `json:"manual"`
 	Last     int     `json:"at_end"`
 }
 
-// Free scores the same compactions replayed freely, where one decision moves the
-// next.
+// Free scores the same compactions in a free replay, where one decision changes the next.
 type Free struct {
 	Exact  int `json:"exact"`
 	One    int `json:"within_1"` // requests off; these and nearer
@@ -104,7 +102,7 @@ type MicroRow struct {
 	Close      int    `json:"within_1"` // and the saving is within 1 % of the recorded one
 	Unrecorded int    `json:"unrecorded"`
 	Confirmed  int    `json:"confirmed"` // unrecorded ones the policy makes where the usage fell
-	Alarms     int    `json:"alarms"`    // the policy's where neither is
+	Alarms     int    `json:"alarms"`    // by the policy alone
 	Unscored   int    `json:"unscored"`  // their results lie before the file, or no request follows
 }
 
@@ -132,10 +130,10 @@ type UsageRow struct {
 	Usage
 }
 
-// CauseRow sums the breaks of one cause up.
+// CauseRow sums up the breaks of one cause.
 type CauseRow struct {
 	Cause     cache.Kind `json:"cause"`
-	Named     bool       `json:"named"`  // one that the record itself shows
+	Named     bool       `json:"named"`  // the record itself shows it
 	Breaks    int        `json:"breaks"` // in the record
 	Kind      int        `json:"right_kind"`
 	Amount    int        `json:"right_amount"`
@@ -145,7 +143,7 @@ type CauseRow struct {
 	Only      int        `json:"only_simulated"`
 }
 
-// Sum holds a policy against all sessions, in the order given.
+// Sum sums up the scores of a policy over sessions, in the order given.
 func Sum(policy string, sessions []*Session) *Result {
 	r := &Result{Schema: Schema, Policy: policy, Sessions: append([]*Session{}, sessions...)}
 	for _, fitted := range []bool{false, true} {
@@ -187,36 +185,30 @@ func in(clients string, s *Session) bool { return clients == All || clients == s
 // causes sums breaks up by cause, the most first.
 func causes(sessions []*Session) []CauseRow {
 	rows := []CauseRow{}
-	at := map[cache.Kind]int{}
 	for _, s := range sessions {
 		for i := range s.Breaks {
 			b := &s.Breaks[i]
-			n, ok := at[b.Cause]
-			if !ok {
+			n := slices.IndexFunc(rows, func(r CauseRow) bool { return r.Cause == b.Cause })
+			if n < 0 {
 				n = len(rows)
-				at[b.Cause] = n
 				rows = append(rows, CauseRow{Cause: b.Cause, Named: NamedBreak(b.Cause)})
 			}
-			row := &rows[n]
-			if !b.Recorded {
-				row.Only++
-				continue
+			one := CauseRow{Only: 1}
+			if b.Recorded {
+				one = CauseRow{
+					Breaks: 1, Kind: count(b.Kind), Amount: count(b.Amount), Left: b.Left, Read: b.Read, Simulated: b.Simulated,
+				}
 			}
-			row.Breaks++
-			row.Kind += count(b.Kind)
-			row.Amount += count(b.Amount)
-			row.Left += b.Left
-			row.Read += b.Read
-			row.Simulated += b.Simulated
+			rows[n].join(&one)
 		}
 	}
 	slices.SortFunc(rows, func(a, b CauseRow) int {
-		return cmp.Or(cmp.Compare(b.Breaks, a.Breaks), cmp.Compare(b.Only, a.Only), cmp.Compare(a.Cause, b.Cause))
+		return cmp.Or(b.Breaks-a.Breaks, b.Only-a.Only, cmp.Compare(a.Cause, b.Cause))
 	})
 	return rows
 }
 
-// join adds another cause's breaks.
+// join adds the breaks of o.
 func (r *CauseRow) join(o *CauseRow) {
 	r.Breaks += o.Breaks
 	r.Kind += o.Kind
@@ -227,7 +219,7 @@ func (r *CauseRow) join(o *CauseRow) {
 	r.Only += o.Only
 }
 
-// Breaks are the breaks of all causes in one row, or of the named ones.
+// Breaks returns the breaks of all causes in one row, or of the named ones.
 func (r *Result) Breaks(named bool) CauseRow {
 	sum := CauseRow{Cause: All, Named: named}
 	for i := range r.Causes {
@@ -238,14 +230,13 @@ func (r *Result) Breaks(named bool) CauseRow {
 	return sum
 }
 
-// Worst are the n breaks whose simulated read is furthest from the recorded one,
-// in tokens.
+// Worst returns the n breaks with the largest error of the simulated read, in tokens.
 func (r *Result) Worst(n int) []Break {
 	worst := []Break{}
 	for _, s := range r.Sessions {
 		worst = append(worst, s.Breaks...)
 	}
-	slices.SortStableFunc(worst, func(a, b Break) int { return cmp.Compare(b.Off(), a.Off()) })
+	slices.SortStableFunc(worst, func(a, b Break) int { return b.Off() - a.Off() })
 	return worst[:min(max(n, 0), len(worst))]
 }
 
@@ -256,7 +247,7 @@ func count(yes bool) int {
 	return 0
 }
 
-// share is part of whole in %.
+// share is part in % of whole.
 func share(part, whole int) float64 {
 	return rounded(100 * float64(part) / math.Max(float64(whole), 1))
 }

@@ -30,8 +30,8 @@ type TrialStep struct {
 	Anchor  bool   // a compaction is recorded before it: its context is not predicted
 	Learn   bool   // the usage counter learns from it
 
-	// What joined the context less what left it, as far as the file holds it: for the usage counter, and in
-	// tokens by each counter that is not fitted.
+	// What joined the context less what left it, as far as the file holds it: for the usage counter, and in tokens
+	// by each counter that is not fitted.
 	Amounts tokens.Amounts
 	Counts  map[string]float64
 

@@ -322,7 +322,7 @@ func TestSessions(t *testing.T) {
 				if name != "none" {
 					return true
 				}
-				raw, err := rec.RawAt(replay.Options{}, n)
+				raw, err := rec.ViewAt(nil, replay.Options{}, n)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -366,7 +366,7 @@ func TestStandIns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := rec.RawAt(replay.Options{}, len(f.Main.Requests)+1)
+		raw, err := rec.ViewAt(nil, replay.Options{}, len(f.Main.Requests)+1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -31,8 +33,8 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 	return r.Cal, nil
 }
 
-// output is the tokens of the response at message m. Where none are recorded, or the record is known to be wrong, it is
-// the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
+// output is the tokens of the response at message m. Where none are recorded, or the record is known to be wrong, it
+// is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
 func (e *engine) output(m int) (n int, estimated bool) {
 	msg := &e.conv.Messages[m]
 	if e.r.Cal.Reliable[m] {
@@ -71,3 +73,45 @@ func (r *Record) encode(name string, ratio float64) (*tokens.Table, error) {
 
 // ratio is the number of tokens of the conversation's model per token of o200k_base.
 func (r *Record) ratio() float64 { return tokens.Ratio(r.Conv.Model, r.model.Tokenizer) }
+
+// tail is the client's estimate of what joined after the response at message m and is still in view, tokens.
+func (e *engine) tail(m int) int {
+	n := 0
+	for _, id := range slices.Backward(e.view.Arrived()) {
+		if id == policy.ItemID(m) {
+			break
+		}
+		if (id < 0 || int(id) > m) && e.view.Has(id) {
+			n += e.estimate(id)
+		}
+	}
+	if e.pol.Window.Tail == "after_first" {
+		// Newer clients count from the first line of the response: its other blocks a second time.
+		msg := &e.conv.Messages[m]
+		for b := range msg.Blocks {
+			if msg.Blocks[b].Line != msg.Line {
+				n += tokens.Estimate(&msg.Blocks[b])
+			}
+		}
+	}
+	return n
+}
+
+// estimate is the client's estimate of an item in the view, tokens.
+func (e *engine) estimate(id policy.ItemID) int {
+	if id >= 0 && e.conv.Messages[id].Lost {
+		return e.r.Cal.Lost[id]
+	}
+	n := 0
+	for b := range e.view.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		if c := e.view.Replacement(t); c == nil {
+			n += tokens.Estimate(e.view.Raw(t))
+		} else if c.Tokens > 0 {
+			n += c.Tokens
+		} else {
+			n += policy.RoundQuarter(c.Length.UTF16)
+		}
+	}
+	return n
+}
