@@ -57,7 +57,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 	}
 	for _, e := range tl.Events {
 		for i := range e.Targets {
-			e.Targets[i] = replay.Target{}
+			e.Targets[i] = replay.EventTarget{}
 		}
 		if e.Recorded != nil {
 			e.Recorded.File = ""

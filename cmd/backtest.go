@@ -121,11 +121,11 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 }
 
 func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
-	var sessions []*backtest.Session
+	var sessions []*backtest.SessionScore
 	record := 0
-	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (*backtest.Session, error) {
+	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (*backtest.SessionScore, error) {
 		return o.score(r, c)
-	}, func(s *backtest.Session) error {
+	}, func(s *backtest.SessionScore) error {
 		if s.Requests > 0 {
 			sessions = append(sessions, s)
 		}
@@ -153,12 +153,12 @@ func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 	})
 }
 
-func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.Session, error) {
+func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.SessionScore, error) {
 	pol, err := r.choose(c.conv.Version)
 	if err != nil {
 		return nil, err
 	}
-	s, err := backtest.Score(c.rec, pol, backtest.Options{Options: o.options(), NoFit: o.NoFit})
+	s, err := backtest.Score(c.rec, pol, backtest.ScoreOptions{Options: o.options(), NoFit: o.NoFit})
 	if err == nil {
 		s.Agent = c.name()
 	}
@@ -167,7 +167,7 @@ func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.Sess
 
 // judge warns of measures with too few samples, and is an error where a measure
 // fails its bar or none can be judged.
-func (o *BacktestOptions) judge(r *replays, result *backtest.Result) error {
+func (o *BacktestOptions) judge(r *replays, result *backtest.Scores) error {
 	few, judged := result.Unjudged()
 	var texts []string
 	for _, m := range few {
@@ -184,7 +184,7 @@ func (o *BacktestOptions) judge(r *replays, result *backtest.Result) error {
 }
 
 // barError lists the measures that fail their bars.
-func barError(failed []backtest.Measure) error {
+func barError(failed []backtest.Bar) error {
 	if len(failed) == 0 {
 		return nil
 	}

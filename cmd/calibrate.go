@@ -50,14 +50,14 @@ func runCalibrate(sys *system, o *CalibrateOptions) error {
 	if fit := backtest.Fitting(o.Fit); fit != backtest.FitFirstHalf && len(j.in.list) < 2 {
 		return j.out.close(fmt.Errorf("flag --fit: %s: there is one input and no other to fit on: use %s", fit, backtest.FitFirstHalf))
 	}
-	var trials []*backtest.Trial
-	failed, err := eachConversation(j.loop("measured"), func(c agentConversation) (*backtest.Trial, error) {
+	var trials []*backtest.GrowthTrial
+	failed, err := eachConversation(j.loop("measured"), func(c agentConversation) (*backtest.GrowthTrial, error) {
 		t, err := backtest.NewTrial(c.rec)
 		if err == nil {
 			t.Agent = c.name()
 		}
 		return t, err
-	}, func(t *backtest.Trial) error {
+	}, func(t *backtest.GrowthTrial) error {
 		if len(t.Steps) > 0 {
 			trials = append(trials, t)
 		}

@@ -10,11 +10,11 @@ import (
 
 // run replays everything and judges it; with --update it writes the baseline.
 func (c *checking) run(old *check.Baseline) (*check.Report, error) {
-	var results []check.Result
+	var results []check.CaseResult
 	msgs := c.o.messages(c.sys)
 	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
-	failed, err := eachConversation(j.loop("checked"), c.replay, func(list []check.Result) error {
+	failed, err := eachConversation(j.loop("checked"), c.replay, func(list []check.CaseResult) error {
 		results = append(results, unique(results, list)...)
 		return nil
 	})
@@ -30,7 +30,7 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
 	}
-	r := check.Judge(c.config, results, old, check.Run{Tool: buildVersion(), Update: updateCommand(c.config.File), Updating: c.o.Update})
+	r := check.Judge(c.config, results, old, check.CheckRun{Tool: buildVersion(), Update: updateCommand(c.config.File), Updating: c.o.Update})
 	addCommands(r)
 	if c.o.Update {
 		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
@@ -50,10 +50,10 @@ func addCommands(r *check.Report) {
 }
 
 // unique gives conversations that have one name a number.
-func unique(have, list []check.Result) []check.Result {
+func unique(have, list []check.CaseResult) []check.CaseResult {
 	for i := range list {
 		base, n := list[i].Agent, 1
-		taken := func(r check.Result) bool {
+		taken := func(r check.CaseResult) bool {
 			return r.Case == list[i].Case && r.Session == list[i].Session && r.Agent == list[i].Agent
 		}
 		for slices.ContainsFunc(have, taken) || slices.ContainsFunc(list[:i], taken) {
@@ -65,7 +65,7 @@ func unique(have, list []check.Result) []check.Result {
 }
 
 // replay replays a conversation for each of its cases, on one record.
-func (c *checking) replay(conv agentConversation) (list []check.Result, err error) {
+func (c *checking) replay(conv agentConversation) (list []check.CaseResult, err error) {
 	in := c.checked[conv.input]
 	hash, err := in.hash()
 	if err != nil {

@@ -67,7 +67,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 	}
 	loop := j.loop("compared")
 	loop.skipEmpty = true
-	sessions, failed, err := collect(loop, func(c agentConversation) (compare.Session, error) {
+	sessions, failed, err := collect(loop, func(c agentConversation) (compare.ComparedSession, error) {
 		return o.compareOne(sys, c, choices)
 	})
 	return j.finish(failed, err, len(sessions), func() error {
@@ -76,7 +76,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 }
 
 // compareOne replays a conversation under each policy.
-func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (s compare.Session, err error) {
+func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (s compare.ComparedSession, err error) {
 	policies, err := o.chosen(sys, c, choices)
 	if err != nil {
 		return s, err
@@ -99,7 +99,7 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 
 // comparisons compares the sessions, and adds the commands that show the
 // differences.
-func (o *CompareOptions) comparisons(sessions []compare.Session) []compare.Comparison {
+func (o *CompareOptions) comparisons(sessions []compare.ComparedSession) []compare.Comparison {
 	list := compare.Compare(o.Policies, sessions, compare.Group(o.By))
 	for i := range list {
 		for _, e := range list[i].Evidence() {

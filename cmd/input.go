@@ -182,8 +182,8 @@ type agentConversation struct {
 }
 
 // source names a conversation.
-func (c *agentConversation) source() *compare.Source {
-	return &compare.Source{
+func (c *agentConversation) source() *compare.Origin {
+	return &compare.Origin{
 		Session: c.conv.SessionID, Agent: c.name(), File: c.conv.Path, Malformed: c.conv.Lines.SetAside[session.AsideMalformed],
 	}
 }

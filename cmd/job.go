@@ -61,7 +61,7 @@ type conversationLoop struct {
 	keepOpen  bool   // keep the files open until close
 
 	progress *progress
-	empty    []compare.Source // left out
+	empty    []compare.Origin // left out
 	mu       sync.Mutex
 	open     []*conversations // to be closed by close
 }
@@ -69,7 +69,7 @@ type conversationLoop struct {
 func (j *job) loop(verb string) *conversationLoop { return &conversationLoop{job: j, verb: verb} }
 
 // leaveOut reports a conversation without requests, which is left out.
-func (l *conversationLoop) leaveOut(s compare.Source) {
+func (l *conversationLoop) leaveOut(s compare.Origin) {
 	l.empty = append(l.empty, s)
 	what := "no request"
 	if s.Malformed > 0 {
@@ -165,7 +165,7 @@ func (l *conversationLoop) load(path string) (*conversations, error) {
 func eachConversation[T any](l *conversationLoop, work func(c agentConversation) (T, error), use func(v T) error) (failed, err error) {
 	type result struct {
 		v     T
-		empty *compare.Source // without requests: there is no v
+		empty *compare.Origin // without requests: there is no v
 	}
 	used := 0
 	failed, err = eachInput(l, func(path string) ([]result, error) {

@@ -18,8 +18,8 @@ import (
 // where that is odd and nothing where it is sound.
 type lintCase struct {
 	stage      string
-	kind       policy.Kind // whose events count; "": any
-	key        string      // what the finding is about
+	kind       policy.EditKind // whose events count; "": any
+	key        string          // what the finding is about
 	text       string
 	odd, sound string
 }
@@ -90,7 +90,7 @@ func (tt lintCase) run(t *testing.T, rule string, odd func(events int) bool) {
 // eventsOf counts a stage's events in the replay of a session that fills a
 // window of 200,000 and pauses, but for those before a request at which
 // another stage has summarised all.
-func eventsOf(t *testing.T, file, name string, kind policy.Kind) int {
+func eventsOf(t *testing.T, file, name string, kind policy.EditKind) int {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args := []string{"replay", filepath.Join("..", "testdata", "sessions", "big.jsonl"), "--policy", file, "--format", "json", "--tokens", "heuristic", "--quiet"}
@@ -99,9 +99,9 @@ func eventsOf(t *testing.T, file, name string, kind policy.Kind) int {
 	}
 	var report struct {
 		Events []struct {
-			Request int         `json:"request"`
-			Stage   string      `json:"stage"`
-			Kind    policy.Kind `json:"kind"`
+			Request int             `json:"request"`
+			Stage   string          `json:"stage"`
+			Kind    policy.EditKind `json:"kind"`
 		} `json:"events"`
 	}
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {

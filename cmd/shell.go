@@ -11,7 +11,7 @@ import (
 )
 
 // commandWords is the command line that shows a piece of evidence.
-func commandWords(e *compare.Evidence) []string {
+func commandWords(e *compare.Pointer) []string {
 	words := []string{"ctxkit", string(e.Show), fileWord(e.File), "--policy", e.Policy}
 	s := &e.Selection
 	for _, kv := range [][2]string{

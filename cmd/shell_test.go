@@ -52,11 +52,11 @@ func TestShellWord(t *testing.T) {
 // TestCommandWords holds that a command line names what is not a default.
 func TestCommandWords(t *testing.T) {
 	for _, c := range []struct {
-		e    compare.Evidence
+		e    compare.Pointer
 		want string
 	}{
-		{compare.Evidence{Show: compare.ShowCost, File: "a.jsonl", Policy: "p"}, "ctxkit cost a.jsonl --policy p"},
-		{compare.Evidence{Show: compare.ShowDiff, File: "-a.jsonl", Policy: "p", Against: "q", At: "7", Selection: compare.Selection{
+		{compare.Pointer{Show: compare.ShowCost, File: "a.jsonl", Policy: "p"}, "ctxkit cost a.jsonl --policy p"},
+		{compare.Pointer{Show: compare.ShowDiff, File: "-a.jsonl", Policy: "p", Against: "q", At: "7", Selection: compare.Selection{
 			Agent: "a5", Leaf: "u", Tokens: "heuristic", Model: "m", Window: "20000", Overhead: "1000", Tries: []policy.Try{{Stage: "snip", Text: "a@1"}, {Stage: "snip", Text: "b@2"}}, Env: true,
 		}}, "ctxkit diff ./-a.jsonl --policy p --against q --at 7 --agent a5 --leaf u --tokens heuristic --model m --window 20000 --overhead 1000 --snip a@1 --snip b@2 --env"},
 	} {

@@ -78,7 +78,7 @@ func (o *SweepOptions) plan() (*sweep.Plan, error) {
 	if o.Samples > 0 {
 		return sweep.NewPlan(axes, sweep.Sample(axes, o.Samples, rand.New(rand.NewPCG(o.Seed, 0)).IntN)), nil
 	}
-	points, err := sweep.Grid(axes)
+	points, err := sweep.Cross(axes)
 	if err != nil {
 		return nil, fmt.Errorf("flag --vary: %w", gridHint(err))
 	}
@@ -108,7 +108,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 	loop := r.loop("read")
 	loop.skipEmpty, loop.keepOpen = true, true
 	defer loop.close()
-	list, failed, err := collect(loop, func(c agentConversation) (*sweep.Session, error) {
+	list, failed, err := collect(loop, func(c agentConversation) (*sweep.SweptSession, error) {
 		base, err := r.choose(c.conv.Version)
 		if err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &sweep.Result{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed)}
+	s := &sweep.Grid{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed)}
 	if s.Applied, err = plan.Applied(list); err != nil {
 		return o.varyError(err)
 	}
@@ -134,7 +134,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 
 // try tries all points. After an interrupt the result holds those that are
 // finished.
-func (r *replays) try(plan *sweep.Plan, list []*sweep.Session, s *sweep.Result) error {
+func (r *replays) try(plan *sweep.Plan, list []*sweep.SweptSession, s *sweep.Grid) error {
 	progress := newProgress(r.sys, r.o.Quiet, "tried", len(plan.Points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.clear()

@@ -14,14 +14,14 @@ import (
 
 // SynthOptions are the options of `ctxkit synth`.
 type SynthOptions struct {
-	synth.Options
+	synth.SessionOptions
 	Folder string // a project folder is made here
 	OutputOptions
 	Plain bool
 }
 
 func newSynth(sys *system) *cobra.Command {
-	o := &SynthOptions{Options: synth.Default()}
+	o := &SynthOptions{SessionOptions: synth.Default()}
 	cmd := command(&cobra.Command{
 		Use: "synth", Short: "Write a synthetic session of any size, the same for the same seed",
 		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
@@ -52,7 +52,7 @@ By default the session goes to standard output, without the files beside it
 
 func runSynth(sys *system, o *SynthOptions) error {
 	if o.Plain {
-		o.Options = synth.Options{
+		o.SessionOptions = synth.SessionOptions{
 			Seed: o.Seed, Requests: o.Requests, Bytes: o.Bytes, Version: o.Version, Model: o.Model, Window: o.Window,
 		}
 	}
@@ -61,7 +61,7 @@ func runSynth(sys *system, o *SynthOptions) error {
 		if err != nil {
 			return err
 		}
-		_, err = synth.Generate(out, o.Options)
+		_, err = synth.Generate(out, o.SessionOptions)
 		return out.close(err)
 	}
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
@@ -82,7 +82,7 @@ func runSynth(sys *system, o *SynthOptions) error {
 	if err != nil {
 		return writeError(o.Folder, err)
 	}
-	stats, err := synth.Generate(f, o.Options)
+	stats, err := synth.Generate(f, o.SessionOptions)
 	if err != nil {
 		f.discard()
 		return err

@@ -57,8 +57,8 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 
 // thresholds are a policy's limits in the window that the flags, the policy or
 // the model give.
-func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) report.Thresholds {
-	t := report.Thresholds{
+func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) report.LimitList {
+	t := report.LimitList{
 		Schema: report.ThresholdsSchema, Policy: pol.Name, Source: pol.Source, Model: o.Model,
 		Window: replay.DefaultWindow, WindowFrom: "assumed: no model and no --window given",
 	}

@@ -63,9 +63,9 @@ type Part struct {
 	Span Span    // the element's JSON object
 }
 
-// Block is one element of message.content as recorded; session.Block adds its
+// ContentBlock is one element of message.content as recorded; session.Block adds its
 // place. A content that is a plain string is one block of KindText.
-type Block struct {
+type ContentBlock struct {
 	Kind      Kind
 	Type      string  // as recorded: "text", "tool_use", or an unknown type
 	ID        string  // tool_use: its id; tool_result: the tool_use_id it answers
@@ -89,10 +89,10 @@ type APIMessage struct {
 	StopReason string
 	Usage      Usage
 	HasUsage   bool
-	IsString   bool    // content was a bare string
-	Content    []Block // reused by the reader; at most 16,384
-	Omitted    int     // number of further blocks, validated only
-	Head       string  // the first (at most 256) bytes of the first text, decoded; cut at a rune
+	IsString   bool           // content was a bare string
+	Content    []ContentBlock // reused by the reader; at most 16,384
+	Omitted    int            // number of further blocks, validated only
+	Head       string         // the first (at most 256) bytes of the first text, decoded; cut at a rune
 }
 
 // Entry is one JSON object of a session file, with its position. The reader

@@ -63,7 +63,7 @@ func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Fault) {
 		}
 		span := Span{int64(i), end - i}
 		msg.IsString = true
-		msg.Content = append(msg.Content, Block{Kind: KindText, Type: "text", IsString: true, Text: textMetrics(&l), Span: span, Value: span})
+		msg.Content = append(msg.Content, ContentBlock{Kind: KindText, Type: "text", IsString: true, Text: textMetrics(&l), Span: span, Value: span})
 		msg.Head = d.head(b[i+1 : end-1])
 		return end, scan.OK
 	case '[':
@@ -79,7 +79,7 @@ func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Fault) {
 			m.At, m.Code = scan.Value(b, at, depthBlock)
 			continue
 		}
-		msg.Content = append(msg.Content, Block{})
+		msg.Content = append(msg.Content, ContentBlock{})
 		bl := &msg.Content[len(msg.Content)-1]
 		if m.At, m.Code = d.block(e, bl, b, at); m.Code != scan.OK {
 			break
@@ -133,7 +133,7 @@ func (f *field) set(m *scan.Members) {
 
 // block decodes one element of message.content. The type may be the last member,
 // so every member that any type needs is measured.
-func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Fault) {
+func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.Fault) {
 	if b[i] != '{' {
 		return d.whole(bl, b, i)
 	}
@@ -206,14 +206,14 @@ func (d *decoder) block(e *entry, bl *Block, b []byte, i int) (int, scan.Fault) 
 }
 
 // measured sets the text and the value. It ignores a value that is no string.
-func (bl *Block) measured(f *field) {
+func (bl *ContentBlock) measured(f *field) {
 	if f.quoted {
 		bl.Text, bl.Value = f.text, f.span
 	}
 }
 
 // whole measures the JSON of a whole block.
-func (d *decoder) whole(bl *Block, b []byte, i int) (int, scan.Fault) {
+func (d *decoder) whole(bl *ContentBlock, b []byte, i int) (int, scan.Fault) {
 	var l scan.Lengths
 	end, code := scan.MeasureValue(b, i, depthBlock, &l)
 	bl.JSON = Metrics{UTF16: l.UTF16, Bytes: l.Bytes}

@@ -64,7 +64,7 @@ func oracleJSON(raw []byte) Metrics {
 
 // oracleBlock is a Block without spans and the bytes the spans must hold.
 type oracleBlock struct {
-	Block
+	ContentBlock
 	raw, value []byte
 	parts      [][]byte
 }
@@ -72,7 +72,7 @@ type oracleBlock struct {
 func oracleBlockOf(raw []byte) oracleBlock {
 	m := members(raw)
 	typ := oracleString(m["type"])
-	b := oracleBlock{Block: Block{Type: typ, Kind: kinds[typ]}, raw: raw}
+	b := oracleBlock{ContentBlock: ContentBlock{Type: typ, Kind: kinds[typ]}, raw: raw}
 	quoted := func(key string) {
 		if v := m[key]; len(v) > 0 && v[0] == '"' {
 			b.value, b.Text = v, oracleText(v)
@@ -158,7 +158,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 	if c := msg["content"]; len(c) > 0 && c[0] == '"' {
 		e.Message.IsString = true
 		e.Message.Head = head(oracleString(c))
-		blocks = append(blocks, oracleBlock{Block: Block{Kind: KindText, Type: "text", IsString: true, Text: oracleText(c)}, raw: c, value: c})
+		blocks = append(blocks, oracleBlock{ContentBlock: ContentBlock{Kind: KindText, Type: "text", IsString: true, Text: oracleText(c)}, raw: c, value: c})
 	} else if len(c) > 0 && c[0] == '[' && json.Unmarshal(c, &elements) == nil {
 		hasHead := false
 		for _, raw := range elements {
@@ -271,7 +271,7 @@ func checkEntry(t testing.TB, e *Entry, text []byte) {
 			}
 			p.Span = Span{}
 		}
-		diff(t, e, "block", b, w.Block)
+		diff(t, e, "block", b, w.ContentBlock)
 	}
 	for _, raw := range [][]byte{e.Attachment, e.CompactMetadata, e.RemovedUUIDs} {
 		if s, ok := e.SpanOf(raw); ok != (raw != nil) || !bytes.Equal(at(s), raw) {

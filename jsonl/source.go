@@ -16,7 +16,7 @@ var ErrNotRead = errors.New("not read yet")
 
 var errClosed = errors.New("the source is closed")
 
-// Source is a session file, not a source in the sense of compare.Source: a stream of
+// Source is a session file, not the origin of a conversation (compare.Origin): a stream of
 // decompressed bytes that can be read again by offset, until it is closed.
 type Source struct {
 	name string

@@ -54,7 +54,7 @@ func IsFile(name string) bool {
 // is what extends is relative to. The policy comes out resolved; the error is
 // an [Errors] with everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
-	d := &decoder{Reader: strict.Reader{Noun: "parameter"}, reg: reg, resolve: resolve}
+	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)
 	if err := d.Errors.Err(); err != nil {
 		return nil, err
@@ -64,11 +64,11 @@ func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, e
 }
 
 type decoder struct {
-	strict.Reader // of the file being read
-	reg           Registry
-	resolve       Resolve
-	chain         []string // policies being read, outermost first
-	files         []string // that were read; built-in policies are none
+	strict.Decoder // of the file being read
+	reg            Registry
+	resolve        Resolve
+	chain          []string // policies being read, outermost first
+	files          []string // that were read; built-in policies are none
 }
 
 // policyDocument is the file this package is about.

@@ -21,34 +21,34 @@ type Target struct {
 // WholeItem is the Block of a target that is a whole message.
 const WholeItem = -1
 
-// Kind is what an edit does.
-type Kind string
+// EditKind is what an edit does.
+type EditKind string
 
 // The kinds of edits.
 const (
-	KindClear       Kind = "clear"        // a tool_result's content becomes a placeholder
-	KindPersist     Kind = "persist"      // a tool_result's content is offloaded to a file, a stub stays
-	KindTruncate    Kind = "truncate"     // content is cut
-	KindRemove      Kind = "remove"       // messages leave the view
-	KindCollapse    Kind = "collapse"     // a span becomes one placeholder message
-	KindSummarize   Kind = "summarize"    // the view is rebuilt: summary, what is kept, what is attached
-	KindAttach      Kind = "attach"       // messages are added
-	KindCacheEdit   Kind = "cache_edit"   // payload only: the server drops a block from its cached view
-	KindServerClear Kind = "server_clear" // payload only: server-side context editing
-	KindServerKeep  Kind = "server_keep"  // payload only: a block the stage cleared or deleted on the server at the last request, and does not now
-	KindTag         Kind = "tag"          // text is appended to the copy sent, raw stays
-	KindCall        Kind = "call"         // a model call of the policy's own, such as the summary of a staged span; the view stays
-	KindInferred    Kind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
+	KindClear       EditKind = "clear"        // a tool_result's content becomes a placeholder
+	KindPersist     EditKind = "persist"      // a tool_result's content is offloaded to a file, a stub stays
+	KindTruncate    EditKind = "truncate"     // content is cut
+	KindRemove      EditKind = "remove"       // messages leave the view
+	KindCollapse    EditKind = "collapse"     // a span becomes one placeholder message
+	KindSummarize   EditKind = "summarize"    // the view is rebuilt: summary, what is kept, what is attached
+	KindAttach      EditKind = "attach"       // messages are added
+	KindCacheEdit   EditKind = "cache_edit"   // payload only: the server drops a block from its cached view
+	KindServerClear EditKind = "server_clear" // payload only: server-side context editing
+	KindServerKeep  EditKind = "server_keep"  // payload only: a block the stage cleared or deleted on the server at the last request, and does not now
+	KindTag         EditKind = "tag"          // text is appended to the copy sent, raw stays
+	KindCall        EditKind = "call"         // a model call of the policy's own, such as the summary of a staged span; the view stays
+	KindInferred    EditKind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
 )
 
 // PayloadOnly reports whether edits of this kind change what is sent and not
 // the model view.
-func (k Kind) PayloadOnly() bool {
+func (k EditKind) PayloadOnly() bool {
 	return k == KindCacheEdit || k == KindServerClear || k == KindServerKeep
 }
 
 // KeepsView reports whether edits of this kind leave the model view alone.
-func (k Kind) KeepsView() bool { return k.PayloadOnly() || k == KindCall }
+func (k EditKind) KeepsView() bool { return k.PayloadOnly() || k == KindCall }
 
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
@@ -98,7 +98,7 @@ type Call struct {
 type Edit struct {
 	Request int // n of the request it belongs to (1-based); 0: after the last request
 	Stage   string
-	Kind    Kind
+	Kind    EditKind
 	Reason  string
 	Trigger string // "auto", "manual", "recorded" …; free, for the event
 	Target  Target
@@ -122,7 +122,7 @@ type Edit struct {
 }
 
 // fields names the fields from Target to Call that edits of this kind use; ok is false where there is no such kind.
-func (k Kind) fields() (names string, ok bool) {
+func (k EditKind) fields() (names string, ok bool) {
 	switch k {
 	case KindClear, KindPersist, KindTruncate, KindTag:
 		return "Target New", true

@@ -9,7 +9,7 @@ import (
 // TestEditCheck sets each field alone on an edit of each kind: an error names the field unless the kind uses it.
 func TestEditCheck(t *testing.T) {
 	common := "Request Stage Kind Reason Trigger Group Detail Joined Before After" // of every kind
-	kinds := []Kind{
+	kinds := []EditKind{
 		KindClear, KindPersist, KindTruncate, KindRemove, KindCollapse, KindSummarize, KindAttach, KindCacheEdit, KindServerClear,
 		KindServerKeep, KindTag, KindCall, KindInferred,
 	}

@@ -27,15 +27,15 @@ type Family struct {
 
 	// Microcompaction is the rule by which the product's client microcompacts,
 	// for sessions that record one and not what it left; nil: it has none.
-	Microcompaction Microcompaction
+	Microcompaction MicrocompactionRule
 
 	// Presets holds the family's built-in policies, NAME.yaml each, and
 	// index.yaml with their other names. Nil: it has none.
 	Presets fs.FS
 }
 
-// Microcompaction is a client's rule for clearing old tool results.
-type Microcompaction interface {
+// MicrocompactionRule is a client's rule for clearing old tool results.
+type MicrocompactionRule interface {
 	// Leaves reports whether a marked result stays as it is in the view.
 	Leaves(v View, texts TextSource, t Target) (bool, error)
 

@@ -195,7 +195,7 @@ func (e *engine) cacheRequest(k, payload int) CacheUse {
 	if start.IsZero() {
 		start = msg.Time
 	}
-	split, cause, err := c.sim.Request(cache.Request{
+	split, cause, err := c.sim.Request(cache.CachedRequest{
 		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: max(payload, 0),
 		Breakpoints: c.breakpoints(firstPlace+v.Places()-1, payload, firstPlace+last, payload-tail),
 	})
@@ -251,7 +251,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 			from = firstPlace + place + call.Cut.Block
 		}
 	}
-	split, err := c.sim.Branch(from, cache.Request{
+	split, err := c.sim.Branch(from, cache.CachedRequest{
 		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input, Breakpoints: c.breakpoints(end, input, 0, 0),
 	})
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	FindingPreserved  FindingKind = "preserved_thinking" // allowed, but it costs a model with preserved thinking its thinking
 )
 
-// Finding is a rule that a request breaks. It is reported once, at the first such request.
-type Finding struct {
+// RequestFinding is a rule that a request breaks. It is reported once, at the first such request.
+type RequestFinding struct {
 	Kind    FindingKind    `json:"kind"`
 	Rule    view.Invariant `json:"rule"`
 	Request int            `json:"request"`         // n of the main request
@@ -36,7 +36,7 @@ const maxWarned = 20
 
 // checks is the state of an engine's checks.
 type checks struct {
-	findings []Finding
+	findings []RequestFinding
 	count    map[FindingKind]int
 	view     *view.Checker
 	reported map[breach]bool
@@ -66,7 +66,7 @@ type decision struct {
 }
 
 func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
-	f := Finding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.uuid(item), Text: text}
+	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.uuid(item), Text: text}
 	if m := e.view.Message(item); m != nil {
 		f.Line = int(m.Line)
 	}

@@ -44,10 +44,10 @@ func (b *Bill) Tokens() int { return b.Input.Input() + b.Output }
 
 // Lost is what could not be read from the cache for one reason.
 type Lost struct {
-	Cause    cache.Kind `json:"cause"`
-	Stage    string     `json:"stage,omitempty"` // of edits
-	Requests int        `json:"requests"`
-	Tokens   int        `json:"tokens"` // not read, although the request before had sent them too
+	Cause    cache.BreakCause `json:"cause"`
+	Stage    string           `json:"stage,omitempty"` // of edits
+	Requests int              `json:"requests"`
+	Tokens   int              `json:"tokens"` // not read, although the request before had sent them too
 }
 
 // Cost is what a replay would have cost.
@@ -70,7 +70,7 @@ func (c *Cost) Total() Bill {
 func (t *Timeline) Cost() *Cost {
 	c := &Cost{Lost: []Lost{}}
 	type key struct {
-		cause cache.Kind
+		cause cache.BreakCause
 		stage string
 	}
 	lost := map[key]*Lost{}

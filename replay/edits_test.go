@@ -107,7 +107,7 @@ func TestRecordedSnip(t *testing.T) {
 	ev := tl.Events[0]
 	want := replay.Event{
 		Request: ev.Request, Stage: "recorded", Kind: policy.KindRemove, Trigger: "model", Reason: "the model snipped the turn",
-		Before: ev.Before, Saved: ev.Before, Messages: 4, Targets: []replay.Target{{Message: "l1"}, {Message: "l2"}, {Message: "l3"}, {Message: "l4"}},
+		Before: ev.Before, Saved: ev.Before, Messages: 4, Targets: []replay.EventTarget{{Message: "l1"}, {Message: "l2"}, {Message: "l3"}, {Message: "l4"}},
 		Recorded: &replay.RecordedEvent{File: "script", Line: 9, Trigger: "model"},
 	}
 	if diff := cmp.Diff(want, ev); diff != "" || *ev.Request != 5 || ev.Saved < 1400 || ev.Saved > 1700 {

@@ -120,7 +120,7 @@ func inForce(rec *Record, pol *policy.Policy, opt Options, k int) policy.Circums
 
 // namesNoLimit are the kinds of events that undo what a stage did at a limit:
 // their reasons say why it does not hold any more.
-var namesNoLimit = map[policy.Kind]bool{policy.KindServerKeep: true}
+var namesNoLimit = map[policy.EditKind]bool{policy.KindServerKeep: true}
 
 // noTokens are the quantities of a reason that are no number of tokens.
 var noTokens = regexp.MustCompile(`\d+ (characters|characters of results in one message|events|live results|messages|tool uses|tools called)$`)

@@ -25,22 +25,22 @@ type Record struct {
 	Conv *session.Conversation
 	Cal  *tokens.Calibration
 
-	Counted tokens.Model // how Cal weighs the conversation's model
+	Counted tokens.CountedModel // how Cal weighs the conversation's model
 
 	models   *price.Table
 	encoders *tokens.Encoders
-	model    price.Model            // of the conversation, zero where it is not known
-	rule     policy.Microcompaction // of the client that recorded it
+	model    price.Model                // of the conversation, zero where it is not known
+	rule     policy.MicrocompactionRule // of the client that recorded it
 	encoding sync.Mutex
-	encoded  map[string]*tokens.Table // by encoding; guarded by encoding
-	context  []int                    // recorded context of each request; -1 where it is not known
-	weight   []int                    // weight of R at each request, calibrated
-	overhead []int                    // context less R's weight: system prompt, tools, unrecorded reminders
-	reinject []int                    // by boundary: tokens sent after it that are on no line
-	summary  []int                    // by boundary: weight of the recorded summary
-	edits    []policy.Edit            // the record as edits on raw
-	notes    []recordedAct            // by edit: what the client recorded
-	settings map[int]cache.Kind       // by request (0-based): what else the client did
+	encoded  map[string]*tokens.WeightTable // by encoding; guarded by encoding
+	context  []int                          // recorded context of each request; -1 where it is not known
+	weight   []int                          // weight of R at each request, calibrated
+	overhead []int                          // context less R's weight: system prompt, tools, unrecorded reminders
+	reinject []int                          // by boundary: tokens sent after it that are on no line
+	summary  []int                          // by boundary: weight of the recorded summary
+	edits    []policy.Edit                  // the record as edits on raw
+	notes    []recordedAct                  // by edit: what the client recorded
+	settings map[int]cache.BreakCause       // by request (0-based): what else the client did
 	uses     func() (*regret.Index, error)
 	digests  *policy.Digests // nil: nothing is kept for the next replay
 	most     atomic.Int64    // the most edits of a replay; of a shared record
@@ -74,7 +74,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	}
 	m, _ := models.Find(conv.Model)
 	families := stage.Families()
-	counted := tokens.Model{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families, conv.Model)}
+	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families, conv.Model)}
 	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
@@ -82,10 +82,10 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	r := &Record{
 		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, rule: microcompaction(families),
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
-		encoded: map[string]*tokens.Table{}, settings: settingsChanges(conv, cal.Drops),
+		encoded: map[string]*tokens.WeightTable{}, settings: settingsChanges(conv, cal.Drops),
 	}
 	if !r.Cal.Recorded {
-		if r.Cal.Table, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
+		if r.Cal.WeightTable, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
 			return nil, err
 		}
 	}
@@ -340,7 +340,7 @@ func reinjection(n int) policy.Synthetic {
 }
 
 // microcompaction is the rule of the client whose sessions record microcompactions.
-func microcompaction(families []policy.Family) policy.Microcompaction {
+func microcompaction(families []policy.Family) policy.MicrocompactionRule {
 	for i := range families {
 		if rule := families[i].Microcompaction; rule != nil {
 			return rule

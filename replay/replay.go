@@ -133,7 +133,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[clientKey]int{}, outputs: map[string]int{},
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
-		checks: checks{findings: []Finding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
+		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
 	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)

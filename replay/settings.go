@@ -15,8 +15,8 @@ import (
 //   - a tool search loaded the definitions of deferred tools (4 of 5 recorded cases of 2.1.119 to 2.1.128);
 //   - a skill, or a command that is one, began, or the first prompt after it was typed: clients from 2.1.14 up to
 //     2.1.37 send other settings while one runs (26 of 34 recorded cases; later clients do not, in 8 of 8).
-func settingsChanges(conv *session.Conversation, drops []tokens.Drop) map[int]cache.Kind {
-	changes := map[int]cache.Kind{}
+func settingsChanges(conv *session.Conversation, drops []tokens.Drop) map[int]cache.BreakCause {
+	changes := map[int]cache.BreakCause{}
 	s := settings{conv: conv}
 	from := 0
 	for k, q := range conv.Requests {
@@ -48,7 +48,7 @@ type settings struct {
 }
 
 // between returns the change by the last response and the messages after it, up to message `to`.
-func (s *settings) between(from, to int) cache.Kind {
+func (s *settings) between(from, to int) cache.BreakCause {
 	var image, tools, skill, prompt, ready bool // ready: a meta message now is a skill's text
 	for m := from; m < to; m++ {
 		msg := &s.conv.Messages[m]

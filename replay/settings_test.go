@@ -19,8 +19,8 @@ func plain() *policy.Policy {
 }
 
 // misses are the causes of each main request's misses, "" where there is none.
-func misses(tl *replay.Timeline) []cache.Kind {
-	var list []cache.Kind
+func misses(tl *replay.Timeline) []cache.BreakCause {
+	var list []cache.BreakCause
 	for _, r := range mains(tl) {
 		kind := cache.None
 		if r.Cache.Miss != nil {
@@ -44,37 +44,37 @@ func TestCausesByTheClient(t *testing.T) {
 		version string
 		between func(s *script) // the second request
 		then    func(s *script)
-		want    []cache.Kind
+		want    []cache.BreakCause
 	}{
-		{"a tool loop", "2.1.29", func(s *script) { s.answer(context(21000), read("t1")); s.result("t1", 400) }, nil, []cache.Kind{cache.First, "", ""}},
-		{"a skill begins and ends", "2.1.29", skill, func(s *script) { s.user(40); s.answer(context(24000), text(40)) }, []cache.Kind{cache.First, "", cache.SkillRan, cache.SkillRan}},
-		{"a skill of a later client", "2.1.50", skill, nil, []cache.Kind{cache.First, "", ""}},
+		{"a tool loop", "2.1.29", func(s *script) { s.answer(context(21000), read("t1")); s.result("t1", 400) }, nil, []cache.BreakCause{cache.First, "", ""}},
+		{"a skill begins and ends", "2.1.29", skill, func(s *script) { s.user(40); s.answer(context(24000), text(40)) }, []cache.BreakCause{cache.First, "", cache.SkillRan, cache.SkillRan}},
+		{"a skill of a later client", "2.1.50", skill, nil, []cache.BreakCause{cache.First, "", ""}},
 		{"a loaded tool", "2.1.119", func(s *script) {
 			s.answer(context(21000), use("t1", "ToolSearch"))
 			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{map[string]any{
 				"type": "tool_result", "tool_use_id": "t1", "content": []any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}},
 			}}}})
-		}, nil, []cache.Kind{cache.First, "", cache.ToolsChanged}},
+		}, nil, []cache.BreakCause{cache.First, "", cache.ToolsChanged}},
 		{"an image", "2.1.50", func(s *script) {
 			s.answer(context(21000), text(40))
 			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
 				map[string]any{"type": "image", "source": map[string]any{"type": "base64", "data": "AAAA"}}, map[string]any{"type": "text", "text": "what is this"},
 			}}})
-		}, nil, []cache.Kind{cache.First, "", cache.ImageAdded}},
+		}, nil, []cache.BreakCause{cache.First, "", cache.ImageAdded}},
 		{"another model", "2.1.50", func(s *script) {
 			s.answer(context(21000), read("t1"))
 			s.result("t1", 400)
 			s.model = "claude-haiku-4-5"
-		}, nil, []cache.Kind{cache.First, "", cache.ModelSwitch}},
+		}, nil, []cache.BreakCause{cache.First, "", cache.ModelSwitch}},
 		{"another client", "2.1.50", func(s *script) {
 			s.answer(context(21000), read("t1"))
 			s.result("t1", 400)
 			s.version = "2.1.51"
-		}, nil, []cache.Kind{cache.First, "", cache.ToolsChanged}},
+		}, nil, []cache.BreakCause{cache.First, "", cache.ToolsChanged}},
 		{"a pause", "2.1.50", func(s *script) {
 			s.answer(context(21000), text(40))
 			s.line("user", map[string]any{"timestamp": "2026-02-01T10:05:09.000Z", "message": map[string]any{"role": "user", "content": "still there?"}})
-		}, nil, []cache.Kind{cache.First, "", cache.Expired}},
+		}, nil, []cache.BreakCause{cache.First, "", cache.Expired}},
 	} {
 		s := newScript()
 		s.version = tt.version
@@ -102,7 +102,7 @@ func TestCausesByTheClient(t *testing.T) {
 // TestEditsAndTheCache: what clears breaks the prefix where it clears; a
 // cache_edit keeps it, and what it took off is not read any more.
 func TestEditsAndTheCache(t *testing.T) {
-	run := func(kind policy.Kind) []replay.Request {
+	run := func(kind policy.EditKind) []replay.Request {
 		s := loop(20000, 21200, 22400, 23600, 24800)
 		return mains(replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
 			if c.Request != 4 {

@@ -91,7 +91,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		edits = edits[j:]
 		ev := Event{
 			N: len(e.events), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
-			Targets: []Target{},
+			Targets: []EventTarget{},
 		}
 		if n > 0 {
 			ev.Request = &n
@@ -131,7 +131,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
 		policy.KindServerKeep, policy.KindTag:
-		t := Target{Message: e.uuid(ed.Target.Item)}
+		t := EventTarget{Message: e.uuid(ed.Target.Item)}
 		result := false
 		if ed.Target.Block != policy.WholeItem {
 			if raw := e.view.Raw(ed.Target); raw != nil {
@@ -148,7 +148,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Messages += len(ed.Items)
 		}
 		for _, id := range ed.Items {
-			ev.Targets = append(ev.Targets, Target{Message: e.uuid(id)})
+			ev.Targets = append(ev.Targets, EventTarget{Message: e.uuid(id)})
 		}
 	}
 }

@@ -37,8 +37,8 @@ type Timeline struct {
 	Requests []Request         `json:"requests"`
 	Events   []Event           `json:"events"`
 	Totals   Totals            `json:"totals"`
-	Regret   *regret.Result    `json:"regret,omitempty"` // with Options.Regret
-	Findings []Finding         `json:"findings"`         // broken rules
+	Regret   *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
+	Findings []RequestFinding  `json:"findings"`         // broken rules
 	Warnings []session.Warning `json:"warnings"`
 
 	unpriced []string
@@ -107,24 +107,24 @@ func recordedUsage(u *jsonl.Usage) *Recorded {
 
 // Event is one firing of one stage, or one act of the recorded track.
 type Event struct {
-	N        int            `json:"n"`       // index into Timeline.Events
-	Request  *int           `json:"request"` // nil: after the last request
-	Stage    string         `json:"stage"`
-	Kind     policy.Kind    `json:"kind"`
-	Trigger  string         `json:"trigger,omitempty"`
-	Reason   string         `json:"reason"`
-	Before   int            `json:"tokens_before"` // of what changed
-	After    int            `json:"tokens_after"`
-	Saved    int            `json:"tokens_saved"`       // Before - After
-	Results  int            `json:"results,omitempty"`  // tool_results changed
-	Messages int            `json:"messages,omitempty"` // messages removed
-	Detail   map[string]int `json:"detail,omitempty"`   // figures that the client would record: pre_tokens …
-	Targets  []Target       `json:"targets"`            // block edits: every target; rebuilt views: none
-	Recorded *RecordedEvent `json:"recorded,omitempty"`
+	N        int             `json:"n"`       // index into Timeline.Events
+	Request  *int            `json:"request"` // nil: after the last request
+	Stage    string          `json:"stage"`
+	Kind     policy.EditKind `json:"kind"`
+	Trigger  string          `json:"trigger,omitempty"`
+	Reason   string          `json:"reason"`
+	Before   int             `json:"tokens_before"` // of what changed
+	After    int             `json:"tokens_after"`
+	Saved    int             `json:"tokens_saved"`       // Before - After
+	Results  int             `json:"results,omitempty"`  // tool_results changed
+	Messages int             `json:"messages,omitempty"` // messages removed
+	Detail   map[string]int  `json:"detail,omitempty"`   // figures that the client would record: pre_tokens …
+	Targets  []EventTarget   `json:"targets"`            // block edits: every target; rebuilt views: none
+	Recorded *RecordedEvent  `json:"recorded,omitempty"`
 }
 
-// Target is what an event changed.
-type Target struct {
+// EventTarget is what an event changed.
+type EventTarget struct {
 	Message string `json:"message"`
 	ToolUse string `json:"tool_use_id,omitempty"`
 }

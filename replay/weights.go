@@ -48,7 +48,7 @@ func (e *engine) output(m int) (n int, estimated bool) {
 
 // Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may
 // call it.
-func (r *Record) Encoded(name string) (*tokens.Table, error) {
+func (r *Record) Encoded(name string) (*tokens.WeightTable, error) {
 	r.encoding.Lock()
 	defer r.encoding.Unlock()
 	if t := r.encoded[name]; t != nil {
@@ -62,7 +62,7 @@ func (r *Record) Encoded(name string) (*tokens.Table, error) {
 }
 
 // encode counts the conversation in an encoding, ratio tokens for each token of it.
-func (r *Record) encode(name string, ratio float64) (*tokens.Table, error) {
+func (r *Record) encode(name string, ratio float64) (*tokens.WeightTable, error) {
 	encoder, err := r.encoders.Get(name)
 	if err != nil {
 		return nil, err

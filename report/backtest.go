@@ -20,13 +20,13 @@ type BacktestLayout struct {
 const mostPlacesListed = 20
 
 // Backtest prints how well a policy predicts the record.
-func Backtest(w io.Writer, r *backtest.Result, opt BacktestLayout) error {
+func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 	worst := r.Worst(opt.Explain)
 	d := &document{
 		page: func(p *page) { backtestPage(p, r) },
 		json: func() any {
 			return struct {
-				*backtest.Result
+				*backtest.Scores
 				Explain []backtest.Break `json:"explain,omitempty"`
 			}{r, worst}
 		},
@@ -40,7 +40,7 @@ func Backtest(w io.Writer, r *backtest.Result, opt BacktestLayout) error {
 	return d.print(w, opt.Layout)
 }
 
-func backtestPage(p *page, r *backtest.Result) {
+func backtestPage(p *page, r *backtest.Scores) {
 	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
 	p.table(compactionTable(r.Compactions))
 	for _, notes := range [][]string{missNotes(r), fitNotes(r)} {
@@ -55,7 +55,7 @@ func backtestPage(p *page, r *backtest.Result) {
 	}
 	p.heading("input by cache class, % of all input: recorded against simulated")
 	p.table(classTable(r.Usage))
-	p.note(bold, classText(&r.Usage[0].Usage))
+	p.note(bold, classText(&r.Usage[0].UsageScore))
 	p.heading("the same, request by request")
 	p.table(usageTable(r.Usage))
 	p.note(faint, usageNote)
@@ -89,7 +89,7 @@ func compactionTable(rows []backtest.CompactionRow) *table {
 	return t
 }
 
-func missNotes(r *backtest.Result) []string {
+func missNotes(r *backtest.Scores) []string {
 	var notes []string
 	for _, s := range r.Sessions {
 		for _, c := range s.Compactions {
@@ -106,7 +106,7 @@ func missNotes(r *backtest.Result) []string {
 	return notes
 }
 
-func fitNotes(r *backtest.Result) []string {
+func fitNotes(r *backtest.Scores) []string {
 	var notes []string
 	for _, s := range r.Sessions {
 		if s.Fit == nil {
@@ -126,7 +126,7 @@ func microTable(rows []backtest.MicroRow) *table {
 	return t
 }
 
-func causeTable(r *backtest.Result) *table {
+func causeTable(r *backtest.Scores) *table {
 	t := newTable(titles("cause", "breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"))
 	add := func(st style, name string, r backtest.CauseRow) {
 		t.add(st, name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only)
@@ -139,7 +139,7 @@ func causeTable(r *backtest.Result) *table {
 	return t
 }
 
-func fidelityTable(list []backtest.Measure) *table {
+func fidelityTable(list []backtest.Bar) *table {
 	t := newTable(titles("measure", "%", "of", "bar", "holds"), []column{{Title: "what", Flex: true}})
 	for _, m := range list {
 		st, value, holds, bar := none, places(m.Value, 2), "yes", either(m.Most, "≤ ", "≥ ")
@@ -157,7 +157,7 @@ func fidelityTable(list []backtest.Measure) *table {
 }
 
 // leastText lists from how many samples on each measure is judged.
-func leastText(few []backtest.Measure) string {
+func leastText(few []backtest.Bar) string {
 	names := map[int][]string{}
 	for _, m := range few {
 		names[m.Least] = append(names[m.Least], m.Name)
@@ -170,7 +170,7 @@ func leastText(few []backtest.Measure) string {
 }
 
 // fidelityText summarises how well the simulation predicts the record.
-func fidelityText(r *backtest.Result) string {
+func fidelityText(r *backtest.Scores) string {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
 	for _, f := range r.Compactions {
@@ -201,7 +201,7 @@ func classTable(rows []backtest.UsageRow) *table {
 }
 
 // classText states the sums of all requests in a sentence.
-func classText(u *backtest.Usage) string {
+func classText(u *backtest.UsageScore) string {
 	all := u.Recorded()
 	if all == 0 {
 		return "no request has a recorded usage to compare the simulation with"
@@ -243,13 +243,13 @@ func usageTable(rows []backtest.UsageRow) *table {
 }
 
 // backtestCSV has a row per session.
-func backtestCSV(r *backtest.Result) *table {
+func backtestCSV(r *backtest.Scores) *table {
 	t := newTable(keys("session agent file model client_version clients policy requests window fitted"),
 		keys("recorded hits lost lost_hits alarms free_alarms manual micro_recorded micro_same micro_unrecorded micro_confirmed micro_alarms"),
 		keys("usage_requests read_within_5 read_within_1 read_mape write_mape input_mape breaks named right_kind right_amount other_causes unexplained"),
 		keys("only_simulated read_recorded read_simulated write_recorded write_simulated input_recorded input_simulated all_right_kind all_right_amount"))
 	for _, s := range r.Sessions {
-		one := backtest.Sum(s.Policy, []*backtest.Session{s})
+		one := backtest.Sum(s.Policy, []*backtest.SessionScore{s})
 		c, m, u := &one.Compactions[0], &one.Micro[0], &s.Usage
 		if s.Fit != nil {
 			c = &one.Compactions[len(one.Compactions)-1]
@@ -281,7 +281,7 @@ func breakTable(worst []backtest.Break) *table {
 	return t
 }
 
-func breakPage(p *page, r *backtest.Result, breaks *table) {
+func breakPage(p *page, r *backtest.Scores, breaks *table) {
 	p.heading("breaks of the cache, the largest error first")
 	p.table(breaks)
 	u := &r.Usage[0]

@@ -12,15 +12,15 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func sampleBacktest() *backtest.Result {
+func sampleBacktest() *backtest.Scores {
 	late, early := 1, -4
-	figure := func(recorded, simulated int) backtest.Figure {
-		return backtest.Figure{Recorded: recorded, Simulated: simulated, Off: max(recorded-simulated, simulated-recorded), Scored: 3, MAPE: 12.345}
+	figure := func(recorded, simulated int) backtest.InputFigure {
+		return backtest.InputFigure{Recorded: recorded, Simulated: simulated, Off: max(recorded-simulated, simulated-recorded), Scored: 3, MAPE: 12.345}
 	}
-	plain := &backtest.Session{
+	plain := &backtest.SessionScore{
 		Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Model: "claude-opus-4-5", Version: "2.1.5", Clients: "to 2.1.11", Policy: "claude-code-2.1.19",
 		Requests: 420, Window: 200000, Manual: 1, Last: 1, FreeAlarms: 1, MicroAlarms: []int{87}, MicroUnknown: 1,
-		Compactions: []backtest.Compaction{
+		Compactions: []backtest.CompactionScore{
 			{Line: 427, Request: 116, Version: "2.1.5", PreTokens: 155109, Used: 154770, Threshold: 155000, Distance: &late},
 			{Line: 700, Request: 230, Version: "2.1.5", PreTokens: 155301, Used: 155301, Threshold: 155000, Hit: true, Distance: &early},
 			{Line: 900, Request: 400, Version: "2.1.5", PreTokens: 155301, Used: 155301, Threshold: 155000, Hit: true, Lost: true},
@@ -29,7 +29,7 @@ func sampleBacktest() *backtest.Result {
 		Micro: []backtest.Microcompacted{
 			{Request: 90, Line: 199, Recorded: true, Hit: true, Same: true, Saved: 20801, Wanted: 20801}, {Request: 95, Line: 230, Hit: true, Saved: 20134},
 		},
-		Usage: backtest.Usage{
+		Usage: backtest.UsageScore{
 			Requests: 419, Read: figure(40000000, 39000000), Write: figure(900000, 1200000), Input: figure(1257, 0), Near: 410, Close: 400,
 			Broken: 3, Named: 1, Kind: 1, AllKind: 3, AllAmount: 1, Others: 1, Unexplained: 1, FalseAlarms: 1,
 		},
@@ -40,16 +40,16 @@ func sampleBacktest() *backtest.Result {
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "lifetime over", Left: 80000, Read: 80000},
 		},
 	}
-	fitted := &backtest.Session{
+	fitted := &backtest.SessionScore{
 		Session: "s-2", Agent: "a1", File: "proj/s-2.jsonl", Model: "claude-opus-4-7", Version: "2.1.119", Clients: "2.1.119+", Policy: "claude-code-2.1.119",
 		Requests: 900, Window: 400000, Fit: &backtest.Fit{Window: 400000, Least: 399578, Most: 401320, Agrees: true},
-		Compactions: []backtest.Compaction{{Line: 706, Request: 300, Version: "2.1.119", PreTokens: 368320, Used: 368320, Threshold: 367000, Hit: true}},
+		Compactions: []backtest.CompactionScore{{Line: 706, Request: 300, Version: "2.1.119", PreTokens: 368320, Used: 368320, Threshold: 367000, Hit: true}},
 		Alarms:      []backtest.Alarm{}, Micro: []backtest.Microcompacted{}, MicroAlarms: []int{}, Breaks: []backtest.Break{},
-		Usage: backtest.Usage{Requests: 899, Read: figure(200000000, 199900000), Near: 899, Close: 890},
+		Usage: backtest.UsageScore{Requests: 899, Read: figure(200000000, 199900000), Near: 899, Close: 890},
 	}
 	torn := *fitted
 	torn.Session, torn.Agent, torn.Fit = "s-3", "", &backtest.Fit{Window: 401000, Least: 413001, Most: 401000}
-	return backtest.Sum("claude-code@recorded-version", []*backtest.Session{plain, fitted, &torn})
+	return backtest.Sum("claude-code@recorded-version", []*backtest.SessionScore{plain, fitted, &torn})
 }
 
 func TestBacktest(t *testing.T) {
@@ -123,11 +123,11 @@ func checkWidth(t *testing.T, text string) {
 // before the errors of single requests.
 func TestBacktestSumsFirst(t *testing.T) {
 	var b bytes.Buffer
-	r := backtest.Sum("p", []*backtest.Session{{Requests: 101, Usage: backtest.Usage{
+	r := backtest.Sum("p", []*backtest.SessionScore{{Requests: 101, Usage: backtest.UsageScore{
 		Requests: 100, Near: 100, Close: 100,
-		Read:  backtest.Figure{Recorded: 900000, Simulated: 899000, Off: 1000, Scored: 100, MAPE: 0.1},
-		Write: backtest.Figure{Recorded: 99000, Simulated: 101000, Off: 4000, Scored: 100, MAPE: 164.2},
-		Input: backtest.Figure{Recorded: 1000, Off: 1000, Scored: 100, MAPE: 100},
+		Read:  backtest.InputFigure{Recorded: 900000, Simulated: 899000, Off: 1000, Scored: 100, MAPE: 0.1},
+		Write: backtest.InputFigure{Recorded: 99000, Simulated: 101000, Off: 4000, Scored: 100, MAPE: 164.2},
+		Input: backtest.InputFigure{Recorded: 1000, Off: 1000, Scored: 100, MAPE: 100},
 	}}})
 	if err := Backtest(&b, r, BacktestLayout{}); err != nil {
 		t.Fatal(err)

@@ -13,16 +13,16 @@ import (
 func sampleCalibration() *backtest.Calibrated {
 	c := &backtest.Calibrated{
 		Schema: backtest.CalibrateSchema, Fit: backtest.FitFirstHalf, Counters: []string{"usage", "heuristic"}, Rows: []backtest.CalibratedRow{},
-		Sessions: []backtest.CalibratedSession{{Session: "s-1", File: "=s-1.jsonl", Model: "claude-opus-4-6", Version: "2.1.42", Counter: "usage", Requests: 7, Free: backtest.Error{MAPE: 1.5, P90: 3}}},
+		Sessions: []backtest.CalibratedSession{{Session: "s-1", File: "=s-1.jsonl", Model: "claude-opus-4-6", Version: "2.1.42", Counter: "usage", Requests: 7, Free: backtest.PredictionError{MAPE: 1.5, P90: 3}}},
 	}
 	add := func(clients, model string, sessions, requests int) {
 		for i, counter := range c.Counters {
 			x := float64(1 + 9*i)
 			c.Rows = append(c.Rows, backtest.CalibratedRow{
 				Clients: clients, Model: model, Counter: counter, Sessions: sessions, Requests: requests,
-				Increment: backtest.Error{MAPE: 7.5 * x, Bias: -x, P50: 31.4 * x, P90: 202.5 * x},
-				Next:      backtest.Error{MAPE: 0.125 * x, Bias: 0.004, P50: 0.1, P90: 0.25 * x},
-				Free:      backtest.Error{MAPE: 2 * x, Bias: 1.25 - 3*x, P50: x, P90: 4.5 * x},
+				Increment: backtest.PredictionError{MAPE: 7.5 * x, Bias: -x, P50: 31.4 * x, P90: 202.5 * x},
+				Next:      backtest.PredictionError{MAPE: 0.125 * x, Bias: 0.004, P50: 0.1, P90: 0.25 * x},
+				Free:      backtest.PredictionError{MAPE: 2 * x, Bias: 1.25 - 3*x, P50: x, P90: 4.5 * x},
 				Each:      backtest.SessionMeans{Sessions: sessions / 2, Mean: 1.985 * x, Median: 1.5 * x},
 			})
 		}

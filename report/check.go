@@ -27,8 +27,8 @@ func Check(w io.Writer, r *check.Report, opt CheckLayout) error {
 }
 
 // statusStyle is the style of a row with this status.
-func statusStyle(s check.Status, failed bool) style {
-	return either(failed, red, map[check.Status]style{check.Better: green, check.Changed: yellow}[s])
+func statusStyle(s check.Verdict, failed bool) style {
+	return either(failed, red, map[check.Verdict]style{check.Better: green, check.Changed: yellow}[s])
 }
 
 // maxDetailed is how many sessions a page describes one by one.

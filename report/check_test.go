@@ -41,8 +41,8 @@ func checkSample() *check.Report {
 						{Figure: "cost_usd", Unit: "USD", Before: figureValue(19.2291), After: figureValue(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
 					},
 					Events: check.EventsReport{Before: &before, After: 4, First: &check.Difference{
-						N: 2, Expected: &check.Event{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
-						Got: &check.Event{Stage: "s", Kind: "clear", Before: 1389, After: 307, Results: 7, Mark: "00000001"},
+						N: 2, Expected: &check.EventDigest{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
+						Got: &check.EventDigest{Stage: "s", Kind: "clear", Before: 1389, After: 307, Results: 7, Mark: "00000001"},
 					}},
 					Changes: []check.KeyChange{{Key: "s.threshold", From: "0.7", To: "0.2", Place: at}, {Key: "s.more", To: "[a, b]", Place: place}},
 					Reasons: []string{}, Command: []string{"ctxkit", "diff", "b.jsonl", "--policy", "mine.yaml,s.more=[a, b]"},
@@ -86,7 +86,7 @@ func checkHostile() *check.Report {
 				s.Changes[n] = check.KeyChange{Key: hostileText, From: hostileText, To: hostileText, Place: s.Place}
 			}
 			if s.Events.First != nil {
-				s.Events.First = &check.Difference{Expected: &check.Event{Stage: hostileText}, Got: &check.Event{Stage: "s", Kind: hostileText}}
+				s.Events.First = &check.Difference{Expected: &check.EventDigest{Stage: hostileText}, Got: &check.EventDigest{Stage: "s", Kind: hostileText}}
 			}
 		}
 	}

@@ -63,16 +63,16 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 }
 
 // figure returns the spread of a figure; cache_write is the sum of two figures.
-func figure(p *compare.Policy, name string) compare.Spread {
+func figure(p *compare.PolicyRow, name string) compare.Distribution {
 	if name == "cache_write" {
 		a, b := figure(p, "cache_write_5m"), figure(p, "cache_write_1h")
-		return compare.Spread{Total: a.Total + b.Total, Median: math.NaN(), P90: math.NaN()}
+		return compare.Distribution{Total: a.Total + b.Total, Median: math.NaN(), P90: math.NaN()}
 	}
 	return p.Figures[slices.Index(compare.Names(), name)]
 }
 
 // compareTotals has a row per policy, with the text of each total.
-func compareTotals(policies []compare.Policy, text func(name string, x float64) string) *table {
+func compareTotals(policies []compare.PolicyRow, text func(name string, x float64) string) *table {
 	t := newTable([]column{{Title: "policy", Flex: true}})
 	for _, f := range figureTitles {
 		t.columns = append(t.columns, column{Title: f.title})

@@ -8,7 +8,7 @@ import (
 )
 
 // spread returns one number of each figure of a policy.
-func spread(p *compare.Policy, of func(s *compare.Spread) float64) compare.Values {
+func spread(p *compare.PolicyRow, of func(s *compare.Distribution) float64) compare.Values {
 	v := make(compare.Values, len(p.Figures))
 	for f := range p.Figures {
 		v[f] = of(&p.Figures[f])
@@ -16,8 +16,8 @@ func spread(p *compare.Policy, of func(s *compare.Spread) float64) compare.Value
 	return v
 }
 
-func totals(p *compare.Policy) compare.Values {
-	return spread(p, func(s *compare.Spread) float64 { return s.Total })
+func totals(p *compare.PolicyRow) compare.Values {
+	return spread(p, func(s *compare.Distribution) float64 { return s.Total })
 }
 
 // compareJSON is the JSON form of comparisons. Unknown figures are left out.
@@ -78,14 +78,14 @@ func policyJSON(c *compare.Comparison, i int) object {
 	}
 	return object{
 		{"policy", p.Name}, {"totals", totals(p)},
-		{"median", spread(p, func(s *compare.Spread) float64 { return s.Median })},
-		{"p90", spread(p, func(s *compare.Spread) float64 { return s.P90 })},
+		{"median", spread(p, func(s *compare.Distribution) float64 { return s.Median })},
+		{"p90", spread(p, func(s *compare.Distribution) float64 { return s.P90 })},
 		{"best", best}, {"difference,omitempty", difference},
 	}
 }
 
 // sweepJSON is the JSON form of a sweep.
-func sweepJSON(s *sweep.Result) object {
+func sweepJSON(s *sweep.Grid) object {
 	vary, points := []object{}, []object{}
 	for i, a := range s.Axes {
 		vary = append(vary, object{{"key", a.Key}, {"values", a.Values}, {"sessions", s.Applied[i]}})

@@ -14,7 +14,7 @@ func inputsText(in compare.Inputs) string {
 }
 
 // emptyNotes names the conversations left out.
-func emptyNotes(list []compare.Source) []string {
+func emptyNotes(list []compare.Origin) []string {
 	var names []string
 	for _, s := range list {
 		names = append(names, sourceName(s)+phraseIf(s.Malformed > 0, " (%v)", count(s.Malformed, "malformed line")))
@@ -41,7 +41,7 @@ func someNamed(text string, names []string, end string) []string {
 	return []string{text + named + phraseIf(len(names) > most, " and %v more", len(names)-most) + end}
 }
 
-func sourceName(s compare.Source) string {
+func sourceName(s compare.Origin) string {
 	return s.File + phraseIf(s.Agent != "", " (agent %v)", s.Agent)
 }
 

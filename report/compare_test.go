@@ -29,9 +29,9 @@ func TestQuantileText(t *testing.T) {
 }
 
 func comparedSample(sessions int) []compare.Comparison {
-	var list []compare.Session
+	var list []compare.ComparedSession
 	for i := range sessions {
-		s := compare.Session{Source: compare.Source{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Malformed: 2 * i}, Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e",
+		s := compare.ComparedSession{Origin: compare.Origin{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Malformed: 2 * i}, Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e",
 			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Selection: compare.Selection{Agent: "a5"}}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
@@ -64,7 +64,7 @@ func comparedSample(sessions int) []compare.Comparison {
 func renderCompared(t *testing.T, sessions int, opt Layout) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Source{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt); err != nil {
+	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Origin{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -27,8 +27,8 @@ type NamedDiff struct {
 	Request int    `json:"request"`        // number of the main request; Of + 1 is the end of the file
 	Of      int    `json:"requests"`       // how many main requests there are
 	*diff.Diff
-	Stat  []diff.Row  `json:"stat"`
-	Edits []diff.Edit `json:"edits"` // all edits of the view, or those since From
+	Stat  []diff.Row        `json:"stat"`
+	Edits []diff.EditOutput `json:"edits"` // all edits of the view, or those since From
 }
 
 // DiffLayout says how a diff is printed.
@@ -41,7 +41,7 @@ type DiffLayout struct {
 func NewNamedDiff(conv *session.Conversation, d *diff.Diff) *NamedDiff {
 	return &NamedDiff{
 		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests),
-		Diff: d, Stat: d.Stat(), Edits: []diff.Edit{},
+		Diff: d, Stat: d.Stat(), Edits: []diff.EditOutput{},
 	}
 }
 
@@ -63,8 +63,8 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 			return d
 		}
 		out, sums := *d, *d.Diff
-		sums.Messages = []diff.Message{}
-		out.Diff, out.Edits = &sums, []diff.Edit{}
+		sums.Messages = []diff.MessageDiff{}
+		out.Diff, out.Edits = &sums, []diff.EditOutput{}
 		return &out
 	})
 }
@@ -138,7 +138,7 @@ func (p *diffPage) messages() {
 	}
 }
 
-func (p *diffPage) unchanged(list []diff.Message) {
+func (p *diffPage) unchanged(list []diff.MessageDiff) {
 	shown, n := 0, 0
 	for _, m := range list {
 		shown += either(m.Shown, 1, 0)
@@ -154,7 +154,7 @@ func (p *diffPage) unchanged(list []diff.Message) {
 const shownGone = 5
 
 // together prints messages that one edit removed.
-func (p *diffPage) together(list []diff.Message) {
+func (p *diffPage) together(list []diff.MessageDiff) {
 	n := 0
 	for _, m := range list {
 		n += m.Left.Tokens
@@ -175,7 +175,7 @@ func (p *diffPage) together(list []diff.Message) {
 }
 
 // sides describes a message in the right view, or in both if neither is raw.
-func (p *diffPage) sides(m *diff.Message) string {
+func (p *diffPage) sides(m *diff.MessageDiff) string {
 	if p.d.Against == againstRaw || p.d.From > 0 {
 		return sideText(&m.Right)
 	}
@@ -192,11 +192,11 @@ func (p *diffPage) because(reason string) {
 	}
 }
 
-func title(m *diff.Message) string {
+func title(m *diff.MessageDiff) string {
 	return Clean(m.Role + "  " + m.About + either(m.Line > 0, fmt.Sprintf("  line %d", m.Line), ""))
 }
 
-func (p *diffPage) changed(m *diff.Message) {
+func (p *diffPage) changed(m *diff.MessageDiff) {
 	mark, st := "~ ", yellow
 	switch {
 	case m.Left.Status == diff.Absent:
@@ -219,7 +219,7 @@ func (p *diffPage) changed(m *diff.Message) {
 const diffLines = 16
 
 // block prints the line diff of a changed block.
-func (p *diffPage) block(b *diff.Block, named bool) {
+func (p *diffPage) block(b *diff.BlockDiff, named bool) {
 	if named {
 		p.cut(cyan, "  ", fmt.Sprintf("block %d, %s: %s", b.Index, b.Type, sideText(&b.Right)))
 	}

@@ -18,11 +18,11 @@ const mostMisses = 40
 // regretSession is the regret of the replay of one conversation.
 type regretSession struct {
 	named
-	Regret *regret.Result `json:"regret"`
+	Regret *regret.Regret `json:"regret"`
 }
 
 // regretText describes the regret of a replay in one line.
-func regretText(r *regret.Result) string {
+func regretText(r *regret.Regret) string {
 	return phrase("%v of %v", count(len(r.Misses), "miss"), count(r.Removed, "removed block")) + phraseIf(len(r.Misses) > 0,
 		", %v tokens to fetch again, median distance %v request%v; the fewest misses possible within the budget: %v (%v tokens)",
 		r.Tokens, exact(r.MedianDistance), either(r.MedianDistance == 1, "", "s"), r.BoundMisses, r.BoundTokens)

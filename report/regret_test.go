@@ -13,7 +13,7 @@ import (
 )
 
 func regretSample(n int) *replay.Timeline {
-	r := &regret.Result{Misses: []regret.Miss{}, Used: 60, Removed: 50, BoundMisses: n / 2, BoundTokens: 10 * n, MedianDistance: 12.5}
+	r := &regret.Regret{Misses: []regret.Miss{}, Used: 60, Removed: 50, BoundMisses: n / 2, BoundTokens: 10 * n, MedianDistance: 12.5}
 	for i := range n {
 		r.Misses = append(r.Misses, regret.Miss{
 			Message: "u-1", ToolUse: "toolu_1", Tool: "Read", Line: 10 + i, Tokens: 1234, Removed: 100, Stage: "opencode_prune", Kind: policy.KindClear,

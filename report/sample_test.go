@@ -54,7 +54,7 @@ func sample(n int) *replay.Timeline {
 			cut := model / 4
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_prune", Kind: policy.KindClear, Reason: "results older than two turns and beyond 40,000 protected tokens",
-				Before: cut + 60, After: 60, Results: 17, Targets: []replay.Target{{Message: "m", ToolUse: "toolu_1"}},
+				Before: cut + 60, After: 60, Results: 17, Targets: []replay.EventTarget{{Message: "m", ToolUse: "toolu_1"}},
 			}))
 			model -= cut
 		case n * 3 / 4:
@@ -66,7 +66,7 @@ func sample(n int) *replay.Timeline {
 			tl.Requests = append(tl.Requests, call)
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_compaction", Kind: policy.KindSummarize, Trigger: "auto", Reason: "used 168,201 of 168,000", Before: model - 18800, After: 4100,
-				Messages: 2*k - 9, Detail: map[string]int{"pre_tokens": 168201, "post_tokens": 4100}, Targets: []replay.Target{},
+				Messages: 2*k - 9, Detail: map[string]int{"pre_tokens": 168201, "post_tokens": 4100}, Targets: []replay.EventTarget{},
 				Recorded: &replay.RecordedEvent{File: tl.File, Line: 9 * k, Trigger: "auto", PreTokens: 155782},
 			}))
 			model = 18800 + 4100
@@ -141,7 +141,7 @@ func hostile() *replay.Timeline {
 	one := 1
 	tl.Events = append(tl.Events, replay.Event{
 		N: len(tl.Events), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
-		Detail: map[string]int{evil: 1}, Targets: []replay.Target{{Message: evil, ToolUse: evil}},
+		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: evil, ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})
 	tl.Requests[0].Events = append(tl.Requests[0].Events, len(tl.Events)-1)

@@ -39,7 +39,7 @@ type mark struct {
 // sweepSVG draws the points of a sweep: the cost to the right, the peak upwards,
 // misses as the size of the mark. The front is filled. A line joins the front of
 // cost and peak alone.
-func sweepSVG(w io.Writer, s *sweep.Result) error {
+func sweepSVG(w io.Writer, s *sweep.Grid) error {
 	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
 	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: x, Y: y}
@@ -79,7 +79,7 @@ func frontLine(marks []mark, front []bool) string {
 }
 
 // pointText lists a point's parameters and figures.
-func pointText(s *sweep.Result, i int) string {
+func pointText(s *sweep.Grid, i int) string {
 	var parts []string
 	for j, v := range s.Points[i] {
 		parts = append(parts, s.Axes[j].Key+"="+v)
@@ -108,7 +108,7 @@ type scale struct {
 }
 
 // newScale returns the scale of a figure, with a margin of 5 % at both ends.
-func newScale(s *sweep.Result, name string, from, to float64) *scale {
+func newScale(s *sweep.Grid, name string, from, to float64) *scale {
 	c := &scale{Name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
 	for _, r := range s.Results {
 		v := figure(&r, name).Total

@@ -14,7 +14,7 @@ import (
 const mostPoints = 40
 
 // Sweep prints the points of a sweep.
-func Sweep(w io.Writer, s *sweep.Result, opt Layout) error {
+func Sweep(w io.Writer, s *sweep.Grid, opt Layout) error {
 	return (&document{
 		page:  func(p *page) { sweepPage(p, s) },
 		json:  func() any { return sweepJSON(s) },
@@ -24,7 +24,7 @@ func Sweep(w io.Writer, s *sweep.Result, opt Layout) error {
 }
 
 // axisTitle is the name of a parameter, with its stage if two have that name.
-func axisTitle(s *sweep.Result, i int) string {
+func axisTitle(s *sweep.Grid, i int) string {
 	_, name, _ := strings.Cut(s.Axes[i].Key, ".")
 	for j := range s.Axes {
 		if _, other, _ := strings.Cut(s.Axes[j].Key, "."); j != i && other == name {
@@ -35,13 +35,13 @@ func axisTitle(s *sweep.Result, i int) string {
 }
 
 // sweepTitle names the policy and counts sessions and points.
-func sweepTitle(s *sweep.Result) string {
+func sweepTitle(s *sweep.Grid) string {
 	return phrase("%v over %v: %v", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point")) +
 		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) + inputsText(s.Inputs)
 }
 
 // sweepNotes lists what applies to some sessions only.
-func sweepNotes(s *sweep.Result, hints *Hints) []string {
+func sweepNotes(s *sweep.Grid, hints *Hints) []string {
 	var notes []string
 	for i, n := range s.Applied {
 		if n < s.Sessions {
@@ -54,7 +54,7 @@ func sweepNotes(s *sweep.Result, hints *Hints) []string {
 
 // sweepTable has a row per point. Text shows the points of the front and the
 // first others.
-func sweepTable(s *sweep.Result, all bool) *table {
+func sweepTable(s *sweep.Grid, all bool) *table {
 	t := newTable(keys("policy sessions"))
 	for i, a := range s.Axes {
 		t.columns = append(t.columns, column{Title: axisTitle(s, i), Key: a.Key, Max: 20})
@@ -86,7 +86,7 @@ func sweepTable(s *sweep.Result, all bool) *table {
 	return t
 }
 
-func sweepPage(p *page, s *sweep.Result) {
+func sweepPage(p *page, s *sweep.Grid) {
 	t := sweepTable(s, p.All)
 	p.heading(sweepTitle(s))
 	p.table(t)
@@ -97,7 +97,7 @@ func sweepPage(p *page, s *sweep.Result) {
 }
 
 // frontTitles returns the figures that the front is by: those that are known.
-func frontTitles(s *sweep.Result) []string {
+func frontTitles(s *sweep.Grid) []string {
 	var out []string
 	for _, name := range s.By {
 		if len(s.Results) == 0 || compare.Known(figure(&s.Results[0], name).Total) {

@@ -15,18 +15,18 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func sweptSample(n, wanted int) *sweep.Result {
-	s := &sweep.Result{Policy: "<b>\x1b[31mmine</b>.yaml", Sessions: 2, Applied: []int{2, 1},
-		Inputs:   compare.Inputs{Given: 4, Failed: 1, Empty: []compare.Source{{Session: "s", File: "a\x1b[31m.jsonl"}}},
-		Unpriced: []compare.Unpriced{{Model: "gpt-9", Sessions: 2, First: compare.Source{Session: "t", Agent: "a1", File: "b.jsonl"}}},
+func sweptSample(n, wanted int) *sweep.Grid {
+	s := &sweep.Grid{Policy: "<b>\x1b[31mmine</b>.yaml", Sessions: 2, Applied: []int{2, 1},
+		Inputs:   compare.Inputs{Given: 4, Failed: 1, Empty: []compare.Origin{{Session: "s", File: "a\x1b[31m.jsonl"}}},
+		Unpriced: []compare.Unpriced{{Model: "gpt-9", Sessions: 2, First: compare.Origin{Session: "t", Agent: "a1", File: "b.jsonl"}}},
 		Axes:     []sweep.Axis{{Key: "opencode_prune.protect"}, {Key: "window.buffer"}}}
 	for i := range wanted {
 		s.Points = append(s.Points, sweep.Point{fmt.Sprint(1000 * i), "<script>"})
 	}
 	for i := range n {
-		var p compare.Policy
+		var p compare.PolicyRow
 		for f := range compare.Names() {
-			p.Figures = append(p.Figures, compare.Spread{Total: float64((i*7919+f*104729)%100003) * 10})
+			p.Figures = append(p.Figures, compare.Distribution{Total: float64((i*7919+f*104729)%100003) * 10})
 		}
 		s.Results = append(s.Results, p)
 	}
@@ -36,7 +36,7 @@ func sweptSample(n, wanted int) *sweep.Result {
 
 func TestSweep(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "sweep.v1.json"))
-	for name, s := range map[string]*sweep.Result{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "few": sweptSample(6, 6), "many": sweptSample(80, 100)} {
+	for name, s := range map[string]*sweep.Grid{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "few": sweptSample(6, 6), "many": sweptSample(80, 100)} {
 		for _, f := range SweepFormats {
 			var b bytes.Buffer
 			if err := Sweep(&b, s, Layout{Format: f}); err != nil {

@@ -10,9 +10,9 @@ import (
 // ThresholdsSchema is the version of the JSON form of Thresholds.
 const ThresholdsSchema = "ctxkit.thresholds/v1"
 
-// Thresholds are the limits of a policy in a context window, each with how it is
+// LimitList are the limits of a policy in a context window, each with how it is
 // worked out. Figures are tokens.
-type Thresholds struct {
+type LimitList struct {
 	Schema     string         `json:"schema"`
 	Policy     string         `json:"policy"`
 	Source     string         `json:"source"`
@@ -24,7 +24,7 @@ type Thresholds struct {
 }
 
 // PrintThresholds prints the limits as a listing.
-func PrintThresholds(w io.Writer, list Thresholds, opt Layout) error {
+func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 	t := newTable([]column{{Title: "limit", Key: "limit"}, {Title: "stage", Key: "stage"}, {Title: "acts", Key: "operator"}, {Title: "tokens", Key: "tokens"},
 		{Title: "of window", Key: "share_of_window"}, {Title: "where it comes from", Key: "from", Flex: true}})
 	add := func(name, stage, operator string, tokens int, from string) {

@@ -118,7 +118,7 @@ func printEvents(p *page, tl *replay.Timeline) {
 		if e.Request != nil {
 			at = number(thousands(*e.Request))
 		}
-		st := map[policy.Kind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
+		st := map[policy.EditKind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
 		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, e.After, e.Saved)
 	}
 	p.table(t)

@@ -43,7 +43,7 @@ func PrintView(w io.Writer, v *NamedView, opt Layout) error {
 	p.head()
 	for _, msg := range v.Body.Messages {
 		for rest := msg.Blocks; len(rest) > 0; {
-			own := slices.IndexFunc(rest, func(b wire.Block) bool { return b.Source.Item != rest[0].Source.Item })
+			own := slices.IndexFunc(rest, func(b wire.BodyBlock) bool { return b.Source.Item != rest[0].Source.Item })
 			own = either(own < 0, len(rest), own)
 			p.message(msg.Role, rest[:own])
 			rest = rest[own:]
@@ -71,7 +71,7 @@ func (p *viewPages) head() {
 }
 
 // message prints one message of the view: the blocks of one item.
-func (p *viewPages) message(role session.Role, blocks []wire.Block) {
+func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 	id := blocks[0].Source.Item
 	p.markers(id)
 	p.n++
@@ -125,7 +125,7 @@ func aboutMessage(m *session.Message) []string {
 }
 
 // block prints one of n blocks: what it is, the edits of it, its first lines.
-func (p *viewPages) block(b *wire.Block, n int) {
+func (p *viewPages) block(b *wire.BodyBlock, n int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
 	p.cut(cyan, "   ", c.title+either(b.CacheControl != nil, " [cache breakpoint]", ""))
 	if b.Source.Block >= 0 {
@@ -156,8 +156,8 @@ func markText(m *diff.Mark) string {
 }
 
 // kindText returns the participle for a kind of edit.
-func kindText(k policy.Kind) string {
-	return cmp.Or(map[policy.Kind]string{
+func kindText(k policy.EditKind) string {
+	return cmp.Or(map[policy.EditKind]string{
 		policy.KindClear: "cleared", policy.KindServerClear: "cleared", policy.KindPersist: "persisted", policy.KindTruncate: "truncated",
 		policy.KindRemove: "removed", policy.KindCollapse: "collapsed", policy.KindSummarize: "summarised", policy.KindAttach: "added",
 		policy.KindCacheEdit: "deleted from the cache", policy.KindTag: "tagged",

@@ -232,7 +232,7 @@ func (l *linter) message(e *jsonl.Entry) {
 	}
 }
 
-func (l *linter) block(e *jsonl.Entry, b *jsonl.Block) {
+func (l *linter) block(e *jsonl.Entry, b *jsonl.ContentBlock) {
 	var of map[string][]pair
 	switch b.Kind {
 	case jsonl.KindUnknown:

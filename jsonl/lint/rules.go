@@ -10,9 +10,9 @@ const (
 	Note    Severity = "note"    // normal for the format
 )
 
-// Rule is one kind of problem of a session file; policy.Rule is one of a policy's.
+// LintRule is one kind of problem of a session file; policy.Rule is one of a policy's.
 // A code never changes its meaning.
-type Rule struct {
+type LintRule struct {
 	Code     string
 	Severity Severity
 	Means    string
@@ -20,8 +20,8 @@ type Rule struct {
 }
 
 // Rules lists all rules, worst severity first.
-func Rules() []Rule {
-	return []Rule{
+func Rules() []LintRule {
+	return []LintRule{
 		{"reading-stopped", Error, "the file cannot be read to its end: a truncated archive, a failing disk", "everything after that place is lost"},
 		{"no-session", Error, "no line belongs to a conversation: the file is empty or not a Claude Code session", "nothing can be replayed"},
 		{"malformed-line", Error, "a line, or what follows an object on it, is not a JSON object", "the line is set aside"},

@@ -128,7 +128,7 @@ func (c *chain) earlier() {
 	}
 	c.conv.Messages = append(c.conv.Messages, Message{
 		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.env.version, Line: n.line, LastLine: n.line,
-		Blocks: []Block{{Block: jsonl.Block{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
+		Blocks: []Block{{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
 	})
 	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a placeholder holds what the first request had in context", Code: CodeEarlier})
 }

@@ -56,10 +56,10 @@ var classNames = [...]string{"response", "prompt", "tool_result", "meta", "comma
 
 func (c Class) String() string { return classNames[c] }
 
-// Block is a jsonl.Block with its place in a conversation. Lengths are always known;
+// Block is a jsonl.ContentBlock with its place in a conversation. Lengths are always known;
 // the text is read from the file on demand (Conversation.Text).
 type Block struct {
-	jsonl.Block
+	jsonl.ContentBlock
 	File    int32    // index into Conversation.Sources
 	Line    int32    // 1-based line of the block
 	Offload *Offload // tool_result: the file with its full text, where it was offloaded and the file exists
@@ -78,7 +78,7 @@ func (b *Block) Whole() jsonl.Metrics {
 func (b *Block) ReadBack() bool { return b.Offload != nil }
 
 // Message is one message of a conversation, as the API counts messages, which
-// wire.Message holds as sent. Messages of the recorded track alone
+// wire.BodyMessage holds as sent. Messages of the recorded track alone
 // (summaries, and messages that a compaction re-injected) have RecordOnly set and
 // are not part of the raw history.
 type Message struct {

@@ -308,7 +308,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 		n.blocks = make([]Block, len(m.Content))
 	}
 	for i := range n.blocks {
-		n.blocks[i] = Block{Block: m.Content[i], Line: int32(e.Line)}
+		n.blocks[i] = Block{ContentBlock: m.Content[i], Line: int32(e.Line)}
 		n.blocks[i].Parts = append([]jsonl.Part(nil), m.Content[i].Parts...)
 		if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
 			ld.snipCall(e, &m.Content[i])
@@ -330,8 +330,8 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 		span = jsonl.Span{Off: e.Offset}
 	}
 	n.blocks = []Block{{
-		Block: jsonl.Block{Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span},
-		Line:  int32(e.Line),
+		ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span},
+		Line:         int32(e.Line),
 	}}
 }
 

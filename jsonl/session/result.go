@@ -15,7 +15,7 @@ func (c *chain) toolResults(group int32, at int) {
 	for _, bl := range blocksOf(msg.Blocks, jsonl.KindToolUse) {
 		r := c.answer(bl.ID, group)
 		if r < 0 {
-			lost = append(lost, Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true}, Line: bl.Line})
+			lost = append(lost, Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true}, Line: bl.Line})
 			c.replied[bl.ID] = true // the placeholder is final: a later result is ignored
 			continue
 		}

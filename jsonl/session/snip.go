@@ -13,7 +13,7 @@ import (
 const snipTool = "Snip"
 
 // snipCall keeps the input of a call of the Snip tool.
-func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.Block) {
+func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.ContentBlock) {
 	var in snipInput
 	if at := bl.Value.Off - e.Offset; at >= 0 && at+int64(bl.Value.Len) <= int64(len(e.Raw)) && bl.Value.Len > 0 {
 		if err := json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in); err != nil || in.IDs.odd {

@@ -12,7 +12,7 @@ import (
 // writes the lines. Its methods are called in the order of the session; close
 // returns the first write error.
 type client struct {
-	opt Options
+	opt SessionOptions
 	v   release
 	w   *bufio.Writer
 	ids
@@ -71,7 +71,7 @@ type fileView struct {
 }
 
 // newClient starts a session. Close ends it.
-func newClient(w io.Writer, opt Options) (*client, error) {
+func newClient(w io.Writer, opt SessionOptions) (*client, error) {
 	v, err := opt.fill()
 	if err != nil {
 		return nil, err

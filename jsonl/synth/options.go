@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// Options choose the synthetic session. A size of zero is replaced by the default of its
+// SessionOptions choose the synthetic session. A size of zero is replaced by the default of its
 // field; a rate of zero is off. Default returns a mix like that of real sessions.
-type Options struct {
+type SessionOptions struct {
 	Seed     uint64 // chooses the session; default 1
 	Requests int    // fewest API calls of the main conversation: the last turn is finished; default 40, none with Bytes
 	Bytes    int64  // size at which the session ends with the turn; default 0: no limit
@@ -60,8 +60,8 @@ type Options struct {
 }
 
 // Default returns options that use all that the version knows, at rates like real ones.
-func Default() Options {
-	return Options{
+func Default() SessionOptions {
+	return SessionOptions{
 		Parallel: 0.22, Thinking: 0.4, Progress: 0.12, Attachments: 0.12, Metadata: 0.1,
 		Rewinds: 0.04, Subagents: 0.01, Offloads: 0.004, CJK: 0.03, Interrupts: 0.05,
 		Queued: 0.05, Pauses: 0.08, APIErrors: 0.006, Commands: 0.06, Failures: 0.04,
@@ -75,7 +75,7 @@ const root = "/home/dev/harbor"
 func start() time.Time { return time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC) }
 
 // fill sets the defaults and checks the options.
-func (o *Options) fill() (release, error) {
+func (o *SessionOptions) fill() (release, error) {
 	o.Seed, o.Version = cmp.Or(o.Seed, 1), cmp.Or(o.Version, "2.1.19")
 	if o.Requests == 0 && o.Bytes > 0 {
 		o.Requests = 1 << 60

@@ -14,7 +14,7 @@ type project struct {
 	made  int // files written during the session
 }
 
-func newProject(o *Options) *project {
+func newProject(o *SessionOptions) *project {
 	p := &project{r: rand.New(rand.NewPCG(o.Seed, 0xf11e5))}
 	for i := range o.Files {
 		pkg := packages[i%len(packages)]
@@ -34,7 +34,7 @@ func newProject(o *Options) *project {
 }
 
 // size draws the number of lines of a file.
-func (p *project) size(o *Options) int {
+func (p *project) size(o *SessionOptions) int {
 	return max(12, (o.ResultChars/60)+p.r.IntN(1+o.ResultChars/14))
 }
 
@@ -121,7 +121,7 @@ func (p *project) apply(e edit) {
 }
 
 // create adds a file.
-func (p *project) create(o *Options) *sourceFile {
+func (p *project) create(o *SessionOptions) *sourceFile {
 	p.made++
 	pkg := pick(p.r, packages)
 	path := fmt.Sprintf("internal/%s/%s_%s_%d.go", pkg, pick(p.r, acts), pick(p.r, things), p.made)

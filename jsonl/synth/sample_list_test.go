@@ -3,8 +3,8 @@ package synth
 import "bytes"
 
 func fixtures() []fixture {
-	small := func(version string) Options {
-		return Options{Version: version, ResultChars: 500, Files: 8}
+	small := func(version string) SessionOptions {
+		return SessionOptions{Version: version, ResultChars: 500, Files: 8}
 	}
 	micro := small("2.1.19")
 	micro.Overhead, micro.ResultChars = 45000, 11000

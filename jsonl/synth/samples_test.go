@@ -18,7 +18,7 @@ type Sample struct {
 type fixture struct {
 	name  string // file name; a name without .jsonl is a project folder
 	shows string // its description in README.md
-	opt   Options
+	opt   SessionOptions
 	play  func(s *script) // nil: Generate
 	alter func(data []byte) []byte
 	index bool // the folder gets a sessions-index.json

@@ -9,7 +9,7 @@ import (
 )
 
 // Generate writes one session to w and returns what is in it.
-func Generate(w io.Writer, opt Options) (Stats, error) {
+func Generate(w io.Writer, opt SessionOptions) (Stats, error) {
 	c, err := newClient(w, opt)
 	if err != nil {
 		return Stats{}, err
@@ -27,7 +27,7 @@ func Generate(w io.Writer, opt Options) (Stats, error) {
 // developer decides what the user asks and what the agent does.
 type developer struct {
 	c   *client
-	opt *Options
+	opt *SessionOptions
 	r   *rand.Rand
 	p   *project
 	w   *writer

@@ -25,7 +25,7 @@ var versions = []string{"1.0.17", "1.0.53", "2.0.76", "2.1.5", "2.1.12", "2.1.19
 	"2.1.50", "2.1.70", "2.1.80", "2.1.97", "2.1.119", "2.1.139", "2.1.210", "2.1.239"}
 
 // lively are options that make nearly everything happen in few requests.
-func lively(version string, seed uint64) synth.Options {
+func lively(version string, seed uint64) synth.SessionOptions {
 	o := synth.Default()
 	o.Seed, o.Version, o.Requests = seed, version, 120
 	o.RequestsPerTurn, o.ResultChars = 7, 4400
@@ -34,7 +34,7 @@ func lively(version string, seed uint64) synth.Options {
 	return o
 }
 
-func generate(t *testing.T, o synth.Options) ([]byte, synth.Stats) {
+func generate(t *testing.T, o synth.SessionOptions) ([]byte, synth.Stats) {
 	t.Helper()
 	var b bytes.Buffer
 	stats, err := synth.Generate(&b, o)
@@ -85,7 +85,7 @@ func TestStatsCountTheFile(t *testing.T) {
 }
 
 func TestBadOptions(t *testing.T) {
-	for _, o := range []synth.Options{
+	for _, o := range []synth.SessionOptions{
 		{Version: "2.1"}, {Version: "2.1.x"}, {Version: "-2.1.1"}, {Parallel: 1.5}, {Thinking: -0.1}, {Bytes: -1},
 		{Requests: -1}, {Window: 1000}, {ResultChars: 10}, {Files: 1},
 	} {
@@ -98,7 +98,7 @@ func TestBadOptions(t *testing.T) {
 // TestExtremes drives every rate to its end, in small and in large.
 func TestExtremes(t *testing.T) {
 	for _, v := range []string{"1.0.53", "2.1.5", "2.1.19", "2.1.50", "2.1.97", "2.1.239"} {
-		for _, o := range []synth.Options{
+		for _, o := range []synth.SessionOptions{
 			{Requests: 1},
 			{Requests: 1, RequestsPerTurn: 1, Files: 4, ResultChars: 200},
 			{Requests: 12, ResultChars: 60000, Parallel: 1, Thinking: 1, Progress: 1, Attachments: 1, Metadata: 1},
@@ -130,11 +130,11 @@ func (f *full) Write(b []byte) (int, error) {
 
 func TestWriteErrorEndsTheSession(t *testing.T) {
 	for _, left := range []int{0, 100, 100_000} {
-		if _, err := synth.Generate(&full{left}, synth.Options{Requests: 2000}); !errors.Is(err, errFull) {
+		if _, err := synth.Generate(&full{left}, synth.SessionOptions{Requests: 2000}); !errors.Is(err, errFull) {
 			t.Errorf("after %d bytes: error %v, want %v", left, err, errFull)
 		}
 	}
-	o := synth.Options{Requests: 300, Subagents: 0.2, Open: func(string) (io.WriteCloser, error) { return nil, errFull }}
+	o := synth.SessionOptions{Requests: 300, Subagents: 0.2, Open: func(string) (io.WriteCloser, error) { return nil, errFull }}
 	if _, err := synth.Generate(io.Discard, o); !errors.Is(err, errFull) {
 		t.Errorf("Open failing: error %v, want %v", err, errFull)
 	}

@@ -84,7 +84,7 @@ func snipCalls(d *stagetest.Dice, c *stagetest.Convo) {
 }
 
 // circumstances sets random limits and what the transcript holds.
-func circumstances(d *stagetest.Dice, r *stagetest.Run) {
+func circumstances(d *stagetest.Dice, r *stagetest.Bench) {
 	r.Window = 1000 + d.Size(20000)
 	r.Overhead = d.Size(60000)
 	if d.One(2) {

@@ -91,7 +91,7 @@ func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
 	}
 	r := stagetest.NewRun(t, c, stages...)
 	circumstances(d, r)
-	check := &checks{Run: r, sticky: true}
+	check := &checks{Bench: r, sticky: true}
 	r.Each = check.request
 	r.All()
 	check.again()
@@ -110,7 +110,7 @@ func fuzzSome(t *testing.T, d *stagetest.Dice) {
 	}
 	r := stagetest.NewRun(t, c, stages...)
 	circumstances(d, r)
-	check := &checks{Run: r}
+	check := &checks{Bench: r}
 	r.Each = check.request
 	r.All()
 	check.again()
@@ -119,7 +119,7 @@ func fuzzSome(t *testing.T, d *stagetest.Dice) {
 // checks are made after every request. What has taken the place of a block
 // stays there; what is left of one that was cut may be cut again, or cleared.
 type checks struct {
-	*stagetest.Run
+	*stagetest.Bench
 	sticky   bool
 	replaced map[policy.Target]policy.Content
 	pinned   map[policy.Target]policy.ItemID

@@ -17,7 +17,7 @@ import (
 // codec reads and describes the values of a type.
 type codec struct {
 	words  string // what a value is, for people
-	decode func(r *Reader, n *Node, s slot) bool
+	decode func(r *Decoder, n *Node, s slot) bool
 	schema func(p *Param) map[string]any // nil: values of the type are only read
 }
 
@@ -39,7 +39,7 @@ func codecOf(t reflect.Type) (c codec, ok bool) {
 	case reflect.String:
 		return codec{"text", decodeText, textSchema}, true
 	case reflect.Struct:
-		return codec{words: "a map of keys", decode: func(r *Reader, n *Node, s slot) bool {
+		return codec{words: "a map of keys", decode: func(r *Decoder, n *Node, s slot) bool {
 			return r.Struct(n, s.v.Addr().Interface(), s.key)
 		}}, true
 	case reflect.Pointer:
@@ -56,7 +56,7 @@ func isCustom(t reflect.Type) bool { return reflect.PointerTo(t).Implements(refl
 func pointerCodec(t reflect.Type) (codec, bool) {
 	e := t.Elem()
 	c, ok := codecOf(e)
-	c.decode = func(r *Reader, n *Node, s slot) bool {
+	c.decode = func(r *Decoder, n *Node, s slot) bool {
 		if s.p.None != noNone && n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.p.None) {
 			s.v.SetZero()
 			return true
@@ -93,7 +93,7 @@ func listCodec(t reflect.Type) (codec, bool) {
 }
 
 // decodeList takes one element for a list of one.
-func decodeList(r *Reader, n *Node, s slot) bool {
+func decodeList(r *Decoder, n *Node, s slot) bool {
 	e := s.v.Type().Elem()
 	items := n.Content
 	switch {
@@ -126,7 +126,7 @@ func decodeList(r *Reader, n *Node, s slot) bool {
 	return sound
 }
 
-func decodeMap(r *Reader, n *Node, s slot) bool {
+func decodeMap(r *Decoder, n *Node, s slot) bool {
 	if n.Kind != yaml.MappingNode {
 		return r.bad(n, s, KindName(n)+" is not a map", "write it as {NAME: 1000, NAME: none}, or {} for none")
 	}
@@ -150,7 +150,7 @@ func decodeMap(r *Reader, n *Node, s slot) bool {
 	return sound
 }
 
-func decodeNode(r *Reader, n *Node, s slot) bool {
+func decodeNode(r *Decoder, n *Node, s slot) bool {
 	before := len(r.Errors)
 	s.v.Addr().Interface().(NodeReader).ReadNode(r, n, s.key)
 	return len(r.Errors) == before
@@ -158,7 +158,7 @@ func decodeNode(r *Reader, n *Node, s slot) bool {
 
 func customCodec(t reflect.Type) codec {
 	words, schema := reflect.New(t).Interface().(Custom).ParamForm()
-	decode := func(r *Reader, n *Node, s slot) bool {
+	decode := func(r *Decoder, n *Node, s slot) bool {
 		value := reflect.New(t)
 		x, err := plain(n)
 		if err == nil {

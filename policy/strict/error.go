@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Position is a place in a file, 1-based. A [Reader] sets it in structs that
+// Position is a place in a file, 1-based. A [Decoder] sets it in structs that
 // embed it.
 type Position struct {
 	File         string

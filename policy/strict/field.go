@@ -67,7 +67,7 @@ type Custom interface {
 // positions or the order of keys. ReadNode reports what is wrong to r; key
 // names the value in messages.
 type NodeReader interface {
-	ReadNode(r *Reader, n *Node, key string)
+	ReadNode(r *Decoder, n *Node, key string)
 }
 
 const (
@@ -115,7 +115,7 @@ func (f *Field) SetText(key, value string) error {
 			return &Error{Msg: key + ": " + Quote(value) + " cannot be read (" + errs[0].Msg + ")", Hint: "give one value, as YAML"}
 		}
 	}
-	r := &Reader{}
+	r := &Decoder{}
 	if r.Value(n, *f, key); len(r.Errors) > 0 {
 		return &Error{Msg: r.Errors[0].Msg, Hint: r.Errors[0].Hint}
 	}
@@ -125,11 +125,11 @@ func (f *Field) SetText(key, value string) error {
 // Fields lists the parameters of the struct ptr points to, in the order of its
 // fields, without their Default; nil has none. ptr may also be a list of such
 // pointers ([]any). The error says what is wrong with the struct.
-func Fields(ptr any) ([]Field, error) { return (&Reader{}).fieldsOf(ptr) }
+func Fields(ptr any) ([]Field, error) { return (&Decoder{}).fieldsOf(ptr) }
 
 // fieldsOf is [Fields]. It computes the tags of a type once for a file with
 // many structs of the type.
-func (r *Reader) fieldsOf(ptr any) (list []Field, err error) {
+func (r *Decoder) fieldsOf(ptr any) (list []Field, err error) {
 	structs, several := ptr.([]any)
 	if !several && ptr != nil {
 		structs = []any{ptr}

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Reader reads the nodes of a file into structs and collects what is wrong.
-type Reader struct {
+// Decoder reads the nodes of a file into structs and collects what is wrong.
+type Decoder struct {
 	File   string
 	Errors Errors
 	Noun   string                        // of a key of a struct, in messages; "": "key"
@@ -19,7 +19,7 @@ type Reader struct {
 }
 
 // Report adds an error at a node.
-func (r *Reader) Report(at *Node, msg, hint string) {
+func (r *Decoder) Report(at *Node, msg, hint string) {
 	if at.Kind == yaml.AliasNode { // refused already
 		return
 	}
@@ -30,14 +30,14 @@ func (r *Reader) Report(at *Node, msg, hint string) {
 // they are read as elements of a list or behind a pointer.
 type Defaulter interface{ SetDefaults() }
 
-// Checker is implemented by structs that refuse combinations of their fields.
+// FieldChecker is implemented by structs that refuse combinations of their fields.
 // CheckFields is called once all fields could be read. The error is reported at
 // the struct; see [Custom].
-type Checker interface{ CheckFields() error }
+type FieldChecker interface{ CheckFields() error }
 
 // Struct reads a map into the struct ptr points to; owner names it in messages.
 // It reports whether there was no error.
-func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
+func (r *Decoder) Struct(n *Node, ptr any, owner string) bool {
 	noun, before := cmp.Or(r.Noun, "key"), len(r.Errors)
 	fields, err := r.fieldsOf(ptr)
 	switch {
@@ -48,7 +48,7 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 	default:
 		r.fields(n, fields, owner, noun)
 	}
-	if c, ok := ptr.(Checker); ok && len(r.Errors) == before {
+	if c, ok := ptr.(FieldChecker); ok && len(r.Errors) == before {
 		if err := c.CheckFields(); err != nil {
 			r.Errors.Add(At(r.File, n), owner, err)
 		}
@@ -56,7 +56,7 @@ func (r *Reader) Struct(n *Node, ptr any, owner string) bool {
 	return len(r.Errors) == before
 }
 
-func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {
+func (r *Decoder) fields(n *Node, fields []Field, owner, noun string) {
 	given := map[string]bool{}
 	for _, kv := range Pairs(n) {
 		f, ok := Find(fields, kv.Key)
@@ -80,18 +80,18 @@ func (r *Reader) fields(n *Node, fields []Field, owner, noun string) {
 
 // Value reads the value of field f, called key in messages. It reports whether
 // there was no error; otherwise the field is as it was or partly changed.
-func (r *Reader) Value(n *Node, f Field, key string) bool {
+func (r *Decoder) Value(n *Node, f Field, key string) bool {
 	return r.decode(n, slot{f.Ref, &f.Param, key})
 }
 
 // Read reads a value into what ptr points to, as a field with the tags of p.
-func (r *Reader) Read(n *Node, ptr any, p Param, key string) bool {
+func (r *Decoder) Read(n *Node, ptr any, p Param, key string) bool {
 	return r.decode(n, slot{reflect.ValueOf(ptr).Elem(), &p, key})
 }
 
 // Map lists the keys of a map in the order of the file; key names it in
 // messages, hint says what to write in place of another kind of node.
-func (r *Reader) Map(n *Node, key, hint string) []Pair {
+func (r *Decoder) Map(n *Node, key, hint string) []Pair {
 	if n.Kind != yaml.MappingNode {
 		r.Report(n, key+": "+KindName(n)+" is not a map", hint)
 		return nil
@@ -106,7 +106,7 @@ type slot struct {
 	key string
 }
 
-func (r *Reader) decode(n *Node, s slot) bool {
+func (r *Decoder) decode(n *Node, s slot) bool {
 	c, ok := codecOf(s.v.Type())
 	if !ok || !c.decode(r, n, s) { // not ok: Fields has refused the type
 		return false
@@ -118,7 +118,7 @@ func (r *Reader) decode(n *Node, s slot) bool {
 }
 
 // bad reports what is wrong with the value of a slot; it returns false.
-func (r *Reader) bad(at *Node, s slot, msg, hint string) bool {
+func (r *Decoder) bad(at *Node, s slot, msg, hint string) bool {
 	r.Report(at, s.key+": "+msg, hint)
 	return false
 }

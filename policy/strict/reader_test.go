@@ -29,7 +29,7 @@ type pair struct{ Key, Value string }
 
 type ordered []pair
 
-func (o *ordered) ReadNode(r *Reader, n *Node, key string) {
+func (o *ordered) ReadNode(r *Decoder, n *Node, key string) {
 	for _, kv := range r.Map(n, key, "write {a: b}") {
 		p := pair{Key: kv.Key}
 		r.Read(kv.Value, &p.Value, Param{Form: "line"}, key+"."+kv.Key)
@@ -78,7 +78,7 @@ type root struct {
 
 func read(text string, ptr any) (found []string, errs Errors) {
 	n, errs := Parse("f.yaml", []byte(text), Document{Name: "test file", Example: "items: []", Start: "write one"})
-	r := &Reader{File: "f.yaml", Errors: errs, Found: func(key string, at Position) { found = append(found, key+" "+at.String()) }}
+	r := &Decoder{File: "f.yaml", Errors: errs, Found: func(key string, at Position) { found = append(found, key+" "+at.String()) }}
 	if n != nil {
 		r.Struct(n, ptr, "")
 	}

@@ -51,7 +51,7 @@ func scalarOf(t reflect.Type) (s scalar, ok bool) {
 	return s, s.parse != nil
 }
 
-func (c scalar) decode(r *Reader, n *Node, s slot) bool {
+func (c scalar) decode(r *Decoder, n *Node, s slot) bool {
 	if s.p.Zero != "" && n.Kind == yaml.ScalarNode && n.Value == s.p.Zero {
 		s.v.SetZero()
 		return true
@@ -75,7 +75,7 @@ func (c scalar) decode(r *Reader, n *Node, s slot) bool {
 }
 
 // word reports a node that is not one word.
-func (r *Reader) word(n *Node, s slot, words, sample string) bool {
+func (r *Decoder) word(n *Node, s slot, words, sample string) bool {
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
 		return r.bad(n, s, KindName(n)+" where "+words+" belongs", orWords("give it, such as "+example(s, sample), s.p))
 	}
@@ -133,7 +133,7 @@ func (c scalar) outside(p *Param, size float64) string {
 
 // decodeText reads text. A number or a date is taken as the text it is, true
 // and false are refused.
-func decodeText(r *Reader, n *Node, s slot) bool {
+func decodeText(r *Decoder, n *Node, s slot) bool {
 	form := s.p.Form
 	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) && (form != "lines" || r != '\n' && r != '\t') }
 	switch {

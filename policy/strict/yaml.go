@@ -82,7 +82,7 @@ func parse(file string, data []byte, doc Document) (*Node, Errors) {
 	if first.Kind == yaml.DocumentNode && len(first.Content) == 1 {
 		root = first.Content[0]
 	}
-	r := &Reader{File: file}
+	r := &Decoder{File: file}
 	var next Node
 	switch err := loader.Load(&next); {
 	case errors.Is(err, io.EOF):
@@ -140,7 +140,7 @@ func At(file string, n *Node) Position { return Position{file, max(n.Line, 1), m
 
 // checkPlain reports anchors, aliases, tags, and keys that are repeated or no
 // words. It follows and expands nothing: it costs what the document costs.
-func (r *Reader) checkPlain(n *Node) {
+func (r *Decoder) checkPlain(n *Node) {
 	switch {
 	case n.Kind == yaml.AliasNode:
 		r.Errors.Report(At(r.File, n), "aliases are not allowed", "write the value out")

@@ -106,7 +106,7 @@ func (c *Checker) item(id policy.ItemID) {
 }
 
 // block checks a replaced block again, unless it is not checked yet or gone.
-func (c *Checker) block(t policy.Target, kind policy.Kind) {
+func (c *Checker) block(t policy.Target, kind policy.EditKind) {
 	replaced := kind == policy.KindClear || kind == policy.KindPersist || kind == policy.KindTruncate
 	if !replaced || int(t.Item) >= c.joined || !c.view.Has(t.Item) {
 		return

@@ -92,7 +92,7 @@ func TestPayloadCountsOnce(t *testing.T) {
 
 func TestCacheEdits(t *testing.T) {
 	v := answered(3)
-	client := func(kind policy.Kind, item int, carrier policy.ItemID) policy.Edit {
+	client := func(kind policy.EditKind, item int, carrier policy.ItemID) policy.Edit {
 		return policy.Edit{Stage: "client", Kind: kind, Target: at(item), Carrier: carrier}
 	}
 	want := func(list ...policy.CacheEdit) {

@@ -13,8 +13,8 @@ type sentList struct {
 	version map[policy.Target]int
 	edits   int
 	sent    []sentBlock
-	since   int         // edits since
-	kind    policy.Kind // of the last of them
+	since   int             // edits since
+	kind    policy.EditKind // of the last of them
 }
 
 type sentBlock struct {

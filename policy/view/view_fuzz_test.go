@@ -298,7 +298,7 @@ func (c *choice) some(ids []policy.ItemID, shuffled bool) []policy.ItemID {
 
 // edit is a random edit, now and then one that names what is not there.
 func (c *choice) edit(p *listView) policy.Edit {
-	e := policy.Edit{Kind: []policy.Kind{
+	e := policy.Edit{Kind: []policy.EditKind{
 		policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep,
 		policy.KindRemove, policy.KindCollapse, policy.KindAttach, policy.KindSummarize, policy.KindInferred, policy.KindCall,
 	}[c.n(13)], Stage: []string{"a", "b"}[c.n(2)]}

@@ -11,8 +11,8 @@ import (
 // Schema is the version of the JSON form of a Result.
 const Schema = "ctxkit.backtest/v1"
 
-// Session is one conversation under the policy, scored against its record.
-type Session struct {
+// SessionScore is one conversation under the policy, scored against its record.
+type SessionScore struct {
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
@@ -21,24 +21,24 @@ type Session struct {
 	Clients string `json:"clients"`                  // its band of versions
 	Policy  string `json:"policy"`
 
-	Requests     int              `json:"requests"`
-	Window       int              `json:"window"`      // the largest of the policy's decisions, tokens
-	Fit          *Fit             `json:"fit"`         // nil: the window is not fitted
-	Manual       int              `json:"manual"`      // recorded manual compactions: not scored
-	Last         int              `json:"at_end"`      // automatic ones after the last request: not scored
-	Compactions  []Compaction     `json:"compactions"` // the recorded automatic ones, in order
-	Alarms       []Alarm          `json:"alarms"`      // decisions to compact where nothing is recorded
-	FreeAlarms   int              `json:"free_alarms"` // the same, in a free replay
-	Micro        []Microcompacted `json:"microcompactions"`
-	MicroAlarms  []int            `json:"microcompaction_alarms"` // requests before which only the policy microcompacts
-	MicroUnknown int              `json:"microcompactions_unscored"`
+	Requests     int               `json:"requests"`
+	Window       int               `json:"window"`      // the largest of the policy's decisions, tokens
+	Fit          *Fit              `json:"fit"`         // nil: the window is not fitted
+	Manual       int               `json:"manual"`      // recorded manual compactions: not scored
+	Last         int               `json:"at_end"`      // automatic ones after the last request: not scored
+	Compactions  []CompactionScore `json:"compactions"` // the recorded automatic ones, in order
+	Alarms       []Alarm           `json:"alarms"`      // decisions to compact where nothing is recorded
+	FreeAlarms   int               `json:"free_alarms"` // the same, in a free replay
+	Micro        []Microcompacted  `json:"microcompactions"`
+	MicroAlarms  []int             `json:"microcompaction_alarms"` // requests before which only the policy microcompacts
+	MicroUnknown int               `json:"microcompactions_unscored"`
 
-	Usage  Usage   `json:"usage"`
-	Breaks []Break `json:"breaks"`
+	Usage  UsageScore `json:"usage"`
+	Breaks []Break    `json:"breaks"`
 }
 
-// Compaction is a recorded automatic compaction and the policy's decision.
-type Compaction struct {
+// CompactionScore is a recorded automatic compaction and the policy's decision.
+type CompactionScore struct {
 	Line      int    `json:"line"`
 	Request   int    `json:"request"` // n of the first request after it
 	Version   string `json:"client_version"`
@@ -53,7 +53,7 @@ type Compaction struct {
 }
 
 // Short is the recorded figure less the policy's estimate, tokens.
-func (c *Compaction) Short() int { return c.PreTokens - c.Used }
+func (c *CompactionScore) Short() int { return c.PreTokens - c.Used }
 
 // Near is the largest distance, in requests, at which a compaction of the policy counts as the recorded one.
 const Near = 5
@@ -66,19 +66,19 @@ type Alarm struct {
 	Threshold int `json:"threshold"`
 }
 
-// Options are those of a replay, and whether windows may be fitted.
-type Options struct {
+// ScoreOptions are those of a replay, and whether windows may be fitted.
+type ScoreOptions struct {
 	replay.Options
 	NoFit bool
 }
 
 // Score scores a policy against one record.
-func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) {
+func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScore, error) {
 	conv := r.Conv
-	s := &Session{
+	s := &SessionScore{
 		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
 		Clients: compactionBands.of(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
-		Compactions: []Compaction{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []int{}, Breaks: []Break{},
+		Compactions: []CompactionScore{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []int{}, Breaks: []Break{},
 	}
 	decisions, err := s.decide(r, pol, &opt)
 	if err != nil {
@@ -107,7 +107,7 @@ func Score(r *replay.Record, pol *policy.Policy, opt Options) (*Session, error) 
 }
 
 // decide returns the policy's decisions, in the window that is fitted to the record where that is possible.
-func (s *Session) decide(r *replay.Record, pol *policy.Policy, opt *Options) ([]replay.Decision, error) {
+func (s *SessionScore) decide(r *replay.Record, pol *policy.Policy, opt *ScoreOptions) ([]replay.Decision, error) {
 	decisions, err := r.Decide(pol, opt.Options)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestScore(t *testing.T) {
 		if err := pol.Set(c.key, c.value); err != nil {
 			t.Fatal(err)
 		}
-		s, err := backtest.Score(rec, pol, backtest.Options{})
+		s, err := backtest.Score(rec, pol, backtest.ScoreOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestScore(t *testing.T) {
 		if got.Hit != c.hit || !slices.Equal(distance, c.distance) || (len(s.Alarms) > 0) != (c.alarms > 0) || got.Short() != 0 || s.Fit != nil {
 			t.Errorf("%s %s: %+v, distance %v, %d alarms, want hit %v, distance %v", c.key, c.value, *got, distance, len(s.Alarms), c.hit, c.distance)
 		}
-		row := backtest.Sum("p", []*backtest.Session{s}).Compactions[0]
+		row := backtest.Sum("p", []*backtest.SessionScore{s}).Compactions[0]
 		if row.Hits+row.Misses != row.Recorded || row.Exact != 1 || row.Alarms != len(s.Alarms) {
 			t.Errorf("%s %s: %+v", c.key, c.value, row)
 		}
@@ -67,8 +67,8 @@ func TestMicrocompactions(t *testing.T) {
 		"claude-code-2.1.19": {Clients: backtest.All, Recorded: 4, Hits: 4, Same: 4, Close: 4},
 		"none":               {Clients: backtest.All, Recorded: 4},
 	} {
-		s := scored(t, conv, name, backtest.Options{})
-		if got := backtest.Sum(name, []*backtest.Session{s}).Micro[0]; got != want {
+		s := scored(t, conv, name, backtest.ScoreOptions{})
+		if got := backtest.Sum(name, []*backtest.SessionScore{s}).Micro[0]; got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
@@ -77,7 +77,7 @@ func TestMicrocompactions(t *testing.T) {
 // TestFit: the window of a later client is found in the record, and only asked for.
 func TestFit(t *testing.T) {
 	conv := load(t, shipped("big-2.1.139.jsonl"))
-	fitted := scored(t, conv, "claude-code-2.1.119", backtest.Options{})
+	fitted := scored(t, conv, "claude-code-2.1.119", backtest.ScoreOptions{})
 	if fitted.Fit == nil || !fitted.Fit.Agrees || fitted.Window != fitted.Fit.Window || len(fitted.Alarms) > 0 {
 		t.Fatalf("fitted %+v, window %d, %d alarms", fitted.Fit, fitted.Window, len(fitted.Alarms))
 	}
@@ -89,11 +89,11 @@ func TestFit(t *testing.T) {
 			t.Errorf("not hit: %+v", c)
 		}
 	}
-	for name, s := range map[string]*backtest.Session{
-		"asked not to":       scored(t, conv, "claude-code-2.1.119", backtest.Options{NoFit: true}),
-		"--window":           scored(t, conv, "claude-code-2.1.119", backtest.Options{Options: replay.Options{Window: 800000}}),
-		"no autocompact":     scored(t, conv, "none", backtest.Options{}),
-		"an earlier session": scored(t, load(t, shipped("big.jsonl")), "claude-code-2.1.119", backtest.Options{}),
+	for name, s := range map[string]*backtest.SessionScore{
+		"asked not to":       scored(t, conv, "claude-code-2.1.119", backtest.ScoreOptions{NoFit: true}),
+		"--window":           scored(t, conv, "claude-code-2.1.119", backtest.ScoreOptions{Options: replay.Options{Window: 800000}}),
+		"no autocompact":     scored(t, conv, "none", backtest.ScoreOptions{}),
+		"an earlier session": scored(t, load(t, shipped("big.jsonl")), "claude-code-2.1.119", backtest.ScoreOptions{}),
 	} {
 		if s.Fit != nil {
 			t.Errorf("%s: fitted %+v", name, s.Fit)
@@ -103,9 +103,9 @@ func TestFit(t *testing.T) {
 
 // TestSum: fitted sessions stand in rows of their own, and nothing is lost.
 func TestSum(t *testing.T) {
-	plain := scored(t, load(t, shipped("big.jsonl")), "claude-code-2.1.19", backtest.Options{})
-	fitted := scored(t, load(t, shipped("big-2.1.139.jsonl")), "claude-code-2.1.119", backtest.Options{})
-	r := backtest.Sum("p", []*backtest.Session{plain, fitted})
+	plain := scored(t, load(t, shipped("big.jsonl")), "claude-code-2.1.19", backtest.ScoreOptions{})
+	fitted := scored(t, load(t, shipped("big-2.1.139.jsonl")), "claude-code-2.1.119", backtest.ScoreOptions{})
+	r := backtest.Sum("p", []*backtest.SessionScore{plain, fitted})
 	var rows []string
 	for _, row := range r.Compactions {
 		name := row.Clients
@@ -149,8 +149,8 @@ func TestBars(t *testing.T) {
 	if failed := empty.Failed(); len(failed) > 0 || len(empty.Fidelity) != len(backtest.MeasureNames()) {
 		t.Errorf("nothing was scored, and these fail: %+v", failed)
 	}
-	r := backtest.Sum("p", []*backtest.Session{{
-		Compactions: []backtest.Compaction{{Hit: true}, {Hit: true}, {Hit: true}, {}}, Alarms: make([]backtest.Alarm, 1),
+	r := backtest.Sum("p", []*backtest.SessionScore{{
+		Compactions: []backtest.CompactionScore{{Hit: true}, {Hit: true}, {Hit: true}, {}}, Alarms: make([]backtest.Alarm, 1),
 	}})
 	r.SetLeast(1)
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func TestBars(t *testing.T) {
 		if err := r.SetBar(c.measure, c.bar); err != nil {
 			t.Fatal(err)
 		}
-		holds := !slices.ContainsFunc(r.Failed(), func(m backtest.Measure) bool { return m.Name == c.measure })
+		holds := !slices.ContainsFunc(r.Failed(), func(m backtest.Bar) bool { return m.Name == c.measure })
 		if holds != c.holds {
 			t.Errorf("%s against %v: holds %v", c.measure, c.bar, holds)
 		}
@@ -187,12 +187,12 @@ func TestEverySession(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"none", "claude-code-2.1.19", "claude-code-2.1.119", "claude-code-pipeline", "opencode", "three-layer"} {
-			s, err := backtest.Score(rec, named(t, name), backtest.Options{})
+			s, err := backtest.Score(rec, named(t, name), backtest.ScoreOptions{})
 			if err != nil {
 				t.Errorf("%s, %s: %v", path, name, err)
 				continue
 			}
-			r := backtest.Sum(name, []*backtest.Session{s})
+			r := backtest.Sum(name, []*backtest.SessionScore{s})
 			row := &r.Compactions[len(r.Compactions)-1]
 			if n := row.Hits + row.Misses + row.Lost + row.Manual + row.Last; n != len(conv.Boundaries) || row.Free.Exact > row.Free.One || row.Free.One > row.Free.Five || row.Free.Five > row.Recorded {
 				t.Errorf("%s, %s: %d compactions are recorded: %+v", path, name, len(conv.Boundaries), row)
@@ -226,11 +226,11 @@ func TestLeast(t *testing.T) {
 		{1, 1, 0, nil, 2}, {3, 6, 0, nil, 2}, {3, 7, 0, []string{"hits"}, 1}, {9, 1, 0, nil, 1},
 		{18, 0, 1, nil, 1}, {19, 0, 1, nil, 0}, {18, 0, 2, []string{"alarms"}, 0},
 	} {
-		s := &backtest.Session{Compactions: make([]backtest.Compaction, c.hits+c.misses), Alarms: make([]backtest.Alarm, c.alarms)}
+		s := &backtest.SessionScore{Compactions: make([]backtest.CompactionScore, c.hits+c.misses), Alarms: make([]backtest.Alarm, c.alarms)}
 		for i := range c.hits {
 			s.Compactions[i].Hit = true
 		}
-		r := backtest.Sum("p", []*backtest.Session{s})
+		r := backtest.Sum("p", []*backtest.SessionScore{s})
 		var failed []string
 		for _, m := range r.Failed() {
 			failed = append(failed, m.Name)

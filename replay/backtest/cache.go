@@ -74,6 +74,6 @@ func (p *CachePoint) RightAmount() bool { return p.Error() <= nearBreak }
 
 // NamedBreak reports whether the recorded session itself shows a break of this cause: after a compaction, a
 // microcompaction, an expired lifetime or a model switch.
-func NamedBreak(k cache.Kind) bool {
+func NamedBreak(k cache.BreakCause) bool {
 	return k == cache.Compacted || k == cache.Edited || k == cache.Expired || k == cache.ModelSwitch
 }

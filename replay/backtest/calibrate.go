@@ -30,14 +30,14 @@ type Calibrated struct {
 
 // CalibratedSession is the error of one counter over one session.
 type CalibratedSession struct {
-	Session  string `json:"session"`
-	Agent    string `json:"agent"`
-	File     string `json:"file"`
-	Model    string `json:"model"`   // of the first request
-	Version  string `json:"version"` // of the client then
-	Counter  string `json:"counter"`
-	Requests int    `json:"requests"` // scored
-	Free     Error  `json:"free_running_total"`
+	Session  string          `json:"session"`
+	Agent    string          `json:"agent"`
+	File     string          `json:"file"`
+	Model    string          `json:"model"`   // of the first request
+	Version  string          `json:"version"` // of the client then
+	Counter  string          `json:"counter"`
+	Requests int             `json:"requests"` // scored
+	Free     PredictionError `json:"free_running_total"`
 }
 
 // CalibratedRow is the error of one counter over the requests of one model and one band of client versions, or of
@@ -49,15 +49,15 @@ type CalibratedRow struct {
 	Sessions int    `json:"sessions"`
 	Requests int    `json:"requests"` // scored
 
-	Increment Error        `json:"increment"`             // of the tokens added since the request before
-	Next      Error        `json:"next_total"`            // of the total, given the one before
-	Free      Error        `json:"free_running_total"`    // of the total, given the first and those after compactions
-	Each      SessionMeans `json:"free_running_sessions"` // the same by session
+	Increment PredictionError `json:"increment"`             // of the tokens added since the request before
+	Next      PredictionError `json:"next_total"`            // of the total, given the one before
+	Free      PredictionError `json:"free_running_total"`    // of the total, given the first and those after compactions
+	Each      SessionMeans    `json:"free_running_sessions"` // the same by session
 }
 
-// Error is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias are %,
+// PredictionError is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias are %,
 // of the sum of all increments or of each total.
-type Error struct {
+type PredictionError struct {
 	MAPE float64 `json:"mape"` // mean absolute error
 	Bias float64 `json:"bias"` // mean error; over 0: the prediction is too high
 	P50  float64 `json:"p50"`  // of the absolute errors
@@ -73,7 +73,7 @@ type SessionMeans struct {
 
 // Calibrate scores the counters on the trials. The prediction of totals starts at the first request of a session and
 // again at each request after a recorded compaction.
-func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
+func Calibrate(trials []*GrowthTrial, fit Fitting) (*Calibrated, error) {
 	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: tokens.Names(), Sessions: []CalibratedSession{}}
 	sum := scores{}
 	rates, err := fitted(trials, fit)
@@ -104,7 +104,7 @@ func Calibrate(trials []*Trial, fit Fitting) (*Calibrated, error) {
 }
 
 // half is the first step that is scored where the ones before are fitted on.
-func (t *Trial) half() int { return (len(t.Steps) + 1) / 2 }
+func (t *GrowthTrial) half() int { return (len(t.Steps) + 1) / 2 }
 
 // prediction is what a counter predicts for one request, and what is recorded.
 type prediction struct {
@@ -113,7 +113,7 @@ type prediction struct {
 }
 
 // predict calls yield with the prediction of each predictable step, from the step `from` on.
-func (t *Trial) predict(from int, counter string, rates *tokens.Rates, yield func(*TrialStep, prediction)) {
+func (t *GrowthTrial) predict(from int, counter string, rates *tokens.TokenRates, yield func(*TrialStep, prediction)) {
 	before, free := float64(t.First), float64(t.First)
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -140,8 +140,8 @@ func (t *Trial) predict(from int, counter string, rates *tokens.Rates, yield fun
 const folds = 10
 
 // fitted returns the rates that predict each trial.
-func fitted(trials []*Trial, fit Fitting) ([]tokens.Rates, error) {
-	rates := make([]tokens.Rates, len(trials))
+func fitted(trials []*GrowthTrial, fit Fitting) ([]tokens.TokenRates, error) {
+	rates := make([]tokens.TokenRates, len(trials))
 	if fit != FitFirstHalf {
 		byOthers(trials, rates)
 	}
@@ -160,7 +160,7 @@ func fitted(trials []*Trial, fit Fitting) ([]tokens.Rates, error) {
 }
 
 // byOthers sets each trial's rates to a fit on other files with the same tokenizer, from the documented rates on.
-func byOthers(trials []*Trial, rates []tokens.Rates) {
+func byOthers(trials []*GrowthTrial, rates []tokens.TokenRates) {
 	file := map[string]int{}
 	for _, t := range trials {
 		if _, ok := file[t.File]; !ok {
@@ -170,7 +170,7 @@ func byOthers(trials []*Trial, rates []tokens.Rates) {
 	parts := min(folds, len(file))
 	for _, tokenizer := range []string{"old", "new"} {
 		for part := range parts {
-			var others []*Trial
+			var others []*GrowthTrial
 			for _, t := range trials {
 				if file[t.File]%parts != part {
 					others = append(others, t)
@@ -187,7 +187,7 @@ func byOthers(trials []*Trial, rates []tokens.Rates) {
 }
 
 // FitRates fits common rates to the trials of a tokenizer, from the documented rates on.
-func FitRates(trials []*Trial, tokenizer string) tokens.Rates {
+func FitRates(trials []*GrowthTrial, tokenizer string) tokens.TokenRates {
 	var samples []tokens.Sample
 	for _, t := range trials {
 		if t.Tokenizer == tokenizer {
@@ -199,7 +199,7 @@ func FitRates(trials []*Trial, tokenizer string) tokens.Rates {
 }
 
 // samples returns the first steps from which the usage counter learns.
-func (t *Trial) samples(steps int) []tokens.Sample {
+func (t *GrowthTrial) samples(steps int) []tokens.Sample {
 	var samples []tokens.Sample
 	for i := range t.Steps[:steps] {
 		if s := &t.Steps[i]; s.Learn {

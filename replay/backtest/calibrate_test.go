@@ -34,7 +34,7 @@ func row(t *testing.T, c *backtest.Calibrated, clients, model, counter string) b
 	return backtest.CalibratedRow{}
 }
 
-func calibrated(t *testing.T, fit backtest.Fitting, trials ...*backtest.Trial) *backtest.Calibrated {
+func calibrated(t *testing.T, fit backtest.Fitting, trials ...*backtest.GrowthTrial) *backtest.Calibrated {
 	t.Helper()
 	c, err := backtest.Calibrate(trials, fit)
 	if err != nil {
@@ -50,11 +50,11 @@ func TestCalibrateArithmetic(t *testing.T) {
 	anchor.Anchor = true
 	off := grew(5600, -400, 100)
 	off.TakenOff = 500
-	trial := &backtest.Trial{File: "a", Tokenizer: "old", First: 10000, Steps: []backtest.TrialStep{
+	trial := &backtest.GrowthTrial{File: "a", Tokenizer: "old", First: 10000, Steps: []backtest.TrialStep{
 		grew(11000, 1000, 900), grew(12000, 1000, 800), anchor, grew(6000, 1000, 1200), off,
 	}}
 	c := calibrated(t, backtest.FitOthers, trial)
-	percent := func(errors ...float64) (e backtest.Error) {
+	percent := func(errors ...float64) (e backtest.PredictionError) {
 		for _, x := range errors {
 			e.Bias += 100 * x / float64(len(errors))
 			e.MAPE += 100 * math.Abs(x) / float64(len(errors))
@@ -68,9 +68,9 @@ func TestCalibrateArithmetic(t *testing.T) {
 	next, free := percent(e1, e2, e3, e4), percent(e1, -300/12000.0, e3, 200/5600.0)
 	want := backtest.CalibratedRow{
 		Clients: "2.1.12-2.1.51", Model: "claude-opus-4-6", Counter: "heuristic", Sessions: 1, Requests: 4,
-		Increment: backtest.Error{MAPE: 100 * 500 / 3400.0, Bias: -100 * 100 / 3400.0, P50: 150, P90: 200},
-		Next:      backtest.Error{MAPE: next.MAPE, Bias: next.Bias, P50: 100 * (-e1 - e2) / 2, P90: 100 * (0.3*-e2 + 0.7*e3)},
-		Free:      backtest.Error{MAPE: free.MAPE, Bias: free.Bias, P50: 100 * (300/12000.0 + e3) / 2, P90: 100 * (0.3*e3 + 0.7*200/5600.0)},
+		Increment: backtest.PredictionError{MAPE: 100 * 500 / 3400.0, Bias: -100 * 100 / 3400.0, P50: 150, P90: 200},
+		Next:      backtest.PredictionError{MAPE: next.MAPE, Bias: next.Bias, P50: 100 * (-e1 - e2) / 2, P90: 100 * (0.3*-e2 + 0.7*e3)},
+		Free:      backtest.PredictionError{MAPE: free.MAPE, Bias: free.Bias, P50: 100 * (300/12000.0 + e3) / 2, P90: 100 * (0.3*e3 + 0.7*200/5600.0)},
 	}
 	got := row(t, c, want.Clients, want.Model, want.Counter)
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 0.0011 })
@@ -89,8 +89,8 @@ func TestCalibrateArithmetic(t *testing.T) {
 // TestCalibrateMeans: sessions have a mean of their own from 5 scored requests
 // on.
 func TestCalibrateMeans(t *testing.T) {
-	talk := func(file string, n int, said func(i int) int) *backtest.Trial {
-		trial := &backtest.Trial{File: file, Tokenizer: "old", First: 10000}
+	talk := func(file string, n int, said func(i int) int) *backtest.GrowthTrial {
+		trial := &backtest.GrowthTrial{File: file, Tokenizer: "old", First: 10000}
 		for i := range n {
 			trial.Steps = append(trial.Steps, grew(10000, 0, said(i)))
 		}
@@ -116,10 +116,10 @@ func TestCalibrateMeans(t *testing.T) {
 
 // TestCalibrateOutOfSample: what is scored has no part in what is fitted.
 func TestCalibrateOutOfSample(t *testing.T) {
-	trials := func(last int) []*backtest.Trial {
-		var ts []*backtest.Trial
+	trials := func(last int) []*backtest.GrowthTrial {
+		var ts []*backtest.GrowthTrial
 		for i := range 12 {
-			trial := &backtest.Trial{File: fmt.Sprint(i), Tokenizer: "old", First: 10000}
+			trial := &backtest.GrowthTrial{File: fmt.Sprint(i), Tokenizer: "old", First: 10000}
 			for k := range 9 {
 				trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
 			}
@@ -158,7 +158,7 @@ func TestCalibrateOutOfSample(t *testing.T) {
 // scored.
 func TestCalibrateHalf(t *testing.T) {
 	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
-		trial := &backtest.Trial{File: "a", Tokenizer: "old", First: 10000}
+		trial := &backtest.GrowthTrial{File: "a", Tokenizer: "old", First: 10000}
 		for k := range steps {
 			trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
 		}

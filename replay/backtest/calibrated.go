@@ -28,7 +28,7 @@ func (s *score) add(p prediction, trial int) {
 	s.session[trial] = [2]float64{m[0] + math.Abs(free), m[1] + 1}
 }
 
-func (s *score) incrementError() Error {
+func (s *score) incrementError() PredictionError {
 	e := errorOf(s.increment)
 	scale := 0.0
 	if s.growth > 0 {
@@ -57,9 +57,9 @@ func (s *score) means() SessionMeans {
 	return m
 }
 
-func errorOf(errors []float64) Error {
+func errorOf(errors []float64) PredictionError {
 	if len(errors) == 0 {
-		return Error{}
+		return PredictionError{}
 	}
 	var sum, bias float64
 	size := make([]float64, len(errors))
@@ -70,7 +70,7 @@ func errorOf(errors []float64) Error {
 	}
 	slices.Sort(size)
 	n := float64(len(errors))
-	return Error{rounded(sum / n), rounded(bias / n), rounded(quantile(size, 0.5)), rounded(quantile(size, 0.9))}
+	return PredictionError{rounded(sum / n), rounded(bias / n), rounded(quantile(size, 0.5)), rounded(quantile(size, 0.9))}
 }
 
 // quantile interpolates between sorted numbers; 0 where there are none.

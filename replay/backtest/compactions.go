@@ -15,7 +15,7 @@ func scored(conv *session.Conversation, b *session.Boundary) bool {
 }
 
 // compactions scores the recorded ones, each on the recorded view: a decision that differs does not change the next.
-func (s *Session) compactions(conv *session.Conversation, decisions []replay.Decision) {
+func (s *SessionScore) compactions(conv *session.Conversation, decisions []replay.Decision) {
 	for i := range conv.Boundaries {
 		b := &conv.Boundaries[i]
 		switch {
@@ -27,7 +27,7 @@ func (s *Session) compactions(conv *session.Conversation, decisions []replay.Dec
 			continue
 		}
 		d := &decisions[b.Request-1]
-		s.Compactions = append(s.Compactions, Compaction{
+		s.Compactions = append(s.Compactions, CompactionScore{
 			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limit,
 			Hit: d.Compact, Lost: b.Before > 0 && conv.Messages[b.Before-1].Lost,
 		})
@@ -45,7 +45,7 @@ func explained(conv *session.Conversation) map[int]bool {
 	return at
 }
 
-func (s *Session) alarms(r *replay.Record, decisions []replay.Decision) {
+func (s *SessionScore) alarms(r *replay.Record, decisions []replay.Decision) {
 	known := explained(r.Conv)
 	for i := range decisions {
 		if d := &decisions[i]; d.Compact && !known[d.Request] {
@@ -56,7 +56,7 @@ func (s *Session) alarms(r *replay.Record, decisions []replay.Decision) {
 
 // free scores the policy's own replay, where one decision changes the next: it pairs recorded compactions with the
 // policy's own, the nearest first, each at most once.
-func (s *Session) free(conv *session.Conversation, own *replay.Timeline) {
+func (s *SessionScore) free(conv *session.Conversation, own *replay.Timeline) {
 	known := explained(conv)
 	var fired []int
 	for i := range own.Events {

@@ -30,10 +30,10 @@ func TestFree(t *testing.T) {
 		{nil, []int{7}, "[]", Free{0, 0, 0, 1}},
 	} {
 		conv := &session.Conversation{Requests: make([]session.APICall, 40)}
-		s := &Session{}
+		s := &SessionScore{}
 		for _, n := range c.recorded {
 			conv.Boundaries = append(conv.Boundaries, session.Boundary{Trigger: "auto", Request: n})
-			s.Compactions = append(s.Compactions, Compaction{Request: n})
+			s.Compactions = append(s.Compactions, CompactionScore{Request: n})
 		}
 		own := &replay.Timeline{}
 		for _, n := range c.fired {
@@ -51,7 +51,7 @@ func TestFree(t *testing.T) {
 		if got := fmt.Sprint(distances); got != c.distances {
 			t.Errorf("recorded %v, fired %v: distances %v, want %v", c.recorded, c.fired, got, c.distances)
 		}
-		if got := Sum("p", []*Session{s}).Compactions[0].Free; got != c.free {
+		if got := Sum("p", []*SessionScore{s}).Compactions[0].Free; got != c.free {
 			t.Errorf("recorded %v, fired %v: %+v, want %+v", c.recorded, c.fired, got, c.free)
 		}
 	}

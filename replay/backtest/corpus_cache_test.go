@@ -17,7 +17,7 @@ import (
 // the recorded reads, over sessions of more than 20 requests. The simulation does
 // not know what was read or written.
 func TestCorpusCache(t *testing.T) {
-	var sum backtest.Usage
+	var sum backtest.UsageScore
 	type miss struct {
 		text string
 		off  float64

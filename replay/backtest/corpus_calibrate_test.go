@@ -22,8 +22,8 @@ const fittedOn = "2026-11-21"
 var everyFile = []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*/subagents/*.jsonl"}
 
 // corpusTrials are those of the sessions with enough usage to try counters on.
-func corpusTrials(t *testing.T) []*backtest.Trial {
-	var trials []*backtest.Trial
+func corpusTrials(t *testing.T) []*backtest.GrowthTrial {
+	var trials []*backtest.GrowthTrial
 	encoders := &tokens.Encoders{Jobs: 2}
 	for _, path := range corpusFiles(t, everyFile...) {
 		conv := load(t, path)
@@ -63,7 +63,7 @@ type fittedRates struct {
 	Rates    map[string]map[string]float64 `json:"rates"`
 }
 
-func checkRates(t *testing.T, trials []*backtest.Trial) {
+func checkRates(t *testing.T, trials []*backtest.GrowthTrial) {
 	f := fittedRates{
 		Source:   "fitted on recorded Claude Code sessions, clients 1.0.17 to 2.1.234",
 		Sessions: len(trials), Date: fittedOn, Rates: map[string]map[string]float64{},
@@ -98,7 +98,7 @@ func checkRates(t *testing.T, trials []*backtest.Trial) {
 // checkErrors holds the counters' errors out of sample. No session's own rates
 // have a part in what it is fitted to begin with: the common ones are those of
 // the other sessions.
-func checkErrors(t *testing.T, trials []*backtest.Trial) {
+func checkErrors(t *testing.T, trials []*backtest.GrowthTrial) {
 	for _, fit := range []backtest.Fitting{backtest.FitOthers, backtest.FitBoth} {
 		c, err := backtest.Calibrate(trials, fit)
 		if err != nil {
@@ -134,7 +134,7 @@ func checkErrors(t *testing.T, trials []*backtest.Trial) {
 
 // checkScaled holds that the usage counter is better than the others, too, where
 // these are given the one factor that fits the first half of the session best.
-func checkScaled(t *testing.T, trials []*backtest.Trial) {
+func checkScaled(t *testing.T, trials []*backtest.GrowthTrial) {
 	c, err := backtest.Calibrate(scaled(trials), backtest.FitBoth)
 	if err != nil {
 		t.Fatal(err)
@@ -155,8 +155,8 @@ func checkScaled(t *testing.T, trials []*backtest.Trial) {
 
 // scaled are the trials with the counts of counters that fit nothing times what
 // makes them add up to the growth over the first half of the steps.
-func scaled(trials []*backtest.Trial) []*backtest.Trial {
-	out := make([]*backtest.Trial, len(trials))
+func scaled(trials []*backtest.GrowthTrial) []*backtest.GrowthTrial {
+	out := make([]*backtest.GrowthTrial, len(trials))
 	for i, trial := range trials {
 		half := (len(trial.Steps) + 1) / 2
 		grown, counted := 0.0, map[string]float64{}

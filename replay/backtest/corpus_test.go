@@ -69,7 +69,7 @@ func named(t testing.TB, name string) *policy.Policy {
 	return p
 }
 
-func scored(t testing.TB, conv *session.Conversation, name string, opt backtest.Options) *backtest.Session {
+func scored(t testing.TB, conv *session.Conversation, name string, opt backtest.ScoreOptions) *backtest.SessionScore {
 	rec, err := replay.NewRecord(conv)
 	if err != nil {
 		t.Fatal(err)
@@ -83,13 +83,13 @@ func scored(t testing.TB, conv *session.Conversation, name string, opt backtest.
 
 // TestCorpus holds the policy of each client against what it recorded.
 func TestCorpus(t *testing.T) {
-	var sessions []*backtest.Session
+	var sessions []*backtest.SessionScore
 	for _, path := range mainFiles(t) {
 		conv := load(t, path)
 		if len(conv.Requests) == 0 || conv.Version == "" {
 			continue
 		}
-		s := scored(t, conv, preset.ForVersion(byVersion, conv.Version), backtest.Options{})
+		s := scored(t, conv, preset.ForVersion(byVersion, conv.Version), backtest.ScoreOptions{})
 		sessions = append(sessions, s)
 		tell(t, s)
 	}
@@ -126,7 +126,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // tell says where a session's policy and record differ, and what was fitted.
-func tell(t *testing.T, s *backtest.Session) {
+func tell(t *testing.T, s *backtest.SessionScore) {
 	name := filepath.Base(s.File)
 	if s.Fit != nil {
 		t.Logf("%s (client %s): fitted %+v", name, s.Version, *s.Fit)
@@ -156,7 +156,7 @@ func TestCorpusTail(t *testing.T) {
 		if session.CompareVersions(conv.Version, "2.1.119") < 0 {
 			continue
 		}
-		for _, c := range scored(t, conv, "claude-code-2.1.37", backtest.Options{}).Compactions {
+		for _, c := range scored(t, conv, "claude-code-2.1.37", backtest.ScoreOptions{}).Compactions {
 			of++
 			if c.Used == c.PreTokens {
 				exact++

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Measure is one figure of how well the simulation agrees with the record, and the bar by which it is judged.
-type Measure struct {
+// Bar is one figure of how well the simulation agrees with the record, and the bar by which it is judged.
+type Bar struct {
 	Name  string  `json:"measure"`
 	About string  `json:"about"`
 	Value float64 `json:"value"` // %
@@ -19,12 +19,12 @@ type Measure struct {
 }
 
 // Judged reports whether there is enough to judge the measure by its bar.
-func (m *Measure) Judged() bool { return m.Of > 0 && m.Of >= m.Least }
+func (m *Bar) Judged() bool { return m.Of > 0 && m.Of >= m.Least }
 
 // fewest is the least count of any measure. leastFor raises it so that one wrong case alone does not miss the bar.
 const fewest = 10
 
-func leastFor(m *Measure) int {
+func leastFor(m *Bar) int {
 	margin := m.Bar // % that may be wrong
 	if !m.Most {
 		margin = 100 - m.Bar
@@ -34,11 +34,11 @@ func leastFor(m *Measure) int {
 
 // measures computes the measures, with the default bars. A bar is what sessions recorded by many users reached, less
 // a margin.
-func (r *Result) measures() []Measure {
-	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0].Usage
-	var list []Measure
-	add := func(name string, part, of int, bar float64, about string) *Measure {
-		list = append(list, Measure{Name: name, About: about, Value: share(part, of), Of: of, Bar: bar})
+func (r *Scores) measures() []Bar {
+	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0].UsageScore
+	var list []Bar
+	add := func(name string, part, of int, bar float64, about string) *Bar {
+		list = append(list, Bar{Name: name, About: about, Value: share(part, of), Of: of, Bar: bar})
 		return &list[len(list)-1]
 	}
 	decided, micro := c.Hits+c.LostHits+c.Alarms, m.Recorded+m.Unrecorded
@@ -62,7 +62,7 @@ func (r *Result) measures() []Measure {
 	return list
 }
 
-func (m *Measure) judge() {
+func (m *Bar) judge() {
 	m.Holds = !m.Judged() || m.Most && m.Value <= m.Bar || !m.Most && m.Value >= m.Bar
 }
 
@@ -76,8 +76,8 @@ func MeasureNames() []string {
 }
 
 // SetBar judges a measure by another bar, in %.
-func (r *Result) SetBar(name string, bar float64) error {
-	i := slices.IndexFunc(r.Fidelity, func(m Measure) bool { return m.Name == name })
+func (r *Scores) SetBar(name string, bar float64) error {
+	i := slices.IndexFunc(r.Fidelity, func(m Bar) bool { return m.Name == name })
 	if i < 0 {
 		return fmt.Errorf("no measure is called %q", name)
 	}
@@ -87,7 +87,7 @@ func (r *Result) SetBar(name string, bar float64) error {
 }
 
 // SetLeast judges every measure of n or more cases.
-func (r *Result) SetLeast(n int) {
+func (r *Scores) SetLeast(n int) {
 	for i := range r.Fidelity {
 		r.Fidelity[i].Least = n
 		r.Fidelity[i].judge()
@@ -95,7 +95,7 @@ func (r *Result) SetLeast(n int) {
 }
 
 // Unjudged returns the measures with too few cases to judge; judged reports whether any measure is judged.
-func (r *Result) Unjudged() (few []Measure, judged bool) {
+func (r *Scores) Unjudged() (few []Bar, judged bool) {
 	for _, m := range r.Fidelity {
 		switch {
 		case m.Judged():
@@ -108,6 +108,6 @@ func (r *Result) Unjudged() (few []Measure, judged bool) {
 }
 
 // Failed returns the measures that miss their bar.
-func (r *Result) Failed() []Measure {
-	return slices.DeleteFunc(slices.Clone(r.Fidelity), func(m Measure) bool { return m.Holds })
+func (r *Scores) Failed() []Bar {
+	return slices.DeleteFunc(slices.Clone(r.Fidelity), func(m Bar) bool { return m.Holds })
 }

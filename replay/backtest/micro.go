@@ -37,7 +37,7 @@ const microStage = "microcompact_"
 // ownMicro returns the policy's microcompactions by request.
 func ownMicro(own *replay.Timeline) map[int]*microcompaction {
 	at := map[int]*microcompaction{}
-	kinds := []policy.Kind{policy.KindPersist, policy.KindClear, policy.KindCacheEdit}
+	kinds := []policy.EditKind{policy.KindPersist, policy.KindClear, policy.KindCacheEdit}
 	for i := range own.Events {
 		e := &own.Events[i]
 		if !strings.HasPrefix(e.Stage, microStage) || e.Request == nil || !slices.Contains(kinds, e.Kind) {
@@ -60,7 +60,7 @@ func ownMicro(own *replay.Timeline) map[int]*microcompaction {
 	return at
 }
 
-func (s *Session) microcompactions(r *replay.Record, own, track *replay.Timeline) {
+func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Timeline) {
 	conv := r.Conv
 	fired := ownMicro(own)
 	known := map[int]bool{}

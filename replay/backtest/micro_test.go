@@ -29,7 +29,7 @@ func TestMicroUnscored(t *testing.T) {
 	for _, n := range []int{5, 3} {
 		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n})
 	}
-	s := &Session{}
+	s := &SessionScore{}
 	s.microcompactions(&replay.Record{Conv: conv}, own, &replay.Timeline{})
 	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []int{5}) {
 		t.Errorf("%+v", s)

@@ -8,16 +8,16 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Result scores the policy against all sessions.
-type Result struct {
+// Scores scores the policy against all sessions.
+type Scores struct {
 	Schema      string          `json:"schema"`
 	Policy      string          `json:"policy"` // as given
-	Fidelity    []Measure       `json:"fidelity"`
+	Fidelity    []Bar           `json:"fidelity"`
 	Compactions []CompactionRow `json:"compactions"`
 	Micro       []MicroRow      `json:"microcompactions"`
 	Usage       []UsageRow      `json:"usage"`
 	Causes      []CauseRow      `json:"breaks"`
-	Sessions    []*Session      `json:"sessions"`
+	Sessions    []*SessionScore `json:"sessions"`
 }
 
 // CompactionRow scores the automatic compactions of one band of clients, or of all. Sessions with a fitted window
@@ -51,7 +51,7 @@ type Free struct {
 	Alarms int `json:"alarms"`
 }
 
-func (r *CompactionRow) add(s *Session) {
+func (r *CompactionRow) add(s *SessionScore) {
 	r.Sessions++
 	r.Requests += s.Requests
 	r.Alarms += len(s.Alarms)
@@ -63,7 +63,7 @@ func (r *CompactionRow) add(s *Session) {
 	}
 }
 
-func (r *CompactionRow) compaction(c *Compaction) {
+func (r *CompactionRow) compaction(c *CompactionScore) {
 	if c.Lost {
 		r.Lost++
 		r.LostHits += count(c.Hit)
@@ -106,7 +106,7 @@ type MicroRow struct {
 	Unscored   int    `json:"unscored"`  // their results lie before the file, or no request follows
 }
 
-func (r *MicroRow) add(s *Session) {
+func (r *MicroRow) add(s *SessionScore) {
 	r.Alarms += len(s.MicroAlarms)
 	r.Unscored += s.MicroUnknown
 	for i := range s.Micro {
@@ -127,25 +127,25 @@ func (r *MicroRow) add(s *Session) {
 type UsageRow struct {
 	Clients  string `json:"clients"`
 	Sessions int    `json:"sessions"` // with at least one scored request
-	Usage
+	UsageScore
 }
 
 // CauseRow sums up the breaks of one cause.
 type CauseRow struct {
-	Cause     cache.Kind `json:"cause"`
-	Named     bool       `json:"named"`  // the record itself shows it
-	Breaks    int        `json:"breaks"` // in the record
-	Kind      int        `json:"right_kind"`
-	Amount    int        `json:"right_amount"`
-	Left      int        `json:"left"`      // sums, tokens
-	Read      int        `json:"read"`      // recorded
-	Simulated int        `json:"simulated"` // read
-	Only      int        `json:"only_simulated"`
+	Cause     cache.BreakCause `json:"cause"`
+	Named     bool             `json:"named"`  // the record itself shows it
+	Breaks    int              `json:"breaks"` // in the record
+	Kind      int              `json:"right_kind"`
+	Amount    int              `json:"right_amount"`
+	Left      int              `json:"left"`      // sums, tokens
+	Read      int              `json:"read"`      // recorded
+	Simulated int              `json:"simulated"` // read
+	Only      int              `json:"only_simulated"`
 }
 
 // Sum sums up the scores of a policy over sessions, in the order given.
-func Sum(policy string, sessions []*Session) *Result {
-	r := &Result{Schema: Schema, Policy: policy, Sessions: append([]*Session{}, sessions...)}
+func Sum(policy string, sessions []*SessionScore) *Scores {
+	r := &Scores{Schema: Schema, Policy: policy, Sessions: append([]*SessionScore{}, sessions...)}
 	for _, fitted := range []bool{false, true} {
 		for _, clients := range compactionBands.names() {
 			row := CompactionRow{Clients: clients, Fitted: fitted}
@@ -180,10 +180,10 @@ func Sum(policy string, sessions []*Session) *Result {
 	return r
 }
 
-func in(clients string, s *Session) bool { return clients == All || clients == s.Clients }
+func in(clients string, s *SessionScore) bool { return clients == All || clients == s.Clients }
 
 // causes sums breaks up by cause, the most first.
-func causes(sessions []*Session) []CauseRow {
+func causes(sessions []*SessionScore) []CauseRow {
 	rows := []CauseRow{}
 	for _, s := range sessions {
 		for i := range s.Breaks {
@@ -220,7 +220,7 @@ func (r *CauseRow) join(o *CauseRow) {
 }
 
 // Breaks returns the breaks of all causes in one row, or of the named ones.
-func (r *Result) Breaks(named bool) CauseRow {
+func (r *Scores) Breaks(named bool) CauseRow {
 	sum := CauseRow{Cause: All, Named: named}
 	for i := range r.Causes {
 		if row := &r.Causes[i]; row.Named || !named {
@@ -231,7 +231,7 @@ func (r *Result) Breaks(named bool) CauseRow {
 }
 
 // Worst returns the n breaks with the largest error of the simulated read, in tokens.
-func (r *Result) Worst(n int) []Break {
+func (r *Scores) Worst(n int) []Break {
 	worst := []Break{}
 	for _, s := range r.Sessions {
 		worst = append(worst, s.Breaks...)

@@ -7,9 +7,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Trial is the growth of a conversation's recorded context from request to request, and what joined it, for token
+// GrowthTrial is the growth of a conversation's recorded context from request to request, and what joined it, for token
 // counters to predict. It holds figures only and needs no session file.
-type Trial struct {
+type GrowthTrial struct {
 	Session   string
 	Agent     string
 	File      string
@@ -39,9 +39,9 @@ type TrialStep struct {
 }
 
 // NewTrial measures the record's conversation. It has no steps where fewer than two requests have recorded usage.
-func NewTrial(r *replay.Record) (*Trial, error) {
+func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	conv := r.Conv
-	t := &Trial{
+	t := &GrowthTrial{
 		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
 		Tokenizer: r.Counted.Tokenizer,
 	}
@@ -90,7 +90,7 @@ type tally struct {
 	step     TrialStep
 }
 
-func (y *tally) request(s *tokens.Span, edits []policy.Edit) TrialStep {
+func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 	answer := &y.conv.Messages[s.To]
 	y.step = TrialStep{
 		Request: s.Request, Model: answer.Model, Version: answer.Version, Context: s.Context, Growth: s.Growth,

@@ -7,15 +7,15 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Usage scores the simulated usage of the recorded track against the reported one, over main requests without the
+// UsageScore scores the simulated usage of the recorded track against the reported one, over main requests without the
 // first of each file. The total sent is given; its split into read, written and uncached tokens is simulated.
-type Usage struct {
-	Requests int    `json:"requests"`
-	Read     Figure `json:"cache_read"`
-	Write    Figure `json:"cache_write"`
-	Input    Figure `json:"input"`         // not cached
-	Near     int    `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
-	Close    int    `json:"read_within_1"`
+type UsageScore struct {
+	Requests int         `json:"requests"`
+	Read     InputFigure `json:"cache_read"`
+	Write    InputFigure `json:"cache_write"`
+	Input    InputFigure `json:"input"`         // not cached
+	Near     int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
+	Close    int         `json:"read_within_1"`
 
 	Broken      int `json:"breaks"`           // the reported read is below 95 % of what the request before had left
 	Named       int `json:"named"`            // after a compaction, a microcompaction, an expired lifetime or a model switch
@@ -28,8 +28,8 @@ type Usage struct {
 	FalseAlarms int `json:"only_simulated"`
 }
 
-// Figure is one class of input.
-type Figure struct {
+// InputFigure is one class of input.
+type InputFigure struct {
 	Recorded  int     `json:"recorded"`  // sum, tokens
 	Simulated int     `json:"simulated"` // sum, tokens
 	Off       int     `json:"off"`       // sum of the absolute errors, tokens
@@ -38,13 +38,13 @@ type Figure struct {
 }
 
 // Classes returns the classes of input: read, written, uncached.
-func (u *Usage) Classes() [3]*Figure { return [3]*Figure{&u.Read, &u.Write, &u.Input} }
+func (u *UsageScore) Classes() [3]*InputFigure { return [3]*InputFigure{&u.Read, &u.Write, &u.Input} }
 
 // Recorded is all input reported, tokens.
-func (u *Usage) Recorded() int { return u.Read.Recorded + u.Write.Recorded + u.Input.Recorded }
+func (u *UsageScore) Recorded() int { return u.Read.Recorded + u.Write.Recorded + u.Input.Recorded }
 
-func (f *Figure) add(recorded, simulated int) {
-	one := Figure{Recorded: recorded, Simulated: simulated, Off: abs(simulated - recorded)}
+func (f *InputFigure) add(recorded, simulated int) {
+	one := InputFigure{Recorded: recorded, Simulated: simulated, Off: abs(simulated - recorded)}
 	if recorded > 0 {
 		one.Scored, one.MAPE = 1, 100*float64(one.Off)/float64(recorded)
 	}
@@ -52,7 +52,7 @@ func (f *Figure) add(recorded, simulated int) {
 }
 
 // join adds the figures of o; the mean is weighted by the requests scored.
-func (f *Figure) join(o *Figure) {
+func (f *InputFigure) join(o *InputFigure) {
 	f.Recorded += o.Recorded
 	f.Simulated += o.Simulated
 	f.Off += o.Off
@@ -65,7 +65,7 @@ func (f *Figure) join(o *Figure) {
 func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 
 // counts are the plain counts, in the order of the fields.
-func (u *Usage) counts() []*int {
+func (u *UsageScore) counts() []*int {
 	return []*int{
 		&u.Requests, &u.Near, &u.Close, &u.Broken, &u.Named, &u.Kind, &u.Amount, &u.AllKind, &u.AllAmount,
 		&u.Others, &u.Unexplained, &u.FalseAlarms,
@@ -73,7 +73,7 @@ func (u *Usage) counts() []*int {
 }
 
 // Join adds the figures of o.
-func (u *Usage) Join(o *Usage) {
+func (u *UsageScore) Join(o *UsageScore) {
 	for i, f := range u.Classes() {
 		f.join(o.Classes()[i])
 	}
@@ -82,14 +82,14 @@ func (u *Usage) Join(o *Usage) {
 	}
 }
 
-func (u *Usage) round() {
+func (u *UsageScore) round() {
 	for _, f := range u.Classes() {
 		f.MAPE = rounded(f.MAPE)
 	}
 }
 
 // ScoreUsage scores the simulated usage of the recorded track.
-func ScoreUsage(track *replay.Timeline) (u Usage) {
+func ScoreUsage(track *replay.Timeline) (u UsageScore) {
 	for _, p := range CachePoints(track) {
 		row := &track.Requests[p.Row]
 		u.Requests++
@@ -121,29 +121,29 @@ func ScoreUsage(track *replay.Timeline) (u Usage) {
 
 // Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
 type Break struct {
-	Session   string     `json:"session"`
-	Agent     string     `json:"agent,omitempty"`
-	File      string     `json:"file"`
-	Line      int        `json:"line"` // of the response
-	Request   int        `json:"request"`
-	Recorded  bool       `json:"in_record"`    // false: only the simulation breaks off
-	Cause     cache.Kind `json:"cause"`        // Unexplained: the simulation has none
-	Why       string     `json:"why"`          // the cause in words
-	Left      int        `json:"left"`         // what the request before had read and written, tokens
-	Read      int        `json:"read"`         // recorded, tokens
-	Simulated int        `json:"simulated"`    // tokens read
-	Kind      bool       `json:"right_kind"`   // both read something, or both nothing
-	Amount    bool       `json:"right_amount"` // within 10 %
+	Session   string           `json:"session"`
+	Agent     string           `json:"agent,omitempty"`
+	File      string           `json:"file"`
+	Line      int              `json:"line"` // of the response
+	Request   int              `json:"request"`
+	Recorded  bool             `json:"in_record"`    // false: only the simulation breaks off
+	Cause     cache.BreakCause `json:"cause"`        // Unexplained: the simulation has none
+	Why       string           `json:"why"`          // the cause in words
+	Left      int              `json:"left"`         // what the request before had read and written, tokens
+	Read      int              `json:"read"`         // recorded, tokens
+	Simulated int              `json:"simulated"`    // tokens read
+	Kind      bool             `json:"right_kind"`   // both read something, or both nothing
+	Amount    bool             `json:"right_amount"` // within 10 %
 }
 
 // Unexplained is the cause of a recorded break for which the simulation has none.
-const Unexplained cache.Kind = "unexplained"
+const Unexplained cache.BreakCause = "unexplained"
 
 // Off is the absolute error of the simulated read, tokens.
 func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
 // usage scores the recorded track's simulated usage and lists the breaks.
-func (s *Session) usage(r *replay.Record, track *replay.Timeline) {
+func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 	s.Usage = ScoreUsage(track)
 	s.Usage.round()
 	for _, p := range CachePoints(track) {

@@ -53,8 +53,8 @@ type Breakpoint struct {
 	TTL      TTL
 }
 
-// Request is one API call as the cache sees it.
-type Request struct {
+// CachedRequest is one API call as the cache sees it.
+type CachedRequest struct {
 	Start       time.Time    // zero: when the request before was made
 	Lives       time.Time    // start of the lifetimes of what it reads and writes; zero: Start
 	Model       string       // each model has a cache of its own
@@ -144,7 +144,7 @@ func (s *Sim) Shrink(position, tokens int) {
 
 // Request makes a request. It returns the split of its input and, if it read
 // less than the request before left in the cache, the cause.
-func (s *Sim) Request(r Request) (Split, Cause, error) {
+func (s *Sim) Request(r CachedRequest) (Split, Cause, error) {
 	hit, split, err := s.read(&r, math.MaxInt)
 	if err != nil {
 		return Split{}, Cause{}, err
@@ -159,7 +159,7 @@ func (s *Sim) Request(r Request) (Split, Cause, error) {
 // Branch makes a request that has only the blocks before a position in common
 // with the conversation: the request of a compaction itself. What it writes
 // behind that position is not kept.
-func (s *Sim) Branch(position int, r Request) (Split, error) {
+func (s *Sim) Branch(position int, r CachedRequest) (Split, error) {
 	hit, split, err := s.read(&r, position)
 	if err != nil {
 		return Split{}, err
@@ -174,7 +174,7 @@ func (s *Sim) Branch(position int, r Request) (Split, error) {
 	return split, nil
 }
 
-func (r *Request) check() error {
+func (r *CachedRequest) check() error {
 	if n := len(r.Breakpoints); n > MaxBreakpoints {
 		return fmt.Errorf("%w: there are %d, and %d are allowed", errBreakpoints, n, MaxBreakpoints)
 	}
@@ -196,7 +196,7 @@ func (r *Request) check() error {
 //
 // A request without a time takes no time; one with a time before that of the
 // last request moves the clock back.
-func (s *Sim) read(r *Request, before int) (hit int, split Split, err error) {
+func (s *Sim) read(r *CachedRequest, before int) (hit int, split Split, err error) {
 	if err := r.check(); err != nil {
 		return -1, Split{}, err
 	}
@@ -225,7 +225,7 @@ func (s *Sim) alive(e *entry, model string) bool {
 // bill splits the input: a tokens are read; up to b, the highest 1h breakpoint
 // after a, is written for an hour; from there to c, the last breakpoint, for
 // five minutes; the rest is plain input.
-func (r *Request) bill(hit int) Split {
+func (r *CachedRequest) bill(hit int) Split {
 	a := min(hit, r.Tokens)
 	b, c := a, a
 	for i := range r.Breakpoints {
@@ -242,7 +242,7 @@ func (r *Request) bill(hit int) Split {
 }
 
 // expiry is the end of a lifetime that begins with a request.
-func (s *Sim) expiry(r *Request, t TTL) time.Time {
+func (s *Sim) expiry(r *CachedRequest, t TTL) time.Time {
 	if r.Lives.After(s.now) {
 		return r.Lives.Add(t.Duration())
 	}
@@ -250,7 +250,7 @@ func (s *Sim) expiry(r *Request, t TTL) time.Time {
 }
 
 // refresh restarts the lifetime of the entry that was read.
-func (s *Sim) refresh(r *Request, hit int) {
+func (s *Sim) refresh(r *CachedRequest, hit int) {
 	if hit < 0 {
 		return
 	}
@@ -263,7 +263,7 @@ func (s *Sim) refresh(r *Request, hit int) {
 
 // write puts an entry for each breakpoint whose prefix is long enough. The
 // lifetime of an entry that is there already restarts.
-func (s *Sim) write(r *Request) {
+func (s *Sim) write(r *CachedRequest) {
 	for _, b := range r.Breakpoints {
 		if b.Tokens >= r.Minimum {
 			s.last = entry{

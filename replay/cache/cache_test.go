@@ -15,13 +15,13 @@ func at(minutes float64) time.Time { return start.Add(time.Duration(minutes * fl
 // ask makes a request whose only breakpoint is its last block, each block 100 tokens.
 func ask(t *testing.T, s *Sim, minutes float64, blocks int) (Split, Cause) {
 	t.Helper()
-	return send(t, s, Request{
+	return send(t, s, CachedRequest{
 		Start: at(minutes), Model: "m", Tokens: blocks * 100,
 		Breakpoints: []Breakpoint{{Position: blocks - 1, Tokens: blocks * 100}},
 	})
 }
 
-func send(t *testing.T, s *Sim, r Request) (Split, Cause) {
+func send(t *testing.T, s *Sim, r CachedRequest) (Split, Cause) {
 	t.Helper()
 	got, cause, err := s.Request(r)
 	if err != nil {
@@ -37,11 +37,11 @@ func TestDocumentedUsage(t *testing.T) {
 	// 100,000 cached tokens and 50 behind the breakpoint: 100,000 / 0 / 50.
 	var s Sim
 	b := []Breakpoint{{Position: 9, Tokens: 100000}}
-	first, cause := send(t, &s, Request{Start: at(0), Model: "m", Minimum: 1024, Tokens: 100050, Breakpoints: b})
+	first, cause := send(t, &s, CachedRequest{Start: at(0), Model: "m", Minimum: 1024, Tokens: 100050, Breakpoints: b})
 	if diff := cmp.Diff(Split{Write5m: 100000, Uncached: 50}, first); diff != "" || cause.Kind != First {
 		t.Errorf("first request: %s, %s", cause, diff)
 	}
-	second, cause := send(t, &s, Request{Start: at(1), Model: "m", Minimum: 1024, Tokens: 100050, Breakpoints: b})
+	second, cause := send(t, &s, CachedRequest{Start: at(1), Model: "m", Minimum: 1024, Tokens: 100050, Breakpoints: b})
 	if diff := cmp.Diff(Split{Read: 100000, Uncached: 50}, second); diff != "" || cause.Kind != None {
 		t.Errorf("second request: %s, %s", cause, diff)
 	}
@@ -53,7 +53,7 @@ func TestLookBack(t *testing.T) {
 	for _, tt := range []struct {
 		breakpoint int
 		read       int
-		cause      Kind
+		cause      BreakCause
 	}{
 		{35, 0, LookBackOver},
 		{34, 1600, None},
@@ -71,19 +71,19 @@ func TestSeveralBreakpoints(t *testing.T) {
 	// B is the highest 1h breakpoint after A, C the last breakpoint.
 	var s Sim
 	bs := []Breakpoint{{0, 1000, Long}, {1, 3000, Long}, {5, 7000, Short}, {9, 9000, Short}}
-	got, _ := send(t, &s, Request{Start: at(0), Model: "m", Tokens: 9500, Breakpoints: bs})
+	got, _ := send(t, &s, CachedRequest{Start: at(0), Model: "m", Tokens: 9500, Breakpoints: bs})
 	if diff := cmp.Diff(Split{Write1h: 3000, Write5m: 6000, Uncached: 500}, got); diff != "" {
 		t.Error(diff)
 	}
 	// Six minutes later the 5m entries are gone, the 1h ones are read; both
 	// are the start of what is written behind them.
-	got, cause := send(t, &s, Request{Start: at(6), Model: "m", Tokens: 9500, Breakpoints: bs})
+	got, cause := send(t, &s, CachedRequest{Start: at(6), Model: "m", Tokens: 9500, Breakpoints: bs})
 	if diff := cmp.Diff(Split{Read: 3000, Write5m: 6000, Uncached: 500}, got); diff != "" || cause.Kind != Expired {
 		t.Errorf("%s %s", cause, diff)
 	}
 	// What changed at block 1 leaves block 0.
 	s.Change(1, Cause{Kind: ToolsChanged})
-	got, cause = send(t, &s, Request{Start: at(7), Model: "m", Tokens: 9500, Breakpoints: bs})
+	got, cause = send(t, &s, CachedRequest{Start: at(7), Model: "m", Tokens: 9500, Breakpoints: bs})
 	if diff := cmp.Diff(Split{Read: 1000, Write1h: 2000, Write5m: 6000, Uncached: 500}, got); diff != "" || cause.Kind != ToolsChanged {
 		t.Errorf("%s %s", cause, diff)
 	}
@@ -97,10 +97,10 @@ func TestRefusedBreakpoints(t *testing.T) {
 		"one twice":    {{1, 2, Short}, {1, 2, Short}},
 	} {
 		var s Sim
-		if _, _, err := s.Request(Request{Tokens: 5, Breakpoints: bs}); !errors.Is(err, errBreakpoints) {
+		if _, _, err := s.Request(CachedRequest{Tokens: 5, Breakpoints: bs}); !errors.Is(err, errBreakpoints) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := s.Branch(0, Request{Tokens: 5, Breakpoints: bs}); !errors.Is(err, errBreakpoints) {
+		if _, err := s.Branch(0, CachedRequest{Tokens: 5, Breakpoints: bs}); !errors.Is(err, errBreakpoints) {
 			t.Errorf("%s: a branch gives %v", name, err)
 		}
 	}
@@ -109,7 +109,7 @@ func TestRefusedBreakpoints(t *testing.T) {
 func TestMinimum(t *testing.T) {
 	for _, tt := range []struct{ tokens, written int }{{1023, 0}, {1024, 1024}, {1025, 1025}} {
 		var s Sim
-		r := Request{Start: at(0), Model: "m", Minimum: 1024, Tokens: tt.tokens, Breakpoints: []Breakpoint{{Position: 3, Tokens: tt.tokens}}}
+		r := CachedRequest{Start: at(0), Model: "m", Minimum: 1024, Tokens: tt.tokens, Breakpoints: []Breakpoint{{Position: 3, Tokens: tt.tokens}}}
 		got, _ := send(t, &s, r)
 		if got.Write5m != tt.written || got.Uncached != tt.tokens-tt.written {
 			t.Errorf("%d tokens: %+v", tt.tokens, got)
@@ -138,7 +138,7 @@ func TestLifetime(t *testing.T) {
 		{Long, time.Hour + time.Second, false},
 	} {
 		var s Sim
-		r := Request{Start: start, Model: "m", Tokens: 100, Breakpoints: []Breakpoint{{0, 100, tt.ttl}}}
+		r := CachedRequest{Start: start, Model: "m", Tokens: 100, Breakpoints: []Breakpoint{{0, 100, tt.ttl}}}
 		send(t, &s, r)
 		r.Start = start.Add(tt.after)
 		got, cause := send(t, &s, r)
@@ -162,11 +162,11 @@ func TestModels(t *testing.T) {
 	for i, tt := range []struct {
 		model string
 		read  int
-		cause Kind
+		cause BreakCause
 	}{
 		{"a", 0, First}, {"b", 0, ModelSwitch}, {"a", 500, None}, {"a", 500, None},
 	} {
-		got, cause := send(t, &s, Request{Start: at(float64(i)), Model: tt.model, Tokens: 500, Breakpoints: []Breakpoint{{Position: 4, Tokens: 500}}})
+		got, cause := send(t, &s, CachedRequest{Start: at(float64(i)), Model: tt.model, Tokens: 500, Breakpoints: []Breakpoint{{Position: 4, Tokens: 500}}})
 		if got.Read != tt.read || cause.Kind != tt.cause {
 			t.Errorf("request %d, model %s: read %d (%s), want %d (%s)", i, tt.model, got.Read, cause, tt.read, tt.cause)
 		}
@@ -193,7 +193,7 @@ func TestEdits(t *testing.T) {
 	}
 	// cache_edits: the prefix stays, and is shorter.
 	s.Shrink(4, 200)
-	got, cause = send(t, &s, Request{Start: at(4), Model: "m", Tokens: 1400, Breakpoints: []Breakpoint{{Position: 15, Tokens: 1400}}})
+	got, cause = send(t, &s, CachedRequest{Start: at(4), Model: "m", Tokens: 1400, Breakpoints: []Breakpoint{{Position: 15, Tokens: 1400}}})
 	if diff := cmp.Diff(Split{Read: 1300, Write5m: 100}, got); diff != "" || cause.Kind != None {
 		t.Errorf("%s %s", cause, diff)
 	}
@@ -203,7 +203,7 @@ func TestBranch(t *testing.T) {
 	var s Sim
 	ask(t, &s, 0, 10)
 	// A compaction's own request reads the warm cache …
-	call := Request{Start: at(4), Model: "m", Tokens: 1180, Breakpoints: []Breakpoint{{Position: 10, Tokens: 1180}}}
+	call := CachedRequest{Start: at(4), Model: "m", Tokens: 1180, Breakpoints: []Breakpoint{{Position: 10, Tokens: 1180}}}
 	got, err := s.Branch(10, call)
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func TestWarm(t *testing.T) {
 	bs := []Breakpoint{{0, 500, Long}, {3, 900, Long}}
 	for i, want := range []int{500, 900, 500} {
 		minutes := []float64{0, 1, 500}[i]
-		got, _ := send(t, &s, Request{Start: at(minutes), Model: "m", Tokens: 900, Breakpoints: bs})
+		got, _ := send(t, &s, CachedRequest{Start: at(minutes), Model: "m", Tokens: 900, Breakpoints: bs})
 		if got.Read != want {
 			t.Errorf("request %d reads %d, want %d", i, got.Read, want)
 		}
@@ -237,7 +237,7 @@ func TestWarm(t *testing.T) {
 func TestNoTimes(t *testing.T) {
 	var s Sim
 	for i := range 3 {
-		_, cause := send(t, &s, Request{Model: "m", Tokens: 10, Breakpoints: []Breakpoint{{Position: 0, Tokens: 10}}})
+		_, cause := send(t, &s, CachedRequest{Model: "m", Tokens: 10, Breakpoints: []Breakpoint{{Position: 0, Tokens: 10}}})
 		if i > 0 && cause.Kind != None {
 			t.Errorf("requests without a time take none: %s", cause)
 		}

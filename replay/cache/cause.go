@@ -1,35 +1,35 @@
 package cache
 
-// Kind names why a request read less from the cache than the request before it
+// BreakCause names why a request read less from the cache than the request before it
 // had left there.
-type Kind string
+type BreakCause string
 
 // The causes.
 const (
-	None         Kind = ""              // it read everything
-	First        Kind = "first_request" // nothing of this conversation was in the cache yet
-	Expired      Kind = "ttl"           // the lifetime of the entry was over
-	Edited       Kind = "edit"          // a stage changed what had been sent
-	Compacted    Kind = "compaction"    // the messages were rebuilt
-	ModelSwitch  Kind = "model_switch"  // each model has a cache of its own
-	ToolsChanged Kind = "tools_changed" // tools or system prompt changed
-	ImageAdded   Kind = "image_added"   // an image was added or removed: the messages' cache is lost
-	SkillRan     Kind = "skill"         // the client sends other settings while a skill runs
-	Thinking     Kind = "thinking"      // the thinking of earlier turns was stripped
-	ContextFell  Kind = "context_fell"  // less was sent than before, and no line says why
-	BelowMinimum Kind = "below_minimum" // the prefix is shorter than the model caches
-	LookBackOver Kind = "look_back"     // more blocks joined than the look-back covers
-	Unmarked     Kind = "no_breakpoint" // the client marks nothing
+	None         BreakCause = ""              // it read everything
+	First        BreakCause = "first_request" // nothing of this conversation was in the cache yet
+	Expired      BreakCause = "ttl"           // the lifetime of the entry was over
+	Edited       BreakCause = "edit"          // a stage changed what had been sent
+	Compacted    BreakCause = "compaction"    // the messages were rebuilt
+	ModelSwitch  BreakCause = "model_switch"  // each model has a cache of its own
+	ToolsChanged BreakCause = "tools_changed" // tools or system prompt changed
+	ImageAdded   BreakCause = "image_added"   // an image was added or removed: the messages' cache is lost
+	SkillRan     BreakCause = "skill"         // the client sends other settings while a skill runs
+	Thinking     BreakCause = "thinking"      // the thinking of earlier turns was stripped
+	ContextFell  BreakCause = "context_fell"  // less was sent than before, and no line says why
+	BelowMinimum BreakCause = "below_minimum" // the prefix is shorter than the model caches
+	LookBackOver BreakCause = "look_back"     // more blocks joined than the look-back covers
+	Unmarked     BreakCause = "no_breakpoint" // the client marks nothing
 )
 
 // Cause is why something could not be read from the cache.
 type Cause struct {
-	Kind    Kind   `json:"cause"`
-	Stage   string `json:"stage,omitempty"`   // of an edit: the stage that made it
-	Message string `json:"message,omitempty"` // of an edit: uuid of the first message it changed
+	Kind    BreakCause `json:"cause"`
+	Stage   string     `json:"stage,omitempty"`   // of an edit: the stage that made it
+	Message string     `json:"message,omitempty"` // of an edit: uuid of the first message it changed
 }
 
-var kindTexts = map[Kind]string{
+var kindTexts = map[BreakCause]string{
 	None: "hit", First: "first request", Expired: "lifetime over", ModelSwitch: "model switch",
 	ToolsChanged: "tools or system prompt changed", ImageAdded: "image added or removed",
 	SkillRan: "a skill began or ended", Thinking: "thinking of earlier turns stripped",
@@ -49,7 +49,7 @@ func (c Cause) String() string {
 }
 
 // why compares what was read with what the request before wrote last.
-func (s *Sim) why(r *Request, hit int) Cause {
+func (s *Sim) why(r *CachedRequest, hit int) Cause {
 	switch {
 	case len(r.Breakpoints) == 0:
 		return Cause{Kind: Unmarked}

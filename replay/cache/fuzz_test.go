@@ -22,7 +22,7 @@ func FuzzSim(f *testing.F) {
 		now := start
 		for len(data) > 0 {
 			now = now.Add(time.Duration(next()-20) * 10 * time.Second)
-			r := Request{Start: now, Lives: now.Add(time.Duration(next()) * time.Second), Model: []string{"a", "b"}[next()%2], Minimum: next(), Tokens: 16 * next()}
+			r := CachedRequest{Start: now, Lives: now.Add(time.Duration(next()) * time.Second), Model: []string{"a", "b"}[next()%2], Minimum: next(), Tokens: 16 * next()}
 			for range next() % 6 {
 				r.Breakpoints = append(r.Breakpoints, Breakpoint{Position: next(), Tokens: 8 * next(), TTL: TTL(next() % 2)})
 			}

@@ -133,7 +133,7 @@ func TestAgainstNaive(t *testing.T) {
 					bs = append(bs, Breakpoint{p, sum(blocks[:p+1]), ttl})
 				}
 			}
-			got, cause, err := sim.Request(Request{Start: now, Model: model, Minimum: minimum, Tokens: sum(blocks), Breakpoints: bs})
+			got, cause, err := sim.Request(CachedRequest{Start: now, Model: model, Minimum: minimum, Tokens: sum(blocks), Breakpoints: bs})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,7 @@ func planHash(settings []policy.Setting) string {
 }
 
 // NewBaseline is the baseline of a run's results.
-func NewBaseline(c *Config, results []Result, tool string) *Baseline {
+func NewBaseline(c *Config, results []CaseResult, tool string) *Baseline {
 	b := &Baseline{
 		Schema: BaselineSchema, Tool: tool, Inputs: map[string]string{}, Policies: map[string]BaselinePlan{},
 		Figures: compare.Names(), Cases: make([]BaselineCase, len(c.Cases)),

@@ -22,7 +22,7 @@ const (
 type Config struct {
 	File         string                     `yaml:"-"`
 	Version      int                        `yaml:"version" required:"write \"version: 1\" at the top"`
-	Sessions     []Text                     `yaml:"sessions" form:"filled"` // of the cases that have none of their own
+	Sessions     []TextLine                 `yaml:"sessions" form:"filled"` // of the cases that have none of their own
 	Counting     Counting                   `yaml:",inline"`
 	Prices       string                     `yaml:"prices" form:"line"`   // a file, relative to this one; "": the embedded table
 	Baseline     string                     `yaml:"baseline" form:"line"` // a file, relative to this one; "": none
@@ -32,9 +32,9 @@ type Config struct {
 	Places       map[string]strict.Position `yaml:"-"` // of the values of its keys
 }
 
-// Text is a line of text and its place: session files, relative to the
+// TextLine is a line of text and its place: session files, relative to the
 // configuration, or a policy.
-type Text struct {
+type TextLine struct {
 	Text string
 	strict.Position
 }
@@ -43,33 +43,33 @@ type Text struct {
 type Case struct {
 	strict.Position
 	Name         string       `yaml:"name" form:"line"`
-	Policy       Text         `yaml:"policy" required:"write \"policy: NAME\", a built-in name or a file"` // settings follow behind commas
+	Policy       TextLine     `yaml:"policy" required:"write \"policy: NAME\", a built-in name or a file"` // settings follow behind commas
 	Set          Settings     `yaml:"set"`
-	Sessions     []Text       `yaml:"sessions" form:"filled"`
+	Sessions     []TextLine   `yaml:"sessions" form:"filled"`
 	Expect       Expectations `yaml:"expect"`
 	Within       *Tolerance   `yaml:"within" none:"-"`
 	AllowChanges *bool        `yaml:"allow_changes" none:"-"`
 }
 
-// Setting is a changed parameter of a case's policy.
-type Setting struct {
+// ChangedSetting is a changed parameter of a case's policy.
+type ChangedSetting struct {
 	Key   string
 	Value string // as YAML
 	strict.Position
 }
 
 // Settings are in the order of the file.
-type Settings []Setting
+type Settings []ChangedSetting
 
 // ReadNode reads a line of text.
-func (t *Text) ReadNode(r *strict.Reader, n *strict.Node, key string) {
+func (t *TextLine) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	r.Read(n, &t.Text, strict.Param{Form: "line"}, key)
 }
 
 // ReadNode reads {stage.param: value}.
-func (s *Settings) ReadNode(r *strict.Reader, n *strict.Node, key string) {
+func (s *Settings) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	for _, kv := range r.Map(n, key, "write {stage.param: value}") {
-		*s = append(*s, Setting{kv.Key, strict.Flow(kv.Value), strict.At(r.File, kv.Value)})
+		*s = append(*s, ChangedSetting{kv.Key, strict.Flow(kv.Value), strict.At(r.File, kv.Value)})
 	}
 }
 
@@ -80,7 +80,7 @@ func Decode(file string, data []byte) (*Config, error) {
 		Name: "configuration", Example: "version: 1", Start: "write version, sessions and cases (docs/check.md has an example)",
 	})
 	c := &Config{File: file, Counting: Counting{Tokens: "usage", Agent: "main"}, Places: map[string]strict.Position{}}
-	r := &strict.Reader{File: file, Errors: errs, Found: func(key string, at strict.Position) { c.Places[key] = at }}
+	r := &strict.Decoder{File: file, Errors: errs, Found: func(key string, at strict.Position) { c.Places[key] = at }}
 	if root != nil {
 		r.Struct(root, c, "")
 		c.finish(r)
@@ -93,7 +93,7 @@ func Decode(file string, data []byte) (*Config, error) {
 
 // finish fills in what the cases leave to the configuration, and checks what
 // no single value shows.
-func (c *Config) finish(r *strict.Reader) {
+func (c *Config) finish(r *strict.Decoder) {
 	if c.Version != Version && (c.Version != 0 || len(r.Errors) == 0) { // 0: it could not be read
 		r.Errors.Report(c.Places["version"], fmt.Sprintf("version: %d is not a version that is known", c.Version), fmt.Sprintf("write %d, or use a newer ctxkit", Version))
 	}
@@ -142,7 +142,7 @@ func (c *Case) complete(config *Config) {
 }
 
 // SessionsOf are the patterns of a case.
-func (c *Config) SessionsOf(i int) []Text {
+func (c *Config) SessionsOf(i int) []TextLine {
 	if c.Cases[i].Sessions != nil {
 		return c.Cases[i].Sessions
 	}

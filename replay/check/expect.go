@@ -32,7 +32,7 @@ type Expectation struct {
 type Expectations []Expectation
 
 // ReadNode reads {FIGURE: LIMIT}.
-func (l *Expectations) ReadNode(r *strict.Reader, n *strict.Node, key string) {
+func (l *Expectations) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	for _, kv := range r.Map(n, key, "write {figure: limit}, such as {compactions: {max: 2}}") {
 		if figures := compare.Names(); !slices.Contains(figures, kv.Key) {
 			r.Report(kv.At, "expect: unknown figure "+strconv.Quote(kv.Key), strict.Suggest(kv.Key, figures))
@@ -75,7 +75,7 @@ type Tolerance struct {
 }
 
 // ReadNode reads 2% or a number.
-func (t *Tolerance) ReadNode(r *strict.Reader, n *strict.Node, key string) {
+func (t *Tolerance) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	x, ok := strict.Number(n)
 	t.Amount = x
 	if share, percent := strings.CutSuffix(n.Value, "%"); percent {

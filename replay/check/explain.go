@@ -23,7 +23,7 @@ func (c *Case) command(name string) string {
 func (c *Case) PolicyArgument(name string) string { return c.command(name) }
 
 // explain says in words why a session is not as it was, and where that shows.
-func (j *judge) explain(one *Case, r *Result, old *BaselineSession, s *SessionReport) {
+func (j *judge) explain(one *Case, r *CaseResult, old *BaselineSession, s *SessionReport) {
 	if s.Status == OK {
 		return
 	}
@@ -55,9 +55,9 @@ func (j *judge) blame() string {
 
 // evidence is where it shows why: the two policies side by side at the request
 // of the first event that differs, where both can be named.
-func (j *judge) evidence(one *Case, r *Result, old *BaselineSession, s *SessionReport) *compare.Evidence {
+func (j *judge) evidence(one *Case, r *CaseResult, old *BaselineSession, s *SessionReport) *compare.Pointer {
 	c := j.config.Counting
-	e := &compare.Evidence{
+	e := &compare.Pointer{
 		Show: compare.ShowDiff, File: r.File, Policy: r.Command, Against: j.against(one, old, s, r.Command),
 		Selection: compare.Selection{Agent: r.Agent, Model: c.Model, Window: c.Window, Overhead: c.Overhead},
 	}
@@ -67,7 +67,7 @@ func (j *judge) evidence(one *Case, r *Result, old *BaselineSession, s *SessionR
 	if d := s.Events.First; d != nil {
 		e.At = atEnd
 		at := math.MaxInt
-		for _, event := range []*Event{d.Expected, d.Got} {
+		for _, event := range []*EventDigest{d.Expected, d.Got} {
 			if event != nil && event.Request > 0 && event.Request < at {
 				at = event.Request
 				e.At = strconv.Itoa(at)
@@ -111,7 +111,7 @@ func (s *SessionReport) Lines() []string {
 	return s.lines(Broken, Worse, Better, Changed)
 }
 
-func (s *SessionReport) lines(of ...Status) []string {
+func (s *SessionReport) lines(of ...Verdict) []string {
 	lines := []string{fmt.Sprintf("policy %s, session %s: %s", s.Policy, inputKey(s.Session, s.Agent), s.Status)}
 	for _, status := range of {
 		for _, f := range s.Figures {
@@ -213,7 +213,7 @@ func (d *Difference) Message() string {
 	return fmt.Sprintf("first differing event %d: expected %s; got %s", d.N, expected, got)
 }
 
-func (e *Event) text() string {
+func (e *EventDigest) text() string {
 	if e == nil {
 		return "none"
 	}

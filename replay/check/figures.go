@@ -9,7 +9,7 @@ import (
 
 // figures judges every figure. It gives the place of the first limit that does
 // not hold.
-func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionReport) *Place {
+func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *SessionReport) *Place {
 	var at *Place
 	status := OK // the figures' together
 	for i, f := range compare.Figures() {
@@ -67,7 +67,7 @@ func (j *judge) figures(one *Case, r *Result, old *BaselineSession, s *SessionRe
 
 // lost lists the figures that have a value now and are not in the baseline,
 // though the version that made it knew them.
-func (j *judge) lost(one *Case, r *Result, old *BaselineSession) []string {
+func (j *judge) lost(one *Case, r *CaseResult, old *BaselineSession) []string {
 	var list []string
 	for i, f := range compare.Figures() {
 		if e := one.expectation(f.Name); e != nil && e.Within == nil {
@@ -104,7 +104,7 @@ func same(a, b *float64) bool {
 }
 
 // against says what became of a figure since the baseline.
-func against(better compare.Better, within *Tolerance, before, after *float64) Status {
+func against(better compare.Better, within *Tolerance, before, after *float64) Verdict {
 	switch {
 	case same(before, after):
 		return OK

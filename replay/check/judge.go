@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// Run is what results come from, besides the configuration.
-type Run struct {
+// CheckRun is what results come from, besides the configuration.
+type CheckRun struct {
 	Tool     string // version of ctxkit
 	Update   string // the command that writes the baseline
 	Updating bool   // the results become the baseline: only limits fail
@@ -18,7 +18,7 @@ type Run struct {
 
 // Judge compares results with what is expected of them and with the baseline,
 // which is nil where there is none. Results are in the order of their sessions.
-func Judge(c *Config, results []Result, b *Baseline, run Run) *Report {
+func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 	r := &Report{
 		Schema: Schema, File: c.File, Baseline: c.Baseline, Tool: run.Tool, Update: run.Update, Updated: run.Updating,
 		Cases: make([]CaseReport, len(c.Cases)), Stale: []string{}, Notes: []string{},
@@ -69,12 +69,12 @@ func (j *judge) notes() []string {
 type judge struct {
 	config   *Config
 	baseline *Baseline
-	run      Run
+	run      CheckRun
 	unsaid   map[string]bool // figures that the version which made the baseline did not know
 }
 
 // gone lists what the baseline has and this run has not.
-func (j *judge) gone(results []Result) []string {
+func (j *judge) gone(results []CaseResult) []string {
 	type key struct{ name, session string }
 	here := map[key]bool{}
 	for _, r := range results {
@@ -100,7 +100,7 @@ func (j *judge) gone(results []Result) []string {
 }
 
 // session judges one result.
-func (j *judge) session(r *Result) SessionReport {
+func (j *judge) session(r *CaseResult) SessionReport {
 	one := &j.config.Cases[r.Case]
 	s := SessionReport{
 		Session: r.Session, Agent: r.Agent, Policy: r.Policy.Name, Status: OK, Place: placeOf(one.Policy.Position),
@@ -138,7 +138,7 @@ func (j *judge) session(r *Result) SessionReport {
 
 // before finds a result in the baseline. Where the baseline is of something
 // else, it says what.
-func (j *judge) before(one *Case, r *Result) (*BaselineSession, string) {
+func (j *judge) before(one *Case, r *CaseResult) (*BaselineSession, string) {
 	name := inputKey(r.Session, r.Agent)
 	old := j.baseline.find(one.Name)
 	if old == nil {
@@ -164,7 +164,7 @@ func (j *judge) before(one *Case, r *Result) (*BaselineSession, string) {
 }
 
 // events finds the first event that is not as it was.
-func (j *judge) events(r *Result, old *BaselineSession, s *SessionReport) {
+func (j *judge) events(r *CaseResult, old *BaselineSession, s *SessionReport) {
 	n := len(old.Events)
 	s.Events.Before = &n
 	i := 0
@@ -176,20 +176,20 @@ func (j *judge) events(r *Result, old *BaselineSession, s *SessionReport) {
 	}
 }
 
-func eventAt(events []string, i int) *Event {
+func eventAt(events []string, i int) *EventDigest {
 	if i >= len(events) {
 		return nil
 	}
 	e, ok := ParseEvent(events[i])
 	if !ok {
-		e = Event{Stage: events[i]} // an edited baseline: shown unchanged
+		e = EventDigest{Stage: events[i]} // an edited baseline: shown unchanged
 	}
 	return &e
 }
 
 // changes lists the keys of the policy that are not as they were, those that
 // stand in a file of the user's first.
-func (j *judge) changes(one *Case, r *Result, old *BaselineSession) []KeyChange {
+func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) []KeyChange {
 	now := r.Policy.Resolved()
 	list := []KeyChange{}
 	for _, c := range policy.DiffSettings(j.baseline.Policies[old.Policy].settings(now), now) {

@@ -35,8 +35,8 @@ func decodePolicy(t *testing.T, name, text string) *policy.Policy {
 }
 
 // result is a result whose figures are 100, but for those given.
-func result(p *policy.Policy, session string, figures map[string]float64, events ...string) Result {
-	r := Result{Session: session, File: "dir/" + session, Command: "mine.yaml", Input: "sha256:1", Policy: p, Events: events}
+func result(p *policy.Policy, session string, figures map[string]float64, events ...string) CaseResult {
+	r := CaseResult{Session: session, File: "dir/" + session, Command: "mine.yaml", Input: "sha256:1", Policy: p, Events: events}
 	for _, name := range compare.Names() {
 		x, ok := figures[name]
 		if !ok {
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 		extra          string // of the case
 		before, after  map[string]float64
 		events         []string // nil: as before
-		status         Status
+		status         Verdict
 		failed         bool
 		figure, within string // the first figure that decides, and its words
 	}{
@@ -107,12 +107,12 @@ func TestJudge(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
-			old := NewBaseline(conf, []Result{result(p, "a.jsonl", c.before, oneEvent)}, "1.0")
+			old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", c.before, oneEvent)}, "1.0")
 			events := c.events
 			if events == nil {
 				events = []string{oneEvent}
 			}
-			r := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, Run{Tool: "1.0"})
+			r := Judge(conf, []CaseResult{result(p, "a.jsonl", c.after, events...)}, old, CheckRun{Tool: "1.0"})
 			s := r.Cases[0].Sessions[0]
 			if s.Status != c.status || s.Failed != c.failed || r.Passed == c.failed || r.Cases[0].Status != c.status {
 				t.Errorf("%s, failed %v, passed %v; want %s, failed %v", s.Status, s.Failed, r.Passed, c.status, c.failed)
@@ -126,11 +126,11 @@ func TestJudge(t *testing.T) {
 			if says := strings.Contains(s.Message(), "it was edited, or made by another build"); says != (c.status != OK && c.status != Broken) {
 				t.Errorf("message %q: nothing changed, ctxkit least", s.Message())
 			}
-			newer := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, Run{Tool: "1.1"}).Cases[0].Sessions[0]
+			newer := Judge(conf, []CaseResult{result(p, "a.jsonl", c.after, events...)}, old, CheckRun{Tool: "1.1"}).Cases[0].Sessions[0]
 			if says := strings.Contains(newer.Message(), "ctxkit itself has, from 1.0 to 1.1"); newer.Status != c.status || says != (c.status != OK && c.status != Broken) {
 				t.Errorf("message %q: nothing changed but ctxkit", newer.Message())
 			}
-			update := Judge(conf, []Result{result(p, "a.jsonl", c.after, events...)}, old, Run{Tool: "1.0", Updating: true})
+			update := Judge(conf, []CaseResult{result(p, "a.jsonl", c.after, events...)}, old, CheckRun{Tool: "1.0", Updating: true})
 			s = update.Cases[0].Sessions[0]
 			if s.Status != c.status || s.Failed != (c.status == Broken) || update.Passed == s.Failed || !update.Updated || strings.Contains(s.Message(), "--update") {
 				t.Errorf("updating: %s, failed %v, passed %v: %s", s.Status, s.Failed, update.Passed, s.Message())
@@ -151,8 +151,8 @@ func TestManyChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := NewBaseline(was, []Result{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, "1.0")
-		s := Judge(conf, []Result{result(decodePolicy(t, "p.yaml", "extends: codex"), "a.jsonl", map[string]float64{"cost_usd": 101})}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
+		old := NewBaseline(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, "1.0")
+		s := Judge(conf, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: codex"), "a.jsonl", map[string]float64{"cost_usd": 101})}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		if len(s.Changes) < 12 {
 			t.Fatalf("%d changes", len(s.Changes))
 		}
@@ -165,7 +165,7 @@ func TestManyChanges(t *testing.T) {
 		if all := s.ChangeLines(true, ""); len(all) != len(s.Changes) || !strings.Contains(s.Message(), more) || strings.Contains(s.Message(), s.Changes[8].Message()) {
 			t.Errorf("%q", all)
 		}
-		want := compare.Evidence{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
+		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
 		if !reflect.DeepEqual(*s.Evidence, want) {
 			t.Errorf("evidence %+v, want %+v", *s.Evidence, want)
 		}
@@ -194,8 +194,8 @@ func TestFirstDifference(t *testing.T) {
 		{[]string{oneEvent}, []string{strings.Replace(oneEvent, "aaaa", "cccc", 1)}, "but with another trigger, other targets or other figures of its own (marks aaaaaaaa, ccccaaaa)"},
 		{[]string{"by hand"}, []string{oneEvent}, `expected "by hand"; got opencode_prune`},
 	} {
-		old := NewBaseline(conf, []Result{result(p, "a.jsonl", nil, c.before...)}, "1.0")
-		s := Judge(conf, []Result{result(p, "a.jsonl", nil, c.after...)}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
+		old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil, c.before...)}, "1.0")
+		s := Judge(conf, []CaseResult{result(p, "a.jsonl", nil, c.after...)}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		switch {
 		case c.want == "" && s.Events.First != nil:
 			t.Errorf("%+v", s.Events.First)
@@ -212,10 +212,10 @@ func TestStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := decodePolicy(t, "p.yaml", "stages: []")
-	both := func(session string) []Result {
+	both := func(session string) []CaseResult {
 		a, b := result(p, session, nil), result(p, session, nil)
 		b.Case = 1
-		return []Result{a, b}
+		return []CaseResult{a, b}
 	}
 	for _, c := range []struct {
 		name   string
@@ -238,7 +238,7 @@ func TestStale(t *testing.T) {
 	} {
 		old := NewBaseline(conf, both("a.jsonl"), "1.0")
 		c.change(old)
-		r := Judge(conf, both("a.jsonl"), old, Run{Tool: "2.0"})
+		r := Judge(conf, both("a.jsonl"), old, CheckRun{Tool: "2.0"})
 		s := r.Cases[0].Sessions[0]
 		if s.Status != Stale || !s.Failed || r.Passed || len(s.Reasons) == 0 || !strings.Contains(s.Reasons[0], c.want) || r.Counts.Stale == 0 {
 			t.Errorf("%s: %+v", c.name, s)
@@ -250,7 +250,7 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: stale %q", c.name, r.Stale)
 		}
 	}
-	if Judge(conf, nil, nil, Run{Tool: "1.0"}).Passed {
+	if Judge(conf, nil, nil, CheckRun{Tool: "1.0"}).Passed {
 		t.Error("an empty run passes")
 	}
 }
@@ -293,29 +293,29 @@ func TestNewFigure(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		i      int
-		run    Run
+		run    CheckRun
 		absent []string // from the session
 		knew   bool     // the version knew them
-		status Status
+		status Verdict
 		note   string
 	}{
-		{"known to neither", 0, Run{Tool: "2.0", Update: "update"}, []string{"cost_usd"}, false, OK, "did not know cost_usd, which is not judged: update adds it"},
-		{"deleted, and this version is newer", 0, Run{Tool: "2.0"}, []string{"cost_usd"}, true, Stale, ""},
-		{"not named, and the same version", 0, Run{Tool: "1.0"}, []string{"cost_usd"}, false, Stale, ""},
-		{"updating", 0, Run{Tool: "2.0", Updating: true}, []string{"cost_usd"}, false, OK, ""},
-		{"with a limit in its place", 1, Run{Tool: "1.0"}, []string{"calls", "misses"}, true, OK, ""},
-		{"with a limit that is the baseline's", 1, Run{Tool: "1.0"}, []string{"cost_usd"}, true, Stale, ""},
+		{"known to neither", 0, CheckRun{Tool: "2.0", Update: "update"}, []string{"cost_usd"}, false, OK, "did not know cost_usd, which is not judged: update adds it"},
+		{"deleted, and this version is newer", 0, CheckRun{Tool: "2.0"}, []string{"cost_usd"}, true, Stale, ""},
+		{"not named, and the same version", 0, CheckRun{Tool: "1.0"}, []string{"cost_usd"}, false, Stale, ""},
+		{"updating", 0, CheckRun{Tool: "2.0", Updating: true}, []string{"cost_usd"}, false, OK, ""},
+		{"with a limit in its place", 1, CheckRun{Tool: "1.0"}, []string{"calls", "misses"}, true, OK, ""},
+		{"with a limit that is the baseline's", 1, CheckRun{Tool: "1.0"}, []string{"cost_usd"}, true, Stale, ""},
 	} {
 		now := result(p, "a.jsonl", nil)
 		now.Case = c.i
-		old := NewBaseline(conf, []Result{now}, "1.0")
+		old := NewBaseline(conf, []CaseResult{now}, "1.0")
 		for _, name := range c.absent {
 			delete(old.Cases[c.i].Sessions[0].Figures, name)
 			if !c.knew {
 				old.Figures = slices.DeleteFunc(old.Figures, func(s string) bool { return s == name })
 			}
 		}
-		r := Judge(conf, []Result{now}, old, c.run)
+		r := Judge(conf, []CaseResult{now}, old, c.run)
 		if s := r.Cases[c.i].Sessions[0]; s.Status != c.status {
 			t.Errorf("%s: %s: %s, want %s", c.name, s.Status, s.Message(), c.status)
 		}
@@ -323,9 +323,9 @@ func TestNewFigure(t *testing.T) {
 			t.Errorf("%s: notes %q, want %q", c.name, notes, c.note)
 		}
 	}
-	old := NewBaseline(conf, []Result{result(p, "a.jsonl", nil)}, "3.0")
+	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "3.0")
 	old.Figures = append(old.Figures, "smoothness")
-	if r := Judge(conf, []Result{result(p, "a.jsonl", nil)}, old, Run{Tool: "2.0"}); !r.Passed || !slices.Contains(r.Notes, "the baseline holds smoothness, which this version does not know") {
+	if r := Judge(conf, []CaseResult{result(p, "a.jsonl", nil)}, old, CheckRun{Tool: "2.0"}); !r.Passed || !slices.Contains(r.Notes, "the baseline holds smoothness, which this version does not know") {
 		t.Errorf("passed %v, notes %q", r.Passed, r.Notes)
 	}
 }
@@ -338,9 +338,9 @@ func TestStaleLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := decodePolicy(t, "p.yaml", "stages: []")
-	old := NewBaseline(conf, []Result{result(p, "b.jsonl", nil)}, "1.0")
-	for violations, want := range map[float64]Status{0: Stale, 1: Broken} {
-		s := Judge(conf, []Result{result(p, "a.jsonl", map[string]float64{"violations": violations})}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
+	old := NewBaseline(conf, []CaseResult{result(p, "b.jsonl", nil)}, "1.0")
+	for violations, want := range map[float64]Verdict{0: Stale, 1: Broken} {
+		s := Judge(conf, []CaseResult{result(p, "a.jsonl", map[string]float64{"violations": violations})}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		var limits []string
 		for _, f := range s.Figures {
 			limits = append(limits, f.Figure+" "+f.Limit)
@@ -372,12 +372,12 @@ func TestPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := NewBaseline(conf, []Result{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
-		s := Judge(conf, []Result{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, Run{Tool: "1.0"}).Cases[0].Sessions[0]
+		old := NewBaseline(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
+		s := Judge(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		if s.Place != c.place {
 			t.Errorf("%s: place %+v, want %+v", c.name, s.Place, c.place)
 		}
-		want := compare.Evidence{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: c.against, At: "3"}
+		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: c.against, At: "3"}
 		if !reflect.DeepEqual(*s.Evidence, want) {
 			t.Errorf("%s: evidence %+v, want %+v", c.name, *s.Evidence, want)
 		}
@@ -390,7 +390,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := []Result{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", map[string]float64{"cost_usd": 18.745333}, oneEvent)}
+	r := []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", map[string]float64{"cost_usd": 18.745333}, oneEvent)}
 	text, err := json.Marshal(NewBaseline(conf, r, "1.0"))
 	if err != nil {
 		t.Fatal(err)
@@ -402,7 +402,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if again, err := json.Marshal(b); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("%s\n%s", text, again)
 	}
-	if got := Judge(conf, r, b, Run{Tool: "1.0"}); !got.Passed || got.Counts.OK != 1 {
+	if got := Judge(conf, r, b, CheckRun{Tool: "1.0"}); !got.Passed || got.Counts.OK != 1 {
 		t.Errorf("%+v", got)
 	}
 	for bad, want := range map[string]string{
@@ -452,7 +452,7 @@ func TestEventKeeps(t *testing.T) {
 	at := 3
 	make := func(change func(e *replay.Event)) string {
 		e := replay.Event{Request: &at, Stage: "s", Kind: "clear", Trigger: "auto", Reason: "why", Before: 9, After: 1, Saved: 8, Results: 2, Messages: 1,
-			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.Target{{Message: "m", ToolUse: "t"}}}
+			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.EventTarget{{Message: "m", ToolUse: "t"}}}
 		change(&e)
 		r := NewResult(&replay.Timeline{Events: []replay.Event{e}})
 		if back, ok := ParseEvent(r.Events[0]); !ok || back.String() != r.Events[0] {
@@ -468,7 +468,7 @@ func TestEventKeeps(t *testing.T) {
 		"request": func(e *replay.Event) { e.Request = nil }, "stage": func(e *replay.Event) { e.Stage = "z" }, "kind": func(e *replay.Event) { e.Kind = "remove" },
 		"trigger": func(e *replay.Event) { e.Trigger = "" }, "before": func(e *replay.Event) { e.Before++ }, "after": func(e *replay.Event) { e.After++ },
 		"results": func(e *replay.Event) { e.Results++ }, "messages": func(e *replay.Event) { e.Messages++ }, "detail": func(e *replay.Event) { e.Detail = map[string]int{"pre_tokens": 6} },
-		"target": func(e *replay.Event) { e.Targets = []replay.Target{{Message: "m", ToolUse: "u"}} }, "targets": func(e *replay.Event) { e.Targets = nil },
+		"target": func(e *replay.Event) { e.Targets = []replay.EventTarget{{Message: "m", ToolUse: "u"}} }, "targets": func(e *replay.Event) { e.Targets = nil },
 	} {
 		if make(change) == was {
 			t.Errorf("%s does not count", name)
@@ -488,7 +488,7 @@ func FuzzBaseline(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := Judge(conf, []Result{result(p, "a.jsonl", nil, oneEvent)}, b, Run{Tool: "1.0"})
+		r := Judge(conf, []CaseResult{result(p, "a.jsonl", nil, oneEvent)}, b, CheckRun{Tool: "1.0"})
 		for _, s := range r.Cases[0].Sessions {
 			s.Message()
 		}

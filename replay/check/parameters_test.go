@@ -72,9 +72,9 @@ type parameterChange struct {
 // judge reports the outcomes that neither figures nor events notice.
 func (c parameterChange) judge(t *testing.T, p *policy.Policy, before, after []outcome) {
 	t.Helper()
-	config := &Config{Cases: []Case{{Name: p.Name, Policy: Text{Text: p.Name}}}}
+	config := &Config{Cases: []Case{{Name: p.Name, Policy: TextLine{Text: p.Name}}}}
 	report := func(figures, events bool) []SessionReport {
-		results := func(list []outcome) (results []Result) {
+		results := func(list []outcome) (results []CaseResult) {
 			for i, o := range list {
 				o.Policy = p // what is judged is the outcome, not the changed setting
 				if !figures {
@@ -83,11 +83,11 @@ func (c parameterChange) judge(t *testing.T, p *policy.Policy, before, after []o
 				if !events {
 					o.Events = nil
 				}
-				results = append(results, o.Result)
+				results = append(results, o.CaseResult)
 			}
 			return results
 		}
-		return Judge(config, results(after), NewBaseline(config, results(before), "before"), Run{Tool: "after"}).Cases[0].Sessions
+		return Judge(config, results(after), NewBaseline(config, results(before), "before"), CheckRun{Tool: "after"}).Cases[0].Sessions
 	}
 	if !slices.ContainsFunc(report(true, false), func(s SessionReport) bool { return s.Status != OK }) {
 		t.Errorf("%s: events change and no figure does", c.name)
@@ -102,7 +102,7 @@ func (c parameterChange) judge(t *testing.T, p *policy.Policy, before, after []o
 // outcome is one replay: what the check judges, and its whole events as JSON,
 // without their reasons.
 type outcome struct {
-	Result
+	CaseResult
 	events string
 }
 
@@ -113,7 +113,7 @@ func outcomes(t *testing.T, records []*replay.Record, p *policy.Policy) (list []
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := outcome{Result: NewResult(tl)}
+		o := outcome{CaseResult: NewResult(tl)}
 		o.Session, o.Input = strconv.Itoa(i), "sha256:same"
 		for k := range tl.Events {
 			tl.Events[k].Reason = ""

@@ -10,24 +10,24 @@ import (
 // Schema is the version of the JSON form of a Report.
 const Schema = "ctxkit.check/v1"
 
-// Status is the result for something that a check judges.
-type Status string
+// Verdict is the result for something that a check judges.
+type Verdict string
 
 // The statuses, from good to bad.
 const (
-	OK      Status = "ok"      // as in the baseline, or within what is allowed
-	Better  Status = "better"  // better than in the baseline, and nothing worse
-	Changed Status = "changed" // neither better nor worse than in the baseline
-	Stale   Status = "stale"   // the baseline is of something else
-	Worse   Status = "worse"   // worse than in the baseline
-	Broken  Status = "broken"  // outside of a limit of the configuration
+	OK      Verdict = "ok"      // as in the baseline, or within what is allowed
+	Better  Verdict = "better"  // better than in the baseline, and nothing worse
+	Changed Verdict = "changed" // neither better nor worse than in the baseline
+	Stale   Verdict = "stale"   // the baseline is of something else
+	Worse   Verdict = "worse"   // worse than in the baseline
+	Broken  Verdict = "broken"  // outside of a limit of the configuration
 )
 
-func (s Status) rank() int {
-	return slices.Index([]Status{OK, Better, Changed, Stale, Worse, Broken}, s)
+func (s Verdict) rank() int {
+	return slices.Index([]Verdict{OK, Better, Changed, Stale, Worse, Broken}, s)
 }
 
-func worst(a, b Status) Status {
+func worst(a, b Verdict) Verdict {
 	if b.rank() > a.rank() {
 		return b
 	}
@@ -63,12 +63,12 @@ type Counts struct {
 	Broken  int `json:"broken"`
 }
 
-func (c *Counts) add(s Status, failed bool) {
+func (c *Counts) add(s Verdict, failed bool) {
 	c.Replays++
 	if failed {
 		c.Failed++
 	}
-	*map[Status]*int{OK: &c.OK, Better: &c.Better, Changed: &c.Changed, Stale: &c.Stale, Worse: &c.Worse, Broken: &c.Broken}[s]++
+	*map[Verdict]*int{OK: &c.OK, Better: &c.Better, Changed: &c.Changed, Stale: &c.Stale, Worse: &c.Worse, Broken: &c.Broken}[s]++
 }
 
 // CaseReport is one case.
@@ -76,7 +76,7 @@ type CaseReport struct {
 	Name     string          `json:"name"`
 	Policy   string          `json:"policy"`
 	Place    Place           `json:"place"`
-	Status   Status          `json:"status"` // the worst of its sessions
+	Status   Verdict         `json:"status"` // the worst of its sessions
 	Failed   int             `json:"failed"` // sessions
 	Sessions []SessionReport `json:"sessions"`
 }
@@ -86,7 +86,7 @@ type SessionReport struct {
 	Session string         `json:"session"`
 	Agent   string         `json:"agent,omitempty"`
 	Policy  string         `json:"policy"` // its resolved name
-	Status  Status         `json:"status"`
+	Status  Verdict        `json:"status"`
 	Failed  bool           `json:"failed"`
 	Place   Place          `json:"place"`   // what to look at: the changed parameter, the limit, the case
 	Figures []FigureReport `json:"figures"` // that changed, or have a limit
@@ -95,7 +95,7 @@ type SessionReport struct {
 	Reasons []string       `json:"reasons"`           // in words, without the figures
 	Command []string       `json:"command,omitempty"` // a command line that shows the evidence, filled in by the caller
 
-	Evidence *compare.Evidence `json:"-"` // where it shows; nil: nowhere
+	Evidence *compare.Pointer `json:"-"` // where it shows; nil: nowhere
 }
 
 // FigureReport is one figure of one session.
@@ -105,7 +105,7 @@ type FigureReport struct {
 	Before *float64 `json:"before,omitempty"` // in the baseline; nil: not known
 	After  *float64 `json:"after,omitempty"`
 	Limit  string   `json:"limit"`
-	Status Status   `json:"status"`
+	Status Verdict  `json:"status"`
 }
 
 // EventsReport compares the lists of events.
@@ -118,9 +118,9 @@ type EventsReport struct {
 // Difference is the first event that is not as it was. One side is nil where
 // there is no such event.
 type Difference struct {
-	N        int    `json:"n"` // index into both lists
-	Expected *Event `json:"expected,omitempty"`
-	Got      *Event `json:"got,omitempty"`
+	N        int          `json:"n"` // index into both lists
+	Expected *EventDigest `json:"expected,omitempty"`
+	Got      *EventDigest `json:"got,omitempty"`
 }
 
 // KeyChange is a key of the policy that has another value than in the

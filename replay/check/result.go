@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// Result is one session replayed for one case.
-type Result struct {
+// CaseResult is one session replayed for one case.
+type CaseResult struct {
 	Case    int    // index into Config.Cases
 	Session string // file, relative to the configuration, with slashes
 	Agent   string // "" for the main conversation
@@ -28,8 +28,8 @@ type Result struct {
 }
 
 // NewResult takes from a replay what is judged.
-func NewResult(tl *replay.Timeline) Result {
-	r := Result{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
+func NewResult(tl *replay.Timeline) CaseResult {
+	r := CaseResult{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
 	for i, f := range compare.Figures() {
 		if f.Unit == "USD" {
 			r.Values[i] = math.Round(r.Values[i]*1e6) / 1e6
@@ -41,9 +41,9 @@ func NewResult(tl *replay.Timeline) Result {
 	return r
 }
 
-// Event is what a baseline keeps of an event: enough to see that it differs from
+// EventDigest is what a baseline keeps of an event: enough to see that it differs from
 // another one, without its text.
-type Event struct {
+type EventDigest struct {
 	Request int    `json:"request"` // 0: after the last request
 	Stage   string `json:"stage"`
 	Kind    string `json:"kind"`
@@ -53,8 +53,8 @@ type Event struct {
 	Mark    string `json:"mark"`    // of its trigger, its targets, and the figures it records
 }
 
-func newEvent(e *replay.Event) Event {
-	out := Event{Stage: e.Stage, Kind: string(e.Kind), Before: e.Before, After: e.After, Results: e.Results}
+func newEvent(e *replay.Event) EventDigest {
+	out := EventDigest{Stage: e.Stage, Kind: string(e.Kind), Before: e.Before, After: e.After, Results: e.Results}
 	if e.Request != nil {
 		out.Request = *e.Request
 	}
@@ -73,7 +73,7 @@ func newEvent(e *replay.Event) Event {
 const atEnd = "end"
 
 // String is the event as a line of a baseline.
-func (e Event) String() string {
+func (e EventDigest) String() string {
 	at := atEnd
 	if e.Request > 0 {
 		at = strconv.Itoa(e.Request)
@@ -82,7 +82,7 @@ func (e Event) String() string {
 }
 
 // ParseEvent reads what String writes; ok is false for anything else.
-func ParseEvent(s string) (e Event, ok bool) {
+func ParseEvent(s string) (e EventDigest, ok bool) {
 	var at string
 	_, err := fmt.Sscanf(s, "%s %s %s %d %d %d %s", &at, &e.Stage, &e.Kind, &e.Before, &e.After, &e.Results, &e.Mark)
 	e.Request, _ = strconv.Atoi(at) // 0 at the end

@@ -17,9 +17,9 @@ const Schema = "ctxkit.compare/v1"
 // Few is how many sessions a median or a 90th percentile should rest on.
 const Few = 10
 
-// Session is one conversation under every policy.
-type Session struct {
-	Source
+// ComparedSession is one conversation under every policy.
+type ComparedSession struct {
+	Origin
 	Model     string
 	Version   string // of the client
 	Project   string
@@ -34,11 +34,11 @@ type Session struct {
 type Inputs struct {
 	Given  int
 	Failed int      // their sessions are missing, or there in part
-	Empty  []Source // conversations without a request
+	Empty  []Origin // conversations without a request
 }
 
-// Source names a conversation.
-type Source struct {
+// Origin names a conversation.
+type Origin struct {
 	Session   string `json:"session"`
 	Agent     string `json:"agent,omitempty"`
 	File      string `json:"file"`
@@ -46,32 +46,32 @@ type Source struct {
 }
 
 // NewSession is a session without values.
-func NewSession(t *replay.Timeline, project string) Session {
-	return Session{
-		Source: Source{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
+func NewSession(t *replay.Timeline, project string) ComparedSession {
+	return ComparedSession{
+		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
 		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(),
 	}
 }
 
-// Spread is a figure over sessions.
-type Spread struct {
+// Distribution is a figure over sessions.
+type Distribution struct {
 	Total  float64 // sum; of peaks the highest, of means the mean over requests
 	Median float64 // per session, 0.5 quantile by linear interpolation
 	P90    float64 // per session
 	Wins   int     // sessions in which this policy alone has the best value
 }
 
-// Policy is one policy's row.
-type Policy struct {
+// PolicyRow is one policy's row.
+type PolicyRow struct {
 	Name    string
-	Figures []Spread // by index into Figures
+	Figures []Distribution // by index into Figures
 }
 
 // Comparison is policies over the same sessions.
 type Comparison struct {
 	Group        string // model, version or project all sessions share; "" for all of them
-	Policies     []Policy
-	Sessions     []Session
+	Policies     []PolicyRow
+	Sessions     []ComparedSession
 	Differ       int // the session in which a policy differs most from the first; -1: none differs
 	DifferPolicy int // that policy
 	DifferFigure string
@@ -90,11 +90,11 @@ const (
 )
 
 // Compare sums sessions up, one comparison a group, sorted by name.
-func Compare(policies []string, sessions []Session, by Group) (out []Comparison) {
+func Compare(policies []string, sessions []ComparedSession, by Group) (out []Comparison) {
 	if by == ByNothing {
 		return []Comparison{newComparison("", policies, sessions)}
 	}
-	groups := map[string][]Session{}
+	groups := map[string][]ComparedSession{}
 	for _, s := range sessions {
 		name := cmp.Or(map[Group]string{ByModel: s.Model, ByVersion: s.Version, ByProject: s.Project}[by], "(none)")
 		groups[name] = append(groups[name], s)
@@ -109,12 +109,12 @@ func Compare(policies []string, sessions []Session, by Group) (out []Comparison)
 	return out
 }
 
-func newComparison(group string, policies []string, sessions []Session) Comparison {
+func newComparison(group string, policies []string, sessions []ComparedSession) Comparison {
 	figures := Figures()
-	c := Comparison{Group: group, Sessions: sessions, Policies: make([]Policy, len(policies)), Differ: -1}
+	c := Comparison{Group: group, Sessions: sessions, Policies: make([]PolicyRow, len(policies)), Differ: -1}
 	requests := slices.Index(Names(), "requests")
 	for p := range policies {
-		c.Policies[p] = Policy{Name: policies[p], Figures: make([]Spread, len(figures))}
+		c.Policies[p] = PolicyRow{Name: policies[p], Figures: make([]Distribution, len(figures))}
 		for f := range figures {
 			values, weights := make([]float64, len(sessions)), make([]float64, len(sessions))
 			for s := range sessions {
@@ -130,8 +130,8 @@ func newComparison(group string, policies []string, sessions []Session) Comparis
 	return c
 }
 
-func spread(g gather, values, weights []float64) Spread {
-	s := Spread{Total: math.NaN(), Median: math.NaN(), P90: math.NaN()}
+func spread(g gather, values, weights []float64) Distribution {
+	s := Distribution{Total: math.NaN(), Median: math.NaN(), P90: math.NaN()}
 	var known []float64
 	total, weight := 0.0, 0.0
 	for i, v := range values {
@@ -157,7 +157,7 @@ func spread(g gather, values, weights []float64) Spread {
 		total /= weight
 	}
 	slices.Sort(known)
-	return Spread{Total: total, Median: quantile(known, 0.5), P90: quantile(known, 0.9)}
+	return Distribution{Total: total, Median: quantile(known, 0.5), P90: quantile(known, 0.9)}
 }
 
 // quantile of sorted values, by linear interpolation between the two nearest.

@@ -40,7 +40,7 @@ func TestFiguresOfATimeline(t *testing.T) {
 	if Known(v.get("misses")) || Known(v.get("refetch_tokens")) {
 		t.Error("figures that were not worked out have values")
 	}
-	tl.Regret = &regret.Result{Misses: make([]regret.Miss, 2), Tokens: 300, MedianDistance: 4.5, BoundMisses: 1, BoundTokens: 100}
+	tl.Regret = &regret.Regret{Misses: make([]regret.Miss, 2), Tokens: 300, MedianDistance: 4.5, BoundMisses: 1, BoundTokens: 100}
 	if v := Of(tl); v.get("bound_misses") != 1 || v.get("bound_tokens") != 100 || v.get("median_distance") != 4.5 {
 		t.Errorf("bound %v, %v tokens, distance %v", v.get("bound_misses"), v.get("bound_tokens"), v.get("median_distance"))
 	}
@@ -59,8 +59,8 @@ func TestFiguresOfATimeline(t *testing.T) {
 }
 
 // session has one value in every figure, but for requests.
-func sessionOf(name, model, version string, requests float64, values ...float64) Session {
-	s := Session{Source: Source{Session: name}, Model: model, Version: version, Project: "p"}
+func sessionOf(name, model, version string, requests float64, values ...float64) ComparedSession {
+	s := ComparedSession{Origin: Origin{Session: name}, Model: model, Version: version, Project: "p"}
 	for _, x := range values {
 		v := make(Values, len(Names()))
 		for i := range v {
@@ -73,10 +73,10 @@ func sessionOf(name, model, version string, requests float64, values ...float64)
 }
 
 func TestTotalsAndSpread(t *testing.T) {
-	c := Compare([]string{"a", "b"}, []Session{
+	c := Compare([]string{"a", "b"}, []ComparedSession{
 		sessionOf("1", "m", "2.1.9", 1, 10, 20), sessionOf("2", "m", "2.1.10", 3, 30, 30), sessionOf("3", "n", "2.1.10", 6, 20, 10),
 	}, ByNothing)[0]
-	a := func(name string) Spread { return c.Policies[0].Figures[index(name)] }
+	a := func(name string) Distribution { return c.Policies[0].Figures[index(name)] }
 	if got := a("payload_input"); got.Total != 60 || got.Median != 20 || math.Abs(got.P90-28) > 1e-9 || got.Wins != 1 {
 		t.Errorf("sent: %+v", got)
 	}
@@ -99,7 +99,7 @@ func TestTotalsAndSpread(t *testing.T) {
 
 // A sum without one of its parts is not told; peaks and means of the rest are.
 func TestUnknownValues(t *testing.T) {
-	s := []Session{sessionOf("1", "m", "v", 1, 10), sessionOf("2", "m", "v", 1, 30)}
+	s := []ComparedSession{sessionOf("1", "m", "v", 1, 10), sessionOf("2", "m", "v", 1, 30)}
 	s[1].Values[0][index("cost_usd")] = math.NaN()
 	s[1].Values[0][index("model_peak")] = math.NaN()
 	c := Compare([]string{"a"}, s, ByNothing)[0]
@@ -115,7 +115,7 @@ func TestUnknownValues(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	sessions := []Session{sessionOf("1", "m", "2.1.10", 1, 1), sessionOf("2", "n", "2.1.9", 1, 1), sessionOf("3", "m", "", 1, 1)}
+	sessions := []ComparedSession{sessionOf("1", "m", "2.1.10", 1, 1), sessionOf("2", "n", "2.1.9", 1, 1), sessionOf("3", "m", "", 1, 1)}
 	for by, want := range map[Group][]string{ByModel: {"m", "n"}, ByVersion: {"(none)", "2.1.9", "2.1.10"}, ByProject: {"p"}, ByNothing: {""}} {
 		var got []string
 		n := 0

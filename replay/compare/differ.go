@@ -33,24 +33,24 @@ func (c *Comparison) differ() {
 // differ most: their views side by side at the request where these differ most,
 // or where the views are the same a report for each policy. It is empty for a
 // session read from standard input.
-func (c *Comparison) Evidence() []Evidence {
+func (c *Comparison) Evidence() []Pointer {
 	if c.Differ < 0 || c.Sessions[c.Differ].Input == "-" {
 		return nil
 	}
 	s := &c.Sessions[c.Differ]
-	one, first := Evidence{File: s.Input, Policy: c.Policies[c.DifferPolicy].Name, Selection: s.Selection}, c.Policies[0].Name
+	one, first := Pointer{File: s.Input, Policy: c.Policies[c.DifferPolicy].Name, Selection: s.Selection}, c.Policies[0].Name
 	at := 0
 	if len(s.Apart) > 0 {
 		at = s.Apart[c.DifferPolicy]
 	}
 	if at > 0 && c.DifferFigure == "payload_input" {
 		one.Show, one.Against, one.At = ShowDiff, first, strconv.Itoa(at)
-		return []Evidence{one}
+		return []Pointer{one}
 	}
 	one.Show = shownBy(c.DifferFigure)
 	other := one
 	other.Policy = first
-	return []Evidence{other, one}
+	return []Pointer{other, one}
 }
 
 // shownBy is the report with a figure.

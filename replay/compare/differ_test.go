@@ -10,7 +10,7 @@ import (
 )
 
 // alike is a session in which all policies have the same figures but for some.
-func alike(input string, different map[string]float64, apart ...int) Session {
+func alike(input string, different map[string]float64, apart ...int) ComparedSession {
 	s := sessionOf("s", "m", "v", 1, 10, 10)
 	for name, x := range different {
 		s.Values[1][index(name)] = x
@@ -20,31 +20,31 @@ func alike(input string, different map[string]float64, apart ...int) Session {
 }
 
 // both is evidence in one report for each policy.
-func both(show Show, file string) []Evidence {
-	return []Evidence{{Show: show, File: file, Policy: "p"}, {Show: show, File: file, Policy: "q,x.y=1"}}
+func both(show Show, file string) []Pointer {
+	return []Pointer{{Show: show, File: file, Policy: "p"}, {Show: show, File: file, Policy: "q,x.y=1"}}
 }
 
 func TestDiffer(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		name     string
-		sessions []Session
+		sessions []ComparedSession
 		session  int
 		figure   string
-		evidence []Evidence
+		evidence []Pointer
 	}{
-		{"nothing", []Session{alike("a.jsonl", nil, 0, 0)}, -1, "", nil},
-		{"sent", []Session{alike("a.jsonl", map[string]float64{"cost_usd": 99}, 0, 3), alike("b.jsonl", map[string]float64{"payload_input": 11}, 0, 7)}, 1, "payload_input",
-			[]Evidence{{Show: ShowDiff, File: "b.jsonl", Policy: "q,x.y=1", Against: "p", At: "7"}}},
-		{"sent in calls of its own alone", []Session{alike("a.jsonl", map[string]float64{"payload_input": 11}, 0, 0)}, 0, "payload_input",
+		{"nothing", []ComparedSession{alike("a.jsonl", nil, 0, 0)}, -1, "", nil},
+		{"sent", []ComparedSession{alike("a.jsonl", map[string]float64{"cost_usd": 99}, 0, 3), alike("b.jsonl", map[string]float64{"payload_input": 11}, 0, 7)}, 1, "payload_input",
+			[]Pointer{{Show: ShowDiff, File: "b.jsonl", Policy: "q,x.y=1", Against: "p", At: "7"}}},
+		{"sent in calls of its own alone", []ComparedSession{alike("a.jsonl", map[string]float64{"payload_input": 11}, 0, 0)}, 0, "payload_input",
 			both(ShowCost, "a.jsonl")},
-		{"cost", []Session{alike("a.jsonl", map[string]float64{"cost_usd": 9, "misses": 1}, 0, 0), alike("b.jsonl", map[string]float64{"cost_usd": nan}, 0, 0)}, 0, "cost_usd",
+		{"cost", []ComparedSession{alike("a.jsonl", map[string]float64{"cost_usd": 9, "misses": 1}, 0, 0), alike("b.jsonl", map[string]float64{"cost_usd": nan}, 0, 0)}, 0, "cost_usd",
 			both(ShowCost, "a.jsonl")},
-		{"misses", []Session{alike("-a.jsonl", map[string]float64{"misses": 4}, 0, 0)}, 0, "misses",
+		{"misses", []ComparedSession{alike("-a.jsonl", map[string]float64{"misses": 4}, 0, 0)}, 0, "misses",
 			both(ShowRegret, "-a.jsonl")},
-		{"events", []Session{alike("a.jsonl", map[string]float64{"events": 4}, 0, 0)}, 0, "events",
+		{"events", []ComparedSession{alike("a.jsonl", map[string]float64{"events": 4}, 0, 0)}, 0, "events",
 			both(ShowReplay, "a.jsonl")},
-		{"standard input", []Session{alike("-", map[string]float64{"payload_input": 4}, 0, 1)}, 0, "payload_input", nil},
+		{"standard input", []ComparedSession{alike("-", map[string]float64{"payload_input": 4}, 0, 1)}, 0, "payload_input", nil},
 	} {
 		got := Compare([]string{"p", "q,x.y=1"}, c.sessions, ByNothing)[0]
 		if e := got.Evidence(); got.Differ != c.session || got.DifferFigure != c.figure || !reflect.DeepEqual(e, c.evidence) {
@@ -77,8 +77,8 @@ func TestApart(t *testing.T) {
 }
 
 func TestUnpricedModels(t *testing.T) {
-	list := []Session{{Source: Source{Session: "1", File: "a"}}, {Source: Source{Session: "2", File: "b"}, Unpriced: []string{"z", "c"}}, {Source: Source{Session: "3", Agent: "x", File: "b"}, Unpriced: []string{"z"}}}
-	want := []Unpriced{{"c", 1, Source{Session: "2", File: "b"}}, {"z", 2, Source{Session: "2", File: "b"}}}
+	list := []ComparedSession{{Origin: Origin{Session: "1", File: "a"}}, {Origin: Origin{Session: "2", File: "b"}, Unpriced: []string{"z", "c"}}, {Origin: Origin{Session: "3", Agent: "x", File: "b"}, Unpriced: []string{"z"}}}
+	want := []Unpriced{{"c", 1, Origin{Session: "2", File: "b"}}, {"z", 2, Origin{Session: "2", File: "b"}}}
 	if got := UnpricedModels(list); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

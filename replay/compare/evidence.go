@@ -22,8 +22,8 @@ type Selection struct {
 	Env                             bool
 }
 
-// Evidence is where to look to see a difference.
-type Evidence struct {
+// Pointer is where to look to see a difference.
+type Pointer struct {
 	Show      Show
 	File      string // of the session
 	Policy    string // a name or a file, with settings behind commas

@@ -9,11 +9,11 @@ import (
 type Unpriced struct {
 	Model    string `json:"model"`
 	Sessions int    `json:"sessions"`
-	First    Source `json:"first"` // one of them
+	First    Origin `json:"first"` // one of them
 }
 
 // UnpricedModels lists the models without a price, by name.
-func UnpricedModels(sessions []Session) []Unpriced {
+func UnpricedModels(sessions []ComparedSession) []Unpriced {
 	var list []Unpriced
 	for i := range sessions {
 		s := &sessions[i]
@@ -21,7 +21,7 @@ func UnpricedModels(sessions []Session) []Unpriced {
 			at := slices.IndexFunc(list, func(u Unpriced) bool { return u.Model == model })
 			if at < 0 {
 				at = len(list)
-				list = append(list, Unpriced{model, 0, Source{Session: s.Session, Agent: s.Agent, File: s.File}})
+				list = append(list, Unpriced{model, 0, Origin{Session: s.Session, Agent: s.Agent, File: s.File}})
 			}
 			list[at].Sessions++
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // describe returns the name, role and content of a message.
-func describe(v *view.View, id policy.ItemID) Message {
-	m := Message{ID: ItemName(v.Conversation(), id), Role: v.Role(id).String()}
+func describe(v *view.View, id policy.ItemID) MessageDiff {
+	m := MessageDiff{ID: ItemName(v.Conversation(), id), Role: v.Role(id).String()}
 	if s := v.Synthetic(id); s != nil {
 		m.About = s.Label
 		return m

@@ -30,7 +30,7 @@ const (
 )
 
 // statuses are those that an edit causes; Added if the kind is not listed.
-var statuses = map[policy.Kind]Status{
+var statuses = map[policy.EditKind]Status{
 	policy.KindClear: Cleared, policy.KindServerClear: Cleared, policy.KindPersist: Persisted, policy.KindTruncate: Truncated,
 	policy.KindRemove: Removed, policy.KindCollapse: Collapsed, policy.KindSummarize: Summarised,
 	policy.KindTag: Tagged, policy.KindCacheEdit: Dropped,
@@ -54,8 +54,8 @@ func (s *Side) by(e *policy.Edit) {
 	}
 }
 
-// Block is one block that differs between the views.
-type Block struct {
+// BlockDiff is one block that differs between the views.
+type BlockDiff struct {
 	Index       int    `json:"block"`
 	Type        string `json:"type"`
 	ToolUse     string `json:"tool_use_id,omitempty"`
@@ -66,17 +66,17 @@ type Block struct {
 	Before string `json:"-"` // what the left view shows
 }
 
-// Message is one message and how both views show it.
-type Message struct {
-	ID     string  `json:"message"` // uuid, or synthetic-N
-	Role   string  `json:"role"`
-	About  string  `json:"about"` // what it is: "prompt", "Read, Grep", "result of Read", a label
-	Line   int     `json:"line,omitempty"`
-	Left   Side    `json:"left"`
-	Right  Side    `json:"right"`
-	Same   bool    `json:"same"` // both views show the same
-	Blocks []Block `json:"blocks,omitempty"`
-	Text   string  `json:"text,omitempty"` // of a message that the right view added
+// MessageDiff is one message and how both views show it.
+type MessageDiff struct {
+	ID     string      `json:"message"` // uuid, or synthetic-N
+	Role   string      `json:"role"`
+	About  string      `json:"about"` // what it is: "prompt", "Read, Grep", "result of Read", a label
+	Line   int         `json:"line,omitempty"`
+	Left   Side        `json:"left"`
+	Right  Side        `json:"right"`
+	Same   bool        `json:"same"` // both views show the same
+	Blocks []BlockDiff `json:"blocks,omitempty"`
+	Text   string      `json:"text,omitempty"` // of a message that the right view added
 
 	Group int  `json:"-"` // equal for messages that left their view by one firing of a stage; 0: no edit removed it
 	Shown bool `json:"-"` // at least one of the views holds it
@@ -84,10 +84,10 @@ type Message struct {
 
 // Diff is how two views of a conversation differ.
 type Diff struct {
-	Messages []Message `json:"messages"` // in the order of the right view, what left it before what came in its place
-	Before   int       `json:"tokens_before"`
-	After    int       `json:"tokens_after"`
-	First    *First    `json:"first_change,omitempty"` // of two requests of one policy
+	Messages []MessageDiff `json:"messages"` // in the order of the right view, what left it before what came in its place
+	Before   int           `json:"tokens_before"`
+	After    int           `json:"tokens_after"`
+	First    *First        `json:"first_change,omitempty"` // of two requests of one policy
 }
 
 // compared is one side of a comparison.
@@ -108,7 +108,7 @@ func Between(earlier, later *view.View) (*Diff, error) { return compare(earlier,
 func compare(left, right *view.View, related bool) (*Diff, error) {
 	c := comparison{
 		l: compared{left, NewHistory(left)}, r: compared{right, NewHistory(right)},
-		d: &Diff{Messages: []Message{}, Before: left.PayloadTokens(), After: right.PayloadTokens()},
+		d: &Diff{Messages: []MessageDiff{}, Before: left.PayloadTokens(), After: right.PayloadTokens()},
 	}
 	c.match(related)
 	c.run()
@@ -225,7 +225,7 @@ func (c *comparison) lost() []gone {
 }
 
 // add appends a message with its group.
-func (c *comparison) add(id policy.ItemID, m Message) {
+func (c *comparison) add(id policy.ItemID, m MessageDiff) {
 	if e := c.r.history.Gone[id]; e != nil && !c.r.Has(id) {
 		m.Group = e.Group + 1
 	}

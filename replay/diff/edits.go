@@ -9,22 +9,22 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Edit is one edit in output. The raw history and the edits define a view.
-type Edit struct {
-	Request int         `json:"request"` // n of the main request it belongs to; 0: after the last
-	Joined  int         `json:"joined"`  // messages of the session that had joined or were passed over
-	Stage   string      `json:"stage"`
-	Kind    policy.Kind `json:"kind"`
-	Trigger string      `json:"trigger,omitempty"`
-	Reason  string      `json:"reason,omitempty"`
-	Before  int         `json:"tokens_before"`
-	After   int         `json:"tokens_after"`
+// EditOutput is one edit in output. The raw history and the edits define a view.
+type EditOutput struct {
+	Request int             `json:"request"` // n of the main request it belongs to; 0: after the last
+	Joined  int             `json:"joined"`  // messages of the session that had joined or were passed over
+	Stage   string          `json:"stage"`
+	Kind    policy.EditKind `json:"kind"`
+	Trigger string          `json:"trigger,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Before  int             `json:"tokens_before"`
+	After   int             `json:"tokens_after"`
 
-	Message string `json:"message,omitempty"` // of block edits and tags
-	Block   int    `json:"block,omitempty"`
-	ToolUse string `json:"tool_use_id,omitempty"`
-	Carrier string `json:"carrier,omitempty"` // of a cache_edit
-	New     *Text  `json:"replacement,omitempty"`
+	Message string    `json:"message,omitempty"` // of block edits and tags
+	Block   int       `json:"block,omitempty"`
+	ToolUse string    `json:"tool_use_id,omitempty"`
+	Carrier string    `json:"carrier,omitempty"` // of a cache_edit
+	New     *EditText `json:"replacement,omitempty"`
 
 	Items  []string `json:"items,omitempty"` // that leave
 	Lead   []string `json:"lead,omitempty"`  // kept before what is inserted
@@ -34,9 +34,9 @@ type Edit struct {
 	Delta  int      `json:"delta,omitempty"` // tokens, of an inferred edit
 }
 
-// Text is the content that an edit adds: a text, the text of a recorded block, or
+// EditText is the content that an edit adds: a text, the text of a recorded block, or
 // only a number of tokens.
-type Text struct {
+type EditText struct {
 	Type     string `json:"type"` // of the block it counts as
 	Text     string `json:"text,omitempty"`
 	Tokens   int    `json:"tokens,omitempty"`
@@ -48,15 +48,15 @@ type Text struct {
 
 // Made is a message that an edit adds.
 type Made struct {
-	ID       string `json:"id"` // synthetic-N
-	Role     string `json:"role"`
-	Label    string `json:"label"`
-	Contents []Text `json:"contents"`
+	ID       string     `json:"id"` // synthetic-N
+	Role     string     `json:"role"`
+	Label    string     `json:"label"`
+	Contents []EditText `json:"contents"`
 }
 
 // Edits returns the edits of a view from an index on.
-func Edits(v *view.View, from int) []Edit {
-	list := []Edit{}
+func Edits(v *view.View, from int) []EditOutput {
+	list := []EditOutput{}
 	edits := v.Edits()
 	for i := from; i < len(edits); i++ {
 		list = append(list, written(v, &edits[i]))
@@ -64,9 +64,9 @@ func Edits(v *view.View, from int) []Edit {
 	return list
 }
 
-func written(v *view.View, e *policy.Edit) Edit {
+func written(v *view.View, e *policy.Edit) EditOutput {
 	conv := v.Conversation()
-	w := Edit{
+	w := EditOutput{
 		Request: e.Request, Joined: e.Joined, Stage: e.Stage, Kind: e.Kind, Trigger: e.Trigger, Reason: e.Reason,
 		Before: e.Before, After: e.After, Delta: e.Delta,
 		Items: names(conv, e.Items), Lead: names(conv, e.Lead), Keep: names(conv, e.Keep),
@@ -99,7 +99,7 @@ func names(conv *session.Conversation, ids []policy.ItemID) (list []string) {
 
 func made(conv *session.Conversation, list []policy.Synthetic) (out []Made) {
 	for _, s := range list {
-		m := Made{ID: ItemName(conv, s.ID), Role: s.Role, Label: s.Label, Contents: []Text{}}
+		m := Made{ID: ItemName(conv, s.ID), Role: s.Role, Label: s.Label, Contents: []EditText{}}
 		for c := range s.Contents {
 			m.Contents = append(m.Contents, text(conv, &s.Contents[c]))
 		}
@@ -115,8 +115,8 @@ var typeNames = map[jsonl.Kind]string{
 	jsonl.KindImage: "image", jsonl.KindDocument: "document",
 }
 
-func text(conv *session.Conversation, c *policy.Content) Text {
-	t := Text{
+func text(conv *session.Conversation, c *policy.Content) EditText {
+	t := EditText{
 		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Text, Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial,
 	}
 	if c.Ref != nil {

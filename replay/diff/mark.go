@@ -8,14 +8,14 @@ import (
 // Mark is a place in the raw history where one firing of a stage compacted
 // something.
 type Mark struct {
-	Before       int         `json:"-"`       // index of the message of the conversation that follows
-	Request      int         `json:"request"` // n of the main request it belongs to; 0: after the last
-	Stage        string      `json:"stage"`
-	Kind         policy.Kind `json:"kind"`
-	Reason       string      `json:"reason"`
-	Edits        int         `json:"edits"` // blocks changed, or messages removed
-	TokensBefore int         `json:"tokens_before"`
-	TokensAfter  int         `json:"tokens_after"`
+	Before       int             `json:"-"`       // index of the message of the conversation that follows
+	Request      int             `json:"request"` // n of the main request it belongs to; 0: after the last
+	Stage        string          `json:"stage"`
+	Kind         policy.EditKind `json:"kind"`
+	Reason       string          `json:"reason"`
+	Edits        int             `json:"edits"` // blocks changed, or messages removed
+	TokensBefore int             `json:"tokens_before"`
+	TokensAfter  int             `json:"tokens_after"`
 }
 
 // Marks lists the places where the edits of a view compacted earlier messages.

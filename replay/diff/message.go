@@ -8,7 +8,7 @@ import (
 )
 
 // message compares one message: item l of the left view, item r of the right.
-func (c *comparison) message(l, r policy.ItemID) Message {
+func (c *comparison) message(l, r policy.ItemID) MessageDiff {
 	at, id := c.r.View, r
 	if !known(c.r.View, r) {
 		at, id = c.l.View, l
@@ -77,14 +77,14 @@ func (v *compared) edit(t policy.Target) *policy.Edit {
 }
 
 // blocks lists the blocks that differ between the views.
-func (c *comparison) blocks(l, r policy.ItemID) []Block {
-	var list []Block
+func (c *comparison) blocks(l, r policy.ItemID) []BlockDiff {
+	var list []BlockDiff
 	for i := range min(c.l.Blocks(l), c.r.Blocks(r)) {
 		tl, tr := policy.Target{Item: l, Block: i}, policy.Target{Item: r, Block: i}
 		if c.l.shows(tl).equal(c.r.shows(tr)) {
 			continue
 		}
-		b := Block{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
+		b := BlockDiff{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
 		if raw := c.r.Raw(tr); raw != nil {
 			b.Type, b.ToolUse = raw.Type, raw.ID
 		}

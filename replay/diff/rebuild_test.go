@@ -53,7 +53,7 @@ func (r *rebuilder) list(names []string) (ids []policy.ItemID) {
 	return ids
 }
 
-func (r *rebuilder) content(t *diff.Text) policy.Content {
+func (r *rebuilder) content(t *diff.EditText) policy.Content {
 	kind := map[string]jsonl.Kind{"tool_result": jsonl.KindToolResult, "tool_use": jsonl.KindToolUse, "attachment": jsonl.KindAttachment, "image": jsonl.KindImage, "document": jsonl.KindDocument}[t.Type]
 	if kind == 0 {
 		kind = jsonl.KindText
@@ -78,7 +78,7 @@ func (r *rebuilder) made(list []diff.Made) (out []policy.Synthetic) {
 }
 
 // view rebuilds the view of which the messages before upTo had joined.
-func (r *rebuilder) view(t *testing.T, edits []diff.Edit, upTo int, recorded bool) *view.View {
+func (r *rebuilder) view(t *testing.T, edits []diff.EditOutput, upTo int, recorded bool) *view.View {
 	t.Helper()
 	v := view.New(r.conv, nil, nil)
 	join := func(to int) {
@@ -228,7 +228,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 			t.Errorf("%s %s request %d: %s", conv.Path, pol.Name, n, strings.Join(wrong, "; "))
 		}
 		js, err := json.Marshal(diff.Edits(v, 0))
-		var edits []diff.Edit
+		var edits []diff.EditOutput
 		if err == nil {
 			err = json.Unmarshal(js, &edits)
 		}
@@ -252,7 +252,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 // ownUntil reports whether the transcript itself breaks a rule at or before
 // request n, and a finding says so.
 func ownUntil(tl *replay.Timeline, n int) bool {
-	return slices.ContainsFunc(tl.Findings, func(f replay.Finding) bool { return f.Kind == replay.FindingTranscript && f.Request <= n })
+	return slices.ContainsFunc(tl.Findings, func(f replay.RequestFinding) bool { return f.Kind == replay.FindingTranscript && f.Request <= n })
 }
 
 // loadAll loads sessions, one after another, and hands over each conversation.

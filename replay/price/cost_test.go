@@ -242,9 +242,9 @@ func TestCompactionBilling(t *testing.T) {
 		{"with it", true, 39800},
 	} {
 		var sim cache.Sim
-		call := cache.Request{Start: at.Add(time.Minute), Model: "m", Tokens: 168000}
+		call := cache.CachedRequest{Start: at.Add(time.Minute), Model: "m", Tokens: 168000}
 		if tt.warm {
-			if _, _, err := sim.Request(cache.Request{Start: at, Model: "m", Tokens: 148000, Breakpoints: mark}); err != nil {
+			if _, _, err := sim.Request(cache.CachedRequest{Start: at, Model: "m", Tokens: 148000, Breakpoints: mark}); err != nil {
 				t.Fatal(err)
 			}
 			call.Breakpoints = mark // it leaves nothing of its own behind

@@ -38,7 +38,7 @@ func ReadFile(name string, data []byte) (*Table, error) {
 	root, errs := strict.Parse(name, data, strict.Document{
 		Name: "price table", Example: `"models": []`, Start: "write a table of models, as docs/schemas/prices.v1.json describes it", MaxBytes: 16 << 20,
 	})
-	r := &strict.Reader{File: name, Errors: errs}
+	r := &strict.Decoder{File: name, Errors: errs}
 	var f file
 	if root != nil {
 		r.Struct(root, &f, "")

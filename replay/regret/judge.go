@@ -4,14 +4,14 @@ import "github.com/ctxkit/ctxkit/policy"
 
 // Judge finds the misses of a policy from its edits. If record is set, they are
 // the record's own. w gives the tokens of blocks.
-func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Result, error) {
+func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Regret, error) {
 	n := len(x.of)
 	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]bool, n), removedBy: make([]int32, n), missed: make([]bool, n)}
 	j.onEdit = j.note
 	if err := j.walk(edits, j.visit); err != nil {
 		return nil, err
 	}
-	r := &Result{Misses: append([]Miss{}, j.misses...), Used: len(x.used)}
+	r := &Regret{Misses: append([]Miss{}, j.misses...), Used: len(x.used)}
 	for _, removed := range j.removed {
 		if removed {
 			r.Removed++

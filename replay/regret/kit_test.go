@@ -108,7 +108,7 @@ type flat struct{}
 func (flat) Block(int, int) int          { return 100 }
 func (flat) Content(*policy.Content) int { return 10 }
 
-func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Edit) *regret.Result {
+func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Edit) *regret.Regret {
 	t.Helper()
 	x, err := regret.NewIndex(conv, recorded)
 	if err != nil {

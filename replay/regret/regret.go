@@ -39,19 +39,19 @@ const (
 
 // Miss is a block that was not in the view when it was used.
 type Miss struct {
-	Message  string      `json:"message"`               // uuid of the message with the block
-	ToolUse  string      `json:"tool_use_id,omitempty"` // of a tool_result or a tool_use
-	Tool     string      `json:"tool,omitempty"`
-	Line     int         `json:"line"`            // of the block in the file
-	Tokens   int         `json:"tokens"`          // to fetch it again
-	Removed  int         `json:"removed_request"` // n of the first request without it
-	Stage    string      `json:"stage"`           // that removed it
-	Kind     policy.Kind `json:"kind"`            // of the edit that removed it
-	Needed   int         `json:"needed_request"`  // n of the request that used it
-	Evidence Evidence    `json:"evidence"`
-	Quote    string      `json:"quote"` // what was used, or a part of it
-	UsedBy   string      `json:"used_by"`
-	UsedLine int         `json:"used_line"`
+	Message  string          `json:"message"`               // uuid of the message with the block
+	ToolUse  string          `json:"tool_use_id,omitempty"` // of a tool_result or a tool_use
+	Tool     string          `json:"tool,omitempty"`
+	Line     int             `json:"line"`            // of the block in the file
+	Tokens   int             `json:"tokens"`          // to fetch it again
+	Removed  int             `json:"removed_request"` // n of the first request without it
+	Stage    string          `json:"stage"`           // that removed it
+	Kind     policy.EditKind `json:"kind"`            // of the edit that removed it
+	Needed   int             `json:"needed_request"`  // n of the request that used it
+	Evidence Evidence        `json:"evidence"`
+	Quote    string          `json:"quote"` // what was used, or a part of it
+	UsedBy   string          `json:"used_by"`
+	UsedLine int             `json:"used_line"`
 	block    int32
 }
 
@@ -59,8 +59,8 @@ type Miss struct {
 // use; 0 if it was needed at the very request.
 func (m *Miss) Distance() int { return m.Needed - m.Removed }
 
-// Result is the regret of one policy over one conversation.
-type Result struct {
+// Regret is the regret of one policy over one conversation.
+type Regret struct {
 	Misses         []Miss  `json:"misses"`          // in the order they were needed
 	Tokens         int     `json:"refetch_tokens"`  // of the missed blocks
 	MedianDistance float64 `json:"median_distance"` // requests, 0 without a miss

@@ -100,7 +100,7 @@ func (p *Plan) checkPoints(base *policy.Policy) error {
 // Of is the number of sessions whose policies lack the parameter, 1 where only
 // this one's policy fails.
 type SessionError struct {
-	Session *Session
+	Session *SweptSession
 	Of      int
 	Err     error
 }
@@ -111,7 +111,7 @@ func (e *SessionError) Unwrap() error { return e.Err }
 // Applied counts, by axis, the sessions whose policy has the parameter, and
 // checks the values against those policies. A parameter that no policy has, or
 // a value that one does not take, is a *SessionError.
-func (p *Plan) Applied(list []*Session) ([]int, error) {
+func (p *Plan) Applied(list []*SweptSession) ([]int, error) {
 	applied := make([]int, len(p.Axes))
 	checked := map[*policy.Policy]bool{}
 	for _, s := range list {
@@ -143,19 +143,19 @@ func (p *Plan) Applied(list []*Session) ([]int, error) {
 
 // Tried is a point's row, and the models of its requests that have no price.
 type Tried struct {
-	Row      compare.Policy
+	Row      compare.PolicyRow
 	Unpriced []compare.Unpriced
 }
 
 // Try replays every session under one point's policy.
-func (p *Plan) Try(point int, list []*Session, opt replay.Options) (Tried, error) {
-	sessions := make([]compare.Session, len(list))
+func (p *Plan) Try(point int, list []*SweptSession, opt replay.Options) (Tried, error) {
+	sessions := make([]compare.ComparedSession, len(list))
 	for i, s := range list {
 		o, err := s.try(p, point, opt)
 		if err != nil {
 			return Tried{}, fmt.Errorf("%s: %w", s.File, err)
 		}
-		sessions[i] = compare.Session{Source: s.Source, Unpriced: o.unpriced, Values: []compare.Values{o.values}}
+		sessions[i] = compare.ComparedSession{Origin: s.Origin, Unpriced: o.unpriced, Values: []compare.Values{o.values}}
 	}
 	name := strings.Join(p.Points[point], ",")
 	return Tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil

@@ -15,8 +15,8 @@ var ErrGridTooLarge = errors.New("the grid is too large")
 // Point is one choice of a value for each axis.
 type Point []string
 
-// Grid lists all points, the last axis varying fastest.
-func Grid(axes []Axis) ([]Point, error) {
+// Cross lists all points, the last axis varying fastest.
+func Cross(axes []Axis) ([]Point, error) {
 	n := 1
 	for _, a := range axes {
 		if n *= len(a.Values); n > MaxPoints {

@@ -51,13 +51,13 @@ func Objectives(cost bool) []string {
 	return []string{"payload_input", "model_peak", "misses"}
 }
 
-// Result is a policy under many choices of its parameters. Results are those
+// Grid is a policy under many choices of its parameters. Results are those
 // of the first points: fewer than Points where the work was interrupted.
-type Result struct {
+type Grid struct {
 	Policy   string
 	Axes     []Axis
 	Points   []Point
-	Results  []compare.Policy
+	Results  []compare.PolicyRow
 	Sessions int
 	Applied  []int // by axis: sessions whose policy has the parameter
 	Inputs   compare.Inputs
@@ -67,10 +67,10 @@ type Result struct {
 }
 
 // Mark finds the front.
-func (s *Result) Mark() {
+func (s *Grid) Mark() {
 	names := compare.Names()
-	total := func(p compare.Policy, figure string) float64 { return p.Figures[slices.Index(names, figure)].Total }
-	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.Policy) bool {
+	total := func(p compare.PolicyRow, figure string) float64 { return p.Figures[slices.Index(names, figure)].Total }
+	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool {
 		return !compare.Known(total(p, "cost_usd"))
 	}))
 	values := make([][]float64, len(s.Results))

@@ -12,11 +12,11 @@ import (
 // maxAhead is the most further points that one replay looks at.
 const maxAhead = 32
 
-// Session is a conversation that points are tried on. One replay shows which of
+// SweptSession is a conversation that points are tried on. One replay shows which of
 // the points after it make the same edits: those have its figures and are not
 // replayed. Several goroutines may try points.
-type Session struct {
-	compare.Source
+type SweptSession struct {
+	compare.Origin
 	Record *replay.Record
 	Policy *policy.Policy // that the points start from
 
@@ -27,9 +27,9 @@ type Session struct {
 }
 
 // NewSession makes a session of a record, which is shared by all its replays.
-func NewSession(source compare.Source, rec *replay.Record, base *policy.Policy) *Session {
+func NewSession(source compare.Origin, rec *replay.Record, base *policy.Policy) *SweptSession {
 	rec.Share()
-	return &Session{Source: source, Record: rec, Policy: base, shared: map[int]*outcome{}, ahead: 1}
+	return &SweptSession{Origin: source, Record: rec, Policy: base, shared: map[int]*outcome{}, ahead: 1}
 }
 
 // outcome is the result of one point in one session. It is complete once done
@@ -42,7 +42,7 @@ type outcome struct {
 }
 
 // try gives a point's outcome.
-func (s *Session) try(p *Plan, point int, opt replay.Options) (*outcome, error) {
+func (s *SweptSession) try(p *Plan, point int, opt replay.Options) (*outcome, error) {
 	if o := s.take(point); o.settled() {
 		return o, nil
 	}
@@ -73,7 +73,7 @@ func (o *outcome) settled() bool {
 
 // take removes and returns what another point's replay has, or will have,
 // settled of a point.
-func (s *Session) take(point int) *outcome {
+func (s *SweptSession) take(point int) *outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.shared[point]
@@ -83,7 +83,7 @@ func (s *Session) take(point int) *outcome {
 }
 
 // claim reserves the points that the next replay looks at.
-func (s *Session) claim(points int) (from int, next []*outcome) {
+func (s *SweptSession) claim(points int) (from int, next []*outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from = s.next
@@ -97,7 +97,7 @@ func (s *Session) claim(points int) (from int, next []*outcome) {
 
 // replay replays a point, and fills in the outcomes of the points from one on
 // that make the same edits.
-func (s *Session) replay(p *Plan, point, from int, next []*outcome, opt replay.Options) (*outcome, error) {
+func (s *SweptSession) replay(p *Plan, point, from int, next []*outcome, opt replay.Options) (*outcome, error) {
 	pol, err := p.policy(s.Policy, point)
 	if err != nil {
 		return nil, err

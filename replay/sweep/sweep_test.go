@@ -55,7 +55,7 @@ func FuzzParseAxis(f *testing.F) {
 
 func TestGridAndSample(t *testing.T) {
 	axes := []Axis{{"a.x", []string{"1", "2"}}, {"a.y", []string{"u", "v", "w"}}}
-	grid, err := Grid(axes)
+	grid, err := Cross(axes)
 	if err != nil || fmt.Sprint(grid) != "[[1 u] [1 v] [1 w] [2 u] [2 v] [2 w]]" {
 		t.Errorf("grid %v, %v", grid, err)
 	}
@@ -78,7 +78,7 @@ func TestGridAndSample(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint(i)
 	}
-	if _, err := Grid([]Axis{{"a.x", many}, {"a.y", many}}); err == nil {
+	if _, err := Cross([]Axis{{"a.x", many}, {"a.y", many}}); err == nil {
 		t.Error("a grid of a million points is made")
 	}
 	if got := Sample([]Axis{{"a.x", many}, {"a.y", many}, {"a.z", many}, {"a.w", many}, {"a.v", many}, {"a.u", many}, {"a.t", many}}, 5, seeded(1)); len(got) != 5 {

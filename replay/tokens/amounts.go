@@ -121,7 +121,7 @@ func toolTexts(tool string) (input, result texts) {
 // Meter measures a conversation's content.
 type Meter struct {
 	conv     *session.Conversation
-	model    Model
+	model    CountedModel
 	reliable []bool          // by message: a response with reliable output tokens
 	thought  []policy.Target // thinking since the last user prompt, if the server clears it then
 	cleared  []policy.Target
@@ -130,7 +130,7 @@ type Meter struct {
 }
 
 // NewMeter returns a meter at the beginning of a conversation.
-func NewMeter(conv *session.Conversation, model Model) *Meter {
+func NewMeter(conv *session.Conversation, model CountedModel) *Meter {
 	return &Meter{
 		conv: conv, model: model, reliable: reliableOutputs(conv), other: replacedAtOnce(conv),
 		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
@@ -140,12 +140,12 @@ func NewMeter(conv *session.Conversation, model Model) *Meter {
 // Next measures what the messages of the next span add to the context, and lists
 // what the server clears there: thinking of turns that are over. Call it for all
 // spans in order; cleared is valid up to the next call.
-func (s *Meter) Next(sp *Span) (joined Amounts, cleared []policy.Target) {
+func (s *Meter) Next(sp *Increment) (joined Amounts, cleared []policy.Target) {
 	return s.joined(sp), s.follow(sp)
 }
 
 // joined measures what the messages of a span add to the context.
-func (s *Meter) joined(sp *Span) (joined Amounts) {
+func (s *Meter) joined(sp *Increment) (joined Amounts) {
 	for m := sp.From; m < sp.To; m++ {
 		if !s.conv.Messages[m].RecordOnly {
 			s.message(m, joined.put)
@@ -155,7 +155,7 @@ func (s *Meter) joined(sp *Span) (joined Amounts) {
 }
 
 // follow lists what the server clears in the next span.
-func (s *Meter) follow(sp *Span) (cleared []policy.Target) {
+func (s *Meter) follow(sp *Increment) (cleared []policy.Target) {
 	if !s.model.ClearsThinking {
 		return nil
 	}

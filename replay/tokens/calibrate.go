@@ -6,19 +6,19 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Model is what the usage counter needs of a session's model.
-type Model struct {
-	Tokenizer      string // "old": up to the 4.6 generation, or "new"
-	ClearsThinking bool   // the server clears the thinking of earlier turns at the next user prompt
-	Rates          *Rates // the prior of a session's own rates; nil: DefaultRates
+// CountedModel is what the usage counter needs of a session's model.
+type CountedModel struct {
+	Tokenizer      string      // "old": up to the 4.6 generation, or "new"
+	ClearsThinking bool        // the server clears the thinking of earlier turns at the next user prompt
+	Rates          *TokenRates // the prior of a session's own rates; nil: DefaultRates
 }
 
 // Calibration is the usage counter: weights scaled so that what joined between
 // two requests adds up to what the API reported.
 type Calibration struct {
-	*Table
-	Recorded bool  // the session has recorded usage
-	Rates    Rates // tokens per unit of each measure, fitted to the session
+	*WeightTable
+	Recorded bool       // the session has recorded usage
+	Rates    TokenRates // tokens per unit of each measure, fitted to the session
 	Drops    []Drop
 	Reliable []bool // by message index: its recorded output tokens are reliable
 	Lost     []int  // by message index: tokens of the lost results there, client estimate
@@ -31,7 +31,7 @@ type Calibration struct {
 // the session's rates (Fit); and of each, the blocks that joined share the growth
 // in proportion to their weight by these rates. Spans in which the context shrank
 // (a recorded compaction or microcompaction, a drop) are not used.
-func Calibrate(conv *session.Conversation, model Model) (*Calibration, error) {
+func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, error) {
 	prior := model.Rates
 	if prior == nil {
 		r, err := DefaultRates(model.Tokenizer)
@@ -46,14 +46,14 @@ func Calibrate(conv *session.Conversation, model Model) (*Calibration, error) {
 		Drops: drops, Reliable: meter.reliable, Rates: Fit(prior, OwnSpread(), learn(meter, spans)),
 		Recorded: slices.ContainsFunc(conv.Requests, func(q session.APICall) bool { return conv.Messages[q.Message].HasUsage }),
 	}
-	c.Table = newTable(conv, c.Rates.content)
+	c.WeightTable = newTable(conv, c.Rates.content)
 	c.weigh(meter, spans)
 	c.placeholders()
 	return c, nil
 }
 
 // learn measures the spans whose growth is explained.
-func learn(meter *Meter, spans []Span) (samples []Sample) {
+func learn(meter *Meter, spans []Increment) (samples []Sample) {
 	for i := range spans {
 		cleared := meter.follow(&spans[i])
 		if spans[i].Learn {

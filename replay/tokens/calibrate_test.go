@@ -15,8 +15,8 @@ import (
 
 // round are rates that make round figures: 4 characters of prose and 2 of tool
 // input and output a token.
-func round() tokens.Model {
-	r := tokens.Rates{tokens.Output: 1, tokens.Wide: 1, tokens.Images: 1, tokens.ToolUses: 12, tokens.Results: 8}
+func round() tokens.CountedModel {
+	r := tokens.TokenRates{tokens.Output: 1, tokens.Wide: 1, tokens.Images: 1, tokens.ToolUses: 12, tokens.Results: 8}
 	for m := range r {
 		switch m := tokens.Measure(m); m {
 		case tokens.TextChars, tokens.ThinkingChars, tokens.PromptChars, tokens.NoteChars, tokens.AttachedChars, tokens.SignatureChars:
@@ -25,10 +25,10 @@ func round() tokens.Model {
 			r[m] = 0.5
 		}
 	}
-	return tokens.Model{Tokenizer: "old", Rates: &r}
+	return tokens.CountedModel{Tokenizer: "old", Rates: &r}
 }
 
-func calibrate(t *testing.T, conv *session.Conversation, model tokens.Model) *tokens.Calibration {
+func calibrate(t *testing.T, conv *session.Conversation, model tokens.CountedModel) *tokens.Calibration {
 	t.Helper()
 	c, err := tokens.Calibrate(conv, model)
 	if err != nil {
@@ -53,7 +53,7 @@ func said(messages ...session.Message) *session.Conversation {
 
 // prompt is a user message of n characters: n/4 tokens by round.
 func prompt(n int) session.Message {
-	return session.Message{Class: session.ClassPrompt, Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindText, Text: chars(n)})}}
+	return session.Message{Class: session.ClassPrompt, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(n)})}}
 }
 
 // answer is a response of 400 characters, 100 tokens by round, to a request
@@ -173,7 +173,7 @@ func TestToldOutput(t *testing.T) {
 func TestClearedThinking(t *testing.T) {
 	talk := func() *session.Conversation {
 		conv := said(prompt(4000), answer(20000), prompt(11600), answer(23000))
-		conv.Messages[1].Blocks = append([]session.Block{block(jsonl.Block{Kind: jsonl.KindThinking, Text: chars(2400), Signature: 4000})}, conv.Messages[1].Blocks...)
+		conv.Messages[1].Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(2400), Signature: 4000})}, conv.Messages[1].Blocks...)
 		return conv
 	}
 	model := round()
@@ -263,18 +263,18 @@ func TestBlocks(t *testing.T) {
 	image := jsonl.Part{Kind: jsonl.KindImage}
 	for _, tt := range []struct {
 		name string
-		b    jsonl.Block
+		b    jsonl.ContentBlock
 		want int
 	}{
-		{"text", jsonl.Block{Kind: jsonl.KindText, Text: chars(400)}, 100},
-		{"thinking with text", jsonl.Block{Kind: jsonl.KindThinking, Text: chars(400), Signature: 9000}, 100},
-		{"tool_use", jsonl.Block{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(176)}, 100},
-		{"image", jsonl.Block{Kind: jsonl.KindImage, JSON: chars(90000)}, 1500},
-		{"document", jsonl.Block{Kind: jsonl.KindDocument, JSON: chars(90000)}, 1500},
-		{"tool_result", jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(200)}, 108},
-		{"tool_result with images", jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(200), Parts: []jsonl.Part{image, image}}, 3108},
-		{"redacted thinking: its data", jsonl.Block{Kind: jsonl.KindRedactedThinking, Text: chars(400), JSON: chars(900)}, 100},
-		{"unknown: its JSON", jsonl.Block{Kind: jsonl.KindUnknown, JSON: chars(200)}, 100},
+		{"text", jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(400)}, 100},
+		{"thinking with text", jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(400), Signature: 9000}, 100},
+		{"tool_use", jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(176)}, 100},
+		{"image", jsonl.ContentBlock{Kind: jsonl.KindImage, JSON: chars(90000)}, 1500},
+		{"document", jsonl.ContentBlock{Kind: jsonl.KindDocument, JSON: chars(90000)}, 1500},
+		{"tool_result", jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(200)}, 108},
+		{"tool_result with images", jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(200), Parts: []jsonl.Part{image, image}}, 3108},
+		{"redacted thinking: its data", jsonl.ContentBlock{Kind: jsonl.KindRedactedThinking, Text: chars(400), JSON: chars(900)}, 100},
+		{"unknown: its JSON", jsonl.ContentBlock{Kind: jsonl.KindUnknown, JSON: chars(200)}, 100},
 	} {
 		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(tt.b)}})
 		if got := calibrate(t, conv, round()).Block(0, 0); got != tt.want {
@@ -299,8 +299,8 @@ func TestHiddenThinking(t *testing.T) {
 	} {
 		m := answer(20000) // 100 tokens of text
 		m.Version = "2.1.228"
-		m.Blocks = append([]session.Block{block(jsonl.Block{Kind: jsonl.KindThinking, Signature: tt.signature})}, m.Blocks...)
-		m.Blocks = append(m.Blocks, block(jsonl.Block{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(76)})) // 50
+		m.Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: tt.signature})}, m.Blocks...)
+		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(76)})) // 50
 		m.Usage.Output, m.Usage.Thinking = tt.usage.Output, tt.usage.Thinking
 		c := calibrate(t, said(m), round())
 		if got := c.Block(0, 0); got != tt.want {
@@ -322,7 +322,7 @@ func TestSeveralHidden(t *testing.T) {
 	m := answer(20000) // 100 tokens of text
 	m.Version, m.Usage.Output = "2.1.228", 700
 	for _, n := range []int{1000, 2000} {
-		m.Blocks = append(m.Blocks, block(jsonl.Block{Kind: jsonl.KindThinking, Signature: 250 + n}))
+		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: 250 + n}))
 	}
 	c := calibrate(t, said(m), round())
 	if c.Block(0, 0) != 100 || c.Block(0, 1) != 200 || c.Block(0, 2) != 400 {
@@ -336,7 +336,7 @@ func TestSummedUp(t *testing.T) {
 	model := round()
 	model.Rates[tokens.SummedUpChars] = 0.2
 	for signature, want := range map[int]int{0: 300, 250: 300, 250 + 1600: 300, 250 + 2600: 500} {
-		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindThinking, Text: chars(1200), Signature: signature})}})
+		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(1200), Signature: signature})}})
 		if got := calibrate(t, conv, model).Block(0, 0); got != want {
 			t.Errorf("a signature of %d: %d, want %d", signature, got, want)
 		}
@@ -347,7 +347,7 @@ func TestSummedUp(t *testing.T) {
 // sent; both on the scale of the span.
 func TestReadBack(t *testing.T) {
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{
-		{Block: jsonl.Block{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(5784)}, Offload: &session.Offload{Text: chars(59984)}},
+		{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(5784)}, Offload: &session.Offload{Text: chars(59984)}},
 	}}
 	conv := said(prompt(4000), answer(20000), result, answer(23600))
 	c := calibrate(t, conv, round())
@@ -370,8 +370,8 @@ func TestReadBack(t *testing.T) {
 // TestLostWeight: results lost at a boundary weigh what the boundary knows
 // beyond the last response and what came after it.
 func TestLostWeight(t *testing.T) {
-	lost := session.Message{Class: session.ClassToolResult, Lost: true, Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindToolResult, ID: "t2", IsString: true})}}
-	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(4000)})}}
+	lost := session.Message{Class: session.ClassToolResult, Lost: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t2", IsString: true})}}
+	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(4000)})}}
 	for _, tt := range []struct {
 		name   string
 		tokens int
@@ -404,7 +404,7 @@ func TestLostWeight(t *testing.T) {
 // TestEarlier: what stands in for the history before the file is what the
 // first request had in context beyond the overhead and the lines.
 func TestEarlier(t *testing.T) {
-	earlier := session.Message{Class: session.ClassMeta, Earlier: true, Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindText})}}
+	earlier := session.Message{Class: session.ClassMeta, Earlier: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText})}}
 	for context, want := range map[int]int{100000: 100000 - tokens.DefaultOverhead - 1000, 19801: 1, 19800: 0, 10000: 0} {
 		if got := calibrate(t, said(earlier, prompt(4000), answer(context)), round()).Message(0); got != want {
 			t.Errorf("context %d: %d, want %d", context, got, want)

@@ -50,7 +50,7 @@ func Ratio(model, tokenizer string) float64 {
 // ImageTokens if its size is not known; anything else as its JSON.
 //
 // It reads every text once. The result does not depend on the number of jobs.
-func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*Table, error) {
+func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*WeightTable, error) {
 	if how.Ratio == 0 {
 		how.Ratio = 1
 	}
@@ -59,7 +59,7 @@ func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*Table,
 	})
 	t.count = func(text string) int { return scaled(e.Count(text), how.Ratio) }
 	t.stubs = map[policy.Target]int{}
-	w := &encodeWork{Table: t, how: how, errs: make([]error, len(conv.Messages))}
+	w := &encodeWork{WeightTable: t, how: how, errs: make([]error, len(conv.Messages))}
 	var wait sync.WaitGroup
 	for range max(1, min(how.Jobs, len(conv.Messages)/encodeStep+1)) {
 		wait.Go(w.run)
@@ -81,7 +81,7 @@ const encodeStep = 16
 
 // encodeWork is shared by the goroutines that count a conversation.
 type encodeWork struct {
-	*Table
+	*WeightTable
 	how  EncodeOptions
 	next atomic.Int64 // the next message to take
 	errs []error      // by message

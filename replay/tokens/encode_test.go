@@ -103,7 +103,7 @@ func plain(t testing.TB) func(text string) int {
 func TestEncodedJobs(t *testing.T) {
 	conv := load(t, "../../testdata/sessions/offload/646fd4d4-80f3-4332-8cf7-54ef688b3f8f.jsonl")
 	shared := encoder(t, tokens.NameCL100K)
-	weights := func(e *tokens.Encoder, jobs int) (list []int, table *tokens.Table) {
+	weights := func(e *tokens.Encoder, jobs int) (list []int, table *tokens.WeightTable) {
 		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Jobs: jobs})
 		if err != nil {
 			t.Fatal(err)

@@ -34,16 +34,16 @@ const (
 // the prior, by the spread, in which outliers count less (Huber's weights).
 // Growth that no line explains is an outlier: reminders and notes that a client
 // sends and does not record.
-func Fit(prior *Rates, spread *Spread, samples []Sample) Rates {
+func Fit(prior *TokenRates, spread *Spread, samples []Sample) TokenRates {
 	return fit(prior, spread, samples, (len(samples)+mostSamples-1)/mostSamples)
 }
 
 // FitAll is Fit on all of the samples, however many.
-func FitAll(prior *Rates, spread *Spread, samples []Sample) Rates {
+func FitAll(prior *TokenRates, spread *Spread, samples []Sample) TokenRates {
 	return fit(prior, spread, samples, 1)
 }
 
-func fit(prior *Rates, spread *Spread, samples []Sample, step int) Rates {
+func fit(prior *TokenRates, spread *Spread, samples []Sample, step int) TokenRates {
 	rates := *prior
 	if len(samples) == 0 {
 		return rates

@@ -9,7 +9,7 @@ import (
 )
 
 // drawn is n samples that grew by what the rates say, and off by off.
-func drawn(r *rand.Rand, n int, rates *tokens.Rates, off func(i int) float64) []tokens.Sample {
+func drawn(r *rand.Rand, n int, rates *tokens.TokenRates, off func(i int) float64) []tokens.Sample {
 	samples := make([]tokens.Sample, n)
 	for i := range samples {
 		s := &samples[i]
@@ -21,8 +21,8 @@ func drawn(r *rand.Rand, n int, rates *tokens.Rates, off func(i int) float64) []
 	return samples
 }
 
-func evenly(v float64) *tokens.Rates {
-	var r tokens.Rates
+func evenly(v float64) *tokens.TokenRates {
+	var r tokens.TokenRates
 	for i := range r {
 		r[i] = v
 	}
@@ -37,7 +37,7 @@ func spreadOf(v float64) *tokens.Spread {
 	return &s
 }
 
-func farthest(a, b *tokens.Rates) float64 {
+func farthest(a, b *tokens.TokenRates) float64 {
 	far := 0.0
 	for i := range a {
 		far = math.Max(far, math.Abs(a[i]-b[i]))
@@ -120,7 +120,7 @@ func TestFitHostile(t *testing.T) {
 // TestDefaultRates: both tokenizers have rates of their own, the newer one's
 // higher, and an unknown one has the old one's.
 func TestDefaultRates(t *testing.T) {
-	rates := map[string]tokens.Rates{}
+	rates := map[string]tokens.TokenRates{}
 	for _, tokenizer := range []string{"old", "new", ""} {
 		r, err := tokens.DefaultRates(tokenizer)
 		if err != nil {

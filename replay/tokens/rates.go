@@ -9,11 +9,11 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Rates are the tokens per unit of each Measure.
-type Rates [measures]float64
+// TokenRates are the tokens per unit of each Measure.
+type TokenRates [measures]float64
 
 // Tokens is the weight of an amount of content.
-func (r *Rates) Tokens(a *Amounts) float64 {
+func (r *TokenRates) Tokens(a *Amounts) float64 {
 	n := 0.0
 	for i, x := range a {
 		n += x * r[i]
@@ -25,12 +25,12 @@ func (r *Rates) Tokens(a *Amounts) float64 {
 // to the 4.6 generation and 2.5 after (documentation: a million tokens are 3.4 or
 // 2.5 million characters), 2.87 and 2.3 of tool input and output (recorded tool
 // output), a token per character outside ASCII, and images by the formula.
-func Documented(tokenizer string) Rates {
+func Documented(tokenizer string) TokenRates {
 	prose, tool := 1/3.4, 1/2.87
 	if tokenizer == NewTokenizer {
 		prose, tool = 1/2.5, 1/2.3
 	}
-	r := Rates{Output: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
+	r := TokenRates{Output: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
 	for _, m := range []Measure{TextChars, ThinkingChars, PromptChars, NoteChars, AttachedChars} {
 		r[m] = prose
 	}
@@ -46,12 +46,12 @@ var fitted []byte
 
 // DefaultRates returns the prior of a session's rates: those of rates.json, fitted
 // on recorded sessions, and the documented ones for the other measures.
-func DefaultRates(tokenizer string) (Rates, error) {
+func DefaultRates(tokenizer string) (TokenRates, error) {
 	var f struct {
 		Rates map[string]map[string]float64 `json:"rates"` // by tokenizer and measure
 	}
 	if err := json.Unmarshal(fitted, &f); err != nil {
-		return Rates{}, fmt.Errorf("reading the fitted rates: %w", err)
+		return TokenRates{}, fmt.Errorf("reading the fitted rates: %w", err)
 	}
 	if tokenizer != NewTokenizer {
 		tokenizer = "old"
@@ -66,7 +66,7 @@ func DefaultRates(tokenizer string) (Rates, error) {
 }
 
 // content is the weight of a text a policy puts in.
-func (r *Rates) content(k jsonl.Kind, n jsonl.Metrics) int {
+func (r *TokenRates) content(k jsonl.Kind, n jsonl.Metrics) int {
 	a := Content(k, n)
 	return int(math.Round(r.Tokens(&a)))
 }

@@ -73,7 +73,7 @@ func TestRatio(t *testing.T) {
 
 // growthByTable adds up how far the context grew over spans without a
 // compaction, and what joined in them by a table.
-func growthByTable(conv *session.Conversation, table *tokens.Table) (growth, counted int) {
+func growthByTable(conv *session.Conversation, table *tokens.WeightTable) (growth, counted int) {
 	broken := map[int]bool{}
 	for i := range conv.Boundaries {
 		broken[conv.Boundaries[i].Request] = true

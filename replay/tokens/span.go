@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Span is what joined between two requests of known size.
-type Span struct {
+// Increment is what joined between two requests of known size.
+type Increment struct {
 	From, To int  // messages
 	Request  int  // n of the later request
 	Context  int  // recorded context of the later request, tokens
@@ -34,7 +34,7 @@ const DropThreshold = 2000
 // Spans returns the spans of a conversation's requests, in order. The growth of a
 // span is what joined if the context grew, the client recorded no removal from
 // the view, the model stayed the same and no result is lost.
-func Spans(conv *session.Conversation) (spans []Span, drops []Drop) {
+func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
 	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
 		cut[conv.Boundaries[i].Request] = true
@@ -50,7 +50,7 @@ func Spans(conv *session.Conversation) (spans []Span, drops []Drop) {
 			continue
 		}
 		p := &conv.Messages[conv.Requests[from].Message]
-		s := Span{
+		s := Increment{
 			From: conv.Requests[from].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
 			Context: cur.Usage.Context(), Growth: cur.Usage.Context() - p.Usage.Context(),
 		}
@@ -114,7 +114,7 @@ func firstHolding(conv *session.Conversation, message int) int {
 }
 
 // dropped returns the drop from the context of p to that of q.
-func dropped(p, q *session.Message, s *Span) Drop {
+func dropped(p, q *session.Message, s *Increment) Drop {
 	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: Unexplained, Shared: true}
 	switch {
 	case p.Model != q.Model:

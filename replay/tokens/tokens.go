@@ -25,8 +25,8 @@ const ImageTokens = 2000
 // Claude Code 2.1.19's /context, for sessions without usage.
 const DefaultOverhead = 18800
 
-// Table holds the weight of every block of a conversation, in tokens.
-type Table struct {
+// WeightTable holds the weight of every block of a conversation, in tokens.
+type WeightTable struct {
 	conv   *session.Conversation
 	start  []int32 // start[m] is the index of message m's first block in weight
 	weight []int32
@@ -35,8 +35,8 @@ type Table struct {
 	stubs  map[policy.Target]int                   // weight of the recorded stub of a result that was read back
 }
 
-func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) int) *Table {
-	t := &Table{conv: conv, start: make([]int32, len(conv.Messages)+1), scale: scale}
+func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) int) *WeightTable {
+	t := &WeightTable{conv: conv, start: make([]int32, len(conv.Messages)+1), scale: scale}
 	n := 0
 	for m := range conv.Messages {
 		t.start[m] = int32(n)
@@ -48,12 +48,12 @@ func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) 
 }
 
 // Block is the weight of a recorded block, in tokens.
-func (t *Table) Block(message, block int) int {
+func (t *WeightTable) Block(message, block int) int {
 	return int(t.weight[int(t.start[message])+block])
 }
 
 // Message is the weight of a whole recorded message, in tokens.
-func (t *Table) Message(message int) int {
+func (t *WeightTable) Message(message int) int {
 	n := 0
 	for _, w := range t.weight[t.start[message]:t.start[message+1]] {
 		n += int(w)
@@ -62,7 +62,7 @@ func (t *Table) Message(message int) int {
 }
 
 // Content is the weight of a text a policy put in, in tokens.
-func (t *Table) Content(c *policy.Content) int {
+func (t *WeightTable) Content(c *policy.Content) int {
 	switch {
 	case c.Tokens > 0:
 		return c.Tokens
@@ -78,7 +78,7 @@ func (t *Table) Content(c *policy.Content) int {
 	return t.scale(c.Kind, c.Length)
 }
 
-func (t *Table) set(message, block, w int) {
+func (t *WeightTable) set(message, block, w int) {
 	t.weight[int(t.start[message])+block] = int32(min(max(w, 0), 1<<30))
 }
 
@@ -112,7 +112,7 @@ func Estimate(b *session.Block) int {
 }
 
 // Heuristic is the table of client estimates.
-func Heuristic(conv *session.Conversation) *Table {
+func Heuristic(conv *session.Conversation) *WeightTable {
 	t := newTable(conv, func(_ jsonl.Kind, n jsonl.Metrics) int { return policy.RoundQuarter(n.UTF16) })
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {

@@ -13,11 +13,11 @@ import (
 // chars is a text of n ASCII characters.
 func chars(n int) jsonl.Metrics { return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n + 2} }
 
-func block(b jsonl.Block) session.Block { return session.Block{Block: b} }
+func block(b jsonl.ContentBlock) session.Block { return session.Block{ContentBlock: b} }
 
 // TestEstimate is the client's own arithmetic, kind by kind.
 func TestEstimate(t *testing.T) {
-	offloaded := block(jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(400), Parts: []jsonl.Part{{Kind: jsonl.KindImage}}})
+	offloaded := block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(400), Parts: []jsonl.Part{{Kind: jsonl.KindImage}}})
 	offloaded.Offload = &session.Offload{Text: chars(4000)}
 	image := jsonl.Part{Kind: jsonl.KindImage}
 	text := func(n int) jsonl.Part { return jsonl.Part{Kind: jsonl.KindText, Text: chars(n)} }
@@ -26,28 +26,28 @@ func TestEstimate(t *testing.T) {
 		b    session.Block
 		want int
 	}{
-		{"no text", block(jsonl.Block{Kind: jsonl.KindText}), 0},
-		{"one character", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(1)}), 0},
-		{"halves up", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(2)}), 1},
-		{"five characters", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(5)}), 1},
-		{"six characters", block(jsonl.Block{Kind: jsonl.KindText, Text: chars(6)}), 2},
-		{"UTF-16 units, not bytes", block(jsonl.Block{Kind: jsonl.KindText, Text: jsonl.Measure(strings.Repeat("語", 8))}), 2},
-		{"a pair of surrogates is two", block(jsonl.Block{Kind: jsonl.KindText, Text: jsonl.Measure("😀😀😀😀")}), 2},
-		{"thinking", block(jsonl.Block{Kind: jsonl.KindThinking, Text: chars(40), Signature: 4000}), 10},
-		{"thinking without text", block(jsonl.Block{Kind: jsonl.KindThinking, Signature: 4000}), 0},
-		{"redacted thinking", block(jsonl.Block{Kind: jsonl.KindRedactedThinking, JSON: chars(80)}), 20},
-		{"tool_use: name and input", block(jsonl.Block{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(38), Text: chars(999)}), 11},
-		{"server_tool_use", block(jsonl.Block{Kind: jsonl.KindServerToolUse, Name: "web_search", JSON: chars(30)}), 10},
-		{"image", block(jsonl.Block{Kind: jsonl.KindImage, JSON: chars(90000)}), 2000},
-		{"document", block(jsonl.Block{Kind: jsonl.KindDocument, JSON: chars(90000)}), 2000},
-		{"result, a string", block(jsonl.Block{Kind: jsonl.KindToolResult, IsString: true, Text: chars(402)}), 101},
-		{"result, an array: each text by itself", block(jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(4), Parts: []jsonl.Part{text(2), text(2)}}), 2},
-		{"result, an array with images", block(jsonl.Block{Kind: jsonl.KindToolResult, Text: chars(40), Parts: []jsonl.Part{text(40), image, image}}), 4010},
-		{"result, an empty array", block(jsonl.Block{Kind: jsonl.KindToolResult}), 0},
+		{"no text", block(jsonl.ContentBlock{Kind: jsonl.KindText}), 0},
+		{"one character", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(1)}), 0},
+		{"halves up", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(2)}), 1},
+		{"five characters", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(5)}), 1},
+		{"six characters", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(6)}), 2},
+		{"UTF-16 units, not bytes", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: jsonl.Measure(strings.Repeat("語", 8))}), 2},
+		{"a pair of surrogates is two", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: jsonl.Measure("😀😀😀😀")}), 2},
+		{"thinking", block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(40), Signature: 4000}), 10},
+		{"thinking without text", block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: 4000}), 0},
+		{"redacted thinking", block(jsonl.ContentBlock{Kind: jsonl.KindRedactedThinking, JSON: chars(80)}), 20},
+		{"tool_use: name and input", block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(38), Text: chars(999)}), 11},
+		{"server_tool_use", block(jsonl.ContentBlock{Kind: jsonl.KindServerToolUse, Name: "web_search", JSON: chars(30)}), 10},
+		{"image", block(jsonl.ContentBlock{Kind: jsonl.KindImage, JSON: chars(90000)}), 2000},
+		{"document", block(jsonl.ContentBlock{Kind: jsonl.KindDocument, JSON: chars(90000)}), 2000},
+		{"result, a string", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, IsString: true, Text: chars(402)}), 101},
+		{"result, an array: each text by itself", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(4), Parts: []jsonl.Part{text(2), text(2)}}), 2},
+		{"result, an array with images", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(40), Parts: []jsonl.Part{text(40), image, image}}), 4010},
+		{"result, an empty array", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult}), 0},
 		{"result that is read back: the file", offloaded, 1000},
-		{"unknown: its JSON", block(jsonl.Block{Kind: jsonl.KindUnknown, JSON: chars(120), Text: chars(8)}), 30},
-		{"tool_reference: its JSON", block(jsonl.Block{Kind: jsonl.KindToolReference, JSON: chars(60)}), 15},
-		{"attachment", block(jsonl.Block{Kind: jsonl.KindAttachment, Text: chars(516), JSON: chars(9000)}), 129},
+		{"unknown: its JSON", block(jsonl.ContentBlock{Kind: jsonl.KindUnknown, JSON: chars(120), Text: chars(8)}), 30},
+		{"tool_reference: its JSON", block(jsonl.ContentBlock{Kind: jsonl.KindToolReference, JSON: chars(60)}), 15},
+		{"attachment", block(jsonl.ContentBlock{Kind: jsonl.KindAttachment, Text: chars(516), JSON: chars(9000)}), 129},
 	} {
 		if got := tokens.Estimate(&tt.b); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
@@ -59,14 +59,14 @@ func TestEstimate(t *testing.T) {
 // sums of theirs.
 func TestHeuristic(t *testing.T) {
 	conv := &session.Conversation{Messages: []session.Message{
-		{Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindText, Text: chars(400)})}},
+		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(400)})}},
 		{Blocks: []session.Block{
-			block(jsonl.Block{Kind: jsonl.KindText, Text: chars(6)}),
-			block(jsonl.Block{Kind: jsonl.KindText, Text: chars(6)}),
-			block(jsonl.Block{Kind: jsonl.KindImage}),
+			block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(6)}),
+			block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(6)}),
+			block(jsonl.ContentBlock{Kind: jsonl.KindImage}),
 		}},
 		{},
-		{Blocks: []session.Block{block(jsonl.Block{Kind: jsonl.KindText, Text: chars(40)})}},
+		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(40)})}},
 	}}
 	table := tokens.Heuristic(conv)
 	for m, want := range []int{100, 2004, 0, 10} {

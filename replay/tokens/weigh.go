@@ -16,7 +16,7 @@ type weighing struct {
 
 // weigh sets the weights of the blocks: by the rates, and in spans whose growth
 // is explained scaled so that they add up to that growth.
-func (c *Calibration) weigh(meter *Meter, spans []Span) {
+func (c *Calibration) weigh(meter *Meter, spans []Increment) {
 	w := weighing{Calibration: c, meter: meter, base: make([]float64, len(c.weight)), sent: map[policy.Target]float64{}}
 	c.stubs = map[policy.Target]int{}
 	w.measure()
@@ -86,7 +86,7 @@ func (w *weighing) around(m int) float64 {
 // share scales the blocks that joined in a span to its growth, without responses
 // of reliable output tokens: by at least 0.4 and at most 2.5. The rest of the
 // growth belongs to no block.
-func (w *weighing) share(s *Span, cleared float64) {
+func (w *weighing) share(s *Increment, cleared float64) {
 	const least, most = 0.4, 2.5
 	known, rest := 0.0, 0.0
 	for m := s.From; m < s.To; m++ {
@@ -131,7 +131,7 @@ func (w *weighing) set(m int, by float64) {
 		if b == 0 {
 			est += around
 		}
-		w.Table.set(m, b, int(math.Round(est)))
+		w.WeightTable.set(m, b, int(math.Round(est)))
 		if blocks[b].ReadBack() {
 			t := policy.Target{Item: policy.ItemID(m), Block: b}
 			w.stubs[t] = int(math.Round(w.sent[t] * by))

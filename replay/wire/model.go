@@ -35,7 +35,7 @@ type renderer struct {
 // item appends an item to the last message, or as a new one where the role
 // changes.
 func (r *renderer) item(id policy.ItemID) error {
-	var blocks []Block
+	var blocks []BodyBlock
 	for b := range r.view.Blocks(id) {
 		block, err := r.block(policy.Target{Item: id, Block: b})
 		if err != nil {
@@ -55,7 +55,7 @@ func (r *renderer) item(id policy.ItemID) error {
 	role := r.view.Role(id)
 	n := len(r.body.Messages)
 	if n == 0 || r.body.Messages[n-1].Role != role {
-		r.body.Messages = append(r.body.Messages, Message{Role: role})
+		r.body.Messages = append(r.body.Messages, BodyMessage{Role: role})
 		n++
 	}
 	m := &r.body.Messages[n-1]
@@ -70,8 +70,8 @@ const maxBlank = 256
 // withoutBlanks leaves out texts of white space alone, unless the message has
 // nothing else: clients record them between thinking and what follows, and the
 // API refuses them.
-func withoutBlanks(blocks []Block) []Block {
-	kept := slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool {
+func withoutBlanks(blocks []BodyBlock) []BodyBlock {
+	kept := slices.DeleteFunc(slices.Clone(blocks), func(b BodyBlock) bool {
 		if len(b.JSON) > maxBlank {
 			return false
 		}
@@ -85,7 +85,7 @@ func withoutBlanks(blocks []Block) []Block {
 }
 
 // text returns the text of a text block.
-func (b *Block) text() (text string, ok bool) {
+func (b *BodyBlock) text() (text string, ok bool) {
 	var block struct {
 		Text string `json:"text"`
 	}
@@ -96,23 +96,23 @@ func (b *Block) text() (text string, ok bool) {
 }
 
 // tagged appends a tag to the last text of a message, or as a text of its own.
-func tagged(blocks []Block, id policy.ItemID, tag string) []Block {
+func tagged(blocks []BodyBlock, id policy.ItemID, tag string) []BodyBlock {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if text, ok := blocks[i].text(); ok {
 			blocks[i].JSON = textBlock(text + tag)
 			return blocks
 		}
 	}
-	return append(blocks, Block{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(tag)})
+	return append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(tag)})
 }
 
 // block renders one block. Its JSON is nil if it is not sent.
-func (r *renderer) block(t policy.Target) (Block, error) {
+func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	raw, c := r.view.Raw(t), r.view.Replacement(t)
 	if raw == nil {
 		return r.content(t, c)
 	}
-	b := Block{Source: t, Type: raw.Type}
+	b := BodyBlock{Source: t, Type: raw.Type}
 	switch raw.Kind {
 	case jsonl.KindToolResult, jsonl.KindToolUse, jsonl.KindServerToolUse:
 		b.ToolUse = raw.ID
@@ -137,7 +137,7 @@ const (
 )
 
 // recorded renders a block as the file has it.
-func (r *renderer) recorded(b *Block, raw *session.Block) error {
+func (r *renderer) recorded(b *BodyBlock, raw *session.Block) error {
 	switch {
 	case raw.Kind == jsonl.KindAttachment:
 		text, err := r.reminder(b.Source)
@@ -183,7 +183,7 @@ func (r *renderer) reminder(t policy.Target) (string, error) {
 }
 
 // replaced renders a block with another text in the place of the recorded one.
-func (r *renderer) replaced(b *Block, raw *session.Block, text string) error {
+func (r *renderer) replaced(b *BodyBlock, raw *session.Block, text string) error {
 	switch {
 	case raw.Kind == jsonl.KindToolResult && raw.Span.Len == 0:
 		b.JSON = resultBlock(raw.ID, text)
@@ -225,8 +225,8 @@ func splice(js []byte, raw *session.Block, value []byte) []byte {
 }
 
 // content renders a block of a message that a policy made.
-func (r *renderer) content(t policy.Target, c *policy.Content) (b Block, err error) {
-	b = Block{Source: t, Type: "text"}
+func (r *renderer) content(t policy.Target, c *policy.Content) (b BodyBlock, err error) {
+	b = BodyBlock{Source: t, Type: "text"}
 	kind := jsonl.KindText
 	if c.Ref != nil {
 		kind = r.view.Raw(*c.Ref).Kind

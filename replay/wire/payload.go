@@ -56,7 +56,7 @@ func breakpoints(c *policy.Caching, n int) []int {
 
 // mark puts a cache breakpoint on the last block that can carry one: thinking and
 // empty texts cannot.
-func (m *Message) mark(ttl string) {
+func (m *BodyMessage) mark(ttl string) {
 	for i := len(m.Blocks) - 1; i >= 0; i-- {
 		b := &m.Blocks[i]
 		empty := b.Type == "text" && bytes.Equal(b.JSON, textBlock(""))
@@ -71,7 +71,7 @@ func (m *Message) mark(ttl string) {
 // last message.
 func (b *Body) lastMarked() int {
 	for m := len(b.Messages) - 1; m >= 0; m-- {
-		if slices.ContainsFunc(b.Messages[m].Blocks, func(b Block) bool { return b.CacheControl != nil }) {
+		if slices.ContainsFunc(b.Messages[m].Blocks, func(b BodyBlock) bool { return b.CacheControl != nil }) {
 			return m
 		}
 	}
@@ -91,16 +91,16 @@ func (b *Body) cacheEdits(v *view.View) {
 	if len(byCarrier) == 0 {
 		return
 	}
-	var out []Message
+	var out []BodyMessage
 	for _, msg := range b.Messages {
-		next := carrying{Message: Message{Role: msg.Role}}
+		next := carrying{BodyMessage: BodyMessage{Role: msg.Role}}
 		for _, bl := range msg.Blocks {
 			id := bl.Source.Item
 			edits := byCarrier[id]
 			delete(byCarrier, id)
 			if slices.ContainsFunc(edits, next.holds) {
 				out = append(out, next.message(v))
-				next = carrying{Message: Message{Role: msg.Role}}
+				next = carrying{BodyMessage: BodyMessage{Role: msg.Role}}
 			}
 			next.edits = append(next.edits, edits...)
 			next.Blocks = append(next.Blocks, bl)
@@ -112,17 +112,17 @@ func (b *Body) cacheEdits(v *view.View) {
 
 // carrying is a message under construction and the edits it carries.
 type carrying struct {
-	Message
+	BodyMessage
 	edits []policy.CacheEdit
 }
 
 // holds reports whether the message holds what an edit deletes.
 func (c *carrying) holds(e policy.CacheEdit) bool {
-	return slices.ContainsFunc(c.Blocks, func(b Block) bool { return b.Source.Item == e.Target.Item })
+	return slices.ContainsFunc(c.Blocks, func(b BodyBlock) bool { return b.Source.Item == e.Target.Item })
 }
 
 // message returns the message with its edits in front.
-func (c *carrying) message(v *view.View) Message {
+func (c *carrying) message(v *view.View) BodyMessage {
 	type cacheDelete struct {
 		Type      string `json:"type"`
 		Reference string `json:"cache_reference"`
@@ -134,14 +134,14 @@ func (c *carrying) message(v *view.View) Message {
 		}
 	}
 	if len(deletes) > 0 {
-		front := Block{Source: policy.Target{Item: c.edits[0].Carrier, Block: Whole}, Type: "cache_edits"}
+		front := BodyBlock{Source: policy.Target{Item: c.edits[0].Carrier, Block: Whole}, Type: "cache_edits"}
 		front.JSON = appendValue(nil, struct {
 			Type  string        `json:"type"`
 			Edits []cacheDelete `json:"edits"`
 		}{front.Type, deletes})
-		c.Blocks = append([]Block{front}, c.Blocks...)
+		c.Blocks = append([]BodyBlock{front}, c.Blocks...)
 	}
-	return c.Message
+	return c.BodyMessage
 }
 
 // editsCache reports whether the client names results for cache edits. It does

@@ -21,21 +21,21 @@ type Body struct {
 	Automatic bool   // cache_control of the whole body: the server marks the last block itself
 	TTL       string // of Automatic; "" is the server's default
 	Edits     []any  // context_management.edits, as the API takes them
-	Messages  []Message
+	Messages  []BodyMessage
 }
 
-// Message is one message of the API. Adjacent messages of one role are merged,
+// BodyMessage is one message of the API. Adjacent messages of one role are merged,
 // unless one carries an edit of the other.
-type Message struct {
+type BodyMessage struct {
 	Role   session.Role
-	Blocks []Block
+	Blocks []BodyBlock
 }
 
 // Whole is the index in Source.Block of a block that is no block of its item.
 const Whole = -1
 
-// Block is one content block.
-type Block struct {
+// BodyBlock is one content block.
+type BodyBlock struct {
 	Source         policy.Target // the item and the block it shows; Block is Whole for what the payload or an edit added
 	Type           string        // as the API names it: "text", "tool_result" …
 	ToolUse        string        // tool_use and tool_result: the id of the call
@@ -51,7 +51,7 @@ type CacheControl struct {
 }
 
 // Append appends the block's JSON, marks included.
-func (b *Block) Append(dst []byte) []byte {
+func (b *BodyBlock) Append(dst []byte) []byte {
 	if b.CacheControl == nil && !b.CacheReference {
 		return append(dst, b.JSON...)
 	}
@@ -66,7 +66,7 @@ func (b *Block) Append(dst []byte) []byte {
 }
 
 // Append appends the message's JSON.
-func (m *Message) Append(dst []byte) []byte {
+func (m *BodyMessage) Append(dst []byte) []byte {
 	dst = append(dst, `{"role":"`+m.Role.String()+`","content":[`...)
 	for i := range m.Blocks {
 		if i > 0 {

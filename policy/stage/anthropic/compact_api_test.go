@@ -136,7 +136,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), p))
 	sum := policy.NewContent(jsonl.KindText, "what was done")
-	r.Record = stagetest.Record{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
+	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
 	r.All()
 	if diff := cmp.Diff([]string{"summarize@3"}, r.Edits()); diff != "" {

@@ -111,7 +111,7 @@ func TestAutocompactRecorded(t *testing.T) {
 				p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
 			})
 			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p)), 155000, 0)
-			r.Record = stagetest.Record{Content: tt.summary, Tail: []policy.Synthetic{file}}
+			r.Record = stagetest.Recording{Content: tt.summary, Tail: []policy.Synthetic{file}}
 			r.All()
 			if r.View.Len() != tt.want {
 				t.Errorf("%d items, want %d", r.View.Len(), tt.want)

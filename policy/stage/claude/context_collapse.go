@@ -303,7 +303,7 @@ func (s *contextCollapse) commit(sp *span, why string) policy.Edit {
 
 // summarise returns the placeholder of a span, and where its summary is from.
 func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (content policy.Content, from string, err error) {
-	return summarize.Source{
+	return summarize.SummarySource{
 		Of: "span",
 		Recorded: func() (content policy.Content, line int, ok bool) {
 			text, line, ok := recordedSpan(c.Conv, x)

@@ -38,7 +38,7 @@ func turns(n int) *stagetest.Convo {
 }
 
 // prepare joins the messages there are and prepares the next request.
-func prepare(t *testing.T, r *stagetest.Run, used int) []policy.Edit {
+func prepare(t *testing.T, r *stagetest.Bench, used int) []policy.Edit {
 	t.Helper()
 	for m := r.View.Joined(); m < len(r.C.Messages); m++ {
 		r.View.Join(m)
@@ -57,7 +57,7 @@ func prepare(t *testing.T, r *stagetest.Run, used int) []policy.Edit {
 func acts(edits []policy.Edit) []string {
 	var list []string
 	for _, e := range edits {
-		name := map[policy.Kind]string{policy.KindCall: "stage", policy.KindCollapse: "commit"}[e.Kind]
+		name := map[policy.EditKind]string{policy.KindCall: "stage", policy.KindCollapse: "commit"}[e.Kind]
 		list = append(list, fmt.Sprintf("%s m%d-m%d", name, e.Items[0], e.Items[len(e.Items)-1]))
 	}
 	return list
@@ -162,7 +162,7 @@ func TestContextCollapseFigures(t *testing.T) {
 // What the server has dropped already is not gained again: the next span goes
 // as well, and a span of which nothing is left is not worth a summary.
 func TestContextCollapseDropped(t *testing.T) {
-	dropped := func(items ...policy.ItemID) *stagetest.Run {
+	dropped := func(items ...policy.ItemID) *stagetest.Bench {
 		r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt, p.Target = 1000, 941 })))
 		for m := range r.C.Messages {
 			r.View.Join(m)

@@ -34,7 +34,7 @@ func sizes(tokens ...int) *stagetest.Convo {
 }
 
 // usage makes the last request's figures.
-func usage(r *stagetest.Run, used, tail int) *stagetest.Run {
+func usage(r *stagetest.Bench, used, tail int) *stagetest.Bench {
 	r.Used = func(k int) (int, int) {
 		if k == len(r.C.Requests)-1 {
 			return used, tail
@@ -124,7 +124,7 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	c.Prompt("go")
 	memory := c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "memory"}, stagetest.Say("remember"))
 	other := c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "file"}, stagetest.Say("a file"))
-	add := func(id string, p stagetest.Part) int {
+	add := func(id string, p stagetest.BlockText) int {
 		c.Assistant(stagetest.Use(id, "Bash"))
 		return c.Answers(p)
 	}
@@ -257,7 +257,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 		upTo := []int{} // ids at each request
 		for i := range 2 + rng.IntN(40) {
 			upTo = append(upTo, len(ids))
-			var calls, answers []stagetest.Part
+			var calls, answers []stagetest.BlockText
 			for j := range 1 + rng.IntN(3) {
 				id := fmt.Sprintf("t%d.%d", i, j)
 				tool := []string{"Read", "Bash", "Task", "Grep"}[rng.IntN(4)]
@@ -416,7 +416,7 @@ func TestMicrocompactSizeUntil(t *testing.T) {
 // An image in array content counts 2,000, a document and what nobody knows
 // nothing, and each text is rounded on its own.
 func TestResultEstimateParts(t *testing.T) {
-	with := func(p stagetest.Part, kinds ...jsonl.Kind) stagetest.Part {
+	with := func(p stagetest.BlockText, kinds ...jsonl.Kind) stagetest.BlockText {
 		for _, k := range kinds {
 			p.Parts = append(p.Parts, jsonl.Part{Kind: k, Type: "some"})
 		}
@@ -424,7 +424,7 @@ func TestResultEstimateParts(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		p    stagetest.Part
+		p    stagetest.BlockText
 		want int
 	}{
 		{"one text", stagetest.Results("a", "12345"), 1},

@@ -45,7 +45,7 @@ func answeredCall(c *stagetest.Convo, tool, input, result string) {
 }
 
 // answer is result, where that is the name of a text.
-func answer(id, text string) stagetest.Part { return stagetest.Result(id, text) }
+func answer(id, text string) stagetest.BlockText { return stagetest.Result(id, text) }
 
 // reads appends a Read of a file that shows text, its lines numbered.
 func reads(c *stagetest.Convo, path, text string) {
@@ -60,7 +60,7 @@ func reads(c *stagetest.Convo, path, text string) {
 
 // compactedAt runs a conversation in which autocompact fires before request n,
 // and gives the messages then attached, block by block.
-func compactedAt(t *testing.T, c *stagetest.Convo, n int, p *PostCompact, prep func(*stagetest.Run)) [][]string {
+func compactedAt(t *testing.T, c *stagetest.Convo, n int, p *PostCompact, prep func(*stagetest.Bench)) [][]string {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), p))
 	r.Used = func(k int) (int, int) {
@@ -87,7 +87,7 @@ func compactedAt(t *testing.T, c *stagetest.Convo, n int, p *PostCompact, prep f
 }
 
 // attached is the messages in view that a compaction attached.
-func attached(r *stagetest.Run) [][]string {
+func attached(r *stagetest.Bench) [][]string {
 	var list [][]string
 	for id := range r.View.Items {
 		sy := r.View.Synthetic(id)
@@ -308,8 +308,8 @@ func TestPostCompactSkills(t *testing.T) {
 // microcompaction cleared, nor what is kept as last seen.
 func TestPostCompactState(t *testing.T) {
 	const text = "text\n"
-	clear := func(stage string, request int, results ...int) func(*stagetest.Run) {
-		return func(r *stagetest.Run) {
+	clear := func(stage string, request int, results ...int) func(*stagetest.Bench) {
+		return func(r *stagetest.Bench) {
 			r.Stages = slices.Insert(r.Stages, 0, stagetest.Named{Def: policy.Definition{Name: stage, Moments: policy.Prepare}, Stage: &scripted{func(c *policy.Context) (edits []policy.Edit) {
 				if c.Request != request {
 					return nil
@@ -325,7 +325,7 @@ func TestPostCompactState(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		make func(c *stagetest.Convo)
-		prep func(*stagetest.Run)
+		prep func(*stagetest.Bench)
 		want []string // files
 	}{
 		{"read", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, nil, []string{"/b", "/a"}},
@@ -351,11 +351,11 @@ func TestPostCompactState(t *testing.T) {
 		{"cleared by another stage", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, clear("three_layer_micro", 3, 2), []string{"/b", "/a"}},
 		{"one of two cleared", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, clear("microcompact_size", 3, 2), []string{"/a"}},
 		{"both cleared", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, clear("microcompact_size", 3, 2, 4), nil},
-		{"both cleared, one earlier", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, func(r *stagetest.Run) {
+		{"both cleared, one earlier", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/a", text) }, func(r *stagetest.Bench) {
 			clear("microcompact_size", 2, 2)(r)
 			clear("microcompact_size", 3, 4)(r)
 		}, []string{"/a"}},
-		{"its one Read removed before", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, func(r *stagetest.Run) {
+		{"its one Read removed before", func(c *stagetest.Convo) { reads(c, "/a", text); reads(c, "/b", text) }, func(r *stagetest.Bench) {
 			r.Stages = slices.Insert(r.Stages, 0, stagetest.Named{Def: policy.Definition{Name: "snip", Moments: policy.Prepare}, Stage: &scripted{func(c *policy.Context) []policy.Edit {
 				if c.Request != 3 {
 					return nil
@@ -423,7 +423,7 @@ func TestPostCompactSince(t *testing.T) {
 	answeredCall(c, "Edit", input("file_path", "/a", "old_string", "two", "new_string", "three"), "ok")
 	c.Assistant(stagetest.Say("second"))
 	n := len(c.Requests)
-	got := compactedAt(t, c, n, after(nil), func(r *stagetest.Run) {
+	got := compactedAt(t, c, n, after(nil), func(r *stagetest.Bench) {
 		r.Used = func(k int) (int, int) {
 			if k == 2 || k+1 == n {
 				return 155000, 0
@@ -542,7 +542,7 @@ func TestPostCompactRecorded(t *testing.T) {
 	} {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p), stagetest.Start(t, definePostCompact(), nil))
 		r.Used = func(k int) (int, int) { return 155000 * k, 0 }
-		r.Record = stagetest.Record{Content: &sum, Tail: tt.tail}
+		r.Record = stagetest.Recording{Content: &sum, Tail: tt.tail}
 		r.Each = func(k int) {
 			if k == 0 && r.Texts.Fetched != 0 {
 				t.Errorf("%s: %d texts fetched before any compaction", name, r.Texts.Fetched)

@@ -206,7 +206,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 	case ok:
 		return policy.NewContent(jsonl.KindText, s.message(c, text, kept)), "the session's own summary.md", nil
 	}
-	return summarize.Source{
+	return summarize.SummarySource{
 		Of:       "view",
 		Recorded: summarize.Recorded(c, new(int)),
 		Outline:  func() (string, error) { return summarize.OutlineMemory(c, s.covered(c.View)) },

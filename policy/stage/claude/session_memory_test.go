@@ -24,7 +24,7 @@ func memory(change func(*SessionMemory)) *SessionMemory {
 }
 
 // weighing is a text message of n tokens.
-func weighing(n int) stagetest.Part { return stagetest.Say(strings.Repeat("x", 4*n)) }
+func weighing(n int) stagetest.BlockText { return stagetest.Say(strings.Repeat("x", 4*n)) }
 
 // TestSessionMemoryWindow holds the figures of the window: each message is its
 // tokens, and a T where it has text; what stands before the bar the summary
@@ -108,7 +108,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	// Lines of one message count one by one, and none is left behind.
 	c = stagetest.NewConvo()
 	c.Prompt("go")
-	var lines []stagetest.Part
+	var lines []stagetest.BlockText
 	for i := range 5 {
 		p := weighing(2000)
 		p.Line = int32(10 + i)
@@ -178,7 +178,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			c := stagetest.NewConvo()
 			c.Prompt("go")
 			for i, r := range tt.responses {
-				parts, answers := []stagetest.Part{stagetest.Say("so")}, []stagetest.Part{}
+				parts, answers := []stagetest.BlockText{stagetest.Say("so")}, []stagetest.BlockText{}
 				for j := range r[1] {
 					id := fmt.Sprintf("t%d.%d", i, j)
 					parts, answers = append(parts, stagetest.Use(id, "Read")), append(answers, stagetest.Result(id, "x"))
@@ -256,7 +256,7 @@ func chat(n int) *stagetest.Convo {
 }
 
 // full is a run whose used is over the threshold from request n on.
-func full(r *stagetest.Run, n int) *stagetest.Run {
+func full(r *stagetest.Bench, n int) *stagetest.Bench {
 	r.Used = func(k int) (int, int) {
 		if k+1 >= n {
 			return 167000, 0
@@ -270,7 +270,7 @@ func full(r *stagetest.Run, n int) *stagetest.Run {
 // TestSessionMemoryFirst: it comes before autocompact, which does not fire at
 // the same request; where it gives up, autocompact does.
 func TestSessionMemoryFirst(t *testing.T) {
-	gone := func(r *stagetest.Run) {
+	gone := func(r *stagetest.Bench) {
 		r.Each = func(k int) {
 			if k == 8 {
 				if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{0, 1}}); err != nil {
@@ -284,7 +284,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 		name   string
 		memory string
 		change func(*SessionMemory)
-		prep   func(*stagetest.Run)
+		prep   func(*stagetest.Bench)
 		want   string
 	}{
 		{"its own summary", "", nil, nil, "session_memory: an outline of the view"},
@@ -293,9 +293,9 @@ func TestSessionMemoryFirst(t *testing.T) {
 		{"not written yet", "", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "autocompact"},
 		{"not written, the session's own there", "notes", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "session_memory: the session's own summary.md"},
 		{"the last message it holds is gone", "", small, gone, "autocompact"},
-		{"as large again", "", nil, func(r *stagetest.Run) { limits(r).Auto = 1; limits(r).Effective = 0 }, "autocompact"},
-		{"a subagent keeps none", "notes", nil, func(r *stagetest.Run) { r.C.Agent = "a1" }, "autocompact"},
-		{"switched off", "notes", nil, func(r *stagetest.Run) { limits(r).On = false }, ""},
+		{"as large again", "", nil, func(r *stagetest.Bench) { limits(r).Auto = 1; limits(r).Effective = 0 }, "autocompact"},
+		{"a subagent keeps none", "notes", nil, func(r *stagetest.Bench) { r.C.Agent = "a1" }, "autocompact"},
+		{"switched off", "notes", nil, func(r *stagetest.Bench) { limits(r).On = false }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := full(stagetest.NewRun(t, chat(10), stagetest.Start(t, defineSessionMemory(), memory(tt.change)), stagetest.Start(t, defineAutocompact(), auto(nil))), 10)
@@ -399,7 +399,7 @@ func TestSessionMemoryWording(t *testing.T) {
 		if tt.recorded {
 			sum := policy.NewContent(jsonl.KindText, "what was done")
 			r.C.Boundaries = append(r.C.Boundaries, stagetest.BoundaryAt(7))
-			r.Record = stagetest.Record{Content: &sum}
+			r.Record = stagetest.Recording{Content: &sum}
 		}
 		r.All()
 		if diff := cmp.Diff(tt.want, r.Block(-1, 0)); diff != "" {

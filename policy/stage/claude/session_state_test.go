@@ -117,7 +117,7 @@ func TestPostCompactTwice(t *testing.T) {
 	c.Prompt("on")
 	c.Assistant(stagetest.Say("two"))
 	n := len(c.Requests)
-	got := compactedAt(t, c, n, after(func(p *PostCompact) { p.Attachments = []Attachment{AttachTodos, AttachSkills, AttachTeam} }), func(r *stagetest.Run) {
+	got := compactedAt(t, c, n, after(func(p *PostCompact) { p.Attachments = []Attachment{AttachTodos, AttachSkills, AttachTeam} }), func(r *stagetest.Bench) {
 		r.Used = func(k int) (int, int) {
 			if k >= n-2 {
 				return 155000, 0

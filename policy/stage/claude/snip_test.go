@@ -89,7 +89,7 @@ func TestSnipExample(t *testing.T) {
 
 // snipConvo is three turns of a round each; the second calls Snip in a round
 // of its own, third says what came before. Indexes: prompts 0, 4, 10.
-func snipConvo(more ...stagetest.Part) *stagetest.Convo {
+func snipConvo(more ...stagetest.BlockText) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	c.Prompt("one")
 	c.Assistant(stagetest.Use("t1", "Read"))
@@ -98,8 +98,8 @@ func snipConvo(more ...stagetest.Part) *stagetest.Convo {
 	c.Prompt("two")
 	c.Assistant(stagetest.Use("t2", "Read"))
 	c.Answers(stagetest.Result("t2", "x"))
-	c.Assistant(append([]stagetest.Part{stagetest.Use("t3", "Snip")}, more...)...)
-	answers := []stagetest.Part{stagetest.Result("t3", "ok")}
+	c.Assistant(append([]stagetest.BlockText{stagetest.Use("t3", "Snip")}, more...)...)
+	answers := []stagetest.BlockText{stagetest.Result("t3", "ok")}
 	for _, p := range more {
 		answers = append(answers, stagetest.Result(p.ID, "x"))
 	}
@@ -351,7 +351,7 @@ func TestSnipTrialNotation(t *testing.T) {
 }
 
 // sent lists what a request holds: the uuids of messages, with their tags.
-func sent(r *stagetest.Run) string {
+func sent(r *stagetest.Bench) string {
 	var list []string
 	for id := range r.View.Items {
 		s := "synthetic"

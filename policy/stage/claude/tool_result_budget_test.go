@@ -29,12 +29,12 @@ func TestBudgetPerResult(t *testing.T) {
 		p.ToolMaxChars = map[string]int{"Grep": 20000, "Bash": 30000, "Read": unlimited}
 	}
 	exempt := func(p *ToolResultBudget) { p.MaxChars = 100; p.ExemptTools = []string{"mcp__*"} }
-	long := func(n int) stagetest.Part { return stagetest.Result("a", strings.Repeat("x", n)) }
+	long := func(n int) stagetest.BlockText { return stagetest.Result("a", strings.Repeat("x", n)) }
 	tests := []struct {
 		name   string
 		change func(*ToolResultBudget)
 		tool   string
-		result stagetest.Part
+		result stagetest.BlockText
 		want   bool
 	}{
 		{"400,000", nil, "Other", long(400000), false},
@@ -215,7 +215,7 @@ func TestBudgetPerMessage(t *testing.T) {
 		for _, apart := range []bool{false, true} {
 			c := stagetest.NewConvo()
 			c.Prompt("go")
-			var uses, res []stagetest.Part
+			var uses, res []stagetest.BlockText
 			for i, x := range tt.round {
 				id := string(rune('a' + i))
 				uses, res = append(uses, stagetest.Use(id, x.tool)), append(res, stagetest.Result(id, strings.Repeat("x", x.n)))

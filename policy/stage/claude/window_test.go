@@ -100,7 +100,7 @@ func TestPercentOverride(t *testing.T) {
 }
 
 // limits are the thresholds of a run, to be changed by a test.
-func limits(r *stagetest.Run) *fixed {
+func limits(r *stagetest.Bench) *fixed {
 	if f, ok := r.Shared.(*fixed); ok {
 		return f
 	}

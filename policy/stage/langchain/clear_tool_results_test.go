@@ -211,7 +211,7 @@ func TestClearToolResultsChoice(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			for _, e := range r.View.Edits() {
-				if want := map[policy.Kind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
+				if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
 					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
 				}
 			}

@@ -24,7 +24,7 @@ func ttlPruning(change func(*CacheTTLPrune)) *CacheTTLPrune {
 
 // pause goes through a conversation with a pause before its last request, in a
 // window of so many characters.
-func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration, window int) *stagetest.Run {
+func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration, window int) *stagetest.Bench {
 	t.Helper()
 	last := len(c.Requests) - 1
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), p))
@@ -157,7 +157,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 	const note = "\n\n[Tool result trimmed: kept first 4 chars and last 3 chars of %d chars.]"
 	for _, tt := range []struct {
 		name string
-		p    stagetest.Part
+		p    stagetest.BlockText
 		want string
 	}{
 		{"a text", stagetest.Result("a", "0123456789"), "0123\n...\n789" + fmt.Sprintf(note, 10)},

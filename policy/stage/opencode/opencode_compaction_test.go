@@ -59,7 +59,7 @@ func TestOpencodeOverflow(t *testing.T) {
 }
 
 func TestOpencodeCompactionView(t *testing.T) {
-	texts := func(r *stagetest.Run) (list []string) {
+	texts := func(r *stagetest.Bench) (list []string) {
 		for id := range r.View.Items {
 			if s := r.View.Synthetic(id); s != nil {
 				list = append(list, s.Role+": "+s.Contents[0].Text)

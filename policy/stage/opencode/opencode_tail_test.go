@@ -22,7 +22,7 @@ func keeping(count string, turns, budget int) *OpencodeCompaction {
 }
 
 // compacted is a conversation after a compaction by hand.
-func compacted(t *testing.T, c *stagetest.Convo, p *OpencodeCompaction) *stagetest.Run {
+func compacted(t *testing.T, c *stagetest.Convo, p *OpencodeCompaction) *stagetest.Bench {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), p))
 	for m := range c.Messages {
@@ -36,7 +36,7 @@ func compacted(t *testing.T, c *stagetest.Convo, p *OpencodeCompaction) *stagete
 }
 
 // kept is the messages of a view: those that stand as recorded.
-func kept(r *stagetest.Run) (list []int) {
+func kept(r *stagetest.Bench) (list []int) {
 	for id := range r.View.Items {
 		if id >= 0 {
 			list = append(list, int(id))

@@ -142,7 +142,7 @@ func sourceName(e sourceEvent) string {
 }
 
 // sourceCondensed is get_condensation and the view that comes of it.
-func sourceCondensed(r *stagetest.Run, list []sourceEvent, p *CondenserEvents) []sourceEvent {
+func sourceCondensed(r *stagetest.Bench, list []sourceEvent, p *CondenserEvents) []sourceEvent {
 	tail := p.MaxSize/2 - p.KeepFirst - 1
 	from, to := max(p.KeepFirst-1, 0), len(list)-tail // without the system prompt
 	forgotten := map[policy.ItemID]bool{}
@@ -207,7 +207,7 @@ func sourceCondensed(r *stagetest.Run, list []sourceEvent, p *CondenserEvents) [
 }
 
 // hasResult reports whether a call has been answered by now.
-func hasResult(r *stagetest.Run, id string) bool {
+func hasResult(r *stagetest.Bench, id string) bool {
 	for m := range r.View.Joined() {
 		for _, b := range r.C.Messages[m].Blocks {
 			if b.Kind == jsonl.KindToolResult && b.ID == id {

@@ -90,7 +90,7 @@ func (d *Dice) Conversation() *Convo {
 // response adds an assistant message and what answers it. open is true where
 // its calls have no answers yet.
 func (d *Dice) response(c *Convo, i int) (open bool) {
-	var parts, answers []Part
+	var parts, answers []BlockText
 	if d.One(3) {
 		parts = append(parts, Think("hm"))
 	}
@@ -139,7 +139,7 @@ func (d *Dice) response(c *Convo, i int) (open bool) {
 }
 
 // call returns a tool_use, seldom with an input that means nothing.
-func (d *Dice) call(id, tool string) Part {
+func (d *Dice) call(id, tool string) BlockText {
 	if d.One(9) {
 		return Use(id, tool)
 	}

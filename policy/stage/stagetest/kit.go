@@ -32,32 +32,32 @@ func NewConvo() *Convo {
 	}
 }
 
-// Part is a block and its text.
-type Part struct {
+// BlockText is a block and its text.
+type BlockText struct {
 	session.Block
 	Said string // the recorded text
 }
 
 // Block returns a block of one text.
-func Block(kind jsonl.Kind, typ, text string) Part {
-	return Part{session.Block{Block: jsonl.Block{Kind: kind, Type: typ, Text: jsonl.Measure(text)}}, text}
+func Block(kind jsonl.Kind, typ, text string) BlockText {
+	return BlockText{session.Block{ContentBlock: jsonl.ContentBlock{Kind: kind, Type: typ, Text: jsonl.Measure(text)}}, text}
 }
 
 // Say returns a text block.
-func Say(text string) Part { return Block(jsonl.KindText, "text", text) }
+func Say(text string) BlockText { return Block(jsonl.KindText, "text", text) }
 
 // Think returns a thinking block.
-func Think(text string) Part { return Block(jsonl.KindThinking, "thinking", text) }
+func Think(text string) BlockText { return Block(jsonl.KindThinking, "thinking", text) }
 
 // Use returns a tool_use with a small input.
-func Use(id, tool string) Part {
+func Use(id, tool string) BlockText {
 	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
 	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
 	return p
 }
 
 // Result returns a tool_result with string content.
-func Result(id, text string) Part {
+func Result(id, text string) BlockText {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
 	p.ID, p.IsString = id, true
 	p.JSON = jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
@@ -67,8 +67,8 @@ func Result(id, text string) Part {
 
 // Results returns a tool_result with array content: texts, and Image for an
 // image.
-func Results(id string, texts ...string) Part {
-	p := Part{session.Block{Block: jsonl.Block{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}}, ""}
+func Results(id string, texts ...string) BlockText {
+	p := BlockText{session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}}, ""}
 	p.JSON.UTF16 = len("[]") + max(len(texts)-1, 0)
 	var shown []string
 	for _, t := range texts {
@@ -91,7 +91,7 @@ func Results(id string, texts ...string) Part {
 const Image = "\x00image"
 
 // Add appends a message, a second later than the last, and returns its index.
-func (c *Convo) Add(m session.Message, parts ...Part) int {
+func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 	at := len(c.Messages)
 	c.clock = c.clock.Add(time.Second)
 	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
@@ -104,7 +104,7 @@ func (c *Convo) Add(m session.Message, parts ...Part) int {
 }
 
 // User appends a user message of a class.
-func (c *Convo) User(class session.Class, parts ...Part) int {
+func (c *Convo) User(class session.Class, parts ...BlockText) int {
 	return c.Add(session.Message{Role: session.User, Class: class}, parts...)
 }
 
@@ -116,10 +116,10 @@ func (c *Convo) Prompt(text string) int {
 }
 
 // Answers appends a message with tool results.
-func (c *Convo) Answers(parts ...Part) int { return c.User(session.ClassToolResult, parts...) }
+func (c *Convo) Answers(parts ...BlockText) int { return c.User(session.ClassToolResult, parts...) }
 
 // Assistant appends the response of a request.
-func (c *Convo) Assistant(parts ...Part) int {
+func (c *Convo) Assistant(parts ...BlockText) int {
 	at := c.Add(session.Message{Role: session.Assistant, Class: session.ClassResponse, HasUsage: true, Model: c.Model, StopReason: "end_turn"}, parts...)
 	for _, p := range parts {
 		if p.Kind == jsonl.KindToolUse {
@@ -222,9 +222,9 @@ func (s *Texts) Recorded(t policy.Target) (string, error) {
 	return text, nil
 }
 
-// Record is what the transcript holds: nothing, one summary for all, or what
+// Recording is what the transcript holds: nothing, one summary for all, or what
 // Find finds.
-type Record struct {
+type Recording struct {
 	Content *policy.Content
 	Find    func(n int) (policy.Content, int, bool)
 	Tail    []policy.Synthetic
@@ -232,10 +232,10 @@ type Record struct {
 }
 
 // SessionMemory returns Memory.
-func (r Record) SessionMemory() (string, bool, error) { return r.Memory, r.Memory != "", nil }
+func (r Recording) SessionMemory() (string, bool, error) { return r.Memory, r.Memory != "", nil }
 
 // Summary returns the recorded summary for request n, and its boundary.
-func (r Record) Summary(n int) (policy.Content, int, bool) {
+func (r Recording) Summary(n int) (policy.Content, int, bool) {
 	if r.Find != nil {
 		return r.Find(n)
 	}
@@ -246,7 +246,7 @@ func (r Record) Summary(n int) (policy.Content, int, bool) {
 }
 
 // Reinjected returns Tail.
-func (r Record) Reinjected(int) []policy.Synthetic { return slices.Clone(r.Tail) }
+func (r Recording) Reinjected(int) []policy.Synthetic { return slices.Clone(r.Tail) }
 
 // BoundaryAt returns a recorded compaction on a line.
 func BoundaryAt(line int) session.Boundary {
@@ -255,7 +255,7 @@ func BoundaryAt(line int) session.Boundary {
 
 // Order lists, per item of the view, a message or the label of what a policy
 // put in.
-func Order(r *Run) (list []string) {
+func Order(r *Bench) (list []string) {
 	for id := range r.View.Items {
 		if sy := r.View.Synthetic(id); sy != nil {
 			list = append(list, sy.Label)
@@ -292,14 +292,14 @@ func rounds(n, size int) *Convo {
 }
 
 // Calling returns a tool_use with an input.
-func Calling(id, tool, input string) Part {
+func Calling(id, tool, input string) BlockText {
 	p := Use(id, tool)
 	p.Said, p.JSON = input, jsonl.Measure(input)
 	return p
 }
 
 // Failing returns a tool_result that is an error.
-func Failing(id, text string) Part {
+func Failing(id, text string) BlockText {
 	p := Result(id, text)
 	p.IsError = true
 	return p

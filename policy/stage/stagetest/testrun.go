@@ -30,15 +30,15 @@ func Start(t testing.TB, def policy.Definition, params any) Named {
 	return Named{def, st}
 }
 
-// Run goes through a conversation as the engine does: ingest, prepare,
+// Bench goes through a conversation as the engine does: ingest, prepare,
 // project, respond, turn end.
-type Run struct {
+type Bench struct {
 	T      testing.TB
 	C      *Convo
 	Stages []Named
 	View   *view.View
 	Texts  *Texts
-	Record Record
+	Record Recording
 
 	Window   int // tokens
 	Shared   any // in place of the stages' own shared parameters; nil: their defaults
@@ -55,17 +55,17 @@ type Run struct {
 }
 
 // NewRun prepares a run with a window of 200,000 tokens.
-func NewRun(t testing.TB, c *Convo, stages ...Named) *Run {
+func NewRun(t testing.TB, c *Convo, stages ...Named) *Bench {
 	c.IndexTools()
 	w := Quarter{c.Conversation}
-	r := &Run{T: t, C: c, Stages: stages, View: view.New(c.Conversation, w, w)}
+	r := &Bench{T: t, C: c, Stages: stages, View: view.New(c.Conversation, w, w)}
 	r.Texts = &Texts{C: c, View: r.View}
 	r.Window = 200000
 	return r
 }
 
 // Fire runs the stages of one moment before request k (0-based).
-func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
+func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	r.T.Helper()
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
 	c.Window, c.Overhead, c.Last = r.Window, r.Overhead, r.Last
@@ -100,9 +100,9 @@ func (r *Run) Fire(moment policy.Moment, k int, c policy.Context) {
 }
 
 // All goes through the whole conversation.
-func (r *Run) All() *Run {
+func (r *Bench) All() *Bench {
 	r.T.Helper()
-	w := &steps{Run: r, responding: -1}
+	w := &steps{Bench: r, responding: -1}
 	for m := range r.C.Messages {
 		w.message(m)
 	}
@@ -115,7 +115,7 @@ func (r *Run) All() *Run {
 
 // steps is the engine's order of things.
 type steps struct {
-	*Run
+	*Bench
 	next       int
 	responding int
 	open       map[string]bool
@@ -198,10 +198,10 @@ func (w *steps) request(k int, msg *session.Message) {
 }
 
 // Shown is Block of the first block of a message.
-func (r *Run) Shown(m int) string { return r.Block(m, 0) }
+func (r *Bench) Shown(m int) string { return r.Block(m, 0) }
 
 // Block is the text that replaces a block, "" where it is as recorded.
-func (r *Run) Block(m, b int) string {
+func (r *Bench) Block(m, b int) string {
 	if c := r.View.Replacement(policy.Target{Item: policy.ItemID(m), Block: b}); c != nil {
 		return c.Text
 	}
@@ -209,7 +209,7 @@ func (r *Run) Block(m, b int) string {
 }
 
 // Edits lists kind, request and message of each edit, as "clear@3 m1".
-func (r *Run) Edits() []string {
+func (r *Bench) Edits() []string {
 	var list []string
 	for _, e := range r.View.Edits() {
 		s := fmt.Sprintf("%s@%d", e.Kind, e.Request)

@@ -29,8 +29,8 @@ func Kept(c *policy.Context, boundary int, keep []policy.ItemID) []policy.ItemID
 	return keep
 }
 
-// Source makes a summary in one of the ways that a policy can choose.
-type Source struct {
+// SummarySource makes a summary in one of the ways that a policy can choose.
+type SummarySource struct {
 	Of       string                                             // what is summarized, for messages: "view"
 	Recorded func() (content policy.Content, line int, ok bool) // the recorded summary and its line
 	Outline  func() (string, error)
@@ -42,7 +42,7 @@ type Source struct {
 // words around it. Of a recorded summary, boundary is its index, else -1.
 func Take(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
 	boundary = -1
-	content, from, err = Source{
+	content, from, err = SummarySource{
 		Of: "view", Recorded: Recorded(c, &boundary), Wrap: wrap,
 		Outline: func() (string, error) { return outlineSummary(c) },
 	}.Take(choices)
@@ -63,7 +63,7 @@ func Recorded(c *policy.Context, boundary *int) func() (policy.Content, int, boo
 }
 
 // Take returns the first summary that exists, and how it was made.
-func (s Source) Take(choices policy.SummaryChoices) (content policy.Content, from string, err error) {
+func (s SummarySource) Take(choices policy.SummaryChoices) (content policy.Content, from string, err error) {
 	for _, ch := range choices {
 		switch ch.Kind {
 		case policy.SummaryRecorded:

@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"go/ast"
+	"slices"
+	"testing"
+)
+
+// sharedTypes are the exported type names that several packages have, each with
+// the reason.
+var sharedTypes = map[string]string{
+	"Error":    "policy's are aliases of strict's",
+	"Errors":   "policy's are aliases of strict's",
+	"Param":    "policy's are aliases of strict's",
+	"Position": "policy's are aliases of strict's",
+	"View":     "policy.View is the interface that policy/view.View implements",
+	"Window":   "policy.Window is the block window of every policy, claude.Window what Claude Code adds to it",
+}
+
+// TestTypeNames holds that an exported type name is one package's, or that its
+// reason is given.
+func TestTypeNames(t *testing.T) {
+	_, byDir := sources(t)
+	in := map[string][]string{}
+	for dir, files := range byDir {
+		for _, f := range files {
+			for _, decl := range f.Decls {
+				d, ok := decl.(*ast.GenDecl)
+				if !ok {
+					continue
+				}
+				for _, s := range d.Specs {
+					if ts, ok := s.(*ast.TypeSpec); ok && ts.Name.IsExported() {
+						in[ts.Name.Name] = append(in[ts.Name.Name], dir)
+					}
+				}
+			}
+		}
+	}
+	for name, dirs := range in {
+		if slices.Sort(dirs); len(dirs) > 1 && sharedTypes[name] == "" {
+			t.Errorf("%s is a type of %v: rename one, or say why", name, dirs)
+		}
+	}
+	for name := range sharedTypes {
+		if len(in[name]) < 2 {
+			t.Errorf("%s is a type of %v only: no reason is needed", name, in[name])
+		}
+	}
+}
