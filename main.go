@@ -1,5 +1,4 @@
-// Command ctxkit replays recorded coding-agent sessions through
-// context-compaction policies, offline.
+// Command ctxkit replays recorded coding-agent sessions through context-compaction policies, offline.
 package main
 
 // The stages come first: the other generators, also those of the packages
@@ -14,8 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/cmd"
 )
 
-// gcPercent keeps the peak memory of a long session down, for some percent of
-// processor time. GOGC overrides it.
+// gcPercent keeps the peak memory of a long session down, for some percent of processor time. GOGC overrides it.
 const gcPercent = 70
 
 func main() {

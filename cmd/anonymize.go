@@ -106,8 +106,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	return nil
 }
 
-// newAnonymizer is an Anonymizer whose replacements fit the encodings that
-// tokens are counted in.
+// newAnonymizer is an Anonymizer whose replacements fit the encodings that tokens are counted in.
 func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
 	var counters []func(string) int
 	for _, name := range []string{tokens.NameO200K, tokens.NameCL100K} {
@@ -120,8 +119,8 @@ func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
 	return anonymize.New(seed, counters...), nil
 }
 
-// write writes the files of the session's folder, then the session: both are
-// renamed together. What is written nowhere is checked all the same.
+// write writes the files of the session's folder, then the session: both are renamed together. What is written
+// nowhere is checked all the same.
 func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sessionTarget, a *anonymize.Anonymizer) error {
 	var folder *atomicFolder
 	if target.folder != "" {

@@ -61,8 +61,7 @@ func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, er
 	return s, nil
 }
 
-// openFolder opens the folder beside a session file, where there is one, and
-// lists its files.
+// openFolder opens the folder beside a session file, where there is one, and lists its files.
 func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 	stem := sessionStem(name)
 	if stem == "" {
@@ -99,8 +98,7 @@ func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 	})
 }
 
-// sessionStem is the name of the folder beside a session file; "" where its
-// name is none of a session.
+// sessionStem is the name of the folder beside a session file; "" where its name is none of a session.
 func sessionStem(file string) string {
 	if stem, _, ok := strings.Cut(filepath.Base(file), ".jsonl"); ok {
 		return stem
@@ -108,8 +106,8 @@ func sessionStem(file string) string {
 	return ""
 }
 
-// read reads a file beside the session: a transcript, or what else may be an
-// object on a line, as a source, anything else as a text.
+// read reads a file beside the session: a transcript, or what else may be an object on a line, as a source, anything
+// else as a text.
 func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text string) error) error {
 	data, err := s.root.ReadFile(name)
 	if err != nil {
@@ -151,8 +149,7 @@ type sessionTarget struct {
 	names  map[string]string // of the files beside it: what they are called there, with slashes
 }
 
-// target finds where the session goes that -o names, and refuses a place that
-// is read from.
+// target finds where the session goes that -o names, and refuses a place that is read from.
 func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 	t := &sessionTarget{}
 	if file == "" || file == "-" {
@@ -209,8 +206,7 @@ func (s *sessionFolder) contains(dir string) bool {
 	return slices.ContainsFunc(foldersFrom(dir), func(st os.FileInfo) bool { return among(s.folders, st) })
 }
 
-// name names the files in the target. A folder that exists is replaced, so all in
-// it must be of those names.
+// name names the files in the target. A folder that exists is replaced, so all in it must be of those names.
 func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 	t.names = map[string]string{}
 	from := map[string]string{}

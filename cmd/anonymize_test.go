@@ -73,8 +73,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 	return b.String()
 }
 
-// checkAnonymized anonymises a session, looks for words that survived, and
-// replays both under every built-in policy.
+// checkAnonymized anonymises a session, looks for words that survived, and replays both under every built-in policy.
 func checkAnonymized(t *testing.T, path string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out.jsonl")
@@ -102,8 +101,7 @@ func firstLines(s string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
-// survivors greps: no word of more than 6 letters of the original is in the
-// output, but for the format's own.
+// survivors greps: no word of more than 6 letters of the original is in the output, but for the format's own.
 func survivors(t *testing.T, before, after string) {
 	t.Helper()
 	original, written := longWords(t, before), longWords(t, after)
@@ -121,8 +119,7 @@ func survivors(t *testing.T, before, after string) {
 	}
 }
 
-// longWords are the runs of 7 to 64 ASCII letters in a session, as it stands
-// in the file.
+// longWords are the runs of 7 to 64 ASCII letters in a session, as it stands in the file.
 func longWords(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	src, err := jsonl.Open(path)

@@ -15,8 +15,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// drift is how far the figures of anonymised sessions are from those of their
-// originals, by one counter: one entry a session and policy.
+// drift is how far the figures of anonymised sessions are from those of their originals, by one counter: one entry a
+// session and policy.
 type drift struct {
 	peak, sum []float64 // of the model's tokens, relative
 	events    int       // replays with other events
@@ -54,8 +54,7 @@ func quantiles(list []float64) (q [3]float64) {
 	return q
 }
 
-// measureDrift anonymises sessions and replays them and their originals under
-// every built-in policy by every counter.
+// measureDrift anonymises sessions and replays them and their originals under every built-in policy by every counter.
 func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*drift {
 	t.Helper()
 	reg, err := stage.Registry()
@@ -93,9 +92,8 @@ func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*
 	return found
 }
 
-// drifts is what docs/cli.md says of a counter: how far the peak and the sum of
-// the model's tokens are off in half of all replays and at most, in percent;
-// most also with a seed, where sessions share their substitutes.
+// drifts is what docs/cli.md says of a counter: how far the peak and the sum of the model's tokens are off in half of
+// all replays and at most, in percent; most also with a seed, where sessions share their substitutes.
 var drifts = map[string]struct{ half, most, seeded float64 }{
 	"heuristic":   {0, 0, 0},
 	"usage":       {0.01, 0.01, 0.01},
@@ -103,8 +101,7 @@ var drifts = map[string]struct{ half, most, seeded float64 }{
 	"cl100k_base": {1.5, 4, 8},
 }
 
-// TestAnonymizeTokens holds it over every sixteenth session, and that the events
-// are the same by every counter.
+// TestAnonymizeTokens holds it over every sixteenth session, and that the events are the same by every counter.
 func TestAnonymizeTokens(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {

@@ -16,8 +16,8 @@ import (
 
 const module = "github.com/ctxkit/ctxkit"
 
-// arrows says what a package of this module may import of it: a package may
-// import those below it and its own folder's. docs/internals/architecture.md draws them.
+// arrows says what a package of this module may import of it: a package may import those below it and its own
+// folder's. docs/internals/architecture.md draws them.
 var arrows = map[string][]string{
 	"jsonl/scan":             {},
 	"jsonl":                  {"jsonl/scan"},
@@ -128,8 +128,8 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// pure are the folders below cmd: nothing in them prints, exits, reads the
-// clock, the environment or an argument, or draws lots.
+// pure are the folders below cmd: nothing in them prints, exits, reads the clock, the environment or an argument, or
+// draws lots.
 var pure = []string{"jsonl", "policy", "replay", "report"}
 
 // impure are the names that do so, by package.
@@ -206,19 +206,18 @@ func TestNothingBelowCmdActs(t *testing.T) {
 	}
 }
 
-// network are the packages of the standard library that can open a
-// connection, or hold what such packages share.
+// network are the packages of the standard library that can open a connection, or hold what such packages share.
 var network = []string{"net", "net/http", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net", "vendor/golang.org/x/net/http/httpguts"}
 
-// networkThrough are the packages outside of this module that pull one in and
-// cannot be had without: what of it they use is named.
+// networkThrough are the packages outside of this module that pull one in and cannot be had without: what of it they
+// use is named.
 var networkThrough = map[string]string{
 	"github.com/spf13/pflag": "net: flags whose values are IP addresses; nothing dials",
 	"github.com/spf13/cobra": "net, through pflag",
 }
 
-// TestNoNetwork holds that no package of this module, and no dependency that
-// could be left out, brings code that opens connections.
+// TestNoNetwork holds that no package of this module, and no dependency that could be left out, brings code that
+// opens connections.
 func TestNoNetwork(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "..").Output()
 	if err != nil {

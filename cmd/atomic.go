@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// atomicFile is an output file under a temporary name in the folder of its
-// path. It replaces what has that path once it is complete, or not at all.
+// atomicFile is an output file under a temporary name in the folder of its path. It replaces what has that path once
+// it is complete, or not at all.
 type atomicFile struct {
 	*bufio.Writer // to file
 	file          *os.File
@@ -50,8 +50,7 @@ func (s *system) removeUnfinished() {
 	s.unfinished = nil
 }
 
-// commit renames the file to its path. Its mode is that of a new file, or of
-// the file it replaces.
+// commit renames the file to its path. Its mode is that of a new file, or of the file it replaces.
 func (f *atomicFile) commit() error {
 	mode := os.FileMode(0o644)
 	if old, err := os.Stat(f.path); err == nil {
@@ -68,8 +67,7 @@ func (f *atomicFile) commit() error {
 	return err
 }
 
-// rename renames the file, and the folder that comes with it: both, or neither.
-// An interrupt waits.
+// rename renames the file, and the folder that comes with it: both, or neither. An interrupt waits.
 func (f *atomicFile) rename() error {
 	f.sys.mu.Lock()
 	defer f.sys.mu.Unlock()
@@ -92,8 +90,8 @@ func (f *atomicFile) discard() {
 	f.sys.finished(f.file.Name())
 }
 
-// atomicFolder is an output folder under a temporary name, which replaces the
-// folder at its path together with the file it comes with.
+// atomicFolder is an output folder under a temporary name, which replaces the folder at its path together with the
+// file it comes with.
 type atomicFolder struct {
 	sys  *system
 	temp string
@@ -112,8 +110,7 @@ func (s *system) createAtomicFolder(path string) (*atomicFolder, error) {
 	return f, os.Mkdir(f.fresh(), 0o755)
 }
 
-// fresh is the new folder before it is renamed, and old the one it replaces
-// afterwards.
+// fresh is the new folder before it is renamed, and old the one it replaces afterwards.
 func (f *atomicFolder) fresh() string { return filepath.Join(f.temp, "new") }
 func (f *atomicFolder) old() string   { return filepath.Join(f.temp, "old") }
 
@@ -156,8 +153,7 @@ func (f *atomicFolder) write(name string, write func(io.Writer) error) error {
 	return errors.Join(write(w), w.Flush(), file.Sync(), file.Close())
 }
 
-// remove removes the temporary folder. It keeps a replaced folder whose path
-// is left empty.
+// remove removes the temporary folder. It keeps a replaced folder whose path is left empty.
 func (f *atomicFolder) remove() error {
 	defer f.sys.finished(f.temp)
 	if _, err := os.Lstat(f.path); err != nil {

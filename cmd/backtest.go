@@ -165,8 +165,7 @@ func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.Sess
 	return s, err
 }
 
-// judge warns of measures with too few samples, and is an error where a measure
-// fails its bar or none can be judged.
+// judge warns of measures with too few samples, and is an error where a measure fails its bar or none can be judged.
 func (o *BacktestOptions) judge(r *replays, result *backtest.Scores) error {
 	few, judged := result.Unjudged()
 	var texts []string

@@ -101,8 +101,7 @@ func (c *checking) path(name string) string {
 	return filepath.Join(c.dir, filepath.FromSlash(name))
 }
 
-// argument is a case's policy as --policy takes it here: a file is relative to
-// the configuration.
+// argument is a case's policy as --policy takes it here: a file is relative to the configuration.
 func (c *checking) argument(i int) string {
 	o := PolicyOptions{Policy: c.config.Cases[i].Policy.Text}.unfolded()
 	if !policy.IsFile(o.Policy) {

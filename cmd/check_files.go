@@ -14,8 +14,8 @@ import (
 // ownFile is a file that a check reads and must not overwrite.
 type ownFile struct{ path, what string }
 
-// taken says why a file must not be written: the check reads it, or it is in the
-// folder of a session. It is "" for any other file.
+// taken says why a file must not be written: the check reads it, or it is in the folder of a session. It is "" for
+// any other file.
 func (c *checking) taken(path string) string {
 	for _, own := range c.reads {
 		if sameFile(path, own.path) {
@@ -95,8 +95,7 @@ func readLimited(name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// baseline reads the baseline; nil where none is named, or where --update finds
-// none that it can read.
+// baseline reads the baseline; nil where none is named, or where --update finds none that it can read.
 func (c *checking) baseline() (*check.Baseline, error) {
 	if c.config.Baseline == "" {
 		if c.o.Update {

@@ -68,8 +68,8 @@ func contents(t *testing.T) map[string]string {
 	return all
 }
 
-// TestCheckKeepsItsFiles holds that a check writes over nothing that it reads,
-// however that is spelled, and that it says so before it does anything.
+// TestCheckKeepsItsFiles holds that a check writes over nothing that it reads, however that is spelled, and that it
+// says so before it does anything.
 func TestCheckKeepsItsFiles(t *testing.T) {
 	checkFolder(t)
 	for link, to := range map[string]string{"hard.xml": "s/rewind.jsonl", "hard.json": "base.json"} {
@@ -137,8 +137,8 @@ func names(files map[string]string) []string {
 	return sorted(list)
 }
 
-// TestUpdateKeepsOtherFiles holds that --update replaces baselines and nothing
-// else, and that a baseline is no other file of the check.
+// TestUpdateKeepsOtherFiles holds that --update replaces baselines and nothing else, and that a baseline is no other
+// file of the check.
 func TestUpdateKeepsOtherFiles(t *testing.T) {
 	checkFolder(t)
 	if err := os.Mkdir("folder", 0o755); err != nil {
@@ -197,8 +197,7 @@ func TestUpdateKeepsOtherFiles(t *testing.T) {
 	}
 }
 
-// TestCheckTellsSettings holds that a change of the settings is told as one, and
-// not as ctxkit's.
+// TestCheckTellsSettings holds that a change of the settings is told as one, and not as ctxkit's.
 func TestCheckTellsSettings(t *testing.T) {
 	checkFolder(t)
 	before := contents(t)

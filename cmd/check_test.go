@@ -13,9 +13,9 @@ import (
 // shippedCheck holds the built-in policies over the sample sessions.
 var shippedCheck = filepath.Join("..", "testdata", "check", "ctxkit.yaml")
 
-// TestShippedCheck holds that the built-in policies do what they did when
-// somebody agreed to testdata/check/baseline.json. With -update it is written
-// anew: look at what this test says first, and at the file's difference.
+// TestShippedCheck holds that the built-in policies do what they did when somebody agreed to
+// testdata/check/baseline.json. With -update it is written anew: look at what this test says first, and at the file's
+// difference.
 func TestShippedCheck(t *testing.T) {
 	var out bytes.Buffer
 	args := []string{"check", shippedCheck}
@@ -36,8 +36,8 @@ func TestShippedCheck(t *testing.T) {
 	}
 }
 
-// TestThresholdBaseline keeps the baseline of docs/check.md's example, which is
-// of another threshold than its policy has now.
+// TestThresholdBaseline keeps the baseline of docs/check.md's example, which is of another threshold than its policy
+// has now.
 func TestThresholdBaseline(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "check", "threshold")
 	work := filepath.Join(t.TempDir(), "testdata", "check", "threshold")

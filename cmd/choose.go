@@ -12,19 +12,17 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
-// policyChoice gives the policy for a session, by the version of the client that
-// recorded it.
+// policyChoice gives the policy for a session, by the version of the client that recorded it.
 type policyChoice func(version string) (*policy.Policy, error)
 
-// byVersion reports whether the policy depends on the version of the client that
-// recorded the session (claude-code@recorded-version).
+// byVersion reports whether the policy depends on the version of the client that recorded the session
+// (claude-code@recorded-version).
 func (o PolicyOptions) byVersion() bool {
 	return strings.HasSuffix(o.unfolded().Policy, "@"+preset.RecordedVersion)
 }
 
-// choosePolicy reads the policy; where its name leaves the version to the
-// session, the policies of all versions. Settings have to fit the versions that
-// sessions have, and at least one.
+// choosePolicy reads the policy; where its name leaves the version to the session, the policies of all versions.
+// Settings have to fit the versions that sessions have, and at least one.
 func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
@@ -127,8 +125,8 @@ func noTrial(sys *system, t policy.Try, msg string) error {
 	return fmt.Errorf("flag --%s: %w", trialFlag(t.Stage), &policy.Error{Msg: msg, Hint: "use " + hint})
 }
 
-// policies reads several policies, each with its settings. Trials are for those
-// that have the stage; where none has, that is an error.
+// policies reads several policies, each with its settings. Trials are for those that have the stage; where none has,
+// that is an error.
 func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([]policyChoice, error) {
 	var choices []policyChoice
 	tried := false
@@ -149,8 +147,7 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 	return choices, nil
 }
 
-// chosen are the policies for one conversation. Of trials, at least one has to
-// be possible under one of them.
+// chosen are the policies for one conversation. Of trials, at least one has to be possible under one of them.
 func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
 	list := make([]*policy.Policy, len(choices))
 	tried := len(o.Tries) == 0

@@ -18,9 +18,8 @@ type options interface {
 	check() error // once the flags are parsed
 }
 
-// command completes a command: it gets the flags of shared options, and runs
-// where their values pass their checks. Flags of its own are added by the
-// caller.
+// command completes a command: it gets the flags of shared options, and runs where their values pass their checks.
+// Flags of its own are added by the caller.
 func command(cmd *cobra.Command, run func() error, shared ...options) *cobra.Command {
 	for _, o := range shared {
 		o.flags(cmd)
@@ -57,8 +56,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// policyArguments takes policies into list: n of them, or one and more where n
-// is 0.
+// policyArguments takes policies into list: n of them, or one and more where n is 0.
 func policyArguments(sys *system, n int, what string, list *[]string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || n > 0 && len(args) != n {
@@ -92,8 +90,7 @@ func asNames[T ~string](values []T) []string {
 	return names
 }
 
-// suggestion names up to three of names that are near word, else says what to
-// do instead.
+// suggestion names up to three of names that are near word, else says what to do instead.
 func suggestion(word string, names []string, otherwise string) string {
 	ordered, near := strict.Nearest(word, names)
 	switch ordered = ordered[:min(3, near)]; len(ordered) {
@@ -106,9 +103,8 @@ func suggestion(word string, names []string, otherwise string) string {
 	return "did you mean " + strings.Join(ordered[:last], ", ") + " or " + ordered[last] + "?"
 }
 
-// completions offers the names of policies and of their parameters for the flags
-// of a command and its subcommands that take them. The lists are made when a
-// shell completes a word: they cost more than a start.
+// completions offers the names of policies and of their parameters for the flags of a command and its subcommands
+// that take them. The lists are made when a shell completes a word: they cost more than a start.
 func completions(cmd *cobra.Command, sys *system) {
 	policies := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return policyNames(sys.stages), cobra.ShellCompDirectiveDefault // files, too
@@ -126,8 +122,7 @@ func completions(cmd *cobra.Command, sys *system) {
 	}
 }
 
-// parameterKeys lists KEY=, each with its description, for every parameter a
-// policy may have.
+// parameterKeys lists KEY=, each with its description, for every parameter a policy may have.
 func parameterKeys(reg policy.Registry) []cobra.Completion {
 	var keys []cobra.Completion
 	add := func(owner string, params []policy.Param) {

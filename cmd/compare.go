@@ -97,8 +97,7 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 	return s, nil
 }
 
-// comparisons compares the sessions, and adds the commands that show the
-// differences.
+// comparisons compares the sessions, and adds the commands that show the differences.
 func (o *CompareOptions) comparisons(sessions []compare.ComparedSession) []compare.Comparison {
 	list := compare.Compare(o.Policies, sessions, compare.Group(o.By))
 	for i := range list {
@@ -129,8 +128,7 @@ func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
 	return f
 }
 
-// projectOf is the project of a conversation: the folder it was recorded in,
-// else the one its file is in.
+// projectOf is the project of a conversation: the folder it was recorded in, else the one its file is in.
 func projectOf(c agentConversation) string {
 	if c.conv.CWD != "" {
 		return c.conv.CWD

@@ -15,10 +15,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// TestCorpus replays real sessions under every built-in policy: exit 0, every line
-// accounted for, JSON as the schema says, and a table that fits. Each session takes
-// its turn under three of the policies; CTXKIT_LONG=1 has each under all, as the
-// replays themselves are in TestCorpusEveryPolicy.
+// TestCorpus replays real sessions under every built-in policy: exit 0, every line accounted for, JSON as the schema
+// says, and a table that fits. Each session takes its turn under three of the policies; CTXKIT_LONG=1 has each under
+// all, as the replays themselves are in TestCorpusEveryPolicy.
 func TestCorpus(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {
@@ -69,9 +68,8 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// TestCorpusBacktest holds every real session, subagents included, against its
-// record: the bars hold, the JSON is as the schema says, and the bytes are the same
-// at any number of jobs.
+// TestCorpusBacktest holds every real session, subagents included, against its record: the bars hold, the JSON is as
+// the schema says, and the bytes are the same at any number of jobs.
 func TestCorpusBacktest(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {
@@ -139,8 +137,8 @@ func checkTimeline(t *testing.T, schema *jsonschema.Schema, raw []byte) {
 	}
 }
 
-// TestCorpusOffloads holds that every offloaded result of a real project folder
-// whose file is there is read back, byte for byte, and a missing one is told.
+// TestCorpusOffloads holds that every offloaded result of a real project folder whose file is there is read back,
+// byte for byte, and a missing one is told.
 func TestCorpusOffloads(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// steadySession writes a session without usage of so many requests, each with a
-// prompt of so many words.
+// steadySession writes a session without usage of so many requests, each with a prompt of so many words.
 func steadySession(t *testing.T, requests, words int) string {
 	t.Helper()
 	var b strings.Builder
@@ -78,10 +77,9 @@ func (b *costBill) Tokens() int {
 	return b.Input.Read + b.Input.Uncached + b.Input.Written + b.Input.WrittenLong + b.Output
 }
 
-// TestCompactionOverhead is the worked arithmetic of the threshold analysis:
-// with a summary view of 15,000, each 152,000 tokens of conversation in a window
-// of 200,000 pay 170,000 for a compaction, 53 % of both; in one of 1,000,000 it
-// is 970,000 for 952,000, 50.5 %.
+// TestCompactionOverhead is the worked arithmetic of the threshold analysis: with a summary view of 15,000, each
+// 152,000 tokens of conversation in a window of 200,000 pay 170,000 for a compaction, 53 % of both; in one of
+// 1,000,000 it is 970,000 for 952,000, 50.5 %.
 func TestCompactionOverhead(t *testing.T) {
 	for _, tt := range []struct {
 		window, requests, words int
@@ -95,8 +93,7 @@ func TestCompactionOverhead(t *testing.T) {
 			"--policy", "claude-code-2.1", "--window", fmt.Sprint(tt.window), "--overhead", fmt.Sprint(overhead),
 			"--set", fmt.Sprintf("autocompact.summary=[fixed: %d]", view-overhead), "--set", "autocompact.prefix=session", "--set", "autocompact.prompt_tokens=0",
 		}
-		// The session ends with the request that compacts last, so that no
-		// stretch of it is begun and not paid for.
+		// The session ends with the request that compacts last, so that no stretch of it is begun and not paid for.
 		var timeline struct {
 			Requests []struct {
 				N    int
@@ -114,8 +111,8 @@ func TestCompactionOverhead(t *testing.T) {
 		if got.Own.Calls < 2 {
 			t.Fatalf("window %d: %d compactions", tt.window, got.Own.Calls)
 		}
-		// The summary stands for 10,000 tokens of a view; its call is billed for
-		// more. The first stretch begins without one.
+		// The summary stands for 10,000 tokens of a view; its call is billed for more. The first stretch begins
+		// without one.
 		own := got.Own.Input.Read + got.Own.Input.Written + got.Own.Input.WrittenLong + got.Own.Input.Uncached + got.Own.Calls*output
 		conversation := got.Conversation - (view - overhead)
 		if share := 100 * float64(own) / float64(own+conversation); math.Abs(share-tt.want) > tt.off {

@@ -93,8 +93,7 @@ type differ struct {
 	printer report.Printer[*report.NamedDiff]
 }
 
-// chooseAgainst reads the policy of the left side. --set and --snip apply to
-// the right side, the environment to both.
+// chooseAgainst reads the policy of the left side. --set and --snip apply to the right side, the environment to both.
 func (d *differ) chooseAgainst() error {
 	left := ReplayOptions{PolicyOptions: PolicyOptions{Policy: d.o.Against, Env: d.o.Env}, CompactAt: d.o.CompactAt}
 	choose, err := choosePolicy(d.sys, &left, d.msgs.warn)
@@ -107,8 +106,7 @@ func (d *differ) chooseAgainst() error {
 	return err
 }
 
-// one compares both sides at one request, or with --from two requests of the
-// policy.
+// one compares both sides at one request, or with --from two requests of the policy.
 func (d *differ) one() error {
 	to, tl, err := d.at("--at", d.o.At)
 	if err != nil {
@@ -153,8 +151,7 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	return d.printer.Add(r)
 }
 
-// all compares both sides at every request at which one of them was edited,
-// and at the last.
+// all compares both sides at every request at which one of them was edited, and at the last.
 func (d *differ) all() error {
 	edits := [2]int{}
 	last := max(len(d.conv.conv.Requests), 1)

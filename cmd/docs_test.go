@@ -19,14 +19,12 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-// TestDocs runs every `$ ctxkit …` (or `$ go run . …`) in the Markdown files
-// and compares what it prints with what stands there. An example may end in
-// `| head -N`, `| tail -N` or `| grep TEXT`; a line that is only "…" stands
-// for any lines. With -update the output is rewritten where it has no "…".
+// TestDocs runs every `$ ctxkit …` (or `$ go run . …`) in the Markdown files and compares what it prints with what
+// stands there. An example may end in `| head -N`, `| tail -N` or `| grep TEXT`; a line that is only "…" stands for
+// any lines. With -update the output is rewritten where it has no "…".
 //
-// A fenced block with a file's name after its language is written to that
-// file. The examples of a page that has one run in a folder of its own, with
-// testdata/sessions in it.
+// A fenced block with a file's name after its language is written to that file. The examples of a page that has one
+// run in a folder of its own, with testdata/sessions in it.
 func TestDocs(t *testing.T) {
 	t.Chdir("..")
 	root, err := os.Getwd()

@@ -11,8 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
 
-// keepLast is a stage of nobody's product: above a number of tokens all but the
-// newest messages leave.
+// keepLast is a stage of nobody's product: above a number of tokens all but the newest messages leave.
 type keepLast struct {
 	Trigger int `yaml:"trigger" doc:"messages leave once used reaches this" unit:"tokens" min:"1"`
 	Keep    int `yaml:"keep" doc:"newest messages that stay" unit:"messages" min:"1"`
@@ -49,8 +48,7 @@ func ownFamily() policy.Family {
 	}
 }
 
-// TestOwnFamily registers a stage and a policy outside policy/stage and finds
-// them in every output that knows stages.
+// TestOwnFamily registers a stage and a policy outside policy/stage and finds them in every output that knows stages.
 func TestOwnFamily(t *testing.T) {
 	run := func(t *testing.T, args ...string) (string, error) {
 		t.Helper()

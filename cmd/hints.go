@@ -12,8 +12,8 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// The packages below cmd know no flag and no command. What to do about a
-// warning or an error of theirs, in those terms, is in this file only.
+// The packages below cmd know no flag and no command. What to do about a warning or an error of theirs, in those
+// terms, is in this file only.
 
 // addHints adds to warnings what to do about them.
 func addHints(list []session.Warning) {
@@ -37,8 +37,7 @@ func gridHint(err error) error {
 	return err
 }
 
-// policyHint adds to the error of a policy that is no built-in one and no file
-// how to list those there are.
+// policyHint adds to the error of a policy that is no built-in one and no file how to list those there are.
 func policyHint(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; ctxkit policy list lists them", err)
@@ -46,8 +45,7 @@ func policyHint(err error) error {
 	return startHint(err, "ctxkit policy show NAME")
 }
 
-// startHint adds to the error of an empty file the command that prints one to
-// start from.
+// startHint adds to the error of an empty file the command that prints one to start from.
 func startHint(err error, command string) error {
 	var list strict.Errors
 	if errors.As(err, &list) && len(list) == 1 && list[0].Msg == strict.Empty {

@@ -17,9 +17,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// hostile is text that a terminal or a reader would be misled by: escape
-// sequences in 7 and 8 bits, backspaces, directions, tags, invisible marks, and
-// bytes that are no UTF-8.
+// hostile is text that a terminal or a reader would be misled by: escape sequences in 7 and 8 bits, backspaces,
+// directions, tags, invisible marks, and bytes that are no UTF-8.
 const hostile = "\x1b[31mred\x1b]0;title\x07 \x08\x08 \u009b31m\u0085\x7f \u202egnp.exe\u2066\u200f \ufeff\u00ad\u2028\u2029 \U000e0041 \r\t<RAW>"
 
 // rawBytes go where <RAW> stands, past the JSON encoder.
@@ -93,9 +92,8 @@ func inert(text []byte) string {
 	return ""
 }
 
-// TestHostile feeds hostile text to every command that reads sessions, in every
-// format, coloured or not: whatever the exit code, nothing of it reaches the
-// terminal as it was. Each command line takes one of the inputs in turn;
+// TestHostile feeds hostile text to every command that reads sessions, in every format, coloured or not: whatever the
+// exit code, nothing of it reaches the terminal as it was. Each command line takes one of the inputs in turn;
 // CTXKIT_LONG=1 tries all.
 func TestHostile(t *testing.T) {
 	dir := t.TempDir()
@@ -169,10 +167,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileAnonymized holds that a session with substitutes can be printed: what
-// a terminal acts on, and what cannot be seen, has some as well. Line ends stay,
-// and where a line is no JSON because of a control character, one that does
-// nothing keeps it so.
+// TestHostileAnonymized holds that a session with substitutes can be printed: what a terminal acts on, and what
+// cannot be seen, has some as well. Line ends stay, and where a line is no JSON because of a control character, one
+// that does nothing keeps it so.
 func TestHostileAnonymized(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s1.jsonl")
 	if err := os.WriteFile(file, hostileSession(t), 0o644); err != nil {
@@ -204,8 +201,8 @@ func TestHostileAnonymized(t *testing.T) {
 	}
 }
 
-// TestHostileCheck has check name hostile cases, files and sessions in every
-// format: passed, failed, and where nothing can be read.
+// TestHostileCheck has check name hostile cases, files and sessions in every format: passed, failed, and where
+// nothing can be read.
 func TestHostileCheck(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CI", "")

@@ -23,8 +23,7 @@ type inputs struct {
 	several bool     // the arguments allow several files, however many there are
 }
 
-// resolve finds the session files that the arguments name: files, "-",
-// folders, session ids.
+// resolve finds the session files that the arguments name: files, "-", folders, session ids.
 func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs, error) {
 	var in inputs
 	if len(args) == 0 {
@@ -120,8 +119,8 @@ func findSession(sys *system, arg string) (string, error) {
 	return "", fmt.Errorf("%s: no such file or folder, and no session of that id in %s: check the name, or list sessions with `ctxkit sessions`", arg, strings.Join(dirs, ", "))
 }
 
-// defaultFolders are where sessions are looked for: the projects folders of
-// CLAUDE_CONFIG_DIR (a list with commas), else of ~/.claude.
+// defaultFolders are where sessions are looked for: the projects folders of CLAUDE_CONFIG_DIR (a list with commas),
+// else of ~/.claude.
 func defaultFolders(sys *system) ([]string, error) {
 	if list := sys.env("CLAUDE_CONFIG_DIR"); list != "" {
 		var dirs []string
@@ -149,8 +148,7 @@ func bare(err error) error {
 	return err
 }
 
-// pathError names the file of an error, unless it is named already, and says
-// what to do.
+// pathError names the file of an error, unless it is named already, and says what to do.
 func pathError(path string, err error) error {
 	var named *jsonl.FileError
 	if errors.As(err, &named) {
@@ -238,8 +236,7 @@ func load(path string, stdin io.Reader, o InputOptions, jobs int, warn func(...s
 	return c, nil
 }
 
-// subagents adds the conversations of subagents: those in the input itself, and
-// those in files of their own.
+// subagents adds the conversations of subagents: those in the input itself, and those in files of their own.
 func (c *conversations) subagents(name string, jobs int, warn func(...session.Warning)) error {
 	id := strings.TrimPrefix(name, "agent-")
 	wanted := func(agent string) bool { return name == "all" || agent == id }

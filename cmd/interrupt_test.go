@@ -50,8 +50,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptSweep holds that an interrupted sweep prints the points that are
-// finished.
+// TestInterruptSweep holds that an interrupted sweep prints the points that are finished.
 func TestInterruptSweep(t *testing.T) {
 	path, err := exec.LookPath("ctxkit")
 	if err != nil {
@@ -61,8 +60,7 @@ func TestInterruptSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Far more points than there is time for; on a busy machine the first may
-	// take its time.
+	// Far more points than there is time for; on a busy machine the first may take its time.
 	for _, wait := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
 		if n := interruptSweep(t, path, session, wait); n > 0 {
 			if n >= 2000 {
@@ -74,8 +72,7 @@ func TestInterruptSweep(t *testing.T) {
 	t.Error("no point was finished")
 }
 
-// interruptSweep interrupts a sweep after a while and counts the points that
-// it has printed.
+// interruptSweep interrupts a sweep after a while and counts the points that it has printed.
 func interruptSweep(t *testing.T, path, session string, wait time.Duration) int {
 	t.Helper()
 	dir := t.TempDir()

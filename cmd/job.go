@@ -37,8 +37,8 @@ func start(sys *system, args []string, input InputOptions, o *OutputOptions) (*j
 // perInput is how many goroutines read one input.
 func (j *job) perInput() int { return max(1, j.input.Jobs/len(j.in.list)) }
 
-// finish writes the results, unless err ended the work or there are none
-// because inputs failed, and closes the output.
+// finish writes the results, unless err ended the work or there are none because inputs failed, and closes the
+// output.
 func (j *job) finish(failed, err error, results int, write func() error) error {
 	if err == nil && results == 0 {
 		err = failed
@@ -52,8 +52,8 @@ func (j *job) finish(failed, err error, results int, write func() error) error {
 	return j.out.close(err)
 }
 
-// conversationLoop goes through the conversations of all inputs: several at
-// once, the results in the order of the inputs.
+// conversationLoop goes through the conversations of all inputs: several at once, the results in the order of the
+// inputs.
 type conversationLoop struct {
 	*job
 	verb      string // of the progress: "replayed"
@@ -104,8 +104,7 @@ func (l *conversationLoop) nothing(failed error) error {
 func (l *conversationLoop) warn(list ...session.Warning) { l.progress.clear(); l.msgs.warn(list...) }
 func (l *conversationLoop) fail(err error)               { l.progress.clear(); l.msgs.fail(err) }
 
-// partError is the error of inputs that failed. What was wrong with each was
-// reported at once.
+// partError is the error of inputs that failed. What was wrong with each was reported at once.
 type partError struct {
 	failed int
 	usable bool // the others gave a result that is worth keeping
@@ -113,9 +112,8 @@ type partError struct {
 
 func (e *partError) Error() string { return fmt.Sprintf("%d inputs failed", e.failed) }
 
-// eachInput does work on each input and hands its results to use, in the order
-// of the inputs. An input that fails is reported, and what it gave before is
-// used all the same: failed counts those. err ended the loop.
+// eachInput does work on each input and hands its results to use, in the order of the inputs. An input that fails is
+// reported, and what it gave before is used all the same: failed counts those. err ended the loop.
 func eachInput[T any](l *conversationLoop, work func(path string) ([]T, error), use func(v T) error) (failed, err error) {
 	n := len(l.in.list)
 	l.progress = newProgress(l.sys, l.msgs.quiet, l.verb, n)
@@ -160,8 +158,8 @@ func (l *conversationLoop) load(path string) (*conversations, error) {
 	return c, err
 }
 
-// eachConversation does work on the record of each conversation that --agent
-// names and hands its result to use: see eachInput.
+// eachConversation does work on the record of each conversation that --agent names and hands its result to use: see
+// eachInput.
 func eachConversation[T any](l *conversationLoop, work func(c agentConversation) (T, error), use func(v T) error) (failed, err error) {
 	type result struct {
 		v     T
@@ -212,9 +210,8 @@ func collect[T any](l *conversationLoop, work func(c agentConversation) (T, erro
 	return list, failed, err
 }
 
-// inOrder calls work for 0..n-1, at most jobs at once, and passes the results to
-// use in that order, on the calling goroutine. It runs at most jobs results
-// ahead, so that memory does not grow with n. An error of use ends it.
+// inOrder calls work for 0..n-1, at most jobs at once, and passes the results to use in that order, on the calling
+// goroutine. It runs at most jobs results ahead, so that memory does not grow with n. An error of use ends it.
 func inOrder[T any](n, jobs int, work func(i int) (T, error), use func(i int, v T, err error) error) error {
 	type result struct {
 		v   T

@@ -1,6 +1,5 @@
-// Package cmd is the command line: one file per command, with an options struct
-// that flags fill and a function that runs it. It is the only package that
-// prints, that reads arguments, the environment or the clock, and that names
+// Package cmd is the command line: one file per command, with an options struct that flags fill and a function that
+// runs it. It is the only package that prints, that reads arguments, the environment or the clock, and that names
 // flags and exit codes.
 package cmd
 
@@ -55,8 +54,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// errCheckFailed is wrapped by errors of commands that did their work and found
-// that a check failed.
+// errCheckFailed is wrapped by errors of commands that did their work and found that a check failed.
 var errCheckFailed = errors.New("a check did not hold")
 
 // exitCode is the one place where errors become messages and exit codes.

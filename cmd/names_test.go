@@ -16,10 +16,9 @@ import (
 // word is a name as it is written in a string: with dots, dashes and underscores.
 var word = regexp.MustCompile(`[A-Za-z0-9_.@-]+`)
 
-// TestNoStageIsNamed holds that nothing outside a family's folder knows a stage,
-// a family or a policy by name, in a string or by a type: what is known of a
-// stage is asked of its definition. Policy files, tests and documentation (help
-// texts too) may, and so may readers of transcripts, which own a product's format.
+// TestNoStageIsNamed holds that nothing outside a family's folder knows a stage, a family or a policy by name, in a
+// string or by a type: what is known of a stage is asked of its definition. Policy files, tests and documentation
+// (help texts too) may, and so may readers of transcripts, which own a product's format.
 func TestNoStageIsNamed(t *testing.T) {
 	reg, err := stage.Registry()
 	if err != nil {
@@ -32,8 +31,7 @@ func TestNoStageIsNamed(t *testing.T) {
 	for _, f := range reg.Families() {
 		names = append(names, f.Name)
 	}
-	// Words of the field that happen to be a policy or a family: none is a value,
-	// recorded the engine's own track.
+	// Words of the field that happen to be a policy or a family: none is a value, recorded the engine's own track.
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "none" || n == "recorded" || n == "generic" })
 	fset, byDir := sources(t)
 	for dir, files := range byDir {

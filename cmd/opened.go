@@ -16,8 +16,7 @@ type opened struct {
 	opt   replay.Options
 }
 
-// open reads the one conversation that the options name, and its policy, and opens
-// the output. The caller closes it.
+// open reads the one conversation that the options name, and its policy, and opens the output. The caller closes it.
 func (o *ReplayOptions) open(sys *system) (*opened, error) {
 	r, err := o.begin(sys)
 	if err != nil {
@@ -57,8 +56,7 @@ func (s *opened) read(path string) error {
 	return nil
 }
 
-// close ends the command. A file whose reading stopped before its end fails
-// the command, and its output is kept.
+// close ends the command. A file whose reading stopped before its end fails the command, and its output is kept.
 func (s *opened) close(err error) error {
 	defer s.convs.close()
 	if stopped := s.convs.stopped(); err == nil && stopped != nil {

@@ -45,8 +45,8 @@ func (o *PolicyOptions) env(f *pflag.FlagSet) {
 // setting is the beginning of a setting behind a policy's name.
 var setting = regexp.MustCompile(`,([a-z_]+\.[a-z0-9_]+=)`)
 
-// unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,….
-// A value may hold commas. Those of --set come after them.
+// unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,…. A value may hold commas. Those of
+// --set come after them.
 func (o PolicyOptions) unfolded() PolicyOptions {
 	at := setting.FindAllStringSubmatchIndex(o.Policy, -1)
 	if len(at) == 0 {
@@ -178,8 +178,7 @@ func (o *OutputOptions) report(sys *system) report.Layout {
 	return report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()}
 }
 
-// Tokens is a number of tokens on the command line: 200000, 200k, 1M, or
-// auto, which is 0.
+// Tokens is a number of tokens on the command line: 200000, 200k, 1M, or auto, which is 0.
 type Tokens int
 
 // String is the flag's value.
@@ -207,8 +206,7 @@ func (t *Tokens) Set(s string) error {
 	return nil
 }
 
-// parseCount reads a whole number with an optional k, M or G behind it, which
-// are powers of 1,000.
+// parseCount reads a whole number with an optional k, M or G behind it, which are powers of 1,000.
 func parseCount(s string) (int, error) {
 	unit := 1
 	if i := len(s) - 1; i >= 0 {

@@ -15,8 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// output is where a command's result goes: standard output, or a file that is
-// renamed once it is complete.
+// output is where a command's result goes: standard output, or a file that is renamed once it is complete.
 type output struct {
 	io.Writer
 	atomic *atomicFile
@@ -66,8 +65,8 @@ func (o *OutputOptions) print(sys *system, write func(w io.Writer, opt report.La
 	return out.close(write(out, o.report(sys)))
 }
 
-// close ends the output. A file is renamed where there is a result, if only of
-// some inputs or with a failed check, and removed otherwise.
+// close ends the output. A file is renamed where there is a result, if only of some inputs or with a failed check,
+// and removed otherwise.
 func (o *output) close(err error) error {
 	switch {
 	case o.atomic != nil && !done(err):

@@ -79,8 +79,7 @@ func policyNames(reg policy.Registry) []string {
 	return sorted(names)
 }
 
-// environment changes the policy as the environment variables of the products
-// would whose stages it has.
+// environment changes the policy as the environment variables of the products would whose stages it has.
 func (p *loadedPolicy) environment(sys *system) {
 	e := policy.Environment{Policy: p.Policy, Get: sys.env, From: p.from}
 	for _, f := range sys.families {

@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
 
-// lintCase is a policy with ODD in it, which Lint has something to say of
-// where that is odd and nothing where it is sound.
+// lintCase is a policy with ODD in it, which Lint has something to say of where that is odd and nothing where it is
+// sound.
 type lintCase struct {
 	stage      string
 	kind       policy.EditKind // whose events count; "": any
@@ -26,9 +26,8 @@ type lintCase struct {
 
 const lintWindow = "window: {context: 200000}\n"
 
-// TestLintNever holds what Lint says of stages that cannot fire against a
-// replay of a session that fills its window: they do nothing there but where
-// all is summarised, and something as soon as the value is another.
+// TestLintNever holds what Lint says of stages that cannot fire against a replay of a session that fills its window:
+// they do nothing there but where all is summarised, and something as soon as the value is another.
 func TestLintNever(t *testing.T) {
 	for _, tt := range []lintCase{
 		{"clear_tool_uses", "", "clear_tool_uses.trigger", lintWindow + "stages: [autocompact, clear_tool_uses: {trigger: {input_tokens: ODD}}]", "156000", "100000"},
@@ -87,9 +86,8 @@ func (tt lintCase) run(t *testing.T, rule string, odd func(events int) bool) {
 	})
 }
 
-// eventsOf counts a stage's events in the replay of a session that fills a
-// window of 200,000 and pauses, but for those before a request at which
-// another stage has summarised all.
+// eventsOf counts a stage's events in the replay of a session that fills a window of 200,000 and pauses, but for
+// those before a request at which another stage has summarised all.
 func eventsOf(t *testing.T, file, name string, kind policy.EditKind) int {
 	t.Helper()
 	var out, errs bytes.Buffer

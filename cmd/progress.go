@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// progress shows on standard error how far the work is: on a terminal only, and
-// only after a second.
+// progress shows on standard error how far the work is: on a terminal only, and only after a second.
 type progress struct {
 	mu    sync.Mutex
 	w     io.Writer // nil: nothing is shown

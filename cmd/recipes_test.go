@@ -11,15 +11,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// recipe is a piece of YAML that other programs read: a workflow, or what the
-// documentation shows of one.
+// recipe is a piece of YAML that other programs read: a workflow, or what the documentation shows of one.
 type recipe struct {
 	name string
 	text string
 }
 
-// recipes are the workflows, the hooks for pre-commit, and the YAML blocks of
-// docs/ci.md.
+// recipes are the workflows, the hooks for pre-commit, and the YAML blocks of docs/ci.md.
 func recipes(t *testing.T) []recipe {
 	t.Helper()
 	files, err := filepath.Glob("../.github/workflows/*.yml")
@@ -48,8 +46,8 @@ func recipes(t *testing.T) []recipe {
 	return list
 }
 
-// TestRecipes holds that what CI systems and pre-commit are given can be read
-// by them, runs commands that exist, and asks for no more than reading.
+// TestRecipes holds that what CI systems and pre-commit are given can be read by them, runs commands that exist, and
+// asks for no more than reading.
 func TestRecipes(t *testing.T) {
 	commands, workflows := 0, 0
 	for _, r := range recipes(t) {
@@ -116,8 +114,7 @@ func walkYAML(v any, key string, visit func(key, text string)) {
 	}
 }
 
-// ctxkitArgs are the arguments of a shell line that runs ctxkit: its words, as
-// far as the first operator.
+// ctxkitArgs are the arguments of a shell line that runs ctxkit: its words, as far as the first operator.
 func ctxkitArgs(line string) ([]string, bool) {
 	words := strings.Fields(line)
 	if len(words) < 2 || words[0] != "ctxkit" {

@@ -16,8 +16,8 @@ import (
 
 //go:generate go test . -run TestReference -update
 
-// sharedBy is how many commands have to define a flag in the same words for
-// the page to describe it once, at its head.
+// sharedBy is how many commands have to define a flag in the same words for the page to describe it once, at its
+// head.
 const sharedBy = 5
 
 const cliIntro = `<!-- Generated from the commands by go generate ./cmd; do not edit. -->
@@ -74,8 +74,8 @@ const lintIntro = `<!-- Generated from the rules by go generate ./cmd; do not ed
 |---|---|---|---|
 `
 
-// TestReference compares docs/cli.md with the commands and docs/lint.md with
-// the lint rules. With -update it writes both.
+// TestReference compares docs/cli.md with the commands and docs/lint.md with the lint rules. With -update it writes
+// both.
 func TestReference(t *testing.T) {
 	golden.Check(t, filepath.Join("..", "docs", "cli.md"), []byte(cliPage()))
 	page := lintIntro

@@ -12,8 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ReplayOptions are the options of `ctxkit replay`, most of which other
-// commands share.
+// ReplayOptions are the options of `ctxkit replay`, most of which other commands share.
 type ReplayOptions struct {
 	Inputs []string
 	PolicyOptions
@@ -72,8 +71,7 @@ type replays struct {
 	choose policyChoice
 }
 
-// begin reads the policy, finds the inputs and opens the output. The caller
-// closes it.
+// begin reads the policy, finds the inputs and opens the output. The caller closes it.
 func (o *ReplayOptions) begin(sys *system) (*replays, error) {
 	choose, err := choosePolicy(sys, o, o.messages(sys).warn)
 	if err != nil {
@@ -83,8 +81,7 @@ func (o *ReplayOptions) begin(sys *system) (*replays, error) {
 	return &replays{j, o, choose}, err
 }
 
-// each replays each conversation under the policy and hands the timelines to
-// use, in the order of the inputs.
+// each replays each conversation under the policy and hands the timelines to use, in the order of the inputs.
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
 	return eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
@@ -110,8 +107,7 @@ func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*co
 	return r.finish(failed, err, len(list), func() error { return print(r.out, list, o.report(sys)) })
 }
 
-// replay replays a conversation under a policy and checks that the figures agree
-// with each other.
+// replay replays a conversation under a policy and checks that the figures agree with each other.
 func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*replay.Timeline, error) {
 	tl, err := c.rec.Replay(pol, opt)
 	if err != nil {
@@ -173,9 +169,8 @@ func (r *replays) print() error {
 	return nil
 }
 
-// strictError is the error of broken rules of the API, and of edits before
-// preserved thinking: accounts that are new enough get an error for such a
-// request, the others lose the thinking.
+// strictError is the error of broken rules of the API, and of edits before preserved thinking: accounts that are new
+// enough get an error for such a request, the others lose the thinking.
 func strictError(violations, preserved int) error {
 	var what []string
 	if violations > 0 {

@@ -50,8 +50,8 @@ answered had it seen less.`,
 	return root
 }
 
-// group makes cmd a command that only holds others: run by itself it shows
-// its help, given an unknown word it names the nearest.
+// group makes cmd a command that only holds others: run by itself it shows its help, given an unknown word it names
+// the nearest.
 func group(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// jsonExamples is what each command that prints JSON is tried with, by the words
-// after ctxkit.
+// jsonExamples is what each command that prints JSON is tried with, by the words after ctxkit.
 func jsonExamples(t *testing.T) map[string][][]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,8 +50,8 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	}
 }
 
-// TestEveryJSONHasASchema runs every command that prints JSON, and holds what it
-// prints against the schema that its "schema" names.
+// TestEveryJSONHasASchema runs every command that prints JSON, and holds what it prints against the schema that its
+// "schema" names.
 func TestEveryJSONHasASchema(t *testing.T) {
 	examples := jsonExamples(t)
 	schemas := map[string]*jsonschema.Schema{}

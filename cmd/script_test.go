@@ -24,8 +24,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs testdata/script: one topic a file. `go test ./cmd -update`
-// rewrites the wanted output in them.
+// TestScript runs testdata/script: one topic a file. `go test ./cmd -update` rewrites the wanted output in them.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -126,8 +125,7 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// closed CMD...: the command's output is a pipe that nobody reads; it ends
-// with 0 and says nothing.
+// closed CMD...: the command's output is a pipe that nobody reads; it ends with 0 and says nothing.
 func closed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: closed command...")

@@ -38,8 +38,7 @@ Default: $CLAUDE_CONFIG_DIR/projects (a comma-separated list), else
 	}, o.listing(report.ListFormats))
 }
 
-// findSessions lists the sessions of folders, or of the default ones, which
-// need not all exist.
+// findSessions lists the sessions of folders, or of the default ones, which need not all exist.
 func findSessions(sys *system, folders []string, msgs *messages) ([]session.FileInfo, error) {
 	given := len(folders) > 0
 	if !given {

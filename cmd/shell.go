@@ -31,8 +31,7 @@ func commandWords(e *compare.Pointer) []string {
 	return words
 }
 
-// updateCommand is the command line that writes the baseline of a configuration
-// anew.
+// updateCommand is the command line that writes the baseline of a configuration anew.
 func updateCommand(file string) string {
 	words := []string{"ctxkit", "check", fileWord(file), "--update"}
 	if file == check.DefaultFile {
@@ -58,8 +57,8 @@ func shellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// shellWord quotes a word where a shell needs it: in '…', or in $'…' with
-// escapes where a character is not printable, so that it can be pasted.
+// shellWord quotes a word where a shell needs it: in '…', or in $'…' with escapes where a character is not printable,
+// so that it can be pasted.
 func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-=,@:+") == "" {
 		return s

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// TestShellWord holds that a shell takes a word as what it was, and that nothing
-// of it acts on the terminal that shows it.
+// TestShellWord holds that a shell takes a word as what it was, and that nothing of it acts on the terminal that
+// shows it.
 func TestShellWord(t *testing.T) {
 	words := map[string]string{
 		"plain-1.jsonl":           "plain-1.jsonl",

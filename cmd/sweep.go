@@ -132,8 +132,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 	return failed
 }
 
-// try tries all points. After an interrupt the result holds those that are
-// finished.
+// try tries all points. After an interrupt the result holds those that are finished.
 func (r *replays) try(plan *sweep.Plan, list []*sweep.SweptSession, s *sweep.Grid) error {
 	progress := newProgress(r.sys, r.o.Quiet, "tried", len(plan.Points))
 	progress.noun, progress.remaining = "points", true
@@ -165,8 +164,8 @@ func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 	return fmt.Errorf("nothing to vary: name a parameter with --vary STAGE.PARAM=VALUES; the policy has %s", strings.Join(base.Keys(), ", "))
 }
 
-// varyError names the session whose policy does not take a value of --vary, and
-// the policy where its name leaves the version to the session.
+// varyError names the session whose policy does not take a value of --vary, and the policy where its name leaves the
+// version to the session.
 func (o *SweepOptions) varyError(err error) error {
 	var se *sweep.SessionError
 	if !errors.As(err, &se) {

@@ -9,19 +9,17 @@ import (
 	"time"
 )
 
-// What a sweep of 100 points may cost: so many times one replay of the same
-// sessions. The shipped ones are small: there is little to read and to count in
-// them that points could share, and 17 to 31 were measured; 100 separate replays
-// would be over 100.
+// What a sweep of 100 points may cost: so many times one replay of the same sessions. The shipped ones are small:
+// there is little to read and to count in them that points could share, and 17 to 31 were measured; 100 separate
+// replays would be over 100.
 const (
 	mostSweep        = 12
 	mostSweepShipped = 60
 )
 
-// Sessions are read and counted once for all points, what is made of their
-// texts is kept, and points that do the same are replayed once: a sweep of 100
-// points costs far less than 100 replays. The least of several runs, one after
-// the other, is what counts; with CTXKIT_CORPUS they are real sessions.
+// Sessions are read and counted once for all points, what is made of their texts is kept, and points that do the same
+// are replayed once: a sweep of 100 points costs far less than 100 replays. The least of several runs, one after the
+// other, is what counts; with CTXKIT_CORPUS they are real sessions.
 func TestSweepCost(t *testing.T) {
 	if testing.Short() || raced {
 		t.Skip("it measures time")

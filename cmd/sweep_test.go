@@ -30,8 +30,8 @@ type sweptPoint struct {
 	Totals map[string]float64
 }
 
-// A sweep's points are those of replays of their own, however many do the same
-// and whatever the order they are worked on in.
+// A sweep's points are those of replays of their own, however many do the same and whatever the order they are worked
+// on in.
 func TestSweepPoints(t *testing.T) {
 	files := sweptFiles(t)[:6]
 	if !long() {

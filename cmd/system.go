@@ -13,8 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// system is everything outside the process that a command may touch. Tests
-// fill it with their own.
+// system is everything outside the process that a command may touch. Tests fill it with their own.
 type system struct {
 	in       io.Reader
 	out      *lineWriter
@@ -56,8 +55,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// lineWriter buffers and writes whole lines only, so that an interrupt leaves no
-// half line. Closed, it refuses writes.
+// lineWriter buffers and writes whole lines only, so that an interrupt leaves no half line. Closed, it refuses
+// writes.
 type lineWriter struct {
 	mu     sync.Mutex
 	w      io.Writer

@@ -55,8 +55,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintThresholds(w, t, opt) })
 }
 
-// thresholds are a policy's limits in the window that the flags, the policy or
-// the model give.
+// thresholds are a policy's limits in the window that the flags, the policy or the model give.
 func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) report.LimitList {
 	t := report.LimitList{
 		Schema: report.ThresholdsSchema, Policy: pol.Name, Source: pol.Source, Model: o.Model,

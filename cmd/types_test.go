@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// sharedTypes are the exported type names that several packages have, each with
-// the reason.
+// sharedTypes are the exported type names that several packages have, each with the reason.
 var sharedTypes = map[string]string{
 	"Error":    "policy's are aliases of strict's",
 	"Errors":   "policy's are aliases of strict's",
@@ -17,8 +16,7 @@ var sharedTypes = map[string]string{
 	"Window":   "policy.Window is the block window of every policy, claude.Window what Claude Code adds to it",
 }
 
-// TestTypeNames holds that an exported type name is one package's, or that its
-// reason is given.
+// TestTypeNames holds that an exported type name is one package's, or that its reason is given.
 func TestTypeNames(t *testing.T) {
 	_, byDir := sources(t)
 	in := map[string][]string{}

@@ -30,8 +30,7 @@ func validates(t *testing.T, s *jsonschema.Schema, args []string) {
 	}
 }
 
-// TestViewsMatchSchemas holds what view and diff print as JSON against the
-// published schemas.
+// TestViewsMatchSchemas holds what view and diff print as JSON against the published schemas.
 func TestViewsMatchSchemas(t *testing.T) {
 	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
 	if err != nil || len(files) == 0 {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// commandLine is a flag (--policy), or this program with one of its commands
-// (ctxkit diff), as a person types them.
+// commandLine is a flag (--policy), or this program with one of its commands (ctxkit diff), as a person types them.
 func commandLine() *regexp.Regexp {
 	root := newRoot(newSystem(strings.NewReader(""), nil, nil))
 	var names []string

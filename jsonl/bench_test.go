@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// benchContents are the texts that benchmarks read: made lines, lines that are
-// toolUseResult for the most part, and real files where there are any.
+// benchContents are the texts that benchmarks read: made lines, lines that are toolUseResult for the most part, and
+// real files where there are any.
 func benchContents(b *testing.B) map[string][]byte {
 	made := strings.Repeat(strings.Join(sessionLines(), "\n")+"\n", 400)
 	text := quote(code(100))
@@ -91,8 +91,7 @@ func benchmarkJobs(b *testing.B, jobs int) {
 func BenchmarkEach1(b *testing.B) { benchmarkJobs(b, 1) }
 func BenchmarkEach2(b *testing.B) { benchmarkJobs(b, 2) }
 
-// plainLine is what encoding/json would be asked for: the same fields, the
-// contents kept raw, toolUseResult left out.
+// plainLine is what encoding/json would be asked for: the same fields, the contents kept raw, toolUseResult left out.
 type plainLine struct {
 	Type, Subtype, UUID, SessionID, Version, CWD, RequestID, Timestamp string
 	ParentUUID                                                         *string `json:"parentUuid"`

@@ -14,8 +14,8 @@ const (
 
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// block is a part of the file that ends with a line, or with the file. A block
-// without data is one line longer than ReadOptions.MaxLine.
+// block is a part of the file that ends with a line, or with the file. A block without data is one line longer than
+// ReadOptions.MaxLine.
 type block struct {
 	data    []byte
 	off     int64
@@ -40,9 +40,8 @@ func newCutter(r io.Reader, opt ReadOptions, size int) *cutter {
 	return &cutter{r: r, size: size, maxLine: opt.maxLine()}
 }
 
-// next reads the next block into mem, or into new memory where mem is too small
-// or too large; block.fill is the memory used. The rest of the last block must
-// still be valid; it may be a part of mem.
+// next reads the next block into mem, or into new memory where mem is too small or too large; block.fill is the
+// memory used. The rest of the last block must still be valid; it may be a part of mem.
 func (c *cutter) next(mem []byte) (block, bool) {
 	if len(mem) < c.size || len(mem) > keepCapacity || len(mem) <= len(c.rest) {
 		mem = make([]byte, c.size+len(c.rest))

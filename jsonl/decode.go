@@ -7,9 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// decoder decodes objects into entries. It validates every byte. Of two equal
-// keys the last one counts, as in JavaScript. A field of an unexpected type is
-// ignored.
+// decoder decodes objects into entries. It validates every byte. Of two equal keys the last one counts, as in
+// JavaScript. A field of an unexpected type is ignored.
 type decoder struct {
 	interner
 	keyText  []byte // a key with escapes, decoded
@@ -176,8 +175,7 @@ func (d *decoder) raw(m *scan.Members) []byte {
 	return m.Text()[at:m.At]
 }
 
-// quoted skips the member's value and returns the decoded bytes of a string,
-// valid until the next call, or false.
+// quoted skips the member's value and returns the decoded bytes of a string, valid until the next call, or false.
 func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
 	b, at := m.Text(), m.At
 	if b[at] != '"' {

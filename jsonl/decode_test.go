@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// hazardLines are objects whose fields are not what the format says, or are
-// said in an unusual way.
+// hazardLines are objects whose fields are not what the format says, or are said in an unusual way.
 func hazardLines() []string {
 	block := func(b string) string {
 		return `{"type":"user","message":{"role":"user","content":[` + b + `]}}`

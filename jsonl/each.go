@@ -8,14 +8,12 @@ const (
 	workerBatches = 3 // per worker
 )
 
-// Each reads the content from its beginning and calls fn with every item that
-// a Reader would return, in file order and on the calling goroutine. With jobs
-// over 1, that many goroutines decode, about 512 KiB of lines at a time.
+// Each reads the content from its beginning and calls fn with every item that a Reader would return, in file order
+// and on the calling goroutine. With jobs over 1, that many goroutines decode, about 512 KiB of lines at a time.
 //
-// The item and all it points to are valid until fn returns; strings stay
-// valid. An error of fn ends Each and is returned as it is. A read error is
-// returned, with file and line, after the items before it. A line that is
-// not JSON is an item, not an error.
+// The item and all it points to are valid until fn returns; strings stay valid. An error of fn ends Each and is
+// returned as it is. A read error is returned, with file and line, after the items before it. A line that is not JSON
+// is an item, not an error.
 //
 // Only one Each of a Source may run at a time.
 func (s *Source) Each(jobs int, opt ReadOptions, fn func(rec *Item) error) error {
@@ -51,8 +49,8 @@ type job struct {
 	lines int         // in the block, set before done is closed
 }
 
-// eachParallel decodes blocks on jobs goroutines and calls fn with their items
-// in order. It returns the number of lines.
+// eachParallel decodes blocks on jobs goroutines and calls fn with their items in order. It returns the number of
+// lines.
 func eachParallel(cut *cutter, name string, jobs int, opt ReadOptions, fn func(*Item) error) (int, error) {
 	var wg sync.WaitGroup
 	quit := make(chan struct{})

@@ -1,6 +1,5 @@
-// Package jsonl reads session files: one JSON object a line (or, where a line
-// was fused, several), from plain, gzip or zstd input, with no line-length
-// limit short of a configurable bound.
+// Package jsonl reads session files: one JSON object a line (or, where a line was fused, several), from plain, gzip
+// or zstd input, with no line-length limit short of a configurable bound.
 //
 // The pipeline, in order:
 //
@@ -18,8 +17,7 @@ import (
 	"time"
 )
 
-// Kind is the kind of a content block; policy.Kind is that of an edit, cache.Kind
-// that of a cause.
+// Kind is the kind of a content block; policy.Kind is that of an edit, cache.Kind that of a cause.
 type Kind uint8
 
 // The kinds of content blocks. A block of another type is KindUnknown: it is kept.
@@ -37,9 +35,8 @@ const (
 	KindAttachment // not an API block: the payload of an attachment line
 )
 
-// Metrics are the lengths of one text. UTF16 is what JavaScript's
-// String.length reports; Bytes is the length in UTF-8; JSON is the UTF-16
-// length of JSON.stringify of it (quotes and escapes included).
+// Metrics are the lengths of one text. UTF16 is what JavaScript's String.length reports; Bytes is the length in
+// UTF-8; JSON is the UTF-16 length of JSON.stringify of it (quotes and escapes included).
 type Metrics struct {
 	UTF16, Bytes, JSON int
 }
@@ -63,8 +60,8 @@ type Part struct {
 	Span Span    // the element's JSON object
 }
 
-// ContentBlock is one element of message.content as recorded; session.Block adds its
-// place. A content that is a plain string is one block of KindText.
+// ContentBlock is one element of message.content as recorded; session.Block adds its place. A content that is a plain
+// string is one block of KindText.
 type ContentBlock struct {
 	Kind      Kind
 	Type      string  // as recorded: "text", "tool_use", or an unknown type
@@ -95,9 +92,8 @@ type APIMessage struct {
 	Head       string         // the first (at most 256) bytes of the first text, decoded; cut at a rune
 }
 
-// Entry is one JSON object of a session file, with its position. The reader
-// reuses it: Raw, the raw fields and Message are valid until the next Scan.
-// Strings may be kept.
+// Entry is one JSON object of a session file, with its position. The reader reuses it: Raw, the raw fields and
+// Message are valid until the next Scan. Strings may be kept.
 type Entry struct {
 	File   string // name as given, for messages
 	Line   int    // 1-based line in the decompressed file
@@ -134,8 +130,7 @@ type Entry struct {
 	RemovedUUIDs         []byte // of a snip
 }
 
-// SyntaxError describes bytes of a line that are not a JSON object. It is a value
-// in the stream, not the end of it.
+// SyntaxError describes bytes of a line that are not a JSON object. It is a value in the stream, not the end of it.
 type SyntaxError struct {
 	File   string
 	Line   int
@@ -167,8 +162,7 @@ func (e *FileError) Error() string {
 // Unwrap is the cause.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Item is the result of reading one line, or one object of a fused line. It is
-// valid until the next one is read.
+// Item is the result of reading one line, or one object of a fused line. It is valid until the next one is read.
 type Item struct {
 	Kind  ItemKind
 	Entry *Entry       // of an ItemEntry, else nil

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Lines made to cost more than their length must not: not in memory, and not
-// in time, or this would not end.
+// Lines made to cost more than their length must not: not in memory, and not in time, or this would not end.
 func TestHostileLines(t *testing.T) {
 	n := 300_000
 	for name, line := range map[string]string{

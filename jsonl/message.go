@@ -131,8 +131,8 @@ func (f *field) set(m *scan.Members) {
 	f.span = Span{int64(at), m.At - at}
 }
 
-// block decodes one element of message.content. The type may be the last member,
-// so every member that any type needs is measured.
+// block decodes one element of message.content. The type may be the last member, so every member that any type needs
+// is measured.
 func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.Fault) {
 	if b[i] != '{' {
 		return d.whole(bl, b, i)

@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// members decodes an object with encoding/json; nil for anything else. The last
-// of equal keys counts.
+// members decodes an object with encoding/json; nil for anything else. The last of equal keys counts.
 func members(raw []byte) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil {
@@ -173,8 +172,8 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 	return e, blocks
 }
 
-// oracleIterations adds the iterations up by hand: the last message's input is the
-// context, or the last compaction's where a response is nothing else.
+// oracleIterations adds the iterations up by hand: the last message's input is the context, or the last compaction's
+// where a response is nothing else.
 func oracleIterations(u *Usage, raw json.RawMessage) {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -236,8 +235,7 @@ func head(s string) string {
 	return s[:n]
 }
 
-// checkEntry holds an entry against what encoding/json makes of its bytes; text
-// is the file.
+// checkEntry holds an entry against what encoding/json makes of its bytes; text is the file.
 func checkEntry(t testing.TB, e *Entry, text []byte) {
 	t.Helper()
 	at := func(s Span) []byte {

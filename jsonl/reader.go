@@ -4,9 +4,8 @@ import "io"
 
 // ReadOptions are the limits of reading. The zero value means the defaults.
 type ReadOptions struct {
-	// MaxLine is the longest line that is decoded, in bytes without its
-	// newline; 0 means 256 MiB. A longer line is one SyntaxError and is never
-	// held in memory as a whole.
+	// MaxLine is the longest line that is decoded, in bytes without its newline; 0 means 256 MiB. A longer line is
+	// one SyntaxError and is never held in memory as a whole.
 	MaxLine int
 }
 
@@ -30,8 +29,8 @@ func (o ReadOptions) maxLine() int {
 //	}
 //	if err := r.Err(); err != nil { … }
 //
-// It reads plain text only; Open detects compressed files. It uses the calling
-// goroutine and a buffer of 256 KiB, larger only for a longer line.
+// It reads plain text only; Open detects compressed files. It uses the calling goroutine and a buffer of 256 KiB,
+// larger only for a longer line.
 type Reader struct {
 	cut  *cutter
 	walk *walker
@@ -44,8 +43,7 @@ func NewReader(r io.Reader, name string, opt ReadOptions) *Reader {
 	return &Reader{cut: newCutter(r, opt, readerBlock), walk: newWalker(name, opt)}
 }
 
-// Scan reads the next item. It returns false at the end of the stream and
-// after a read error, which Err returns.
+// Scan reads the next item. It returns false at the end of the stream and after a read error, which Err returns.
 func (r *Reader) Scan() bool {
 	for !r.walk.next(&r.slot) {
 		b, ok := r.cut.next(r.walk.blk.fill)
@@ -69,6 +67,6 @@ func (c *cutter) failure(name string, lines int) error {
 // Item returns the item that Scan read, valid until the next Scan.
 func (r *Reader) Item() *Item { return &r.slot.rec }
 
-// Err returns the error that ended reading, with the file and the line, or nil at
-// the end of the stream. Lines that are not JSON are items, not errors.
+// Err returns the error that ended reading, with the file and the line, or nil at the end of the stream. Lines that
+// are not JSON are items, not errors.
 func (r *Reader) Err() error { return r.err }

@@ -159,8 +159,8 @@ func TestReaderError(t *testing.T) {
 	}
 }
 
-// checkReader reads text with every reader and compares the records with each
-// other, with the text, and with encoding/json.
+// checkReader reads text with every reader and compares the records with each other, with the text, and with
+// encoding/json.
 func checkReader(t testing.TB, text []byte, maxLine int) {
 	t.Helper()
 	opt := ReadOptions{MaxLine: maxLine}

@@ -9,10 +9,9 @@ import (
 // shortDigits is how many characters a short id has.
 const shortDigits = 6
 
-// ShortID derives the six characters that identify a uuid: its first ten
-// hexadecimal digits as a number, in base 36, of which the first six digits. A
-// text that does not begin with ten hexadecimal digits (hyphens left out) is
-// hashed (FNV-1a, 64 bits) instead.
+// ShortID derives the six characters that identify a uuid: its first ten hexadecimal digits as a number, in base 36,
+// of which the first six digits. A text that does not begin with ten hexadecimal digits (hyphens left out) is hashed
+// (FNV-1a, 64 bits) instead.
 func ShortID(uuid string) string {
 	const hex = 10
 	digits := make([]byte, 0, hex)

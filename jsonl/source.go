@@ -16,21 +16,20 @@ var ErrNotRead = errors.New("not read yet")
 
 var errClosed = errors.New("the source is closed")
 
-// Source is a session file, not the origin of a conversation (compare.Origin): a stream of
-// decompressed bytes that can be read again by offset, until it is closed.
+// Source is a session file, not the origin of a conversation (compare.Origin): a stream of decompressed bytes that
+// can be read again by offset, until it is closed.
 type Source struct {
 	name string
 	size int64
 	file *os.File // nil for a stream
 
-	// A plain regular file is read again from disk. The store keeps the bytes
-	// of any other source in memory, compressed.
+	// A plain regular file is read again from disk. The store keeps the bytes of any other source in memory,
+	// compressed.
 	plain bool
 	store *store
 }
 
-// Open opens a session file. Its first bytes, not its name, decide whether it is
-// read as plain text, gzip or zstd.
+// Open opens a session file. Its first bytes, not its name, decide whether it is read as plain text, gzip or zstd.
 func Open(path string) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,9 +65,8 @@ func (s *Source) open() error {
 	return s.stream(s.file)
 }
 
-// OpenReader opens a session from a stream of plain text, gzip or zstd. The name
-// is for messages only. The bytes read are kept in memory, compressed. Closing
-// the Source does not close r.
+// OpenReader opens a session from a stream of plain text, gzip or zstd. The name is for messages only. The bytes read
+// are kept in memory, compressed. Closing the Source does not close r.
 func OpenReader(name string, r io.Reader) (*Source, error) {
 	s := &Source{name: name}
 	if err := s.stream(r); err != nil {
@@ -87,8 +85,8 @@ func (s *Source) stream(r io.Reader) error {
 	return nil
 }
 
-// Unpack reads plain text, gzip or zstd: the first bytes decide which. packed
-// reports whether they are compressed, free ends reading.
+// Unpack reads plain text, gzip or zstd: the first bytes decide which. packed reports whether they are compressed,
+// free ends reading.
 func Unpack(r io.Reader) (content io.Reader, packed bool, free func(), err error) {
 	magic := make([]byte, 4)
 	n, err := io.ReadFull(r, magic)
@@ -164,8 +162,8 @@ func (s *Source) reader() io.Reader {
 	return &storeReader{store: s.store}
 }
 
-// ReadSpan reads bytes of the decompressed content again, as a new slice. It
-// is safe for concurrent use, also while Each runs.
+// ReadSpan reads bytes of the decompressed content again, as a new slice. It is safe for concurrent use, also while
+// Each runs.
 func (s *Source) ReadSpan(span Span) ([]byte, error) {
 	if span.Len < 0 || span.Off < 0 {
 		return nil, &FileError{Path: s.name, Err: fmt.Errorf("negative span: %d bytes at offset %d", span.Len, span.Off)}

@@ -54,8 +54,8 @@ func writeFile(t testing.TB, name string, b []byte) string {
 	return path
 }
 
-// The same records come from every packing, opened by every way, and every
-// span reads again what its record was made of.
+// The same records come from every packing, opened by every way, and every span reads again what its record was made
+// of.
 func TestSource(t *testing.T) {
 	text := manyLines()
 	want := read(string(text), ReadOptions{})

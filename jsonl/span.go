@@ -28,8 +28,8 @@ func (e *Entry) index(raw []byte) int {
 	return i
 }
 
-// SpanOf returns the position in the file of one of the entry's raw fields, or of
-// a slice of one; false if raw is not a part of e.Raw.
+// SpanOf returns the position in the file of one of the entry's raw fields, or of a slice of one; false if raw is not
+// a part of e.Raw.
 func (e *Entry) SpanOf(raw []byte) (Span, bool) {
 	i := e.index(raw)
 	if i < 0 {

@@ -36,8 +36,8 @@ type decodedFrame struct {
 // size is the length of the content so far.
 func (s *store) size() int64 { return int64(len(s.frames))*storeFrame + int64(len(s.open)) }
 
-// readAt copies content from off to p and reads more of the stream at its end.
-// Only one goroutine may call it at a time; span may run concurrently.
+// readAt copies content from off to p and reads more of the stream at its end. Only one goroutine may call it at a
+// time; span may run concurrently.
 func (s *store) readAt(p []byte, off int64) (int, error) {
 	s.mu.Lock()
 	if s.closed {

@@ -6,9 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// Unquote decodes a JSON string literal, quotes included. As in encoding/json,
-// each lone surrogate and each byte that is not UTF-8 becomes U+FFFD. It
-// returns false where raw is not one string literal.
+// Unquote decodes a JSON string literal, quotes included. As in encoding/json, each lone surrogate and each byte that
+// is not UTF-8 becomes U+FFFD. It returns false where raw is not one string literal.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false

@@ -2,10 +2,9 @@ package jsonl
 
 import "github.com/ctxkit/ctxkit/jsonl/scan"
 
-// Usage is the API's report for one response as recorded, in tokens. The API may sample
-// several times within a request: around tools of its own, and to compact. The
-// input fields are those of the last sampling, the size of the context; the
-// samplings before it are in Rounds and Compactions.
+// Usage is the API's report for one response as recorded, in tokens. The API may sample several times within a
+// request: around tools of its own, and to compact. The input fields are those of the last sampling, the size of the
+// context; the samplings before it are in Rounds and Compactions.
 type Usage struct {
 	Input      int // input_tokens: neither read from nor written to the cache
 	CacheWrite int // cache_creation_input_tokens
@@ -130,8 +129,8 @@ type iterations struct {
 	messages, compactions Spent
 }
 
-// iterations decodes the value of usage.iterations. It ignores iterations of other
-// kinds, such as those of an advisor: they are another model's.
+// iterations decodes the value of usage.iterations. It ignores iterations of other kinds, such as those of an
+// advisor: they are another model's.
 func (d *decoder) iterations(m *scan.Members) (its iterations) {
 	b := m.Text()
 	if b[m.At] != '[' {
@@ -169,8 +168,7 @@ func (d *decoder) iterations(m *scan.Members) (its iterations) {
 	return its
 }
 
-// into merges the iterations into a usage. A single message iteration repeats
-// the usage, which then stays as it is.
+// into merges the iterations into a usage. A single message iteration repeats the usage, which then stays as it is.
 func (its *iterations) into(u *Usage) {
 	reported := u.Context() > 0
 	var other Iterations

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestIterations is the documented example of a compaction within a request, and
-// what the clients record of a request that compacts nothing.
+// TestIterations is the documented example of a compaction within a request, and what the clients record of a request
+// that compacts nothing.
 func TestIterations(t *testing.T) {
 	for _, c := range []struct {
 		name, usage              string

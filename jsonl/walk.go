@@ -67,8 +67,7 @@ func (w *walker) next(s *slot) bool {
 	}
 }
 
-// beginLine starts the next line of the block. It returns true where the whole
-// line is one item without an object.
+// beginLine starts the next line of the block. It returns true where the whole line is one item without an object.
 func (w *walker) beginLine(s *slot) bool {
 	text := w.blk.data[w.pos:]
 	w.lineOff = w.blk.off + int64(w.pos)
@@ -120,8 +119,8 @@ func (w *walker) item(s *slot, i int) {
 	w.fault(s, w.lineOff+int64(i), int64(end-i), col+1, msg)
 }
 
-// invalid returns the end of bytes that are not an object: the next object of the
-// line, or the line's end. It also returns what is wrong, and at which index.
+// invalid returns the end of bytes that are not an object: the next object of the line, or the line's end. It also
+// returns what is wrong, and at which index.
 func (w *walker) invalid(i, at int, code scan.Fault) (end int, msg string, col int) {
 	text := w.text
 	from := i + 1
@@ -137,8 +136,7 @@ func (w *walker) invalid(i, at int, code scan.Fault) (end int, msg string, col i
 			msg, col, from = "not an object", i, at
 		}
 	}
-	// Inside a broken object or array, a value after a colon, a comma or a
-	// bracket is a part of it, not an entry.
+	// Inside a broken object or array, a value after a colon, a comma or a bracket is a part of it, not an entry.
 	nested := text[i] == '{' || text[i] == '['
 	// The budget keeps the search linear on hostile lines.
 	budget := 4*len(text) + 64<<10

@@ -6,9 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Caching is how a policy's client uses the provider's prompt cache: the
-// `cache` block of its YAML. It changes no decision of a stage but those that
-// read what was cached; it is what the cache simulation and the cost go by.
+// Caching is how a policy's client uses the provider's prompt cache: the `cache` block of its YAML. It changes no
+// decision of a stage but those that read what was cached; it is what the cache simulation and the cost go by.
 type Caching struct {
 	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last_two (the system prompt and the last two messages: Claude Code), last_two_if_anthropic (the same, in requests to Anthropic's models only, own calls included: OpenCode), automatic (the last block), or none" enum:"last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
@@ -38,8 +37,8 @@ type section struct {
 	params any // pointer to its struct, or a list of such
 }
 
-// sections are the blocks of a policy's YAML before its stages, in order, with
-// the shared parameters that its stages read.
+// sections are the blocks of a policy's YAML before its stages, in order, with the shared parameters that its stages
+// read.
 func (p *Policy) sections() []section {
 	return p.sectionsWith(func(s *Shared) bool {
 		return slices.ContainsFunc(p.Stages, func(c StageConfig) bool { return reads(&c.Definition, s) })
@@ -110,8 +109,7 @@ func CachingParameters() []Param {
 	return strict.Params(&c)
 }
 
-// WindowParameters describes the parameters of the `window` block that every
-// policy has.
+// WindowParameters describes the parameters of the `window` block that every policy has.
 func WindowParameters() []Param {
 	w := DefaultWindow()
 	return strict.Params(&w)

@@ -38,21 +38,19 @@ func keys() []string {
 	return []string{"name", "about", "source", "date", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
 }
 
-// Resolve finds what a policy extends: name is a built-in policy's name, or a
-// file's (IsFile), already relative to where the extending file is. It gives
-// the YAML and the name to show.
+// Resolve finds what a policy extends: name is a built-in policy's name, or a file's (IsFile), already relative to
+// where the extending file is. It gives the YAML and the name to show.
 type Resolve func(name string) (data []byte, shown string, err error)
 
-// IsFile reports whether name means a policy file and not a built-in policy:
-// it has a slash in it or ends in .yaml or .yml.
+// IsFile reports whether name means a policy file and not a built-in policy: it has a slash in it or ends in .yaml or
+// .yml.
 func IsFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml"
 }
 
-// Decode reads a policy. name is shown in errors and, where it is a file's,
-// is what extends is relative to. The policy comes out resolved; the error is
-// an [Errors] with everything that is wrong.
+// Decode reads a policy. name is shown in errors and, where it is a file's, is what extends is relative to. The
+// policy comes out resolved; the error is an [Errors] with everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)
@@ -76,8 +74,8 @@ func policyDocument() strict.Document {
 	return strict.Document{Name: "policy", Example: "stages: []", Start: "write a policy"}
 }
 
-// policy reads one file. It gives back what could be read, also when errors
-// were reported, so that the rest is checked in the same run.
+// policy reads one file. It gives back what could be read, also when errors were reported, so that the rest is
+// checked in the same run.
 func (d *decoder) policy(name string, data []byte) *Policy {
 	file, found := d.File, d.Found
 	d.File = name

@@ -7,9 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// ItemID names a message of a view for good: the index into
-// Conversation.Messages of a recorded message, or a negative number for a
-// message that a policy made up (-1 is the first of them).
+// ItemID names a message of a view for good: the index into Conversation.Messages of a recorded message, or a
+// negative number for a message that a policy made up (-1 is the first of them).
 type ItemID int32
 
 // Target is the place an edit changes.
@@ -41,8 +40,7 @@ const (
 	KindInferred    EditKind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
 )
 
-// PayloadOnly reports whether edits of this kind change what is sent and not
-// the model view.
+// PayloadOnly reports whether edits of this kind change what is sent and not the model view.
 func (k EditKind) PayloadOnly() bool {
 	return k == KindCacheEdit || k == KindServerClear || k == KindServerKeep
 }
@@ -66,8 +64,8 @@ func NewContent(kind jsonl.Kind, text string) Content {
 	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}
 }
 
-// Synthetic is a message a policy adds: a summary, a continue prompt, an
-// attachment. Its id is given by the view when the edit is applied, in order.
+// Synthetic is a message a policy adds: a summary, a continue prompt, an attachment. Its id is given by the view when
+// the edit is applied, in order.
 type Synthetic struct {
 	ID       ItemID // set by View.Apply
 	Role     string // "user" or "assistant"
@@ -78,8 +76,8 @@ type Synthetic struct {
 	Attached bool // re-injected after a compaction
 }
 
-// Call is the model call an edit needed (a compaction, a collapse, upkeep of
-// session memory). It becomes a request of its own.
+// Call is the model call an edit needed (a compaction, a collapse, upkeep of session memory). It becomes a request of
+// its own.
 type Call struct {
 	Kind    string  // "compaction", "collapse", "session_memory"
 	Prompt  int     // tokens of the prompt that asks for it
@@ -91,8 +89,8 @@ type Call struct {
 	Then    *Call   // a further call that the same edit needed, such as one that verifies the summary
 }
 
-// Edit is what one stage did to one thing at one request, and why. Edits are
-// the only way anything changes: view = raw + edits.
+// Edit is what one stage did to one thing at one request, and why. Edits are the only way anything changes: view =
+// raw + edits.
 //
 // Each kind uses some of the fields from Target to Call, as fields lists them; Check finds the others.
 type Edit struct {
@@ -114,8 +112,8 @@ type Edit struct {
 	Group   int            // edits of one firing share a group; set by the engine
 	Detail  map[string]int // figures the client records of the event: "pre_tokens", "tokens_saved"
 
-	// Set by View.Apply: token figures by the report's counter, and how many
-	// messages of the conversation had been offered when the edit was made.
+	// Set by View.Apply: token figures by the report's counter, and how many messages of the conversation had been
+	// offered when the edit was made.
 	Joined int
 	Before int // tokens of what it changed, before: in the payload, of a payload-only edit
 	After  int // and after

@@ -5,32 +5,29 @@ import (
 	"io/fs"
 )
 
-// Family is the stages of one product, library or provider with everything
-// that is known of them. Policies, commands, reports and documentation learn of
-// a stage from its family alone.
+// Family is the stages of one product, library or provider with everything that is known of them. Policies, commands,
+// reports and documentation learn of a stage from its family alone.
 type Family struct {
 	Name   string // the folder's: "claude"
 	Title  string // the product's, for people: "Claude Code"
 	Stages []Definition
 
-	// Orders are the orders in which the product runs its stages, each a list
-	// of their names.
+	// Orders are the orders in which the product runs its stages, each a list of their names.
 	Orders [][]string
 
-	// Environment changes a policy as the product's environment variables would;
-	// nil: it has none.
+	// Environment changes a policy as the product's environment variables would; nil: it has none.
 	Environment func(e *Environment)
 
-	// ClearsThinking reports whether the server clears the thinking of earlier
-	// turns of a model where a request does not say otherwise; nil: never.
+	// ClearsThinking reports whether the server clears the thinking of earlier turns of a model where a request does
+	// not say otherwise; nil: never.
 	ClearsThinking func(model string) bool
 
-	// Microcompaction is the rule by which the product's client microcompacts,
-	// for sessions that record one and not what it left; nil: it has none.
+	// Microcompaction is the rule by which the product's client microcompacts, for sessions that record one and not
+	// what it left; nil: it has none.
 	Microcompaction MicrocompactionRule
 
-	// Presets holds the family's built-in policies, NAME.yaml each, and
-	// index.yaml with their other names. Nil: it has none.
+	// Presets holds the family's built-in policies, NAME.yaml each, and index.yaml with their other names. Nil: it
+	// has none.
 	Presets fs.FS
 }
 
@@ -60,8 +57,7 @@ func (e *Environment) Has(key string) bool {
 	return err == nil
 }
 
-// Change sets a parameter that the policy has for a variable. It reports
-// whether the policy takes the value.
+// Change sets a parameter that the policy has for a variable. It reports whether the policy takes the value.
 func (e *Environment) Change(key, value, variable string) bool {
 	if e.Policy.Set(key, value) != nil {
 		return false

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// The stages of these tests do nothing. kinds has a parameter of every type,
-// picky refuses some values, bare has no parameters. The stages of a made-up
-// agent have limits: sweep and trim clear, fold, recall and compress compact the
-// whole conversation, refill adds to that. Some of them share parameters of the
-// window; spare, of another family, has one of its own there.
+// The stages of these tests do nothing. kinds has a parameter of every type, picky refuses some values, bare has no
+// parameters. The stages of a made-up agent have limits: sweep and trim clear, fold, recall and compress compact the
+// whole conversation, refill adds to that. Some of them share parameters of the window; spare, of another family, has
+// one of its own there.
 
 type kinds struct {
 	Switch  bool           `yaml:"switch" doc:"a bool"`

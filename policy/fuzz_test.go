@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzDecode feeds rubbish to the decoder: it never panics, ends, gives every
-// error a place in the file, and what it accepts survives being written out.
+// FuzzDecode feeds rubbish to the decoder: it never panics, ends, gives every error a place in the file, and what it
+// accepts survives being written out.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		"", "stages: []\n", "recorded: true\n", "extends: base\nset: {kinds.count: 3}\n",
@@ -50,8 +50,8 @@ func checkErrors(t *testing.T, data []byte, err error) {
 	}
 }
 
-// FuzzSet changes parameters at random: it never panics, a refused value
-// leaves the policy as it was, an accepted one survives being written out.
+// FuzzSet changes parameters at random: it never panics, a refused value leaves the policy as it was, an accepted one
+// survives being written out.
 func FuzzSet(f *testing.F) {
 	for _, kv := range [][2]string{
 		{"kinds.count", "5"}, {"kinds.tools", "[a, b]"}, {"kinds.per_tool", "{Read: none}"}, {"kinds.limit", ""}, {"kinds.note", "a: b"},

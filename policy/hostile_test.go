@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestHostile reads texts that try to make a reader hang or fill memory: each
-// ends in an error within seconds. With CTXKIT_LONG=1 they are as long as a
-// policy may be, otherwise a quarter of that.
+// TestHostile reads texts that try to make a reader hang or fill memory: each ends in an error within seconds. With
+// CTXKIT_LONG=1 they are as long as a policy may be, otherwise a quarter of that.
 func TestHostile(t *testing.T) {
 	const maxBytes = 256 << 10
 	size := maxBytes / 4

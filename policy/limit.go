@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Limit is a number of tokens that a stage compares a quantity with, or one
-// that such a number is worked out from.
+// Limit is a number of tokens that a stage compares a quantity with, or one that such a number is worked out from.
 type Limit struct {
 	Stage    string   `json:"stage,omitempty"`    // empty: of parameters that stages share
 	Name     string   `json:"name"`               // "auto-compact threshold"
@@ -38,8 +37,8 @@ type Circumstances struct {
 	Window    int // context window, tokens
 	MaxOutput int // the model's largest output, tokens; 0: unknown
 
-	// For people: where MaxOutput is from, and what set a parameter beside the
-	// policy (the key alone where nothing did). Nil: nothing is known of that.
+	// For people: where MaxOutput is from, and what set a parameter beside the policy (the key alone where nothing
+	// did). Nil: nothing is known of that.
 	OutputFrom string
 	By         func(key string) string
 }
@@ -52,8 +51,7 @@ func (c *Circumstances) Name(key string) string {
 	return c.By(key)
 }
 
-// Limits are the limits of a stage or a policy, and what is no number of tokens
-// but decides when a stage acts.
+// Limits are the limits of a stage or a policy, and what is no number of tokens but decides when a stage acts.
 type Limits struct {
 	List  []Limit
 	Notes []string
@@ -84,8 +82,8 @@ func (p *Policy) Limits(c Circumstances) Limits {
 	return all
 }
 
-// CompactsAt is the smallest limit of context at which a stage compacts the
-// whole conversation, tokens; 0 where none does.
+// CompactsAt is the smallest limit of context at which a stage compacts the whole conversation, tokens; 0 where none
+// does.
 func (p *Policy) CompactsAt(c Circumstances) int {
 	at := 0
 	for i := range p.Stages {
@@ -96,9 +94,8 @@ func (p *Policy) CompactsAt(c Circumstances) int {
 	return at
 }
 
-// compactsAt is the limit of context from which on the stage compacts the whole
-// conversation, nil where there is none. Of several it is the largest: below it
-// the stage prepares.
+// compactsAt is the limit of context from which on the stage compacts the whole conversation, nil where there is
+// none. Of several it is the largest: below it the stage prepares.
 func (s *StageConfig) compactsAt(c Circumstances) *Limit {
 	if !s.compacts() {
 		return nil
@@ -112,9 +109,8 @@ func (s *StageConfig) compactsAt(c Circumstances) *Limit {
 	return at
 }
 
-// FitsFrom is the first client version from which on a session's window may be
-// fitted to what it records, empty where the policy does not compact as such a
-// client does.
+// FitsFrom is the first client version from which on a session's window may be fitted to what it records, empty where
+// the policy does not compact as such a client does.
 func (p *Policy) FitsFrom() string {
 	for i := range p.Stages {
 		if s := &p.Stages[i]; s.Definition.Compaction != nil && s.Definition.Compaction.FitsFrom != "" {

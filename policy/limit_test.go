@@ -6,8 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The limits of a policy are those of the shared parameters that its stages
-// read, then those of each stage.
+// The limits of a policy are those of the shared parameters that its stages read, then those of each stage.
 func TestLimits(t *testing.T) {
 	p := mustDecode(t, "p.yaml", "window: {buffer: 30000, percent: 80}\nstages: [bare, sweep: {keep: 7}, trim, compress]\n", nil)
 	by := func(key string) string { return key + " of the test" }

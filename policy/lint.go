@@ -11,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Finding is something in a policy that is allowed but questionable: a stage
-// that can never fire, an order no product has, two stages that compete.
+// Finding is something in a policy that is allowed but questionable: a stage that can never fire, an order no product
+// has, two stages that compete.
 type Finding struct {
 	Position        // of Key, or of what causes it in the user's file; zero where the policy is of no file
 	Key      string // "snip", "window.buffer"
@@ -71,8 +71,8 @@ const (
 	assumedOverhead = 18800
 )
 
-// Lint finds what is allowed but questionable. The findings are in the order of
-// the file, else of the stages, each where it can be changed.
+// Lint finds what is allowed but questionable. The findings are in the order of the file, else of the stages, each
+// where it can be changed.
 func Lint(p *Policy) []Finding {
 	found := findings(p)
 	for i := range found {
@@ -175,8 +175,7 @@ func (l *linter) alone(c *Check) {
 	}
 }
 
-// limits compares the limits at which a stage acts with the window, the
-// overhead and the limits of compactions.
+// limits compares the limits at which a stage acts with the window, the overhead and the limits of compactions.
 func (l *linter) limits(c *Check) {
 	large := c.Limits(c.LargestWindow())
 	for i, limit := range c.Limits(c.Window()) {
@@ -206,8 +205,8 @@ func (l *linter) limits(c *Check) {
 	}
 }
 
-// ceiling is the number of tokens that a stage's limit is to be below: [Check.Ceiling],
-// and the window alone for a stage that compacts, which competes with the others.
+// ceiling is the number of tokens that a stage's limit is to be below: [Check.Ceiling], and the window alone for a
+// stage that compacts, which competes with the others.
 func (l *linter) ceiling(c *Check, window int) (tokens int, what string) {
 	if c.Stage.compacts() {
 		return window, "the window"
@@ -221,8 +220,7 @@ func (l *linter) beyond(c *Check, limit Limit) bool {
 	return limit.Tokens >= at
 }
 
-// again looks for a summary that fills the context up to the limit at which it
-// is made.
+// again looks for a summary that fills the context up to the limit at which it is made.
 func (l *linter) again(c *Check, limit Limit) {
 	for _, f := range c.fields() {
 		choices, ok := f.Ref.Interface().(SummaryChoices)
@@ -297,16 +295,15 @@ func (c *Check) Add(rule Rule, key, hint, msg string, args ...any) {
 	c.add(rule, key, hint, msg, args...)
 }
 
-// Unused reports a parameter without effect where it has another value than
-// its default.
+// Unused reports a parameter without effect where it has another value than its default.
 func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	if when && c.IsSet(key) {
 		c.add(RuleUnused, key, "leave it out", "it has no effect: "+why, args...)
 	}
 }
 
-// Less reports a parameter of the stage that is not below another one; zero
-// parameters are left to their defaults and not compared.
+// Less reports a parameter of the stage that is not below another one; zero parameters are left to their defaults and
+// not compared.
 func (c *Check) Less(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a >= b {
@@ -363,12 +360,10 @@ func (c *Check) Window() int {
 // FixedWindow reports whether the policy sets its window.
 func (c *Check) FixedWindow() bool { return c.p.Window.Context > 0 }
 
-// LargestWindow is the policy's window, or where it leaves that open the
-// largest of any model.
+// LargestWindow is the policy's window, or where it leaves that open the largest of any model.
 func (c *Check) LargestWindow() int { return c.context(largestContext) }
 
-// Overhead is the policy's system prompt and tools, 18,800 where it leaves that
-// open, tokens.
+// Overhead is the policy's system prompt and tools, 18,800 where it leaves that open, tokens.
 func (c *Check) Overhead() int {
 	if c.p.Window.Overhead > 0 {
 		return c.p.Window.Overhead
@@ -388,9 +383,8 @@ func (c *Check) context(window int) int {
 	return window
 }
 
-// Ceiling is the number of tokens that no prompt exceeds for long in a window,
-// whatever the stage does: the window, or the limit of a compaction; and which
-// of them it is, for a sentence.
+// Ceiling is the number of tokens that no prompt exceeds for long in a window, whatever the stage does: the window,
+// or the limit of a compaction; and which of them it is, for a sentence.
 func (c *Check) Ceiling(window int) (tokens int, what string) {
 	window = c.context(window)
 	tokens, what = window, "the window"

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// placeOf is where a finding can be mended. That is its key where the linted file
-// has it. Where the key stands in what the file extends, it is the key of the
-// user's that brings the finding about, found by trying; where the extended
-// policy has the finding by itself, that is looked at in turn, and the line that
-// extends a built-in policy is what is left.
+// placeOf is where a finding can be mended. That is its key where the linted file has it. Where the key stands in
+// what the file extends, it is the key of the user's that brings the finding about, found by trying; where the
+// extended policy has the finding by itself, that is looked at in turn, and the line that extends a built-in policy
+// is what is left.
 func placeOf(p *Policy, f Finding) Position {
 	at := p.Position(f.Key)
 	if at.File == f.Key { // given by Set
@@ -30,9 +29,8 @@ func has(p *Policy, f Finding) bool {
 	return slices.ContainsFunc(findings(p), func(other Finding) bool { return other.Key == f.Key && other.Rule == f.Rule })
 }
 
-// cause is the first key of the policy's own file without which there would be
-// no such finding, or else with which alone there is one; where no key does it
-// by itself, it is the line of what is extended.
+// cause is the first key of the policy's own file without which there would be no such finding, or else with which
+// alone there is one; where no key does it by itself, it is the line of what is extended.
 func (p *Policy) cause(f Finding) Position {
 	var own []string
 	for key, at := range p.at {
@@ -58,8 +56,7 @@ func (p *Policy) cause(f Finding) Position {
 	return p.at[extendsKey]
 }
 
-// take gives a key the value it has in another policy; false where either has
-// no such key.
+// take gives a key the value it has in another policy; false where either has no such key.
 func (p *Policy) take(key string, from *Policy) bool {
 	if key == "stages" {
 		p.Stages = from.Clone().Stages

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLintPlaces holds that a finding stands where the user can mend it: at the
-// key that causes it, else where what causes it is extended.
+// TestLintPlaces holds that a finding stands where the user can mend it: at the key that causes it, else where what
+// causes it is extended.
 func TestLintPlaces(t *testing.T) {
 	files := map[string]string{
 		"product":      "stages:\n  - sweep\n  - compress\n",

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLint looks at the rules with made-up stages: package stage has those of
-// the built-in ones.
+// TestLint looks at the rules with made-up stages: package stage has those of the built-in ones.
 func TestLint(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"sound", "stages: [sweep, trim, recall, compress, refill]", ""},

@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Marshal writes a policy with every default spelled out, in an order that
-// never changes. Decode reads it back as the same policy.
+// Marshal writes a policy with every default spelled out, in an order that never changes. Decode reads it back as the
+// same policy.
 func Marshal(p *Policy) []byte {
 	root := strict.Map()
 	c := p.Clone()
@@ -39,17 +39,17 @@ func (p *Policy) about() []strict.Field {
 	return slices.DeleteFunc(fields, func(f strict.Field) bool { return f.Ref.IsZero() })
 }
 
-// Change is one key in which two policies differ. Values are YAML on one
-// line; "" means that the policy has no such key.
+// Change is one key in which two policies differ. Values are YAML on one line; "" means that the policy has no such
+// key.
 type Change struct {
 	Key  string
 	From string
 	To   string
 }
 
-// Diff lists what differs between two policies, key by key, every default
-// spelled out: where they come from, the window, the cache, the list of stages, then the
-// parameters of each stage. Policies without a difference do the same.
+// Diff lists what differs between two policies, key by key, every default spelled out: where they come from, the
+// window, the cache, the list of stages, then the parameters of each stage. Policies without a difference do the
+// same.
 func Diff(a, b *Policy) []Change {
 	var list []Change
 	add := func(key, from, to string) {
@@ -71,9 +71,8 @@ type Setting struct {
 	Value string
 }
 
-// Resolved lists all that decides how a policy acts, every default spelled
-// out: whether it is the recorded one, the list of stages, the window, the
-// cache, the parameters of each stage. Where it comes from is left out.
+// Resolved lists all that decides how a policy acts, every default spelled out: whether it is the recorded one, the
+// list of stages, the window, the cache, the parameters of each stage. Where it comes from is left out.
 func (p *Policy) Resolved() []Setting {
 	list := []Setting{
 		{"recorded", strconv.FormatBool(p.Recorded)},
@@ -87,8 +86,8 @@ func (p *Policy) Resolved() []Setting {
 	return list
 }
 
-// DiffSettings lists what differs between two lists of settings: the keys of
-// the first in their order, then those that only the second has.
+// DiffSettings lists what differs between two lists of settings: the keys of the first in their order, then those
+// that only the second has.
 func DiffSettings(a, b []Setting) []Change {
 	from, to, done := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, s := range a {

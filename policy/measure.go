@@ -1,7 +1,7 @@
 package policy
 
-// RoundQuarter is round(n/4) as JavaScript rounds it: half up. It is the
-// token estimate the agents themselves use, n being UTF-16 units.
+// RoundQuarter is round(n/4) as JavaScript rounds it: half up. It is the token estimate the agents themselves use, n
+// being UTF-16 units.
 func RoundQuarter(n int) int {
 	if n <= 0 {
 		return 0
@@ -9,6 +9,6 @@ func RoundQuarter(n int) int {
 	return (n + 2) / 4
 }
 
-// WholeList is the client's estimate of a whole list of messages, from the sum
-// of theirs: four thirds of it, rounded up.
+// WholeList is the client's estimate of a whole list of messages, from the sum of theirs: four thirds of it, rounded
+// up.
 func WholeList(sum int) int { return (sum*4 + 2) / 3 }

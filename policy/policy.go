@@ -1,6 +1,5 @@
-// Package policy says what a context-management policy is: data. A Policy is
-// a YAML file of limits and an ordered list of stages with parameters; a
-// Stage proposes edits to a View; the engine (package replay) applies them.
+// Package policy says what a context-management policy is: data. A Policy is a YAML file of limits and an ordered
+// list of stages with parameters; a Stage proposes edits to a View; the engine (package replay) applies them.
 //
 // Raw messages never change: view = raw + edits.
 package policy
@@ -26,8 +25,7 @@ type Policy struct {
 	base   *Policy             // what it extends, as that was; nil for none
 }
 
-// StageConfig is one stage of a policy with its parameters: a pointer to the
-// parameter struct of its definition.
+// StageConfig is one stage of a policy with its parameters: a pointer to the parameter struct of its definition.
 type StageConfig struct {
 	Definition Definition
 	Params     any

@@ -14,9 +14,8 @@ type Registry struct {
 	families    []Family
 }
 
-// NewRegistry checks the names and functions of the families' stages and sorts
-// the stages by name. [Registry.Check] checks their parameters, which takes
-// longer: call it in a test of a family.
+// NewRegistry checks the names and functions of the families' stages and sorts the stages by name. [Registry.Check]
+// checks their parameters, which takes longer: call it in a test of a family.
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
 	for _, f := range families {
@@ -41,8 +40,7 @@ func NewRegistry(families ...Family) (Registry, error) {
 	return r, nil
 }
 
-// Check reports the first stage whose parameter struct, its tags or its default
-// values are wrong.
+// Check reports the first stage whose parameter struct, its tags or its default values are wrong.
 func (r Registry) Check() error {
 	for _, d := range r.definitions {
 		if d.Shared != nil {

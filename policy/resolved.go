@@ -25,9 +25,8 @@ func (p *Policy) Clone() *Policy {
 	return &c
 }
 
-// Position is where a key was written: "window.buffer", "snip", "snip.tag",
-// "stages", "name" …; a key that was left out is where its owner is. It is
-// zero where that is unknown.
+// Position is where a key was written: "window.buffer", "snip", "snip.tag", "stages", "name" …; a key that was left
+// out is where its owner is. It is zero where that is unknown.
 func (p *Policy) Position(key string) Position {
 	if at, ok := p.at[key]; ok {
 		return at
@@ -36,8 +35,8 @@ func (p *Policy) Position(key string) Position {
 	return p.at[owner]
 }
 
-// Files lists the files the policy was read from, by the names they were opened
-// by: its own, then those it extends. A built-in policy has none.
+// Files lists the files the policy was read from, by the names they were opened by: its own, then those it extends. A
+// built-in policy has none.
 func (p *Policy) Files() []string { return p.files }
 
 func (p *Policy) stage(name string) *StageConfig {
@@ -118,8 +117,7 @@ func (p *Policy) field(key string) (strict.Field, *Error) {
 	return f, nil
 }
 
-// readByNone reports whether name is a shared parameter that no stage of the
-// policy reads.
+// readByNone reports whether name is a shared parameter that no stage of the policy reads.
 func (p *Policy) readByNone(name string) bool {
 	for _, s := range p.shared {
 		fields, _ := strict.Fields(s.Params)
@@ -130,8 +128,7 @@ func (p *Policy) readByNone(name string) bool {
 	return false
 }
 
-// Keys lists what Set can change, in order: the window's and the cache's parameters, then
-// those of each stage.
+// Keys lists what Set can change, in order: the window's and the cache's parameters, then those of each stage.
 func (p *Policy) Keys() []string {
 	var list []string
 	for _, b := range p.blocks() {
@@ -151,8 +148,8 @@ func (p *Policy) Get(key string) (string, error) {
 	return f.Text(), nil
 }
 
-// Set changes one parameter: key is "stage.param" or "window.param", value
-// its YAML. A policy that refuses the value is left as it was.
+// Set changes one parameter: key is "stage.param" or "window.param", value its YAML. A policy that refuses the value
+// is left as it was.
 func (p *Policy) Set(key, value string) error {
 	changed := p.Clone()
 	f, err := changed.field(key)
@@ -174,8 +171,7 @@ func (p *Policy) Set(key, value string) error {
 	return nil
 }
 
-// check finds errors of combinations of values: an invalid percentage, and
-// parameters a stage itself refuses.
+// check finds errors of combinations of values: an invalid percentage, and parameters a stage itself refuses.
 func (p *Policy) check() Errors {
 	var errs Errors
 	for _, s := range p.shared {

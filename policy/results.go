@@ -10,8 +10,7 @@ const (
 	ResultGone                       // its message left the view
 )
 
-// Result is one tool_result that joined the view since it was last rebuilt,
-// in view order.
+// Result is one tool_result that joined the view since it was last rebuilt, in view order.
 type Result struct {
 	Target Target
 	Tool   string // name of the tool_use it answers, "" where that is unknown
@@ -19,8 +18,7 @@ type Result struct {
 	State  ResultState
 }
 
-// ResultState is the state of a result with this content. A truncated result is
-// still live, a replaced one is not.
+// ResultState is the state of a result with this content. A truncated result is still live, a replaced one is not.
 func (c *Content) ResultState() ResultState {
 	if c.Partial {
 		return ResultLive
@@ -28,8 +26,7 @@ func (c *Content) ResultState() ResultState {
 	return ResultChanged
 }
 
-// CacheEdit is a block that a cache_edit has deleted from the server's cached
-// view.
+// CacheEdit is a block that a cache_edit has deleted from the server's cached view.
 type CacheEdit struct {
 	Target  Target
 	Carrier ItemID // the user message that first carried the edit and does at each request from then on

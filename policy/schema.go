@@ -6,9 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a policy file, made from the
-// registry. It admits what Decode admits, but for what a schema cannot say:
-// names that must exist, keys that contradict one another.
+// Schema is the JSON Schema (draft 2020-12) of a policy file, made from the registry. It admits what Decode admits,
+// but for what a schema cannot say: names that must exist, keys that contradict one another.
 func Schema(reg Registry) []byte {
 	defs := map[string]any{}
 	set := map[string]any{}

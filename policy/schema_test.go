@@ -8,8 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The schema takes what Decode takes and refuses what Decode refuses, as far
-// as a schema can tell.
+// The schema takes what Decode takes and refuses what Decode refuses, as far as a schema can tell.
 func TestSchema(t *testing.T) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testRegistry(t))))
 	if err != nil {

@@ -54,10 +54,9 @@ const (
 	Stateless               // it decides anew at each request
 )
 
-// Definition is a stage as the registry knows it. Params is a pointer to a
-// struct whose field values are the defaults of the source and whose tags
-// (yaml, doc, unit, min, max, enum) are the schema: the documentation,
-// --set, completion and sweep ranges are derived from them.
+// Definition is a stage as the registry knows it. Params is a pointer to a struct whose field values are the defaults
+// of the source and whose tags (yaml, doc, unit, min, max, enum) are the schema: the documentation, --set, completion
+// and sweep ranges are derived from them.
 type Definition struct {
 	Name    string
 	Summary string // one sentence
@@ -73,19 +72,17 @@ type Definition struct {
 	// Shared are parameters it shares with other stages; nil: none.
 	Shared *Shared
 
-	// Limits adds the limits at which it acts with the given parameters, in
-	// given circumstances. Nil: it acts at no number of tokens.
+	// Limits adds the limits at which it acts with the given parameters, in given circumstances. Nil: it acts at no
+	// number of tokens.
 	Limits func(s *StageConfig, c Circumstances, l *Limits)
 
 	// Compaction says that it compacts the whole conversation; nil: it does not.
 	Compaction *Compaction
 
-	// AfterCompaction says that it adds to the compaction of an earlier stage
-	// and does nothing without one.
+	// AfterCompaction says that it adds to the compaction of an earlier stage and does nothing without one.
 	AfterCompaction bool
 
-	// CacheEdits says that the client names results for cache edits from its
-	// first request on.
+	// CacheEdits says that the client names results for cache edits from its first request on.
 	CacheEdits bool
 
 	// Trial is what a user may try with it beside its parameters; nil: nothing.
@@ -93,13 +90,11 @@ type Definition struct {
 
 	orders [][]string // of its family, set by the registry
 
-	// Check reports what is questionable in a policy with the stage. What its
-	// limits alone tell is found without it.
+	// Check reports what is questionable in a policy with the stage. What its limits alone tell is found without it.
 	Check func(c *Check)
 }
 
-// Trial is an act that a user may try with a stage, such as one that the model
-// could have made.
+// Trial is an act that a user may try with a stage, such as one that the model could have made.
 type Trial struct {
 	Form string // of its text: "ID[,ID]@REQUEST"
 	Doc  string // what it does, without a stop
@@ -117,14 +112,13 @@ type Compaction struct {
 	// With is a stage that it does not compete with: it is tried before that one.
 	With string
 
-	// FitsFrom is the first client version whose users set context windows of
-	// their own: from it on a session's window may be fitted to its recorded
-	// compactions. Empty: never.
+	// FitsFrom is the first client version whose users set context windows of their own: from it on a session's
+	// window may be fitted to its recorded compactions. Empty: never.
 	FitsFrom string
 }
 
-// Shared are parameters that several stages share. They are keys of the
-// policy's window block wherever a stage reads them.
+// Shared are parameters that several stages share. They are keys of the policy's window block wherever a stage reads
+// them.
 type Shared struct {
 	Name   string                                     // the family's
 	Params any                                        // pointer to a struct, as Definition.Params
@@ -135,21 +129,19 @@ type Shared struct {
 	Limits func(params any, c Circumstances, l *Limits)
 }
 
-// Stage is one configured stage during one replay. It keeps its own memory
-// between calls and is used by one goroutine. Run proposes edits; the engine
-// applies them in order before the next stage runs.
+// Stage is one configured stage during one replay. It keeps its own memory between calls and is used by one
+// goroutine. Run proposes edits; the engine applies them in order before the next stage runs.
 type Stage interface {
 	Run(c *Context) ([]Edit, error)
 }
 
-// Starter is a stage that looks at the conversation before the replay sets out:
-// what it is asked for may not be in it.
+// Starter is a stage that looks at the conversation before the replay sets out: what it is asked for may not be in
+// it.
 type Starter interface {
 	Start(conv *session.Conversation) error
 }
 
-// Response is what a policy may know of the previous response: the usage as
-// the simulation has it, in tokens.
+// Response is what a policy may know of the previous response: the usage as the simulation has it, in tokens.
 type Response struct {
 	Usage      jsonl.Usage
 	Known      bool // there was a response and its size is known
@@ -174,17 +166,15 @@ type Context struct {
 	Now       time.Time // recorded time of the request or of the message that has just joined; zero if unknown
 	Agent     string    // "" on the main thread
 
-	// Used is the client's own arithmetic: the last response's total plus
-	// the heuristic of what came after it, before this request's edits
-	// (counterfactual: recorded figures moved by what the policy's earlier
-	// edits took out). UsedTail is the part of it that came after. At Respond
-	// the last response is the one just made. Ingest and TurnEnd have neither.
+	// Used is the client's own arithmetic: the last response's total plus the heuristic of what came after it, before
+	// this request's edits (counterfactual: recorded figures moved by what the policy's earlier edits took out).
+	// UsedTail is the part of it that came after. At Respond the last response is the one just made. Ingest and
+	// TurnEnd have neither.
 	Used     int
 	UsedTail int
 
-	// Before is the view's tokens as they were before this request's edits,
-	// by the report's counter: a compaction reads the messages as they were
-	// before the microcompaction of the same request.
+	// Before is the view's tokens as they were before this request's edits, by the report's counter: a compaction
+	// reads the messages as they were before the microcompaction of the same request.
 	Before int
 
 	Last   Response          // the previous response, simulated
@@ -195,20 +185,20 @@ type Context struct {
 	Record RecordSource
 	Weigh  Weigher
 
-	// Estimate is the client's own estimate of an item as it stands in the
-	// view, in tokens: a quarter of its characters, rounded.
+	// Estimate is the client's own estimate of an item as it stands in the view, in tokens: a quarter of its
+	// characters, rounded.
 	Estimate func(id ItemID) int
 
-	// Digests, where it is set, keeps what is worked out from recorded texts
-	// for other replays of the conversation: see Digest.
+	// Digests, where it is set, keeps what is worked out from recorded texts for other replays of the conversation:
+	// see Digest.
 	Digests *Digests
 
 	// Warned, where it is set, receives the warnings.
 	Warned func(line int, message string)
 }
 
-// Warn reports a request to the stage that it cannot carry out; line is that of
-// the transcript with the request, 0 for none.
+// Warn reports a request to the stage that it cannot carry out; line is that of the transcript with the request, 0
+// for none.
 func (c *Context) Warn(line int, format string, args ...any) {
 	if c.Warned != nil {
 		c.Warned(line, fmt.Sprintf(format, args...))
@@ -222,29 +212,25 @@ type ManualCompaction struct {
 
 // TextSource fetches texts that are kept out of memory.
 type TextSource interface {
-	// Text is the current text of a block of the view: what an edit put
-	// there, else the recorded text.
+	// Text is the current text of a block of the view: what an edit put there, else the recorded text.
 	Text(t Target) (string, error)
 
-	// Recorded is the recorded text of a block, whatever edits put in its
-	// place.
+	// Recorded is the recorded text of a block, whatever edits put in its place.
 	Recorded(t Target) (string, error)
 }
 
 // RecordSource answers what the record holds about compaction.
 type RecordSource interface {
-	// Summary is the recorded summary a compaction at request n may reuse:
-	// that of the first recorded boundary at or after n, unless another
-	// compaction of this policy has taken it already. It is taken when the
-	// edit that shows it is applied.
+	// Summary is the recorded summary a compaction at request n may reuse: that of the first recorded boundary at or
+	// after n, unless another compaction of this policy has taken it already. It is taken when the edit that shows it
+	// is applied.
 	Summary(n int) (content Content, boundary int, ok bool)
 
-	// Reinjected is what the client sent after a recorded boundary beside
-	// the summary, as messages: its attachments, and what no line holds.
+	// Reinjected is what the client sent after a recorded boundary beside the summary, as messages: its attachments,
+	// and what no line holds.
 	Reinjected(boundary int) []Synthetic
 
-	// SessionMemory is the text of the session's own summary file, where it
-	// stands beside the transcript.
+	// SessionMemory is the text of the session's own summary file, where it stands beside the transcript.
 	SessionMemory() (text string, ok bool, err error)
 }
 

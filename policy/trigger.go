@@ -69,8 +69,7 @@ func object(properties map[string]any, required ...any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// InputTokens is a number of prompt tokens, 0 for none: a plain number, or as
-// the API writes it.
+// InputTokens is a number of prompt tokens, 0 for none: a plain number, or as the API writes it.
 type InputTokens int
 
 // ToolUses is a number of tool uses: a plain number, or as the API writes it.
@@ -146,10 +145,9 @@ func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
 	return fmt.Sprintf("a whole number, or {type: %s, value: N}", kind), map[string]any{"oneOf": append(forms, more...)}
 }
 
-// ServerEdit is what the parameters of a stage that the server carries out
-// also are: an element of a request's context_management.edits.
+// ServerEdit is what the parameters of a stage that the server carries out also are: an element of a request's
+// context_management.edits.
 type ServerEdit interface {
-	// ServerEdit is a value whose JSON is the element, and whether the API takes
-	// it only before all others.
+	// ServerEdit is a value whose JSON is the element, and whether the API takes it only before all others.
 	ServerEdit() (edit any, first bool)
 }

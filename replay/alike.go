@@ -8,12 +8,12 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// ReplayAlike replays a policy and reports which of the others do the same at every step. Their replays have the
-// same figures; only the reasons of events and the limits differ. Only policies that differ in the parameters of
-// stages or in limits are compared; false does not mean that the figures differ.
+// ReplayAlike replays a policy and reports which of the others do the same at every step. Their replays have the same
+// figures; only the reasons of events and the limits differ. Only policies that differ in the parameters of stages or
+// in limits are compared; false does not mean that the figures differ.
 //
-// Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That
-// costs less than further replays.
+// Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That costs
+// less than further replays.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
 	e, err := r.prepare(pol, opt)
 	if err != nil {
@@ -70,8 +70,8 @@ func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 	return s
 }
 
-// agree runs the i-th stage of the shadows and drops those with other edits. at is the 0-based request of the
-// window, -1 where there is none.
+// agree runs the i-th stage of the shadows and drops those with other edits. at is the 0-based request of the window,
+// -1 where there is none.
 func (e *engine) agree(i, at int, c *policy.Context, edits []policy.Edit) {
 	window, shared, warned := c.Window, c.Shared, c.Warned
 	c.Warned = nil

@@ -87,8 +87,7 @@ func figuresOf(tl *replay.Timeline) string {
 	return fmt.Sprint([]float64(v))
 }
 
-// Policies that differ in what is not asked of stages are never told to do the
-// same, nor is any beside the record.
+// Policies that differ in what is not asked of stages are never told to do the same, nor is any beside the record.
 func TestReplayAlikeOthers(t *testing.T) {
 	rec, err := replay.NewRecord(load(t, filepath.Join(shipped, "thinking.jsonl")).Main)
 	if err != nil {

@@ -47,8 +47,8 @@ func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
 	return c
 }
 
-// asksForHour reports whether a conversation's requests wrote more tokens that live for an hour than tokens that
-// live for five minutes: that is the client's setting.
+// asksForHour reports whether a conversation's requests wrote more tokens that live for an hour than tokens that live
+// for five minutes: that is the client's setting.
 func asksForHour(conv *session.Conversation) bool {
 	short, long := 0, 0
 	for _, q := range conv.Requests {
@@ -100,8 +100,8 @@ func (e *engine) headOverhead(k int) int {
 	return max(e.overhead(k), 0)
 }
 
-// begin changes the simulation at a new client version or model before a request: another version is another
-// process, with tools and a system prompt of its own.
+// begin changes the simulation at a new client version or model before a request: another version is another process,
+// with tools and a system prompt of its own.
 func (c *caching) begin(model, version string, overhead int) {
 	first := c.model == ""
 	if first || version != c.version {

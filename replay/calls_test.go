@@ -13,8 +13,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// A call that goes out as the session's own requests do is billed for what the
-// server has not dropped, and reads what the last of them left.
+// A call that goes out as the session's own requests do is billed for what the server has not dropped, and reads what
+// the last of them left.
 func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 	pol := named(t, "claude-code-pipeline")
 	f, err := session.Load(filepath.Join("..", "testdata", "sessions", "big.jsonl"), session.LoadOptions{})
@@ -57,8 +57,8 @@ func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 	}
 }
 
-// TestClearedResultsStayCleared: a result counts once, by however many stages
-// it was cleared, and not where it was given back; the input of a call is none.
+// TestClearedResultsStayCleared: a result counts once, by however many stages it was cleared, and not where it was
+// given back; the input of a call is none.
 func TestClearedResultsStayCleared(t *testing.T) {
 	s := newScript()
 	s.user(400)
@@ -100,8 +100,8 @@ func TestClearedResultsStayCleared(t *testing.T) {
 	}
 }
 
-// TestInflatedCompressionIsBilled: Gemini CLI throws a summary away that is larger
-// than what it stands for, and has paid for it by then.
+// TestInflatedCompressionIsBilled: Gemini CLI throws a summary away that is larger than what it stands for, and has
+// paid for it by then.
 func TestInflatedCompressionIsBilled(t *testing.T) {
 	s := newScript()
 	for k := range 8 {
@@ -131,8 +131,8 @@ func TestInflatedCompressionIsBilled(t *testing.T) {
 	}
 }
 
-// TestUsageBelowContent: where the recorded usage cannot be that of the content
-// no figure falls below zero, and that is said once.
+// TestUsageBelowContent: where the recorded usage cannot be that of the content no figure falls below zero, and that
+// is said once.
 func TestUsageBelowContent(t *testing.T) {
 	build := func(usage func(k int) int) *session.Conversation {
 		s := newScript()
@@ -193,8 +193,8 @@ func TestUsageBelowContent(t *testing.T) {
 	}
 }
 
-// TestOverTheWindow: a policy that leaves more than the window holds is told of,
-// once, but not where the client itself recorded so much.
+// TestOverTheWindow: a policy that leaves more than the window holds is told of, once, but not where the client
+// itself recorded so much.
 func TestOverTheWindow(t *testing.T) {
 	long := func(most int) *session.Conversation { // one run without a second prompt
 		s := newScript()

@@ -148,8 +148,8 @@ func tsv(t testing.TB, path string) []map[string]string {
 	return rows
 }
 
-// TestCorpusEveryPolicy replays every real file under every built-in policy:
-// what each sends breaks no rule of the API that the transcript does not.
+// TestCorpusEveryPolicy replays every real file under every built-in policy: what each sends breaks no rule of the
+// API that the transcript does not.
 func TestCorpusEveryPolicy(t *testing.T) {
 	all, none := presets(t), named(t, "none")
 	for _, path := range corpusFiles(t) {
@@ -169,8 +169,7 @@ func TestCorpusEveryPolicy(t *testing.T) {
 	}
 }
 
-// violations is the rules of the API that a timeline says are broken, by line
-// and rule.
+// violations is the rules of the API that a timeline says are broken, by line and rule.
 func violations(tl *replay.Timeline) map[string]bool {
 	const what = "breaks a rule of the API: "
 	found := map[string]bool{}
@@ -182,8 +181,8 @@ func violations(tl *replay.Timeline) map[string]bool {
 	return found
 }
 
-// TestCorpusRecorded: the recorded track tells exactly the compactions and
-// microcompactions that the tables list, and infers the unrecorded ones.
+// TestCorpusRecorded: the recorded track tells exactly the compactions and microcompactions that the tables list, and
+// infers the unrecorded ones.
 func TestCorpusRecorded(t *testing.T) {
 	dir := corpus(t)
 	want, got := map[string][]string{}, map[string][]string{}
@@ -232,9 +231,8 @@ func TestCorpusRecorded(t *testing.T) {
 	}
 }
 
-// TestCorpusNoLateMicrocompact: no client from 2.1.25 on has recorded a
-// microcompaction by size, or left the drop of one, and the policy makes none
-// in their sessions.
+// TestCorpusNoLateMicrocompact: no client from 2.1.25 on has recorded a microcompaction by size, or left the drop of
+// one, and the policy makes none in their sessions.
 func TestCorpusNoLateMicrocompact(t *testing.T) {
 	sessions := 0
 	for _, path := range corpusFiles(t) {
@@ -252,8 +250,8 @@ func TestCorpusNoLateMicrocompact(t *testing.T) {
 	t.Logf("%d sessions of clients from 2.1.25 on", sessions)
 }
 
-// TestCorpusOffloadStubs: where the client wrote a result to a file that is
-// there, the budget leaves the same stub, its path aside.
+// TestCorpusOffloadStubs: where the client wrote a result to a file that is there, the budget leaves the same stub,
+// its path aside.
 func TestCorpusOffloadStubs(t *testing.T) {
 	path := regexp.MustCompile(`saved to: \S+`)
 	same, of := 0, 0

@@ -98,14 +98,13 @@ func text(n int) map[string]any {
 	return map[string]any{"type": "text", "text": strings.Repeat("t", n)}
 }
 
-// read calls Read; name and input are 28 characters: 7 tokens by the client's
-// estimate.
+// read calls Read; name and input are 28 characters: 7 tokens by the client's estimate.
 func read(id string) map[string]any {
 	return map[string]any{"type": "tool_use", "id": id, "name": "Read", "input": map[string]any{"file_path": "12345.go"}}
 }
 
-// loop is a tool loop: the contexts of its requests, and after each but the
-// last a Read with a result of 4,000 characters.
+// loop is a tool loop: the contexts of its requests, and after each but the last a Read with a result of 4,000
+// characters.
 func loop(contexts ...int) *script {
 	s := newScript()
 	s.user(40)
@@ -162,8 +161,8 @@ func clearing(c *policy.Context, n int) []policy.Edit {
 	return []policy.Edit{{Kind: policy.KindClear, Target: c.View.Results()[0].Target, New: &content, Reason: "told to"}}
 }
 
-// TestUsed is decision 2: where a policy has changed nothing, used is the last
-// response's total and the client's estimate of what came after.
+// TestUsed is decision 2: where a policy has changed nothing, used is the last response's total and the client's
+// estimate of what came after.
 func TestUsed(t *testing.T) {
 	s := newScript()
 	s.user(40)
@@ -193,9 +192,8 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// TestUsedAfterEdit is decision 2: an edit moves used by what it took, to the
-// token, from the next response on. Until then the client counts from a
-// response that was made without it.
+// TestUsedAfterEdit is decision 2: an edit moves used by what it took, to the token, from the next response on. Until
+// then the client counts from a response that was made without it.
 func TestUsedAfterEdit(t *testing.T) {
 	conv := loop(20000, 21200, 22400, 23600, 24800).load(t)
 	plain := mains(replayed(t, conv, &policy.Policy{Name: "nothing", Window: policy.DefaultWindow()}, replay.Options{}))
@@ -243,9 +241,8 @@ func TestUsedAfterEdit(t *testing.T) {
 	}
 }
 
-// TestUsedAfterCompaction is decision 2: right after a compaction there is no
-// response to count from, and what the stages of the next request read is the
-// estimate of the list times 4/3, rounded up. The row of that request shows
+// TestUsedAfterCompaction is decision 2: right after a compaction there is no response to count from, and what the
+// stages of the next request read is the estimate of the list times 4/3, rounded up. The row of that request shows
 // used as it was before the compaction.
 func TestUsedAfterCompaction(t *testing.T) {
 	conv := loop(20000, 21200, 22400, 23600).load(t)
@@ -278,8 +275,7 @@ func TestUsedAfterCompaction(t *testing.T) {
 	}
 }
 
-// TestCutAgain: a block that was cut may be cut again where the view is made
-// anew at that request, and nowhere else.
+// TestCutAgain: a block that was cut may be cut again where the view is made anew at that request, and nowhere else.
 func TestCutAgain(t *testing.T) {
 	conv := loop(20000, 21200, 22400, 23600).load(t)
 	for _, rebuilt := range []bool{true, false} {
@@ -301,8 +297,8 @@ func TestCutAgain(t *testing.T) {
 	}
 }
 
-// TestFurtherCall: each call an edit needs is a row of its own, in order, and
-// one that says nothing of its output writes the summary again.
+// TestFurtherCall: each call an edit needs is a row of its own, in order, and one that says nothing of its output
+// writes the summary again.
 func TestFurtherCall(t *testing.T) {
 	conv := loop(20000, 21200, 22400).load(t)
 	tl := replayed(t, conv, acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
@@ -330,8 +326,8 @@ func TestFurtherCall(t *testing.T) {
 	}
 }
 
-// TestSummaryReuse is decision 8: a recorded summary is used once, and by a
-// compaction that comes up to 10 requests after it.
+// TestSummaryReuse is decision 8: a recorded summary is used once, and by a compaction that comes up to 10 requests
+// after it.
 func TestSummaryReuse(t *testing.T) {
 	one := func() *script { // a boundary before request 3, 16 requests
 		s := newScript()
@@ -400,8 +396,8 @@ func TestSummaryReuse(t *testing.T) {
 		})
 	}
 
-	// With the summary comes what was sent with it; a late one keeps what was
-	// said since, too: a prompt and an answer a request, and the next prompt.
+	// With the summary comes what was sent with it; a late one keeps what was said since, too: a prompt and an answer
+	// a request, and the next prompt.
 	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
 	for _, d := range stages(t) {
 		if d.Name == "autocompact" {
@@ -415,8 +411,7 @@ func TestSummaryReuse(t *testing.T) {
 	}
 }
 
-// TestSummaryLate: the same where the policy compacts by itself, at a threshold
-// it reaches late.
+// TestSummaryLate: the same where the policy compacts by itself, at a threshold it reaches late.
 func TestSummaryLate(t *testing.T) {
 	for late, want := range map[int]string{10: "recorded, line ", 11: "a stand-in of 5000 tokens"} {
 		s := newScript()
@@ -443,8 +438,8 @@ func TestSummaryLate(t *testing.T) {
 	}
 }
 
-// TestLastResponse is decision 11: what a policy knows of the previous response
-// is the simulated split of the counterfactual total, whatever was recorded.
+// TestLastResponse is decision 11: what a policy knows of the previous response is the simulated split of the
+// counterfactual total, whatever was recorded.
 func TestLastResponse(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -491,9 +486,8 @@ func TestLastResponse(t *testing.T) {
 	}
 }
 
-// TestLostAtBoundary is decision 5: a result that was lost at a boundary weighs
-// what preTokens says beyond what is known, and the client's arithmetic comes
-// to preTokens there.
+// TestLostAtBoundary is decision 5: a result that was lost at a boundary weighs what preTokens says beyond what is
+// known, and the client's arithmetic comes to preTokens there.
 func TestLostAtBoundary(t *testing.T) {
 	s := newScript()
 	s.user(40)
@@ -526,8 +520,8 @@ func TestLostAtBoundary(t *testing.T) {
 	}
 }
 
-// TestFallOfContext is decision 3: a fall of more than 2,000 tokens that no
-// line explains is told, and every view shares it.
+// TestFallOfContext is decision 3: a fall of more than 2,000 tokens that no line explains is told, and every view
+// shares it.
 func TestFallOfContext(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -574,9 +568,8 @@ func TestFallOfContext(t *testing.T) {
 	}
 }
 
-// TestUnrecordedMicrocompaction is decision 3: what the client's rule clears
-// leaves the record alone, not the views of policies; with clients that made
-// none it is a fall as any other.
+// TestUnrecordedMicrocompaction is decision 3: what the client's rule clears leaves the record alone, not the views
+// of policies; with clients that made none it is a fall as any other.
 func TestUnrecordedMicrocompaction(t *testing.T) {
 	for _, version := range []string{"2.1.20", "2.1.25"} {
 		s := newScript()

@@ -37,8 +37,8 @@ func (s *script) replaced(text string, ids ...string) {
 	s.aside("content-replacement", map[string]any{"replacements": list})
 }
 
-// turns is n turns of a prompt, a Read with a result of 4,000 characters and
-// an answer, to requests of contexts that grow as they would.
+// turns is n turns of a prompt, a Read with a result of 4,000 characters and an answer, to requests of contexts that
+// grow as they would.
 func turns(n int) *script {
 	s := newScript()
 	size := 20000
@@ -54,8 +54,7 @@ func turns(n int) *script {
 	return s
 }
 
-// seen lists the messages in view, as their uuids, and the texts of those
-// that were made up.
+// seen lists the messages in view, as their uuids, and the texts of those that were made up.
 func seen(v *view.View) string {
 	var list []string
 	for id := range v.Items {
@@ -89,8 +88,8 @@ func wantContexts(t *testing.T, tl *replay.Timeline) {
 	}
 }
 
-// TestRecordedSnip: the messages leave the recorded view where the line stands,
-// raw and other policies keep them, and the fall of the context is explained.
+// TestRecordedSnip: the messages leave the recorded view where the line stands, raw and other policies keep them, and
+// the fall of the context is explained.
 func TestRecordedSnip(t *testing.T) {
 	s := turns(2)
 	s.line("system", map[string]any{"subtype": "snip_boundary", "removedUuids": []string{"l1", "l2", "l3", "l4"}})
@@ -148,8 +147,8 @@ func TestRecordedSnipCall(t *testing.T) {
 	wantContexts(t, tl)
 }
 
-// TestRecordedCollapse: the placeholder stands at the span's place; a later
-// span takes it in; what has left the view is passed over.
+// TestRecordedCollapse: the placeholder stands at the span's place; a later span takes it in; what has left the view
+// is passed over.
 func TestRecordedCollapse(t *testing.T) {
 	s := turns(3)
 	s.commit("c1", "s1", "l5", "l8")
@@ -193,8 +192,8 @@ func TestRecordedCollapse(t *testing.T) {
 	}
 }
 
-// TestRecordedReplacement: the recorded text is what was sent, at once or
-// later; raw and the weights of other policies keep the result.
+// TestRecordedReplacement: the recorded text is what was sent, at once or later; raw and the weights of other
+// policies keep the result.
 func TestRecordedReplacement(t *testing.T) {
 	const stub = "<persisted-output>\nOutput too large (3.9KB). Full output saved to: /x/t1.txt\n\nPreview (first 2KB):\nrrrr\n</persisted-output>"
 	s := newScript()

@@ -44,8 +44,8 @@ func ExampleRun() {
 	// request 254: opencode_prune clear saves 38927 tokens
 }
 
-// KeepNewest are the parameters of the stage keep_newest. The tags are its
-// documentation: lint, --set and the schema read them.
+// KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, --set and the schema
+// read them.
 type KeepNewest struct {
 	Keep int `yaml:"keep" doc:"the newest tool results that stay" unit:"results" min:"0"`
 }

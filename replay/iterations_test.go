@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// compactedByTheAPI is a tool loop whose fifth request the API compacted within:
-// 182,000 tokens in and 3,500 out, then 24,000 and 1,000.
+// compactedByTheAPI is a tool loop whose fifth request the API compacted within: 182,000 tokens in and 3,500 out,
+// then 24,000 and 1,000.
 func compactedByTheAPI() *script {
 	s := newScript()
 	s.version = "2.1.139"
@@ -33,8 +33,8 @@ func compactedByTheAPI() *script {
 	return s
 }
 
-// TestIterations: a compaction of the API's own is a call, billed beside the
-// request it happened within; the request's context is what was left of it.
+// TestIterations: a compaction of the API's own is a call, billed beside the request it happened within; the
+// request's context is what was left of it.
 func TestIterations(t *testing.T) {
 	conv := compactedByTheAPI().load(t)
 	tl := replayed(t, conv, named(t, "recorded"), replay.Options{})
@@ -63,8 +63,7 @@ func TestIterations(t *testing.T) {
 		t.Errorf("events %+v", tl.Events)
 	}
 
-	// A policy that compacts nothing is not billed for it, and its overhead is
-	// that of the record.
+	// A policy that compacts nothing is not billed for it, and its overhead is that of the record.
 	none := replayed(t, conv, named(t, "none"), replay.Options{})
 	raw := mains(none)
 	if none.Cost().Own.Calls != 0 || raw[4].Overhead != fifth.Overhead || raw[4].Tokens < 170000 || raw[4].Output != 1000 || len(none.Events) != 0 {

@@ -16,9 +16,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
 
-// TestLimits replays every shipped session under every built-in policy: the
-// events name the limits that the policy states, and the timeline states the
-// same ones.
+// TestLimits replays every shipped session under every built-in policy: the events name the limits that the policy
+// states, and the timeline states the same ones.
 func TestLimits(t *testing.T) {
 	reg, err := stage.Registry()
 	if err != nil {
@@ -68,8 +67,7 @@ type limitsTest struct {
 	acted    map[string]int // events by stage, of the stages that have limits
 }
 
-// session replays a conversation in its own window and in smaller ones, where
-// more stages act.
+// session replays a conversation in its own window and in smaller ones, where more stages act.
 func (t *limitsTest) session(conv *session.Conversation) {
 	rec, err := NewRecord(conv)
 	if err != nil {
@@ -118,8 +116,8 @@ func inForce(rec *Record, pol *policy.Policy, opt Options, k int) policy.Circums
 	return c
 }
 
-// namesNoLimit are the kinds of events that undo what a stage did at a limit:
-// their reasons say why it does not hold any more.
+// namesNoLimit are the kinds of events that undo what a stage did at a limit: their reasons say why it does not hold
+// any more.
 var namesNoLimit = map[policy.EditKind]bool{policy.KindServerKeep: true}
 
 // noTokens are the quantities of a reason that are no number of tokens.
@@ -130,8 +128,7 @@ var (
 	number     = regexp.MustCompile(`-?\d+\b`)
 )
 
-// event compares the reason of an event with the limits of its stage in the
-// window in force.
+// event compares the reason of an event with the limits of its stage in the window in force.
 func (t *limitsTest) event(rec *Record, pol *policy.Policy, opt Options, ev *Event) {
 	i := slices.IndexFunc(pol.Stages, func(s policy.StageConfig) bool { return s.Definition.Name == ev.Stage })
 	if i < 0 || ev.Trigger != "auto" || namesNoLimit[ev.Kind] {

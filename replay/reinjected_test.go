@@ -11,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
 
-// TestCorpusReinjected holds what post_compact attaches against what recorded
-// compactions re-injected: it comes nearer than attaching nothing.
+// TestCorpusReinjected holds what post_compact attaches against what recorded compactions re-injected: it comes
+// nearer than attaching nothing.
 func TestCorpusReinjected(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CORPUS")
 	if dir == "" {
@@ -64,9 +64,8 @@ func TestCorpusReinjected(t *testing.T) {
 	}
 }
 
-// reinjected is what each recorded compaction sent beside its summary, and
-// what the policy attaches where it compacts there without the record's help,
-// in tokens.
+// reinjected is what each recorded compaction sent beside its summary, and what the policy attaches where it compacts
+// there without the record's help, in tokens.
 func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (recorded, attached []int) {
 	rec, err := NewRecord(conv)
 	if err != nil {

@@ -283,8 +283,8 @@ func (e *engine) manual(boundary, next int) {
 	e.turnEnd(next, false)
 }
 
-// used is the client's own estimate before request k (0-based), tokens: the total of the last response, less what
-// the policy's edits had removed from its payload, plus the estimate of what came after it, which is tail
+// used is the client's own estimate before request k (0-based), tokens: the total of the last response, less what the
+// policy's edits had removed from its payload, plus the estimate of what came after it, which is tail
 // (docs/internals/decisions.md, decision 2). Right after a compaction there is no response to count from: then it is
 // the estimate of the whole list times 4/3, rounded up.
 func (e *engine) used(k int) (used, tail int) {

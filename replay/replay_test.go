@@ -29,8 +29,7 @@ func shippedFiles(t testing.TB) []string {
 	return files
 }
 
-// naive recounts a view from its edits, one message after another: the oracle
-// for the running sums.
+// naive recounts a view from its edits, one message after another: the oracle for the running sums.
 func naive(t *testing.T, conv *session.Conversation, v *view.View) []policy.ItemID {
 	var items []policy.ItemID
 	joined := 0
@@ -85,8 +84,7 @@ func naive(t *testing.T, conv *session.Conversation, v *view.View) []policy.Item
 	return items
 }
 
-// TestViewFromEdits rebuilds each view from the edit list alone and compares
-// items and sums.
+// TestViewFromEdits rebuilds each view from the edit list alone and compares items and sums.
 func TestViewFromEdits(t *testing.T) {
 	all := presets(t)
 	for _, path := range shippedFiles(t) {
@@ -117,8 +115,8 @@ func TestViewFromEdits(t *testing.T) {
 	}
 }
 
-// TestRecordedTotals: where the record has usage, the recorded policy's model
-// tokens are the recorded context, to the token.
+// TestRecordedTotals: where the record has usage, the recorded policy's model tokens are the recorded context, to the
+// token.
 func TestRecordedTotals(t *testing.T) {
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
@@ -151,8 +149,8 @@ func TestNoneIsRaw(t *testing.T) {
 	}
 }
 
-// TestSavedIsOfTheSessionsRequests: what a policy's own calls send is told
-// apart, and does not count against what its edits saved.
+// TestSavedIsOfTheSessionsRequests: what a policy's own calls send is told apart, and does not count against what its
+// edits saved.
 func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 	own := 0
 	for _, path := range shippedFiles(t) {
@@ -216,8 +214,7 @@ func TestBigTriggersEverything(t *testing.T) {
 	}
 }
 
-// TestDeterministic: the same input gives the same bytes at any GOMAXPROCS and
-// any number of workers, twice.
+// TestDeterministic: the same input gives the same bytes at any GOMAXPROCS and any number of workers, twice.
 func TestDeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	all := presets(t)
@@ -292,8 +289,7 @@ func benchSession(b *testing.B, n int) *session.Conversation {
 	return f.Main
 }
 
-// BenchmarkReplay shows the cost of a replay as the session doubles: at most
-// 2.3 times each step.
+// BenchmarkReplay shows the cost of a replay as the session doubles: at most 2.3 times each step.
 func BenchmarkReplay(b *testing.B) {
 	for _, name := range []string{"none", "opencode", "claude-code-2.1.19"} {
 		for _, n := range []int{1000, 2000, 4000} {

@@ -61,8 +61,8 @@ func (e *engine) timeline() *Timeline {
 	return t
 }
 
-// widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the
-// window changes with the client or the model.
+// widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the window
+// changes with the client or the model.
 func (e *engine) widest(t *Timeline) {
 	at := policy.Circumstances{Window: e.pol.Window.Context}
 	if len(e.conv.Requests) == 0 && (at.Window == 0 || e.opt.Window > 0) {

@@ -31,8 +31,7 @@ func misses(tl *replay.Timeline) []cache.BreakCause {
 	return list
 }
 
-// TestCausesByTheClient: what the client itself does costs the messages' cache
-// under every policy, and is named.
+// TestCausesByTheClient: what the client itself does costs the messages' cache under every policy, and is named.
 func TestCausesByTheClient(t *testing.T) {
 	skill := func(s *script) {
 		s.answer(context(21000), use("t1", "Skill"))
@@ -99,8 +98,8 @@ func TestCausesByTheClient(t *testing.T) {
 	}
 }
 
-// TestEditsAndTheCache: what clears breaks the prefix where it clears; a
-// cache_edit keeps it, and what it took off is not read any more.
+// TestEditsAndTheCache: what clears breaks the prefix where it clears; a cache_edit keeps it, and what it took off is
+// not read any more.
 func TestEditsAndTheCache(t *testing.T) {
 	run := func(kind policy.EditKind) []replay.Request {
 		s := loop(20000, 21200, 22400, 23600, 24800)
@@ -132,8 +131,8 @@ func TestEditsAndTheCache(t *testing.T) {
 	}
 }
 
-// TestCompactionCall: one that begins as the session does reads the warm cache;
-// one with a prompt of its own reads nothing.
+// TestCompactionCall: one that begins as the session does reads the warm cache; one with a prompt of its own reads
+// nothing.
 func TestCompactionCall(t *testing.T) {
 	for _, tt := range []struct {
 		prefix string

@@ -17,8 +17,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// A shared record's replays are those of one that is not, whatever was replayed
-// on it before, and by however many at once.
+// A shared record's replays are those of one that is not, whatever was replayed on it before, and by however many at
+// once.
 func TestSharedRecord(t *testing.T) {
 	files := slices.DeleteFunc(shippedFiles(t), func(path string) bool { return strings.Contains(path, "big") })
 	if os.Getenv("CTXKIT_CORPUS") != "" && !testing.Short() {

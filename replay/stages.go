@@ -321,8 +321,8 @@ type clearing struct {
 	tokens int                // removed from the payload
 }
 
-// clearedBy is a result and what cleared it: the stage of a payload-only edit, which only that stage can undo, or
-// "", an edit of the model view.
+// clearedBy is a result and what cleared it: the stage of a payload-only edit, which only that stage can undo, or "",
+// an edit of the model view.
 type clearedBy struct {
 	result policy.Target
 	stage  string

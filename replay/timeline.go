@@ -19,7 +19,8 @@ import (
 // Schema is the version of the JSON form of a Timeline.
 const Schema = "ctxkit.replay/v1"
 
-// Timeline is the result of one replay: pure data. Everything printed is a function of it. Token figures are by Counter.
+// Timeline is the result of one replay: pure data. Everything printed is a function of it. Token figures are by
+// Counter.
 type Timeline struct {
 	Schema   string            `json:"schema"`
 	Session  string            `json:"session"`
@@ -55,8 +56,8 @@ type Lines struct {
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
 }
 
-// Request is one API call as the policy would have made it. No figure is below 0: a figure from which an edit
-// removes more than there is, because the recorded usage is too small for the content, is 0.
+// Request is one API call as the policy would have made it. No figure is below 0: a figure from which an edit removes
+// more than there is, because the recorded usage is too small for the content, is 0.
 type Request struct {
 	N         int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
 	UUID      string    `json:"uuid,omitempty"`

@@ -10,9 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of
-// the file, with the number of a further request. The view is valid during the call; the replay ends where yield
-// returns false. Without a policy the views are those of the raw history.
+// EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of the
+// file, with the number of a further request. The view is valid during the call; the replay ends where yield returns
+// false. Without a policy the views are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	if pol == nil {
 		return r.eachRaw(opt, yield)

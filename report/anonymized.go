@@ -9,8 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
 )
 
-// AnonymizeSchema is the version of the JSON form of what an anonymised session
-// reveals.
+// AnonymizeSchema is the version of the JSON form of what an anonymised session reveals.
 const AnonymizeSchema = "ctxkit.anonymize/v1"
 
 // Anonymized lists what an anonymised session reveals of its original.

@@ -119,8 +119,7 @@ func checkWidth(t *testing.T, text string) {
 	}
 }
 
-// TestBacktestSumsFirst holds that the sums over all tokens come
-// before the errors of single requests.
+// TestBacktestSumsFirst holds that the sums over all tokens come before the errors of single requests.
 func TestBacktestSumsFirst(t *testing.T) {
 	var b bytes.Buffer
 	r := backtest.Sum("p", []*backtest.SessionScore{{Requests: 101, Usage: backtest.UsageScore{

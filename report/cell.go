@@ -58,8 +58,8 @@ func isNumber(v any) bool {
 	return false
 }
 
-// cellCSV returns a cell as CSV prints it: numbers without rounding and
-// separators, times in RFC 3339, what is unknown as an empty cell.
+// cellCSV returns a cell as CSV prints it: numbers without rounding and separators, times in RFC 3339, what is
+// unknown as an empty cell.
 func cellCSV(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -15,8 +15,7 @@ const (
 	chartLegend = lineWidth - chartLabel - chartPlot - 1
 )
 
-// chart draws two series over requests: model, and raw above it, with
-// horizontal lines and marks under the axis.
+// chart draws two series over requests: model, and raw above it, with horizontal lines and marks under the axis.
 type chart struct {
 	raw, model []int
 	marks      []byte // by request, 0: none
@@ -96,8 +95,7 @@ func (c *chart) draw(g glyphs, color bool) []string {
 	return append(out, indent+requestAxis(n))
 }
 
-// cell returns a cell of the plot, for the steps that model and raw have above
-// the bottom of its row.
+// cell returns a cell of the plot, for the steps that model and raw have above the bottom of its row.
 func (g *glyphs) cell(model, raw int) cell {
 	switch {
 	case model >= chartSteps:
@@ -119,9 +117,8 @@ func (g *glyphs) drawLine(row *[chartPlot]cell) {
 	}
 }
 
-// top returns the chart's highest value: round, and above a line that is at most
-// half higher than the data. Raw is cut off if it would make the model view
-// unreadably low.
+// top returns the chart's highest value: round, and above a line that is at most half higher than the data. Raw is
+// cut off if it would make the model view unreadably low.
 func (c *chart) top() int {
 	const readable = 4
 	raw := slices.Max(c.raw)

@@ -72,8 +72,7 @@ func checkPage(p *page, r *check.Report) {
 	}
 }
 
-// checkSession prints the result of one session: each figure that changed, and
-// why.
+// checkSession prints the result of one session: each figure that changed, and why.
 func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status))
 	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})

@@ -10,9 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/check"
 )
 
-// junitSuites follows the schema that Jenkins published
-// (testdata/jenkins-junit.xsd): a testsuite per case, a testcase per session.
-// It has no times.
+// junitSuites follows the schema that Jenkins published (testdata/jenkins-junit.xsd): a testsuite per case, a
+// testcase per session. It has no times.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -53,8 +52,8 @@ type junitFault struct {
 	Text    string `xml:",chardata"`
 }
 
-// checkJUnit prints a check for systems that read JUnit files. A session that
-// does not match the baseline is an error, any other that fails is a failure.
+// checkJUnit prints a check for systems that read JUnit files. A session that does not match the baseline is an
+// error, any other that fails is a failure.
 func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 	out := junitSuites{Name: Clean(cmp.Or(opt.Suite, r.File))}
 	for _, c := range r.Cases {
@@ -123,8 +122,8 @@ func sessionLines(s *check.SessionReport, hints *Hints) []string {
 // maxAnnotations is how many annotations of a level GitHub shows for one step.
 const maxAnnotations = 10
 
-// checkGitHub prints workflow commands: an annotation for each session that
-// differs from the baseline, at the parameter that changed, and the summary.
+// checkGitHub prints workflow commands: an annotation for each session that differs from the baseline, at the
+// parameter that changed, and the summary.
 func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 	var b strings.Builder
 	printed := map[string]int{}

@@ -126,8 +126,7 @@ func TestCheckJSONMatchesSchema(t *testing.T) {
 	}
 }
 
-// TestCheckHostile holds that no name of a session, a case or a file acts on
-// what reads the output.
+// TestCheckHostile holds that no name of a session, a case or a file acts on what reads the output.
 func TestCheckHostile(t *testing.T) {
 	for _, f := range CheckFormats {
 		out := string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: f, All: true}}))
@@ -178,8 +177,8 @@ func TestCheckUpdated(t *testing.T) {
 	}
 }
 
-// TestGitHubAnnotations holds that there are no more than GitHub shows, that
-// the rest is counted, and that files are named as the checkout has them.
+// TestGitHubAnnotations holds that there are no more than GitHub shows, that the rest is counted, and that files are
+// named as the checkout has them.
 func TestGitHubAnnotations(t *testing.T) {
 	r := checkSample()
 	worse := r.Cases[0].Sessions[1]
@@ -198,8 +197,7 @@ func TestGitHubAnnotations(t *testing.T) {
 	}
 }
 
-// checkJUnitCounts holds that a document is well-formed, and its counts against what
-// it holds, which no schema can.
+// checkJUnitCounts holds that a document is well-formed, and its counts against what it holds, which no schema can.
 func checkJUnitCounts(doc []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	type open struct {
@@ -248,8 +246,7 @@ func TestJUnitCounts(t *testing.T) {
 	}
 }
 
-// TestJUnitSchema validates what is written with the schema that Jenkins
-// published (testdata/README.md).
+// TestJUnitSchema validates what is written with the schema that Jenkins published (testdata/README.md).
 func TestJUnitSchema(t *testing.T) {
 	xmllint, err := exec.LookPath("xmllint")
 	if err != nil {

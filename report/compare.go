@@ -11,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// figureTitles are the figures that tables of policies show, with their titles.
-// A table of a sweep leaves out those that are not of a point.
+// figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
+// that are not of a point.
 var figureTitles = []struct {
 	figure, title string
 	point         bool
@@ -23,8 +23,7 @@ var figureTitles = []struct {
 	{"violations", "viol", true},
 }
 
-// Comparisons prints policies side by side, one comparison per group; in counts
-// the inputs of all of them.
+// Comparisons prints policies side by side, one comparison per group; in counts the inputs of all of them.
 func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Layout) error {
 	return (&document{
 		page: func(p *page) { comparePages(p, groups, in) },
@@ -87,8 +86,8 @@ func compareTotals(policies []compare.PolicyRow, text func(name string, x float6
 	return t
 }
 
-// compareSpread prints each figure by which one policy can be better than
-// another, or all; it returns how many it leaves out.
+// compareSpread prints each figure by which one policy can be better than another, or all; it returns how many it
+// leaves out.
 func compareSpread(p *page, c *compare.Comparison) (hidden int) {
 	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true}}, titles("total", "median", "p90", "best"))
 	for f, figure := range compare.Figures() {
@@ -108,8 +107,7 @@ func compareSpread(p *page, c *compare.Comparison) (hidden int) {
 	return hidden
 }
 
-// quantileText is a value between two sessions': a small count has a decimal
-// where it needs one.
+// quantileText is a value between two sessions': a small count has a decimal where it needs one.
 func quantileText(name string, x float64) string {
 	if name != "cost_usd" && math.Abs(x) < 100 && x != math.Round(x) {
 		return places(x, 1)
@@ -134,8 +132,7 @@ func figureText(name string, x float64) string {
 	return places(x/1e9, 1) + "G"
 }
 
-// differenceText is how far b is from a: in percent, or as a number where a is
-// small or nothing.
+// differenceText is how far b is from a: in percent, or as a number where a is small or nothing.
 func differenceText(name string, a, b float64) string {
 	switch d := b - a; {
 	case !compare.Known(a) || !compare.Known(b):

@@ -90,8 +90,7 @@ func compactJSON(js []byte) string {
 	return buf.String()
 }
 
-// resultText returns the text of a tool_result, whose content is a string or a
-// list of parts.
+// resultText returns the text of a tool_result, whose content is a string or a list of parts.
 func resultText(js json.RawMessage) string {
 	if s, ok := jsonl.Unquote(js); ok {
 		return s
@@ -110,8 +109,8 @@ func resultText(js json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// fieldsText is an object a field a line, in its own order; strings as they
-// are, those of several lines below their name.
+// fieldsText is an object a field a line, in its own order; strings as they are, those of several lines below their
+// name.
 func fieldsText(js json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(js))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -164,8 +163,8 @@ func cleanLine(s string) string {
 // slack is how many lines more are shown rather than counted as hidden.
 const slack = 2
 
-// fold breaks a text at w columns and returns its first lines, and how many lines
-// of the text they leave out. most is how many are shown; 0: all.
+// fold breaks a text at w columns and returns its first lines, and how many lines of the text they leave out. most is
+// how many are shown; 0: all.
 func fold(text string, w, most int) (shown []string, more int) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -185,8 +184,8 @@ func fold(text string, w, most int) (shown []string, more int) {
 	return shown, 0
 }
 
-// breakLine cuts a line into pieces of at most w columns, at a space if the last
-// third of a piece has one. Of most pieces (0: all) the last is the whole rest.
+// breakLine cuts a line into pieces of at most w columns, at a space if the last third of a piece has one. Of most
+// pieces (0: all) the last is the whole rest.
 func breakLine(s string, w, most int) []string {
 	var out []string
 	for most == 0 || len(out) < most {

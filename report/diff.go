@@ -14,8 +14,8 @@ import (
 // DiffSchema is the version of the JSON form of a diff.
 const DiffSchema = "ctxkit.diff/v1"
 
-// NamedDiff is how two views of a conversation differ at one request, or what a
-// policy changed from one request to another.
+// NamedDiff is how two views of a conversation differ at one request, or what a policy changed from one request to
+// another.
 type NamedDiff struct {
 	Schema  string `json:"schema"`
 	Session string `json:"session"`

@@ -12,8 +12,7 @@ const (
 	narrowBar = 10 // beside two columns of text
 )
 
-// stat prints the sums of a diff, as git does: a row per stage and request, and
-// a bar for the tokens saved or added.
+// stat prints the sums of a diff, as git does: a row per stage and request, and a bar for the tokens saved or added.
 func (p *diffPage) stat() {
 	p.line("")
 	two := p.d.Against != againstRaw && p.d.From == 0
@@ -73,8 +72,7 @@ type statSum struct {
 	leftTo, rightTo int // the last request
 }
 
-// statRows returns the sums, those of several requests in one row if there are
-// more than a screenful.
+// statRows returns the sums, those of several requests in one row if there are more than a screenful.
 func (p *diffPage) statRows() []statSum {
 	var rows []statSum
 	fold := len(p.d.Stat) > screenful && !p.Full

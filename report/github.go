@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// githubCommand prints a workflow command: an annotation of a file, or of none
-// if file is "". A line or a column of 0 is left out. data must be escaped.
+// githubCommand prints a workflow command: an annotation of a file, or of none if file is "". A line or a column of 0
+// is left out. data must be escaped.
 func githubCommand(b *strings.Builder, level, file string, line, column int, title, data string) {
 	var properties []string
 	add := func(name, value string) { properties = append(properties, name+"="+githubProperty(value)) }
@@ -23,8 +23,7 @@ func githubCommand(b *strings.Builder, level, file string, line, column int, tit
 	fmt.Fprintf(b, "::%s %s::%s\n", level, strings.Join(properties, ","), data)
 }
 
-// githubText escapes a text in the data of a workflow command: nothing in it
-// ends the command or begins another.
+// githubText escapes a text in the data of a workflow command: nothing in it ends the command or begins another.
 func githubText(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Clean(s))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// object is a JSON object with its members in this order. A nil list is printed
-// as []. A member whose key ends in ",omitempty" is left out if it is empty.
+// object is a JSON object with its members in this order. A nil list is printed as []. A member whose key ends in
+// ",omitempty" is left out if it is empty.
 type object []member
 
 type member struct {
@@ -113,14 +113,14 @@ func (s *jsonStream) end() error {
 	return err
 }
 
-// unsafeJSON reports whether r is a control or an invisible character, or the
-// replacement of a byte that is not UTF-8.
+// unsafeJSON reports whether r is a control or an invisible character, or the replacement of a byte that is not
+// UTF-8.
 func unsafeJSON(r rune) bool {
 	return r >= 0x7f && (r < 0xa0 || r == utf8.RuneError || invisible(r))
 }
 
-// escapeJSON writes the runes of unsafeJSON as \u escapes. Outside of strings
-// JSON has none of them, so no value changes.
+// escapeJSON writes the runes of unsafeJSON as \u escapes. Outside of strings JSON has none of them, so no value
+// changes.
 func escapeJSON(text []byte) []byte {
 	if !bytes.ContainsFunc(text, unsafeJSON) {
 		return text
@@ -138,8 +138,7 @@ func escapeJSON(text []byte) []byte {
 	return out
 }
 
-// filled returns tl with empty lists in place of nil, so that each JSON field
-// has one type.
+// filled returns tl with empty lists in place of nil, so that each JSON field has one type.
 func filled(tl *replay.Timeline) *replay.Timeline {
 	c := *tl
 	c.Schema = cmp.Or(c.Schema, replay.Schema)
@@ -179,8 +178,8 @@ func (n *named) cells() []any { return []any{n.Session, n.Agent, n.File, n.Polic
 
 const namedKeys = "session agent file policy counter"
 
-// replayNDJSON returns a printer of one request per line, with its names and its
-// events. Events after the last request are on a line of kind "end".
+// replayNDJSON returns a printer of one request per line, with its names and its events. Events after the last
+// request are on a line of kind "end".
 func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 	line := func(v any) error {
 		var b bytes.Buffer

@@ -36,8 +36,7 @@ func lintSample() []*lint.Problems {
 	}
 }
 
-// lintHostile holds what a transcript could try to do to a terminal, and to
-// the reader of workflow commands.
+// lintHostile holds what a transcript could try to do to a terminal, and to the reader of workflow commands.
 func lintHostile() []*lint.Problems {
 	const evil = "\x1b]0;title\a\x1b[31mred%0A\r\n::error file=x::fake\u202e,title=y:z\xff"
 	return []*lint.Problems{{
@@ -100,8 +99,8 @@ func TestLintSchema(t *testing.T) {
 	}
 }
 
-// --all names every place; without it a table and annotations name the first
-// of each code. Nothing a transcript holds ends a line or a command.
+// --all names every place; without it a table and annotations name the first of each code. Nothing a transcript holds
+// ends a line or a command.
 func TestLintPlaces(t *testing.T) {
 	for _, format := range []Format{FormatTable, FormatGitHub} {
 		some := strings.Count(string(printLint(t, Layout{Format: format}, lintSample())), "before the line above")

@@ -28,8 +28,7 @@ func (st style) paint(s string, color bool) string {
 	return either(!color || st == none || s == "", s, "\x1b["+string(st)+"m"+s+"\x1b[0m")
 }
 
-// page prints headings, fields, tables, pictures and notes, as text for a
-// terminal or as Markdown.
+// page prints headings, fields, tables, pictures and notes, as text for a terminal or as Markdown.
 type page struct {
 	Layout
 	w   io.Writer
@@ -176,9 +175,8 @@ func (p *page) end() error {
 	return p.err
 }
 
-// What Markdown would interpret: the characters of markup, an underscore at the
-// start or the end of a word, and a sign at the start that makes a heading, a
-// list or a rule.
+// What Markdown would interpret: the characters of markup, an underscore at the start or the end of a word, and a
+// sign at the start that makes a heading, a list or a rule.
 var (
 	markdownMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`,
 		"[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "!", `\!`)

@@ -8,8 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Versions of the JSON forms of lists of policies, of what is questionable in
-// them and of how two differ.
+// Versions of the JSON forms of lists of policies, of what is questionable in them and of how two differ.
 const (
 	PoliciesSchema       = "ctxkit.policies/v1"
 	PolicyFindingsSchema = "ctxkit.policy-lint/v1"
@@ -50,8 +49,8 @@ type PolicyFinding struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// PolicyFindings prints the findings of a lint of policies. Only FormatGitHub
-// prints wrong, the errors of policies that cannot be read.
+// PolicyFindings prints the findings of a lint of policies. Only FormatGitHub prints wrong, the errors of policies
+// that cannot be read.
 func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
 	t := newTable([]column{{Title: "policy", Key: "policy", Max: 28}, {Title: "where", Max: 30}}, keys("file line column key"),
 		[]column{{Title: "rule", Key: "rule"}, {Key: "message"}, {Key: "hint"}, {Title: "what is odd, and what to do", Flex: true}})
@@ -67,8 +66,7 @@ func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt 
 	return d.print(w, opt)
 }
 
-// policyAnnotations prints workflow commands. A finding in a built-in policy has
-// no file that GitHub could show.
+// policyAnnotations prints workflow commands. A finding in a built-in policy has no file that GitHub could show.
 func policyAnnotations(w io.Writer, list []PolicyFinding, wrong policy.Errors) error {
 	var b strings.Builder
 	annotate := func(severity string, at policy.Position, title string, text policy.Error) {

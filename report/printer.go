@@ -2,8 +2,7 @@ package report
 
 import "io"
 
-// Printer prints results one after another. Close ends the output; no Add may
-// follow it.
+// Printer prints results one after another. Close ends the output; no Add may follow it.
 type Printer[T any] struct {
 	Add   func(result T) error
 	Close func() error
@@ -14,8 +13,8 @@ func eachPrinter[T any](add func(result T) error) Printer[T] {
 	return Printer[T]{Add: add, Close: func() error { return nil }}
 }
 
-// pagePrinter returns a printer of a page per result, with an empty line between
-// them, and of a last page after two results or more. A nil last prints none.
+// pagePrinter returns a printer of a page per result, with an empty line between them, and of a last page after two
+// results or more. A nil last prints none.
 func pagePrinter[T any](w io.Writer, opt Layout, each func(p *page, result T), last func(p *page)) Printer[T] {
 	pages := 0
 	add := func(write func(p *page)) error {
@@ -39,8 +38,8 @@ func pagePrinter[T any](w io.Writer, opt Layout, each func(p *page, result T), l
 	}
 }
 
-// jsonPrinter returns a printer of the JSON form of results: of each by itself
-// if single is set, else as the items of a stream.
+// jsonPrinter returns a printer of the JSON form of results: of each by itself if single is set, else as the items of
+// a stream.
 func jsonPrinter[T any](s *jsonStream, single bool, form func(result T) any) Printer[T] {
 	if single {
 		return eachPrinter(func(result T) error { return WriteJSON(s.w, form(result)) })

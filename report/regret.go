@@ -28,8 +28,8 @@ func regretText(r *regret.Regret) string {
 		r.Tokens, exact(r.MedianDistance), either(r.MedianDistance == 1, "", "s"), r.BoundMisses, r.BoundTokens)
 }
 
-// Regret lists the blocks that policies removed and that were needed later. Of
-// the timelines it reads the names and the regret.
+// Regret lists the blocks that policies removed and that were needed later. Of the timelines it reads the names and
+// the regret.
 func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
 	t := newTable(keys("session agent file policy"), []column{{Title: "needed", Key: "needed_request"}, {Title: "removed", Key: "removed_request"}, {Key: "distance"}, {Title: "by"}},
 		keys("stage kind"), []column{{Title: "tokens", Key: "tokens"}, {Title: "what"}},

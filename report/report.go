@@ -1,10 +1,8 @@
-// Package report prints results: pure functions of data, options and an
-// io.Writer. It computes nothing that the result does not hold, reads neither
-// the environment nor the clock, and prints the same bytes everywhere.
+// Package report prints results: pure functions of data, options and an io.Writer. It computes nothing that the
+// result does not hold, reads neither the environment nor the clock, and prints the same bytes everywhere.
 //
-// Text and Markdown are for people: pages (page.go) of headings, fields, tables
-// and a chart. JSON, NDJSON and CSV are for programs and contain everything.
-// One list of columns (table.go) feeds the text, the Markdown and the CSV form
+// Text and Markdown are for people: pages (page.go) of headings, fields, tables and a chart. JSON, NDJSON and CSV are
+// for programs and contain everything. One list of columns (table.go) feeds the text, the Markdown and the CSV form
 // of a table.
 package report
 
@@ -54,8 +52,8 @@ type Layout struct {
 	Hints   Hints
 }
 
-// Hints say how to see more, in the words of the program that prints: report
-// itself knows no flag and no command. An empty hint is left out.
+// Hints say how to see more, in the words of the program that prints: report itself knows no flag and no command. An
+// empty hint is left out.
 type Hints struct {
 	All    string // shows the rows left out of a table
 	Full   string // shows the lines that are folded
@@ -91,8 +89,7 @@ type document struct {
 	other map[Format]func(w io.Writer) error
 }
 
-// listing returns the document of one table with notes below it. json is its JSON
-// form.
+// listing returns the document of one table with notes below it. json is its JSON form.
 func listing(t *table, json any, notes ...string) *document {
 	return &document{
 		page: func(p *page) {
@@ -104,8 +101,7 @@ func listing(t *table, json any, notes ...string) *document {
 	}
 }
 
-// print prints the document in the format of the layout. It is an error if the
-// document does not have that format.
+// print prints the document in the format of the layout. It is an error if the document does not have that format.
 func (d *document) print(w io.Writer, opt Layout) error {
 	switch {
 	case d.other[opt.Format] != nil:
@@ -124,8 +120,7 @@ func (d *document) print(w io.Writer, opt Layout) error {
 
 func formatError(f Format) error { return fmt.Errorf("format %q: this report does not have it", f) }
 
-// NewReplays returns the printer of timelines. Pages end with one row per
-// timeline.
+// NewReplays returns the printer of timelines. Pages end with one row per timeline.
 func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 	switch opt.Format {
 	case FormatTable, FormatMarkdown, "":
@@ -145,8 +140,7 @@ func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 	return Printer[*replay.Timeline]{}, formatError(opt.Format)
 }
 
-// replayCSV returns a printer of one request per row. Columns are only ever added
-// at the end.
+// replayCSV returns a printer of one request per row. Columns are only ever added at the end.
 func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 	header := true // is to be printed
 	add := func(tl *replay.Timeline) error {
@@ -170,9 +164,8 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 	}}
 }
 
-// ownEvents returns the events of each request, by its index, and the events of
-// no request. An event that a main request and a call of the policy's own both
-// name belongs to the main request.
+// ownEvents returns the events of each request, by its index, and the events of no request. An event that a main
+// request and a call of the policy's own both name belongs to the main request.
 func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
 	by = make([][]int, len(tl.Requests))
 	taken := make([]bool, len(tl.Events))

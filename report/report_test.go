@@ -82,8 +82,7 @@ func TestGoldenEnvironment(t *testing.T) {
 	}
 }
 
-// TestClippedChart holds that a raw history far above the model view does not
-// press it flat.
+// TestClippedChart holds that a raw history far above the model view does not press it flat.
 func TestClippedChart(t *testing.T) {
 	c := &chart{marks: make([]byte, 100), lines: []chartLine{{"auto", 155_000}}}
 	for i := range 100 {
@@ -151,8 +150,8 @@ func stripStyles(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestHostileInert holds that no text of a transcript reaches the output with
-// anything a terminal, an editor or a spreadsheet acts on.
+// TestHostileInert holds that no text of a transcript reaches the output with anything a terminal, an editor or a
+// spreadsheet acts on.
 func TestHostileInert(t *testing.T) {
 	for _, f := range ReplayFormats {
 		out := string(render(t, Layout{Format: f, All: true}, hostile()))

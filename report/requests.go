@@ -66,8 +66,7 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 	return []any{len(events), strings.Join(kinds, ";"), saved}
 }
 
-// printRequests prints the first and the last requests, the peaks and those with
-// an event, and counts the others.
+// printRequests prints the first and the last requests, the peaks and those with an event, and counts the others.
 func printRequests(p *page, tl *replay.Timeline) {
 	p.heading("requests")
 	if len(tl.Requests) == 0 {
@@ -99,8 +98,7 @@ func hasPayloads(tl *replay.Timeline) bool {
 	return slices.ContainsFunc(tl.Requests, func(r replay.Request) bool { return r.Payload != r.Tokens })
 }
 
-// sentName names the tokens of a request: of the model view, or of the payload
-// if an API-level edit changed it.
+// sentName names the tokens of a request: of the model view, or of the payload if an API-level edit changed it.
 func sentName(tl *replay.Timeline) string {
 	return either(hasPayloads(tl), "payload", "model")
 }
@@ -127,8 +125,7 @@ func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	return slices.Concat(list[:from], noted, list[to:])
 }
 
-// hiddenText counts the main requests between two shown rows. busy is how many
-// of them have an event.
+// hiddenText counts the main requests between two shown rows. busy is how many of them have an event.
 func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 	quiet := 0
 	for _, r := range tl.Requests[from:to] {

@@ -11,8 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// sample is a timeline of n requests that grows, is pruned twice and
-// compacted once, with one event at the end.
+// sample is a timeline of n requests that grows, is pruned twice and compacted once, with one event at the end.
 func sample(n int) *replay.Timeline {
 	tl := &replay.Timeline{
 		Schema: replay.Schema, Session: "0f6d8a52-1c3e-4b7a-9d21-6e5f4c3b2a10", File: "testdata/sessions/sample.jsonl",

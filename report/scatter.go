@@ -36,9 +36,8 @@ type mark struct {
 	Fill, Text string
 }
 
-// sweepSVG draws the points of a sweep: the cost to the right, the peak upwards,
-// misses as the size of the mark. The front is filled. A line joins the front of
-// cost and peak alone.
+// sweepSVG draws the points of a sweep: the cost to the right, the peak upwards, misses as the size of the mark. The
+// front is filled. A line joins the front of cost and peak alone.
 func sweepSVG(w io.Writer, s *sweep.Grid) error {
 	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
@@ -58,8 +57,7 @@ func sweepSVG(w io.Writer, s *sweep.Grid) error {
 	return err
 }
 
-// frontLine returns the points of the polyline through the marks on the front.
-// One mark makes no line.
+// frontLine returns the points of the polyline through the marks on the front. One mark makes no line.
 func frontLine(marks []mark, front []bool) string {
 	var on []mark
 	for i, m := range marks {
@@ -143,8 +141,7 @@ func (t tick) Baseline() float64 { return t.At + 4 }
 
 const fewestTicks = 4
 
-// Ticks returns the multiples of the largest step of 1, 2 or 5 times a power of
-// ten that gives at least fewestTicks.
+// Ticks returns the multiples of the largest step of 1, 2 or 5 times a power of ten that gives at least fewestTicks.
 func (c *scale) Ticks() []tick {
 	for power := math.Pow(10, math.Floor(math.Log10(c.hi-c.lo))); ; power /= 10 {
 		for _, digit := range []float64{5, 2, 1} {
@@ -162,8 +159,8 @@ func (c *scale) Ticks() []tick {
 	}
 }
 
-// tickText formats a multiple of a step with as many decimals as the step has,
-// in thousands or millions if the axis goes that far.
+// tickText formats a multiple of a step with as many decimals as the step has, in thousands or millions if the axis
+// goes that far.
 func tickText(value, step, most float64) string {
 	if value == 0 {
 		return "0"

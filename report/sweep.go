@@ -52,8 +52,7 @@ func sweepNotes(s *sweep.Grid, hints *Hints) []string {
 	return append(notes, emptyNotes(s.Inputs.Empty)...)
 }
 
-// sweepTable has a row per point. Text shows the points of the front and the
-// first others.
+// sweepTable has a row per point. Text shows the points of the front and the first others.
 func sweepTable(s *sweep.Grid, all bool) *table {
 	t := newTable(keys("policy sessions"))
 	for i, a := range s.Axes {

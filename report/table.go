@@ -15,8 +15,8 @@ import (
 // lineWidth is the width of the widest printed line, in terminal columns.
 const lineWidth = 100
 
-// column is one column of a table. Title heads it in text and Markdown, Key in
-// CSV. A column without a Title is only in CSV, one without a Key never is.
+// column is one column of a table. Title heads it in text and Markdown, Key in CSV. A column without a Title is only
+// in CSV, one without a Key never is.
 type column struct {
 	Title, Key string
 	Max        int  // widest it may be in text; 0: no limit but lineWidth
@@ -49,8 +49,8 @@ type row struct {
 	noTab bool // a row that text and Markdown leave out
 }
 
-// table holds the rows that text, Markdown and CSV print. The type of a cell
-// decides how each format prints it (cell.go).
+// table holds the rows that text, Markdown and CSV print. The type of a cell decides how each format prints it
+// (cell.go).
 type table struct {
 	columns []column
 	rows    []*row
@@ -136,8 +136,8 @@ func (t *table) csv(w io.Writer, header bool) error {
 
 const gap = 2 // spaces between two columns
 
-// widths returns the width of each column: what its cells need, within Max. The
-// Flex column shrinks until the table fits into lineWidth.
+// widths returns the width of each column: what its cells need, within Max. The Flex column shrinks until the table
+// fits into lineWidth.
 func (g *grid) widths() []int {
 	ws := make([]int, len(g.columns))
 	total, flex := gap*(len(ws)-1), -1
@@ -193,8 +193,7 @@ func (g *grid) text(w io.Writer, color bool) error {
 	return nil
 }
 
-// newTableWriter sets every option that the library would otherwise take from
-// LANG, LC_ALL and TERM.
+// newTableWriter sets every option that the library would otherwise take from LANG, LC_ALL and TERM.
 func newTableWriter(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int]) *tablewriter.Table {
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
@@ -240,8 +239,7 @@ func (g *grid) lines(cells []string, ws []int) [][]string {
 	return out
 }
 
-// markdown writes the table as Markdown. No cell can make a column, a link, an
-// image or HTML of its own.
+// markdown writes the table as Markdown. No cell can make a column, a link, an image or HTML of its own.
 func (g *grid) markdown(b *bytes.Buffer) {
 	line := func(cells []string, escape func(string) string) {
 		for _, c := range cells {

@@ -10,11 +10,9 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
-// Clean makes a text of a transcript safe to print. Line breaks and tabs become
-// spaces. Other control characters, directions and other invisible format
-// characters of Unicode, and bytes that are not UTF-8 become escapes (\x1b,
-// \u202e): no terminal acts on them, and the reader sees them. Every form for
-// people cleans each text.
+// Clean makes a text of a transcript safe to print. Line breaks and tabs become spaces. Other control characters,
+// directions and other invisible format characters of Unicode, and bytes that are not UTF-8 become escapes (\x1b,
+// \u202e): no terminal acts on them, and the reader sees them. Every form for people cleans each text.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -47,15 +45,13 @@ func plain(s string) bool {
 	return true
 }
 
-// invisible reports whether r changes how text around it reads without
-// showing: direction marks, byte order marks, tags, soft hyphens. Joiners
-// stay, emoji and scripts need them.
+// invisible reports whether r changes how text around it reads without showing: direction marks, byte order marks,
+// tags, soft hyphens. Joiners stay, emoji and scripts need them.
 func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' || unicode.Is(unicode.Co, r) || r == '\u2028' || r == '\u2029'
 }
 
-// narrow measures as every terminal and every locale does alike: ambiguous
-// characters take one column.
+// narrow measures as every terminal and every locale does alike: ambiguous characters take one column.
 var narrow = twwidth.Options{EastAsianWidth: false, ForceNarrowBorders: true}
 
 // width is the number of columns s takes.
@@ -93,8 +89,7 @@ func splitAt(s string, w int) (head, tail string) {
 	return s[:end], s[end:]
 }
 
-// wrap breaks s at spaces into lines of at most w columns. A word wider than a
-// line is broken.
+// wrap breaks s at spaces into lines of at most w columns. A word wider than a line is broken.
 func wrap(s string, w int) []string {
 	w = max(w, 4)
 	var lines []string

@@ -10,8 +10,7 @@ import (
 // ThresholdsSchema is the version of the JSON form of Thresholds.
 const ThresholdsSchema = "ctxkit.thresholds/v1"
 
-// LimitList are the limits of a policy in a context window, each with how it is
-// worked out. Figures are tokens.
+// LimitList are the limits of a policy in a context window, each with how it is worked out. Figures are tokens.
 type LimitList struct {
 	Schema     string         `json:"schema"`
 	Policy     string         `json:"policy"`

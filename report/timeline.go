@@ -125,8 +125,7 @@ func printEvents(p *page, tl *replay.Timeline) {
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
 }
 
-// shownEvents returns the indexes of the events to show: the first ones, without
-// tags, of which every prompt has one.
+// shownEvents returns the indexes of the events to show: the first ones, without tags, of which every prompt has one.
 func shownEvents(tl *replay.Timeline, all bool) []int {
 	var list []int
 	for i := range tl.Events {

@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// TestEventText: what an event says of messages, results and figures stands for
-// itself, and does not contradict the columns beside it.
+// TestEventText: what an event says of messages, results and figures stands for itself, and does not contradict the
+// columns beside it.
 func TestEventText(t *testing.T) {
 	for _, c := range []struct {
 		event      replay.Event
@@ -39,8 +39,8 @@ func TestEventText(t *testing.T) {
 	}
 }
 
-// TestMeanOfWhatIsSent: under an API-level edit the mean is that of what the
-// peak is of, and the model view's is named beside it.
+// TestMeanOfWhatIsSent: under an API-level edit the mean is that of what the peak is of, and the model view's is
+// named beside it.
 func TestMeanOfWhatIsSent(t *testing.T) {
 	tl := &replay.Timeline{
 		Requests: []replay.Request{{N: 1, Kind: kindMain, Raw: 100, Tokens: 90, Payload: 40}, {N: 1, Kind: "collapse", Payload: 500}, {N: 2, Kind: kindMain, Raw: 100, Tokens: 110, Payload: 61}},

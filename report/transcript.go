@@ -38,8 +38,8 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 	return p.end()
 }
 
-// each calls f with each record of the file. Loading the session has already
-// reported the error that ends the reading early.
+// each calls f with each record of the file. Loading the session has already reported the error that ends the reading
+// early.
 func (t *Transcript) each(f func(rec *jsonl.Item) error) error {
 	var failed error
 	enough := errors.New("the last line to show is read")
@@ -58,8 +58,7 @@ func (t *Transcript) each(f func(rec *jsonl.Item) error) error {
 	return failed
 }
 
-// recordJSON is the JSON form of a record: its line, and the entry as it is in
-// the file.
+// recordJSON is the JSON form of a record: its line, and the entry as it is in the file.
 func recordJSON(rec *jsonl.Item) []byte {
 	line := fmt.Appendf(nil, `{"line":%d`, rec.Line)
 	switch rec.Kind {
@@ -123,8 +122,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	}
 }
 
-// A message takes about a screen: so many lines of its blocks in all, and so
-// many blocks.
+// A message takes about a screen: so many lines of its blocks in all, and so many blocks.
 const (
 	screenLines = 36
 	mostLines   = 12 // of one block
@@ -132,8 +130,7 @@ const (
 	mostBlocks  = 16
 )
 
-// text prints the text of one of n blocks, folded so that all of them fit on a
-// screen; sign comes before each line.
+// text prints the text of one of n blocks, folded so that all of them fit on a screen; sign comes before each line.
 func (p *page) text(st style, indent, sign, text string, n int) {
 	most := either(p.Full, 0, max(min(screenLines/max(n, 1), mostLines), fewestLines))
 	lines, more := fold(text, lineWidth-len(indent+sign), most)
@@ -143,8 +140,7 @@ func (p *page) text(st style, indent, sign, text string, n int) {
 	p.folded(cmp.Or(indent, "  "), more, "line", len(text))
 }
 
-// folded prints that n more lines or blocks are left out, of a text of size
-// bytes. A size of 0 is left out.
+// folded prints that n more lines or blocks are left out, of a text of size bytes. A size of 0 is left out.
 func (p *page) folded(indent string, n int, noun string, size int) {
 	if n > 0 {
 		p.line(p.paint(faint, phrase("%v… %v%v%v", indent, count(n, "more "+noun),

@@ -26,8 +26,8 @@ func viewJSON(w io.Writer, v *NamedView) error {
 	return err
 }
 
-// placedMark is a mark with its place in the body: before block Block of message
-// Message. At the end of the body Message is the number of messages.
+// placedMark is a mark with its place in the body: before block Block of message Message. At the end of the body
+// Message is the number of messages.
 type placedMark struct {
 	Message int `json:"message"`
 	Block   int `json:"block"`

@@ -1,11 +1,9 @@
-// Package anonymize rewrites a session so that it can be published and still
-// replays as before: the words of texts, paths, names and ids are replaced by
-// substitutes of the same length; structure, numbers, usage and times stay.
+// Package anonymize rewrites a session so that it can be published and still replays as before: the words of texts,
+// paths, names and ids are replaced by substitutes of the same length; structure, numbers, usage and times stay.
 //
-// A word has one substitute in all files of a session: a path that was read and
-// edited remains one path, an old_string remains a part of the text that was
-// read. That keeps a policy's decisions. It also keeps word frequencies, lengths
-// and times, and with counters about the tokens of each word; see Disclosure.
+// A word has one substitute in all files of a session: a path that was read and edited remains one path, an
+// old_string remains a part of the text that was read. That keeps a policy's decisions. It also keeps word
+// frequencies, lengths and times, and with counters about the tokens of each word; see Disclosure.
 package anonymize
 
 import (
@@ -19,8 +17,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Anonymizer rewrites the files of one session. First Note reads every file, so
-// that no substitute is a word of the original; then Write writes each.
+// Anonymizer rewrites the files of one session. First Note reads every file, so that no substitute is a word of the
+// original; then Write writes each.
 type Anonymizer struct {
 	writer
 	content hash.Hash
@@ -29,12 +27,10 @@ type Anonymizer struct {
 	seeded  bool
 }
 
-// New returns an Anonymizer. The seed decides the substitutes. Where it is "" the
-// noted content decides them: the same session gives the same output, and the
-// words cannot be derived without the session.
+// New returns an Anonymizer. The seed decides the substitutes. Where it is "" the noted content decides them: the
+// same session gives the same output, and the words cannot be derived without the session.
 //
-// Substitutes are chosen for about the same tokens as their words by each of the
-// counters, at most two.
+// Substitutes are chosen for about the same tokens as their words by each of the counters, at most two.
 func New(seed string, counters ...func(text string) int) *Anonymizer {
 	a := &Anonymizer{content: sha256.New()}
 	a.book = newCodebook(counters[:min(len(counters), maxCounters)])
@@ -78,8 +74,8 @@ func (a *Anonymizer) NoteText(s string) {
 	a.book.note(s)
 }
 
-// Path is the name of a file beside the session, with slashes, its words replaced
-// except for those of the format. Ids get the same substitutes as in the session.
+// Path is the name of a file beside the session, with slashes, its words replaced except for those of the format. Ids
+// get the same substitutes as in the session.
 func (a *Anonymizer) Path(name string) string {
 	parts := strings.Split(name, "/")
 	last := len(parts) - 1
@@ -120,8 +116,7 @@ func (a *Anonymizer) Text(s string) string {
 	return string(a.book.text(nil, s))
 }
 
-// WriteText writes a text that has been noted and checks each of its lines; file
-// is its name in the Disclosure.
+// WriteText writes a text that has been noted and checks each of its lines; file is its name in the Disclosure.
 func (a *Anonymizer) WriteText(text, file string, w io.Writer) error {
 	text = a.Text(text)
 	at := Location{File: file}
@@ -133,8 +128,7 @@ func (a *Anonymizer) WriteText(text, file string, w io.Writer) error {
 	return err
 }
 
-// Write writes a session file that has been noted and checks each line; file is
-// its name in the Disclosure.
+// Write writes a session file that has been noted and checks each line; file is its name in the Disclosure.
 func (a *Anonymizer) Write(src *jsonl.Source, file string, jobs int, w io.Writer) error {
 	a.begin()
 	end := int64(0) // of what has been written

@@ -72,8 +72,7 @@ func TestMarkersBehindWords(t *testing.T) {
 	}
 }
 
-// One word has one stand-in, in any case and in any company, and no two words
-// share one.
+// One word has one stand-in, in any case and in any company, and no two words share one.
 func TestOneWordOneStandIn(t *testing.T) {
 	a := New("seed")
 	if x, y := a.Text("session"), a.Text("SESSION"); strings.ToUpper(x) != y {
@@ -207,8 +206,8 @@ func TestAlphabets(t *testing.T) {
 	}
 }
 
-// Folders and files beside a session have stand-ins but where the format names
-// them; what belongs together still does.
+// Folders and files beside a session have stand-ins but where the format names them; what belongs together still
+// does.
 func TestPath(t *testing.T) {
 	a := New("seed")
 	for name, want := range map[string]string{
@@ -291,8 +290,8 @@ func TestWritingChecks(t *testing.T) {
 	}
 }
 
-// listed counts the words of the list as one token, with or without a space
-// before them, and any other in threes of letters.
+// listed counts the words of the list as one token, with or without a space before them, and any other in threes of
+// letters.
 func listed() func(string) int {
 	one := map[string]bool{}
 	for _, w := range strings.Fields(wordList) {
@@ -311,8 +310,7 @@ func listed() func(string) int {
 	}
 }
 
-// With a counter stand-ins are as many tokens as their words, and none is a
-// word of the session.
+// With a counter stand-ins are as many tokens as their words, and none is a word of the session.
 func TestTokensStay(t *testing.T) {
 	list := strings.Fields(wordList)
 	words := []string{"Antidisestablishment", "zzyzxqua", "quuxblork", "naïveté", "don't", "python3", "getHTTPServerName", "файлы", "読み込み"}

@@ -16,8 +16,7 @@ import (
 //go:embed words.txt
 var wordList string
 
-// use is a word with its neighbours in a token: one character before it, and a
-// contraction such as 's after it.
+// use is a word with its neighbours in a token: one character before it, and a contraction such as 's after it.
 type use struct{ before, word, after string }
 
 // useOf is the use of the word s[from:to]; escaped: tokens are those of a JSON string.
@@ -94,8 +93,8 @@ type measured struct {
 	tokens [maxCounters]int
 }
 
-// measure lists the uses of a word, the most frequent first. Where sessions share
-// their substitutes, or the word was not noted, it lists the usual ones.
+// measure lists the uses of a word, the most frequent first. Where sessions share their substitutes, or the word was
+// not noted, it lists the usual ones.
 func (c *codebook) measure(low string) []measured {
 	var list []measured
 	if uses := c.uses[low]; uses != nil && !c.shared {
@@ -115,9 +114,8 @@ func (c *codebook) measure(low string) []measured {
 	return list[:min(len(list), maxUses)]
 }
 
-// assign chooses the substitutes of all noted words, the most frequent first,
-// which so have the widest choice. Where sessions share substitutes the order is
-// alphabetic, the same for each.
+// assign chooses the substitutes of all noted words, the most frequent first, which so have the widest choice. Where
+// sessions share substitutes the order is alphabetic, the same for each.
 func (c *codebook) assign() {
 	times := make(map[string]int, len(c.uses))
 	for w, uses := range c.uses {
@@ -144,10 +142,9 @@ const (
 	maxUses   = 32  // uses of a word that are compared, the most frequent
 )
 
-// choose is a free substitute with about as many tokens as its word in all its
-// uses, or "". A word of one token becomes a word of the list, one of several
-// tokens a compound of as many parts. Where possible a word compensates the
-// surplus of the words before it.
+// choose is a free substitute with about as many tokens as its word in all its uses, or "". A word of one token
+// becomes a word of the list, one of several tokens a compound of as many parts. Where possible a word compensates
+// the surplus of the words before it.
 func (c *codebook) choose(low string) string {
 	uses := c.measure(low)
 	parts := uses[0].tokens[0]
@@ -183,9 +180,8 @@ func (c *codebook) choose(low string) string {
 	return best
 }
 
-// weigh is the penalty of a substitute, exact where it is below least, and the
-// surplus with it. Each token too many or too few costs one; one that reduces
-// the surplus costs less than none. A frequent word does not compensate, since
+// weigh is the penalty of a substitute, exact where it is below least, and the surplus with it. Each token too many
+// or too few costs one; one that reduces the surplus costs less than none. A frequent word does not compensate, since
 // it may not occur where the others do.
 func (c *codebook) weigh(uses []measured, substitute string, least int) (off int, surplus [maxCounters]int) {
 	surplus = c.surplus
@@ -210,8 +206,8 @@ func (c *codebook) weigh(uses []measured, substitute string, least int) (off int
 	return off, surplus
 }
 
-// alike draws a substitute for a word of another script: of several the one with
-// the closest number of tokens, each letter with the tokens of the original one.
+// alike draws a substitute for a word of another script: of several the one with the closest number of tokens, each
+// letter with the tokens of the original one.
 func (c *codebook) alike(d *draw, w string) string {
 	want := c.count(use{}, w)
 	best, least := "", 0
@@ -260,8 +256,7 @@ func (c *codebook) peers(r rune) []rune {
 	return byTokens[c.count(use{}, string(r))]
 }
 
-// compose draws a substitute of n parts, each a word of the list or, if the list
-// has none of that length, letters.
+// compose draws a substitute of n parts, each a word of the list or, if the list has none of that length, letters.
 func (c *codebook) compose(d *draw, low string, n int) string {
 	out := make([]byte, 0, len(low))
 	for i := 0; i < len(low); {

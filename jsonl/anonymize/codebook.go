@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// codebook gives every word one substitute, different from those of other words.
-// A substitute has the length of its word in UTF-16 units, in UTF-8 and in JSON,
-// and its pattern of capitals, digits and hexadecimal digits; with counters it
-// also has about as many tokens.
+// codebook gives every word one substitute, different from those of other words. A substitute has the length of its
+// word in UTF-16 units, in UTF-8 and in JSON, and its pattern of capitals, digits and hexadecimal digits; with
+// counters it also has about as many tokens.
 type codebook struct {
 	seed      [32]byte
 	originals map[string]bool   // words that no substitute may be
@@ -62,8 +61,8 @@ func isLong(w string) bool {
 	return len(w) > longWord && len(w) <= maxNoted && utf8.RuneCountInString(w) > longWord
 }
 
-// text appends s with substitutes for its words. The result has the runes of s,
-// one by one, except for letters and digits.
+// text appends s with substitutes for its words. The result has the runes of s, one by one, except for letters and
+// digits.
 func (c *codebook) text(dst []byte, s string) []byte {
 	word := false // whether the byte before belongs to a word
 	for i, n := 0, 0; i < len(s); i += n {
@@ -91,9 +90,8 @@ func (c *codebook) text(dst []byte, s string) []byte {
 	return dst
 }
 
-// inert replaces a rune that a terminal acts on, or that is invisible: by one of
-// its length, which is white space where r is. Joiners stay: emoji and scripts
-// need them.
+// inert replaces a rune that a terminal acts on, or that is invisible: by one of its length, which is white space
+// where r is. Joiners stay: emoji and scripts need them.
 func inert(r rune) rune {
 	switch {
 	case r == 0x7f:
@@ -116,8 +114,8 @@ func inertByte(b byte) byte {
 	return b
 }
 
-// inertLine replaces the control characters of a line that is no JSON by one that
-// does nothing. They may be the reason why it is no JSON.
+// inertLine replaces the control characters of a line that is no JSON by one that does nothing. They may be the
+// reason why it is no JSON.
 func inertLine(line []byte) {
 	for i, b := range line {
 		if b < ' ' && b != '\t' && (b != '\r' || i < len(line)-1) {
@@ -176,8 +174,8 @@ func humps(s string, yield func(hump string)) {
 	yield(s[from:])
 }
 
-// word appends the substitute, with its capitals, of the letters s[from:to],
-// which may begin and end a run of letters.
+// word appends the substitute, with its capitals, of the letters s[from:to], which may begin and end a run of
+// letters.
 func (c *codebook) word(dst []byte, s string, from, to int, begins, ends bool) []byte {
 	w := s[from:to]
 	low := lowered(w)
@@ -213,9 +211,8 @@ func (c *codebook) wordFor(low string) string {
 	})
 }
 
-// mixed is the substitute of a run with digits, or of a long one: ids, hashes,
-// numbers, data. Letters become letters of their case, digits digits, and
-// hexadecimal stays hexadecimal. A word with a number, such as utf8, gets the
+// mixed is the substitute of a run with digits, or of a long one: ids, hashes, numbers, data. Letters become letters
+// of their case, digits digits, and hexadecimal stays hexadecimal. A word with a number, such as utf8, gets the
 // word's substitute.
 func (c *codebook) mixed(s string, from, to int) string {
 	r := s[from:to]
@@ -257,8 +254,8 @@ func (c *codebook) mixed(s string, from, to int) string {
 	}, fill)
 }
 
-// foreignWord is the substitute of letters beyond ASCII: each becomes a letter of
-// its own alphabet, or, where that is not listed, one of the same length.
+// foreignWord is the substitute of letters beyond ASCII: each becomes a letter of its own alphabet, or, where that is
+// not listed, one of the same length.
 func (c *codebook) foreignWord(s string) string {
 	wider := func(d *draw, out []byte) { d.each(s, out, nil) }
 	switch {
@@ -270,9 +267,8 @@ func (c *codebook) foreignWord(s string) string {
 	return c.lookup(s, func(d *draw, out []byte) { copy(out, c.alike(d, s)) }, wider)
 }
 
-// lookup is the substitute of a word. fill draws it, or wider where fill finds none
-// that is free. Only the shortest words, of which there are more than
-// substitutes, share one.
+// lookup is the substitute of a word. fill draws it, or wider where fill finds none that is free. Only the shortest
+// words, of which there are more than substitutes, share one.
 func (c *codebook) lookup(w string, fill, wider func(d *draw, out []byte)) string {
 	if s, ok := c.assigned[w]; ok {
 		return s

@@ -43,14 +43,12 @@ func latin(r rune) bool {
 	return latinLetter(r)
 }
 
-// foreign reports whether a rune is a letter or digit of another script;
-// combining marks, emoji and the like are not.
+// foreign reports whether a rune is a letter or digit of another script; combining marks, emoji and the like are not.
 func foreign(r rune) bool {
 	return r >= utf8.RuneSelf && !latinLetter(r) && (foreignLetter(r) || unicode.IsDigit(r))
 }
 
-// latinLetter reports whether a rune is a Latin letter of ordinary words beyond
-// ASCII, not a wide or a phonetic one.
+// latinLetter reports whether a rune is a Latin letter of ordinary words beyond ASCII, not a wide or a phonetic one.
 func latinLetter(r rune) bool {
 	return r >= 0xC0 && r < 0x250 && r != 0xD7 && r != 0xF7 || r >= 0x1E00 && r < 0x1F00
 }
@@ -75,8 +73,8 @@ func parts(r string, yield func(from, to int)) {
 	}
 }
 
-// numbered reports whether a run consists of words and numbers and is no id: it
-// has few parts, and a short word is its first or its last.
+// numbered reports whether a run consists of words and numbers and is no id: it has few parts, and a short word is
+// its first or its last.
 func numbered(r string) bool {
 	n, long, short := 0, 0, 0
 	parts(r, func(i, j int) {
@@ -129,10 +127,9 @@ func foreignLetter(r rune) bool {
 	return unicode.IsLetter(r) || rangeOf(symbols, r) >= 0
 }
 
-// symbols are the ranges of runes that are no letters by their category but
-// become letters in normalisation form KC (Unicode 15), such as ⓐ, and of those
-// that look like a letter: 🅐, 🅰, the pairs of flags, tags. Signs such as № and ™
-// are left out.
+// symbols are the ranges of runes that are no letters by their category but become letters in normalisation form KC
+// (Unicode 15), such as ⓐ, and of those that look like a letter: 🅐, 🅰, the pairs of flags, tags. Signs such as № and
+// ™ are left out.
 var symbols = [][2]rune{
 	{0x2160, 0x217F}, {0x249C, 0x24E9}, {0x2E9F, 0x2E9F}, {0x2EF3, 0x2EF3}, {0x2F00, 0x2FD5}, {0x3038, 0x303A}, {0x3192, 0x319F},
 	{0x3200, 0x321E}, {0x3220, 0x3247}, {0x3250, 0x3250}, {0x3260, 0x327E}, {0x3280, 0x32B0}, {0x32C0, 0x33FF},
@@ -140,8 +137,8 @@ var symbols = [][2]rune{
 	{0x1F240, 0x1F248}, {0x1F250, 0x1F251}, {0xE0030, 0xE0039}, {0xE0041, 0xE005A}, {0xE0061, 0xE007A},
 }
 
-// alphabets are ranges of letters that substitute for one another. The runes of
-// one range have the same length in UTF-8.
+// alphabets are ranges of letters that substitute for one another. The runes of one range have the same length in
+// UTF-8.
 var alphabets = [][2]rune{
 	{0xDF, 0xF6}, {0xC0, 0xD6}, {0xF8, 0xFF}, {0x100, 0x17E}, {0x3B1, 0x3C9}, {0x391, 0x3A1}, {0x430, 0x44F}, {0x410, 0x42F}, {0x5D0, 0x5EA}, {0x627, 0x63A},
 	{0x905, 0x939}, {0xE01, 0xE2E}, {0x3041, 0x3096}, {0x30A1, 0x30FA}, {0x4E00, 0x9FA5}, {0xAC00, 0xD7A3}, {0x20000, 0x2A6D6},

@@ -10,9 +10,8 @@ import (
 // maxPictureHead is how much of an image is searched for its size, in bytes.
 const maxPictureHead = 256 << 10
 
-// pictureHead is the start of an image's data, as base64, with the image's size
-// and nothing else of it; "" where the data is no image that starts with its
-// size. The size stays, since it decides the tokens of an image.
+// pictureHead is the start of an image's data, as base64, with the image's size and nothing else of it; "" where the
+// data is no image that starts with its size. The size stays, since it decides the tokens of an image.
 func pictureHead(data []byte) string {
 	decoder := base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data[:min(len(data), 4*maxPictureHead/3)]))
 	head, _ := io.ReadAll(decoder) // the bytes before an error are enough
@@ -33,8 +32,8 @@ func pictureHead(data []byte) string {
 	return base64.StdEncoding.EncodeToString(head[:n])
 }
 
-// jpegFrame is the start of a JPEG without the segments before its frame header,
-// such as a thumbnail, which shows the picture.
+// jpegFrame is the start of a JPEG without the segments before its frame header, such as a thumbnail, which shows the
+// picture.
 func jpegFrame(b []byte) []byte {
 	for i := 2; i+9 <= len(b) && b[i] == 0xff; {
 		marker := b[i+1]

@@ -23,8 +23,7 @@ type Disclosure struct {
 	Survived []Survivor     `json:"survived"`
 }
 
-// Survivor is a word of more than 6 letters of the original that is in the output
-// and is not a word of the format.
+// Survivor is a word of more than 6 letters of the original that is in the output and is not a word of the format.
 type Survivor struct {
 	Word string `json:"word"`
 	Location

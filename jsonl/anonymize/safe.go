@@ -30,8 +30,8 @@ func sections(text string) map[string]map[string]bool {
 	return list
 }
 
-// markers are phrases of the client that readers and policies recognise, in the
-// order in which they are tried. They are never replaced.
+// markers are phrases of the client that readers and policies recognise, in the order in which they are tried. They
+// are never replaced.
 var markers = func() (list []string) {
 	_, section, _ := strings.Cut(formatText, "\n[markers]")
 	for _, m := range regexp.MustCompile(`"(.+?)"`).FindAllStringSubmatch(section, -1) {
@@ -65,8 +65,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// SafeWords are the letter runs of everything that may stay, in lower case: any
-// other word of an anonymised session is a substitute.
+// SafeWords are the letter runs of everything that may stay, in lower case: any other word of an anonymised session
+// is a substitute.
 func SafeWords() map[string]bool {
 	safe := map[string]bool{}
 	add := func(s string) {

@@ -64,8 +64,8 @@ func (l *linter) links() {
 	}
 }
 
-// cycles finds the cycles of parents and reports each once, at the line where the
-// walk from the first of its lines returns.
+// cycles finds the cycles of parents and reports each once, at the line where the walk from the first of its lines
+// returns.
 func (l *linter) cycles() {
 	const untouched, walking, done = 0, 1, 2
 	state := make([]uint8, len(l.nodes))
@@ -134,8 +134,8 @@ func (l *linter) pairs() {
 	}
 }
 
-// doubled reports whether two calls with one id are in one message. The copy of a
-// line by a client that resumed has the same content and another parent.
+// doubled reports whether two calls with one id are in one message. The copy of a line by a client that resumed has
+// the same content and another parent.
 func (l *linter) doubled(first, c *pair) bool {
 	switch {
 	case c.node == first.node:

@@ -1,8 +1,7 @@
-// Package lint finds defects of a session file: those that loading reports, and
-// others of the lines and their links. Each problem has a stable code and a line.
+// Package lint finds defects of a session file: those that loading reports, and others of the lines and their links.
+// Each problem has a stable code and a line.
 //
-// It inspects the lines while the session is loaded, so that a file is read
-// once, and the links afterwards.
+// It inspects the lines while the session is loaded, so that a file is read once, and the links afterwards.
 package lint
 
 import (

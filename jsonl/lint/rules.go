@@ -10,8 +10,8 @@ const (
 	Note    Severity = "note"    // normal for the format
 )
 
-// LintRule is one kind of problem of a session file; policy.Rule is one of a policy's.
-// A code never changes its meaning.
+// LintRule is one kind of problem of a session file; policy.Rule is one of a policy's. A code never changes its
+// meaning.
 type LintRule struct {
 	Code     string
 	Severity Severity

@@ -1,5 +1,5 @@
-// Package names finds the names in a text: identifiers, paths and ids, never
-// words of a natural language. Two texts that share a name are likely related.
+// Package names finds the names in a text: identifiers, paths and ids, never words of a natural language. Two texts
+// that share a name are likely related.
 package names
 
 import (
@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Min and Max bound the length of a name, in bytes: a shorter one may occur by
-// chance, a longer one is data.
+// Min and Max bound the length of a name, in bytes: a shorter one may occur by chance, a longer one is data.
 const (
 	Min = 10
 	Max = 256
@@ -23,9 +22,8 @@ func Hash(s string) uint64 {
 	return h
 }
 
-// Each yields the names of a text in order, repetitions included; of a path, the
-// whole and its last element. A name consists of letters, digits and
-// _ . / - $ @. It has a letter, and a digit, an underscore, a slash, a dot or a
+// Each yields the names of a text in order, repetitions included; of a path, the whole and its last element. A name
+// consists of letters, digits and _ . / - $ @. It has a letter, and a digit, an underscore, a slash, a dot or a
 // capital after a small letter.
 func Each(text string, yield func(name string)) {
 	for i := 0; i < len(text); {

@@ -6,15 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths are the lengths of one string, decoded, or of one value, written
-// compactly: without white space between its tokens, its numbers as they
-// are, its strings as JSON.stringify writes them.
+// Lengths are the lengths of one string, decoded, or of one value, written compactly: without white space between its
+// tokens, its numbers as they are, its strings as JSON.stringify writes them.
 type Lengths struct {
 	UTF16 int // UTF-16 units: of the decoded string; of the compact value
 	Bytes int // the same in UTF-8; a lone surrogate of a decoded string is 3 (U+FFFD)
 
-	// Of strings only: JSON.stringify of it, quotes included. A lone surrogate
-	// is written as an escape of 6.
+	// Of strings only: JSON.stringify of it, quotes included. A lone surrogate is written as an escape of 6.
 	JSON      int // UTF-16 units
 	JSONBytes int // bytes of UTF-8
 }
@@ -23,8 +21,8 @@ type Lengths struct {
 func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 	i++
 	start := i
-	// What the decoded and the canonical form have more or less than the
-	// bytes as they are; lone counts surrogates without a partner.
+	// What the decoded and the canonical form have more or less than the bytes as they are; lone counts surrogates
+	// without a partner.
 	var units, size, canon, lone int
 	for {
 		for i+16 <= len(b) {
@@ -52,8 +50,8 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 			l.UTF16 += n + units
 			l.Bytes += n + size
 			l.JSON += n + canon + 2
-			// Every unit that the canonical form has more than the decoded one
-			// is ASCII, but for a lone surrogate: 3 bytes as U+FFFD, 6 written.
+			// Every unit that the canonical form has more than the decoded one is ASCII, but for a lone surrogate: 3
+			// bytes as U+FFFD, 6 written.
 			l.JSONBytes += n + size + canon - units + 2 - 2*lone
 			return i + 1, OK
 		case c == '\\':
@@ -125,8 +123,7 @@ func sequence(b []byte, i int) int {
 	return n
 }
 
-// runeLengths are the lengths of one decoded rune: UTF-16 units, bytes of
-// UTF-8, units of its canonical JSON.
+// runeLengths are the lengths of one decoded rune: UTF-16 units, bytes of UTF-8, units of its canonical JSON.
 func runeLengths(r rune) (units, size, canon int) {
 	switch {
 	case r == '"' || r == '\\' || r == '\b' || r == '\f' || r == '\n' || r == '\r' || r == '\t':
@@ -145,9 +142,8 @@ func runeLengths(r rune) (units, size, canon int) {
 	return 2, 4, 2
 }
 
-// MeasureValue skips the value that begins at b[i], inside depth open
-// brackets, and adds the lengths of its compact form to l.UTF16 and l.Bytes.
-// Members of an object count as they are, those with the same key too.
+// MeasureValue skips the value that begins at b[i], inside depth open brackets, and adds the lengths of its compact
+// form to l.UTF16 and l.Bytes. Members of an object count as they are, those with the same key too.
 func MeasureValue(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	if i >= len(b) {
 		return len(b), End
@@ -198,8 +194,8 @@ func measureArray(b []byte, i, depth int, l *Lengths) (int, Fault) {
 	return m.At, m.Code
 }
 
-// Brackets adds the brackets and separators around n values to l.UTF16 and
-// l.Bytes: a comma before each but the first, and with each of 2 a colon.
+// Brackets adds the brackets and separators around n values to l.UTF16 and l.Bytes: a comma before each but the
+// first, and with each of 2 a colon.
 func (l *Lengths) Brackets(n, each int) {
 	size := 2 + n*each - min(n, 1)
 	l.UTF16 += size

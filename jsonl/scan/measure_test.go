@@ -75,8 +75,7 @@ func FuzzMetrics(f *testing.F) {
 	})
 }
 
-// checkMetrics holds the lengths of b, if it is JSON, against what comes from
-// decoding and encoding it.
+// checkMetrics holds the lengths of b, if it is JSON, against what comes from decoding and encoding it.
 func checkMetrics(t *testing.T, b []byte) {
 	t.Helper()
 	b = bytes.Trim(b, " \t\r\n")
@@ -147,8 +146,7 @@ func compact(b []byte) string {
 	return out.String()
 }
 
-// decodeUnits is a string literal's value as JavaScript has it, one unit at a
-// time.
+// decodeUnits is a string literal's value as JavaScript has it, one unit at a time.
 func decodeUnits(b []byte) []uint16 {
 	var units []uint16
 	for s := string(b[1 : len(b)-1]); s != ""; {

@@ -1,14 +1,11 @@
-// Package scan validates, skips and measures JSON in one pass over bytes that
-// are already in memory.
+// Package scan validates, skips and measures JSON in one pass over bytes that are already in memory.
 //
-// It accepts exactly what encoding/json.Valid accepts: RFC 8259 with white
-// space around values, nesting no deeper than [MaxDepth], and any bytes of 0x20
-// and above inside a string. Bytes that are not UTF-8 are accepted, and each
+// It accepts exactly what encoding/json.Valid accepts: RFC 8259 with white space around values, nesting no deeper
+// than [MaxDepth], and any bytes of 0x20 and above inside a string. Bytes that are not UTF-8 are accepted, and each
 // such byte counts as one U+FFFD, as encoding/json decodes it.
 //
-// Every function takes the text b and an index i to start from and returns the
-// index after the value with [OK], or the index of the fault with another [Fault].
-// Nothing here allocates; nothing is kept.
+// Every function takes the text b and an index i to start from and returns the index after the value with [OK], or
+// the index of the fault with another [Fault]. Nothing here allocates; nothing is kept.
 //
 //   - [Space], [Value], [String] skip (and validate) the bytes at i.
 //   - [MeasureString], [MeasureValue] also add up [Lengths].

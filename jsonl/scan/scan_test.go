@@ -144,8 +144,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestValidMutations breaks lines as files do get broken: bytes changed, lost,
-// doubled or put in, the rest cut off.
+// TestValidMutations breaks lines as files do get broken: bytes changed, lost, doubled or put in, the rest cut off.
 func TestValidMutations(t *testing.T) {
 	lines := []string{
 		`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_01","type":"tool_result","content":"  1→package main\n  2→\t\"x\"\n","is_error":false}]},"uuid":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-15T09:00:00.000Z","toolUseResult":{"file":{"numLines":-2,"ratio":1.5e-3},"lines":[" a","+b\u001b[0m"]}}`,

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Eight bytes at a time: a byte of special(x) has its high bit set where the
-// byte of x is a quote, a backslash or below 0x20. The lowest set bit is
-// exact; a borrow can set bits above it falsely.
+// Eight bytes at a time: a byte of special(x) has its high bit set where the byte of x is a quote, a backslash or
+// below 0x20. The lowest set bit is exact; a borrow can set bits above it falsely.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -19,8 +18,7 @@ func special(x uint64) uint64 {
 	return (((x ^ 0x02*ones) - 0x21*ones) | ((x ^ '\\'*ones) - ones)) & ^x & highs
 }
 
-// String skips the string whose quote is b[i]; plain reports that there is
-// no backslash between the quotes.
+// String skips the string whose quote is b[i]; plain reports that there is no backslash between the quotes.
 func String(b []byte, i int) (end int, plain bool, code Fault) {
 	i++
 	for i+8 <= len(b) {
@@ -142,8 +140,8 @@ func badHex(b []byte, i int) (int, Fault) {
 
 func isSurrogate(r rune) bool { return 0xD800 <= r && r < 0xE000 }
 
-// escaped decodes the well-formed escape at b[i] and returns its rune and length.
-// A lone surrogate is returned as it is.
+// escaped decodes the well-formed escape at b[i] and returns its rune and length. A lone surrogate is returned as it
+// is.
 func escaped(b []byte, i int) (r rune, n int) {
 	switch c := b[i+1]; c {
 	case 'b':
@@ -169,10 +167,9 @@ func escaped(b []byte, i int) (r rune, n int) {
 	}
 }
 
-// AppendUnquoted appends the decoded form of body, the bytes between the
-// quotes of a valid string. Lone surrogates and bytes that are
-// not UTF-8 become U+FFFD each. With a limit of 0 or more it stops before the
-// rune that would exceed limit bytes.
+// AppendUnquoted appends the decoded form of body, the bytes between the quotes of a valid string. Lone surrogates
+// and bytes that are not UTF-8 become U+FFFD each. With a limit of 0 or more it stops before the rune that would
+// exceed limit bytes.
 func AppendUnquoted(dst, body []byte, limit int) []byte {
 	if limit < 0 {
 		limit = 3 * len(body)

@@ -8,11 +8,10 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// fixedText is the length of the fixed text that the client writes around an
-// attachment when it sends it, in characters. The lengths are inferred from what
-// compactions counted (clients 2.1.119-2.1.139: an empty task_reminder counts 129
-// tokens, an edited_text_file about 101 more than its snippet); 2.1.284 and later
-// record the rendered text itself, and then it is used.
+// fixedText is the length of the fixed text that the client writes around an attachment when it sends it, in
+// characters. The lengths are inferred from what compactions counted (clients 2.1.119-2.1.139: an empty task_reminder
+// counts 129 tokens, an edited_text_file about 101 more than its snippet); 2.1.284 and later record the rendered text
+// itself, and then it is used.
 var fixedText = map[string]int{
 	"task_reminder": 516, "todo_reminder": 516, "edited_text_file": 404, "compact_file_reference": 160, "opened_file_in_ide": 160,
 	"file": 200, "nested_memory": 200, "auto_mode": 240, "auto_mode_exit": 240, "plan_mode": 240, "plan_mode_exit": 240,
@@ -101,8 +100,8 @@ func (f *attachmentFields) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// texts lists the strings of a JSON value: a string itself, those in an array,
-// and text, content or file in an object.
+// texts lists the strings of a JSON value: a string itself, those in an array, and text, content or file in an
+// object.
 func texts(raw json.RawMessage) []string {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestAttachments: what of an attachment is sent: its text, and the length of
-// the words around it.
+// TestAttachments: what of an attachment is sent: its text, and the length of the words around it.
 func TestAttachments(t *testing.T) {
 	for _, tt := range []struct {
 		payload line

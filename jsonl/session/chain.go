@@ -74,8 +74,7 @@ func (c *chain) byLine(i int32) (message int, ok bool) {
 	return int(n.at) - 1, n.at > 0 && c.in(i)
 }
 
-// emit turns the path into messages, each followed by the results of its tool
-// calls, wherever in the file they are.
+// emit turns the path into messages, each followed by the results of its tool calls, wherever in the file they are.
 func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
@@ -133,8 +132,8 @@ func (c *chain) earlier() {
 	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a placeholder holds what the first request had in context", Code: CodeEarlier})
 }
 
-// besidePath lists the microcompact boundaries and snips that are not on the path
-// but whose parent is: a compaction at the same request leaves them there.
+// besidePath lists the microcompact boundaries and snips that are not on the path but whose parent is: a compaction
+// at the same request leaves them there.
 func (c *chain) besidePath() []int32 {
 	var out []int32
 	for _, i := range c.order {
@@ -248,9 +247,8 @@ func (c *chain) user(i int32) {
 	c.conv.Messages = append(c.conv.Messages, m)
 }
 
-// goesWithPrompt reports whether a line continues the prompt that was emitted
-// last: a client that resumes writes a prompt as one line a block, all with the
-// same time.
+// goesWithPrompt reports whether a line continues the prompt that was emitted last: a client that resumes writes a
+// prompt as one line a block, all with the same time.
 func (c *chain) goesWithPrompt(n *node) bool {
 	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || len(c.conv.Messages) == 0 {
 		return false
@@ -260,10 +258,9 @@ func (c *chain) goesWithPrompt(n *node) bool {
 	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && len(m.UUIDs) > 0 && m.UUIDs[len(m.UUIDs)-1] == p.uuid
 }
 
-// midRun reports whether the last message is a tool result: the agent is running,
-// and a prompt here was queued and ends no turn. The response after the result
-// may instead be empty or lost. Then a line that ends the turn is between them,
-// or a snapshot for the prompt, or the prompt has no parent.
+// midRun reports whether the last message is a tool result: the agent is running, and a prompt here was queued and
+// ends no turn. The response after the result may instead be empty or lost. Then a line that ends the turn is between
+// them, or a snapshot for the prompt, or the prompt has no parent.
 func (c *chain) midRun() bool {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
@@ -274,8 +271,8 @@ func (c *chain) midRun() bool {
 	return false
 }
 
-// finish numbers the requests, drops the placeholder for calls that are still
-// open at the end, and fills the conversation's own fields.
+// finish numbers the requests, drops the placeholder for calls that are still open at the end, and fills the
+// conversation's own fields.
 func (c *chain) finish() {
 	conv := c.conv
 	k := len(conv.Messages) - 1

@@ -147,8 +147,7 @@ func TestChain(t *testing.T) {
 	})
 }
 
-// TestUsage: usage counts once for a message: the input side from any of its
-// lines, the largest output.
+// TestUsage: usage counts once for a message: the input side from any of its lines, the largest output.
 func TestUsage(t *testing.T) {
 	conv := load(t,
 		user("u1", "", "hello"),
@@ -170,8 +169,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestIterations: where only a later line of a message lists what the API sampled,
-// that line is believed.
+// TestIterations: where only a later line of a message lists what the API sampled, that line is believed.
 func TestIterations(t *testing.T) {
 	first, second := assistant("a1", "u1", "m1", thinking()).used(10, 1), said("a2", "a1", "m1").used(10, 7)
 	second["message"].(line)["usage"].(line)["iterations"] = []any{
@@ -218,8 +216,7 @@ func TestSynthetic(t *testing.T) {
 	}
 }
 
-// TestDeadEndAttachment: what was sent with a call counts, although the chain goes on
-// elsewhere.
+// TestDeadEndAttachment: what was sent with a call counts, although the chain goes on elsewhere.
 func TestDeadEndAttachment(t *testing.T) {
 	runShapes(t, []shapeCase{
 		{

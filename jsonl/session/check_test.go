@@ -16,9 +16,8 @@ func balanced(t *testing.T, f *session.File) {
 	}
 }
 
-// checkConversation checks what must be true of every conversation, whatever
-// the file holds: no message twice, causal order, results right after their
-// calls, requests numbered, indexes in range.
+// checkConversation checks what must be true of every conversation, whatever the file holds: no message twice, causal
+// order, results right after their calls, requests numbered, indexes in range.
 func checkConversation(t *testing.T, conv *session.Conversation) {
 	t.Helper()
 	lines, messages, calls, answered := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
@@ -113,8 +112,8 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 	checkEdits(t, conv)
 }
 
-// checkEdits checks what the client recorded of its edits: everything in
-// range, in order, and no tool call parted from its result.
+// checkEdits checks what the client recorded of its edits: everything in range, in order, and no tool call parted
+// from its result.
 func checkEdits(t *testing.T, conv *session.Conversation) {
 	t.Helper()
 	last := -1

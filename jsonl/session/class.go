@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// commandHeads are the tags at the start of a slash command line, its output, or a
-// shell line typed with "!". None of them is a typed prompt.
+// commandHeads are the tags at the start of a slash command line, its output, or a shell line typed with "!". None of
+// them is a typed prompt.
 var commandHeads = [...]string{
 	"<command-name>", "<command-message>", "<command-args>",
 	"<local-command-stdout>", "<local-command-stderr>",

@@ -83,8 +83,8 @@ func TestQueued(t *testing.T) {
 	})
 }
 
-// TestTurnOver: a prompt after a tool result was not queued where the turn is
-// known to be over: the last response was empty, or is lost.
+// TestTurnOver: a prompt after a tool result was not queued where the turn is known to be over: the last response was
+// empty, or is lost.
 func TestTurnOver(t *testing.T) {
 	run := []any{user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1")}
 	for _, subtype := range []string{"turn_duration", "stop_hook_summary", "away_summary"} {

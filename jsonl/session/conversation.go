@@ -1,6 +1,5 @@
-// Package session turns the entries of a session file into a Conversation:
-// messages in causal order, requests, and what the client recorded about its
-// own context management.
+// Package session turns the entries of a session file into a Conversation: messages in causal order, requests, and
+// what the client recorded about its own context management.
 //
 // The steps from entries to a conversation:
 //
@@ -56,8 +55,8 @@ var classNames = [...]string{"response", "prompt", "tool_result", "meta", "comma
 
 func (c Class) String() string { return classNames[c] }
 
-// Block is a jsonl.ContentBlock with its place in a conversation. Lengths are always known;
-// the text is read from the file on demand (Conversation.Text).
+// Block is a jsonl.ContentBlock with its place in a conversation. Lengths are always known; the text is read from the
+// file on demand (Conversation.Text).
 type Block struct {
 	jsonl.ContentBlock
 	File    int32    // index into Conversation.Sources
@@ -65,8 +64,8 @@ type Block struct {
 	Offload *Offload // tool_result: the file with its full text, where it was offloaded and the file exists
 }
 
-// Whole is the length of the block's text in raw history: of an offloaded
-// tool_result whose file exists, that of the file; else as recorded.
+// Whole is the length of the block's text in raw history: of an offloaded tool_result whose file exists, that of the
+// file; else as recorded.
 func (b *Block) Whole() jsonl.Metrics {
 	if b.Offload != nil {
 		return b.Offload.Text
@@ -77,10 +76,9 @@ func (b *Block) Whole() jsonl.Metrics {
 // ReadBack reports whether the block is an offloaded tool_result whose file exists.
 func (b *Block) ReadBack() bool { return b.Offload != nil }
 
-// Message is one message of a conversation, as the API counts messages, which
-// wire.BodyMessage holds as sent. Messages of the recorded track alone
-// (summaries, and messages that a compaction re-injected) have RecordOnly set and
-// are not part of the raw history.
+// Message is one message of a conversation, as the API counts messages, which wire.BodyMessage holds as sent.
+// Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set
+// and are not part of the raw history.
 type Message struct {
 	UUID       string   // of its first line
 	UUIDs      []string // of every line, file order; UUIDs[0] == UUID
@@ -148,8 +146,8 @@ type Microcompaction struct {
 // Reason is why a line or object was set aside.
 type Reason string
 
-// Accounting counts lines so that Read = Used + sum(SetAside) always holds.
-// Objects fused on one line are counted one by one, as lines of their own.
+// Accounting counts lines so that Read = Used + sum(SetAside) always holds. Objects fused on one line are counted one
+// by one, as lines of their own.
 type Accounting struct {
 	Read     int            `json:"read"`      // lines, plus further objects on fused lines
 	Used     int            `json:"used"`      // lines that became part of the conversation or its record

@@ -17,8 +17,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// corpusFiles are the real sessions of the folder CTXKIT_CORPUS names, those
-// in folders below it included; without it the test is skipped.
+// corpusFiles are the real sessions of the folder CTXKIT_CORPUS names, those in folders below it included; without it
+// the test is skipped.
 func corpusFiles(t *testing.T) (dir string, files []string) {
 	t.Helper()
 	dir = os.Getenv("CTXKIT_CORPUS")
@@ -86,8 +86,7 @@ func beforeBoundary(conv *session.Conversation, i int) bool {
 	return false
 }
 
-// checkTexts fetches every text and compares it with the lengths taken when
-// the file was read.
+// checkTexts fetches every text and compares it with the lengths taken when the file was read.
 func checkTexts(t *testing.T, conv *session.Conversation) {
 	t.Helper()
 	for m := range conv.Messages {
@@ -124,8 +123,7 @@ func checkTexts(t *testing.T, conv *session.Conversation) {
 	}
 }
 
-// TestCorpusRecorded compares what is recognised as recorded by the client
-// with the corpus's own tables.
+// TestCorpusRecorded compares what is recognised as recorded by the client with the corpus's own tables.
 func TestCorpusRecorded(t *testing.T) {
 	dir, files := corpusFiles(t)
 	var compactions, micros []string

@@ -42,8 +42,8 @@ func (ld *loader) mark(e *jsonl.Entry) {
 	ld.marks = append(ld.marks, m)
 }
 
-// marks resolves the references of the marks of this conversation. It runs after
-// requests are numbered and tools are indexed.
+// marks resolves the references of the marks of this conversation. It runs after requests are numbered and tools are
+// indexed.
 func (c *chain) marks() {
 	conv := c.conv
 	at, before := 0, 0 // c.order[:at] have been seen
@@ -97,9 +97,8 @@ func (c *chain) messageOf(uuid string) (int, bool) {
 	return at, ok && at < len(c.conv.Messages)
 }
 
-// span resolves a span of messages between two messages or placeholders of earlier
-// collapses. It is widened to whole rounds, so that no tool_result is separated
-// from its call.
+// span resolves a span of messages between two messages or placeholders of earlier collapses. It is widened to whole
+// rounds, so that no tool_result is separated from its call.
 func (c *chain) span(first, last string, before int, collapsed map[string]int) (from, to int, err error) {
 	end := func(uuid string, of func(*Collapse) int) (int, error) {
 		if k, ok := collapsed[uuid]; ok {

@@ -172,8 +172,7 @@ func TestReplacements(t *testing.T) {
 	}
 }
 
-// TestReplacementPlaces: it counts from where its result stands on; the first
-// on a result holds.
+// TestReplacementPlaces: it counts from where its result stands on; the first on a result holds.
 func TestReplacementPlaces(t *testing.T) {
 	conv := load(t, append([]any{replacement("t1", "stub")}, fiveTurns()...)...)
 	if r := conv.Replaced; len(r) != 1 || r[0].Before != 11 || r[0].Line != 1 {

@@ -141,8 +141,8 @@ func written(lines []line) string {
 	return b.String()
 }
 
-// FuzzLoad: whatever a session has been through, its lines are accounted for,
-// nothing stands twice, and results follow their calls.
+// FuzzLoad: whatever a session has been through, its lines are accounted for, nothing stands twice, and results
+// follow their calls.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{88, 122, 41}) // a copy of the last message at the root

@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// link resolves parents, children and the lines of each message. It runs after
-// every line is read, since a parent may be later in the file.
+// link resolves parents, children and the lines of each message. It runs after every line is read, since a parent may
+// be later in the file.
 func (ld *loader) link() {
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
@@ -34,9 +34,8 @@ func (ld *loader) under(i int32) iter.Seq[int32] {
 	}
 }
 
-// resolve follows the steps from each line to the end of its walk and returns the
-// result there. A step returns the next line, -1 at the end, and the result where
-// the walk ends at this line, as a cycle does.
+// resolve follows the steps from each line to the end of its walk and returns the result there. A step returns the
+// next line, -1 at the end, and the result where the walk ends at this line, as a cycle does.
 func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
 	const unknown = -2
 	results := slices.Repeat([]int32{unknown}, len(ld.nodes))
@@ -60,10 +59,9 @@ func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
 	return results
 }
 
-// groupLines finds, for each assistant line, the first line of its message:
-// the topmost line with the same message.id that is reached through parents
-// without passing another message's line or a prompt. Copies of a message are
-// another group.
+// groupLines finds, for each assistant line, the first line of its message: the topmost line with the same message.id
+// that is reached through parents without passing another message's line or a prompt. Copies of a message are another
+// group.
 func (ld *loader) groupLines() {
 	ld.above = ld.resolve(func(i int32) (next, result int32) {
 		switch n := &ld.nodes[i]; {
@@ -98,8 +96,8 @@ func (ld *loader) assistantAbove(i int32) int32 {
 	return ld.above[i]
 }
 
-// unite merges the groups on the path that share a message.id, without copies of
-// lines, and finds the line of each tool call.
+// unite merges the groups on the path that share a message.id, without copies of lines, and finds the line of each
+// tool call.
 func (c *chain) unite() {
 	first := map[string]int32{}
 	var groups []int32
@@ -170,9 +168,8 @@ type side struct {
 	nodes []int32
 }
 
-// split separates the main conversation's lines from those of sidechains. In a
-// subagent's own file, where every message is a sidechain's, all are the main
-// conversation.
+// split separates the main conversation's lines from those of sidechains. In a subagent's own file, where every
+// message is a sidechain's, all are the main conversation.
 func (ld *loader) split() (main []int32, sides []side) {
 	all := !slices.ContainsFunc(ld.nodes, func(n node) bool { return n.kind.message() && !n.sidechain })
 	at := map[string]int{}

@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestHazards: what stands in files besides well-formed lines. Every line is
-// accounted for.
+// TestHazards: what stands in files besides well-formed lines. Every line is accounted for.
 func TestHazards(t *testing.T) {
 	u1, a1, u2 := user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "more")
 	plain := file(u1, a1, u2)
@@ -74,8 +73,7 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// TestOtherFormats: the files of other agents hold no conversation, and every
-// line of theirs is set aside.
+// TestOtherFormats: the files of other agents hold no conversation, and every line of theirs is set aside.
 func TestOtherFormats(t *testing.T) {
 	for name, text := range map[string]string{
 		"rollout": `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/"}}
@@ -92,8 +90,7 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
-// TestLong: long chains of every kind load in time that grows with them, and
-// not deeper than the stack.
+// TestLong: long chains of every kind load in time that grows with them, and not deeper than the stack.
 func TestLong(t *testing.T) {
 	for name, make := range map[string]func(i int) line{
 		"prompts and responses": func(i int) line {

@@ -43,8 +43,8 @@ func (t *indexTime) UnmarshalJSON(b []byte) error {
 // mostIndex is the largest index or meta file that is read, in bytes.
 const mostIndex = 64 << 20
 
-// staleAfter is the tolerated time between an index entry and the end of its file:
-// the client writes the index within the same second.
+// staleAfter is the tolerated time between an index entry and the end of its file: the client writes the index within
+// the same second.
 const staleAfter = 2 * time.Second
 
 func readIndex(root *os.Root) (*index, error) {
@@ -101,8 +101,8 @@ func (d *discovery) check(found []FileInfo, at map[string]int, ix *index, dir st
 	return found
 }
 
-// compare determines whether the file has changed since its entry was written: by
-// the times in it, or if it has none by that of the file system.
+// compare determines whether the file has changed since its entry was written: by the times in it, or if it has none
+// by that of the file system.
 func (i *FileInfo) compare(e *indexEntry) {
 	i.Standing, i.Why = Listed, ""
 	switch {

@@ -35,8 +35,7 @@ func result(uuid, parent, id string) line {
 	return user(uuid, parent, []any{line{"type": "tool_result", "tool_use_id": id, "content": "result of " + id}})
 }
 
-// assistant is one line of the message id: a block of its own, a usage of 100
-// tokens in and 5 out.
+// assistant is one line of the message id: a block of its own, a usage of 100 tokens in and 5 out.
 func assistant(uuid, parent, id string, block line) line {
 	return chained("assistant", uuid, parent).with("message", line{
 		"id": id, "role": "assistant", "model": "claude-opus-4-6", "content": []any{block}, "usage": usage(100, 5),
@@ -138,9 +137,8 @@ func load(t *testing.T, lines ...any) *session.Conversation {
 	return loadText(t, file(lines...), session.LoadOptions{}).Main
 }
 
-// shape writes a conversation on one line: the uuids of each message's lines,
-// joined by +. [x] is on the recorded track only, x~ a queued prompt, x* a
-// synthetic response.
+// shape writes a conversation on one line: the uuids of each message's lines, joined by +. [x] is on the recorded
+// track only, x~ a queued prompt, x* a synthetic response.
 func shape(conv *session.Conversation) string {
 	var out []string
 	for i := range conv.Messages {

@@ -20,8 +20,8 @@ type LoadOptions struct {
 	Offload string // folder of offloaded tool results; "": the session's own, beside the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 
-	// Item, if set, is called with every item as it is read, and Aside with
-	// every line that is set aside, on the goroutine that loads.
+	// Item, if set, is called with every item as it is read, and Aside with every line that is set aside, on the
+	// goroutine that loads.
 	Item  func(*jsonl.Item)
 	Aside func(line int, r Reason)
 }
@@ -108,8 +108,8 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	}
 	ld.build(f, opt)
 	if len(ld.nodes) > manyLines {
-		// Linking needs more memory than is kept. Without a collection the next
-		// replay would grow the heap beyond both.
+		// Linking needs more memory than is kept. Without a collection the next replay would grow the heap beyond
+		// both.
 		ld = nil
 		runtime.GC()
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// MemoryFile is the summary that a client maintains during a session, in
-// session-memory/summary.md beside the session's file. Its text is read on
-// demand (Conversation.MemoryText).
+// MemoryFile is the summary that a client maintains during a session, in session-memory/summary.md beside the
+// session's file. Its text is read on demand (Conversation.MemoryText).
 type MemoryFile struct {
 	Path string // of the file
 	Text jsonl.Metrics
@@ -23,8 +22,8 @@ const (
 	maxMemory  = 1 << 20 // bytes; clients write a few thousand
 )
 
-// readMemory finds and measures a session's summary file. It warns of one that is
-// not a regular file in the session's own folder, or too long.
+// readMemory finds and measures a session's summary file. It warns of one that is not a regular file in the session's
+// own folder, or too long.
 func (conv *Conversation) readMemory(where offloads) {
 	conv.memory = where
 	text, err := conv.memoryText()

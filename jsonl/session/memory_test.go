@@ -9,8 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestMemory: the session's own summary is found beside the session, and
-// nowhere else.
+// TestMemory: the session's own summary is found beside the session, and nowhere else.
 func TestMemory(t *testing.T) {
 	text := "# Session Title\n漢字 🙂\n"
 	for _, tt := range []struct {

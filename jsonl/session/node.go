@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// node is a chained line while a file is linked. To keep it small, fields that
-// consecutive lines share are in envelope and reply, and rare fields in special.
+// node is a chained line while a file is linked. To keep it small, fields that consecutive lines share are in
+// envelope and reply, and rare fields in special.
 type node struct {
 	uuid     string
 	parentID string

@@ -15,8 +15,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Offload is a file with a large tool result, of which the session holds a stub
-// with a preview. Only the lengths of its text are kept.
+// Offload is a file with a large tool result, of which the session holds a stub with a preview. Only the lengths of
+// its text are kept.
 type Offload struct {
 	Path string // of the file
 	Text jsonl.Metrics
@@ -42,9 +42,8 @@ type offloads struct {
 	inside  string // the path below it, which may not leave it
 }
 
-// offloadsOf is the folder of a session's results: the one given, or one beside
-// the file with the session's name. A subagent shares its session's. A session
-// without a file has none.
+// offloadsOf is the folder of a session's results: the one given, or one beside the file with the session's name. A
+// subagent shares its session's. A session without a file has none.
 func offloadsOf(file, folder string) offloads {
 	if folder != "" {
 		return offloads{trusted: folder, inside: "."}
@@ -58,8 +57,8 @@ func offloadsOf(file, folder string) offloads {
 	return ownFolder(file, toolResultsName)
 }
 
-// ownFolder is a subfolder of the session's own folder beside its file; none for a
-// stream or a file without a session's name.
+// ownFolder is a subfolder of the session's own folder beside its file; none for a stream or a file without a
+// session's name.
 func ownFolder(file, folder string) offloads {
 	dir, base := filepath.Split(filepath.Clean(file))
 	name, _, cut := strings.Cut(base, ".jsonl")
@@ -132,8 +131,8 @@ func (e errRefused) Error() string { return string(e) }
 
 const errLeadsOut errRefused = "it is a link to a place outside the session's folder"
 
-// leadsOut reports whether a root refused a path because a link leaves it. The
-// error of os.Root for that is not exported.
+// leadsOut reports whether a root refused a path because a link leaves it. The error of os.Root for that is not
+// exported.
 func leadsOut(err error) bool { return err != nil && strings.Contains(err.Error(), "escapes") }
 
 // plainly replaces the error of a root for a link that leaves it.
@@ -144,8 +143,8 @@ func plainly(err error) error {
 	return err
 }
 
-// findOffload looks for the file of a stub by the call's id, then by the last
-// element of the path the stub names: never by the path itself.
+// findOffload looks for the file of a stub by the call's id, then by the last element of the path the stub names:
+// never by the path itself.
 func findOffload(root *os.Root, openErr error, id, stub string) (name string, length jsonl.Metrics, err error) {
 	switch {
 	case !plainName(id):
@@ -175,8 +174,8 @@ func stubName(stub string) string {
 	return p[strings.LastIndexAny(p, `/\`)+1:]
 }
 
-// plainName reports whether a name is valid for a file on every system: letters,
-// digits, and - _ . except for a leading dot.
+// plainName reports whether a name is valid for a file on every system: letters, digits, and - _ . except for a
+// leading dot.
 func plainName(s string) bool { return len(s) <= 200 && plainNames.MatchString(s) }
 
 var plainNames = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)

@@ -143,8 +143,7 @@ func TestOffloadQuoted(t *testing.T) {
 	}
 }
 
-// TestOffloadHostile: nothing outside the folder is ever read, whatever a
-// session says.
+// TestOffloadHostile: nothing outside the folder is ever read, whatever a session says.
 func TestOffloadHostile(t *testing.T) {
 	const secret = "a secret"
 	ids := []string{"..", ".", "../secret", "../../secret", "/etc/passwd", "sub/inside", `..\secret`, `C:\secret`, "secret\x00", ".hidden", strings.Repeat("x", 300), "a:b", "ünï"}

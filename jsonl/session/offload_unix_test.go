@@ -12,8 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestOffloadLinks: links that lead out of the folder, folders and pipes are
-// refused.
+// TestOffloadLinks: links that lead out of the folder, folders and pipes are refused.
 func TestOffloadLinks(t *testing.T) {
 	outside := inFolder(t, map[string]string{"secret.txt": "a secret", "t1.txt": "a secret"})
 	for name, tt := range map[string]struct {
@@ -61,8 +60,8 @@ func TestOffloadLinks(t *testing.T) {
 	}
 }
 
-// TestMemoryLinks: nor is a session's own summary read through a link that
-// leads out, from a pipe, or after such a link has taken its place.
+// TestMemoryLinks: nor is a session's own summary read through a link that leads out, from a pipe, or after such a
+// link has taken its place.
 func TestMemoryLinks(t *testing.T) {
 	outside := inFolder(t, map[string]string{"summary.md": "a secret"})
 	for name, make := range map[string]func(folder, file string) error{

@@ -39,8 +39,7 @@ func (i *FileInfo) read(root *os.Root, name string) error {
 	return nil
 }
 
-// head reads the start of a session. It ignores lines that cannot be read: a
-// replay of the file reports them.
+// head reads the start of a session. It ignores lines that cannot be read: a replay of the file reports them.
 func (i *FileInfo) head(r io.Reader, name string) {
 	lines := jsonl.NewReader(io.LimitReader(r, peekBytes), name, jsonl.ReadOptions{})
 	for lines.Scan() {

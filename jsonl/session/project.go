@@ -24,8 +24,8 @@ const (
 	Unlisted  Standing = "unlisted" // not in the index
 )
 
-// FileInfo describes a session without reading all of it: its place, its index
-// entry, and the start and end of its file.
+// FileInfo describes a session without reading all of it: its place, its index entry, and the start and end of its
+// file.
 type FileInfo struct {
 	ID      string    `json:"session"`
 	Path    string    `json:"file,omitempty"`           // of the file, below the folder given to Discover; "" where it is missing
@@ -71,10 +71,9 @@ const (
 // extensions of session files, longest first.
 var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 
-// Discover lists the sessions of a project folder, or of every project folder
-// in dir: by folder, then by time of creation, then by id. It reads nothing
-// outside of the folder and warns of ids, index entries and symbolic links that
-// lead there.
+// Discover lists the sessions of a project folder, or of every project folder in dir: by folder, then by time of
+// creation, then by id. It reads nothing outside of the folder and warns of ids, index entries and symbolic links
+// that lead there.
 func Discover(dir string) ([]FileInfo, []Warning, error) {
 	d := &discovery{}
 	own := map[string]bool{} // sessions' own folders
@@ -90,8 +89,8 @@ func Discover(dir string) ([]FileInfo, []Warning, error) {
 	return d.found, d.warnings, nil
 }
 
-// folders calls visit with dir and with each folder in it, except for names that
-// skip accepts, and failed with each that cannot be read.
+// folders calls visit with dir and with each folder in it, except for names that skip accepts, and failed with each
+// that cannot be read.
 func folders(dir string, visit func(*os.Root, string, []fs.DirEntry), skip func(name string) bool, failed func(string, error)) error {
 	root, entries, err := openFolder(os.OpenRoot(dir))
 	if err != nil {
@@ -287,8 +286,8 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 	return info.Subagents, d.warnings, nil
 }
 
-// Find lists the files of the sessions in dir, a project folder or a folder of
-// project folders, whose id is or begins with id. It reads names only.
+// Find lists the files of the sessions in dir, a project folder or a folder of project folders, whose id is or begins
+// with id. It reads names only.
 func Find(dir, id string) (paths []string, exact bool, err error) {
 	var begins []string
 	err = folders(dir, func(root *os.Root, dir string, entries []fs.DirEntry) {

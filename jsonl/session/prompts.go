@@ -13,8 +13,8 @@ type Prompts struct {
 	tags map[int]string // message -> short id
 }
 
-// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid or,
-// where an earlier prompt has that id, jsonl.ShortHash of the uuid with a suffix.
+// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid or, where an earlier prompt has that
+// id, jsonl.ShortHash of the uuid with a suffix.
 func (conv *Conversation) Prompts() *Prompts {
 	p := &Prompts{at: map[string]int{}, tags: map[int]string{}}
 	for m := range conv.Messages {

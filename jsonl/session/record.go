@@ -121,8 +121,8 @@ type stagedSpan struct {
 	StagedAt  float64 `json:"stagedAt"` // milliseconds of the epoch
 }
 
-// replacedLine is one decision of a content-replacement. Its fields are not
-// documented: these are the client's names elsewhere, and those of the API.
+// replacedLine is one decision of a content-replacement. Its fields are not documented: these are the client's names
+// elsewhere, and those of the API.
 type replacedLine struct {
 	ToolUseID   string `json:"toolUseId"`
 	ToolUse     string `json:"tool_use_id"`
@@ -141,8 +141,8 @@ type snipInput struct {
 	Reason string  `json:"reason"`
 }
 
-// snipIDs are the ids of a Snip call. A model may write a list, a single id,
-// several ids in one text, or an id of digits as a number.
+// snipIDs are the ids of a Snip call. A model may write a list, a single id, several ids in one text, or an id of
+// digits as a number.
 type snipIDs struct {
 	list []string
 	odd  bool // an element is not an id

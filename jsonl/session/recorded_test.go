@@ -17,8 +17,7 @@ func one(t *testing.T, conv *session.Conversation) session.Boundary {
 	return conv.Boundaries[0]
 }
 
-// TestBoundary: the form of 2.0.76 and later, automatic, with what the client
-// re-injected.
+// TestBoundary: the form of 2.0.76 and later, automatic, with what the client re-injected.
 func TestBoundary(t *testing.T) {
 	conv := load(t,
 		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), system("y1", "r1", "informational"),
@@ -138,8 +137,7 @@ func TestPreserved(t *testing.T) {
 	}
 }
 
-// TestMicrocompact: a microcompact stands in the chain, or beside it where a
-// compaction followed at the same request.
+// TestMicrocompact: a microcompact stands in the chain, or beside it where a compaction followed at the same request.
 func TestMicrocompact(t *testing.T) {
 	conv := load(t,
 		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), micro("c1", "r1", 20801, "t1"), said("a2", "c1", "m2"),

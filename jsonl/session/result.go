@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// toolResults emits the results of a message's tool calls right after it, and the
-// attachments under calls and results that are not on the path.
+// toolResults emits the results of a message's tool calls right after it, and the attachments under calls and results
+// that are not on the path.
 func (c *chain) toolResults(group int32, at int) {
 	msg := c.conv.Messages[at]
 	var answers []int32
@@ -76,9 +76,8 @@ func (c *chain) deadEnd(i int32) []int32 {
 	return found
 }
 
-// answer is the line with the result of a tool call of a message: first choice is
-// one on the path under the message, then one on the path, then one under the
-// message; of several the first on the path, else the newest.
+// answer is the line with the result of a tool call of a message: first choice is one on the path under the message,
+// then one on the path, then one under the message; of several the first on the path, else the newest.
 func (c *chain) answer(id string, group int32) int32 {
 	best := int32(-1)
 	rank := -1
@@ -107,14 +106,14 @@ func (c *chain) answer(id string, group int32) int32 {
 	return best
 }
 
-// answersLater reports whether a line has the result of a call that is later on
-// the path. It is emitted after that call.
+// answersLater reports whether a line has the result of a call that is later on the path. It is emitted after that
+// call.
 func (c *chain) answersLater(i int32) bool {
 	return slices.ContainsFunc(c.ld.nodes[i].blocks, func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.expected(bl.ID) })
 }
 
-// expected reports whether the result of a call may be emitted now: the call was
-// emitted, or is not on the chain at all.
+// expected reports whether the result of a call may be emitted now: the call was emitted, or is not on the chain at
+// all.
 func (c *chain) expected(id string) bool {
 	_, made := c.caller[id]
 	return !made || c.called[id]

@@ -22,9 +22,8 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	return 0, 0, false
 }
 
-// Rounds adds the messages that must not be separated from the given ones: for a
-// tool call all results of its message, for a result the message of its call. The
-// indexes are sorted and distinct.
+// Rounds adds the messages that must not be separated from the given ones: for a tool call all results of its
+// message, for a result the message of its call. The indexes are sorted and distinct.
 func (conv *Conversation) Rounds(messages []int) []int {
 	in := make(map[int]bool, len(messages))
 	var list []int
@@ -86,9 +85,8 @@ func (conv *Conversation) NextPrompt(m int) int {
 	return m
 }
 
-// Turn lists the messages of the turn that a prompt starts: up to, not including,
-// the next user prompt, without messages of the recorded track alone. It includes
-// the result of a call even after a queued prompt.
+// Turn lists the messages of the turn that a prompt starts: up to, not including, the next user prompt, without
+// messages of the recorded track alone. It includes the result of a call even after a queued prompt.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
 	next := conv.NextPrompt(prompt)

@@ -10,8 +10,7 @@ func side(l line) line { return l.with("isSidechain", true) }
 
 func agent(id string, l line) line { return side(l).with("agentId", id) }
 
-// TestSidechainsInMainFile: before there were agent files (1.0.53), a
-// subagent's lines stood in the main file.
+// TestSidechainsInMainFile: before there were agent files (1.0.53), a subagent's lines stood in the main file.
 func TestSidechainsInMainFile(t *testing.T) {
 	f := loadText(t, file(
 		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
@@ -50,8 +49,8 @@ func TestSidechainsByAgent(t *testing.T) {
 	wantShape(t, f.Sidechains[1], "w1 c1")
 }
 
-// TestForks: the request of a compaction, a guess at the next prompt and an
-// aside begin in the middle of the main conversation, in a file of their own.
+// TestForks: the request of a compaction, a guess at the next prompt and an aside begin in the middle of the main
+// conversation, in a file of their own.
 func TestForks(t *testing.T) {
 	for _, id := range []string{"acompact-1f", "aside_question-1f", "aprompt_suggestion-1f"} {
 		conv := load(t, agent(id, user("v1", "in-the-main-file", "summarise")), agent(id, said("b1", "v1", "n1").used(3, 900)))
@@ -62,8 +61,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestAgentFile: in a file of an agent every line is a sidechain's: there it is
-// the main conversation.
+// TestAgentFile: in a file of an agent every line is a sidechain's: there it is the main conversation.
 func TestAgentFile(t *testing.T) {
 	f := loadText(t, file(
 		agent("x", user("v1", "", "look")), agent("x", called("b1", "v1", "n1", "s1")), agent("x", progress("p1", "b1")), agent("x", result("v2", "b1", "s1")), agent("x", said("b2", "v2", "n2")),

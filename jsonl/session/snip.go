@@ -60,8 +60,8 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 	}
 }
 
-// restore adds removed lines to the path that a client has bypassed when it
-// repaired the links after a snip: raw history includes them.
+// restore adds removed lines to the path that a client has bypassed when it repaired the links after a snip: raw
+// history includes them.
 func (c *chain) restore() {
 	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
 	for _, i := range c.order {
@@ -99,8 +99,8 @@ type grafts struct {
 	passed map[int32]bool    // lines that are not added
 }
 
-// add adds line i and the lines above it up to the path, unless one of them is a
-// message that was not removed: that is a branch.
+// add adds line i and the lines above it up to the path, unless one of them is a message that was not removed: that
+// is a branch.
 func (g *grafts) add(i int32) {
 	var lines []int32
 	at := i
@@ -146,8 +146,8 @@ func (c *chain) snip(i int32) {
 	})
 }
 
-// snips resolves the references of recorded snips and of calls of the Snip tool.
-// It runs after requests are numbered and tools are indexed.
+// snips resolves the references of recorded snips and of calls of the Snip tool. It runs after requests are numbered
+// and tools are indexed.
 func (c *chain) snips() {
 	conv := c.conv
 	c.snipCalls()
@@ -252,8 +252,8 @@ func (c *chain) carriedOut(k int) *RecordedSnip {
 	return nil
 }
 
-// byRecord resolves a call's unknown ids by the messages that were removed after
-// it: the client may derive its ids in another way.
+// byRecord resolves a call's unknown ids by the messages that were removed after it: the client may derive its ids in
+// another way.
 func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 	if s == nil || len(call.Unknown) == 0 || len(call.Prompts) > 0 || s.Call < 0 || &c.conv.SnipCalls[s.Call] != call {
 		return
@@ -268,8 +268,8 @@ func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 	}
 }
 
-// byCall is the snip of a call for which no line lists the removed uuids. Its own
-// turn is removed after the turn has ended.
+// byCall is the snip of a call for which no line lists the removed uuids. Its own turn is removed after the turn has
+// ended.
 func (c *chain) byCall(k int) (RecordedSnip, bool) {
 	call := &c.conv.SnipCalls[k]
 	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}

@@ -122,8 +122,8 @@ func TestSnipHostile(t *testing.T) {
 	}
 }
 
-// TestSnipRepairedLinks: a client that has repaired the links over the gap
-// leaves the removed lines beside the way from leaf to root. Raw has them.
+// TestSnipRepairedLinks: a client that has repaired the links over the gap leaves the removed lines beside the way
+// from leaf to root. Raw has them.
 func TestSnipRepairedLinks(t *testing.T) {
 	lines := func(u2, u3 string) []any {
 		return []any{
@@ -153,8 +153,7 @@ func TestSnipRepairedLinks(t *testing.T) {
 		})
 	}
 
-	// Where the lines themselves are gone nothing stands in for them: what was
-	// removed was not sent.
+	// Where the lines themselves are gone nothing stands in for them: what was removed was not sent.
 	conv := load(t, user("u2", "a2", "two"), said("a3", "u2", "m3"), snipped("s1", "a3", "u1", "a2"), user("u3", "s1", "three"))
 	wantShape(t, conv, "u2 a3 u3")
 	wantWarning(t, conv, 3, "2 of the 2 removed")
@@ -163,8 +162,8 @@ func TestSnipRepairedLinks(t *testing.T) {
 	}
 }
 
-// TestSnipCall: a call without a line that lists what it removed counts from
-// its answer on; the turn it stands in waits for its end.
+// TestSnipCall: a call without a line that lists what it removed counts from its answer on; the turn it stands in
+// waits for its end.
 func TestSnipCall(t *testing.T) {
 	own := jsonl.ShortID("u2")
 	for _, tt := range []struct {
@@ -225,8 +224,8 @@ func TestSnipCall(t *testing.T) {
 	}
 }
 
-// TestSnipCallIDs: the ways in which ids may be written down. What does not
-// read is told once, with what it names in vain.
+// TestSnipCallIDs: the ways in which ids may be written down. What does not read is told once, with what it names in
+// vain.
 func TestSnipCallIDs(t *testing.T) {
 	u1, u2 := jsonl.ShortID("u1"), jsonl.ShortID("u2")
 	for _, tt := range []struct {
@@ -269,8 +268,7 @@ func TestSnipCallIDs(t *testing.T) {
 	}
 }
 
-// TestSnipCallByRecord: ids made in a way of the client's own are told by what
-// was removed.
+// TestSnipCallByRecord: ids made in a way of the client's own are told by what was removed.
 func TestSnipCallByRecord(t *testing.T) {
 	lines := twoTurns()
 	lines[5] = snips("a3", "u2", "m3", "t2", "given up", "abc123")

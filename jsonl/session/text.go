@@ -26,8 +26,8 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 
 type toolUse struct{ message, block int32 }
 
-// IndexTools records the position of each tool_use for ToolName and ToolUse.
-// Loading calls it; a conversation built by hand needs the call.
+// IndexTools records the position of each tool_use for ToolName and ToolUse. Loading calls it; a conversation built
+// by hand needs the call.
 func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
@@ -53,8 +53,8 @@ func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	return int(u.message), int(u.block), ok
 }
 
-// Raw reads the JSON value that a block's lengths measure: a string literal, the
-// content array of a tool_result, the input of a tool_use.
+// Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the
+// input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Value)
@@ -77,8 +77,8 @@ func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) 
 	return raw, nil
 }
 
-// WholeText is the text of a block in raw history: of an offloaded tool_result
-// whose file exists, that of the file; else Text.
+// WholeText is the text of a block in raw history: of an offloaded tool_result whose file exists, that of the file;
+// else Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {
 	if conv.Messages[message].Blocks[block].Offload != nil {
 		return conv.OffloadText(message, block)
@@ -86,9 +86,8 @@ func (conv *Conversation) WholeText(message, block int) (string, error) {
 	return conv.Text(message, block)
 }
 
-// Text reads the recorded text of a block: of a text or thinking block, of a
-// tool_result (texts of an array joined by a blank line), the compact JSON of
-// a tool_use's input or of anything else.
+// Text reads the recorded text of a block: of a text or thinking block, of a tool_result (texts of an array joined by
+// a blank line), the compact JSON of a tool_use's input or of anything else.
 func (conv *Conversation) Text(message, block int) (string, error) {
 	raw, err := conv.Raw(message, block)
 	if err != nil || len(raw) == 0 {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// CompareVersions compares dotted versions number by number: it is negative where
-// a is older than b, 0 where they are equal. A missing part counts as 0, as does
-// one that is not a number.
+// CompareVersions compares dotted versions number by number: it is negative where a is older than b, 0 where they are
+// equal. A missing part counts as 0, as does one that is not a number.
 func CompareVersions(a, b string) int {
 	for a != "" || b != "" {
 		var x, y int

@@ -44,8 +44,8 @@ func (c *chain) cycle(i, before int32) {
 	c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as %s", as).Code = CodeCircle
 }
 
-// leaf is the live leaf: the requested one; else that of last-prompt, if nothing
-// was written after it; else the newest one.
+// leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
+// newest one.
 func (c *chain) leaf(want string) int32 {
 	if i, ok := c.ld.byUUID[want]; ok && c.in(i) {
 		return i
@@ -60,8 +60,8 @@ func (c *chain) leaf(want string) int32 {
 	return leaf
 }
 
-// newest is the newest message line of the file, and its leaf: results and
-// attachments may be written late, or before the line with their call.
+// newest is the newest message line of the file, and its leaf: results and attachments may be written late, or before
+// the line with their call.
 func (c *chain) newest() (newest, leaf int32) {
 	newest = -1
 	continued := c.continued()
@@ -81,8 +81,8 @@ func (c *chain) newest() (newest, leaf int32) {
 	return newest, newest
 }
 
-// joins reports whether a line belongs to the round of the calls above it:
-// results, attachments, and lines that are never sent.
+// joins reports whether a line belongs to the round of the calls above it: results, attachments, and lines that are
+// never sent.
 func (n *node) joins() bool {
 	switch n.kind {
 	case nodeUser, nodeAttachment:

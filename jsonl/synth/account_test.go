@@ -13,8 +13,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
-// The arithmetic of a session, worked out again from its lines: what each
-// request should have cost, and when the client should have compacted.
+// The arithmetic of a session, worked out again from its lines: what each request should have cost, and when the
+// client should have compacted.
 
 const (
 	overhead  = 18800
@@ -294,17 +294,15 @@ func TestArithmetic(t *testing.T) {
 	}
 }
 
-// TestSiblingEstimate: newer clients count the blocks of the last message
-// again. Their thinking is empty and their attachments are rendered on no
-// line, so only the decisions are worked out, in sessions without either.
+// TestSiblingEstimate: newer clients count the blocks of the last message again. Their thinking is empty and their
+// attachments are rendered on no line, so only the decisions are worked out, in sessions without either.
 func TestSiblingEstimate(t *testing.T) {
 	for _, v := range []string{"2.1.119", "2.1.139", "2.1.210"} {
 		o := lively(v, 5)
 		o.Rewinds, o.Requests, o.Thinking, o.Attachments, o.Queued, o.ManualCompacts = 0, 300, 0, 0, 0, 0
 		data, _ := generate(t, o)
 		l := &ledger{t: t, threshold: 167000, siblings: true}
-		// The first request's input holds listings that are on no line: begin
-		// as after a compaction.
+		// The first request's input holds listings that are on no line: begin as after a compaction.
 		rs := []record{{Type: "system", Subtype: "compact_boundary"}}
 		for _, r := range parse(t, data) {
 			if r.Type != "attachment" {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestBigTriggers works out, roughly and on its own, that big.jsonl is large
-// enough for what it is there for: OpenCode's prune at the end of a turn and,
-// with that done, its compaction at 168,000.
+// TestBigTriggers works out, roughly and on its own, that big.jsonl is large enough for what it is there for:
+// OpenCode's prune at the end of a turn and, with that done, its compaction at 168,000.
 func TestBigTriggers(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(samplesDir, "big.jsonl"))
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// client simulates the coding agent's client: it holds the conversation,
-// decides the cost of every request, compacts where its version would, and
-// writes the lines. Its methods are called in the order of the session; close
-// returns the first write error.
+// client simulates the coding agent's client: it holds the conversation, decides the cost of every request, compacts
+// where its version would, and writes the lines. Its methods are called in the order of the session; close returns
+// the first write error.
 type client struct {
 	opt SessionOptions
 	v   release
@@ -113,9 +112,8 @@ func (c *client) add(it item) {
 	c.stats.RawTokens += int64(tokens(it.weight))
 }
 
-// rewind goes back to an earlier copy of the client: what was said since stays
-// in the file as an abandoned branch. It does nothing where the context was
-// compacted since.
+// rewind goes back to an earlier copy of the client: what was said since stays in the file as an abandoned branch. It
+// does nothing where the context was compacted since.
 func (c *client) rewind(to *client) {
 	if to.stats.Compactions != c.stats.Compactions || to.stats.Microcompacts != c.stats.Microcompacts {
 		return
@@ -140,8 +138,8 @@ func (c *client) cacheTTL() time.Duration {
 	return 5 * time.Minute
 }
 
-// send decides the usage of the next request: what the prompt cache still holds
-// is read, a few tokens at the end are plain input, the rest is written.
+// send decides the usage of the next request: what the prompt cache still holds is read, a few tokens at the end are
+// plain input, the rest is written.
 func (c *client) send() usage {
 	total := c.opt.Overhead + tokens(c.sum)
 	var u usage

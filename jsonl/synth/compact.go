@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// prepare clears old tool results before a request, then compacts, each where
-// the context as it was before both has reached its threshold.
+// prepare clears old tool results before a request, then compacts, each where the context as it was before both has
+// reached its threshold.
 func (c *client) prepare() {
 	if c.agent != "" {
 		return
@@ -89,9 +89,8 @@ func (c *client) resultPath(id string) string {
 // folder holds the project's sessions.
 const folder = "/home/dev/.claude/projects/-home-dev-harbor"
 
-// compact replaces the context by a summary. A manual one keeps the last keep
-// blocks, or a few more where these would begin in the middle of a message
-// (2.1.210 on).
+// compact replaces the context by a summary. A manual one keeps the last keep blocks, or a few more where these would
+// begin in the middle of a message (2.1.210 on).
 func (c *client) compact(trigger string, keep int) {
 	pre := c.used()
 	asked := c.now
@@ -200,8 +199,8 @@ func (c *client) restored() []fileView {
 	return out
 }
 
-// restore puts the files back into the context: as attachments where the
-// version writes them, on no line in older versions.
+// restore puts the files back into the context: as attachments where the version writes them, on no line in older
+// versions.
 func (c *client) restore(files []fileView) {
 	for _, f := range files {
 		if !c.v.attachments() {

@@ -6,11 +6,9 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Snips, collapses and replaced results were not found in real files. They are
-// written as analyses describe them.
+// Snips, collapses and replaced results were not found in real files. They are written as analyses describe them.
 
-// snip writes a response that calls the Snip tool on the turns of prompts, and the
-// line that lists what was removed.
+// snip writes a response that calls the Snip tool on the turns of prompts, and the line that lists what was removed.
 func (c *client) snip(reason string, prompts ...string) {
 	call := newCall("Snip", func(o *object) {
 		ids := make([]string, len(prompts))
@@ -34,8 +32,8 @@ func (c *client) snip(reason string, prompts ...string) {
 	c.end()
 }
 
-// collapse replaces the turns from one prompt up to, not including, another by
-// a placeholder. A staged span is written to a snapshot line first.
+// collapse replaces the turns from one prompt up to, not including, another by a placeholder. A staged span is
+// written to a snapshot line first.
 func (c *client) collapse(from, next, summary string, staged bool) {
 	first, _ := c.turnOf(from)
 	to, _ := c.turnOf(next)
@@ -61,8 +59,8 @@ func (c *client) collapse(from, next, summary string, staged bool) {
 	c.replace(first, to, item{weight: milli(text, proseRate) + messageFrame})
 }
 
-// sendInstead has the client send another text instead of results, and writes
-// a content-replacement line. The results' own lines stay as they are.
+// sendInstead has the client send another text instead of results, and writes a content-replacement line. The
+// results' own lines stay as they are.
 func (c *client) sendInstead(text string, ids ...string) {
 	o := c.unchained("content-replacement").str("sessionId", c.session).arr("replacements")
 	for _, id := range ids {
@@ -80,8 +78,7 @@ func (c *client) sendInstead(text string, ids ...string) {
 	c.emit()
 }
 
-// turnOf is the range of items of a prompt's turn: from its item up to that of
-// the next prompt.
+// turnOf is the range of items of a prompt's turn: from its item up to that of the next prompt.
 func (c *client) turnOf(prompt string) (from, to int) {
 	from = slices.IndexFunc(c.items, func(it item) bool { return it.line == prompt })
 	for to = from + 1; to < len(c.items) && !c.items[to].prompt; to++ {

@@ -162,9 +162,8 @@ func (c *client) localLine(s string, meta bool) {
 	c.text(c.end(), s)
 }
 
-// queue writes a prompt typed while the agent works. From 2.1.101 on the
-// running turn gets it; before, queue returns false, and the caller sends the
-// prompt with dequeue when the turn ends.
+// queue writes a prompt typed while the agent works. From 2.1.101 on the running turn gets it; before, queue returns
+// false, and the caller sends the prompt with dequeue when the turn ends.
 func (c *client) queue(text string) bool {
 	c.queueLine("enqueue").str("content", text)
 	c.endUnchained()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ids makes identifiers in the format of the real ones. They have a random
-// stream of their own: a change of content does not change them.
+// ids makes identifiers in the format of the real ones. They have a random stream of their own: a change of content
+// does not change them.
 type ids struct{ r *rand.Rand }
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

@@ -1,13 +1,11 @@
-// Package synth writes synthetic session files: a simulated client works on a
-// simulated project and records it as Claude Code would, in the format of a
-// chosen client version. The same options give the same bytes on every
-// machine: it uses no clock, no map order and no floating-point sum.
+// Package synth writes synthetic session files: a simulated client works on a simulated project and records it as
+// Claude Code would, in the format of a chosen client version. The same options give the same bytes on every machine:
+// it uses no clock, no map order and no floating-point sum.
 //
-// A session is coherent. Reads show the files of the project with line
-// numbers, edits replace text that is in the file as it was read, greps find
-// what is there. The token count of every text is fixed (see weight.go), so
-// usage, prompt caching, microcompactions and compactions follow from what is
-// in context, and the figures of a reader can be compared with the true ones.
+// A session is coherent. Reads show the files of the project with line numbers, edits replace text that is in the
+// file as it was read, greps find what is there. The token count of every text is fixed (see weight.go), so usage,
+// prompt caching, microcompactions and compactions follow from what is in context, and the figures of a reader can be
+// compared with the true ones.
 package synth
 
 import (
@@ -17,8 +15,8 @@ import (
 	"time"
 )
 
-// SessionOptions choose the synthetic session. A size of zero is replaced by the default of its
-// field; a rate of zero is off. Default returns a mix like that of real sessions.
+// SessionOptions choose the synthetic session. A size of zero is replaced by the default of its field; a rate of zero
+// is off. Default returns a mix like that of real sessions.
 type SessionOptions struct {
 	Seed     uint64 // chooses the session; default 1
 	Requests int    // fewest API calls of the main conversation: the last turn is finished; default 40, none with Bytes
@@ -26,8 +24,8 @@ type SessionOptions struct {
 	Version  string // simulated client, "1.0.17" to "2.1.239": format of the lines, compactions; default "2.1.19"
 	Model    string // name in assistant messages; default: one that the version was used with
 
-	// Window is the context window, in tokens: at least Overhead + 80,000. The client compacts at
-	// window-45,000 up to 2.1.20 and window-33,000 after. Default 200,000.
+	// Window is the context window, in tokens: at least Overhead + 80,000. The client compacts at window-45,000 up to
+	// 2.1.20 and window-33,000 after. Default 200,000.
 	Window   int
 	Overhead int // system prompt and tools, in tokens: sent with every request, on no line; default 18,800
 
@@ -53,9 +51,8 @@ type SessionOptions struct {
 	ManualCompacts float64 // share of turns before which the user compacts
 	Lost           float64 // share of automatic compactions at which the last result is never written (2.1.17-2.1.50)
 
-	// Open creates a file beside the session: name is relative to the folder
-	// that holds <session>.jsonl, e.g. "<session>/tool-results/<id>.txt" or
-	// "<session>/subagents/agent-<id>.jsonl". Nil: these files are not written.
+	// Open creates a file beside the session: name is relative to the folder that holds <session>.jsonl, e.g.
+	// "<session>/tool-results/<id>.txt" or "<session>/subagents/agent-<id>.jsonl". Nil: these files are not written.
 	Open func(name string) (io.WriteCloser, error)
 }
 

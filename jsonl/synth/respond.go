@@ -35,8 +35,8 @@ type block struct {
 var compactable = map[string]bool{"Read": true, "Bash": true, "Grep": true, "Glob": true,
 	"WebSearch": true, "WebFetch": true, "Edit": true, "Write": true}
 
-// respond writes one API call: what comes before it, its response, one line a
-// block, and the results of the tools it calls.
+// respond writes one API call: what comes before it, its response, one line a block, and the results of the tools it
+// calls.
 func (c *client) respond(blocks ...block) {
 	c.prepare()
 	m := &response{usage: c.send(), blocks: blocks, stop: "end_turn"}
@@ -210,8 +210,8 @@ func (c *client) results(m *response) {
 	c.calls = base + len(calls)
 }
 
-// result writes one tool_result. From 2.1.1 on its parent is the line of its
-// own tool_use; before, the line before it.
+// result writes one tool_result. From 2.1.1 on its parent is the line of its own tool_use; before, the line before
+// it.
 func (c *client) result(call *toolCall, m *response) {
 	res := &call.result
 	m.open--

@@ -85,8 +85,8 @@ func (f *fixture) make(seed uint64) ([]Sample, Stats, error) {
 	return out, stats, nil
 }
 
-// indexFile is a sessions-index.json with two faults: stale figures of the
-// session, and an entry whose file is missing.
+// indexFile is a sessions-index.json with two faults: stale figures of the session, and an entry whose file is
+// missing.
 func (f *fixture) indexFile(stats Stats, folder string) Sample {
 	gone := "7d1f5a52-0c1e-4b53-9a35-0f4f6f0f5c11"
 	base := "/home/dev/.claude/projects/-home-dev-harbor"

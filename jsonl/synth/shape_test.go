@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestSessions holds lively sessions of every version against what is known of
-// real ones. It makes one session of each version, with CTXKIT_LONG=1 three.
+// TestSessions holds lively sessions of every version against what is known of real ones. It makes one session of
+// each version, with CTXKIT_LONG=1 three.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(1)
@@ -96,8 +96,7 @@ func checkChain(t *testing.T, v string, rs []record) {
 	}
 }
 
-// TestLiveBranch walks from the last line to the root: what Stats count stands
-// on that branch.
+// TestLiveBranch walks from the last line to the root: what Stats count stands on that branch.
 func TestLiveBranch(t *testing.T) {
 	for _, v := range versions {
 		o := lively(v, 6)
@@ -245,8 +244,8 @@ func checkTime(t *testing.T, v string, rs []record) {
 	}
 }
 
-// checkTools: what Read shows is numbered and what it read; what
-// Edit replaces stands exactly once in the file and was shown before.
+// checkTools: what Read shows is numbered and what it read; what Edit replaces stands exactly once in the file and
+// was shown before.
 func checkTools(t *testing.T, v string, rs []record) {
 	inputs := map[string]json.RawMessage{}
 	names := map[string]string{}
@@ -326,8 +325,8 @@ var lineNumber = regexp.MustCompile(`(?m)^ *\d+(\t|→)`)
 
 func unnumbered(s string) string { return lineNumber.ReplaceAllString(s, "") }
 
-// TestShapesOfVersions checks which parts each version writes and which it does
-// not. It stops at the first session with all of them; CTXKIT_LONG=1 checks four.
+// TestShapesOfVersions checks which parts each version writes and which it does not. It stops at the first session
+// with all of them; CTXKIT_LONG=1 checks four.
 func TestShapesOfVersions(t *testing.T) {
 	t.Parallel()
 	wants := map[string]func(v string) bool{

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// subagent starts a subagent on a question. Its transcript goes to its own
-// file; in clients before 2.0 its lines are in the session.
+// subagent starts a subagent on a question. Its transcript goes to its own file; in clients before 2.0 its lines are
+// in the session.
 func (s *developer) subagent() *toolCall {
 	c := s.c
 	question := "Find out how " + s.w.sentence() + " Report the files and functions involved; do not change anything."
@@ -30,8 +30,8 @@ func (s *developer) subagent() *toolCall {
 	return call
 }
 
-// task has a subagent answer call. work runs between the call and its result; it
-// drives the subagent and returns its answer.
+// task has a subagent answer call. work runs between the call and its result; it drives the subagent and returns its
+// answer.
 func (c *client) task(call *toolCall, title, question string, work func(sub *client) string) {
 	if call.id == "" {
 		call.id = c.toolID()
@@ -78,8 +78,8 @@ func (c *client) child(id string, buf *bytes.Buffer) *client {
 	return sub
 }
 
-// agentProgress repeats the subagent's messages in the session, as clients of
-// 2.1.12-2.1.81 do: a reader that sums their usage counts it twice.
+// agentProgress repeats the subagent's messages in the session, as clients of 2.1.12-2.1.81 do: a reader that sums
+// their usage counts it twice.
 func (c *client) agentProgress(call *toolCall, id, question string, lines []byte) {
 	if !c.v.progress() || c.v < v21(12) {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// What the simulated API counts for a text, in thousandths of a token: integers,
-// so that every machine gets the same sums.
+// What the simulated API counts for a text, in thousandths of a token: integers, so that every machine gets the same
+// sums.
 const (
 	toolRate     = 345  // per ASCII character of tool output: 2.9 characters a token
 	proseRate    = 278  // per ASCII character of prompts, answers, thinking and summaries: 3.6 characters a token
@@ -35,6 +35,5 @@ func tokens(milli int64) int { return int((milli + 500) / 1000) }
 // units is the length of s in UTF-16 units, as JavaScript counts it.
 func units(s string) int { return jsonl.Measure(s).UTF16 }
 
-// estimate is the client's estimate for a text of n UTF-16 units, in tokens:
-// Math.round(n / 4), halves rounded up.
+// estimate is the client's estimate for a text of n UTF-16 units, in tokens: Math.round(n / 4), halves rounded up.
 func estimate(n int) int { return (n + 2) / 4 }

@@ -18,8 +18,8 @@ import (
 const (
 	indexFile = "index.yaml"
 
-	// RecordedVersion in the place of a version means that of the client that
-	// recorded the session: claude-code@recorded-version.
+	// RecordedVersion in the place of a version means that of the client that recorded the session:
+	// claude-code@recorded-version.
 	RecordedVersion = "recorded-version"
 )
 
@@ -64,8 +64,7 @@ func Versioned(reg policy.Registry) []string {
 	return slices.Sorted(maps.Keys(readIndex(reg).Versions))
 }
 
-// ForVersion replaces @recorded-version in a name by the version of the client
-// that recorded a session.
+// ForVersion replaces @recorded-version in a name by the version of the client that recorded a session.
 func ForVersion(name, version string) string {
 	if product, ok := strings.CutSuffix(name, "@"+RecordedVersion); ok {
 		return product + "@" + version
@@ -73,8 +72,8 @@ func ForVersion(name, version string) string {
 	return name
 }
 
-// Canonical is the name of the built-in policy that name means: itself, what
-// it is an alias of, or what a version of a product works by.
+// Canonical is the name of the built-in policy that name means: itself, what it is an alias of, or what a version of
+// a product works by.
 func Canonical(name string, reg policy.Registry) (string, error) {
 	ix := readIndex(reg)
 	product, version, ok := strings.Cut(name, "@")

@@ -1,5 +1,4 @@
-// Package preset finds the built-in policies of the families of stages, by
-// name, alias, or version of a product.
+// Package preset finds the built-in policies of the families of stages, by name, alias, or version of a product.
 package preset
 
 import (
@@ -58,8 +57,8 @@ func read(reg policy.Registry, name string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// Read is the YAML of a built-in policy and its name, found by that name, an
-// alias, or a product's version (claude-code@2.1.14).
+// Read is the YAML of a built-in policy and its name, found by that name, an alias, or a product's version
+// (claude-code@2.1.14).
 func Read(name string, reg policy.Registry) (data []byte, canonical string, err error) {
 	canonical, err = Canonical(name, reg)
 	if err != nil {

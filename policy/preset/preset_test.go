@@ -26,8 +26,8 @@ func registry(t *testing.T) policy.Registry {
 	return reg
 }
 
-// Every built-in policy reads, says where it comes from, has nothing odd in
-// it, fits the schema and survives being written out.
+// Every built-in policy reads, says where it comes from, has nothing odd in it, fits the schema and survives being
+// written out.
 func TestPresets(t *testing.T) {
 	reg := registry(t)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policy.Schema(reg)))
@@ -107,8 +107,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// The figures of the analyses of Claude Code 2.1.19 and 2.1.x, for a window of
-// 200,000.
+// The figures of the analyses of Claude Code 2.1.19 and 2.1.x, for a window of 200,000.
 func TestThresholds(t *testing.T) {
 	first := map[string]int{"output reserve": 32000, "effective window": 168000, "warning threshold": 135000, "blocking limit": 197000, "microcompaction": 135000, "auto-compact threshold": 155000}
 	later := map[string]int{"output reserve": 20000, "effective window": 180000, "warning threshold": 147000, "blocking limit": 197000, "microcompaction": 147000, "auto-compact threshold": 167000}

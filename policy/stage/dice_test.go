@@ -11,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-// randomConversation returns a conversation that the API takes at every
-// request, with Snip calls and with collapses that its client recorded.
+// randomConversation returns a conversation that the API takes at every request, with Snip calls and with collapses
+// that its client recorded.
 func randomConversation(d *stagetest.Dice) *stagetest.Convo {
 	c := d.Conversation()
 	snipCalls(d, c)
@@ -22,8 +22,8 @@ func randomConversation(d *stagetest.Dice) *stagetest.Convo {
 	return c
 }
 
-// collapses adds what a client may have recorded of its own: spans of whole
-// rounds, apart, overlapping and nested, staged and committed in any order.
+// collapses adds what a client may have recorded of its own: spans of whole rounds, apart, overlapping and nested,
+// staged and committed in any order.
 func collapses(d *stagetest.Dice, c *stagetest.Convo) {
 	open := map[string]bool{}
 	cuts := []int{0} // messages before which all calls are answered

@@ -21,8 +21,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Every stage, on random conversations with random parameters, keeps what
-// docs/internals/model.md lists as invariants: see checks.
+// Every stage, on random conversations with random parameters, keeps what docs/internals/model.md lists as
+// invariants: see checks.
 
 func FuzzStage(f *testing.F) {
 	defs := allStages(f).Definitions()
@@ -116,8 +116,8 @@ func fuzzSome(t *testing.T, d *stagetest.Dice) {
 	check.again()
 }
 
-// checks are made after every request. What has taken the place of a block
-// stays there; what is left of one that was cut may be cut again, or cleared.
+// checks are made after every request. What has taken the place of a block stays there; what is left of one that was
+// cut may be cut again, or cleared.
 type checks struct {
 	*stagetest.Bench
 	sticky   bool
@@ -195,9 +195,8 @@ func (c *checks) counts(where string) {
 	}
 }
 
-// cacheEdits holds the edits of the cached view against what the payload can
-// carry: a user message in view, behind the result it deletes, and the same one
-// at each request.
+// cacheEdits holds the edits of the cached view against what the payload can carry: a user message in view, behind
+// the result it deletes, and the same one at each request.
 func (c *checks) cacheEdits(where string) {
 	at := map[policy.ItemID]int{}
 	for i, id := range c.View.IDs() {
@@ -310,8 +309,7 @@ func picture(v *view.View) shownView {
 	return p
 }
 
-// stage makes a stage with random parameters; with its defaults where it
-// refuses them.
+// stage makes a stage with random parameters; with its defaults where it refuses them.
 func randomStage(d *stagetest.Dice, t testing.TB, def policy.Definition) stagetest.Named {
 	p := reflect.New(reflect.TypeOf(def.Params).Elem())
 	p.Elem().Set(reflect.ValueOf(def.Params).Elem())

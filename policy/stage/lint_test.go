@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// What Lint finds in the stages as they are, with their own types and
-// defaults: one policy that is odd, and one beside it that is not.
+// What Lint finds in the stages as they are, with their own types and defaults: one policy that is odd, and one
+// beside it that is not.
 func TestLint(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"sound", "stages: [tool_result_budget, snip, microcompact_size, autocompact, post_compact]", ""},

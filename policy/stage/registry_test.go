@@ -115,8 +115,7 @@ func TestServerSideNotation(t *testing.T) {
 	}
 }
 
-// Two stages that compact the whole conversation compete, whatever their
-// families.
+// Two stages that compact the whole conversation compete, whatever their families.
 func TestOtherAgents(t *testing.T) {
 	for _, name := range []string{"codex_compaction", "condenser_events", "gemini_compression"} {
 		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), allStages(t), nil)

@@ -21,8 +21,7 @@ type codec struct {
 	schema func(p *Param) map[string]any // nil: values of the type are only read
 }
 
-// codecOf finds the codec of a type; ok is false where a parameter cannot be
-// of the type.
+// codecOf finds the codec of a type; ok is false where a parameter cannot be of the type.
 func codecOf(t reflect.Type) (c codec, ok bool) {
 	switch ptr := reflect.PointerTo(t); {
 	case ptr.Implements(reflect.TypeFor[Custom]()):

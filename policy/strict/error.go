@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Position is a place in a file, 1-based. A [Decoder] sets it in structs that
-// embed it.
+// Position is a place in a file, 1-based. A [Decoder] sets it in structs that embed it.
 type Position struct {
 	File         string
 	Line, Column int
@@ -65,8 +64,8 @@ func (es Errors) Unwrap() []error {
 // Report adds an error.
 func (es *Errors) Report(at Position, msg, hint string) { *es = append(*es, &Error{at, msg, hint}) }
 
-// Add adds an error found at a place. [Errors] keep their own places; key,
-// unless it is "", begins the message of any other error.
+// Add adds an error found at a place. [Errors] keep their own places; key, unless it is "", begins the message of any
+// other error.
 func (es *Errors) Add(at Position, key string, err error) {
 	var list Errors
 	own := &Error{}
@@ -96,8 +95,7 @@ func (es Errors) Err() error {
 	return es
 }
 
-// SortByPlace sorts a list by place. Files keep the order in which the list
-// first names them.
+// SortByPlace sorts a list by place. Files keep the order in which the list first names them.
 func SortByPlace[T any](list []T, place func(T) Position) {
 	rank := map[string]int{}
 	for _, x := range list {

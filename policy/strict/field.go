@@ -1,6 +1,5 @@
-// Package strict reads tagged structs from YAML, of which JSON is a part, and
-// writes them back. It refuses every key and value that the tags do not allow,
-// reports all errors of a file at once with their positions and a correction,
+// Package strict reads tagged structs from YAML, of which JSON is a part, and writes them back. It refuses every key
+// and value that the tags do not allow, reports all errors of a file at once with their positions and a correction,
 // and describes the structs as a JSON Schema.
 package strict
 
@@ -29,12 +28,10 @@ import (
 //	form      of a text: "line" (printable, not empty), "lines" (printable) or "date"; of a list: "filled" (not empty)
 //	required  what to write where the key is missing
 //
-// A field is a bool, int, float64, string or time.Duration; a map[string]int in
-// which -1 means none; a struct of such fields; a type that implements [Custom]
-// or [NodeReader]; a pointer to one of these but a map, nil meaning none; a
-// slice of strings, structs, [Custom] or [NodeReader]. The fields of an
-// embedded struct, or of one with the tag yaml:",inline", are fields of the
-// outer one.
+// A field is a bool, int, float64, string or time.Duration; a map[string]int in which -1 means none; a struct of such
+// fields; a type that implements [Custom] or [NodeReader]; a pointer to one of these but a map, nil meaning none; a
+// slice of strings, structs, [Custom] or [NodeReader]. The fields of an embedded struct, or of one with the tag
+// yaml:",inline", are fields of the outer one.
 type Param struct {
 	Name    string
 	Type    string // for people: "a whole number", "a list of text" …
@@ -51,11 +48,10 @@ type Param struct {
 	Required string
 }
 
-// Custom is implemented (by pointer) by types with a notation of their own.
-// Plain values are nil, bool, int, float64, string, []any and map[string]any.
+// Custom is implemented (by pointer) by types with a notation of their own. Plain values are nil, bool, int, float64,
+// string, []any and map[string]any.
 type Custom interface {
-	// DecodeParam sets the value. The error says what is wrong; an *Error
-	// also says what to do.
+	// DecodeParam sets the value. The error says what is wrong; an *Error also says what to do.
 	DecodeParam(plain any) error
 	// EncodeParam is the plain value DecodeParam reads back as the same.
 	EncodeParam() any
@@ -63,9 +59,8 @@ type Custom interface {
 	ParamForm() (words string, schema map[string]any)
 }
 
-// NodeReader is implemented (by pointer) by types that are read only and need
-// positions or the order of keys. ReadNode reports what is wrong to r; key
-// names the value in messages.
+// NodeReader is implemented (by pointer) by types that are read only and need positions or the order of keys.
+// ReadNode reports what is wrong to r; key names the value in messages.
 type NodeReader interface {
 	ReadNode(r *Decoder, n *Node, key string)
 }
@@ -102,8 +97,7 @@ func (f *Field) Node() *Node {
 // Text is the field's value as YAML on one line.
 func (f *Field) Text() string { return Flow(f.Node()) }
 
-// SetText reads the value from YAML text that is in no file; key names it in
-// the error.
+// SetText reads the value from YAML text that is in no file; key names it in the error.
 func (f *Field) SetText(key, value string) error {
 	if value == "" && f.Type == "text" && len(f.Enum) == 0 {
 		value = `""`
@@ -122,13 +116,11 @@ func (f *Field) SetText(key, value string) error {
 	return nil
 }
 
-// Fields lists the parameters of the struct ptr points to, in the order of its
-// fields, without their Default; nil has none. ptr may also be a list of such
-// pointers ([]any). The error says what is wrong with the struct.
+// Fields lists the parameters of the struct ptr points to, in the order of its fields, without their Default; nil has
+// none. ptr may also be a list of such pointers ([]any). The error says what is wrong with the struct.
 func Fields(ptr any) ([]Field, error) { return (&Decoder{}).fieldsOf(ptr) }
 
-// fieldsOf is [Fields]. It computes the tags of a type once for a file with
-// many structs of the type.
+// fieldsOf is [Fields]. It computes the tags of a type once for a file with many structs of the type.
 func (r *Decoder) fieldsOf(ptr any) (list []Field, err error) {
 	structs, several := ptr.([]any)
 	if !several && ptr != nil {
@@ -225,8 +217,8 @@ func paramOf(f *reflect.StructField) (Param, error) {
 	return p, nil
 }
 
-// Params lists the parameters of the struct ptr points to with their Default,
-// the value the struct has. It is nil for a struct that [CheckDefaults] refuses.
+// Params lists the parameters of the struct ptr points to with their Default, the value the struct has. It is nil for
+// a struct that [CheckDefaults] refuses.
 func Params(ptr any) []Param {
 	fields, err := Fields(ptr)
 	if err != nil {
@@ -240,9 +232,8 @@ func Params(ptr any) []Param {
 	return list
 }
 
-// CheckDefaults reports an error where a field of the struct has no doc tag, or
-// a value that its tags do not allow: a policy with every default spelled out
-// must read back.
+// CheckDefaults reports an error where a field of the struct has no doc tag, or a value that its tags do not allow: a
+// policy with every default spelled out must read back.
 func CheckDefaults(ptr any) error {
 	if _, err := Fields(ptr); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Nearest sorts names by their edit distance from name. The first near of them
-// are close enough to be what was meant; the others keep their order.
+// Nearest sorts names by their edit distance from name. The first near of them are close enough to be what was meant;
+// the others keep their order.
 func Nearest(name string, names []string) (ordered []string, near int) {
 	limit := min(max(2, len(name)/3), len(name)-1)
 	far := map[string]int{}
@@ -25,8 +25,7 @@ func Nearest(name string, names []string) (ordered []string, near int) {
 	return ordered, near
 }
 
-// Suggest is a hint what to write in place of name: the nearest name, and the
-// others where they are few.
+// Suggest is a hint what to write in place of name: the nearest name, and the others where they are few.
 func Suggest(name string, names []string) string {
 	const limit, few = 20, 12
 	ordered, near := Nearest(name, names)
@@ -50,9 +49,8 @@ func Suggest(name string, names []string) string {
 	return "did you mean " + ordered[0] + "?" + more
 }
 
-// distance is the edit distance of a and b (insert, delete, replace, swap of
-// neighbours) without regard to case or to the difference of "-" and "_". It is
-// 1 where one contains the other, and the largest int for very long names.
+// distance is the edit distance of a and b (insert, delete, replace, swap of neighbours) without regard to case or to
+// the difference of "-" and "_". It is 1 where one contains the other, and the largest int for very long names.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return math.MaxInt

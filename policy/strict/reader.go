@@ -26,17 +26,16 @@ func (r *Decoder) Report(at *Node, msg, hint string) {
 	r.Errors.Report(At(r.File, at), msg, hint)
 }
 
-// Defaulter is implemented by structs whose fields do not start at zero where
-// they are read as elements of a list or behind a pointer.
+// Defaulter is implemented by structs whose fields do not start at zero where they are read as elements of a list or
+// behind a pointer.
 type Defaulter interface{ SetDefaults() }
 
-// FieldChecker is implemented by structs that refuse combinations of their fields.
-// CheckFields is called once all fields could be read. The error is reported at
-// the struct; see [Custom].
+// FieldChecker is implemented by structs that refuse combinations of their fields. CheckFields is called once all
+// fields could be read. The error is reported at the struct; see [Custom].
 type FieldChecker interface{ CheckFields() error }
 
-// Struct reads a map into the struct ptr points to; owner names it in messages.
-// It reports whether there was no error.
+// Struct reads a map into the struct ptr points to; owner names it in messages. It reports whether there was no
+// error.
 func (r *Decoder) Struct(n *Node, ptr any, owner string) bool {
 	noun, before := cmp.Or(r.Noun, "key"), len(r.Errors)
 	fields, err := r.fieldsOf(ptr)
@@ -78,8 +77,8 @@ func (r *Decoder) fields(n *Node, fields []Field, owner, noun string) {
 	}
 }
 
-// Value reads the value of field f, called key in messages. It reports whether
-// there was no error; otherwise the field is as it was or partly changed.
+// Value reads the value of field f, called key in messages. It reports whether there was no error; otherwise the
+// field is as it was or partly changed.
 func (r *Decoder) Value(n *Node, f Field, key string) bool {
 	return r.decode(n, slot{f.Ref, &f.Param, key})
 }
@@ -89,8 +88,8 @@ func (r *Decoder) Read(n *Node, ptr any, p Param, key string) bool {
 	return r.decode(n, slot{reflect.ValueOf(ptr).Elem(), &p, key})
 }
 
-// Map lists the keys of a map in the order of the file; key names it in
-// messages, hint says what to write in place of another kind of node.
+// Map lists the keys of a map in the order of the file; key names it in messages, hint says what to write in place of
+// another kind of node.
 func (r *Decoder) Map(n *Node, key, hint string) []Pair {
 	if n.Kind != yaml.MappingNode {
 		r.Report(n, key+": "+KindName(n)+" is not a map", hint)

@@ -188,8 +188,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// FuzzStruct holds that no text makes a Reader panic, that each error has a
-// place, and that what is read without error has what is required.
+// FuzzStruct holds that no text makes a Reader panic, that each error has a place, and that what is read without
+// error has what is required.
 func FuzzStruct(f *testing.F) {
 	for _, s := range []string{"items: [{name: a}]", "items: [{name: a, limits: {low: 3}, at: 1/2, speed: 1}]\npairs: {a: b}\nwait: 1s\n", "items: &a [*a]", "{", "\xff"} {
 		f.Add([]byte(s))

@@ -92,8 +92,7 @@ func orWords(hint string, p *Param) string {
 	return hint
 }
 
-// example is a value to show in a hint: the current one, unless it is zero or
-// one of the parameter's words.
+// example is a value to show in a hint: the current one, unless it is zero or one of the parameter's words.
 func example(s slot, sample string) string {
 	if len(s.p.Enum) > 0 {
 		return s.p.Enum[0]
@@ -131,8 +130,7 @@ func (c scalar) outside(p *Param, size float64) string {
 	return "give " + p.Max + " or less"
 }
 
-// decodeText reads text. A number or a date is taken as the text it is, true
-// and false are refused.
+// decodeText reads text. A number or a date is taken as the text it is, true and false are refused.
 func decodeText(r *Decoder, n *Node, s slot) bool {
 	form := s.p.Form
 	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) && (form != "lines" || r != '\n' && r != '\t') }
@@ -156,8 +154,8 @@ func decodeText(r *Decoder, n *Node, s slot) bool {
 	return true
 }
 
-// whole reads a whole number: digits, with _ between them allowed. It refuses
-// 010, 0x10 and 1e3, which people write for other numbers.
+// whole reads a whole number: digits, with _ between them allowed. It refuses 010, 0x10 and 1e3, which people write
+// for other numbers.
 func whole(n *Node) (int, bool) {
 	if n.ShortTag() != "!!int" {
 		return 0, false

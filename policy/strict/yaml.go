@@ -13,8 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Only this file reads and writes YAML text, and puts the library's messages in
-// this project's form.
+// Only this file reads and writes YAML text, and puts the library's messages in this project's form.
 
 const (
 	maxBytes = 256 << 10 // a policy is a few KiB
@@ -46,8 +45,8 @@ type Document struct {
 // Empty is the message of a file that holds nothing.
 const Empty = "the file is empty"
 
-// Parse reads exactly one document, a map of plain values without anchors,
-// aliases, tags and repeated keys. The node is nil where nothing could be read.
+// Parse reads exactly one document, a map of plain values without anchors, aliases, tags and repeated keys. The node
+// is nil where nothing could be read.
 func Parse(file string, data []byte, doc Document) (*Node, Errors) {
 	root, errs := parse(file, data, doc)
 	if root != nil && root.Kind != yaml.MappingNode {
@@ -138,8 +137,8 @@ func syntaxError(file string, err error) *Error {
 // At is the position of a node.
 func At(file string, n *Node) Position { return Position{file, max(n.Line, 1), max(n.Column, 1)} }
 
-// checkPlain reports anchors, aliases, tags, and keys that are repeated or no
-// words. It follows and expands nothing: it costs what the document costs.
+// checkPlain reports anchors, aliases, tags, and keys that are repeated or no words. It follows and expands nothing:
+// it costs what the document costs.
 func (r *Decoder) checkPlain(n *Node) {
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -196,8 +195,7 @@ func Pairs(n *Node) []Pair {
 // IsNull reports whether a node has no value.
 func IsNull(n *Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// KindName says what a node is, for messages: "a map", "a list", "empty", or
-// its value in quotes.
+// KindName says what a node is, for messages: "a map", "a list", "empty", or its value in quotes.
 func KindName(n *Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:

@@ -9,9 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Apply makes one edit, fills in its token figures, gives ids to the messages
-// it adds, and appends it to the list. An edit of what is not in view is an
-// error of the stage.
+// Apply makes one edit, fills in its token figures, gives ids to the messages it adds, and appends it to the list. An
+// edit of what is not in view is an error of the stage.
 func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	e.Joined, e.Before, e.After = v.joined, 0, 0
 	if err := e.Check(); err != nil {
@@ -102,8 +101,7 @@ func (v *View) replace(e *policy.Edit) error {
 	return nil
 }
 
-// setResult sets the state of a result. Results are in view order, so the
-// positions of their items are sorted.
+// setResult sets the state of a result. Results are in view order, so the positions of their items are sorted.
 func (v *View) setResult(t policy.Target, st policy.ResultState) {
 	p := v.posOf(t.Item)
 	i := sort.Search(len(v.results), func(i int) bool {
@@ -166,8 +164,7 @@ func (v *View) remove(e *policy.Edit) error {
 		}
 	}
 	if e.Kind == policy.KindCollapse {
-		// The item that was there keeps its position, so that results stay
-		// sorted by it; Has compares ids.
+		// The item that was there keeps its position, so that results stay sorted by it; Has compares ids.
 		id := v.newSynthetic(&e.Insert[0])
 		v.hidden = append(v.hidden, v.items[first].id)
 		v.items[first] = item{id: id, place: v.items[first].place}
@@ -195,9 +192,8 @@ func (v *View) add(s *policy.Synthetic) int {
 	return v.Weight(id)
 }
 
-// rebuild replaces the view by Lead, Insert, Keep and Tail. Items that are kept
-// and were not in view join now (a recorded summary, or a message a boundary
-// brought back).
+// rebuild replaces the view by Lead, Insert, Keep and Tail. Items that are kept and were not in view join now (a
+// recorded summary, or a message a boundary brought back).
 func (v *View) rebuild(e *policy.Edit) error {
 	all := slices.Concat(e.Lead, e.Keep)
 	if err := v.known(all); err != nil {

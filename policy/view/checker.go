@@ -8,11 +8,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Checker checks the model view against the rules of the Messages API, with
-// adjacent messages of one role taken as one. It passes over what is not sent
-// and over payload-only edits. It can be called again while the view grows: all
-// messages are checked again only where some left the view or moved, so that
-// checking every request costs what is new.
+// Checker checks the model view against the rules of the Messages API, with adjacent messages of one role taken as
+// one. It passes over what is not sent and over payload-only edits. It can be called again while the view grows: all
+// messages are checked again only where some left the view or moved, so that checking every request costs what is
+// new.
 type Checker struct {
 	view    *View
 	check   apiCheck
@@ -30,8 +29,7 @@ func NewChecker(v *View) *Checker {
 	return c
 }
 
-// Check checks what is new and returns the violations. A violation that was
-// returned before may be returned again.
+// Check checks what is new and returns the violations. A violation that was returned before may be returned again.
 func (c *Checker) Check() []Violation {
 	v := c.view
 	c.check.found = nil

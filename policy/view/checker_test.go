@@ -60,8 +60,8 @@ func TestSummaryOrTail(t *testing.T) {
 	}
 }
 
-// TestCheckerFollows holds a checker that follows a view, message by message
-// and edit by edit, against one that looks at all of it anew.
+// TestCheckerFollows holds a checker that follows a view, message by message and edit by edit, against one that looks
+// at all of it anew.
 func TestCheckerFollows(t *testing.T) {
 	kinds := []jsonl.Kind{jsonl.KindText, jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking, jsonl.KindAttachment}
 	for seed := range uint64(400) {

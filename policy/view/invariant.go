@@ -125,8 +125,7 @@ func (c *apiCheck) turn() {
 	c.before, c.loop = calls{}, false
 }
 
-// unanswered reports the calls that this user message, or one that ends here,
-// does not answer.
+// unanswered reports the calls that this user message, or one that ends here, does not answer.
 func (c *apiCheck) unanswered() {
 	for _, call := range c.before.list {
 		if !call.answered {

@@ -7,8 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// layer is a payload-only edit of one stage to a block. A stage lifts its own
-// alone.
+// layer is a payload-only edit of one stage to a block. A stage lifts its own alone.
 type layer struct {
 	stage  string
 	cache  bool            // a cache_edit, not the server's own clearing
@@ -16,8 +15,8 @@ type layer struct {
 	cached int             // of a cache_edit: its index into View.cached
 }
 
-// CacheEdits lists the cache edits to blocks in view, in the order they were
-// first made: those that the payload of a request holds.
+// CacheEdits lists the cache edits to blocks in view, in the order they were first made: those that the payload of a
+// request holds.
 func (v *View) CacheEdits() (list []policy.CacheEdit) {
 	for i, c := range v.cached {
 		if slices.ContainsFunc(v.layers(c.Target), func(l layer) bool { return l.cache && l.cached == i }) {
@@ -27,8 +26,7 @@ func (v *View) CacheEdits() (list []policy.CacheEdit) {
 	return list
 }
 
-// CacheEdited reports whether a cache_edit deleted the block, which leaves the
-// server's own editing nothing to clear.
+// CacheEdited reports whether a cache_edit deleted the block, which leaves the server's own editing nothing to clear.
 func (v *View) CacheEdited(t policy.Target) bool {
 	l := effective(v.layers(t))
 	return l != nil && l.cache
@@ -37,13 +35,11 @@ func (v *View) CacheEdited(t policy.Target) bool {
 // PayloadTokens is Tokens with the payload-only edits.
 func (v *View) PayloadTokens() int { return v.tokens[0] + v.payload[0] }
 
-// ClientPayloadTokens is PayloadTokens by the client's counter, which counts as
-// the API's usage does.
+// ClientPayloadTokens is PayloadTokens by the client's counter, which counts as the API's usage does.
 func (v *View) ClientPayloadTokens() int { return v.tokens[v.client] + v.payload[v.client] }
 
-// PayloadReplacement reports whether a payload-only edit changed the block, and
-// to what (nil: it was removed). Of several edits a cache_edit counts, else the
-// last.
+// PayloadReplacement reports whether a payload-only edit changed the block, and to what (nil: it was removed). Of
+// several edits a cache_edit counts, else the last.
 func (v *View) PayloadReplacement(t policy.Target) (*policy.Content, bool) {
 	if l := effective(v.layers(t)); l != nil {
 		return l.with, true
@@ -51,8 +47,7 @@ func (v *View) PayloadReplacement(t policy.Target) (*policy.Content, bool) {
 	return nil, false
 }
 
-// strip takes the payload-only edits off an item that leaves the view. An item
-// that comes back has none.
+// strip takes the payload-only edits off an item that leaves the view. An item that comes back has none.
 func (v *View) strip(id policy.ItemID) {
 	if s := v.state[id]; s != nil {
 		clear(s.payload)
@@ -66,8 +61,8 @@ func (v *View) layers(t policy.Target) []layer {
 	return nil
 }
 
-// effective is the layer that counts, nil for none. A cache_edit deletes a block
-// before the server looks for blocks to clear.
+// effective is the layer that counts, nil for none. A cache_edit deletes a block before the server looks for blocks
+// to clear.
 func effective(layers []layer) *layer {
 	for i := range layers {
 		if layers[i].cache {

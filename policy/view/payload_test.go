@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// answered is n user messages with a tool_result of 10 characters each, and one
-// with a text at the end.
+// answered is n user messages with a tool_result of 10 characters each, and one with a text at the end.
 func answered(n int) *View {
 	var list []session.Message
 	for i := range n {
@@ -24,8 +23,8 @@ func answered(n int) *View {
 
 func at(item int) policy.Target { return policy.Target{Item: policy.ItemID(item), Block: 0} }
 
-// Two stages may edit one block in the payload: each lifts its own edit alone,
-// and what is deleted from the cached view leaves nothing to be cleared.
+// Two stages may edit one block in the payload: each lifts its own edit alone, and what is deleted from the cached
+// view leaves nothing to be cleared.
 func TestPayloadOwners(t *testing.T) {
 	v := answered(2)
 	placeholder := policy.NewContent(jsonl.KindToolResult, "gone")
@@ -66,8 +65,8 @@ func TestPayloadOwners(t *testing.T) {
 	}
 }
 
-// A block that is deleted from the cached view and then cleared in the model
-// view as well is taken off the payload once.
+// A block that is deleted from the cached view and then cleared in the model view as well is taken off the payload
+// once.
 func TestPayloadCountsOnce(t *testing.T) {
 	v := answered(1)
 	text := v.Weight(1)

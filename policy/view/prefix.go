@@ -5,9 +5,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// ThinkingAfter counts the thinking blocks in view behind the first change that
-// an edit just applied made to what the client sends, and gives the message of
-// the first of them. The prefix they were made with is no longer sent.
+// ThinkingAfter counts the thinking blocks in view behind the first change that an edit just applied made to what the
+// client sends, and gives the message of the first of them. The prefix they were made with is no longer sent.
 func (v *View) ThinkingAfter(e *policy.Edit) (n int, first policy.ItemID) {
 	from := len(v.items)
 	var changed []policy.ItemID

@@ -5,13 +5,12 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// A prompt cache reads where the next payload first differs from the last one.
-// A place is the number of a block in the order it is sent, without tools and
-// system prompt. Places grow towards the end; messages that leave from far back
-// leave a gap in them.
+// A prompt cache reads where the next payload first differs from the last one. A place is the number of a block in
+// the order it is sent, without tools and system prompt. Places grow towards the end; messages that leave from far
+// back leave a gap in them.
 
-// recount is how far from the end, in items, places are counted again when
-// messages leave: more than any look-back of a cache.
+// recount is how far from the end, in items, places are counted again when messages leave: more than any look-back of
+// a cache.
 const recount = 256
 
 // sending is what a view remembers of the payload sent last.
@@ -29,24 +28,20 @@ type SentChange struct {
 	Edit  int           // index into Edits of the edit that changed it
 }
 
-// ServerDrop is a block that the server deletes from its cached view. The cached
-// prefix stays valid.
+// ServerDrop is a block that the server deletes from its cached view. The cached prefix stays valid.
 type ServerDrop struct {
 	Place  int // of the block
 	Tokens int // it is shorter by, by the report's counter
 }
 
-// Sent notes that the payload has been sent. Blocks that join later, and edits
-// to them, do not change it.
+// Sent notes that the payload has been sent. Blocks that join later, and edits to them, do not change it.
 func (v *View) Sent() { v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0]} }
 
-// FirstChange is the change since Sent that comes first in the payload; of those
-// to one block the one made first. ok is false where the next payload begins
-// with the whole of the last one.
+// FirstChange is the change since Sent that comes first in the payload; of those to one block the one made first. ok
+// is false where the next payload begins with the whole of the last one.
 func (v *View) FirstChange() (c SentChange, ok bool) { return v.sent.changed, v.sent.any }
 
-// ServerDrops lists the blocks that cache_edits deleted since Sent, in order.
-// The slice is the view's own.
+// ServerDrops lists the blocks that cache_edits deleted since Sent, in order. The slice is the view's own.
 func (v *View) ServerDrops() []ServerDrop { return v.sent.dropped }
 
 // Places is the place the next block to join will have.
@@ -68,8 +63,7 @@ func (v *View) ClientPayloadWeight(id policy.ItemID) int {
 	return v.weight(id)[v.client] + v.payloadWeight(id)[v.client]
 }
 
-// isSent reports whether a block goes to the API. An attachment that the client
-// does not send has no text.
+// isSent reports whether a block goes to the API. An attachment that the client does not send has no text.
 func (v *View) isSent(t policy.Target) bool {
 	return v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0
 }
@@ -97,9 +91,8 @@ func (v *View) changedAt(place int, id policy.ItemID) {
 	}
 }
 
-// touchPayload notes the change of a block by a payload-only edit. was is the
-// earlier payload replacement, if had. An edit that replaces by the same content
-// changes nothing; a cache_edit takes saved tokens off and keeps the prefix.
+// touchPayload notes the change of a block by a payload-only edit. was is the earlier payload replacement, if had. An
+// edit that replaces by the same content changes nothing; a cache_edit takes saved tokens off and keeps the prefix.
 func (v *View) touchPayload(e *policy.Edit, was *policy.Content, had bool, saved int) {
 	now, has := v.PayloadReplacement(e.Target)
 	switch p := v.posOf(e.Target.Item); {
@@ -147,8 +140,7 @@ func (v *View) number(p int) {
 	}
 }
 
-// rebuilt finds the first change of the view just rebuilt to what was sent
-// before.
+// rebuilt finds the first change of the view just rebuilt to what was sent before.
 func (v *View) rebuilt(before []item) {
 	same, sent := 0, 0
 	for _, it := range before[:min(v.sent.items, len(before))] {

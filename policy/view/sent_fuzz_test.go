@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// sentList is the naive account of what was sent: every block of the payload,
-// by what it is and how often it was changed.
+// sentList is the naive account of what was sent: every block of the payload, by what it is and how often it was
+// changed.
 type sentList struct {
 	version map[policy.Target]int
 	edits   int
@@ -61,8 +61,7 @@ func (s *sentList) apply(p *listView, e *policy.Edit, was *policy.Content, had b
 	s.version[t] = s.edits
 }
 
-// check compares what the view says has changed with the first block that
-// differs.
+// check compares what the view says has changed with the first block that differs.
 func (s *sentList) check(t *testing.T, v *View, p *listView) {
 	t.Helper()
 	last := s.kind

@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Of two edits that change the payload at one place, the first one counts: a
-// cache miss is explained by it.
+// Of two edits that change the payload at one place, the first one counts: a cache miss is explained by it.
 func TestFirstChangeOfOneBlock(t *testing.T) {
 	short := policy.NewContent(jsonl.KindText, "x")
 	clearing := func(item policy.ItemID) policy.Edit {
@@ -38,8 +37,7 @@ func TestFirstChangeOfOneBlock(t *testing.T) {
 	}
 }
 
-// A message that a summary keeps before it was offered arrives with the summary,
-// and once.
+// A message that a summary keeps before it was offered arrives with the summary, and once.
 func TestKeptEarlyArrivesOnce(t *testing.T) {
 	conv := &session.Conversation{}
 	for range 4 {

@@ -2,9 +2,8 @@ package view
 
 import "github.com/ctxkit/ctxkit/policy"
 
-// Text is the current text of a block in the model view: that of an edit, else
-// the recorded text, with an offloaded result read back. It is empty for content
-// that is only a number of tokens.
+// Text is the current text of a block in the model view: that of an edit, else the recorded text, with an offloaded
+// result read back. It is empty for content that is only a number of tokens.
 func (v *View) Text(t policy.Target) (string, error) {
 	c := v.Replacement(t)
 	switch {

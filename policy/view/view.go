@@ -1,6 +1,5 @@
-// Package view holds the View: a conversation seen through edits. It applies
-// the edits that stages propose, keeps the running sums and indexes that stages
-// read, follows what was sent, and checks the result against the rules of the
+// Package view holds the View: a conversation seen through edits. It applies the edits that stages propose, keeps the
+// running sums and indexes that stages read, follows what was sent, and checks the result against the rules of the
 // Messages API.
 package view
 
@@ -12,13 +11,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// View is a conversation seen through edits: which messages the model is
-// shown, in which order, and what replaces changed blocks. It holds no texts
-// and no copies of messages; applying an edit costs what it touches. Views of
-// one conversation share everything but their edits.
+// View is a conversation seen through edits: which messages the model is shown, in which order, and what replaces
+// changed blocks. It holds no texts and no copies of messages; applying an edit costs what it touches. Views of one
+// conversation share everything but their edits.
 //
-// A view is owned by one goroutine. Stages read it; only the engine applies
-// edits.
+// A view is owned by one goroutine. Stages read it; only the engine applies edits.
 type View struct {
 	conv    *session.Conversation
 	weigh   [2]policy.Weigher // the report's, and the client's where it is another
@@ -42,8 +39,7 @@ type View struct {
 	sent    sending
 }
 
-// item is one place of a view. Where next is not 0 the item is out of view,
-// and so are all from here up to next.
+// item is one place of a view. Where next is not 0 the item is out of view, and so are all from here up to next.
 type item struct {
 	id    policy.ItemID
 	next  int32
@@ -65,8 +61,8 @@ type state struct {
 	tag     *policy.Content
 }
 
-// New returns an empty view of conv. The report's figures are by report; client
-// is the counter of the client's own arithmetic (nil: report).
+// New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
+// arithmetic (nil: report).
 func New(conv *session.Conversation, report, client policy.Weigher) *View {
 	n := len(conv.Messages)
 	v := &View{
@@ -85,8 +81,8 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 // Expect makes room for so many edits, so that making them moves none.
 func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }
 
-// Join appends message m of the conversation. Messages join in index order;
-// those a track does not hold are passed over with Skip.
+// Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed
+// over with Skip.
 func (v *View) Join(m int) {
 	v.joined = m + 1
 	if v.pos[m] >= 0 { // a rebuild has taken it in already
@@ -171,9 +167,8 @@ func (v *View) Items(yield func(policy.ItemID) bool) {
 	}
 }
 
-// skip is the index of the first item in view behind index i, which is out of
-// view. It shortens the links it follows, so that the next call does not walk
-// over everything that left a sliding window.
+// skip is the index of the first item in view behind index i, which is out of view. It shortens the links it follows,
+// so that the next call does not walk over everything that left a sliding window.
 func (v *View) skip(i int) int {
 	to := i
 	for to < len(v.items) && v.items[to].removed() {
@@ -217,12 +212,11 @@ func (v *View) Last() (policy.ItemID, bool) {
 // Arrived is every item that ever joined, in order. The slice is the view's own.
 func (v *View) Arrived() []policy.ItemID { return v.arrived }
 
-// Results is every tool_result that joined since the last rebuild, in view
-// order, with its state. The slice is the view's own.
+// Results is every tool_result that joined since the last rebuild, in view order, with its state. The slice is the
+// view's own.
 func (v *View) Results() []policy.Result { return v.results }
 
-// Epoch counts the rebuilds by summarize edits. Indexes into Results are valid
-// within one epoch.
+// Epoch counts the rebuilds by summarize edits. Indexes into Results are valid within one epoch.
 func (v *View) Epoch() int { return v.epoch }
 
 // Edits is every edit applied so far, in order. The slice is the view's own.
@@ -332,8 +326,8 @@ func (v *View) content(c *policy.Content) (w weights) {
 	return w
 }
 
-// Length is the current length of a block's text in the model view. For an
-// unchanged tool_result with array content it is the sum over its texts.
+// Length is the current length of a block's text in the model view. For an unchanged tool_result with array content
+// it is the sum over its texts.
 func (v *View) Length(t policy.Target) jsonl.Metrics {
 	if c := v.Replacement(t); c != nil {
 		return c.Length

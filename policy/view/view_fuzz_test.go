@@ -15,8 +15,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// A view under random edits shows what a naive one shows, which keeps whole
-// lists and copies; an edit it refuses changes nothing.
+// A view under random edits shows what a naive one shows, which keeps whole lists and copies; an edit it refuses
+// changes nothing.
 
 func FuzzView(f *testing.F) {
 	for i := range uint64(20) {

@@ -32,8 +32,8 @@ func stub() []policy.Synthetic {
 	return []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(jsonl.KindText, "stub")}}}
 }
 
-// What a collapse has put away is out of view for good: also after a
-// compaction has made the view shorter than its place was.
+// What a collapse has put away is out of view for good: also after a compaction has made the view shorter than its
+// place was.
 func TestHasAfterCollapseAndRebuild(t *testing.T) {
 	v := talk(6)
 	apply(t, v,
@@ -80,8 +80,8 @@ func TestRebuildOrder(t *testing.T) {
 	}
 }
 
-// A window that slides over a long conversation is not walked over from its
-// beginning each time: what left is passed over in one step.
+// A window that slides over a long conversation is not walked over from its beginning each time: what left is passed
+// over in one step.
 func TestItemsPassOverWhatLeft(t *testing.T) {
 	const n, window = 20000, 10
 	v := talk(n)

@@ -13,8 +13,8 @@ func shipped(name string) string {
 	return filepath.Join("..", "..", "testdata", "sessions", name)
 }
 
-// TestScore moves the threshold of the matching policy about the recorded
-// compaction, at which used is 155,117 by its own arithmetic.
+// TestScore moves the threshold of the matching policy about the recorded compaction, at which used is 155,117 by its
+// own arithmetic.
 func TestScore(t *testing.T) {
 	conv := load(t, shipped("big.jsonl"))
 	rec, err := replay.NewRecord(conv)
@@ -59,8 +59,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestMicrocompactions: the matching policy clears what the client's did; a policy
-// without microcompaction does not.
+// TestMicrocompactions: the matching policy clears what the client's did; a policy without microcompaction does not.
 func TestMicrocompactions(t *testing.T) {
 	conv := load(t, shipped("big.jsonl"))
 	for name, want := range map[string]backtest.MicroRow{
@@ -173,8 +172,8 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// TestEverySession: whatever a file holds, every recorded compaction is a hit, a
-// miss, or said not to be scored, and every break has its place.
+// TestEverySession: whatever a file holds, every recorded compaction is a hit, a miss, or said not to be scored, and
+// every break has its place.
 func TestEverySession(t *testing.T) {
 	files, err := filepath.Glob(shipped("*.jsonl"))
 	if err != nil || len(files) < 10 {
@@ -215,8 +214,8 @@ func TestEverySession(t *testing.T) {
 	}
 }
 
-// TestLeast: a rate of few is said and not judged, and one wrong among the least
-// that are judged decides nothing alone.
+// TestLeast: a rate of few is said and not judged, and one wrong among the least that are judged decides nothing
+// alone.
 func TestLeast(t *testing.T) {
 	for _, c := range []struct {
 		hits, misses, alarms int

@@ -46,8 +46,8 @@ func CachePoints(track *replay.Timeline) []CachePoint {
 	return points
 }
 
-// Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and
-// something is simulated.
+// Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and something
+// is simulated.
 func (p *CachePoint) Error() float64 {
 	if p.Recorded == 0 {
 		return float64(count(p.Simulated > 0))

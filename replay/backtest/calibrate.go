@@ -55,8 +55,8 @@ type CalibratedRow struct {
 	Each      SessionMeans    `json:"free_running_sessions"` // the same by session
 }
 
-// PredictionError is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias are %,
-// of the sum of all increments or of each total.
+// PredictionError is the error of predictions. P50 and P90 are tokens of an increment and % of a total; MAPE and Bias
+// are %, of the sum of all increments or of each total.
 type PredictionError struct {
 	MAPE float64 `json:"mape"` // mean absolute error
 	Bias float64 `json:"bias"` // mean error; over 0: the prediction is too high

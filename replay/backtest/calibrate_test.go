@@ -12,8 +12,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// grew is a step that grew by growth to context, of which the heuristic says
-// said, and 100 characters of output of commands a token teach.
+// grew is a step that grew by growth to context, of which the heuristic says said, and 100 characters of output of
+// commands a token teach.
 func grew(context, growth, said int) backtest.TrialStep {
 	s := backtest.TrialStep{
 		Model: "claude-opus-4-6", Version: "2.1.50", Context: context, Growth: growth, Learn: growth > 0,
@@ -43,8 +43,8 @@ func calibrated(t *testing.T, fit backtest.Fitting, trials ...*backtest.GrowthTr
 	return c
 }
 
-// TestCalibrateArithmetic: errors one step ahead and free-running, worked out
-// by hand. A compaction is no error, and totals go on from what follows it.
+// TestCalibrateArithmetic: errors one step ahead and free-running, worked out by hand. A compaction is no error, and
+// totals go on from what follows it.
 func TestCalibrateArithmetic(t *testing.T) {
 	anchor := grew(5000, -7000, 400)
 	anchor.Anchor = true
@@ -86,8 +86,7 @@ func TestCalibrateArithmetic(t *testing.T) {
 	}
 }
 
-// TestCalibrateMeans: sessions have a mean of their own from 5 scored requests
-// on.
+// TestCalibrateMeans: sessions have a mean of their own from 5 scored requests on.
 func TestCalibrateMeans(t *testing.T) {
 	talk := func(file string, n int, said func(i int) int) *backtest.GrowthTrial {
 		trial := &backtest.GrowthTrial{File: file, Tokenizer: "old", First: 10000}
@@ -154,8 +153,7 @@ func TestCalibrateOutOfSample(t *testing.T) {
 	}
 }
 
-// TestCalibrateHalf: with half of a session to learn from the rest alone is
-// scored.
+// TestCalibrateHalf: with half of a session to learn from the rest alone is scored.
 func TestCalibrateHalf(t *testing.T) {
 	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
 		trial := &backtest.GrowthTrial{File: "a", Tokenizer: "old", First: 10000}
@@ -172,8 +170,7 @@ func TestCalibrateHalf(t *testing.T) {
 	}
 }
 
-// TestTrial: what a trial holds of a session: what joined, less the results a
-// microcompaction cleared.
+// TestTrial: what a trial holds of a session: what joined, less the results a microcompaction cleared.
 func TestTrial(t *testing.T) {
 	conv := load(t, shipped("microcompact.jsonl"))
 	rec, err := replay.NewRecord(conv)

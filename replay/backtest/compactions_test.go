@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// TestFree pairs recorded compactions with the policy's own: each with one, the
-// nearest first; what pairs with none within 5 requests is on its own.
+// TestFree pairs recorded compactions with the policy's own: each with one, the nearest first; what pairs with none
+// within 5 requests is on its own.
 func TestFree(t *testing.T) {
 	for _, c := range []struct {
 		recorded, fired []int

@@ -13,9 +13,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// TestCorpusCache holds the simulated prompt cache of the recorded track against
-// the recorded reads, over sessions of more than 20 requests. The simulation does
-// not know what was read or written.
+// TestCorpusCache holds the simulated prompt cache of the recorded track against the recorded reads, over sessions of
+// more than 20 requests. The simulation does not know what was read or written.
 func TestCorpusCache(t *testing.T) {
 	var sum backtest.UsageScore
 	type miss struct {
@@ -91,9 +90,8 @@ func recorded(t *testing.T, conv *session.Conversation) *replay.Timeline {
 	return tl
 }
 
-// shownBreaks are the requests before which the record shows what breaks the
-// cache: a compaction, a microcompaction, another model, or a pause as long as
-// entries live. The simulation has no part in it.
+// shownBreaks are the requests before which the record shows what breaks the cache: a compaction, a microcompaction,
+// another model, or a pause as long as entries live. The simulation has no part in it.
 func shownBreaks(conv *session.Conversation) map[int]bool {
 	shown := map[int]bool{}
 	for i := range conv.Boundaries {
@@ -120,9 +118,9 @@ func shownBreaks(conv *session.Conversation) map[int]bool {
 	return shown
 }
 
-// TestCorpusHeads holds the heads of clients (replay/cache/head.go) against sessions
-// they were not taken from: a break that reads the head is given the median of what
-// the other sessions read at such breaks, and is wrong where there is no other.
+// TestCorpusHeads holds the heads of clients (replay/cache/head.go) against sessions they were not taken from: a
+// break that reads the head is given the median of what the other sessions read at such breaks, and is wrong where
+// there is no other.
 func TestCorpusHeads(t *testing.T) {
 	type headRead struct {
 		session int
@@ -182,8 +180,7 @@ func TestCorpusHeads(t *testing.T) {
 	}
 }
 
-// readsHead is what a break read, where that is a head of the client's, shared or
-// not; else 0.
+// readsHead is what a break read, where that is a head of the client's, shared or not; else 0.
 func readsHead(version string, read int) int {
 	for _, overhead := range []int{29999, 1 << 30, -1} {
 		if h := cache.HeadOf(version, overhead); read > 0 && (read == h.Own || read == h.Shared) {

@@ -14,8 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-// fittedOn is the date rates.json says: of the last change of the sessions or
-// of the fit.
+// fittedOn is the date rates.json says: of the last change of the sessions or of the fit.
 const fittedOn = "2026-11-21"
 
 // everyFile matches all sessions of the corpus, those of subagents too.
@@ -45,8 +44,8 @@ func corpusTrials(t *testing.T) []*backtest.GrowthTrial {
 	return trials
 }
 
-// TestCorpusCalibration: rates.json holds what real sessions give, and what is
-// said of the counters' errors on them is so.
+// TestCorpusCalibration: rates.json holds what real sessions give, and what is said of the counters' errors on them
+// is so.
 func TestCorpusCalibration(t *testing.T) {
 	trials := corpusTrials(t)
 	t.Run("rates", func(t *testing.T) { checkRates(t, trials) })
@@ -54,8 +53,7 @@ func TestCorpusCalibration(t *testing.T) {
 	t.Run("scaled", func(t *testing.T) { checkScaled(t, trials) })
 }
 
-// fittedRates is the form of rates.json: rates by tokenizer and measure, with
-// their source.
+// fittedRates is the form of rates.json: rates by tokenizer and measure, with their source.
 type fittedRates struct {
 	Source   string                        `json:"source"`
 	Sessions int                           `json:"sessions"`
@@ -95,9 +93,8 @@ func checkRates(t *testing.T, trials []*backtest.GrowthTrial) {
 	}
 }
 
-// checkErrors holds the counters' errors out of sample. No session's own rates
-// have a part in what it is fitted to begin with: the common ones are those of
-// the other sessions.
+// checkErrors holds the counters' errors out of sample. No session's own rates have a part in what it is fitted to
+// begin with: the common ones are those of the other sessions.
 func checkErrors(t *testing.T, trials []*backtest.GrowthTrial) {
 	for _, fit := range []backtest.Fitting{backtest.FitOthers, backtest.FitBoth} {
 		c, err := backtest.Calibrate(trials, fit)
@@ -132,8 +129,8 @@ func checkErrors(t *testing.T, trials []*backtest.GrowthTrial) {
 	}
 }
 
-// checkScaled holds that the usage counter is better than the others, too, where
-// these are given the one factor that fits the first half of the session best.
+// checkScaled holds that the usage counter is better than the others, too, where these are given the one factor that
+// fits the first half of the session best.
 func checkScaled(t *testing.T, trials []*backtest.GrowthTrial) {
 	c, err := backtest.Calibrate(scaled(trials), backtest.FitBoth)
 	if err != nil {
@@ -153,8 +150,8 @@ func checkScaled(t *testing.T, trials []*backtest.GrowthTrial) {
 	}
 }
 
-// scaled are the trials with the counts of counters that fit nothing times what
-// makes them add up to the growth over the first half of the steps.
+// scaled are the trials with the counts of counters that fit nothing times what makes them add up to the growth over
+// the first half of the steps.
 func scaled(trials []*backtest.GrowthTrial) []*backtest.GrowthTrial {
 	out := make([]*backtest.GrowthTrial, len(trials))
 	for i, trial := range trials {

@@ -17,8 +17,8 @@ import (
 // byVersion is the policy that matches the client of each session.
 const byVersion = "claude-code@" + preset.RecordedVersion
 
-// corpusFiles are the files of the folder of real sessions that match the patterns; without such a folder the
-// test is skipped.
+// corpusFiles are the files of the folder of real sessions that match the patterns; without such a folder the test is
+// skipped.
 func corpusFiles(t testing.TB, patterns ...string) []string {
 	dir := os.Getenv("CTXKIT_CORPUS")
 	if dir == "" {
@@ -147,8 +147,7 @@ func tell(t *testing.T, s *backtest.SessionScore) {
 	}
 }
 
-// TestCorpusTail: from 2.1.119 on used is counted from the first line of the
-// last response, and by no version before.
+// TestCorpusTail: from 2.1.119 on used is counted from the first line of the last response, and by no version before.
 func TestCorpusTail(t *testing.T) {
 	exact, of := 0, 0
 	for _, path := range corpusFiles(t, "claude-2.1.1[1-9]*-auto*.jsonl.gz") {

@@ -14,8 +14,8 @@ type Fit struct {
 	Agrees bool `json:"agrees"` // Least <= Most: some window explains all of the record
 }
 
-// fits reports whether the window of a session may be fitted: users of the client that recorded it could set one,
-// and the policy sets none and compacts at a fixed distance below the window.
+// fits reports whether the window of a session may be fitted: users of the client that recorded it could set one, and
+// the policy sets none and compacts at a fixed distance below the window.
 func fits(pol *policy.Policy, version string) bool {
 	from := pol.FitsFrom()
 	if version == "" || from == "" || session.CompareVersions(version, from) < 0 || pol.Window.Context > 0 {
@@ -27,8 +27,8 @@ func fits(pol *policy.Policy, version string) bool {
 
 // fit finds the window of a session with recorded automatic compactions. A window W has its threshold at W less what
 // the policy reserves (33,000), so each recorded preTokens bounds W from above, and each request made without
-// compacting bounds it from below. Users set round windows: of those between the bounds it is the roundest. nil
-// where nothing is recorded to fit to.
+// compacting bounds it from below. Users set round windows: of those between the bounds it is the roundest. nil where
+// nothing is recorded to fit to.
 func fit(conv *session.Conversation, decisions []replay.Decision) *Fit {
 	f := &Fit{}
 	for i := range conv.Boundaries {

@@ -18,8 +18,8 @@ func TestRoundest(t *testing.T) {
 	}
 }
 
-// TestFitContradiction: where a request went on above what another compacted at, no
-// window explains both; the recorded compactions decide.
+// TestFitContradiction: where a request went on above what another compacted at, no window explains both; the
+// recorded compactions decide.
 func TestFitContradiction(t *testing.T) {
 	decisions := make([]replay.Decision, 4)
 	for i, used := range []int{100000, 380000, 200000, 368000} {

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Microcompacted is a microcompaction by the client and what the policy does there in a free replay: the results
-// that it clears depend on its own state.
+// Microcompacted is a microcompaction by the client and what the policy does there in a free replay: the results that
+// it clears depend on its own state.
 type Microcompacted struct {
 	Request  int  `json:"request"`
 	Line     int  `json:"line"`     // of its boundary; where there is none, of the response

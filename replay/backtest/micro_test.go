@@ -21,8 +21,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestMicroUnscored: a recorded microcompaction of results that lie before the file
-// is not scored, and the policy's at the same request is no false alarm.
+// TestMicroUnscored: a recorded microcompaction of results that lie before the file is not scored, and the policy's
+// at the same request is no false alarm.
 func TestMicroUnscored(t *testing.T) {
 	conv := &session.Conversation{Requests: make([]session.APICall, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
 	own := &replay.Timeline{}

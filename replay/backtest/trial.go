@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// GrowthTrial is the growth of a conversation's recorded context from request to request, and what joined it, for token
-// counters to predict. It holds figures only and needs no session file.
+// GrowthTrial is the growth of a conversation's recorded context from request to request, and what joined it, for
+// token counters to predict. It holds figures only and needs no session file.
 type GrowthTrial struct {
 	Session   string
 	Agent     string
@@ -30,8 +30,8 @@ type TrialStep struct {
 	Anchor  bool   // a compaction is recorded before it: its context is not predicted
 	Learn   bool   // the usage counter learns from it
 
-	// What joined the context less what left it, as far as the file holds it: for the usage counter, and in tokens
-	// by each counter that is not fitted.
+	// What joined the context less what left it, as far as the file holds it: for the usage counter, and in tokens by
+	// each counter that is not fitted.
 	Amounts tokens.Amounts
 	Counts  map[string]float64
 

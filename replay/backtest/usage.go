@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// UsageScore scores the simulated usage of the recorded track against the reported one, over main requests without the
-// first of each file. The total sent is given; its split into read, written and uncached tokens is simulated.
+// UsageScore scores the simulated usage of the recorded track against the reported one, over main requests without
+// the first of each file. The total sent is given; its split into read, written and uncached tokens is simulated.
 type UsageScore struct {
 	Requests int         `json:"requests"`
 	Read     InputFigure `json:"cache_read"`

@@ -1,17 +1,13 @@
-// Package cache simulates a provider's prompt cache: which part of each request
-// of one conversation is read from it, which is written to it, and why less was
-// read than possible.
+// Package cache simulates a provider's prompt cache: which part of each request of one conversation is read from it,
+// which is written to it, and why less was read than possible.
 //
-// The rules are those of Anthropic's documentation (prompt caching, as of
-// August 2026). A request is a list of blocks: tools first, then the system
-// prompt, then messages. The cache holds entries: prefixes that earlier requests
-// marked with a breakpoint. An entry serves a request only if every block up to
-// its end is the same.
+// The rules are those of Anthropic's documentation (prompt caching, as of August 2026). A request is a list of
+// blocks: tools first, then the system prompt, then messages. The cache holds entries: prefixes that earlier requests
+// marked with a breakpoint. An entry serves a request only if every block up to its end is the same.
 //
-// The payload of a request is that of the request before, edited and appended
-// to. The caller gives the first block that changed (Change), and the simulator
-// drops the entries that reach it. It hashes no block; a request costs time in
-// proportion to its breakpoints. Content that changes back counts as new.
+// The payload of a request is that of the request before, edited and appended to. The caller gives the first block
+// that changed (Change), and the simulator drops the entries that reach it. It hashes no block; a request costs time
+// in proportion to its breakpoints. Content that changes back counts as new.
 package cache
 
 import (
@@ -22,8 +18,7 @@ import (
 	"time"
 )
 
-// TTL is the lifetime of an entry from the start of the request that wrote or
-// read it last.
+// TTL is the lifetime of an entry from the start of the request that wrote or read it last.
 type TTL uint8
 
 // The documented lifetimes.
@@ -110,15 +105,14 @@ type change struct {
 // errBreakpoints is an error for which the API answers with a 400.
 var errBreakpoints = errors.New("the API refuses the breakpoints")
 
-// Warm puts an entry into the cache that never expires because other
-// conversations use it: a prefix that all sessions of a client share.
+// Warm puts an entry into the cache that never expires because other conversations use it: a prefix that all sessions
+// of a client share.
 func (s *Sim) Warm(b Breakpoint, model string) {
 	s.put(entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, shared: true})
 }
 
-// Change states that from a position on, the blocks of the next request differ
-// from those of the request before. Of several changes the first position
-// counts, and of those that share it the first cause.
+// Change states that from a position on, the blocks of the next request differ from those of the request before. Of
+// several changes the first position counts, and of those that share it the first cause.
 func (s *Sim) Change(position int, cause Cause) {
 	if !s.broken.any || position < s.broken.position {
 		s.broken = change{position, cause, true}
@@ -130,9 +124,8 @@ func (s *Sim) Change(position int, cause Cause) {
 	s.entries = s.entries[:n]
 }
 
-// Shrink states that the server removed tokens between the entries before a
-// position and the position, and the prefix stays valid (cache_edits): entries
-// from the position on are shorter by so many tokens.
+// Shrink states that the server removed tokens between the entries before a position and the position, and the prefix
+// stays valid (cache_edits): entries from the position on are shorter by so many tokens.
 func (s *Sim) Shrink(position, tokens int) {
 	for i := len(s.entries) - 1; i >= 0 && s.entries[i].position >= position; i-- {
 		s.entries[i].tokens = max(s.entries[i].tokens-tokens, 0)
@@ -142,8 +135,8 @@ func (s *Sim) Shrink(position, tokens int) {
 	}
 }
 
-// Request makes a request. It returns the split of its input and, if it read
-// less than the request before left in the cache, the cause.
+// Request makes a request. It returns the split of its input and, if it read less than the request before left in the
+// cache, the cause.
 func (s *Sim) Request(r CachedRequest) (Split, Cause, error) {
 	hit, split, err := s.read(&r, math.MaxInt)
 	if err != nil {
@@ -156,9 +149,8 @@ func (s *Sim) Request(r CachedRequest) (Split, Cause, error) {
 	return split, cause, nil
 }
 
-// Branch makes a request that has only the blocks before a position in common
-// with the conversation: the request of a compaction itself. What it writes
-// behind that position is not kept.
+// Branch makes a request that has only the blocks before a position in common with the conversation: the request of a
+// compaction itself. What it writes behind that position is not kept.
 func (s *Sim) Branch(position int, r CachedRequest) (Split, error) {
 	hit, split, err := s.read(&r, position)
 	if err != nil {
@@ -190,12 +182,10 @@ func (r *CachedRequest) check() error {
 	return nil
 }
 
-// read finds the entry that serves a request, of those that end before a
-// position: for each breakpoint, from the last to the first, at most LookBack
-// positions back from it. hit is an index into entries, or -1.
+// read finds the entry that serves a request, of those that end before a position: for each breakpoint, from the last
+// to the first, at most LookBack positions back from it. hit is an index into entries, or -1.
 //
-// A request without a time takes no time; one with a time before that of the
-// last request moves the clock back.
+// A request without a time takes no time; one with a time before that of the last request moves the clock back.
 func (s *Sim) read(r *CachedRequest, before int) (hit int, split Split, err error) {
 	if err := r.check(); err != nil {
 		return -1, Split{}, err
@@ -222,9 +212,8 @@ func (s *Sim) alive(e *entry, model string) bool {
 	return e.model == model && (e.shared || !s.now.After(e.expires))
 }
 
-// bill splits the input: a tokens are read; up to b, the highest 1h breakpoint
-// after a, is written for an hour; from there to c, the last breakpoint, for
-// five minutes; the rest is plain input.
+// bill splits the input: a tokens are read; up to b, the highest 1h breakpoint after a, is written for an hour; from
+// there to c, the last breakpoint, for five minutes; the rest is plain input.
 func (r *CachedRequest) bill(hit int) Split {
 	a := min(hit, r.Tokens)
 	b, c := a, a
@@ -261,8 +250,8 @@ func (s *Sim) refresh(r *CachedRequest, hit int) {
 	}
 }
 
-// write puts an entry for each breakpoint whose prefix is long enough. The
-// lifetime of an entry that is there already restarts.
+// write puts an entry for each breakpoint whose prefix is long enough. The lifetime of an entry that is there already
+// restarts.
 func (s *Sim) write(r *CachedRequest) {
 	for _, b := range r.Breakpoints {
 		if b.Tokens >= r.Minimum {

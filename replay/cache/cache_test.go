@@ -48,8 +48,7 @@ func TestDocumentedUsage(t *testing.T) {
 }
 
 func TestLookBack(t *testing.T) {
-	// An entry at block 15: a breakpoint at block 35 looks at 35 to 16 and
-	// misses it, one at 34 finds it.
+	// An entry at block 15: a breakpoint at block 35 looks at 35 to 16 and misses it, one at 34 finds it.
 	for _, tt := range []struct {
 		breakpoint int
 		read       int
@@ -75,8 +74,8 @@ func TestSeveralBreakpoints(t *testing.T) {
 	if diff := cmp.Diff(Split{Write1h: 3000, Write5m: 6000, Uncached: 500}, got); diff != "" {
 		t.Error(diff)
 	}
-	// Six minutes later the 5m entries are gone, the 1h ones are read; both
-	// are the start of what is written behind them.
+	// Six minutes later the 5m entries are gone, the 1h ones are read; both are the start of what is written behind
+	// them.
 	got, cause := send(t, &s, CachedRequest{Start: at(6), Model: "m", Tokens: 9500, Breakpoints: bs})
 	if diff := cmp.Diff(Split{Read: 3000, Write5m: 6000, Uncached: 500}, got); diff != "" || cause.Kind != Expired {
 		t.Errorf("%s %s", cause, diff)
@@ -146,8 +145,8 @@ func TestLifetime(t *testing.T) {
 			t.Errorf("%v entry after %s: read %d (%s)", tt.ttl, tt.after, got.Read, cause)
 		}
 	}
-	// Each hit begins the life anew, also that of an entry that only serves as
-	// the start of a longer one: a request every four minutes never misses.
+	// Each hit begins the life anew, also that of an entry that only serves as the start of a longer one: a request
+	// every four minutes never misses.
 	var s Sim
 	for i := range 10 {
 		_, cause := ask(t, &s, float64(4*i), 4+i)

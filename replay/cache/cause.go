@@ -1,7 +1,6 @@
 package cache
 
-// BreakCause names why a request read less from the cache than the request before it
-// had left there.
+// BreakCause names why a request read less from the cache than the request before it had left there.
 type BreakCause string
 
 // The causes.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// FuzzSim feeds the simulation what a broken client would send: it refuses it or
-// splits the input into parts that add up to it.
+// FuzzSim feeds the simulation what a broken client would send: it refuses it or splits the input into parts that add
+// up to it.
 func FuzzSim(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 200, 100, 50, 25, 12, 6, 3, 1, 0, 255})
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -2,24 +2,21 @@ package cache
 
 import "github.com/ctxkit/ctxkit/jsonl/session"
 
-// Head is the part of a request before its messages that a client marks for the
-// cache: tools and the system prompt up to its breakpoint. Whatever else the
-// client sends (project instructions, reminders) is in the messages or behind
+// Head is the part of a request before its messages that a client marks for the cache: tools and the system prompt up
+// to its breakpoint. Whatever else the client sends (project instructions, reminders) is in the messages or behind
 // that breakpoint.
 type Head struct {
 	Own    int // tokens up to the last breakpoint before the messages
 	Shared int // tokens at its start that all sessions of the client have in common; at most Own
 }
 
-// measured are the heads of Claude Code by version. No line of a session holds
-// the system prompt and the tools. These are medians over recorded sessions of
-// what requests read when their messages were no longer in the cache. They are
-// defaults for a client, not a figure of the replayed session, and less accurate
-// for sessions outside that set (docs/internals/model.md).
+// measured are the heads of Claude Code by version. No line of a session holds the system prompt and the tools. These
+// are medians over recorded sessions of what requests read when their messages were no longer in the cache. They are
+// defaults for a client, not a figure of the replayed session, and less accurate for sessions outside that set
+// (docs/internals/model.md).
 //
-// Sessions with MCP servers or more tools have a larger head, which shows in
-// their larger overhead. They share it with no other session: after a pause,
-// recorded sessions read nothing of it.
+// Sessions with MCP servers or more tools have a larger head, which shows in their larger overhead. They share it
+// with no other session: after a pause, recorded sessions read nothing of it.
 var measured = []struct {
 	since string
 	above int // least overhead for this row, tokens
@@ -44,8 +41,8 @@ var measured = []struct {
 	{"2.1.210", 0, Head{15550, 0}},
 }
 
-// HeadOf returns the head of a client version. overhead is the tokens of its
-// requests beside the messages and limits the head; below 0 it is not known.
+// HeadOf returns the head of a client version. overhead is the tokens of its requests beside the messages and limits
+// the head; below 0 it is not known.
 func HeadOf(version string, overhead int) Head {
 	h := measured[0].head
 	for _, row := range measured[1:] {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// naive is the cache as the documentation describes it: it keeps every prefix
-// that was written by what it holds, block for block.
+// naive is the cache as the documentation describes it: it keeps every prefix that was written by what it holds,
+// block for block.
 type naive struct{ entries map[string]*kept }
 
 type kept struct {
@@ -85,8 +85,8 @@ func (c *naive) request(now time.Time, model string, blocks []block, marks map[i
 	return Split{Read: a, Write1h: b - a, Write5m: end - b, Uncached: sum(blocks) - end}
 }
 
-// TestAgainstNaive plays random histories: blocks are appended, edited, taken
-// out and put back in, models change, time passes.
+// TestAgainstNaive plays random histories: blocks are appended, edited, taken out and put back in, models change,
+// time passes.
 func TestAgainstNaive(t *testing.T) {
 	for seed := range int64(150) {
 		rnd := rand.New(rand.NewSource(seed))

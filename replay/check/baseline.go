@@ -102,8 +102,8 @@ func NewBaseline(c *Config, results []CaseResult, tool string) *Baseline {
 	return b
 }
 
-// IsBaseline reports whether data is a baseline of any version, or was one and
-// has been cut off, edited or left with a merge's marks in it.
+// IsBaseline reports whether data is a baseline of any version, or was one and has been cut off, edited or left with
+// a merge's marks in it.
 func IsBaseline(data []byte) bool {
 	var doc struct {
 		Schema string `json:"schema"`
@@ -121,8 +121,8 @@ func IsBaseline(data []byte) bool {
 	return d.Decode(&text) == nil && strings.HasPrefix(text, schemas)
 }
 
-// ReadBaseline reads a baseline. Another schema, or what is no baseline at
-// all, is an error that names the command which makes it anew.
+// ReadBaseline reads a baseline. Another schema, or what is no baseline at all, is an error that names the command
+// which makes it anew.
 func ReadBaseline(file string, data []byte, update string) (*Baseline, error) {
 	var head struct {
 		Schema string `json:"schema"`
@@ -164,8 +164,8 @@ func jsonProblem(data []byte, err error) (line int, what string) {
 	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
 }
 
-// knew reports whether the version that made the baseline knew a figure. One
-// that names none was not made so, and is taken to have known all.
+// knew reports whether the version that made the baseline knew a figure. One that names none was not made so, and is
+// taken to have known all.
 func (b *Baseline) knew(figure string) bool {
 	return len(b.Figures) == 0 || slices.Contains(b.Figures, figure)
 }

@@ -1,6 +1,5 @@
-// Package check judges replays: by what is expected of their figures, and by
-// what they were in a baseline. It replays nothing itself: results go in, a
-// report comes out.
+// Package check judges replays: by what is expected of their figures, and by what they were in a baseline. It replays
+// nothing itself: results go in, a report comes out.
 package check
 
 import (
@@ -32,8 +31,7 @@ type Config struct {
 	Places       map[string]strict.Position `yaml:"-"` // of the values of its keys
 }
 
-// TextLine is a line of text and its place: session files, relative to the
-// configuration, or a policy.
+// TextLine is a line of text and its place: session files, relative to the configuration, or a policy.
 type TextLine struct {
 	Text string
 	strict.Position
@@ -73,8 +71,7 @@ func (s *Settings) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	}
 }
 
-// Decode reads a configuration. The error is a strict.Errors with everything
-// that is wrong, each with its place.
+// Decode reads a configuration. The error is a strict.Errors with everything that is wrong, each with its place.
 func Decode(file string, data []byte) (*Config, error) {
 	root, errs := strict.Parse(file, data, strict.Document{
 		Name: "configuration", Example: "version: 1", Start: "write version, sessions and cases (docs/check.md has an example)",
@@ -91,8 +88,7 @@ func Decode(file string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// finish fills in what the cases leave to the configuration, and checks what
-// no single value shows.
+// finish fills in what the cases leave to the configuration, and checks what no single value shows.
 func (c *Config) finish(r *strict.Decoder) {
 	if c.Version != Version && (c.Version != 0 || len(r.Errors) == 0) { // 0: it could not be read
 		r.Errors.Report(c.Places["version"], fmt.Sprintf("version: %d is not a version that is known", c.Version), fmt.Sprintf("write %d, or use a newer ctxkit", Version))

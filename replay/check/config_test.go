@@ -106,8 +106,7 @@ func TestDecoded(t *testing.T) {
 	}
 }
 
-// TestSchema holds that the published schema takes and refuses what Decode
-// does, but for what a schema cannot say.
+// TestSchema holds that the published schema takes and refuses what Decode does, but for what a schema cannot say.
 func TestSchema(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "check.schema.json")
 	s, err := jsonschema.NewCompiler().Compile(path)

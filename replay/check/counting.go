@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Counting is all that changes figures besides sessions, policies and the
-// version of ctxkit.
+// Counting is all that changes figures besides sessions, policies and the version of ctxkit.
 type Counting struct {
 	Tokens   string `yaml:"tokens" form:"line"` // this and the next four: as the options of a replay of those names
 	Agent    string `yaml:"agent" form:"line"`
@@ -50,8 +49,7 @@ func (c Counting) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// change lists the settings that differ from those of a baseline, whose String
-// is before.
+// change lists the settings that differ from those of a baseline, whose String is before.
 func (c Counting) change(before string) string {
 	old := map[string]string{}
 	for part := range strings.SplitSeq(before, ", ") {

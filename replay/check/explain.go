@@ -53,8 +53,8 @@ func (j *judge) blame() string {
 	return fmt.Sprintf("the baseline says ctxkit %s, as this is, so it was edited, or made by another build of it", j.run.Tool)
 }
 
-// evidence is where it shows why: the two policies side by side at the request
-// of the first event that differs, where both can be named.
+// evidence is where it shows why: the two policies side by side at the request of the first event that differs, where
+// both can be named.
 func (j *judge) evidence(one *Case, r *CaseResult, old *BaselineSession, s *SessionReport) *compare.Pointer {
 	c := j.config.Counting
 	e := &compare.Pointer{
@@ -77,8 +77,7 @@ func (j *judge) evidence(one *Case, r *CaseResult, old *BaselineSession, s *Sess
 	return e
 }
 
-// against names the policy of the baseline: this one with the old values, or
-// the built-in one that it was.
+// against names the policy of the baseline: this one with the old values, or the built-in one that it was.
 func (j *judge) against(one *Case, old *BaselineSession, s *SessionReport, command string) string {
 	if old == nil || len(s.Changes) == 0 {
 		return ""
@@ -98,15 +97,13 @@ func (j *judge) against(one *Case, old *BaselineSession, s *SessionReport, comma
 	return command + list
 }
 
-// Message says what became of a session in one line: policy, session, figures,
-// the first differing event, the changed keys. Of figures it names those that
-// decided.
+// Message says what became of a session in one line: policy, session, figures, the first differing event, the changed
+// keys. Of figures it names those that decided.
 func (s *SessionReport) Message() string {
 	return strings.Join(s.lines(s.Status), "; ")
 }
 
-// Lines say what became of a session, a thing a line, every figure that is not
-// as it was among them, the worst first.
+// Lines say what became of a session, a thing a line, every figure that is not as it was among them, the worst first.
 func (s *SessionReport) Lines() []string {
 	return s.lines(Broken, Worse, Better, Changed)
 }
@@ -130,8 +127,8 @@ func (s *SessionReport) lines(of ...Verdict) []string {
 // maxChanges is how many changed keys are listed.
 const maxChanges = 8
 
-// ChangeLines describe the policy's changed keys: all, or the first ones and the
-// number of the others, with where those are shown.
+// ChangeLines describe the policy's changed keys: all, or the first ones and the number of the others, with where
+// those are shown.
 func (s *SessionReport) ChangeLines(all bool, where string) []string {
 	shown := len(s.Changes)
 	if shown > maxChanges+1 && !all {
@@ -187,8 +184,7 @@ func grouped(s string) string {
 	return whole + part
 }
 
-// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; ""
-// where either is not known.
+// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; "" where either is not known.
 func (f *FigureReport) Difference() string {
 	if f.Before == nil || f.After == nil {
 		return ""

@@ -7,8 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// figures judges every figure. It gives the place of the first limit that does
-// not hold.
+// figures judges every figure. It gives the place of the first limit that does not hold.
 func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *SessionReport) *Place {
 	var at *Place
 	status := OK // the figures' together
@@ -65,8 +64,8 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 	return at
 }
 
-// lost lists the figures that have a value now and are not in the baseline,
-// though the version that made it knew them.
+// lost lists the figures that have a value now and are not in the baseline, though the version that made it knew
+// them.
 func (j *judge) lost(one *Case, r *CaseResult, old *BaselineSession) []string {
 	var list []string
 	for i, f := range compare.Figures() {

@@ -10,11 +10,9 @@ import (
 	"strings"
 )
 
-// Files lists the plain files under dir that a pattern names, sorted, with
-// slashes and relative to dir. A pattern has the wildcards of path.Match, and
-// ** for any folders, of which those a session keeps beside its file
-// (subagents, tool-results, session-memory) are left out. Nothing found is an
-// error.
+// Files lists the plain files under dir that a pattern names, sorted, with slashes and relative to dir. A pattern has
+// the wildcards of path.Match, and ** for any folders, of which those a session keeps beside its file (subagents,
+// tool-results, session-memory) are left out. Nothing found is an error.
 func Files(dir, pattern string) ([]string, error) {
 	clean := path.Clean(filepath.ToSlash(pattern))
 	if _, err := path.Match(clean, ""); err != nil {
@@ -95,8 +93,7 @@ func (g *globber) walk(name string, segments []string) error {
 	return nil
 }
 
-// step goes on behind a name, or takes it where it is the last. Folders among
-// what a wildcard finds are passed over.
+// step goes on behind a name, or takes it where it is the last. Folders among what a wildcard finds are passed over.
 func (g *globber) step(name string, rest []string) error {
 	if len(rest) > 0 {
 		return g.walk(name, rest)

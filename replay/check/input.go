@@ -14,10 +14,9 @@ import (
 	"strings"
 )
 
-// Input is the content hash of a session: its file, and the files beside it that
-// change a replay (offloaded results, the session's own summary, and with agents
-// its subagents' transcripts). It passes over links and other files that are not
-// plain, as a reader of sessions does.
+// Input is the content hash of a session: its file, and the files beside it that change a replay (offloaded results,
+// the session's own summary, and with agents its subagents' transcripts). It passes over links and other files that
+// are not plain, as a reader of sessions does.
 func Input(file string, agents bool) (string, error) {
 	h := sha256.New()
 	if err := addFile(h, "", file, os.Open); err != nil {
@@ -50,8 +49,7 @@ func Input(file string, agents bool) (string, error) {
 	return sum(h), nil
 }
 
-// Beside is the folder in which a session, or a subagent's, has what belongs to
-// it. It need not be there.
+// Beside is the folder in which a session, or a subagent's, has what belongs to it. It need not be there.
 func Beside(file string) string {
 	own, _ := folderOf(file)
 	return own
@@ -80,8 +78,7 @@ func addFolder(h io.Writer, root *os.Root, folder string) error {
 	})
 }
 
-// addFile adds a file's name and content, so that different sets of files have
-// different hashes.
+// addFile adds a file's name and content, so that different sets of files have different hashes.
 func addFile(h io.Writer, name, file string, open func(string) (*os.File, error)) error {
 	f, err := open(file)
 	if err != nil {

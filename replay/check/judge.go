@@ -16,8 +16,8 @@ type CheckRun struct {
 	Updating bool   // the results become the baseline: only limits fail
 }
 
-// Judge compares results with what is expected of them and with the baseline,
-// which is nil where there is none. Results are in the order of their sessions.
+// Judge compares results with what is expected of them and with the baseline, which is nil where there is none.
+// Results are in the order of their sessions.
 func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 	r := &Report{
 		Schema: Schema, File: c.File, Baseline: c.Baseline, Tool: run.Tool, Update: run.Update, Updated: run.Updating,
@@ -136,8 +136,7 @@ func (j *judge) session(r *CaseResult) SessionReport {
 	return s
 }
 
-// before finds a result in the baseline. Where the baseline is of something
-// else, it says what.
+// before finds a result in the baseline. Where the baseline is of something else, it says what.
 func (j *judge) before(one *Case, r *CaseResult) (*BaselineSession, string) {
 	name := inputKey(r.Session, r.Agent)
 	old := j.baseline.find(one.Name)
@@ -187,8 +186,7 @@ func eventAt(events []string, i int) *EventDigest {
 	return &e
 }
 
-// changes lists the keys of the policy that are not as they were, those that
-// stand in a file of the user's first.
+// changes lists the keys of the policy that are not as they were, those that stand in a file of the user's first.
 func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) []KeyChange {
 	now := r.Policy.Resolved()
 	list := []KeyChange{}
@@ -199,8 +197,8 @@ func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) []KeyCha
 	return slices.Concat(slices.DeleteFunc(slices.Clone(list), func(k KeyChange) bool { return !own(k) }), slices.DeleteFunc(list, own))
 }
 
-// place is where a key of a case's policy has its value: among the settings of
-// the case, in the policy's file, or in what names the policy.
+// place is where a key of a case's policy has its value: among the settings of the case, in the policy's file, or in
+// what names the policy.
 func (c *Case) place(p *policy.Policy, key string) policy.Position {
 	for _, s := range c.Set {
 		if s.Key == key {

@@ -139,8 +139,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestManyChanges holds that a policy that is another in many keys is told in a
-// few lines, and that the command names the old one instead of its keys.
+// TestManyChanges holds that a policy that is another in many keys is told in a few lines, and that the command names
+// the old one instead of its keys.
 func TestManyChanges(t *testing.T) {
 	for policyNow, against := range map[string]string{"codex": "opencode-1.1.36", "opencode-1.1.36": ""} {
 		conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: "+policyNow+", name: x}]"))
@@ -255,8 +255,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestSettings holds that what changes figures besides policies and sessions is
-// listed.
+// TestSettings holds that what changes figures besides policies and sessions is listed.
 func TestSettings(t *testing.T) {
 	base := Counting{Tokens: "usage", Agent: "main"}
 	with := func(change func(*Counting)) Counting {
@@ -282,8 +281,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestNewFigure holds that a figure which the baseline's version did not know is
-// told and not held, and one this version does not know is told.
+// TestNewFigure holds that a figure which the baseline's version did not know is told and not held, and one this
+// version does not know is told.
 func TestNewFigure(t *testing.T) {
 	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y, expect: {cost_usd: {within: 5}, calls: {max: 200}, misses: any}}]"))
 	if err != nil {
@@ -330,8 +329,8 @@ func TestNewFigure(t *testing.T) {
 	}
 }
 
-// TestStaleLimits holds that a limit which needs no baseline is held where the
-// baseline is of something else, and one that is the baseline's is not shown.
+// TestStaleLimits holds that a limit which needs no baseline is held where the baseline is of something else, and one
+// that is the baseline's is not shown.
 func TestStaleLimits(t *testing.T) {
 	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x, expect: {cost_usd: {within: 2%}, calls: {max: 200, within: 5}, violations: 0}}]"))
 	if err != nil {
@@ -446,8 +445,7 @@ func TestIsBaseline(t *testing.T) {
 	}
 }
 
-// TestEventKeeps holds that whatever changes of an event but its words changes
-// what a baseline keeps of it.
+// TestEventKeeps holds that whatever changes of an event but its words changes what a baseline keeps of it.
 func TestEventKeeps(t *testing.T) {
 	at := 3
 	make := func(change func(e *replay.Event)) string {

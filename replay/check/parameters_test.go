@@ -18,11 +18,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// TestParameterChangesAreNoticed changes parameters of the built-in policies and
-// replays the sample sessions. A change that changes an event must be noticed
-// twice: by a baseline that knows the figures alone, and in each session by one
-// that knows the events alone. It takes one change of 23; CTXKIT_LONG=1 all of
-// them.
+// TestParameterChangesAreNoticed changes parameters of the built-in policies and replays the sample sessions. A
+// change that changes an event must be noticed twice: by a baseline that knows the figures alone, and in each session
+// by one that knows the events alone. It takes one change of 23; CTXKIT_LONG=1 all of them.
 func TestParameterChangesAreNoticed(t *testing.T) {
 	t.Parallel()
 	reg, err := stage.Registry()
@@ -99,8 +97,7 @@ func (c parameterChange) judge(t *testing.T, p *policy.Policy, before, after []o
 	}
 }
 
-// outcome is one replay: what the check judges, and its whole events as JSON,
-// without their reasons.
+// outcome is one replay: what the check judges, and its whole events as JSON, without their reasons.
 type outcome struct {
 	CaseResult
 	events string
@@ -151,8 +148,7 @@ func sampleRecords(t *testing.T) (records []*replay.Record) {
 	return records
 }
 
-// parameterChanges lists the policy with each other value of each parameter that
-// it accepts.
+// parameterChanges lists the policy with each other value of each parameter that it accepts.
 func parameterChanges(p *policy.Policy) (list []parameterChange) {
 	if p.Recorded {
 		return nil
@@ -188,8 +184,8 @@ func parameterChanges(p *policy.Policy) (list []parameterChange) {
 	return list
 }
 
-// otherValues lists values to try for one parameter: numbers doubled, halved and
-// one more, the other switch, the next word.
+// otherValues lists values to try for one parameter: numbers doubled, halved and one more, the other switch, the next
+// word.
 func otherValues(p policy.Param, value string) (list []string) {
 	plain := strings.Trim(value, `'"`)
 	if value == "true" || value == "false" {

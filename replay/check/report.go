@@ -115,16 +115,15 @@ type EventsReport struct {
 	First  *Difference `json:"first_difference,omitempty"`
 }
 
-// Difference is the first event that is not as it was. One side is nil where
-// there is no such event.
+// Difference is the first event that is not as it was. One side is nil where there is no such event.
 type Difference struct {
 	N        int          `json:"n"` // index into both lists
 	Expected *EventDigest `json:"expected,omitempty"`
 	Got      *EventDigest `json:"got,omitempty"`
 }
 
-// KeyChange is a key of the policy that has another value than in the
-// baseline. A value is "" where the policy has no such key.
+// KeyChange is a key of the policy that has another value than in the baseline. A value is "" where the policy has no
+// such key.
 type KeyChange struct {
 	Key   string `json:"key"`
 	From  string `json:"from"`

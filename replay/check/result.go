@@ -41,8 +41,7 @@ func NewResult(tl *replay.Timeline) CaseResult {
 	return r
 }
 
-// EventDigest is what a baseline keeps of an event: enough to see that it differs from
-// another one, without its text.
+// EventDigest is what a baseline keeps of an event: enough to see that it differs from another one, without its text.
 type EventDigest struct {
 	Request int    `json:"request"` // 0: after the last request
 	Stage   string `json:"stage"`

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// differ finds the session in which the policies differ most: by the tokens
-// sent, else by the cost, else by the first figure that differs.
+// differ finds the session in which the policies differ most: by the tokens sent, else by the cost, else by the first
+// figure that differs.
 func (c *Comparison) differ() {
 	names := Names()
 	for _, name := range append([]string{"payload_input", "cost_usd"}, names...) {
@@ -29,9 +29,8 @@ func (c *Comparison) differ() {
 	}
 }
 
-// Evidence is where to see the difference in the session in which the policies
-// differ most: their views side by side at the request where these differ most,
-// or where the views are the same a report for each policy. It is empty for a
+// Evidence is where to see the difference in the session in which the policies differ most: their views side by side
+// at the request where these differ most, or where the views are the same a report for each policy. It is empty for a
 // session read from standard input.
 func (c *Comparison) Evidence() []Pointer {
 	if c.Differ < 0 || c.Sessions[c.Differ].Input == "-" {
@@ -64,8 +63,8 @@ func shownBy(figure string) Show {
 	return ShowReplay
 }
 
-// Apart is the number of the main request at which two policies' payloads
-// differ most in tokens, else their model views; 0 where none differs.
+// Apart is the number of the main request at which two policies' payloads differ most in tokens, else their model
+// views; 0 where none differs.
 func Apart(a, b *replay.Timeline) int {
 	var payload, view, mostPayload, mostView int
 	others := mains(b) // requests are given: there are as many

@@ -13,8 +13,8 @@ const (
 	ShowReplay Show = "replay" // totals and events
 )
 
-// Selection says which conversation of a session is replayed and how its
-// tokens are counted. Amounts are texts such as 200k; "" is a default.
+// Selection says which conversation of a session is replayed and how its tokens are counted. Amounts are texts such
+// as 200k; "" is a default.
 type Selection struct {
 	Agent, Leaf                     string
 	Tokens, Model, Window, Overhead string

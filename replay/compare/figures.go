@@ -1,6 +1,5 @@
-// Package compare puts replays of the same sessions under several policies side
-// by side: figures of one replay, their totals and spread over many, and which
-// policy has the best value where.
+// Package compare puts replays of the same sessions under several policies side by side: figures of one replay, their
+// totals and spread over many, and which policy has the best value where.
 package compare
 
 import (
@@ -82,8 +81,7 @@ func Figures() []Figure {
 	}
 }
 
-// costUSD is not known where a request has no price: a part of the cost would
-// look cheap. No request costs nothing.
+// costUSD is not known where a request has no price: a part of the cost would look cheap. No request costs nothing.
 func costUSD(t *replay.Timeline) float64 {
 	if c := t.Totals.CostUSD; (c.Known || t.Totals.Calls == 0) && t.Totals.Unpriced == 0 {
 		return c.Dollars
@@ -107,9 +105,8 @@ func Names() []string {
 	return names
 }
 
-// detail sums the figures of any of the names that the client or the server
-// would record in its events. They are its own arithmetic, by which some
-// policies decide, and may differ from what was really saved.
+// detail sums the figures of any of the names that the client or the server would record in its events. They are its
+// own arithmetic, by which some policies decide, and may differ from what was really saved.
 func detail(names ...string) func(t *replay.Timeline) float64 {
 	return func(t *replay.Timeline) (n float64) {
 		for i := range t.Events {
@@ -121,8 +118,7 @@ func detail(names ...string) func(t *replay.Timeline) float64 {
 	}
 }
 
-// Values are the figures of one replay, by index into Figures; NaN where a
-// figure is not known.
+// Values are the figures of one replay, by index into Figures; NaN where a figure is not known.
 type Values []float64
 
 // Of reads the figures of a replay.

@@ -22,8 +22,7 @@ func describe(v *view.View, id policy.ItemID) MessageDiff {
 	return m
 }
 
-// About describes a recorded message in a few words: its class, or the tools that
-// it calls or answers.
+// About describes a recorded message in a few words: its class, or the tools that it calls or answers.
 func About(conv *session.Conversation, m *session.Message) string {
 	var parts []string
 	for b := range m.Blocks {

@@ -99,12 +99,11 @@ type compared struct {
 // Compare returns the differences of two views of one conversation.
 func Compare(left, right *view.View) (*Diff, error) { return compare(left, right, false) }
 
-// Between returns the differences of the views at two requests of one policy, and
-// the first change of what was sent at the earlier one.
+// Between returns the differences of the views at two requests of one policy, and the first change of what was sent
+// at the earlier one.
 func Between(earlier, later *view.View) (*Diff, error) { return compare(earlier, later, true) }
 
-// compare computes a Diff. related views belong to one policy: the messages that
-// it made have the same ids in both.
+// compare computes a Diff. related views belong to one policy: the messages that it made have the same ids in both.
 func compare(left, right *view.View, related bool) (*Diff, error) {
 	c := comparison{
 		l: compared{left, NewHistory(left)}, r: compared{right, NewHistory(right)},
@@ -150,9 +149,8 @@ func sameMessage(a, b *policy.Synthetic) bool {
 		slices.EqualFunc(a.Contents, b.Contents, func(a, b policy.Content) bool { return a.Same(&b) })
 }
 
-// run lists the messages in the order of the right view. A message that left it
-// comes before the next one of the conversation, what was added after what left,
-// and what only the left view added before that.
+// run lists the messages in the order of the right view. A message that left it comes before the next one of the
+// conversation, what was added after what left, and what only the left view added before that.
 func (c *comparison) run() {
 	lost := c.lost()
 	flush := func(before policy.ItemID) {
@@ -193,12 +191,10 @@ func recordOnly(v *view.View, id policy.ItemID) bool {
 	return m != nil && m.RecordOnly
 }
 
-// gone is an item that the right view does not hold, and the next message of the
-// conversation, or the item itself.
+// gone is an item that the right view does not hold, and the next message of the conversation, or the item itself.
 type gone struct{ id, before policy.ItemID }
 
-// lost lists what is no longer in the right view, and what only the left view
-// made, in the order of the conversation.
+// lost lists what is no longer in the right view, and what only the left view made, in the order of the conversation.
 func (c *comparison) lost() []gone {
 	before := map[policy.ItemID][]policy.ItemID{} // message -> what the left view made before it
 	var made []policy.ItemID

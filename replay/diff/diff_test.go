@@ -18,8 +18,8 @@ type flat struct{}
 func (flat) Block(int, int) int          { return 1 }
 func (flat) Content(*policy.Content) int { return 1 }
 
-// said is a conversation of n messages of one block each, user and assistant in
-// turn; results[i] says that message i is a tool result.
+// said is a conversation of n messages of one block each, user and assistant in turn; results[i] says that message i
+// is a tool result.
 func said(n int) *session.Conversation {
 	conv := &session.Conversation{}
 	for i := range n {

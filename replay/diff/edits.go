@@ -34,8 +34,7 @@ type EditOutput struct {
 	Delta  int      `json:"delta,omitempty"` // tokens, of an inferred edit
 }
 
-// EditText is the content that an edit adds: a text, the text of a recorded block, or
-// only a number of tokens.
+// EditText is the content that an edit adds: a text, the text of a recorded block, or only a number of tokens.
 type EditText struct {
 	Type     string `json:"type"` // of the block it counts as
 	Text     string `json:"text,omitempty"`
@@ -108,8 +107,7 @@ func made(conv *session.Conversation, list []policy.Synthetic) (out []Made) {
 	return out
 }
 
-// typeNames are the API's names of the kinds of blocks that a policy can make;
-// "text" if not listed.
+// typeNames are the API's names of the kinds of blocks that a policy can make; "text" if not listed.
 var typeNames = map[jsonl.Kind]string{
 	jsonl.KindToolResult: "tool_result", jsonl.KindToolUse: "tool_use", jsonl.KindAttachment: "attachment",
 	jsonl.KindImage: "image", jsonl.KindDocument: "document",

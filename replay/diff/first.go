@@ -2,8 +2,8 @@ package diff
 
 import "github.com/ctxkit/ctxkit/policy"
 
-// First is the first change of what was sent at an earlier request: from there on
-// the prompt cache must be written again.
+// First is the first change of what was sent at an earlier request: from there on the prompt cache must be written
+// again.
 type First struct {
 	Message string `json:"message"`
 	Line    int    `json:"line,omitempty"`
@@ -15,8 +15,8 @@ type First struct {
 	Sent    int    `json:"sent_tokens"`   // all that was sent at the earlier request
 }
 
-// first returns the first change, or nil if everything that was sent is the same.
-// A cache edit is no change: it keeps the prefix valid.
+// first returns the first change, or nil if everything that was sent is the same. A cache edit is no change: it keeps
+// the prefix valid.
 func first(l, r *compared) *First {
 	now, prefix := r.IDs(), 0
 	change := func(in *compared, id policy.ItemID, block int, side Side) *First {

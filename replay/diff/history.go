@@ -1,5 +1,5 @@
-// Package diff compares two views of one conversation message by message: the
-// state of each message, the edit behind it, and what was added.
+// Package diff compares two views of one conversation message by message: the state of each message, the edit behind
+// it, and what was added.
 package diff
 
 import (

@@ -5,8 +5,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Mark is a place in the raw history where one firing of a stage compacted
-// something.
+// Mark is a place in the raw history where one firing of a stage compacted something.
 type Mark struct {
 	Before       int             `json:"-"`       // index of the message of the conversation that follows
 	Request      int             `json:"request"` // n of the main request it belongs to; 0: after the last
@@ -18,8 +17,8 @@ type Mark struct {
 	TokensAfter  int             `json:"tokens_after"`
 }
 
-// Marks lists the places where the edits of a view compacted earlier messages.
-// Results cut on arrival, additions and tags leave no mark.
+// Marks lists the places where the edits of a view compacted earlier messages. Results cut on arrival, additions and
+// tags leave no mark.
 func Marks(v *view.View) []Mark {
 	var marks []Mark
 	group := -1

@@ -23,8 +23,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// rebuilder makes a view of the raw history and a list of edits as it was
-// written down, and of nothing else.
+// rebuilder makes a view of the raw history and a list of edits as it was written down, and of nothing else.
 type rebuilder struct {
 	conv  *session.Conversation
 	items map[string]policy.ItemID
@@ -174,8 +173,8 @@ func sound(t *testing.T, js []byte) (wrong []string) {
 	return wrong
 }
 
-// whole puts the messages together that were divided so that one of them could
-// begin with cache edits: the API takes them as one.
+// whole puts the messages together that were divided so that one of them could begin with cache edits: the API takes
+// them as one.
 func whole(list []apiMessage) (out []apiMessage) {
 	for _, m := range list {
 		if n := len(out) - 1; n >= 0 && out[n].Role == m.Role && len(m.Content) > 0 && m.Content[0].Type == "cache_edits" {
@@ -187,9 +186,8 @@ func whole(list []apiMessage) (out []apiMessage) {
 	return out
 }
 
-// checkViews holds of the views of one conversation under one policy, at the
-// last request, the peak and some chosen by lot: they keep the API's rules, or
-// the transcript breaks them itself and a finding says so; and the edit list
+// checkViews holds of the views of one conversation under one policy, at the last request, the peak and some chosen
+// by lot: they keep the API's rules, or the transcript breaks them itself and a finding says so; and the edit list
 // alone makes them again, byte for byte.
 func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) {
 	t.Helper()
@@ -249,8 +247,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 	}
 }
 
-// ownUntil reports whether the transcript itself breaks a rule at or before
-// request n, and a finding says so.
+// ownUntil reports whether the transcript itself breaks a rule at or before request n, and a finding says so.
 func ownUntil(tl *replay.Timeline, n int) bool {
 	return slices.ContainsFunc(tl.Findings, func(f replay.RequestFinding) bool { return f.Kind == replay.FindingTranscript && f.Request <= n })
 }
@@ -311,8 +308,7 @@ func presets(t *testing.T, names ...string) (list []*policy.Policy) {
 
 const shipped = "../../testdata/sessions"
 
-// TestRebuild holds that raw and edits make the view, on the sample sessions
-// and every built-in policy.
+// TestRebuild holds that raw and edits make the view, on the sample sessions and every built-in policy.
 func TestRebuild(t *testing.T) {
 	policies, some := presets(t), 2
 	if os.Getenv("CTXKIT_LONG") == "1" {
@@ -325,9 +321,8 @@ func TestRebuild(t *testing.T) {
 	})
 }
 
-// TestRebuildCorpus holds the same of real sessions. CTXKIT_LONG=1 takes twenty
-// requests of each session, and every built-in policy; otherwise it is a tenth
-// of the sessions and three requests.
+// TestRebuildCorpus holds the same of real sessions. CTXKIT_LONG=1 takes twenty requests of each session, and every
+// built-in policy; otherwise it is a tenth of the sessions and three requests.
 func TestRebuildCorpus(t *testing.T) {
 	corpus := os.Getenv("CTXKIT_CORPUS")
 	if corpus == "" {

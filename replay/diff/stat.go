@@ -12,8 +12,8 @@ type Row struct {
 	After    int  `json:"tokens_after"`
 }
 
-// Stat sums up a diff: first the messages that are the same in both views, then
-// the others by the request of their edits.
+// Stat sums up a diff: first the messages that are the same in both views, then the others by the request of their
+// edits.
 func (d *Diff) Stat() []Row {
 	rows := []Row{}
 	at := map[Row]int{}
@@ -47,8 +47,8 @@ func (s Side) kind() Side {
 	return s
 }
 
-// order is the request of the later of a row's two edits. Rows without a change
-// come first, edits after the last request come last.
+// order is the request of the later of a row's two edits. Rows without a change come first, edits after the last
+// request come last.
 func (r *Row) order() int {
 	n := max(r.Left.Request, r.Right.Request)
 	switch {

@@ -9,8 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// USD is an amount of money. It is not known, rather than zero, for a model
-// that no table lists.
+// USD is an amount of money. It is not known, rather than zero, for a model that no table lists.
 type USD struct {
 	Dollars float64
 	Known   bool
@@ -55,8 +54,8 @@ func (u *USD) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Cost is the cost of one request. Above the long-context tier the whole
-// request is billed by it, cache reads and the output included.
+// Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
+// output included.
 func (m *Model) Cost(in cache.Split, output int) USD {
 	r := &m.Rates
 	if t := m.Tier; t != nil && in.Input() > t.Above {

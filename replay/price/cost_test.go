@@ -196,8 +196,8 @@ func TestReadFileErrors(t *testing.T) {
 	}
 }
 
-// TestReadFileJSON holds that what JSON allows in its own notation is read:
-// tabs, escaped slashes, surrogate pairs, exponents, empty texts.
+// TestReadFileJSON holds that what JSON allows in its own notation is read: tabs, escaped slashes, surrogate pairs,
+// exponents, empty texts.
 func TestReadFileJSON(t *testing.T) {
 	table, err := price.ReadFile("p.json", []byte("\t{\t\"models\":\t[{\r\n\t\"id\"\n:\n\"x\\/a\", \"input\": 1e-1, \"output\": 12345678.123456789, \"tokenizer\": \"\", \"note\": \"\\ud83d\\ude00 \\u00e9 \\\\ud83d\"}]}\n"))
 	if err != nil {
@@ -226,9 +226,9 @@ func FuzzReadFile(f *testing.F) {
 	})
 }
 
-// TestCompactionBilling is the threshold analysis's bill of one compaction at
-// 168,000 tokens with 5,000 of output, in tokens of plain input: 173,000 without
-// the cache, 39,800 where what the last request left, 148,000, is read at a tenth.
+// TestCompactionBilling is the threshold analysis's bill of one compaction at 168,000 tokens with 5,000 of output, in
+// tokens of plain input: 173,000 without the cache, 39,800 where what the last request left, 148,000, is read at a
+// tenth.
 func TestCompactionBilling(t *testing.T) {
 	m := price.Model{Rates: price.Rates{Input: 1, CacheWrite5m: 1.25, CacheWrite1h: 2, CacheRead: 0.1, Output: 1}}
 	at := time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC)
@@ -259,9 +259,8 @@ func TestCompactionBilling(t *testing.T) {
 	}
 }
 
-// TestIterations is the documented bill of a threshold compaction: the compaction
-// of 180,000 in and 3,500 out, then the message of 23,000 in and 1,000 out. What
-// the API reports at the top leaves the compaction out; both are paid.
+// TestIterations is the documented bill of a threshold compaction: the compaction of 180,000 in and 3,500 out, then
+// the message of 23,000 in and 1,000 out. What the API reports at the top leaves the compaction out; both are paid.
 func TestIterations(t *testing.T) {
 	m := model(t, "claude-opus-4-6")
 	var sum price.USD

@@ -1,5 +1,5 @@
-// Package price holds what is publicly known of models: context windows,
-// output limits and prices, each row with its source and date.
+// Package price holds what is publicly known of models: context windows, output limits and prices, each row with its
+// source and date.
 package price
 
 import (
@@ -13,8 +13,7 @@ import (
 //go:embed models.json
 var embedded []byte
 
-// Model is one row of the table. Prices are USD per million tokens, Context,
-// MaxOutput and MinCacheable tokens.
+// Model is one row of the table. Prices are USD per million tokens, Context, MaxOutput and MinCacheable tokens.
 type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
@@ -42,16 +41,14 @@ type Rates struct {
 	Output       float64 `json:"output" min:"0" required:"give the prices of input and output"`
 }
 
-// Tier is the prices of a whole request whose input, cached or not, is above a
-// number of tokens.
+// Tier is the prices of a whole request whose input, cached or not, is above a number of tokens.
 type Tier struct {
 	Above int  `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
 	Whole bool `json:"whole_request"`
 	Rates
 }
 
-// Fast is the prices of the fast mode. No cost uses them: sessions seldom
-// record the mode.
+// Fast is the prices of the fast mode. No cost uses them: sessions seldom record the mode.
 type Fast struct {
 	Input  float64 `json:"input" min:"0"`
 	Output float64 `json:"output" min:"0"`
@@ -79,9 +76,8 @@ func (t *Table) order() {
 	slices.SortStableFunc(t.Models, func(a, b Model) int { return len(b.ID) - len(a.ID) })
 }
 
-// Find looks a model up by its id, without provider prefixes and marks; a date,
-// a version or "latest" may follow. ok is false for an unknown model, which a
-// newer minor version of a known one is.
+// Find looks a model up by its id, without provider prefixes and marks; a date, a version or "latest" may follow. ok
+// is false for an unknown model, which a newer minor version of a known one is.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
 	for _, m := range t.Models {
@@ -92,9 +88,8 @@ func (t *Table) Find(id string) (m Model, ok bool) {
 	return Model{}, false
 }
 
-// onlyMarks reports whether what follows a model's id is a date (six digits or
-// more), a version ("-v1:0", "@…"), "latest", or the 0 of a generation's first
-// ("claude-opus-4-0" is Claude Opus 4).
+// onlyMarks reports whether what follows a model's id is a date (six digits or more), a version ("-v1:0", "@…"),
+// "latest", or the 0 of a generation's first ("claude-opus-4-0" is Claude Opus 4).
 func onlyMarks(rest string) bool {
 	if rest == "" || rest[0] == '@' || rest[0] == ':' {
 		return true

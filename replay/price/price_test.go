@@ -6,8 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// TestFind: a model is found by its longest known prefix, whatever the provider
-// or the client writes around it.
+// TestFind: a model is found by its longest known prefix, whatever the provider or the client writes around it.
 func TestFind(t *testing.T) {
 	table, err := price.Default()
 	if err != nil {
@@ -90,8 +89,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestTable: every row can be found by its own id, and says what a replay
-// needs.
+// TestTable: every row can be found by its own id, and says what a replay needs.
 func TestTable(t *testing.T) {
 	table, err := price.Default()
 	if err != nil {
@@ -121,8 +119,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestFindNoOlder: a model the table does not have is unknown, and not an
-// older one with the same beginning.
+// TestFindNoOlder: a model the table does not have is unknown, and not an older one with the same beginning.
 func TestFindNoOlder(t *testing.T) {
 	table, err := price.Default()
 	if err != nil {

@@ -29,9 +29,8 @@ type row struct {
 	Model
 }
 
-// ReadFile decodes a user's table, in the form of the embedded one. Its error
-// is a strict.Errors with every key that is unknown, missing, repeated or out
-// of range. Cache prices left out are the documented multiples of the input
+// ReadFile decodes a user's table, in the form of the embedded one. Its error is a strict.Errors with every key that
+// is unknown, missing, repeated or out of range. Cache prices left out are the documented multiples of the input
 // price: 1.25, 2 and 0.1. A byte order mark is ignored.
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates.ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)

@@ -8,12 +8,10 @@ import (
 
 // demand is what a clairvoyant policy has to keep, and the tokens it may keep.
 //
-// Needed are all blocks that are used, each from the request it joined at to
-// the last that uses it. The budget at request k is the judged policy's own
-// tokens of evictable blocks at k. A needed block that the policy never missed
-// counts there up to its last use even if something else held its content (a
-// summary that quotes it, another block with the same text), because the
-// clairvoyant has only the blocks themselves.
+// Needed are all blocks that are used, each from the request it joined at to the last that uses it. The budget at
+// request k is the judged policy's own tokens of evictable blocks at k. A needed block that the policy never missed
+// counts there up to its last use even if something else held its content (a summary that quotes it, another block
+// with the same text), because the clairvoyant has only the blocks themselves.
 type demand struct {
 	needed  []need
 	budget  []int                   // by request, from 0; tokens
@@ -80,30 +78,25 @@ func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, misse
 	return d, nil
 }
 
-// maxWindows is the approximate number of windows of requests that a bound
-// examines.
+// maxWindows is the approximate number of windows of requests that a bound examines.
 const maxWindows = 256
 
-// bound returns the fewest misses, and the fewest tokens to fetch again, of any
-// choice of blocks that fits the budget at every request.
+// bound returns the fewest misses, and the fewest tokens to fetch again, of any choice of blocks that fits the budget
+// at every request.
 //
-// Proof. A choice S is the set of blocks without a miss: each b of S is kept at
-// every request of its stretch, so for every k the tokens of those b of S whose
-// stretch contains k are at most B(k). Sum that over the requests k of any
-// window W: the footprints a(b) = tokens(b) x |stretch(b) and W|, summed over
-// S, are at most B(W), the sum of B(k) over W. So |S|, counting only blocks
-// whose stretch intersects W, is at most the most blocks whose footprints fit
-// B(W): a knapsack of equal values, for which taking the smallest footprints
-// first is best. All other blocks that intersect W are misses. For tokens the
-// values are tokens(b); the relaxation that allows a part of the last block is
-// solved by taking the greatest value per footprint first, that is the shortest
-// stretches, and is no smaller than the best whole choice. Both hold for each
-// W, so the largest over any windows is a bound. (The footprint relaxation is
-// PFOO-L of Berger, Beckmann and Harchol-Balter, "Practical bounds on optimal
-// caching with variable object sizes", 2018, applied to windows.)
+// Proof. A choice S is the set of blocks without a miss: each b of S is kept at every request of its stretch, so for
+// every k the tokens of those b of S whose stretch contains k are at most B(k). Sum that over the requests k of any
+// window W: the footprints a(b) = tokens(b) x |stretch(b) and W|, summed over S, are at most B(W), the sum of B(k)
+// over W. So |S|, counting only blocks whose stretch intersects W, is at most the most blocks whose footprints fit
+// B(W): a knapsack of equal values, for which taking the smallest footprints first is best. All other blocks that
+// intersect W are misses. For tokens the values are tokens(b); the relaxation that allows a part of the last block is
+// solved by taking the greatest value per footprint first, that is the shortest stretches, and is no smaller than the
+// best whole choice. Both hold for each W, so the largest over any windows is a bound. (The footprint relaxation is
+// PFOO-L of Berger, Beckmann and Harchol-Balter, "Practical bounds on optimal caching with variable object sizes",
+// 2018, applied to windows.)
 //
-// The model has no block that leaves and comes back by itself, as server-side
-// clearing can cause: Judge's budget counts it as kept in between.
+// The model has no block that leaves and comes back by itself, as server-side clearing can cause: Judge's budget
+// counts it as kept in between.
 func (d *demand) bound() (misses, tokens int) {
 	for _, w := range d.stretches() {
 		budget := 0
@@ -116,8 +109,8 @@ func (d *demand) bound() (misses, tokens int) {
 	return misses, tokens
 }
 
-// stretches lists the windows of requests to examine: from each large fall of
-// the budget to the next, and dyadic ones down to a 32nd.
+// stretches lists the windows of requests to examine: from each large fall of the budget to the next, and dyadic ones
+// down to a 32nd.
 func (d *demand) stretches() [][2]int {
 	n := len(d.budget)
 	var out [][2]int

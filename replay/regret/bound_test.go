@@ -53,8 +53,7 @@ func (d *demand) optimum() (misses, tokens int) {
 	return misses, tokens
 }
 
-// The bound is never above what the best choice of blocks comes to, and now
-// and then it reaches it.
+// The bound is never above what the best choice of blocks comes to, and now and then it reaches it.
 func TestBoundBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	reached, lost := 0, 0
@@ -77,8 +76,7 @@ func TestBoundBruteForce(t *testing.T) {
 	}
 }
 
-// Whatever a policy keeps under the same budget, it misses no less than the
-// bound.
+// Whatever a policy keeps under the same budget, it misses no less than the bound.
 func TestBoundRandomPolicies(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range 1000 {

@@ -36,8 +36,8 @@ func (in *input) writes(text string) bool {
 		slices.ContainsFunc(in.edits(), func(e replacement) bool { return strings.Contains(unixLines(e.NewString), text) })
 }
 
-// readInput reads a tool's input. texts is every string in it, one per line,
-// without the keys: these are the tool's words and not the agent's.
+// readInput reads a tool's input. texts is every string in it, one per line, without the keys: these are the tool's
+// words and not the agent's.
 func readInput(raw string) (in input, texts string, err error) {
 	// A field of another type belongs to a tool that is no file tool.
 	_ = json.Unmarshal([]byte(raw), &in)
@@ -135,8 +135,7 @@ func (b *builder) alsoIn(holders []int32, old string) ([]int32, error) {
 	return holders, nil
 }
 
-// maxProviders is the number of the newest texts of a file in which an Edit's
-// old_string is searched.
+// maxProviders is the number of the newest texts of a file in which an Edit's old_string is searched.
 const maxProviders = 8
 
 // call examines one call of a file tool.
@@ -208,9 +207,8 @@ func (b *builder) result(bl *session.Block, at int32, text string) error {
 	return nil
 }
 
-// readAgain notes the use of a range that a Read shows again, if it shows the
-// same text: a file that somebody else has changed had to be read. Every result
-// that shows the text, of whatever range, holds it.
+// readAgain notes the use of a range that a Read shows again, if it shows the same text: a file that somebody else
+// has changed had to be read. Every result that shows the text, of whatever range, holds it.
 func (b *builder) readAgain(f *file, c *call, result int32) error {
 	again, err := b.numbered(result)
 	if err != nil {
@@ -240,8 +238,8 @@ func (b *builder) readAgain(f *file, c *call, result int32) error {
 	return err
 }
 
-// takeBack takes back a change that failed. Other changes of the same message
-// remain: the file is then in a state of its own.
+// takeBack takes back a change that failed. Other changes of the same message remain: the file is then in a state of
+// its own.
 func (f *file) takeBack(c *call) {
 	at := slices.Index(f.providers, c.write)
 	if at == len(f.providers)-1 && f.state == f.states {
@@ -252,8 +250,7 @@ func (f *file) takeBack(c *call) {
 	}
 }
 
-// edit notes the use of an old_string. Its source is the newest text of the file
-// that holds it.
+// edit notes the use of an old_string. Its source is the newest text of the file that holds it.
 func (b *builder) edit(m, request int, f *file, old string) error {
 	old = unixLines(old)
 	quote, _, _ := strings.Cut(strings.TrimSpace(old), "\n")
@@ -284,8 +281,8 @@ func (b *builder) edit(m, request int, f *file, old string) error {
 	return err
 }
 
-// provides reports whether a block's text holds old: a tool's input what it
-// writes, a result what it shows, with or without line numbers.
+// provides reports whether a block's text holds old: a tool's input what it writes, a result what it shows, with or
+// without line numbers.
 func (b *builder) provides(at int32, text, old string) bool {
 	if b.block(at).Name == "" {
 		return shows(text, old)
@@ -294,8 +291,7 @@ func (b *builder) provides(at int32, text, old string) bool {
 	return err == nil && in.writes(old)
 }
 
-// numbered returns the part of a file that the result of a Read shows, with line
-// numbers.
+// numbered returns the part of a file that the result of a Read shows, with line numbers.
 func (x *Index) numbered(result int32) (string, error) {
 	text, err := x.text(result)
 	text, _, _ = strings.Cut(text, "<system-reminder>")
@@ -326,8 +322,7 @@ func shows(text, old string) bool {
 // unixLines ends lines with \n, as the file tools do for every file.
 func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// unnumbered removes the line numbers that Read shows: spaces, digits, an arrow
-// or a tab.
+// unnumbered removes the line numbers that Read shows: spaces, digits, an arrow or a tab.
 func unnumbered(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))

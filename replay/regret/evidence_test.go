@@ -113,8 +113,8 @@ func TestRereadAfterFailure(t *testing.T) {
 	}
 }
 
-// A range that is read again is no miss where another read in view shows it, or
-// where the first would not have served: the file has changed.
+// A range that is read again is no miss where another read in view shows it, or where the first would not have
+// served: the file has changed.
 func TestRereadOfRange(t *testing.T) {
 	const head, whole = "     1→x := 1\n     2→y := 2\n", "     1→x := 1\n     2→y := 2\n     3→z := 3\n"
 	part := map[string]any{"file_path": "/p/a.go", "limit": 2}
@@ -151,8 +151,7 @@ func TestRereadOfRange(t *testing.T) {
 	}
 }
 
-// A Read that was answered with a reference to the first shows nothing: the
-// first is what is read again later.
+// A Read that was answered with a reference to the first shows nothing: the first is what is read again later.
 func TestRereadAfterReference(t *testing.T) {
 	s := &story{}
 	s.prompt("go")

@@ -11,8 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Index is every use the recorded conversation makes of its own blocks,
-// independent of any policy. All policies share one; it does not change.
+// Index is every use the recorded conversation makes of its own blocks, independent of any policy. All policies share
+// one; it does not change.
 type Index struct {
 	conv   *session.Conversation
 	base   []int32   // by message: the number of its first block
@@ -46,8 +46,8 @@ type word struct {
 	holders [maxHolders]int32
 }
 
-// NewIndex reads the whole conversation. recorded are the edits of the record's
-// own track: they give the view that the agent had.
+// NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
+// the agent had.
 func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
 	next := 0
@@ -79,8 +79,8 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	return x, nil
 }
 
-// dropUnforced drops the repeated reads that the agent made with the first
-// result still in its view: no policy is to blame for them.
+// dropUnforced drops the repeated reads that the agent made with the first result still in its view: no policy is to
+// blame for them.
 func (x *Index) dropUnforced(recorded []policy.Edit) error {
 	s := newSight(x, true)
 	kept := x.uses[:0]
@@ -175,8 +175,8 @@ func (b *builder) message(m int) error {
 	return nil
 }
 
-// addWords notes that a block holds the distinctive words of its text. Words
-// that an earlier message held are quotations, if quotes is set.
+// addWords notes that a block holds the distinctive words of its text. Words that an earlier message held are
+// quotations, if quotes is set.
 func (b *builder) addWords(m int, at int32, request int, text string, quotes bool) {
 	b.quotes, b.quoting, b.counted = b.quotes[:0], map[int32]int{}, map[uint64]bool{}
 	words(text, func(w string) {
@@ -207,8 +207,8 @@ func (b *builder) addWords(m int, at int32, request int, text string, quotes boo
 	}
 }
 
-// quote notes one word shared with the block that held it first: a result, or a
-// person's text. The agent may repeat from its own knowledge what it wrote first.
+// quote notes one word shared with the block that held it first: a result, or a person's text. The agent may repeat
+// from its own knowledge what it wrote first.
 func (b *builder) quote(e *word, w string, m, request int) {
 	source := e.holders[0]
 	from := &b.conv.Messages[b.of[source]]

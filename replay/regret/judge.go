@@ -2,8 +2,8 @@ package regret
 
 import "github.com/ctxkit/ctxkit/policy"
 
-// Judge finds the misses of a policy from its edits. If record is set, they are
-// the record's own. w gives the tokens of blocks.
+// Judge finds the misses of a policy from its edits. If record is set, they are the record's own. w gives the tokens
+// of blocks.
 func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Regret, error) {
 	n := len(x.of)
 	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]bool, n), removedBy: make([]int32, n), missed: make([]bool, n)}
@@ -72,8 +72,7 @@ func (j *judge) removeMessage(m, edit int) {
 	}
 }
 
-// remove notes the edit that removed a block: the first one, until the block is
-// back.
+// remove notes the edit that removed a block: the first one, until the block is back.
 func (j *judge) remove(b int32, edit int) {
 	if !evictable(j.x.block(b).Kind) {
 		return

@@ -9,8 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// randomStory is a small session whose results hold names that are used later,
-// or not, and the number of its results.
+// randomStory is a small session whose results hold names that are used later, or not, and the number of its results.
 func randomStory(r *rand.Rand) (*story, int) {
 	s := &story{}
 	s.prompt("go")

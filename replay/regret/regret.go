@@ -1,5 +1,5 @@
-// Package regret finds the blocks that a policy removed too early: they were
-// not in the view when the recorded conversation used them.
+// Package regret finds the blocks that a policy removed too early: they were not in the view when the recorded
+// conversation used them.
 //
 // A use is one of three things (docs/internals/model.md has the rules in full):
 //
@@ -11,13 +11,11 @@
 //   - a response, a tool's input or a typed prompt that quotes names, paths or
 //     lines first seen in the block.
 //
-// A use is a miss if neither the block nor anything else in the view holds what
-// was used: another result, the agent's own words, a stub's preview, a summary's
-// text. Each block counts at most one miss. A summary without text (fixed: N)
-// holds nothing.
+// A use is a miss if neither the block nor anything else in the view holds what was used: another result, the agent's
+// own words, a stub's preview, a summary's text. Each block counts at most one miss. A summary without text (fixed:
+// N) holds nothing.
 //
-// The result is deterministic. What the agent would have done with a smaller
-// view is not known.
+// The result is deterministic. What the agent would have done with a smaller view is not known.
 package regret
 
 import (
@@ -55,8 +53,8 @@ type Miss struct {
 	block    int32
 }
 
-// Distance is the number of requests between the removal of a block and its
-// use; 0 if it was needed at the very request.
+// Distance is the number of requests between the removal of a block and its use; 0 if it was needed at the very
+// request.
 func (m *Miss) Distance() int { return m.Needed - m.Removed }
 
 // Regret is the regret of one policy over one conversation.
@@ -82,8 +80,8 @@ func median(misses []Miss) float64 {
 	return float64(d[(len(d)-1)/2]+d[len(d)/2]) / 2
 }
 
-// evictable reports whether blocks of a kind are judged: those that carry words.
-// The server decides about the reasoning of earlier turns.
+// evictable reports whether blocks of a kind are judged: those that carry words. The server decides about the
+// reasoning of earlier turns.
 func evictable(k jsonl.Kind) bool {
 	return k == jsonl.KindText || k == jsonl.KindToolUse || k == jsonl.KindToolResult
 }

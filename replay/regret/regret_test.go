@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
-// planted is a session whose results are all cleared at one request, and what
-// becomes of each afterwards.
+// planted is a session whose results are all cleared at one request, and what becomes of each afterwards.
 func planted() (s *story, clearAt int) {
 	s = &story{}
 	s.prompt("please look into the failing build")
@@ -94,8 +93,8 @@ func TestNothingRemoved(t *testing.T) {
 	}
 }
 
-// A file that the record's own view had lost and the agent read again is a miss
-// of every policy that had lost it, too; one that changed in between is not.
+// A file that the record's own view had lost and the agent read again is a miss of every policy that had lost it,
+// too; one that changed in between is not.
 func TestReread(t *testing.T) {
 	s := &story{}
 	s.prompt("go")
@@ -123,8 +122,7 @@ func TestReread(t *testing.T) {
 	}
 }
 
-// A summary that names what is used later holds it; one that is only a number
-// of tokens holds nothing.
+// A summary that names what is used later holds it; one that is only a number of tokens holds nothing.
 func TestSummary(t *testing.T) {
 	s := &story{}
 	s.prompt("go")

@@ -7,8 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// sight is what a view shows at one request after another, computed from the
-// edits alone.
+// sight is what a view shows at one request after another, computed from the edits alone.
 type sight struct {
 	x        *Index
 	record   bool                      // the record's own track: every message joins it
@@ -40,8 +39,7 @@ func newSight(x *Index, record bool) *sight {
 // visible reports whether a block is in view as recorded.
 func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] && !s.hidden[b] }
 
-// walk replays the requests and calls visit for each use, with the view as it
-// was sent.
+// walk replays the requests and calls visit for each use, with the view as it was sent.
 func (s *sight) walk(edits []policy.Edit, visit func(u *use) error) error {
 	at := 0
 	for n := 1; n <= len(s.x.conv.Requests); n++ {
@@ -176,8 +174,7 @@ func (s *sight) replace(b int32, e *policy.Edit) error {
 	return nil
 }
 
-// add puts messages of the policy into view. A content that refers to a recorded
-// block shows that block.
+// add puts messages of the policy into view. A content that refers to a recorded block shows that block.
 func (s *sight) add(messages []policy.Synthetic) error {
 	if s.blind {
 		return nil
@@ -238,9 +235,8 @@ func (s *sight) missing(u *use) (bool, error) {
 	return length >= minQuoted, nil
 }
 
-// putBack reports whether the policy itself put what an Edit replaces or a Read
-// shows again into view: a file attached after a compaction, the text of a
-// summary, the rest of a truncated result.
+// putBack reports whether the policy itself put what an Edit replaces or a Read shows again into view: a file
+// attached after a compaction, the text of a summary, the rest of a truncated result.
 func (s *sight) putBack(u *use) (bool, error) {
 	text := u.text
 	if u.evidence == Reread && len(s.texts) > 0 {

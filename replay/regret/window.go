@@ -5,8 +5,7 @@ import (
 	"sort"
 )
 
-// window is a stretch of requests with the blocks that are needed in it. Its
-// bound can be computed for any budget.
+// window is a stretch of requests with the blocks that are needed in it. Its bound can be computed for any budget.
 type window struct {
 	footprints []int  // sums of the smallest one, two … footprints
 	shortest   []part // the needed blocks, the shortest stretches first
@@ -19,8 +18,7 @@ type part struct {
 	sum, sumFootprint int
 }
 
-// newWindow returns the window of the requests from, to (both included) and its
-// size in bytes.
+// newWindow returns the window of the requests from, to (both included) and its size in bytes.
 func newWindow(needed []need, from, to int) (*window, int) {
 	w := &window{}
 	for _, n := range needed {
@@ -45,8 +43,8 @@ func newWindow(needed []need, from, to int) (*window, int) {
 	return w, 40 * len(w.shortest)
 }
 
-// bound returns the fewest blocks, and the fewest tokens, that do not fit a
-// budget. The budget is in tokens times requests.
+// bound returns the fewest blocks, and the fewest tokens, that do not fit a budget. The budget is in tokens times
+// requests.
 func (w *window) bound(budget int) (misses, tokens int) {
 	fit := sort.Search(len(w.footprints), func(i int) bool { return w.footprints[i] > budget })
 	whole := sort.Search(len(w.shortest), func(i int) bool { return w.shortest[i].sumFootprint > budget })

@@ -9,10 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/names"
 )
 
-// What counts as a quotation. A word is a name (an identifier, a path or an id,
-// never a word of a natural language); a line counts as one word. The measure is
-// the total length of the distinct words that two texts share: one long name or
-// two short ones are enough, a coincidence is not.
+// What counts as a quotation. A word is a name (an identifier, a path or an id, never a word of a natural language);
+// a line counts as one word. The measure is the total length of the distinct words that two texts share: one long
+// name or two short ones are enough, a coincidence is not.
 const (
 	minLine    = 32 // bytes, without the white space around it
 	maxLine    = 400
@@ -21,8 +20,8 @@ const (
 	maxWords   = 16 // words kept of one quotation
 )
 
-// words yields the distinctive words of a text: names, paths (whole, and their
-// last element by itself) and lines. It may yield a word more than once.
+// words yields the distinctive words of a text: names, paths (whole, and their last element by itself) and lines. It
+// may yield a word more than once.
 func words(text string, yield func(word string)) {
 	trailers := slices.ContainsFunc(trailers[:], func(t string) bool { return strings.Contains(text, t) })
 	for line := range strings.SplitSeq(text, "\n") {
@@ -41,8 +40,8 @@ func hashes(text string) (found []uint64) {
 	return found
 }
 
-// trailers begin the lines that clients and git put under the message of every
-// commit. The author of the next commit writes them without a quotation.
+// trailers begin the lines that clients and git put under the message of every commit. The author of the next commit
+// writes them without a quotation.
 var trailers = [...]string{"Co-Authored-By: ", "Co-authored-by: ", "Signed-off-by: "}
 
 // beforeTrailer returns a line up to the trailer in it.
@@ -53,8 +52,8 @@ func beforeTrailer(line string) string {
 	return line
 }
 
-// bareLine returns a line without the white space around it and without what
-// Read or a search put before it: its number, or its file and number.
+// bareLine returns a line without the white space around it and without what Read or a search put before it: its
+// number, or its file and number.
 func bareLine(line string) string {
 	line = strings.TrimSpace(line)
 	bare, ok := cutNumber(line, "→", "\t", ":", "-")
@@ -64,8 +63,7 @@ func bareLine(line string) string {
 	return strings.TrimSpace(bare)
 }
 
-// cutNumber cuts a decimal number and one of the separators off the start of a
-// text.
+// cutNumber cuts a decimal number and one of the separators off the start of a text.
 func cutNumber(text string, separators ...string) (rest string, ok bool) {
 	digits := 0
 	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
@@ -81,8 +79,7 @@ func cutNumber(text string, separators ...string) (rest string, ok bool) {
 	return text, false
 }
 
-// unplaced cuts FILE:12: off a line that a search found, and FILE-12- off a line
-// of its context.
+// unplaced cuts FILE:12: off a line that a search found, and FILE-12- off a line of its context.
 func unplaced(line string) string {
 	path := false
 	for i := 0; i < len(line) && line[i] > ' '; i++ {
@@ -101,8 +98,8 @@ func unplaced(line string) string {
 	return line
 }
 
-// worded reports whether a line has letters and more than one word. A line in a
-// script without spaces has words; the rule of a table has none.
+// worded reports whether a line has letters and more than one word. A line in a script without spaces has words; the
+// rule of a table has none.
 func worded(line string) bool {
 	letters, several := 0, strings.Contains(line, " ")
 	for _, c := range line {

@@ -16,9 +16,8 @@ type Axis struct {
 	Values []string // as a policy file writes them
 }
 
-// ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range is of
-// numbers (k and M behind a whole one allowed) or of durations, both ends
-// included; without a step it has five values, evenly spaced and, for whole
+// ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range is of numbers (k and M behind a whole one
+// allowed) or of durations, both ends included; without a step it has five values, evenly spaced and, for whole
 // numbers, rounded.
 func ParseAxis(text string) (Axis, error) {
 	key, values, ok := strings.Cut(text, "=")

@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
-// Plan holds the points to try, and their policies. Several goroutines may use
-// one.
+// Plan holds the points to try, and their policies. Several goroutines may use one.
 type Plan struct {
 	Axes   []Axis
 	Points []Point
@@ -44,8 +43,7 @@ func (p *Plan) variants(base *policy.Policy) *variants {
 	return v
 }
 
-// policy is base with a point's values. Parameters that base does not have are
-// left out.
+// policy is base with a point's values. Parameters that base does not have are left out.
 func (p *Plan) policy(base *policy.Policy, point int) (*policy.Policy, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,8 +62,8 @@ func (p *Plan) policy(base *policy.Policy, point int) (*policy.Policy, error) {
 	return v.points[point], nil
 }
 
-// Check reports the first value that a policy does not take, of the points and
-// of the ends of every axis. Parameters that it does not have are an error.
+// Check reports the first value that a policy does not take, of the points and of the ends of every axis. Parameters
+// that it does not have are an error.
 func (p *Plan) Check(base *policy.Policy) error {
 	for i := range p.Axes {
 		if err := p.checkEnds(base, i); err != nil {
@@ -96,9 +94,8 @@ func (p *Plan) checkPoints(base *policy.Policy) error {
 	return nil
 }
 
-// SessionError is the error of a value that the policy of a session refuses.
-// Of is the number of sessions whose policies lack the parameter, 1 where only
-// this one's policy fails.
+// SessionError is the error of a value that the policy of a session refuses. Of is the number of sessions whose
+// policies lack the parameter, 1 where only this one's policy fails.
 type SessionError struct {
 	Session *SweptSession
 	Of      int
@@ -108,9 +105,8 @@ type SessionError struct {
 func (e *SessionError) Error() string { return e.Err.Error() }
 func (e *SessionError) Unwrap() error { return e.Err }
 
-// Applied counts, by axis, the sessions whose policy has the parameter, and
-// checks the values against those policies. A parameter that no policy has, or
-// a value that one does not take, is a *SessionError.
+// Applied counts, by axis, the sessions whose policy has the parameter, and checks the values against those policies.
+// A parameter that no policy has, or a value that one does not take, is a *SessionError.
 func (p *Plan) Applied(list []*SweptSession) ([]int, error) {
 	applied := make([]int, len(p.Axes))
 	checked := map[*policy.Policy]bool{}

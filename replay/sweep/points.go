@@ -26,9 +26,8 @@ func Cross(axes []Axis) ([]Point, error) {
 	return pick(axes, n), nil
 }
 
-// Sample draws n different points of the grid, in the order of the grid; all
-// of them where it has no more. draw gives a number from 0 to below its
-// argument.
+// Sample draws n different points of the grid, in the order of the grid; all of them where it has no more. draw gives
+// a number from 0 to below its argument.
 func Sample(axes []Axis, n int, draw func(below int) int) []Point {
 	total := 1.0
 	for _, a := range axes {

@@ -1,5 +1,5 @@
-// Package sweep replays sessions under many choices of a policy's parameters,
-// and finds those that no other choice beats.
+// Package sweep replays sessions under many choices of a policy's parameters, and finds those that no other choice
+// beats.
 package sweep
 
 import (
@@ -11,9 +11,8 @@ import (
 // Schema is the version of the JSON form of a Result.
 const Schema = "ctxkit.sweep/v1"
 
-// Front marks the points that no other one dominates, which is as good in every
-// objective and better in one. Less is better; an objective with an unknown
-// value is left out.
+// Front marks the points that no other one dominates, which is as good in every objective and better in one. Less is
+// better; an objective with an unknown value is left out.
 func Front(values [][]float64) []bool {
 	front := make([]bool, len(values))
 	if len(values) == 0 {
@@ -42,8 +41,7 @@ func dominates(a, b []float64, use []int) bool {
 	return better
 }
 
-// Objectives are the figures of the front: cost (tokens sent where a model has
-// no price), peak, regret.
+// Objectives are the figures of the front: cost (tokens sent where a model has no price), peak, regret.
 func Objectives(cost bool) []string {
 	if cost {
 		return []string{"cost_usd", "model_peak", "misses"}
@@ -51,8 +49,8 @@ func Objectives(cost bool) []string {
 	return []string{"payload_input", "model_peak", "misses"}
 }
 
-// Grid is a policy under many choices of its parameters. Results are those
-// of the first points: fewer than Points where the work was interrupted.
+// Grid is a policy under many choices of its parameters. Results are those of the first points: fewer than Points
+// where the work was interrupted.
 type Grid struct {
 	Policy   string
 	Axes     []Axis

@@ -12,9 +12,8 @@ import (
 // maxAhead is the most further points that one replay looks at.
 const maxAhead = 32
 
-// SweptSession is a conversation that points are tried on. One replay shows which of
-// the points after it make the same edits: those have its figures and are not
-// replayed. Several goroutines may try points.
+// SweptSession is a conversation that points are tried on. One replay shows which of the points after it make the
+// same edits: those have its figures and are not replayed. Several goroutines may try points.
 type SweptSession struct {
 	compare.Origin
 	Record *replay.Record
@@ -32,8 +31,8 @@ func NewSession(source compare.Origin, rec *replay.Record, base *policy.Policy) 
 	return &SweptSession{Origin: source, Record: rec, Policy: base, shared: map[int]*outcome{}, ahead: 1}
 }
 
-// outcome is the result of one point in one session. It is complete once done
-// is closed; without values, the point needs a replay of its own.
+// outcome is the result of one point in one session. It is complete once done is closed; without values, the point
+// needs a replay of its own.
 type outcome struct {
 	done     chan struct{}
 	likely   bool // the points before it made the same edits
@@ -71,8 +70,7 @@ func (o *outcome) settled() bool {
 	}
 }
 
-// take removes and returns what another point's replay has, or will have,
-// settled of a point.
+// take removes and returns what another point's replay has, or will have, settled of a point.
 func (s *SweptSession) take(point int) *outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +93,7 @@ func (s *SweptSession) claim(points int) (from int, next []*outcome) {
 	return from, next
 }
 
-// replay replays a point, and fills in the outcomes of the points from one on
-// that make the same edits.
+// replay replays a point, and fills in the outcomes of the points from one on that make the same edits.
 func (s *SweptSession) replay(p *Plan, point, from int, next []*outcome, opt replay.Options) (*outcome, error) {
 	pol, err := p.policy(s.Policy, point)
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Measure is one property of content that the usage counter measures. Characters
-// are UTF-16 units of ASCII. Marks are characters that JSON writes with a
-// backslash, most of them line ends and quotes: a text of many short lines has
+// Measure is one property of content that the usage counter measures. Characters are UTF-16 units of ASCII. Marks are
+// characters that JSON writes with a backslash, most of them line ends and quotes: a text of many short lines has
 // more tokens per character.
 type Measure uint8
 
@@ -77,8 +76,7 @@ func (a *Amounts) Add(o *Amounts, by float64) {
 
 func (a *Amounts) put(i Measure, x float64) { a[i] += x }
 
-// signatureFrame is the length of the signature of empty thinking, characters of
-// base64 (recorded: 250 to 300).
+// signatureFrame is the length of the signature of empty thinking, characters of base64 (recorded: 250 to 300).
 const signatureFrame = 250
 
 // put receives an amount of a measure.
@@ -137,9 +135,8 @@ func NewMeter(conv *session.Conversation, model CountedModel) *Meter {
 	}
 }
 
-// Next measures what the messages of the next span add to the context, and lists
-// what the server clears there: thinking of turns that are over. Call it for all
-// spans in order; cleared is valid up to the next call.
+// Next measures what the messages of the next span add to the context, and lists what the server clears there:
+// thinking of turns that are over. Call it for all spans in order; cleared is valid up to the next call.
 func (s *Meter) Next(sp *Increment) (joined Amounts, cleared []policy.Target) {
 	return s.joined(sp), s.follow(sp)
 }
@@ -212,8 +209,7 @@ func Content(k jsonl.Kind, n jsonl.Metrics) (a Amounts) {
 	return a
 }
 
-// block measures one block with a text of the length n: that of the file, the
-// stub, or what was recorded.
+// block measures one block with a text of the length n: that of the file, the stub, or what was recorded.
 func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, put put) {
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
@@ -297,10 +293,9 @@ func frame(msg *session.Message, reliable bool, put put) {
 	}
 }
 
-// reliableOutputs reports by message whether the recorded output tokens are
-// reliable. Clients 2.1.12-2.1.51 recorded the count from the start of the
-// response, and earlier ones did so if a response has one line: a count that is
-// too small for the texts is unreliable.
+// reliableOutputs reports by message whether the recorded output tokens are reliable. Clients 2.1.12-2.1.51 recorded
+// the count from the start of the response, and earlier ones did so if a response has one line: a count that is too
+// small for the texts is unreliable.
 func reliableOutputs(conv *session.Conversation) []bool {
 	reliable := make([]bool, len(conv.Messages))
 	version, wrong := "", false // of the message before: usually it is the same
@@ -332,8 +327,7 @@ func leastOutput(msg *session.Message) float64 {
 	return least
 }
 
-// message measures a message as it was sent. If the output tokens of a response
-// are reliable, they are its measure.
+// message measures a message as it was sent. If the output tokens of a response are reliable, they are its measure.
 func (s *Meter) message(m int, put put) {
 	msg := &s.conv.Messages[m]
 	frame(msg, s.reliable[m], put)

@@ -13,8 +13,8 @@ type CountedModel struct {
 	Rates          *TokenRates // the prior of a session's own rates; nil: DefaultRates
 }
 
-// Calibration is the usage counter: weights scaled so that what joined between
-// two requests adds up to what the API reported.
+// Calibration is the usage counter: weights scaled so that what joined between two requests adds up to what the API
+// reported.
 type Calibration struct {
 	*WeightTable
 	Recorded bool       // the session has recorded usage
@@ -24,13 +24,12 @@ type Calibration struct {
 	Lost     []int  // by message index: tokens of the lost results there, client estimate
 }
 
-// Calibrate fits the weights of a conversation's blocks to its recorded usage.
-// Without usage it takes the model's rates.
+// Calibrate fits the weights of a conversation's blocks to its recorded usage. Without usage it takes the model's
+// rates.
 //
-// The true growth between requests k-1 and k is known. All of them together give
-// the session's rates (Fit); and of each, the blocks that joined share the growth
-// in proportion to their weight by these rates. Spans in which the context shrank
-// (a recorded compaction or microcompaction, a drop) are not used.
+// The true growth between requests k-1 and k is known. All of them together give the session's rates (Fit); and of
+// each, the blocks that joined share the growth in proportion to their weight by these rates. Spans in which the
+// context shrank (a recorded compaction or microcompaction, a drop) are not used.
 func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, error) {
 	prior := model.Rates
 	if prior == nil {
@@ -65,8 +64,7 @@ func learn(meter *Meter, spans []Increment) (samples []Sample) {
 	return samples
 }
 
-// placeholders weighs what no line holds: results lost at a boundary, and the
-// history before the start of the file.
+// placeholders weighs what no line holds: results lost at a boundary, and the history before the start of the file.
 func (c *Calibration) placeholders() {
 	conv := c.conv
 	c.Lost = make([]int, len(conv.Messages))
@@ -101,8 +99,8 @@ func (c *Calibration) placeholders() {
 	c.set(0, 0, w)
 }
 
-// usedBefore is the client's estimate of the context before message m: the last
-// response's total plus the estimates of the messages after it.
+// usedBefore is the client's estimate of the context before message m: the last response's total plus the estimates
+// of the messages after it.
 func usedBefore(conv *session.Conversation, m int) (int, bool) {
 	tail := 0
 	for m--; m >= 0; m-- {

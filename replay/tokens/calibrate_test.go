@@ -13,8 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// round are rates that make round figures: 4 characters of prose and 2 of tool
-// input and output a token.
+// round are rates that make round figures: 4 characters of prose and 2 of tool input and output a token.
 func round() tokens.CountedModel {
 	r := tokens.TokenRates{tokens.Output: 1, tokens.Wide: 1, tokens.Images: 1, tokens.ToolUses: 12, tokens.Results: 8}
 	for m := range r {
@@ -56,8 +55,7 @@ func prompt(n int) session.Message {
 	return session.Message{Class: session.ClassPrompt, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(n)})}}
 }
 
-// answer is a response of 400 characters, 100 tokens by round, to a request
-// with that much context.
+// answer is a response of 400 characters, 100 tokens by round, to a request with that much context.
 func answer(context int) session.Message {
 	m := prompt(400)
 	m.Role, m.Class, m.Model, m.Version = session.Assistant, session.ClassResponse, "claude-opus-4-6", "2.1.50"
@@ -65,8 +63,7 @@ func answer(context int) session.Message {
 	return m
 }
 
-// three is two spans of 3,000 estimated tokens each: the first grew by 3,600,
-// the second by growth.
+// three is two spans of 3,000 estimated tokens each: the first grew by 3,600, the second by growth.
 func three(growth int) *session.Conversation {
 	return said(prompt(4000), answer(20000), prompt(11600), answer(23600), prompt(11600), answer(23600+growth), prompt(4000))
 }
@@ -124,8 +121,8 @@ func TestLearning(t *testing.T) {
 	}
 }
 
-// TestShareLimits: what a span grew by is its blocks' only where these can
-// weigh that much: 0.4 to 2.5 times what the rates say.
+// TestShareLimits: what a span grew by is its blocks' only where these can weigh that much: 0.4 to 2.5 times what the
+// rates say.
 func TestShareLimits(t *testing.T) {
 	for growth, want := range map[int]float64{30000: 2.5, 100: 0.4} {
 		c := calibrate(t, three(growth), round())
@@ -168,8 +165,8 @@ func TestToldOutput(t *testing.T) {
 	}
 }
 
-// TestClearedThinking: a model whose thinking is cleared as the next turn
-// begins has grown by it less than by its blocks.
+// TestClearedThinking: a model whose thinking is cleared as the next turn begins has grown by it less than by its
+// blocks.
 func TestClearedThinking(t *testing.T) {
 	talk := func() *session.Conversation {
 		conv := said(prompt(4000), answer(20000), prompt(11600), answer(23000))
@@ -203,8 +200,7 @@ func TestClearedThinking(t *testing.T) {
 	}
 }
 
-// TestUnknownUsage: a response without usage lies inside a span; without any
-// the densities stand.
+// TestUnknownUsage: a response without usage lies inside a span; without any the densities stand.
 func TestUnknownUsage(t *testing.T) {
 	c := calibrate(t, said(answer(20000), prompt(5600), answer(0), prompt(5600), answer(23600)), round())
 	if got := c.Message(0) + c.Message(1) + c.Message(2) + c.Message(3); got < 3599 || got > 3601 {
@@ -316,8 +312,8 @@ func TestHiddenThinking(t *testing.T) {
 	}
 }
 
-// TestSeveralHidden: thinking without text in several blocks shares what the
-// rest leaves by the length of the signatures.
+// TestSeveralHidden: thinking without text in several blocks shares what the rest leaves by the length of the
+// signatures.
 func TestSeveralHidden(t *testing.T) {
 	m := answer(20000) // 100 tokens of text
 	m.Version, m.Usage.Output = "2.1.228", 700
@@ -330,8 +326,7 @@ func TestSeveralHidden(t *testing.T) {
 	}
 }
 
-// TestSummedUp: thinking whose text is a summary weighs what the signature
-// holds beyond it.
+// TestSummedUp: thinking whose text is a summary weighs what the signature holds beyond it.
 func TestSummedUp(t *testing.T) {
 	model := round()
 	model.Rates[tokens.SummedUpChars] = 0.2
@@ -343,8 +338,7 @@ func TestSummedUp(t *testing.T) {
 	}
 }
 
-// TestReadBack: an offloaded result weighs its file, and its stub what was
-// sent; both on the scale of the span.
+// TestReadBack: an offloaded result weighs its file, and its stub what was sent; both on the scale of the span.
 func TestReadBack(t *testing.T) {
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{
 		{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(5784)}, Offload: &session.Offload{Text: chars(59984)}},
@@ -367,8 +361,8 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestLostWeight: results lost at a boundary weigh what the boundary knows
-// beyond the last response and what came after it.
+// TestLostWeight: results lost at a boundary weigh what the boundary knows beyond the last response and what came
+// after it.
 func TestLostWeight(t *testing.T) {
 	lost := session.Message{Class: session.ClassToolResult, Lost: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t2", IsString: true})}}
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(4000)})}}
@@ -401,8 +395,8 @@ func TestLostWeight(t *testing.T) {
 	}
 }
 
-// TestEarlier: what stands in for the history before the file is what the
-// first request had in context beyond the overhead and the lines.
+// TestEarlier: what stands in for the history before the file is what the first request had in context beyond the
+// overhead and the lines.
 func TestEarlier(t *testing.T) {
 	earlier := session.Message{Class: session.ClassMeta, Earlier: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText})}}
 	for context, want := range map[int]int{100000: 100000 - tokens.DefaultOverhead - 1000, 19801: 1, 19800: 0, 10000: 0} {
@@ -417,8 +411,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestImages: an image weighs what the documented formula says of its size,
-// whatever stands before it in its file, and is read off the session's file.
+// TestImages: an image weighs what the documented formula says of its size, whatever stands before it in its file,
+// and is read off the session's file.
 func TestImages(t *testing.T) {
 	var lines strings.Builder
 	want := map[string]int{}

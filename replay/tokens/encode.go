@@ -20,20 +20,18 @@ type EncodeOptions struct {
 	LargeImages bool    // the model is of the 4.7 generation or later (see ImageCost)
 }
 
-// NewTokenizer is the price table's name for the tokenizer of the 4.7 generation
-// and later.
+// NewTokenizer is the price table's name for the tokenizer of the 4.7 generation and later.
 const NewTokenizer = "new"
 
-// Tokens of Claude for one of o200k_base, by the generation of its tokenizer:
-// the growth of the recorded context over what joined, median of 50 and 15
-// recorded sessions (quartiles 1.19 to 1.27 and 1.68 to 1.75).
+// Tokens of Claude for one of o200k_base, by the generation of its tokenizer: the growth of the recorded context over
+// what joined, median of 50 and 15 recorded sessions (quartiles 1.19 to 1.27 and 1.68 to 1.75).
 const (
 	oldRatio = 1.24
 	newRatio = 1.7
 )
 
-// Ratio is the number of a model's tokens for one of o200k_base: one for a model
-// that is not Claude. A model without a name counts as Claude.
+// Ratio is the number of a model's tokens for one of o200k_base: one for a model that is not Claude. A model without
+// a name counts as Claude.
 func Ratio(model, tokenizer string) float64 {
 	switch {
 	case tokenizer == NewTokenizer:
@@ -44,9 +42,8 @@ func Ratio(model, tokenizer string) float64 {
 	return oldRatio
 }
 
-// Encoded returns the table of a conversation's blocks counted in an encoding:
-// text and thinking as they are; a tool_use as the JSON of its name and input; a
-// tool_result as its texts, each by itself; an image by ImageCost, or
+// Encoded returns the table of a conversation's blocks counted in an encoding: text and thinking as they are; a
+// tool_use as the JSON of its name and input; a tool_result as its texts, each by itself; an image by ImageCost, or
 // ImageTokens if its size is not known; anything else as its JSON.
 //
 // It reads every text once. The result does not depend on the number of jobs.
@@ -75,8 +72,8 @@ func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*Weight
 
 func scaled(n int, ratio float64) int { return int(math.Round(float64(n) * ratio)) }
 
-// encodeStep is the number of messages that a goroutine takes at a time. They are
-// neighbours in the file, so that a compressed one is decoded about once.
+// encodeStep is the number of messages that a goroutine takes at a time. They are neighbours in the file, so that a
+// compressed one is decoded about once.
 const encodeStep = 16
 
 // encodeWork is shared by the goroutines that count a conversation.
@@ -88,9 +85,8 @@ type encodeWork struct {
 	mu   sync.Mutex   // guards the table's stubs
 }
 
-// run counts messages until none are left or one fails. The first error in the
-// order of messages does not depend on the number of goroutines: all messages
-// before it have been taken.
+// run counts messages until none are left or one fails. The first error in the order of messages does not depend on
+// the number of goroutines: all messages before it have been taken.
 func (w *encodeWork) run() {
 	for {
 		from := int(w.next.Add(encodeStep)) - encodeStep

@@ -98,8 +98,8 @@ func plain(t testing.TB) func(text string) int {
 	return func(text string) int { return e.NewCounter().Count(text) }
 }
 
-// TestEncodedJobs: the table is the same at any number of jobs, and offloaded
-// results weigh what their files hold, and their stubs what those say.
+// TestEncodedJobs: the table is the same at any number of jobs, and offloaded results weigh what their files hold,
+// and their stubs what those say.
 func TestEncodedJobs(t *testing.T) {
 	conv := load(t, "../../testdata/sessions/offload/646fd4d4-80f3-4332-8cf7-54ef688b3f8f.jsonl")
 	shared := encoder(t, tokens.NameCL100K)
@@ -173,8 +173,7 @@ func TestEncodedContent(t *testing.T) {
 	}
 }
 
-// TestEncodedFails: a text that cannot be read again is an error, the same at
-// any number of jobs.
+// TestEncodedFails: a text that cannot be read again is an error, the same at any number of jobs.
 func TestEncodedFails(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/sessions/big.jsonl")
 	if err != nil {

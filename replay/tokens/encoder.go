@@ -30,13 +30,12 @@ func CheckName(name string) error {
 // maxKept is the most counts of texts that an Encoder keeps: about 10 MB of them.
 const maxKept = 1 << 18
 
-// minKept is the length of the shortest text whose count is kept, in bytes:
-// counting a shorter one again is as fast as finding it.
+// minKept is the length of the shortest text whose count is kept, in bytes: counting a shorter one again is as fast
+// as finding it.
 const minKept = 96
 
-// Encoder counts texts in one encoding. It keeps the counts of long ones by a
-// hash of their content, so that a text that occurs several times is counted
-// once. Several goroutines may use it.
+// Encoder counts texts in one encoding. It keeps the counts of long ones by a hash of their content, so that a text
+// that occurs several times is counted once. Several goroutines may use it.
 type Encoder struct {
 	idle   sync.Pool // of *bpe.Counter
 	mu     sync.Mutex
@@ -85,9 +84,8 @@ func (e *Encoder) count(text string) int {
 	return c.Count(text)
 }
 
-// Encoders makes each encoder on first use. Replays that share one count a text
-// that they have in common once. The zero value is ready for use, by several
-// goroutines.
+// Encoders makes each encoder on first use. Replays that share one count a text that they have in common once. The
+// zero value is ready for use, by several goroutines.
 type Encoders struct {
 	Jobs int // goroutines that count one conversation; 0: one
 

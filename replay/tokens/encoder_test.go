@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEncoderKeeps: the count of a long text is found by its content, not
-// made again; and what is kept does not grow without end.
+// TestEncoderKeeps: the count of a long text is found by its content, not made again; and what is kept does not grow
+// without end.
 func TestEncoderKeeps(t *testing.T) {
 	e, err := NewEncoder(NameO200K)
 	if err != nil {

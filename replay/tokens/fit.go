@@ -2,8 +2,8 @@ package tokens
 
 import "math"
 
-// Sample is one request of known growth: the amounts that joined the context since
-// the request before, and the growth in tokens.
+// Sample is one request of known growth: the amounts that joined the context since the request before, and the growth
+// in tokens.
 type Sample struct {
 	Amounts Amounts
 	Growth  float64
@@ -12,17 +12,14 @@ type Sample struct {
 // Spread is the standard deviation of the prior of each rate, tokens per unit.
 type Spread [measures]float64
 
-// mostSamples limits the samples, and so the time, of a fit: a longer session is
-// sampled evenly.
+// mostSamples limits the samples, and so the time, of a fit: a longer session is sampled evenly.
 const mostSamples = 2048
 
-// rounds is the number of fits. From the second on, samples count by their
-// distance from the fit before.
+// rounds is the number of fits. From the second on, samples count by their distance from the fit before.
 const rounds = 4
 
-// The standard deviation of a sample's growth is noiseFloor tokens plus a share
-// of the fitted growth. (A share of the growth itself would give samples with
-// unexplained growth less weight, and rates that are too low.) A sample up to
+// The standard deviation of a sample's growth is noiseFloor tokens plus a share of the fitted growth. (A share of the
+// growth itself would give samples with unexplained growth less weight, and rates that are too low.) A sample up to
 // outlier deviations from the fit counts in full.
 const (
 	noiseFloor = 30.0
@@ -30,10 +27,9 @@ const (
 	outlier    = 6.0
 )
 
-// Fit returns the rates that explain the samples best: a ridge regression towards
-// the prior, by the spread, in which outliers count less (Huber's weights).
-// Growth that no line explains is an outlier: reminders and notes that a client
-// sends and does not record.
+// Fit returns the rates that explain the samples best: a ridge regression towards the prior, by the spread, in which
+// outliers count less (Huber's weights). Growth that no line explains is an outlier: reminders and notes that a
+// client sends and does not record.
 func Fit(prior *TokenRates, spread *Spread, samples []Sample) TokenRates {
 	return fit(prior, spread, samples, (len(samples)+mostSamples-1)/mostSamples)
 }
@@ -83,8 +79,8 @@ func fit(prior *TokenRates, spread *Spread, samples []Sample, step int) TokenRat
 	return rates
 }
 
-// solve replaces b by the solution x of a x = b, by Cholesky's decomposition. It
-// reports whether a is positive definite; a must be symmetric.
+// solve replaces b by the solution x of a x = b, by Cholesky's decomposition. It reports whether a is positive
+// definite; a must be symmetric.
 func solve(a *[measures][measures]float64, b *[measures]float64) bool {
 	for i := range a {
 		for j := 0; j <= i; j++ {
@@ -123,8 +119,8 @@ func OwnSpread() *Spread { return spread(20, 0.03, 0.1) }
 // CommonSpread is the spread of rates around the documented ones.
 func CommonSpread() *Spread { return spread(100, 0.1, 0.3) }
 
-// spread returns a spread, in tokens per counted thing, character and mark. That
-// of documented measures, output tokens and images, is small.
+// spread returns a spread, in tokens per counted thing, character and mark. That of documented measures, output
+// tokens and images, is small.
 func spread(count, chars, marks float64) *Spread {
 	s := new(Spread)
 	for m := range s {

@@ -45,8 +45,8 @@ func farthest(a, b *tokens.TokenRates) float64 {
 	return far
 }
 
-// TestFit: with much to learn from the rates are found, with nothing they are
-// the prior's, and in between they lie between.
+// TestFit: with much to learn from the rates are found, with nothing they are the prior's, and in between they lie
+// between.
 func TestFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	prior, truth := evenly(0.3), evenly(0.3)
@@ -87,8 +87,7 @@ func TestFitOutliers(t *testing.T) {
 	}
 }
 
-// TestFitLong: a session beyond what a fit goes by gives the rates of one of
-// that length.
+// TestFitLong: a session beyond what a fit goes by gives the rates of one of that length.
 func TestFitLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	truth := evenly(0.4)
@@ -117,8 +116,8 @@ func TestFitHostile(t *testing.T) {
 	}
 }
 
-// TestDefaultRates: both tokenizers have rates of their own, the newer one's
-// higher, and an unknown one has the old one's.
+// TestDefaultRates: both tokenizers have rates of their own, the newer one's higher, and an unknown one has the old
+// one's.
 func TestDefaultRates(t *testing.T) {
 	rates := map[string]tokens.TokenRates{}
 	for _, tokenizer := range []string{"old", "new", ""} {

@@ -8,8 +8,8 @@ import (
 // patch is the edge of the square of an image that is one token, pixels.
 const patch = 28
 
-// imageLimits limit an image as a model sees it; a larger one is scaled down
-// first. Source: Anthropic's vision documentation, "Calculate image costs".
+// imageLimits limit an image as a model sees it; a larger one is scaled down first. Source: Anthropic's vision
+// documentation, "Calculate image costs".
 type imageLimits struct {
 	edge   int // longest edge, pixels, padded to whole patches
 	tokens int
@@ -25,10 +25,9 @@ func (l imageLimits) fit(w, h int) (tokens int, ok bool) {
 	return across * down, across*patch <= l.edge && down*patch <= l.edge && across*down <= l.tokens
 }
 
-// ImageCost returns the tokens of an image of w by h pixels: one for each full or
-// partial patch of 28 by 28 pixels, after scaling down to the largest size of its
-// shape that fits the model. Models of the 4.7 generation or later see large
-// images.
+// ImageCost returns the tokens of an image of w by h pixels: one for each full or partial patch of 28 by 28 pixels,
+// after scaling down to the largest size of its shape that fits the model. Models of the 4.7 generation or later see
+// large images.
 func ImageCost(w, h int, large bool) int {
 	l := standardImages
 	if large {
@@ -54,8 +53,8 @@ func ImageCost(w, h int, large bool) int {
 	return n
 }
 
-// ImageSize reads the size of an image, in pixels, from the start of its file:
-// PNG, JPEG, GIF or WebP. ok is false if the start does not contain it.
+// ImageSize reads the size of an image, in pixels, from the start of its file: PNG, JPEG, GIF or WebP. ok is false if
+// the start does not contain it.
 func ImageSize(head []byte) (w, h int, ok bool) {
 	switch {
 	case at(head, 0, "\x89PNG\r\n\x1a\n") && at(head, 12, "IHDR") && len(head) >= 24:

@@ -9,24 +9,23 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// unknownImage is the weight of an image or document of unknown size, tokens: an
-// image as large as older models see has 1,568.
+// unknownImage is the weight of an image or document of unknown size, tokens: an image as large as older models see
+// has 1,568.
 const unknownImage = 1500
 
-// pictures reads the sizes of a conversation's images, each once, from the start
-// of the image.
+// pictures reads the sizes of a conversation's images, each once, from the start of the image.
 type pictures struct {
 	conv  *session.Conversation
 	large bool // see ImageCost
 	known map[jsonl.Span]float64
 }
 
-// maxHead is the length of the start of an image that is searched for its size,
-// in bytes: more than everything that can precede it in a JPEG.
+// maxHead is the length of the start of an image that is searched for its size, in bytes: more than everything that
+// can precede it in a JPEG.
 const maxHead = 256 << 10
 
-// headLengths are the bytes of a block to read for the size: enough for all
-// formats but JPEG, and then enough for a JPEG.
+// headLengths are the bytes of a block to read for the size: enough for all formats but JPEG, and then enough for a
+// JPEG.
 var headLengths = [...]int{4 << 10, 4 * maxHead / 3}
 
 // tokens returns the weight of the image or document block at a span of a file.

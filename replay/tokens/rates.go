@@ -21,10 +21,9 @@ func (r *TokenRates) Tokens(a *Amounts) float64 {
 	return n
 }
 
-// Documented returns the rates before a fit: 3.4 characters per token of prose up
-// to the 4.6 generation and 2.5 after (documentation: a million tokens are 3.4 or
-// 2.5 million characters), 2.87 and 2.3 of tool input and output (recorded tool
-// output), a token per character outside ASCII, and images by the formula.
+// Documented returns the rates before a fit: 3.4 characters per token of prose up to the 4.6 generation and 2.5 after
+// (documentation: a million tokens are 3.4 or 2.5 million characters), 2.87 and 2.3 of tool input and output
+// (recorded tool output), a token per character outside ASCII, and images by the formula.
 func Documented(tokenizer string) TokenRates {
 	prose, tool := 1/3.4, 1/2.87
 	if tokenizer == NewTokenizer {
@@ -44,8 +43,8 @@ func Documented(tokenizer string) TokenRates {
 //go:embed rates.json
 var fitted []byte
 
-// DefaultRates returns the prior of a session's rates: those of rates.json, fitted
-// on recorded sessions, and the documented ones for the other measures.
+// DefaultRates returns the prior of a session's rates: those of rates.json, fitted on recorded sessions, and the
+// documented ones for the other measures.
 func DefaultRates(tokenizer string) (TokenRates, error) {
 	var f struct {
 		Rates map[string]map[string]float64 `json:"rates"` // by tokenizer and measure

@@ -12,8 +12,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// TestCorpusRatio holds ClaudeRatio against real sessions: the growth of the
-// recorded context over what joined, in o200k_base.
+// TestCorpusRatio holds ClaudeRatio against real sessions: the growth of the recorded context over what joined, in
+// o200k_base.
 func TestCorpusRatio(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CORPUS")
 	if dir == "" {
@@ -71,8 +71,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// growthByTable adds up how far the context grew over spans without a
-// compaction, and what joined in them by a table.
+// growthByTable adds up how far the context grew over spans without a compaction, and what joined in them by a table.
 func growthByTable(conv *session.Conversation, table *tokens.WeightTable) (growth, counted int) {
 	broken := map[int]bool{}
 	for i := range conv.Boundaries {

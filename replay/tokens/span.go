@@ -27,13 +27,12 @@ type Drop struct {
 	Shared  bool   // a change of scale (model, version): every view shares it
 }
 
-// DropThreshold is the least fall of the recorded context, in tokens, that is
-// reported as an inferred event (docs/internals/decisions.md, decision 3).
+// DropThreshold is the least fall of the recorded context, in tokens, that is reported as an inferred event
+// (docs/internals/decisions.md, decision 3).
 const DropThreshold = 2000
 
-// Spans returns the spans of a conversation's requests, in order. The growth of a
-// span is what joined if the context grew, the client recorded no removal from
-// the view, the model stayed the same and no result is lost.
+// Spans returns the spans of a conversation's requests, in order. The growth of a span is what joined if the context
+// grew, the client recorded no removal from the view, the model stayed the same and no result is lost.
 func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
 	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
@@ -69,8 +68,7 @@ func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
 	return spans, drops
 }
 
-// editedRequests are the requests before which the client recorded a removal from
-// the view other than a compaction.
+// editedRequests are the requests before which the client recorded a removal from the view other than a compaction.
 func editedRequests(conv *session.Conversation) map[int]bool {
 	edited := map[int]bool{}
 	for i := range conv.Micro {
@@ -90,8 +88,8 @@ func editedRequests(conv *session.Conversation) map[int]bool {
 	return edited
 }
 
-// replacedAtOnce returns the results that, by the client's record, were sent with
-// another text from the first request on that held them.
+// replacedAtOnce returns the results that, by the client's record, were sent with another text from the first request
+// on that held them.
 func replacedAtOnce(conv *session.Conversation) map[policy.Target]jsonl.Metrics {
 	var other map[policy.Target]jsonl.Metrics
 	for i := range conv.Replaced {
@@ -107,8 +105,7 @@ func replacedAtOnce(conv *session.Conversation) map[policy.Target]jsonl.Metrics 
 	return other
 }
 
-// firstHolding is the number of the first request whose input holds a message,
-// or one more than there are.
+// firstHolding is the number of the first request whose input holds a message, or one more than there are.
 func firstHolding(conv *session.Conversation, message int) int {
 	return 1 + sort.Search(len(conv.Requests), func(k int) bool { return conv.Requests[k].Message > message })
 }
@@ -134,9 +131,8 @@ const (
 	Unrecorded      = "unrecorded microcompaction" // of the size of a microcompaction
 )
 
-// unrecordedMicrocompaction reports whether a fall has the size of a
-// microcompaction: clients up to 2.1.24 made them from 135,000 tokens used on, to
-// save at least 20,000 by their estimate.
+// unrecordedMicrocompaction reports whether a fall has the size of a microcompaction: clients up to 2.1.24 made them
+// from 135,000 tokens used on, to save at least 20,000 by their estimate.
 func unrecordedMicrocompaction(version string, used, fell int) bool {
 	return used >= 135000 && fell >= 16000 && session.CompareVersions(version, "2.1.25") < 0
 }

@@ -1,8 +1,8 @@
 // Package tokens counts the tokens of blocks.
 //
-// Counters: heuristic is the agents' own estimate (UTF-16 length / 4); usage is
-// calibrated to what the API reported for the session; o200k_base and cl100k_base
-// are OpenAI's encodings, exact for its models and an estimate for others.
+// Counters: heuristic is the agents' own estimate (UTF-16 length / 4); usage is calibrated to what the API reported
+// for the session; o200k_base and cl100k_base are OpenAI's encodings, exact for its models and an estimate for
+// others.
 package tokens
 
 import (
@@ -17,12 +17,11 @@ const (
 	NameUsage     = "usage"
 )
 
-// ImageTokens is the agents' estimate of an image in a tool_result (analysis of
-// Claude Code 2.1.19).
+// ImageTokens is the agents' estimate of an image in a tool_result (analysis of Claude Code 2.1.19).
 const ImageTokens = 2000
 
-// DefaultOverhead is the system prompt (2.2k) and tools (16.6k) of
-// Claude Code 2.1.19's /context, for sessions without usage.
+// DefaultOverhead is the system prompt (2.2k) and tools (16.6k) of Claude Code 2.1.19's /context, for sessions
+// without usage.
 const DefaultOverhead = 18800
 
 // WeightTable holds the weight of every block of a conversation, in tokens.
@@ -82,9 +81,8 @@ func (t *WeightTable) set(message, block, w int) {
 	t.weight[int(t.start[message])+block] = int32(min(max(w, 0), 1<<30))
 }
 
-// Estimate is the client's own estimate of one block: round(chars/4) of its text;
-// for a tool_use, of name and input; for an array result, of each text part, plus
-// ImageTokens per image.
+// Estimate is the client's own estimate of one block: round(chars/4) of its text; for a tool_use, of name and input;
+// for an array result, of each text part, plus ImageTokens per image.
 func Estimate(b *session.Block) int {
 	switch b.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:

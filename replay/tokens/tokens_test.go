@@ -55,8 +55,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestHeuristic: the table is the estimate of every block, and messages are
-// sums of theirs.
+// TestHeuristic: the table is the estimate of every block, and messages are sums of theirs.
 func TestHeuristic(t *testing.T) {
 	conv := &session.Conversation{Messages: []session.Message{
 		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(400)})}},

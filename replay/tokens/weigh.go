@@ -14,8 +14,8 @@ type weighing struct {
 	sent  map[policy.Target]float64 // the same of what was sent, if that is another text
 }
 
-// weigh sets the weights of the blocks: by the rates, and in spans whose growth
-// is explained scaled so that they add up to that growth.
+// weigh sets the weights of the blocks: by the rates, and in spans whose growth is explained scaled so that they add
+// up to that growth.
 func (c *Calibration) weigh(meter *Meter, spans []Increment) {
 	w := weighing{Calibration: c, meter: meter, base: make([]float64, len(c.weight)), sent: map[policy.Target]float64{}}
 	c.stubs = map[policy.Target]int{}
@@ -83,9 +83,8 @@ func (w *weighing) around(m int) float64 {
 	return sum
 }
 
-// share scales the blocks that joined in a span to its growth, without responses
-// of reliable output tokens: by at least 0.4 and at most 2.5. The rest of the
-// growth belongs to no block.
+// share scales the blocks that joined in a span to its growth, without responses of reliable output tokens: by at
+// least 0.4 and at most 2.5. The rest of the growth belongs to no block.
 func (w *weighing) share(s *Increment, cleared float64) {
 	const least, most = 0.4, 2.5
 	known, rest := 0.0, 0.0
@@ -110,10 +109,9 @@ func (w *weighing) share(s *Increment, cleared float64) {
 	}
 }
 
-// set gives the blocks of a message their weights by the rates, times by. The
-// weights of a response with reliable output tokens add up to these. A result
-// that was read back has the weight of its file, and its stub, which was sent,
-// has a weight of its own.
+// set gives the blocks of a message their weights by the rates, times by. The weights of a response with reliable
+// output tokens add up to these. A result that was read back has the weight of its file, and its stub, which was
+// sent, has a weight of its own.
 func (w *weighing) set(m int, by float64) {
 	blocks := w.conv.Messages[m].Blocks
 	base := w.base[w.start[m]:w.start[m+1]]
@@ -139,9 +137,8 @@ func (w *weighing) set(m int, by float64) {
 	}
 }
 
-// output distributes the output tokens of a response. Thinking without text has
-// its recorded tokens, or those that the other blocks leave. It returns the
-// factors of the other blocks and of the thinking.
+// output distributes the output tokens of a response. Thinking without text has its recorded tokens, or those that
+// the other blocks leave. It returns the factors of the other blocks and of the thinking.
 func (w *weighing) output(m int, base []float64) (by, thought float64) {
 	msg := &w.conv.Messages[m]
 	sum, hidden := 0.0, 0.0

@@ -32,9 +32,8 @@ func withStages(t *testing.T, stages string) *policy.Policy {
 	return pol
 }
 
-// The analysis' examples, as the payload of each round: what is deleted is
-// named before the last breakpoint, the edit stands first in the last user
-// message, and an edit sent before stands where it first stood.
+// The analysis' examples, as the payload of each round: what is deleted is named before the last breakpoint, the edit
+// stands first in the last user message, and an edit sent before stands where it first stood.
 func TestCacheEditsExamples(t *testing.T) {
 	conv := chainOf(t,
 		`{"role":"user","content":"question"}`,
@@ -179,8 +178,8 @@ func (w quarters) Block(m, b int) int {
 
 func (w quarters) Content(c *policy.Content) int { return policy.RoundQuarter(c.Length.UTF16) }
 
-// reading is a session of n requests, two minutes apart, each but the last of
-// which reads a file of 4,000 characters for a minute and a half.
+// reading is a session of n requests, two minutes apart, each but the last of which reads a file of 4,000 characters
+// for a minute and a half.
 func reading(t *testing.T, n int) *session.Conversation {
 	t.Helper()
 	var b strings.Builder
@@ -215,9 +214,8 @@ func reading(t *testing.T, n int) *session.Conversation {
 	return f.Main
 }
 
-// prefixes replays a session and tells for each request but the first whether
-// its payload begins with all of the payload of the request before, byte for
-// byte. The marks are no part of what is cached: they are where the client
+// prefixes replays a session and tells for each request but the first whether its payload begins with all of the
+// payload of the request before, byte for byte. The marks are no part of what is cached: they are where the client
 // says that the prefix ends, and which results it may name.
 func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kept []bool, edits int) {
 	t.Helper()
@@ -255,9 +253,8 @@ func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kep
 	return kept, edits
 }
 
-// Under the cached path the payload's prefix stays the same bytes for as long
-// as the session goes on; under the time-based path every clearing breaks it.
-// The simulated cache shows the price of both.
+// Under the cached path the payload's prefix stays the same bytes for as long as the session goes on; under the
+// time-based path every clearing breaks it. The simulated cache shows the price of both.
 func TestCachedPrefix(t *testing.T) {
 	const requests = 70
 	conv := reading(t, requests)

@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Model returns the model view as messages: what the client holds and sends. It
-// leaves out items that are not sent, such as an attachment for the client alone.
+// Model returns the model view as messages: what the client holds and sends. It leaves out items that are not sent,
+// such as an attachment for the client alone.
 func Model(v *view.View) (*Body, error) {
 	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
 	for id := range v.Items {
@@ -32,8 +32,7 @@ type renderer struct {
 	body *Body
 }
 
-// item appends an item to the last message, or as a new one where the role
-// changes.
+// item appends an item to the last message, or as a new one where the role changes.
 func (r *renderer) item(id policy.ItemID) error {
 	var blocks []BodyBlock
 	for b := range r.view.Blocks(id) {
@@ -63,13 +62,11 @@ func (r *renderer) item(id policy.ItemID) error {
 	return nil
 }
 
-// maxBlank is the length of the longest text block, in bytes of JSON, that can be
-// blank.
+// maxBlank is the length of the longest text block, in bytes of JSON, that can be blank.
 const maxBlank = 256
 
-// withoutBlanks leaves out texts of white space alone, unless the message has
-// nothing else: clients record them between thinking and what follows, and the
-// API refuses them.
+// withoutBlanks leaves out texts of white space alone, unless the message has nothing else: clients record them
+// between thinking and what follows, and the API refuses them.
 func withoutBlanks(blocks []BodyBlock) []BodyBlock {
 	kept := slices.DeleteFunc(slices.Clone(blocks), func(b BodyBlock) bool {
 		if len(b.JSON) > maxBlank {
@@ -167,9 +164,8 @@ func (r *renderer) recorded(b *BodyBlock, raw *session.Block) error {
 	return nil
 }
 
-// reminder returns the recorded text of an attachment. If the client sends a text
-// that it does not record, it returns the name; for an attachment that is not
-// sent, "".
+// reminder returns the recorded text of an attachment. If the client sends a text that it does not record, it returns
+// the name; for an attachment that is not sent, "".
 func (r *renderer) reminder(t policy.Target) (string, error) {
 	raw := r.view.Raw(t)
 	if raw.Text.UTF16 == 0 {

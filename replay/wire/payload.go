@@ -8,9 +8,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Payload returns what the client sends under a policy: the model view, its cache
-// breakpoints, the cache edits where they were first sent, and the parameters of
-// the server's own edits. What the server then clears remains in the messages.
+// Payload returns what the client sends under a policy: the model view, its cache breakpoints, the cache edits where
+// they were first sent, and the parameters of the server's own edits. What the server then clears remains in the
+// messages.
 func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {
@@ -40,9 +40,8 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 // longTTL is the lifetime that a request must name; five minutes are the default.
 const longTTL = "1h"
 
-// breakpoints lists the messages of n, ascending, that a client marks for the
-// prompt cache at their last block. A body does not have its marks on the system
-// prompt, and automatic caching is one setting of the whole body.
+// breakpoints lists the messages of n, ascending, that a client marks for the prompt cache at their last block. A
+// body does not have its marks on the system prompt, and automatic caching is one setting of the whole body.
 func breakpoints(c *policy.Caching, n int) []int {
 	if c.Breakpoints == policy.BreakpointsNone || c.Breakpoints == policy.BreakpointsAutomatic {
 		return nil
@@ -54,8 +53,7 @@ func breakpoints(c *policy.Caching, n int) []int {
 	return at
 }
 
-// mark puts a cache breakpoint on the last block that can carry one: thinking and
-// empty texts cannot.
+// mark puts a cache breakpoint on the last block that can carry one: thinking and empty texts cannot.
 func (m *BodyMessage) mark(ttl string) {
 	for i := len(m.Blocks) - 1; i >= 0; i-- {
 		b := &m.Blocks[i]
@@ -67,8 +65,7 @@ func (m *BodyMessage) mark(ttl string) {
 	}
 }
 
-// lastMarked returns the index of the last message with a breakpoint, or of the
-// last message.
+// lastMarked returns the index of the last message with a breakpoint, or of the last message.
 func (b *Body) lastMarked() int {
 	for m := len(b.Messages) - 1; m >= 0; m-- {
 		if slices.ContainsFunc(b.Messages[m].Blocks, func(b BodyBlock) bool { return b.CacheControl != nil }) {
@@ -78,9 +75,8 @@ func (b *Body) lastMarked() int {
 	return len(b.Messages) - 1
 }
 
-// cacheEdits puts each cache edit into the message that carries it. What it
-// deletes must be in an earlier message: if both are in one, the item that
-// carries the edit begins a message of its own.
+// cacheEdits puts each cache edit into the message that carries it. What it deletes must be in an earlier message: if
+// both are in one, the item that carries the edit begins a message of its own.
 func (b *Body) cacheEdits(v *view.View) {
 	byCarrier := map[policy.ItemID][]policy.CacheEdit{}
 	for _, c := range v.CacheEdits() {
@@ -144,16 +140,16 @@ func (c *carrying) message(v *view.View) BodyMessage {
 	return c.BodyMessage
 }
 
-// editsCache reports whether the client names results for cache edits. It does
-// so from its first request on, so that the first edit changes nothing before it.
+// editsCache reports whether the client names results for cache edits. It does so from its first request on, so that
+// the first edit changes nothing before it.
 func editsCache(v *view.View, pol *policy.Policy) bool {
 	return len(v.CacheEdits()) > 0 || slices.ContainsFunc(pol.Stages, func(s policy.StageConfig) bool {
 		return s.Definition.CacheEdits
 	})
 }
 
-// serverEdits lists the context_management edits of a policy. The one for
-// thinking is first: the API accepts no other order.
+// serverEdits lists the context_management edits of a policy. The one for thinking is first: the API accepts no other
+// order.
 func serverEdits(pol *policy.Policy) []any {
 	var first, rest []any
 	for i := range pol.Stages {

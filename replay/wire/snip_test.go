@@ -13,8 +13,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// TestSnipExample is the worked example of the pipeline analysis, as the API
-// is sent it: before, and after Turn 1 was snipped.
+// TestSnipExample is the worked example of the pipeline analysis, as the API is sent it: before, and after Turn 1 was
+// snipped.
 func TestSnipExample(t *testing.T) {
 	turn1 := []string{
 		`{"role":"user","content":"帮我找一下项目里所有的 TODO,我想集中处理一下"}`,

@@ -1,9 +1,8 @@
-// Package wire converts what a policy leaves of a conversation at one request
-// into the body of a call to the Messages API: the model view as messages, and
-// the payload, which adds the marks and edits that only the API reads.
+// Package wire converts what a policy leaves of a conversation at one request into the body of a call to the Messages
+// API: the model view as messages, and the payload, which adds the marks and edits that only the API reads.
 //
-// Blocks have their recorded bytes unless an edit replaced them. No transcript
-// holds the system prompt and the tool definitions, so no body has them.
+// Blocks have their recorded bytes unless an edit replaced them. No transcript holds the system prompt and the tool
+// definitions, so no body has them.
 package wire
 
 import (
@@ -24,8 +23,8 @@ type Body struct {
 	Messages  []BodyMessage
 }
 
-// BodyMessage is one message of the API. Adjacent messages of one role are merged,
-// unless one carries an edit of the other.
+// BodyMessage is one message of the API. Adjacent messages of one role are merged, unless one carries an edit of the
+// other.
 type BodyMessage struct {
 	Role   session.Role
 	Blocks []BodyBlock

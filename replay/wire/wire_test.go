@@ -273,8 +273,8 @@ func TestContextManagement(t *testing.T) {
 	}
 }
 
-// TestSessions holds of every sample session, policy and request: the body is
-// JSON, roles alternate, and without a policy it is the raw history.
+// TestSessions holds of every sample session, policy and request: the body is JSON, roles alternate, and without a
+// policy it is the raw history.
 func TestSessions(t *testing.T) {
 	files, err := filepath.Glob(shipped + "/*.jsonl")
 	more, _ := filepath.Glob(shipped + "/*/*.jsonl")
@@ -396,9 +396,8 @@ func TestEarlierHistory(t *testing.T) {
 	}
 }
 
-// A text of white space alone, as clients record between thinking and what
-// follows, is left out where its message says something else; alone it stays,
-// for a finding to name it.
+// A text of white space alone, as clients record between thinking and what follows, is left out where its message
+// says something else; alone it stays, for a finding to name it.
 func TestBlankTexts(t *testing.T) {
 	conv := chainOf(t,
 		`{"role":"user","content":"go"}`,

@@ -1,5 +1,5 @@
-// Package golden compares output with files that hold what is wanted. Tests
-// of the whole repository use it, so that one flag rewrites every such file:
+// Package golden compares output with files that hold what is wanted. Tests of the whole repository use it, so that
+// one flag rewrites every such file:
 //
 //	go test ./cmd ./report -update
 package golden

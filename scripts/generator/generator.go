@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Generator returns the text of each generated file by its path, for the folder
-// it is given.
+// Generator returns the text of each generated file by its path, for the folder it is given.
 type Generator func(dir string) (map[string][]byte, error)
 
-// Main writes the files for the folder that the first argument names, or the
-// current one, and exits with 1 if it fails.
+// Main writes the files for the folder that the first argument names, or the current one, and exits with 1 if it
+// fails.
 func (g Generator) Main() {
 	dir := "."
 	if len(os.Args) > 1 {
@@ -31,8 +30,7 @@ func (g Generator) Main() {
 	}
 }
 
-// Stale returns the files whose text is not what is generated, or that are
-// missing.
+// Stale returns the files whose text is not what is generated, or that are missing.
 func (g Generator) Stale(dir string) (map[string][]byte, error) {
 	files, err := g(dir)
 	for path, text := range files {

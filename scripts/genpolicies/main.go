@@ -1,5 +1,4 @@
-// Genpolicies writes policies.md and policy.schema.json from the registry of
-// stages and the built-in policies.
+// Genpolicies writes policies.md and policy.schema.json from the registry of stages and the built-in policies.
 //
 // Run it with go generate in the root of the repository.
 package main

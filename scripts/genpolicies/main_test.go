@@ -68,8 +68,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPageOfOwnFamily finds a stage and a policy that are registered outside
-// policy/stage on the page.
+// TestPageOfOwnFamily finds a stage and a policy that are registered outside policy/stage on the page.
 func TestPageOfOwnFamily(t *testing.T) {
 	own := policy.Family{
 		Name: "own", Title: "An agent of one's own",

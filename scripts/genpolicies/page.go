@@ -86,8 +86,7 @@ func page(reg policy.Registry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// builtin describes one policy: its thresholds for a window of 200,000 and
-// what it changes of its stages' defaults.
+// builtin describes one policy: its thresholds for a window of 200,000 and what it changes of its stages' defaults.
 func builtin(b *bytes.Buffer, p *policy.Policy) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n- Source: %s (%s)\n", p.Name, p.About, p.Source, p.Date)
 	if p.Truth != "" {

@@ -1,6 +1,5 @@
-// Genranks writes the vocabularies of replay/tokens/bpe from the ranks of
-// github.com/pkoukk/tiktoken-go-loader: the number of tokens (32 bits, little
-// endian), the length of each in bytes, then their bytes; all by rank.
+// Genranks writes the vocabularies of replay/tokens/bpe from the ranks of github.com/pkoukk/tiktoken-go-loader: the
+// number of tokens (32 bits, little endian), the length of each in bytes, then their bytes; all by rank.
 //
 // Run it with go generate ./replay/tokens/bpe.
 package main

@@ -1,9 +1,7 @@
-// Genwords writes jsonl/anonymize/words.txt: English words, and any three
-// letters, that are one token of o200k_base, alone or after a space. Anonymizing
-// replaces words by them. The words come from a dictionary, a JSON array of words
-// in lower case (such as that of the npm package an-array-of-english-words),
-// without the words of a second list, one a line (such as that of
-// @coffeeandfun/google-profanity-words), and their inflections:
+// Genwords writes jsonl/anonymize/words.txt: English words, and any three letters, that are one token of o200k_base,
+// alone or after a space. Anonymizing replaces words by them. The words come from a dictionary, a JSON array of words
+// in lower case (such as that of the npm package an-array-of-english-words), without the words of a second list, one
+// a line (such as that of @coffeeandfun/google-profanity-words), and their inflections:
 //
 //	go run ./scripts/genwords -dictionary index.json -leave en.txt jsonl/anonymize/words.txt
 package main

@@ -8,8 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens/bpe"
 )
 
-// TestWords checks that the list has only words of one token, in the order in
-// which this program writes them.
+// TestWords checks that the list has only words of one token, in the order in which this program writes them.
 func TestWords(t *testing.T) {
 	const path = "../../jsonl/anonymize/words.txt"
 	data, err := os.ReadFile(path)

@@ -1,6 +1,5 @@
-// Samefigures compares the figures of two builds of ctxkit: it replays every
-// session of a folder under every built-in policy of the first build with both,
-// and lists the values of timelines and views that differ. It exits with 1 if
+// Samefigures compares the figures of two builds of ctxkit: it replays every session of a folder under every built-in
+// policy of the first build with both, and lists the values of timelines and views that differ. It exits with 1 if
 // one does, with 2 if it cannot compare.
 //
 //	go run ./scripts/samefigures [flags] BEFORE AFTER FOLDER

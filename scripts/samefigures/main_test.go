@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain acts as a build of ctxkit where the program is called before, words
-// or figure: words has other words and limits than before, figure other figures.
+// TestMain acts as a build of ctxkit where the program is called before, words or figure: words has other words and
+// limits than before, figure other figures.
 func TestMain(m *testing.M) {
 	build := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	if !slices.Contains([]string{"before", "words", "figure"}, build) {

@@ -47,8 +47,8 @@ func checkClearThinking(c *policy.Check) {
 // allTurns is the number of turns to keep where thinking is never cleared.
 const allTurns = -1
 
-// clearThinking counts the turns that hold thinking. A turn goes from one prompt
-// to the next, so the thinking of a tool loop stays together.
+// clearThinking counts the turns that hold thinking. A turn goes from one prompt to the next, so the thinking of a
+// tool loop stays together.
 type clearThinking struct {
 	keep   int // turns; 0: by model, allTurns: all
 	server serverSide
@@ -85,8 +85,7 @@ func (s *clearThinking) byModel(model string) int {
 	return s.usual
 }
 
-// follow sorts the thinking blocks that joined since the last request into
-// turns.
+// follow sorts the thinking blocks that joined since the last request into turns.
 func (s *clearThinking) follow(v policy.View) {
 	joined, anew := s.server.follow(v, func(policy.Target) {})
 	if anew {
@@ -119,13 +118,11 @@ func (s *clearThinking) item(v policy.View, id policy.ItemID) {
 	}
 }
 
-// ClearsThinking reports whether the server clears the thinking of a model's
-// earlier turns by default.
+// ClearsThinking reports whether the server clears the thinking of a model's earlier turns by default.
 func ClearsThinking(model string) bool { return defaultThinking(model) != allTurns }
 
-// defaultThinking is how many turns keep their thinking by default: all from
-// Opus 4.5 and Sonnet 4.6 on and in later families, the last one before that.
-// Haiku after 4.5 is not documented and assumed to keep all.
+// defaultThinking is how many turns keep their thinking by default: all from Opus 4.5 and Sonnet 4.6 on and in later
+// families, the last one before that. Haiku after 4.5 is not documented and assumed to keep all.
 func defaultThinking(model string) int {
 	for family, until := range map[string]int{"opus": 401, "sonnet": 405, "haiku": 405} {
 		if v, ok := modelVersion(model, family); ok && v <= until {
@@ -135,8 +132,8 @@ func defaultThinking(model string) int {
 	return allTurns
 }
 
-// modelVersion is the version of a model of a family, as major x 100 + minor:
-// 405 of claude-sonnet-4-5-20250929, 307 of claude-3-7-sonnet-20250219.
+// modelVersion is the version of a model of a family, as major x 100 + minor: 405 of claude-sonnet-4-5-20250929, 307
+// of claude-3-7-sonnet-20250219.
 func modelVersion(model, family string) (int, bool) {
 	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -157,8 +154,8 @@ func modelVersion(model, family string) (int, bool) {
 	return 0, false
 }
 
-// versionAt reads major and minor version at the front of parts, as major x 100
-// + minor. A number of more than two digits is a date.
+// versionAt reads major and minor version at the front of parts, as major x 100 + minor. A number of more than two
+// digits is a date.
 func versionAt(parts []string) (int, bool) {
 	var nums [2]int
 	n := 0

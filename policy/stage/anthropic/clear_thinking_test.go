@@ -12,8 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// thoughts is three answered prompts, each with thinking; the second has a
-// tool loop in which it thinks twice.
+// thoughts is three answered prompts, each with thinking; the second has a tool loop in which it thinks twice.
 func thoughts(model string) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	c.Model = model
@@ -90,8 +89,7 @@ func TestClearThinkingQueued(t *testing.T) {
 	}
 }
 
-// What a compaction takes out of view does not count, and what it keeps may
-// come back.
+// What a compaction takes out of view does not count, and what it keeps may come back.
 func TestClearThinkingAfterRebuild(t *testing.T) {
 	one := 1
 	c := thoughts("claude-opus-4-5")

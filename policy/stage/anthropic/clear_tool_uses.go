@@ -122,8 +122,8 @@ func (t *ToolInputs) ParamForm() (string, map[string]any) {
 	}}
 }
 
-// clearToolUses clears pairs of tool_use and result in view order. Excluded
-// tools do not count among the pairs that are kept.
+// clearToolUses clears pairs of tool_use and result in view order. Excluded tools do not count among the pairs that
+// are kept.
 type clearToolUses struct {
 	p                  ClearToolUses
 	placeholder, input policy.Content
@@ -168,9 +168,8 @@ func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.server.set(want, policy.Edit{Trigger: "auto", Reason: reason, Detail: detail}), nil
 }
 
-// others is how many tokens the payload edits of other stages, such as
-// clear_thinking, take off the prompt. This stage's own do not count: it begins
-// from the whole history at each request.
+// others is how many tokens the payload edits of other stages, such as clear_thinking, take off the prompt. This
+// stage's own do not count: it begins from the whole history at each request.
 func (s *clearToolUses) others(c *policy.Context) int {
 	own := 0
 	switch {
@@ -188,8 +187,7 @@ func (s *clearToolUses) others(c *policy.Context) int {
 	return c.View.Tokens() - c.View.PayloadTokens() - own
 }
 
-// follow lists the pairs that joined since the last request, or all of them
-// where messages left the view.
+// follow lists the pairs that joined since the last request, or all of them where messages left the view.
 func (s *clearToolUses) follow(c *policy.Context) {
 	v := c.View
 	_, anew := s.server.follow(v, func(t policy.Target) {
@@ -237,8 +235,8 @@ func (s *clearToolUses) weigh(c *policy.Context, n int) {
 	}
 }
 
-// worth is how many tokens clearing a unit takes off the prompt. What the client
-// has deleted from the cached view counts nothing.
+// worth is how many tokens clearing a unit takes off the prompt. What the client has deleted from the cached view
+// counts nothing.
 func (s *clearToolUses) worth(c *policy.Context, u unit) int {
 	n := 0
 	for _, b := range u {

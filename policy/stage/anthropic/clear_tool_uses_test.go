@@ -74,8 +74,7 @@ func TestClearToolUsesTrigger(t *testing.T) {
 	}
 }
 
-// Once over the trigger the cleared set moves with every new use, and only the
-// change is told.
+// Once over the trigger the cleared set moves with every new use, and only the change is told.
 func TestClearToolUsesMoves(t *testing.T) {
 	p := clearing(func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4}; p.Keep = 2 })
 	r := stagetest.NewRun(t, stagetest.Uses(7), stagetest.Start(t, defineClearToolUses(), p)).All()
@@ -88,8 +87,7 @@ func TestClearToolUsesMoves(t *testing.T) {
 	}
 }
 
-// The server has no memory: where the client's history falls under the
-// trigger, everything comes back.
+// The server has no memory: where the client's history falls under the trigger, everything comes back.
 func TestClearToolUsesStateless(t *testing.T) {
 	p := clearing(func(p *ClearToolUses) { p.Trigger.Value = 400; p.Keep = 1 })
 	c := stagetest.Uses(6)
@@ -148,8 +146,7 @@ func TestClearToolUsesTools(t *testing.T) {
 	}
 }
 
-// Where a result leaves the view without its call, the call's input is not
-// cleared any more: the server clears pairs.
+// Where a result leaves the view without its call, the call's input is not cleared any more: the server clears pairs.
 func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
 	c := stagetest.Uses(4)
@@ -203,8 +200,8 @@ func TestClearToolUsesNotation(t *testing.T) {
 	}
 }
 
-// What clear_thinking takes off is not in the prompt the trigger reads; what
-// this stage itself cleared at the request before is.
+// What clear_thinking takes off is not in the prompt the trigger reads; what this stage itself cleared at the request
+// before is.
 func TestClearToolUsesAfterThinking(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("one")
@@ -246,8 +243,7 @@ func TestClearToolUsesAfterThinking(t *testing.T) {
 	}
 }
 
-// Its own clearing never counts as another stage's, also where messages left
-// the view or changed in the meantime.
+// Its own clearing never counts as another stage's, also where messages left the view or changed in the meantime.
 func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
 	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
 	r := stagetest.NewRun(t, stagetest.Uses(12), stagetest.Start(t, defineClearToolUses(), p))

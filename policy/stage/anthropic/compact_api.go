@@ -55,9 +55,8 @@ func compactAPILimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.L
 // minCompactTrigger is the smallest trigger the API accepts, in tokens.
 const minCompactTrigger = 50000
 
-// compactAPI models the compaction iteration as a separate call and the message
-// iteration as the request: usage.iterations lists both, and the bill is their
-// sum.
+// compactAPI models the compaction iteration as a separate call and the message iteration as the request:
+// usage.iterations lists both, and the bill is their sum.
 type compactAPI struct{ p CompactAPI }
 
 func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -89,16 +88,15 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		// The API's own block is in an assistant message before everything else;
-		// a user message keeps the list valid for the API.
+		// The API's own block is in an assistant message before everything else; a user message keeps the list valid
+		// for the API.
 		Insert: []policy.Synthetic{{Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{summary}}},
 		Call:   &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.PayloadTokens() + instructions, Prefix: "session"},
 		Detail: map[string]int{"pre_tokens": prompt},
 	}}, nil
 }
 
-// beyondSummary reports whether there is more in view than a compaction's
-// summary.
+// beyondSummary reports whether there is more in view than a compaction's summary.
 func beyondSummary(v policy.View) bool {
 	for id := range v.Items {
 		if sy := v.Synthetic(id); sy == nil || !sy.Summary {

@@ -109,8 +109,7 @@ func TestCompactAPITriggerTooLow(t *testing.T) {
 	}
 }
 
-// A summary alone is not summarised again, however large the rest of the
-// prompt is.
+// A summary alone is not summarised again, however large the rest of the prompt is.
 func TestCompactAPIOnce(t *testing.T) {
 	c := stagetest.Uses(3)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.PauseAfter = true })))
@@ -126,8 +125,7 @@ func TestCompactAPIOnce(t *testing.T) {
 	}
 }
 
-// The recorded summary is used, and nothing is re-injected beside it: that is
-// the client's doing, not the API's.
+// The recorded summary is used, and nothing is re-injected beside it: that is the client's doing, not the API's.
 func TestCompactAPIRecorded(t *testing.T) {
 	c := stagetest.Uses(3)
 	p := compacting(func(p *CompactAPI) {

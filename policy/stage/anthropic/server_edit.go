@@ -41,8 +41,7 @@ func (p *ClearToolUses) ServerEdit() (edit any, first bool) {
 	return e, false
 }
 
-// ServerEdit is the strategy clear_thinking_20251015; the model's own default
-// is left to the server.
+// ServerEdit is the strategy clear_thinking_20251015; the model's own default is left to the server.
 func (p *ClearThinking) ServerEdit() (edit any, first bool) {
 	e := serverEdit{Type: "clear_thinking_20251015"}
 	switch {

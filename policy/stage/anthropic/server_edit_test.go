@@ -7,8 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// TestServerEdit holds the parameters of server-side stages against the form
-// the API documents.
+// TestServerEdit holds the parameters of server-side stages against the form the API documents.
 func TestServerEdit(t *testing.T) {
 	auto, two := 0, 2
 	for _, tt := range []struct {

@@ -8,9 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// serverSide is what a server-side edit clears of the payload. The server
-// keeps no state: each request derives the set from the whole history. Here the
-// set is the oldest units of a list; from one request to the next only the
+// serverSide is what a server-side edit clears of the payload. The server keeps no state: each request derives the
+// set from the whole history. Here the set is the oldest units of a list; from one request to the next only the
 // difference becomes edits, and only what is new is read.
 type serverSide struct {
 	units   []unit // oldest first
@@ -20,8 +19,7 @@ type serverSide struct {
 	stale   bool // the list is new: applied says nothing
 }
 
-// unit is what is cleared together: a result with its call's input, or the
-// thinking of a turn.
+// unit is what is cleared together: a result with its call's input, or the thinking of a turn.
 type unit []substitute
 
 type substitute struct {
@@ -29,9 +27,8 @@ type substitute struct {
 	with   *policy.Content // nil: no replacement
 }
 
-// follow reads what other stages did since the last request and returns the
-// items that joined. anew is true where messages left the view and the units
-// must be listed again. touch is called for each block that was changed, in the
+// follow reads what other stages did since the last request and returns the items that joined. anew is true where
+// messages left the view and the units must be listed again. touch is called for each block that was changed, in the
 // view or in the payload.
 func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []policy.ItemID, anew bool) {
 	edits, joined, anew := s.seen.Follow(v)
@@ -57,8 +54,7 @@ func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []
 // unchanged reports whether exactly the oldest want units are cleared already.
 func (s *serverSide) unchanged(want int) bool { return !s.stale && s.applied == want }
 
-// set clears the oldest want units and none else. e is the edit to make for
-// each block.
+// set clears the oldest want units and none else. e is the edit to make for each block.
 func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 	if s.on == nil {
 		s.on = map[policy.Target]bool{}
@@ -87,8 +83,8 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 	return edits
 }
 
-// orphans restores what is cleared and belongs to no unit any more, such as the
-// input of a call whose result has left the view.
+// orphans restores what is cleared and belongs to no unit any more, such as the input of a call whose result has left
+// the view.
 func (s *serverSide) orphans(e policy.Edit) []policy.Edit {
 	in := map[policy.Target]bool{}
 	for _, u := range s.units {

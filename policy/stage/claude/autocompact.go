@@ -44,9 +44,8 @@ after:  one user message, "This session is being continued from a previous conve
 	}
 }
 
-// firstSetWindow is the first client with recorded compactions at other windows
-// than the model's: 400,000 and 600,000, which the user must have set (others ran
-// to 625,949 tokens with the same clients and models).
+// firstSetWindow is the first client with recorded compactions at other windows than the model's: 400,000 and
+// 600,000, which the user must have set (others ran to 625,949 tokens with the same clients and models).
 const firstSetWindow = "2.1.119"
 
 // compactsAt reports whether automatic compaction is on.
@@ -123,13 +122,11 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	return []policy.Edit{e}, nil
 }
 
-// call is the compaction's own request: the prompt, and the messages as they
-// were before this request's microcompaction, without images, documents and what
-// an earlier compaction re-injected. If the window is too small for it, the
-// oldest rounds are dropped until the gap the API reports is covered, in at most
-// ptl_retries further calls. The rest then begins with an assistant message, so
-// a meta user message goes first. If the gap is not reported each retry drops a
-// fifth of the rounds that are left, at least one.
+// call is the compaction's own request: the prompt, and the messages as they were before this request's
+// microcompaction, without images, documents and what an earlier compaction re-injected. If the window is too small
+// for it, the oldest rounds are dropped until the gap the API reports is covered, in at most ptl_retries further
+// calls. The rest then begins with an assistant message, so a meta user message goes first. If the gap is not
+// reported each retry drops a fifth of the rounds that are left, at least one.
 func (s *autocompact) call(c *policy.Context) *policy.Call {
 	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
 	call.Input = c.Before + s.p.PromptTokens
@@ -195,8 +192,8 @@ func leftOut(v policy.View, id policy.ItemID) (tokens int) {
 
 func isMedia(k jsonl.Kind) bool { return k == jsonl.KindImage || k == jsonl.KindDocument }
 
-// isCompactor reports whether an agent is a compaction's or session memory's own:
-// its conversation is never compacted.
+// isCompactor reports whether an agent is a compaction's or session memory's own: its conversation is never
+// compacted.
 func isCompactor(agent string) bool {
 	return strings.HasPrefix(agent, "acompact") || strings.HasPrefix(agent, "asession_memory")
 }
@@ -204,9 +201,8 @@ func isCompactor(agent string) bool {
 // truncatedForRetry is the text before an assistant message that would be first.
 const truncatedForRetry = "[earlier conversation truncated for compaction retry]"
 
-// roundWeights returns the tokens of each round in a compaction's request, oldest
-// first. A round is an assistant message and what follows it; what is before the
-// first one belongs to it.
+// roundWeights returns the tokens of each round in a compaction's request, oldest first. A round is an assistant
+// message and what follows it; what is before the first one belongs to it.
 func roundWeights(v policy.View) []int {
 	rounds := []int{0}
 	seen := false

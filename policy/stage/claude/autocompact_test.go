@@ -93,8 +93,7 @@ func TestAutocompactManual(t *testing.T) {
 	}
 }
 
-// What the client sent after its own compaction comes with the recorded
-// summary, and only with that.
+// What the client sent after its own compaction comes with the recorded summary, and only with that.
 func TestAutocompactRecorded(t *testing.T) {
 	sum := policy.NewContent(jsonl.KindText, "what was done")
 	file := policy.Synthetic{Role: "user", Label: "file", Contents: []policy.Content{sum}}
@@ -169,9 +168,8 @@ func TestAutocompactTooLong(t *testing.T) {
 	}
 }
 
-// A compaction's own request holds the messages as they were before this
-// request's microcompaction, without images and what an earlier one
-// re-injected.
+// A compaction's own request holds the messages as they were before this request's microcompaction, without images
+// and what an earlier one re-injected.
 func TestAutocompactRequest(t *testing.T) {
 	picture := stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 4000))
 	for _, tt := range []struct {
@@ -225,8 +223,8 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	}
 }
 
-// compactionCall is the compaction's own request where excess tokens of it do
-// not fit (negative: are free), and the edit's reason.
+// compactionCall is the compaction's own request where excess tokens of it do not fit (negative: are free), and the
+// edit's reason.
 func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, excess int) (call *policy.Call, limit int, reason string) {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
@@ -246,8 +244,8 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 	return e.Call, limit, e.Reason
 }
 
-// The marker that replaces what was dropped is of 13 tokens, more than a round
-// is: with the first drop it makes a second necessary unless that left room.
+// The marker that replaces what was dropped is of 13 tokens, more than a round is: with the first drop it makes a
+// second necessary unless that left room.
 func TestAutocompactRetries(t *testing.T) {
 	const marker = 13
 	tests := []struct {
@@ -289,8 +287,8 @@ func TestAutocompactRetries(t *testing.T) {
 	}
 }
 
-// Where the gap is not reported a fifth of the rounds that are left goes, one
-// at the least: 2 of 10, then 1 of 8; 1 of 9; 1 of 4; 3 of 15, then 2 of 12.
+// Where the gap is not reported a fifth of the rounds that are left goes, one at the least: 2 of 10, then 1 of 8; 1
+// of 9; 1 of 4; 3 of 15, then 2 of 12.
 func TestAutocompactUnknownGap(t *testing.T) {
 	const marker = 13
 	for _, tt := range []struct{ rounds, excess, retries, want, dropped int }{

@@ -15,9 +15,8 @@ type recordedCollapses struct {
 	paid     map[extent]bool // spans whose summary has been requested
 }
 
-// recordedHere does what the client recorded since the last request: it
-// requests the summaries of spans it staged, and commits what it committed. Of
-// a span that has left this view in part, the rest is collapsed. With adopt, it
+// recordedHere does what the client recorded since the last request: it requests the summaries of spans it staged,
+// and commits what it committed. Of a span that has left this view in part, the rest is collapsed. With adopt, it
 // stages what the last snapshot staged.
 func (s *contextCollapse) recordedHere(c *policy.Context, adopt bool) []policy.Edit {
 	r := &s.record
@@ -52,8 +51,8 @@ func (s *contextCollapse) recordedStage(c *policy.Context, snap *session.Collaps
 	}}
 }
 
-// recordedCommit adds a recorded commit to those made at this request. It
-// replaces an earlier one of them that lies within its span.
+// recordedCommit adds a recorded commit to those made at this request. It replaces an earlier one of them that lies
+// within its span.
 func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collapse, commits []policy.Edit) []policy.Edit {
 	x, taken := extent{rec.From, rec.To}, itemSet{}
 	var others []policy.Edit
@@ -85,8 +84,7 @@ func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collaps
 	return append(others, e)
 }
 
-// adopt stages what the client's last snapshot staged, in place of what was
-// staged before.
+// adopt stages what the client's last snapshot staged, in place of what was staged before.
 func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapshot, commits []policy.Edit) {
 	s.staged = nil
 	taken := itemSet{}
@@ -108,9 +106,8 @@ func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapsho
 	s.retake()
 }
 
-// inView returns what a view shows of a span of recorded messages: the messages
-// themselves and placeholders of parts of it. It is nil if these are not
-// together in the view, separate a tool_result from its call, or are only
+// inView returns what a view shows of a span of recorded messages: the messages themselves and placeholders of parts
+// of it. It is nil if these are not together in the view, separate a tool_result from its call, or are only
 // placeholders.
 func (s *contextCollapse) inView(v policy.View, x extent, taken itemSet) []policy.ItemID {
 	var items []policy.ItemID
@@ -127,8 +124,7 @@ func (s *contextCollapse) inView(v policy.View, x extent, taken itemSet) []polic
 	return items
 }
 
-// recordedSpan returns the recorded summary of exactly these messages, and its
-// line.
+// recordedSpan returns the recorded summary of exactly these messages, and its line.
 func recordedSpan(conv *session.Conversation, x extent) (summary string, line int, ok bool) {
 	for i := range conv.Collapses {
 		if r := &conv.Collapses[i]; (extent{r.From, r.To}) == x && r.Summary != "" {

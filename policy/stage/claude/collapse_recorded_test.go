@@ -13,8 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// commit is a recorded collapse of messages from up to and with to, made when
-// before messages were there.
+// commit is a recorded collapse of messages from up to and with to, made when before messages were there.
 func commit(c *stagetest.Convo, from, to, before int) {
 	n := len(c.Collapses)
 	c.Collapses = append(c.Collapses, session.Collapse{
@@ -159,8 +158,7 @@ func TestContextCollapseSource(t *testing.T) {
 	}
 }
 
-// With both, the rule commits what the client staged, and goes on where the
-// record ends.
+// With both, the rule commits what the client staged, and goes on where the record ends.
 func TestContextCollapseBoth(t *testing.T) {
 	c := turns(4)
 	snapshot(c, 8, session.Staged{From: 2, To: 3, Summary: "two", Risk: 0.25}, session.Staged{From: 5, To: 6, Summary: "rounds"})
@@ -171,8 +169,8 @@ func TestContextCollapseBoth(t *testing.T) {
 	}
 	want := [][]string{
 		{"stage m2-m3", "stage m5-m6"},
-		// The first turn is the rule's own, of no risk and older than m5-m6; the
-		// last two are rounds of turns that it cannot stage.
+		// The first turn is the rule's own, of no risk and older than m5-m6; the last two are rounds of turns that it
+		// cannot stage.
 		{"stage m0-m1", "commit m0-m1", "commit m5-m6", "commit m2-m3"},
 		{"stage m-1-m7", "commit m-1-m7"},
 	}
@@ -181,8 +179,8 @@ func TestContextCollapseBoth(t *testing.T) {
 	}
 }
 
-// Spans that were staged and of which something has gone: what is left is
-// committed where it is whole turns, and staged anew where it is not.
+// Spans that were staged and of which something has gone: what is left is committed where it is whole turns, and
+// staged anew where it is not.
 func TestContextCollapseStagedThenGone(t *testing.T) {
 	summary := summed()
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// segments divide a view into parts that a collapse takes whole or not at all.
-// What joins is added; when messages leave, the view is divided anew.
+// segments divide a view into parts that a collapse takes whole or not at all. What joins is added; when messages
+// leave, the view is divided anew.
 type segments struct {
 	list    []segment
 	arrived int             // of View.Arrived, looked at
@@ -43,8 +43,7 @@ type segment struct {
 	stray  bool // an answer without its call in it
 }
 
-// whole reports whether the segment separates no tool_result from its call. It
-// is not known of the last segment.
+// whole reports whether the segment separates no tool_result from its call. It is not known of the last segment.
 func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 
 // follow updates the list. It reports whether it was made anew.
@@ -100,8 +99,7 @@ func (s *segments) add(v policy.View, id policy.ItemID) {
 	}
 }
 
-// cut marks the turn before a placeholder as a rest, unless the placeholder
-// begins with a turn.
+// cut marks the turn before a placeholder as a rest, unless the placeholder begins with a turn.
 func (s *segments) cut(v policy.View, id policy.ItemID) {
 	if x, ok := s.extents[id]; ok && x.from >= 0 && !beginsTurn(v, policy.ItemID(x.from)) && len(s.list) > 0 {
 		if last := &s.list[len(s.list)-1]; last.kind == segmentTurn {
@@ -118,8 +116,8 @@ func (s *segments) begin(kind segmentKind) {
 	s.list = append(s.list, segment{kind: kind})
 }
 
-// beginsTurn reports whether an item begins a turn: a prompt that was not queued
-// while the agent ran, or a turn that a policy made.
+// beginsTurn reports whether an item begins a turn: a prompt that was not queued while the agent ran, or a turn that
+// a policy made.
 func beginsTurn(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Turn
@@ -140,8 +138,8 @@ func (s *segments) weight(v policy.View, i int) int {
 	return g.tokens
 }
 
-// before counts the segments, from the oldest, that another one follows and
-// that are older than the newest protect tokens of the view.
+// before counts the segments, from the oldest, that another one follows and that are older than the newest protect
+// tokens of the view.
 func (s *segments) before(v policy.View, protect int) int {
 	behind := 0
 	for i := len(s.list) - 1; i > 0; i-- {
@@ -152,8 +150,8 @@ func (s *segments) before(v policy.View, protect int) int {
 	return 0
 }
 
-// covers reports whether items, in the order of the view, are together in it
-// and separate no tool_result from its call; with whole, that they are whole turns.
+// covers reports whether items, in the order of the view, are together in it and separate no tool_result from its
+// call; with whole, that they are whole turns.
 func (s *segments) covers(v policy.View, items []policy.ItemID, whole bool) bool {
 	if len(items) == 0 || !contiguous(v, items) {
 		return false
@@ -193,8 +191,7 @@ func contiguous(v policy.View, items []policy.ItemID) bool {
 	return at == len(items)
 }
 
-// closed reports whether each call in the items has its answer there, and each
-// answer its call.
+// closed reports whether each call in the items has its answer there, and each answer its call.
 func closed(v policy.View, items []policy.ItemID) bool {
 	open := map[string]bool{}
 	for _, id := range items {
@@ -205,10 +202,9 @@ func closed(v policy.View, items []policy.ItemID) bool {
 	return len(open) == 0
 }
 
-// riskReader computes the risk of a span: the share of its blocks that hold a
-// name (package names) which something after the span holds as well. What came
-// after is read as recorded, the span as it is in view. Each text is read once
-// for its names, and once more if it is part of a span.
+// riskReader computes the risk of a span: the share of its blocks that hold a name (package names) which something
+// after the span holds as well. What came after is read as recorded, the span as it is in view. Each text is read
+// once for its names, and once more if it is part of a span.
 type riskReader struct {
 	read  int                     // of View.Arrived
 	order map[policy.ItemID]int32 // index of an item in it
@@ -288,9 +284,8 @@ func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (strin
 	})
 }
 
-// first takes the span to commit next off the list: that of the lowest risk, the
-// oldest of equals, or by age alone. It is nil if there is none. No source says
-// how the client decides.
+// first takes the span to commit next off the list: that of the lowest risk, the oldest of equals, or by age alone.
+// It is nil if there is none. No source says how the client decides.
 func (s *contextCollapse) first() *span {
 	if len(s.staged) == 0 {
 		return nil
@@ -314,8 +309,8 @@ func (s *contextCollapse) available(seg *segment) bool {
 	return !s.adopted || !slices.ContainsFunc(seg.items, func(id policy.ItemID) bool { return s.taken[id] })
 }
 
-// stretch returns the oldest turns in a row before free that have span tokens;
-// with whatever there is, the oldest of any size.
+// stretch returns the oldest turns in a row before free that have span tokens; with whatever there is, the oldest of
+// any size.
 func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int {
 	var group []int
 	tokens, turns := 0, 0
@@ -343,8 +338,8 @@ func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int 
 	return group
 }
 
-// fold returns the oldest neighbouring placeholders before free, with the rests
-// of turns between them; nil if there are not two.
+// fold returns the oldest neighbouring placeholders before free, with the rests of turns between them; nil if there
+// are not two.
 func (s *contextCollapse) fold(free int) []int {
 	var group []int
 	for i := range free + 1 {

@@ -98,9 +98,8 @@ func checkContextCollapse(c *policy.Check) {
 //
 // Used is that before this request's edits, less what each commit takes out.
 //
-// A span is committed for any gain above zero: the sources name no least gain.
-// With microcompact_cached that can be a loss. Its deletions keep the cached
-// prefix, so little may be left of a span whose results the server has dropped,
+// A span is committed for any gain above zero: the sources name no least gain. With microcompact_cached that can be a
+// loss. Its deletions keep the cached prefix, so little may be left of a span whose results the server has dropped,
 // and the placeholder rewrites the prefix from its place on.
 type contextCollapse struct {
 	p       ContextCollapse
@@ -158,8 +157,8 @@ func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
 	return nil, nil
 }
 
-// follow updates the state by what was done since the last request. A staged
-// span that has left the view in part is kept only if the rest is whole turns.
+// follow updates the state by what was done since the last request. A staged span that has left the view in part is
+// kept only if the rest is whole turns.
 func (s *contextCollapse) follow(v policy.View) {
 	edits := v.Edits()
 	for i := s.edits; i < len(edits); i++ {
@@ -189,8 +188,7 @@ func (s *contextCollapse) retake() {
 	}
 }
 
-// extentOf returns the recorded messages that one item of a view covers, from
-// -1 if there are none.
+// extentOf returns the recorded messages that one item of a view covers, from -1 if there are none.
 func (s *contextCollapse) extentOf(id policy.ItemID) extent {
 	if id >= 0 {
 		return extent{int(id), int(id)}
@@ -248,8 +246,7 @@ func (s *contextCollapse) simulate(c *policy.Context) (edits []policy.Edit, err 
 	return edits, nil
 }
 
-// stage requests the summary of some segments. Segments whose summary would
-// save nothing are left alone.
+// stage requests the summary of some segments. Segments whose summary would save nothing are left alone.
 func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]policy.Edit, error) {
 	sp := &span{request: c.Request}
 	tokens, turns := 0, 0
@@ -346,8 +343,8 @@ func collapseID(c *policy.Context, items []policy.ItemID) string {
 	return fmt.Sprintf("%016x", names.Hash(c.Conv.SessionID+"/"+c.Conv.Agent+"/"+name(items[0])+"/"+name(items[len(items)-1])))
 }
 
-// gain returns the tokens that a commit takes off used. What the server has
-// already dropped of the span is not counted.
+// gain returns the tokens that a commit takes off used. What the server has already dropped of the span is not
+// counted.
 func gain(v policy.View, sp *span) int {
 	n := -contentEstimate(&sp.content)
 	for _, id := range sp.items {

@@ -13,8 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// collapsing are parameters of tests: every turn but the newest may go, one by
-// one, each for a summary of 10 tokens.
+// collapsing are parameters of tests: every turn but the newest may go, one by one, each for a summary of 10 tokens.
 func collapsing(change func(*ContextCollapse)) *ContextCollapse {
 	p := *defineContextCollapse().Params.(*ContextCollapse)
 	p.StageAt, p.CommitAt, p.Target, p.Protect, p.Span = 1, 1, 1, 0, 1
@@ -25,8 +24,7 @@ func collapsing(change func(*ContextCollapse)) *ContextCollapse {
 	return &p
 }
 
-// turns is n answered prompts of 100 tokens a turn, and one to come: U1 is m0,
-// A1 m1, U2 m2 …
+// turns is n answered prompts of 100 tokens a turn, and one to come: U1 is m0, A1 m1, U2 m2 …
 func turns(n int) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	for range n {
@@ -52,8 +50,7 @@ func prepare(t *testing.T, r *stagetest.Bench, used int) []policy.Edit {
 	return r.View.Edits()[n:]
 }
 
-// acts tells edits in short: what was staged ("stage m2-m7") and what was
-// committed ("commit m2-m7").
+// acts tells edits in short: what was staged ("stage m2-m7") and what was committed ("commit m2-m7").
 func acts(edits []policy.Edit) []string {
 	var list []string
 	for _, e := range edits {
@@ -63,8 +60,7 @@ func acts(edits []policy.Edit) []string {
 	return list
 }
 
-// The analysis' example: U1 A1 [U2 A2 U3 A3 U4 A4] U5 -> U1 A1 S1 U5, as it
-// is on record and by the rule.
+// The analysis' example: U1 A1 [U2 A2 U3 A3 U4 A4] U5 -> U1 A1 S1 U5, as it is on record and by the rule.
 func TestContextCollapseExample(t *testing.T) {
 	const content = "<collapsed id='c1'>之前已经完成了对 query.ts、microcompact、sessionStorage 的分析</collapsed>"
 	want := []string{"m0", "m1", collapsedLabel, "m8"}
@@ -159,8 +155,8 @@ func TestContextCollapseFigures(t *testing.T) {
 	}
 }
 
-// What the server has dropped already is not gained again: the next span goes
-// as well, and a span of which nothing is left is not worth a summary.
+// What the server has dropped already is not gained again: the next span goes as well, and a span of which nothing is
+// left is not worth a summary.
 func TestContextCollapseDropped(t *testing.T) {
 	dropped := func(items ...policy.ItemID) *stagetest.Bench {
 		r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt, p.Target = 1000, 941 })))
@@ -192,8 +188,8 @@ func TestContextCollapseDropped(t *testing.T) {
 	}
 }
 
-// What is left to the window: commit_at is the auto-compact threshold, stage_at
-// lies the warning offset below commit_at, and target is stage_at.
+// What is left to the window: commit_at is the auto-compact threshold, stage_at lies the warning offset below
+// commit_at, and target is stage_at.
 func TestContextCollapseAuto(t *testing.T) {
 	w := DefaultWindow()
 	w.ReserveCap = 20000
@@ -221,8 +217,7 @@ func TestContextCollapseAuto(t *testing.T) {
 	}
 }
 
-// One span a request is staged; each is asked for once, and committed as it was
-// staged.
+// One span a request is staged; each is asked for once, and committed as it was staged.
 func TestContextCollapseOneARequest(t *testing.T) {
 	c := turns(3)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt = 1000 })))
@@ -247,8 +242,7 @@ func TestContextCollapseOneARequest(t *testing.T) {
 	}
 }
 
-// A turn is staged whole or not at all: it must have ended, and no tool_result
-// may be parted from its call.
+// A turn is staged whole or not at all: it must have ended, and no tool_result may be parted from its call.
 func TestContextCollapseWholeTurns(t *testing.T) {
 	tests := []struct {
 		name string
@@ -335,8 +329,8 @@ func TestContextCollapseCall(t *testing.T) {
 	}
 }
 
-// Risk is the share of a span's blocks that name what is named later: of the
-// first turn three of four blocks, of the second none, of the third one of two.
+// Risk is the share of a span's blocks that name what is named later: of the first turn three of four blocks, of the
+// second none, of the third one of two.
 func TestContextCollapseRisk(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("look at internal/stock/ledger.go")
@@ -386,8 +380,7 @@ func TestContextCollapseRisk(t *testing.T) {
 	}
 }
 
-// Each text is read once for its names and once as part of a span, however
-// many spans there are.
+// Each text is read once for its names and once as part of a span, however many spans there are.
 func TestContextCollapseReadsOnce(t *testing.T) {
 	c := turns(50)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt = 100000 })))
@@ -399,8 +392,7 @@ func TestContextCollapseReadsOnce(t *testing.T) {
 	}
 }
 
-// When all turns are gone, placeholders are folded into one; where that saves
-// nothing, they stay.
+// When all turns are gone, placeholders are folded into one; where that saves nothing, they stay.
 func TestContextCollapseFolds(t *testing.T) {
 	c := turns(4)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
@@ -416,8 +408,7 @@ func TestContextCollapseFolds(t *testing.T) {
 	}
 }
 
-// An outline of placeholders quotes no more of all of them than it would of one,
-// so that many fold into less.
+// An outline of placeholders quotes no more of all of them than it would of one, so that many fold into less.
 func TestContextCollapseFoldsOutlines(t *testing.T) {
 	c := stagetest.NewConvo()
 	for range 6 {

@@ -9,9 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// environment changes a policy as the environment variables of Claude Code do
-// (analyses of Claude Code 2.1.19 and 2.1.x). It warns of a value that the client
-// ignores, and ignores it too.
+// environment changes a policy as the environment variables of Claude Code do (analyses of Claude Code 2.1.19 and
+// 2.1.x). It warns of a value that the client ignores, and ignores it too.
 func environment(e *policy.Environment) {
 	for _, v := range []struct {
 		name, key, want string
@@ -55,8 +54,7 @@ func readPercent(s string) (string, bool) {
 // leadingNumber matches what JavaScript's parseInt reads of a whole number over 0.
 var leadingNumber = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*\+?(\d+)`)
 
-// readPositive reads a whole number as JavaScript's parseInt does, by its
-// beginning.
+// readPositive reads a whole number as JavaScript's parseInt does, by its beginning.
 func readPositive(s string) (string, bool) {
 	m := leadingNumber.FindStringSubmatch(s)
 	if m == nil {

@@ -45,14 +45,12 @@ func checkMicrocompactCached(c *policy.Check) {
 	}
 }
 
-// microcompactCached deletes old results from what the server has cached. An
-// edit is pinned to the user message in which it was first sent, and is sent
-// again there at each request, so that the prefix stays the same bytes. After
-// the time-based path has cleared, the cache is cold: the stage deletes nothing
-// and its state starts again, as it does after a compaction.
+// microcompactCached deletes old results from what the server has cached. An edit is pinned to the user message in
+// which it was first sent, and is sent again there at each request, so that the prefix stays the same bytes. After
+// the time-based path has cleared, the cache is cold: the stage deletes nothing and its state starts again, as it
+// does after a compaction.
 //
-// It reads the view after the other stages: a result that a collapse of the
-// same request takes out is not counted.
+// It reads the view after the other stages: a result that a collapse of the same request takes out is not counted.
 type microcompactCached struct {
 	p       MicrocompactCached
 	edits   int // of the view, looked at
@@ -95,8 +93,8 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	return append(edits, s.deleteOldest(v, carrier)...), nil
 }
 
-// look reports what other stages did since the last request: whether messages
-// left the view, blocks were changed, and the time-based path has cleared.
+// look reports what other stages did since the last request: whether messages left the view, blocks were changed, and
+// the time-based path has cleared.
 func (s *microcompactCached) look(v policy.View) (left, changed, cold bool) {
 	for _, e := range v.Edits()[s.edits:] {
 		switch e.Kind {
@@ -128,8 +126,8 @@ func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit
 	return edits
 }
 
-// prune drops results that are no longer live, and, where messages have left,
-// deleted ones that are no longer in view.
+// prune drops results that are no longer live, and, where messages have left, deleted ones that are no longer in
+// view.
 func (s *microcompactCached) prune(v policy.View, left bool) {
 	results := v.Results()
 	s.live.list = slices.DeleteFunc(s.live.list, func(r compactableAt) bool {
@@ -152,8 +150,8 @@ func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []polic
 	return edits
 }
 
-// deleteOldest deletes the oldest live results down to keep. A result in the
-// message that carries the edit stays: the edit cannot refer to it from there.
+// deleteOldest deletes the oldest live results down to keep. A result in the message that carries the edit stays: the
+// edit cannot refer to it from there.
 func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
 	n := len(s.live.list)
 	if n < s.p.Trigger || n <= s.p.Keep {

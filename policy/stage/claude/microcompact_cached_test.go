@@ -21,8 +21,7 @@ func cached(trigger, keep int) *MicrocompactCached {
 	return &MicrocompactCached{Trigger: trigger, Keep: keep, Tools: compactable()}
 }
 
-// pins lists the standing cache edits as "m2>m9": what is deleted, and the
-// message that carries the edit.
+// pins lists the standing cache edits as "m2>m9": what is deleted, and the message that carries the edit.
 func pins(v *view.View) []string {
 	var list []string
 	for _, e := range v.CacheEdits() {
@@ -108,8 +107,8 @@ func TestMicrocompactCachedDetail(t *testing.T) {
 	}
 }
 
-// Which results count: of the named tools, on the main thread, not cleared by
-// another stage; persisted ones with a preview and cut ones do.
+// Which results count: of the named tools, on the main thread, not cleared by another stage; persisted ones with a
+// preview and cut ones do.
 func TestMicrocompactCachedLive(t *testing.T) {
 	preview := policy.NewContent(0, persistedOutput(strings.Repeat("x", 3000), "/f", "human", 2000))
 	stub := policy.NewContent(0, persistedStub(stagetest.NewConvo().Conversation, "t0", "txt"))
@@ -158,8 +157,8 @@ func TestMicrocompactCachedLive(t *testing.T) {
 	}
 }
 
-// The analysis' two rounds: tool_use A is deleted by the comment that follows,
-// B by the message that answers C; the first edit stays where it was.
+// The analysis' two rounds: tool_use A is deleted by the comment that follows, B by the message that answers C; the
+// first edit stays where it was.
 func TestMicrocompactCachedTwoRounds(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("question")
@@ -187,8 +186,7 @@ func TestMicrocompactCachedTwoRounds(t *testing.T) {
 	step(8, 3, "m2>m3", "m6>m8")
 }
 
-// Parallel results are taken in the order of their calls, and what stands in
-// the last message stays.
+// Parallel results are taken in the order of their calls, and what stands in the last message stays.
 func TestMicrocompactCachedParallel(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -209,8 +207,8 @@ func TestMicrocompactCachedParallel(t *testing.T) {
 	}
 }
 
-// The time-based path comes first: where it clears, the cached path is not
-// tried, what was deleted is sent again, and counting starts anew.
+// The time-based path comes first: where it clears, the cached path is not tried, what was deleted is sent again, and
+// counting starts anew.
 func TestMicrocompactCachedAfterTime(t *testing.T) {
 	c := rounds(5)
 	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
@@ -281,8 +279,8 @@ func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 	}
 }
 
-// Where the message that carries an edit leaves the view, the last one takes
-// the edit on; where the deleted result leaves, the edit goes with it.
+// Where the message that carries an edit leaves the view, the last one takes the edit on; where the deleted result
+// leaves, the edit goes with it.
 func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 	c := rounds(3)
 	c.Assistant(stagetest.Say("done"))
@@ -324,8 +322,8 @@ func TestMicrocompactCachedCarrier(t *testing.T) {
 	}
 }
 
-// Two stages in the payload: the server's own clearing and lifting leaves the
-// client's deletions alone, and neither is counted twice.
+// Two stages in the payload: the server's own clearing and lifting leaves the client's deletions alone, and neither
+// is counted twice.
 func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	clearing, _ := stagetest.Registry(t, anthropic.Family().Stages...).Lookup("clear_tool_uses")
 	p := clearing.Params.(*anthropic.ClearToolUses)
@@ -344,8 +342,7 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 		}
 	}
 	r.All()
-	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the
-	// first takes the other 8 off.
+	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the first takes the other 8 off.
 	if diff := cmp.Diff([]int{0, 0, 0, 0, 184, 276, 376, 100}, off); diff != "" {
 		t.Errorf("taken off the payload: -want +got\n%s", diff)
 	}

@@ -127,8 +127,8 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.clear(c, list[:marked], reason)
 }
 
-// recorded clears the results that the microcompactions recorded before this
-// request name; here reports whether there are any.
+// recorded clears the results that the microcompactions recorded before this request name; here reports whether there
+// are any.
 func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, here bool, err error) {
 	for i := range c.Conv.Micro {
 		m := &c.Conv.Micro[i]
@@ -187,8 +187,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	return edits, nil
 }
 
-// unchanged sets the content that the view has: the edit names the result and
-// does not change it.
+// unchanged sets the content that the view has: the edit names the result and does not change it.
 func unchanged(v policy.View, e policy.Edit) policy.Edit {
 	if e.New = v.Replacement(e.Target); e.New == nil {
 		e.New = &policy.Content{Kind: jsonl.KindToolResult, Length: v.Length(e.Target), Ref: &e.Target}
@@ -199,9 +198,8 @@ func unchanged(v policy.View, e policy.Edit) policy.Edit {
 // microcompaction applies microcompact_size to sessions that recorded one.
 type microcompaction struct{}
 
-// Leaves reports whether a microcompaction counts and names a marked result but
-// does not change it: it is empty, a placeholder, or already persisted. Array
-// content is always replaced.
+// Leaves reports whether a microcompaction counts and names a marked result but does not change it: it is empty, a
+// placeholder, or already persisted. Array content is always replaced.
 func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
 	if r := v.Replacement(t); r != nil {
 		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil

@@ -155,8 +155,7 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	if r.View.Has(policy.ItemID(memory)) || !r.View.Has(policy.ItemID(other)) {
 		t.Error("a memory attachment goes, and no other")
 	}
-	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not
-	// among the last three.
+	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
 	if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -177,8 +176,8 @@ func TestMicrocompactSizeUntilVersion(t *testing.T) {
 	}
 }
 
-// naive is the analysis' listing over whole messages, from the beginning at
-// every request, with the sets it keeps: compacted ids and token counts.
+// naive is the analysis' listing over whole messages, from the beginning at every request, with the sets it keeps:
+// compacted ids and token counts.
 type naive struct {
 	p         *MicrocompactSize
 	compacted map[string]bool
@@ -340,8 +339,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 	}
 }
 
-// A conversation of the recorded kind keeps what was compacted compacted, and
-// takes up the next ones from there.
+// A conversation of the recorded kind keeps what was compacted compacted, and takes up the next ones from there.
 func TestMicrocompactSizeGoesOn(t *testing.T) {
 	c := sizes(30000, 30000, 1, 1, 1, 30000, 1, 1, 1)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), nil))
@@ -360,8 +358,8 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 	}
 }
 
-// With state: recorded a recorded microcompaction is repeated: just what it
-// names is cleared, and nothing is decided there.
+// With state: recorded a recorded microcompaction is repeated: just what it names is cleared, and nothing is decided
+// there.
 func TestMicrocompactSizeRecorded(t *testing.T) {
 	for name, ids := range map[string][]string{
 		"all there":       {"a", "b"},
@@ -413,8 +411,8 @@ func TestMicrocompactSizeUntil(t *testing.T) {
 	}
 }
 
-// An image in array content counts 2,000, a document and what nobody knows
-// nothing, and each text is rounded on its own.
+// An image in array content counts 2,000, a document and what nobody knows nothing, and each text is rounded on its
+// own.
 func TestResultEstimateParts(t *testing.T) {
 	with := func(p stagetest.BlockText, kinds ...jsonl.Kind) stagetest.BlockText {
 		for _, k := range kinds {

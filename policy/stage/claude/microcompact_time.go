@@ -42,10 +42,9 @@ func microcompactTimeLimits(s *policy.StageConfig, _ policy.Circumstances, l *po
 	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(s.Params.(*MicrocompactTime).Gap))
 }
 
-// microcompactTime clears old results once the prompt cache has expired anyway
-// (the five-level pipeline analysis). It runs before the cached path, which
-// reads the edits of the view and does nothing at a request where this stage
-// has cleared.
+// microcompactTime clears old results once the prompt cache has expired anyway (the five-level pipeline analysis). It
+// runs before the cached path, which reads the edits of the view and does nothing at a request where this stage has
+// cleared.
 type microcompactTime struct {
 	p       MicrocompactTime
 	pending compactables    // results this stage has not cleared
@@ -81,8 +80,7 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// lastAnswer returns the time of the last assistant message in view, zero if
-// there is none or it has no time.
+// lastAnswer returns the time of the last assistant message in view, zero if there is none or it has no time.
 func lastAnswer(v policy.View) time.Time {
 	for id := range v.Backward {
 		if m := v.Message(id); m != nil && m.Role == session.Assistant {
@@ -92,8 +90,7 @@ func lastAnswer(v policy.View) time.Time {
 	return time.Time{}
 }
 
-// isCleared reports whether a result is the cleared text. It reads only a text
-// of that length.
+// isCleared reports whether a result is the cleared text. It reads only a text of that length.
 func isCleared(c *policy.Context, t policy.Target) (bool, error) {
 	if c.View.Length(t).UTF16 != len(ClearedText) || c.View.Replacement(t) == nil && !c.View.Raw(t).IsString {
 		return false, nil

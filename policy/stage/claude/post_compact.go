@@ -21,8 +21,8 @@ type PostCompact struct {
 // Attachment is a kind of thing that is attached after a compaction.
 type Attachment string
 
-// The attachments. The order of the five-level pipeline is that of the first
-// nine; claude-code-2.1 has files, tasks, todos, team and hooks.
+// The attachments. The order of the five-level pipeline is that of the first nine; claude-code-2.1 has files, tasks,
+// todos, team and hooks.
 const (
 	AttachFiles         Attachment = "files"            // files read, written or edited since the last compaction, as last seen
 	AttachPlan          Attachment = "plan"             // the plan's text
@@ -89,8 +89,7 @@ func checkPostCompact(c *policy.Check) {
 	}
 }
 
-// postCompact notes what could be attached as it joins, by place, and reads
-// texts only at a compaction.
+// postCompact notes what could be attached as it joins, by place, and reads texts only at a compaction.
 type postCompact struct {
 	p       PostCompact
 	epoch   int

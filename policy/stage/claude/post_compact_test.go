@@ -58,8 +58,8 @@ func reads(c *stagetest.Convo, path, text string) {
 	answeredCall(c, "Read", input("file_path", path), b.String())
 }
 
-// compactedAt runs a conversation in which autocompact fires before request n,
-// and gives the messages then attached, block by block.
+// compactedAt runs a conversation in which autocompact fires before request n, and gives the messages then attached,
+// block by block.
 func compactedAt(t *testing.T, c *stagetest.Convo, n int, p *PostCompact, prep func(*stagetest.Bench)) [][]string {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), p))
@@ -119,10 +119,9 @@ func heads(messages [][]string) []string {
 	return list
 }
 
-// TestPostCompactExample is the pipeline analysis' worked example: u128 is the
-// last message the summary holds, u129-u134 stay word by word (with what is
-// typed next they are five messages with text), and behind them stands what is
-// attached.
+// TestPostCompactExample is the pipeline analysis' worked example: u128 is the last message the summary holds,
+// u129-u134 stay word by word (with what is typed next they are five messages with text), and behind them stands what
+// is attached.
 func TestPostCompactExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "hook_success"}, stagetest.Block(jsonl.KindAttachment, "attachment", "<session start hook output>"))
@@ -225,8 +224,8 @@ func standing(v *view.View, id policy.ItemID) int {
 	return 2
 }
 
-// TestPostCompactFiles holds the figures of the files: how many, how long,
-// how much together. Sizes are tokens, oldest first.
+// TestPostCompactFiles holds the figures of the files: how many, how long, how much together. Sizes are tokens,
+// oldest first.
 func TestPostCompactFiles(t *testing.T) {
 	eleven := strings.Repeat("5000 ", 11)
 	for _, tt := range []struct {
@@ -304,8 +303,8 @@ func TestPostCompactSkills(t *testing.T) {
 	}
 }
 
-// TestPostCompactState is which files are attached: not what the round's own
-// microcompaction cleared, nor what is kept as last seen.
+// TestPostCompactState is which files are attached: not what the round's own microcompaction cleared, nor what is
+// kept as last seen.
 func TestPostCompactState(t *testing.T) {
 	const text = "text\n"
 	clear := func(stage string, request int, results ...int) func(*stagetest.Bench) {
@@ -387,8 +386,8 @@ type scripted struct {
 
 func (s *scripted) Run(c *policy.Context) ([]policy.Edit, error) { return s.do(c), nil }
 
-// TestPostCompactKept: a file that stands in the kept part as it was last seen
-// is not attached again; one edited since is.
+// TestPostCompactKept: a file that stands in the kept part as it was last seen is not attached again; one edited
+// since is.
 func TestPostCompactKept(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -411,8 +410,8 @@ func TestPostCompactKept(t *testing.T) {
 	}
 }
 
-// TestPostCompactSince: after a further compaction only what was touched since
-// the last one counts, but its text may be known from before.
+// TestPostCompactSince: after a further compaction only what was touched since the last one counts, but its text may
+// be known from before.
 func TestPostCompactSince(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -520,8 +519,8 @@ func TestPostCompactContent(t *testing.T) {
 	}
 }
 
-// TestPostCompactRecorded: a compaction that brings what the client recorded
-// is left as it is, and no text is fetched before one.
+// TestPostCompactRecorded: a compaction that brings what the client recorded is left as it is, and no text is fetched
+// before one.
 func TestPostCompactRecorded(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")

@@ -11,9 +11,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// readFiles is the client's read-file state: the files the session has read,
-// written or edited, and what they held when it last saw them. Calls are noted
-// as their results join; their texts are read at a compaction only, each once.
+// readFiles is the client's read-file state: the files the session has read, written or edited, and what they held
+// when it last saw them. Calls are noted as their results join; their texts are read at a compaction only, each once.
 type readFiles struct {
 	pending []fileCall // not looked at yet
 	files   map[string]*readFile
@@ -98,10 +97,9 @@ func (s *readFiles) newestFirst() []string {
 
 func (f *readFile) last() *fileCall { return &f.calls[len(f.calls)-1] }
 
-// content returns the file as last seen: what was last read whole or written,
-// with the edits made to it since. Of a file that was never seen whole it is the
-// newest part, of one only edited what the edit's result shows. It depends on
-// the calls alone, not on earlier requests for it.
+// content returns the file as last seen: what was last read whole or written, with the edits made to it since. Of a
+// file that was never seen whole it is the newest part, of one only edited what the edit's result shows. It depends
+// on the calls alone, not on earlier requests for it.
 func (f *readFile) content(c *policy.Context) (string, error) {
 	if f.done == len(f.calls) {
 		return f.text, nil
@@ -149,8 +147,7 @@ func (f *readFile) look(texts policy.TextSource) error {
 	return nil
 }
 
-// maxSeen is how many bytes of a file are kept: the client reads no longer
-// file whole.
+// maxSeen is how many bytes of a file are kept: the client reads no longer file whole.
 const maxSeen = 256 << 10
 
 // hold keeps a text.
@@ -212,8 +209,8 @@ func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
 // numbered matches how a Read begins a line: its number, then → or a tab.
 var numbered = regexp.MustCompile(`^ *\d+(→|\t)`)
 
-// withoutNumbers takes the line numbers off a shown text, and what the client
-// adds after the numbered lines. A text without line numbers stays as it is.
+// withoutNumbers takes the line numbers off a shown text, and what the client adds after the numbered lines. A text
+// without line numbers stays as it is.
 func withoutNumbers(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -229,8 +226,7 @@ func withoutNumbers(text string) string {
 	return b.String()
 }
 
-// cutTo returns the beginning of a text that weighs at most tokens by the
-// client's estimate, and what it weighs.
+// cutTo returns the beginning of a text that weighs at most tokens by the client's estimate, and what it weighs.
 func cutTo(text string, tokens int) (string, int) {
 	if n := policy.RoundQuarter(jsonl.Measure(text).UTF16); n <= tokens {
 		return text, n

@@ -17,8 +17,7 @@ type reattach struct {
 	round []policy.Edit // the edits since the last compaction
 }
 
-// attach adds the message of one attachment, each text a block, and returns
-// how many things it holds.
+// attach adds the message of one attachment, each text a block, and returns how many things it holds.
 func (r *reattach) attach(a Attachment, out *policy.Edit) (n int, err error) {
 	label := strings.ReplaceAll(string(a), "_", " ")
 	var texts []string
@@ -101,8 +100,8 @@ func (r *reattach) planText() ([]string, error) {
 	return []string{"<plan: " + text + ">"}, nil
 }
 
-// invokedSkills returns the skills, the last invoked first: a text with their
-// names, and one for each whose text is known.
+// invokedSkills returns the skills, the last invoked first: a text with their names, and one for each whose text is
+// known.
 func (r *reattach) invokedSkills() (texts []string, n int) {
 	var names []string
 	texts = []string{""}
@@ -122,8 +121,7 @@ func (r *reattach) invokedSkills() (texts []string, n int) {
 	return texts, len(names)
 }
 
-// hookResults adds a message for each session-start hook result that has left
-// the view.
+// hookResults adds a message for each session-start hook result that has left the view.
 func (r *reattach) hookResults(out *policy.Edit) (n int) {
 	for _, t := range r.s.hooks {
 		if r.View.Has(t.Item) {
@@ -165,8 +163,8 @@ func (r *reattach) filesAsSeen() (texts []string, err error) {
 	return texts, nil
 }
 
-// lost returns the results that this round's microcompaction cleared, and the
-// items that left the view since the last compaction.
+// lost returns the results that this round's microcompaction cleared, and the items that left the view since the last
+// compaction.
 func (r *reattach) lost() (cleared map[policy.Target]bool, gone itemSet) {
 	cleared, gone = map[policy.Target]bool{}, itemSet{}
 	for i := range r.round {
@@ -182,9 +180,8 @@ func (r *reattach) lost() (cleared map[policy.Target]bool, gone itemSet) {
 	return cleared, gone
 }
 
-// kept reports whether the kept part shows a file as it was last seen: the last
-// call on it is a Read or a Write that is still in view. After an edit the view
-// no longer shows the file.
+// kept reports whether the kept part shows a file as it was last seen: the last call on it is a Read or a Write that
+// is still in view. After an edit the view no longer shows the file.
 func (r *reattach) kept(f *readFile) bool {
 	switch last := f.last(); last.tool {
 	case "Read":
@@ -196,8 +193,8 @@ func (r *reattach) kept(f *readFile) bool {
 	return false
 }
 
-// clearedNow reports whether the microcompaction of this round cleared every
-// Read of a file that was in view. One cleared earlier still counts as there.
+// clearedNow reports whether the microcompaction of this round cleared every Read of a file that was in view. One
+// cleared earlier still counts as there.
 func (r *reattach) clearedNow(f *readFile, cleared map[policy.Target]bool, gone itemSet) bool {
 	some := false
 	for i := range f.calls {

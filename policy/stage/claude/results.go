@@ -12,8 +12,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// compactable returns the tools that both the analysis of Claude Code 2.1.19
-// and the five-level pipeline analysis name.
+// compactable returns the tools that both the analysis of Claude Code 2.1.19 and the five-level pipeline analysis
+// name.
 func compactable() []string {
 	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
 }
@@ -25,8 +25,8 @@ type compactableAt struct {
 	tokens int // the client's estimate when it was listed
 }
 
-// compactables lists compactable tool results of a view, oldest first. Results
-// that join together are in the order of their calls, as the client lists them.
+// compactables lists compactable tool results of a view, oldest first. Results that join together are in the order of
+// their calls, as the client lists them.
 type compactables struct {
 	list  []compactableAt
 	epoch int // of the view
@@ -57,9 +57,8 @@ func (l *compactables) follow(v policy.View, tools []string, wanted func(policy.
 // imageTokens is what Claude Code counts for an image in a tool_result.
 const imageTokens = 2000
 
-// resultEstimate returns Claude Code's estimate of a tool_result in the view,
-// tokens: round(length/4) of a string; of an array the same of each text, and
-// 2,000 for each image (analysis of Claude Code 2.1.19).
+// resultEstimate returns Claude Code's estimate of a tool_result in the view, tokens: round(length/4) of a string; of
+// an array the same of each text, and 2,000 for each image (analysis of Claude Code 2.1.19).
 func resultEstimate(v policy.View, t policy.Target) int {
 	if c := v.Replacement(t); c != nil {
 		return policy.RoundQuarter(c.Length.UTF16)
@@ -80,21 +79,19 @@ func resultEstimate(v policy.View, t policy.Target) int {
 	return n
 }
 
-// shown reports whether the view shows a result: whole, cut, or as a preview;
-// and not as a placeholder or the name of its file.
+// shown reports whether the view shows a result: whole, cut, or as a preview; and not as a placeholder or the name of
+// its file.
 func shown(v policy.View, t policy.Target) bool {
 	r := v.Replacement(t)
 	return r == nil || r.Partial || r.Ref != nil || strings.Contains(r.Text, previewMark)
 }
 
-// persistedStub returns what Claude Code 2.1.19's microcompact leaves of a result:
-// the name of its file.
+// persistedStub returns what Claude Code 2.1.19's microcompact leaves of a result: the name of its file.
 func persistedStub(conv *session.Conversation, id, ext string) string {
 	return "<persisted-output>Tool result saved to: " + resultPath(conv, id, ext) + "\n\nUse Read to view</persisted-output>"
 }
 
-// resultPath returns the path under which the client would have saved a result:
-// never the real path of the input.
+// resultPath returns the path under which the client would have saved a result: never the real path of the input.
 func resultPath(conv *session.Conversation, id, ext string) string {
 	return "~/.claude/projects/" + projectFolder(conv.CWD) + "/" + conv.SessionID + "/tool-results/" + measure.SafeID(id) + "." + ext
 }

@@ -81,13 +81,11 @@ func checkSessionMemory(c *policy.Check) {
 	}
 }
 
-// sessionMemory keeps a summary up to date after each response of the main
-// thread, and compacts with it. The summary is the session's own file if there
-// is one, in its last state: no other is recorded.
+// sessionMemory keeps a summary up to date after each response of the main thread, and compacts with it. The summary
+// is the session's own file if there is one, in its last state: no other is recorded.
 //
-// Size is the client's count: the sum of the last response's usage. Growth is
-// counted from the last update, or from the smallest size since: what a
-// compaction took off does not count against it.
+// Size is the client's count: the sum of the last response's usage. Growth is counted from the last update, or from
+// the smallest size since: what a compaction took off does not count against it.
 type sessionMemory struct {
 	p       SessionMemory
 	written bool          // the summary has been written once
@@ -113,8 +111,8 @@ func (s *sessionMemory) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c)
 }
 
-// update decides whether the summary is brought up to date after a response. The
-// client decides before the response's tools have run: their calls are open.
+// update decides whether the summary is brought up to date after a response. The client decides before the response's
+// tools have run: their calls are open.
 func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	if !c.View.Has(c.Last.Message) {
 		return nil
@@ -150,8 +148,7 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	return []policy.Edit{{Kind: policy.KindCall, Trigger: "auto", Reason: reason, Call: s.call(c), Detail: detail}}
 }
 
-// call is the request that brings the summary up to date: the messages up to
-// the response, and the prompt.
+// call is the request that brings the summary up to date: the messages up to the response, and the prompt.
 func (s *sessionMemory) call(c *policy.Context) *policy.Call {
 	call := &policy.Call{Kind: "session_memory", Prompt: s.p.PromptTokens, Output: s.p.OutputTokens, Prefix: s.p.Prefix}
 	call.Input = c.View.Tokens() + s.p.PromptTokens
@@ -167,9 +164,8 @@ func (s *sessionMemory) call(c *policy.Context) *policy.Call {
 	return call
 }
 
-// compact rebuilds the view from the summary. It does nothing if there is no
-// summary yet or it is still the template, if the last message it covers is gone,
-// or if the result would be as large again.
+// compact rebuilds the view from the summary. It does nothing if there is no summary yet or it is still the template,
+// if the last message it covers is gone, or if the result would be as large again.
 func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 	t := thresholds(c)
 	if !t.On || c.Used < t.Auto || c.View.Len() == 0 || s.marked && !c.View.Has(s.last) {
@@ -196,8 +192,7 @@ func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 	}}, nil
 }
 
-// summary returns the summary as a message holds it and where it is from, "" if
-// there is none.
+// summary returns the summary as a message holds it and where it is from, "" if there is none.
 func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Content, from string, err error) {
 	text, ok, err := c.Record.SessionMemory()
 	switch {
@@ -241,8 +236,7 @@ func contentEstimate(c *policy.Content) int {
 	return policy.RoundQuarter(c.Length.UTF16)
 }
 
-// compactedHere reports whether session_memory has rebuilt the view before this
-// request.
+// compactedHere reports whether session_memory has rebuilt the view before this request.
 func compactedHere(c *policy.Context) bool {
 	edits := c.View.Edits()
 	for i := len(edits) - 1; i >= 0 && edits[i].Request == c.Request; i-- {
@@ -253,14 +247,12 @@ func compactedHere(c *policy.Context) bool {
 	return false
 }
 
-// window returns what a compaction by session memory keeps: everything after
-// the last message the summary covers (nothing in a session without one), then,
-// if that is too little, earlier messages one by one. What an earlier compaction
-// inserted is never kept: it is behind that boundary, or is made anew.
+// window returns what a compaction by session memory keeps: everything after the last message the summary covers
+// (nothing in a session without one), then, if that is too little, earlier messages one by one. What an earlier
+// compaction inserted is never kept: it is behind that boundary, or is made anew.
 //
-// The client's messages are lines. Here a message is not divided into its lines,
-// which the client undoes afterwards anyway, and counts as many messages with
-// text as it has lines with text.
+// The client's messages are lines. Here a message is not divided into its lines, which the client undoes afterwards
+// anyway, and counts as many messages with text as it has lines with text.
 func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 	items := c.View.IDs()
 	start := len(items)
@@ -284,8 +276,8 @@ func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 	return slices.DeleteFunc(items[start:], func(id policy.ItemID) bool { return madeByCompaction(c.View, id) })
 }
 
-// madeByCompaction reports whether a compaction inserted an item: its summary,
-// or an attachment. The placeholder of a collapsed span is not one.
+// madeByCompaction reports whether a compaction inserted an item: its summary, or an attachment. The placeholder of a
+// collapsed span is not one.
 func madeByCompaction(v policy.View, id policy.ItemID) bool {
 	if sy := v.Synthetic(id); sy != nil {
 		return sy.Summary && sy.Label != collapsedLabel || sy.Attached
@@ -308,8 +300,7 @@ func textLines(v policy.View, id policy.ItemID) int {
 	return n
 }
 
-// withCalls moves the start of what is kept back until every tool_result in it
-// has its tool_use.
+// withCalls moves the start of what is kept back until every tool_result in it has its tool_use.
 func withCalls(v policy.View, items []policy.ItemID, start int) int {
 	at := make(map[policy.ItemID]int, len(items))
 	for i, id := range items {

@@ -26,9 +26,8 @@ func memory(change func(*SessionMemory)) *SessionMemory {
 // weighing is a text message of n tokens.
 func weighing(n int) stagetest.BlockText { return stagetest.Say(strings.Repeat("x", 4*n)) }
 
-// TestSessionMemoryWindow holds the figures of the window: each message is its
-// tokens, and a T where it has text; what stands before the bar the summary
-// holds already.
+// TestSessionMemoryWindow holds the figures of the window: each message is its tokens, and a T where it has text;
+// what stands before the bar the summary holds already.
 func TestSessionMemoryWindow(t *testing.T) {
 	for _, tt := range []struct {
 		name, messages string
@@ -80,8 +79,8 @@ func TestSessionMemoryWindow(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryCalls: what is kept begins no later than the call that its
-// first result answers, and a message of several lines stays whole.
+// TestSessionMemoryCalls: what is kept begins no later than the call that its first result answers, and a message of
+// several lines stays whole.
 func TestSessionMemoryCalls(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -125,8 +124,8 @@ func TestSessionMemoryCalls(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryBoundary: nothing before an earlier compaction is taken up
-// again, nor its summary or what it attached.
+// TestSessionMemoryBoundary: nothing before an earlier compaction is taken up again, nor its summary or what it
+// attached.
 func TestSessionMemoryBoundary(t *testing.T) {
 	c := stagetest.NewConvo()
 	for range 3 {
@@ -152,8 +151,8 @@ func TestSessionMemoryBoundary(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryUpdates holds the rules by which the summary is brought up
-// to date: each response is its size and how many tools it calls.
+// TestSessionMemoryUpdates holds the rules by which the summary is brought up to date: each response is its size and
+// how many tools it calls.
 func TestSessionMemoryUpdates(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -226,8 +225,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryCall: an update sends what stands up to the response, not
-// the results that have joined since.
+// TestSessionMemoryCall: an update sends what stands up to the response, not the results that have joined since.
 func TestSessionMemoryCall(t *testing.T) {
 	for prefix, want := range map[string]int{"session": 700 + 1000 + 3000, "own": 1000 + 3000} {
 		c := stagetest.NewConvo()
@@ -267,8 +265,8 @@ func full(r *stagetest.Bench, n int) *stagetest.Bench {
 	return r
 }
 
-// TestSessionMemoryFirst: it comes before autocompact, which does not fire at
-// the same request; where it gives up, autocompact does.
+// TestSessionMemoryFirst: it comes before autocompact, which does not fire at the same request; where it gives up,
+// autocompact does.
 func TestSessionMemoryFirst(t *testing.T) {
 	gone := func(r *stagetest.Bench) {
 		r.Each = func(k int) {
@@ -323,8 +321,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryThreshold: at the threshold, and not below; the result has
-// to come to less.
+// TestSessionMemoryThreshold: at the threshold, and not below; the result has to come to less.
 func TestSessionMemoryThreshold(t *testing.T) {
 	for used, want := range map[int]bool{166999: false, 167000: true, 167001: true} {
 		r := full(stagetest.NewRun(t, chat(3), stagetest.Start(t, defineSessionMemory(), memory(nil))), 1)
@@ -356,8 +353,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryCovers: the outline tells what stood up to the last update,
-// the messages kept tell the rest.
+// TestSessionMemoryCovers: the outline tells what stood up to the last update, the messages kept tell the rest.
 func TestSessionMemoryCovers(t *testing.T) {
 	c := stagetest.NewConvo()
 	for i := range 6 {
@@ -380,8 +376,7 @@ func TestSessionMemoryCovers(t *testing.T) {
 	}
 }
 
-// TestSessionMemoryWording: the words around the summary, and that a recorded
-// summary is taken as it stands.
+// TestSessionMemoryWording: the words around the summary, and that a recorded summary is taken as it stands.
 func TestSessionMemoryWording(t *testing.T) {
 	for _, tt := range []struct {
 		name, wording, want string

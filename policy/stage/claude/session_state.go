@@ -13,9 +13,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
-// sessionState is what a client knows of a session beside its messages. It
-// outlives compactions. As messages join, only the places are noted; their
-// texts are read at a compaction, each once.
+// sessionState is what a client knows of a session beside its messages. It outlives compactions. As messages join,
+// only the places are noted; their texts are read at a compaction, each once.
 type sessionState struct {
 	started   bool // there has been a response
 	noted     []note
@@ -207,8 +206,7 @@ type stateInput struct {
 	TaskID     string `json:"task_id"`
 }
 
-// inputOf decodes the recorded input of a call. An input that does not decode
-// is empty.
+// inputOf decodes the recorded input of a call. An input that does not decode is empty.
 func inputOf[T any](texts policy.TextSource, use policy.Target) (*T, error) {
 	text, err := texts.Recorded(use)
 	in := new(T)
@@ -236,8 +234,8 @@ func (s *sessionState) taskCall(c *policy.Context, n *note) (err error) {
 // skillHead opens the text a client shows of a skill.
 const skillHead = "Base directory for this skill: "
 
-// skillText reads a skill's text from what a client wrote for the model: after
-// a Skill call, or after a command of the user's.
+// skillText reads a skill's text from what a client wrote for the model: after a Skill call, or after a command of
+// the user's.
 func (s *sessionState) skillText(text string, called *entry) {
 	switch {
 	case called != nil:
@@ -265,8 +263,7 @@ func (s *sessionState) agentEnd(text string) {
 	}
 }
 
-// announce applies a recorded change to a listing. A conversation without a
-// file has only the text.
+// announce applies a recorded change to a listing. A conversation without a file has only the text.
 func (s *sessionState) announce(c *policy.Context, n *note) error {
 	raw, err := c.Conv.Raw(int(n.result.Item), n.result.Block)
 	if err != nil {

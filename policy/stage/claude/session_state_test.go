@@ -106,8 +106,7 @@ func TestPostCompactOthers(t *testing.T) {
 	}
 }
 
-// TestPostCompactTwice: what does not come from messages since the last
-// compaction is attached after each.
+// TestPostCompactTwice: what does not come from messages since the last compaction is attached after each.
 func TestPostCompactTwice(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -130,8 +129,8 @@ func TestPostCompactTwice(t *testing.T) {
 	}
 }
 
-// lines is a session as a client records it: attachments say what is announced,
-// what is withdrawn, and what a hook said.
+// lines is a session as a client records it: attachments say what is announced, what is withdrawn, and what a hook
+// said.
 const announcing = `{"type":"attachment","uuid":"h","parentUuid":null,"timestamp":"2026-05-01T10:00:00Z","version":"2.1.210","sessionId":"s","attachment":{"type":"hook_additional_context","content":["be brief"],"hookName":"SessionStart","hookEvent":"SessionStart"}}
 {"type":"attachment","uuid":"i","parentUuid":"h","timestamp":"2026-05-01T10:00:00Z","version":"2.1.210","sessionId":"s","attachment":{"type":"hook_success","content":"not this","hookName":"PreToolUse:Bash","hookEvent":"PreToolUse"}}
 {"type":"attachment","uuid":"a","parentUuid":"i","timestamp":"2026-05-01T10:00:00Z","version":"2.1.210","sessionId":"s","attachment":{"type":"deferred_tools_delta","addedNames":["A","B","C"],"addedLines":["A: one","B: two","C: three"],"removedNames":[]}}
@@ -141,8 +140,7 @@ const announcing = `{"type":"attachment","uuid":"h","parentUuid":null,"timestamp
 {"type":"assistant","uuid":"r","parentUuid":"c","timestamp":"2026-05-01T10:00:03Z","version":"2.1.210","sessionId":"s","message":{"id":"msg","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":5}}}
 `
 
-// TestPostCompactAnnounced: a listing is attached as far as no message in view
-// announces it, less what was withdrawn.
+// TestPostCompactAnnounced: a listing is attached as far as no message in view announces it, less what was withdrawn.
 func TestPostCompactAnnounced(t *testing.T) {
 	f, err := session.LoadReader("s.jsonl", strings.NewReader(announcing), session.LoadOptions{})
 	if err != nil {

@@ -42,11 +42,9 @@ func checkSnip(c *policy.Check) {
 	}
 }
 
-// snip carries out the Snip calls of a transcript. A turn is a prompt and all
-// up to the next one. The turn in progress, even that of the call, goes as a
-// whole once the next prompt has joined: half of it would leave the model
-// without the question it works on. A placeholder or a summary covers more than
-// one turn and stays.
+// snip carries out the Snip calls of a transcript. A turn is a prompt and all up to the next one. The turn in
+// progress, even that of the call, goes as a whole once the next prompt has joined: half of it would leave the model
+// without the question it works on. A placeholder or a summary covers more than one turn and stays.
 type snip struct {
 	p       Snip
 	prompts *session.Prompts
@@ -66,8 +64,7 @@ type removal struct {
 	line    int // of the call, 0 of a trial
 }
 
-// Start refuses a trial of a turn that the conversation does not have, or that
-// is not over before a request.
+// Start refuses a trial of a turn that the conversation does not have, or that is not over before a request.
 func (s *snip) Start(conv *session.Conversation) error {
 	prompts, requests := conv.Prompts(), conv.Requests
 	for _, t := range s.p.IDs {
@@ -207,9 +204,8 @@ func (s *snip) remove(c *policy.Context) []policy.Edit {
 	return edits
 }
 
-// answerFirst reports whether the view would begin with an assistant message
-// without a turn and what is gone already. Another stage may have removed the
-// prompt before it.
+// answerFirst reports whether the view would begin with an assistant message without a turn and what is gone already.
+// Another stage may have removed the prompt before it.
 func answerFirst(v policy.View, turn []int, gone map[int]bool) bool {
 	for id := range v.Items {
 		if _, in := slices.BinarySearch(turn, int(id)); id < 0 || !in && !gone[int(id)] {

@@ -16,8 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// sents runs a conversation and lists what each request held; warned takes
-// what the stage warns of.
+// sents runs a conversation and lists what each request held; warned takes what the stage warns of.
 func sents(t *testing.T, c *stagetest.Convo, p *Snip, more ...stagetest.Named) (list, warned []string) {
 	t.Helper()
 	r := stagetest.NewRun(t, c, append([]stagetest.Named{stagetest.Start(t, defineSnip(), p)}, more...)...)
@@ -38,8 +37,8 @@ const (
 	def456 = "06caac2a-2d00-4000-8000-000000000000"
 )
 
-// TestSnipExample is the worked example of the pipeline analysis: Turn 1 goes,
-// toolu_01 and toolu_02 with it, and [id:def456] is not touched.
+// TestSnipExample is the worked example of the pipeline analysis: Turn 1 goes, toolu_01 and toolu_02 with it, and
+// [id:def456] is not touched.
 func TestSnipExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Messages[c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下")].UUID = abc123
@@ -87,8 +86,8 @@ func TestSnipExample(t *testing.T) {
 	}
 }
 
-// snipConvo is three turns of a round each; the second calls Snip in a round
-// of its own, third says what came before. Indexes: prompts 0, 4, 10.
+// snipConvo is three turns of a round each; the second calls Snip in a round of its own, third says what came before.
+// Indexes: prompts 0, 4, 10.
 func snipConvo(more ...stagetest.BlockText) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	c.Prompt("one")
@@ -168,8 +167,8 @@ func TestSnipTurns(t *testing.T) {
 	}
 }
 
-// TestSnipParallel: a call beside others waits for all of their answers, as
-// the next request does, and takes none of them along.
+// TestSnipParallel: a call beside others waits for all of their answers, as the next request does, and takes none of
+// them along.
 func TestSnipParallel(t *testing.T) {
 	c := snipConvo(stagetest.Use("t4", "Read"), stagetest.Use("t5", "Bash"))
 	c.Snips(7, 0, 0)
@@ -221,8 +220,7 @@ type does func(c *policy.Context) []policy.Edit
 
 func (d does) Run(c *policy.Context) ([]policy.Edit, error) { return d(c), nil }
 
-// TestSnipRecordOnly: what only the record holds is no part of a turn, and no
-// prompt.
+// TestSnipRecordOnly: what only the record holds is no part of a turn, and no prompt.
 func TestSnipRecordOnly(t *testing.T) {
 	c := snipConvo()
 	c.Messages[2].RecordOnly = true // nobody's

@@ -29,9 +29,8 @@ const (
 	resume       = "Continue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
 )
 
-// Message wraps a summary as the client does (analysis of Claude Code 2.1.19;
-// the wording by version as recorded: until 2.1.6 the first sentence ends in
-// "summarized below:" and the summary in a full stop).
+// Message wraps a summary as the client does (analysis of Claude Code 2.1.19; the wording by version as recorded:
+// until 2.1.6 the first sentence ends in "summarized below:" and the summary in a full stop).
 func (t SummaryText) Message(response string) string {
 	text := covers + "\n\n" + t.body(response)
 	if t.Version != "" && session.CompareVersions(t.Version, "2.1.7") < 0 {
@@ -65,9 +64,9 @@ var (
 	blankLines   = regexp.MustCompile(`\n\n+`)
 )
 
-// body formats the response: <analysis> becomes "Analysis:" or goes, <summary>
-// becomes "Summary:", runs of blank lines are squeezed. In a response that is
-// one summary from end to end, as an outline is, tags inside are quotations.
+// body formats the response: <analysis> becomes "Analysis:" or goes, <summary> becomes "Summary:", runs of blank
+// lines are squeezed. In a response that is one summary from end to end, as an outline is, tags inside are
+// quotations.
 func (t SummaryText) body(response string) string {
 	s := response
 	if inner := summarize.Bare(s); inner != s {
@@ -86,8 +85,8 @@ func (t SummaryText) body(response string) string {
 	return strings.TrimSpace(blankLines.ReplaceAllString(s, "\n\n"))
 }
 
-// transcriptPath returns the path of the session that the client's summary
-// message names: never the real path of the input.
+// transcriptPath returns the path of the session that the client's summary message names: never the real path of the
+// input.
 func transcriptPath(conv *session.Conversation) string {
 	return "~/.claude/projects/" + projectFolder(conv.CWD) + "/" + conv.SessionID + ".jsonl"
 }

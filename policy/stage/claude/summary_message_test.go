@@ -52,11 +52,9 @@ func TestSummaryMessage(t *testing.T) {
 	}
 }
 
-// printedTemplate is the summary message's frame as an analysis of 2.1.19
-// prints it. The page has lost the blanks where its source broke a line
-// ("outof", "askingthe", "wereasked"); they are put back in the test. The
-// comment before the last sentence, with the blank lines around it, says that
-// only an automatic compaction has that sentence.
+// printedTemplate is the summary message's frame as an analysis of 2.1.19 prints it. The page has lost the blanks
+// where its source broke a line ("outof", "askingthe", "wereasked"); they are put back in the test. The comment
+// before the last sentence, with the blank lines around it, says that only an automatic compaction has that sentence.
 const printedTemplate = `This session is being continued from a previous conversation that ran outof context. The summary below covers the earlier portion of the conversation.
 
 Analysis:
@@ -187,8 +185,7 @@ func TestPrintedSummaryMessages(t *testing.T) {
 	}
 }
 
-// TestQuotedTags: an outline quotes prompts whole, and a prompt may speak of
-// the tags a response is made of.
+// TestQuotedTags: an outline quotes prompts whole, and a prompt may speak of the tags a response is made of.
 func TestQuotedTags(t *testing.T) {
 	const inner = "1. Primary Request and Intent:\n   Say \"<summary>\", </summary>, <analysis>why</analysis>."
 	got := SummaryText{Version: "2.1.19"}.Message("<summary>\n" + inner + "\n\n</summary>")
@@ -197,8 +194,8 @@ func TestQuotedTags(t *testing.T) {
 	}
 }
 
-// TestCorpusSummaryMessages takes each recorded summary out of its message and
-// puts it back: the bytes are the client's.
+// TestCorpusSummaryMessages takes each recorded summary out of its message and puts it back: the bytes are the
+// client's.
 func TestCorpusSummaryMessages(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CORPUS")
 	if dir == "" {

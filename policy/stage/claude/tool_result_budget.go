@@ -63,10 +63,9 @@ func checkToolResultBudget(c *policy.Check) {
 	}
 }
 
-// toolResultBudget decides each result once: a replaced one keeps its
-// replacement; one that was seen and left is never touched later
-// (docs/internals/model.md, "Everything is an edit"). The view holds the
-// replaced ones; all others up to and including the item decided were left.
+// toolResultBudget decides each result once: a replaced one keeps its replacement; one that was seen and left is
+// never touched later (docs/internals/model.md, "Everything is an edit"). The view holds the replaced ones; all
+// others up to and including the item decided were left.
 type toolResultBudget struct {
 	p       ToolResultBudget
 	decided policy.ItemID
@@ -95,9 +94,8 @@ func (s *toolResultBudget) arrive(c *policy.Context) (edits []policy.Edit, err e
 	return edits, nil
 }
 
-// measure returns the limit of a result and its length in the view, characters.
-// ok is false for what is never counted or touched: other blocks, results that
-// are empty, hold an image or were replaced before, and exempt tools.
+// measure returns the limit of a result and its length in the view, characters. ok is false for what is never counted
+// or touched: other blocks, results that are empty, hold an image or were replaced before, and exempt tools.
 func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars int, ok bool) {
 	if v.Kind(t) != jsonl.KindToolResult || t.Item < 0 {
 		return 0, 0, false
@@ -121,8 +119,7 @@ func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars
 	return limit, raw.JSON.UTF16, len(raw.Parts) > 0 && measure.Images(v, t) == 0
 }
 
-// round is the tool results between two assistant messages: one user message
-// of the API.
+// round is the tool results between two assistant messages: one user message of the API.
 type round struct {
 	chars int // of all its results that count
 	fresh []freshResult
@@ -133,8 +130,8 @@ type freshResult struct {
 	chars  int
 }
 
-// rounds applies the limit of a whole round to the results that are new at
-// this request. From then on they are decided.
+// rounds applies the limit of a whole round to the results that are new at this request. From then on they are
+// decided.
 func (s *toolResultBudget) rounds(c *policy.Context) (edits []policy.Edit, err error) {
 	var list []round
 	if s.p.MaxMessageChars != nil {
@@ -159,8 +156,7 @@ func (s *toolResultBudget) rounds(c *policy.Context) (edits []policy.Edit, err e
 	return edits, nil
 }
 
-// open returns the rounds that hold undecided results, newest first, each with
-// its results in view order.
+// open returns the rounds that hold undecided results, newest first, each with its results in view order.
 func (s *toolResultBudget) open(v policy.View) (list []round) {
 	var r round
 	flush := func() {
@@ -205,8 +201,7 @@ func (s *toolResultBudget) persist(c *policy.Context, edits []policy.Edit, t pol
 	return append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail}), nil
 }
 
-// written returns the text the client saves: a string as it is, an array as JSON
-// indented by two.
+// written returns the text the client saves: a string as it is, an array as JSON indented by two.
 func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
 	if raw := c.View.Raw(t); raw.IsString || raw.ReadBack() || c.View.Replacement(t) != nil {
 		text, err = c.Texts.Text(t)
@@ -239,8 +234,8 @@ type textPart struct {
 // previewMark goes before what is shown of a saved result.
 const previewMark = "Preview (first "
 
-// persistedOutput returns the text in place of a result that was saved whole to
-// path (analysis of Claude Code 2.1.19).
+// persistedOutput returns the text in place of a result that was saved whole to path (analysis of Claude Code
+// 2.1.19).
 func persistedOutput(text, path, sizeStyle string, previewChars int) string {
 	n := jsonl.Measure(text).UTF16
 	size := humanSize(n)
@@ -255,9 +250,8 @@ func persistedOutput(text, path, sizeStyle string, previewChars int) string {
 		previewMark + humanSize(previewChars) + "):\n" + shown + "\n</persisted-output>"
 }
 
-// preview returns the first limit characters of a text of n, up to the last
-// newline if that is in their second half. Characters are UTF-16 units; half a
-// surrogate pair becomes U+FFFD, as it does in a file.
+// preview returns the first limit characters of a text of n, up to the last newline if that is in their second half.
+// Characters are UTF-16 units; half a surrogate pair becomes U+FFFD, as it does in a file.
 func preview(text string, n, limit int) (shown string, more bool) {
 	if n <= limit {
 		return text, false
@@ -272,8 +266,7 @@ func preview(text string, n, limit int) (shown string, more bool) {
 	return shown, true
 }
 
-// humanSize returns 512B, 2KB, 134.7KB, 1.5MB: one decimal, rounded half up, no
-// trailing .0.
+// humanSize returns 512B, 2KB, 134.7KB, 1.5MB: one decimal, rounded half up, no trailing .0.
 func humanSize(n int) string {
 	const kilo, mega = 1 << 10, 1 << 20
 	unit, name := kilo, "KB"

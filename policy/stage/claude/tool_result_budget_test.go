@@ -247,8 +247,8 @@ func TestBudgetPerMessage(t *testing.T) {
 	}
 }
 
-// Rounds do not add up, a round at the limit is left, and a result over its own
-// limit is replaced once, at the request it first goes into.
+// Rounds do not add up, a round at the limit is left, and a result over its own limit is replaced once, at the
+// request it first goes into.
 func TestBudgetSticky(t *testing.T) {
 	n := 100
 	p := budget(func(p *ToolResultBudget) { p.MaxMessageChars, p.MaxChars = &n, 150 })
@@ -276,8 +276,7 @@ func TestBudgetSticky(t *testing.T) {
 	}
 }
 
-// What was seen and left counts with the new results of its message, and is
-// itself not chosen.
+// What was seen and left counts with the new results of its message, and is itself not chosen.
 func TestBudgetFrozenCounts(t *testing.T) {
 	n := 100
 	st := stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxMessageChars = &n }))

@@ -14,8 +14,7 @@ import (
 // percent matches what JavaScript's parseFloat reads at the start of a text.
 var percent = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
 
-// ParsePercent reads a percent override as JavaScript's parseFloat does
-// ("80x" is 80) and accepts 0 < p <= 100.
+// ParsePercent reads a percent override as JavaScript's parseFloat does ("80x" is 80) and accepts 0 < p <= 100.
 func ParsePercent(s string) (float64, bool) {
 	m := percent.FindStringSubmatch(s)
 	if m == nil {
@@ -28,8 +27,8 @@ func ParsePercent(s string) (float64, bool) {
 	return p, true
 }
 
-// Window holds the parameters of Claude Code's thresholds, tokens. They are in
-// the window block of a policy with a stage that reads them.
+// Window holds the parameters of Claude Code's thresholds, tokens. They are in the window block of a policy with a
+// stage that reads them.
 type Window struct {
 	OutputReserve  int    `yaml:"output_reserve" doc:"kept free for the model's answer where there is neither a reserve_cap nor a max_output" unit:"tokens" min:"0"`
 	ReserveCap     int    `yaml:"reserve_cap" doc:"when over 0 the reserve is min(model's max output, this)" unit:"tokens" min:"0"`
@@ -136,8 +135,8 @@ func lintWindow(c *policy.Check) {
 	c.Unused("window.pct_override", w.overrideIdle(c), "the buffer of %d alone sets the threshold lower", w.Buffer)
 }
 
-// overrideIdle reports whether the buffer alone gives a lower threshold than the
-// percentage, in a small window and in a large one.
+// overrideIdle reports whether the buffer alone gives a lower threshold than the percentage, in a small window and in
+// a large one.
 func (w *Window) overrideIdle(c *policy.Check) bool {
 	free := *w
 	free.PctOverride = ""
@@ -155,8 +154,7 @@ func thresholds(c *policy.Context) Thresholds {
 	return Thresholds{}
 }
 
-// Thresholds are the limits that a window and its parameters give, tokens.
-// Stages compare with them by >=.
+// Thresholds are the limits that a window and its parameters give, tokens. Stages compare with them by >=.
 type Thresholds struct {
 	Reserve, Effective, Auto, Base, Warning, Blocking int
 
@@ -164,9 +162,8 @@ type Thresholds struct {
 	On      bool // automatic compaction
 }
 
-// Resolve computes the thresholds for a context window of context tokens and a
-// model whose largest output is maxOutput tokens (0: unknown). Source: analyses
-// of the bundled clients of Claude Code 2.1.19 and 2.1.x.
+// Resolve computes the thresholds for a context window of context tokens and a model whose largest output is
+// maxOutput tokens (0: unknown). Source: analyses of the bundled clients of Claude Code 2.1.19 and 2.1.x.
 func (w *Window) Resolve(context, maxOutput int) Thresholds {
 	reserve := w.OutputReserve
 	if w.MaxOutput > 0 {
@@ -178,8 +175,7 @@ func (w *Window) Resolve(context, maxOutput int) Thresholds {
 	t := Thresholds{Reserve: reserve, Effective: context - reserve, Blocking: cmp.Or(w.BlockingLimit, context-w.BlockingOffset), On: w.AutoCompact}
 	t.Auto = t.Effective - w.Buffer
 	if p, ok := ParsePercent(w.PctOverride); ok {
-		// The source divides by 100 first, in float64: 35 % of 168,000 is
-		// 58,799, not 58,800.
+		// The source divides by 100 first, in float64: 35 % of 168,000 is 58,799, not 58,800.
 		t.Percent = p
 		t.Auto = min(int(math.Floor(float64(t.Effective)*(p/100))), t.Auto)
 	}

@@ -28,17 +28,15 @@ func TestResolve(t *testing.T) {
 		context, maxOutput int
 		want               Thresholds
 	}{
-		// The analysis of 2.1.19 prints an available window of 178,000; 155,000
-		// follows from 168,000.
+		// The analysis of 2.1.19 prints an available window of 178,000; 155,000 follows from 168,000.
 		{"2.1.19", DefaultWindow(), 200000, 64000, Thresholds{
 			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 197000, On: true}},
 		{"2.1.19, auto-compact off", with(DefaultWindow(), off), 200000, 0, Thresholds{
 			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 168000, Warning: 148000, Blocking: 197000}},
 		{"2.1.19, 1M", DefaultWindow(), 1000000, 0, Thresholds{
 			Reserve: 32000, Effective: 968000, Auto: 955000, Base: 955000, Warning: 935000, Blocking: 997000, On: true}},
-		// The 2.1.x analysis tabulates 160,000 and 960,000 as the warning with
-		// auto-compact on; its code counts from the auto-compact threshold, and
-		// the code wins.
+		// The 2.1.x analysis tabulates 160,000 and 960,000 as the warning with auto-compact on; its code counts from
+		// the auto-compact threshold, and the code wins.
 		{"2.1.x", later(), 200000, 0, Thresholds{
 			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
 		{"2.1.x, auto-compact off", with(later(), off), 200000, 0, Thresholds{
@@ -73,8 +71,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// The override divides by 100 first: 35, 57, 69 and 70 come out one lower than
-// exact arithmetic.
+// The override divides by 100 first: 35, 57, 69 and 70 come out one lower than exact arithmetic.
 func TestPercentOverride(t *testing.T) {
 	tests := []struct {
 		pct         string

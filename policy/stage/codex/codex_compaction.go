@@ -71,8 +71,8 @@ func check(c *policy.Check) {
 // codexSummaryPrefix precedes a summary, with a line break.
 const codexSummaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to build on the work that has already been done and avoid duplicating work. Here is the summary produced by the other language model, use the information in this summary to  assist with your own analysis:"
 
-// codexCompaction acts when Codex does: before a turn, when the new prompt is not
-// in its history yet, and in a turn, when the results have joined.
+// codexCompaction acts when Codex does: before a turn, when the new prompt is not in its history yet, and in a turn,
+// when the results have joined.
 type codexCompaction struct{ p CodexCompaction }
 
 func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -98,8 +98,8 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c, pending, "auto", fmt.Sprintf("used %d >= %d", used, limit))
 }
 
-// tail is what joined after the last response: history, which Codex has in its
-// history, and pending, the prompt that begins a turn and what follows it.
+// tail is what joined after the last response: history, which Codex has in its history, and pending, the prompt that
+// begins a turn and what follows it.
 func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.ItemID) {
 	v := c.View
 	for id := range v.Backward {
@@ -122,8 +122,8 @@ func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.Ite
 	return history[:at], history[at:]
 }
 
-// codexTokens is Codex' estimate of an item in its history, in tokens: for each
-// part a quarter of the bytes of its JSON, rounded up.
+// codexTokens is Codex' estimate of an item in its history, in tokens: for each part a quarter of the bytes of its
+// JSON, rounded up.
 func codexTokens(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
@@ -170,8 +170,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, tr
 	return edits, nil
 }
 
-// prefixed is a summary after a prefix, joined where the summary has a text of
-// its own here.
+// prefixed is a summary after a prefix, joined where the summary has a text of its own here.
 func prefixed(prefix string, summary policy.Content) []policy.Content {
 	if summary.Ref == nil && summary.Tokens == 0 {
 		return []policy.Content{policy.NewContent(jsonl.KindText, prefix+summary.Text)}
@@ -179,9 +178,8 @@ func prefixed(prefix string, summary policy.Content) []policy.Content {
 	return []policy.Content{policy.NewContent(jsonl.KindText, prefix), summary}
 }
 
-// prompts returns the user's messages that stay, oldest first: the newest that
-// fit user_tokens, and of the next older one as much as fits, by the edit cut.
-// It leaves out what is kept anyway.
+// prompts returns the user's messages that stay, oldest first: the newest that fit user_tokens, and of the next older
+// one as much as fits, by the edit cut. It leaves out what is kept anyway.
 func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cut *policy.Edit, err error) {
 	v := c.View
 	remaining := s.p.UserTokens
@@ -228,8 +226,8 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 	return lead, cut, nil
 }
 
-// codexTruncate leaves limit bytes of a text, half from its beginning and half
-// from its end, whole characters, with a note of how many tokens are left out.
+// codexTruncate leaves limit bytes of a text, half from its beginning and half from its end, whole characters, with a
+// note of how many tokens are left out.
 func codexTruncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -249,8 +247,8 @@ func codexTruncate(text string, limit int) string {
 	return fmt.Sprintf("%s…%d tokens truncated…%s", text[:before], (len(text)-limit+3)/4, text[max(after, before):])
 }
 
-// call is the compaction's own request: the history and the prompt. While it
-// exceeds the window the oldest message is dropped, a call with its results.
+// call is the compaction's own request: the history and the prompt. While it exceeds the window the oldest message is
+// dropped, a call with its results.
 func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *policy.Call, dropped int) {
 	v := c.View
 	input := c.Before + s.p.Prompt

@@ -95,8 +95,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 			t.Errorf("%d tokens and %d: %s, want %s", total, weight, got, want)
 		}
 	}
-	// Characters that JSON escapes, and those of more bytes, count as they are
-	// written.
+	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
 	for text, bytes := range map[string]int{"": 0, "abc": 3, "a\nb": 4, "\n\n\n": 6, "é": 2, "日本語": 9, "a\x01": 7} {
 		want := (fixed + bytes + 3) / 4
@@ -110,8 +109,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	}
 }
 
-// A prompt that was queued while a tool ran stays, what stands before the last
-// result does not.
+// A prompt that was queued while a tool ran stays, what stands before the last result does not.
 func TestCodexCompactionQueued(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -205,8 +203,7 @@ func TestCodexTruncate(t *testing.T) {
 	}
 }
 
-// Of a prompt in several texts the largest is cut; one that would leave nothing
-// of it goes.
+// Of a prompt in several texts the largest is cut; one that would leave nothing of it goes.
 func TestCodexCompactionBlocks(t *testing.T) {
 	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "summary"} {
 		c := stagetest.NewConvo()

@@ -55,8 +55,8 @@ after:  the summary, "Got it. Thanks for the additional context!", and what begi
 	}
 }
 
-// limit is the size of a prompt at which a window is compressed. The product
-// compares with threshold x window, which need not be whole.
+// limit is the size of a prompt at which a window is compressed. The product compares with threshold x window, which
+// need not be whole.
 func (p *GeminiCompression) limit(window int) int {
 	return int(math.Ceil(p.Threshold * float64(window)))
 }
@@ -74,8 +74,8 @@ func check(c *policy.Check) {
 	c.Unused("gemini_compression.verify_prompt_tokens", !p.Verify, "gemini_compression.verify is off")
 }
 
-// geminiCompression acts before a call: the history is everything up to the last
-// response, and what has joined since is the message about to be sent.
+// geminiCompression acts before a call: the history is everything up to the last response, and what has joined since
+// is the message about to be sent.
 type geminiCompression struct {
 	p      GeminiCompression
 	failed bool                  // a compression made the history larger: only results are cut from then on
@@ -102,8 +102,8 @@ func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compress(c, "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", prompt, limit), false)
 }
 
-// prompt is the size of the last prompt, 0 where there was none since a
-// compression; where no usage is recorded, that of the messages.
+// prompt is the size of the last prompt, 0 where there was none since a compression; where no usage is recorded, that
+// of the messages.
 func (s *geminiCompression) prompt(c *policy.Context) int {
 	if c.Last.Known && !c.Last.Summary {
 		return c.Last.Usage.Context()
@@ -114,8 +114,8 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 	return c.Used
 }
 
-// stuck reports whether there is still nothing to split: since the last attempt
-// no prompt has joined, and every response called a tool.
+// stuck reports whether there is still nothing to split: since the last attempt no prompt has joined, and every
+// response called a tool.
 func (s *geminiCompression) stuck(v policy.View) bool {
 	if !s.idle || v.Epoch() != s.epoch {
 		return false
@@ -181,8 +181,8 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
 }
 
-// inflated is a compression whose summary is larger than what it replaces: the
-// history stays as it is, and the calls are billed all the same.
+// inflated is a compression whose summary is larger than what it replaces: the history stays as it is, and the calls
+// are billed all the same.
 func (s *geminiCompression) inflated(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content, trigger, reason string) []policy.Edit {
 	call := s.call(c, head, cuts, summary)
 	for made := call; made != nil; made = made.Then {
@@ -192,8 +192,7 @@ func (s *geminiCompression) inflated(c *policy.Context, head []policy.ItemID, cu
 	return []policy.Edit{{Kind: policy.KindCall, Trigger: trigger, Items: head, Call: call, Reason: reason}}
 }
 
-// cutOnly cuts results without a summary, after a compression that made the
-// history larger.
+// cutOnly cuts results without a summary, after a compression that made the history larger.
 func (s *geminiCompression) cutOnly(c *policy.Context, h geminiHistory, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
 	if len(cuts) == 0 || s.size(c.View, h.items, cuts) >= s.prompt(c) {
 		return nil
@@ -215,8 +214,8 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 	return edits
 }
 
-// call is the compression's own request and the one that verifies it. Results
-// are sent whole where they fit the window.
+// call is the compression's own request and the one that verifies it. Results are sent whole where they fit the
+// window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
 	whole := s.size(c.View, head, nil) < c.Window-geminiSafety
 	input := s.p.Prompt
@@ -240,6 +239,5 @@ func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts m
 	return call
 }
 
-// geminiSafety is how far below the window whole results are still sent to the
-// summariser.
+// geminiSafety is how far below the window whole results are still sent to the summariser.
 const geminiSafety = 20000

@@ -255,8 +255,7 @@ func TestGeminiExample(t *testing.T) {
 	}
 }
 
-// Before the newest 50,000 tokens of results nothing is cut; the one that is
-// over is, and what is left of it counts.
+// Before the newest 50,000 tokens of results nothing is cut; the one that is over is, and what is left of it counts.
 func TestGeminiResponseBudget(t *testing.T) {
 	line := strings.Repeat("y", 79) + "\n"
 	for _, tt := range []struct {
@@ -346,8 +345,7 @@ func TestGeminiTextTokens(t *testing.T) {
 	}
 }
 
-// Where a compression would make the history larger it is given up, and results
-// alone are cut from then on, once.
+// Where a compression would make the history larger it is given up, and results alone are cut from then on, once.
 func TestGeminiFailed(t *testing.T) {
 	c := talks(2, 40)
 	c.Prompt("go")

@@ -17,8 +17,7 @@ type geminiHistory struct {
 	pending []policy.ItemID // the message about to be sent
 }
 
-// history is everything in view up to the last response, or the whole view for a
-// manual compression.
+// history is everything in view up to the last response, or the whole view for a manual compression.
 func (s *geminiCompression) history(c *policy.Context, all bool) geminiHistory {
 	ids := c.View.IDs()
 	end := len(ids)
@@ -34,10 +33,9 @@ type geminiCut struct {
 	tokens int
 }
 
-// cut finds the tool results over the budget and what is left of each. It adds
-// up results from the newest to the oldest; each one that exceeds the budget is
-// cut, and what is left of it counts. A result that was cut before is not cut
-// again.
+// cut finds the tool results over the budget and what is left of each. It adds up results from the newest to the
+// oldest; each one that exceeds the budget is cut, and what is left of it counts. A result that was cut before is not
+// cut again.
 func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.Target]*policy.Content, error) {
 	v := c.View
 	cuts := map[policy.Target]*policy.Content{}
@@ -88,8 +86,7 @@ const (
 	geminiOneLine   = 4000
 )
 
-// cutText is formatTruncatedToolOutput, of January 2026 for lines and later for
-// characters.
+// cutText is formatTruncatedToolOutput, of January 2026 for lines and later for characters.
 func (s *geminiCompression) cutText(text, file string) string {
 	if s.p.Cut == "chars" {
 		n := jsonl.Measure(text).UTF16
@@ -124,8 +121,8 @@ const (
 	geminiImage    = 3000
 )
 
-// resultTokens is estimateTokenCountSync of a result's text in the view. The
-// text is fetched, once, only where its lengths are not enough.
+// resultTokens is estimateTokenCountSync of a result's text in the view. The text is fetched, once, only where its
+// lengths are not enough.
 func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (int, error) {
 	l := c.View.Length(t)
 	if l.Bytes == l.UTF16 || l.UTF16 > geminiFullText {
@@ -170,9 +167,8 @@ func geminiTextTokens(text string) int {
 	return int(tokens)
 }
 
-// size is the source's estimate of items with results cut, in tokens: 0.25 for
-// each ASCII character of a text and 1.3 for each other one, assumed to have
-// three bytes; for calls and results a quarter of the characters of their JSON.
+// size is the source's estimate of items with results cut, in tokens: 0.25 for each ASCII character of a text and 1.3
+// for each other one, assumed to have three bytes; for calls and results a quarter of the characters of their JSON.
 func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
 	tokens := 0.0
 	for _, id := range ids {
@@ -225,8 +221,7 @@ func (s *geminiCompression) partJSON(v policy.View, t policy.Target, cuts map[po
 	return max(raw.JSON.UTF16, raw.Span.Len)
 }
 
-// split is findCompressSplitPoint: the index of the oldest item to keep, 0 where
-// nothing can be summarised.
+// split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
 func (s *geminiCompression) split(v policy.View, h geminiHistory, cuts map[policy.Target]*policy.Content) int {
 	chars := make([]int, len(h.items))
 	total := 0

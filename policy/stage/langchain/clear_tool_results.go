@@ -44,10 +44,9 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 		From: c.Name("clear_tool_results.trigger") + ": the messages, characters / 4", Key: "clear_tool_results.trigger"})
 }
 
-// clearToolResults is the source's loop. The source edits a copy at each request
-// and begins from the whole messages at the next one. These only grow and the
-// oldest are cleared first, so what is cleared once is cleared again: here it
-// stays cleared, and is counted as if it were not.
+// clearToolResults is the source's loop. The source edits a copy at each request and begins from the whole messages
+// at the next one. These only grow and the oldest are cleared first, so what is cleared once is cleared again: here
+// it stays cleared, and is counted as if it were not.
 type clearToolResults struct {
 	p                  ClearToolResults
 	placeholder, input policy.Content
@@ -93,8 +92,8 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	return append(clears, inputs...), nil
 }
 
-// enough reports whether clear_at_least is reached. The source finds the same
-// oldest results at each request, so it stops at the same one.
+// enough reports whether clear_at_least is reached. The source finds the same oldest results at each request, so it
+// stops at the same one.
 func (s *clearToolResults) enough() bool {
 	return s.p.ClearAtLeast > 0 && s.cleared >= s.p.ClearAtLeast
 }
@@ -112,9 +111,8 @@ const (
 	langchainImage      = 85
 )
 
-// tokens is the source's estimate of an item, in tokens: for each of its messages
-// a quarter of its characters, rounded up, and 3 more. A tool_result is a
-// separate message.
+// tokens is the source's estimate of an item, in tokens: for each of its messages a quarter of its characters,
+// rounded up, and 3 more. A tool_result is a separate message.
 func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 	n, chars, rest := 0, 0, false
 	for b := range v.Blocks(id) {

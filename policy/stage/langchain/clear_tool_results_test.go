@@ -22,8 +22,7 @@ func clientClearing(change func(*ClearToolResults)) *ClearToolResults {
 	return &p
 }
 
-// langchainMessage is a message as the source has it: a ToolMessage where
-// result is set.
+// langchainMessage is a message as the source has it: a ToolMessage where result is set.
 type langchainMessage struct {
 	role        string
 	text, other int // characters of its content; of its calls, ids and names
@@ -184,8 +183,8 @@ func TestClearToolResultsTrigger(t *testing.T) {
 }
 
 func TestClearToolResultsChoice(t *testing.T) {
-	// A result of 400 characters is worth 97 and a half tokens more than
-	// "[cleared]": (400+4+2+4+3)/4 = 103 against (9+4+2+4+3)/4 = 5.
+	// A result of 400 characters is worth 97 and a half tokens more than "[cleared]": (400+4+2+4+3)/4 = 103 against
+	// (9+4+2+4+3)/4 = 5.
 	for _, tt := range []struct {
 		name   string
 		change func(*ClearToolResults)

@@ -13,17 +13,15 @@ type Follower struct {
 	edits, items int // seen of View.Edits and View.Arrived
 }
 
-// Follow returns the edits and the items that are new since the last call.
-// anew is true at the first call and after a change of the epoch: the view has
-// to be read as a whole.
+// Follow returns the edits and the items that are new since the last call. anew is true at the first call and after a
+// change of the epoch: the view has to be read as a whole.
 func (f *Follower) Follow(v policy.View) (edits []policy.Edit, joined []policy.ItemID, anew bool) {
 	edits, joined, anew = v.Edits()[f.edits:], v.Arrived()[f.items:], !f.begun || v.Epoch() != f.epoch
 	*f = Follower{true, v.Epoch(), len(v.Edits()), len(v.Arrived())}
 	return edits, joined, anew
 }
 
-// Ageing lists the results that a stage has not dealt with yet. Results it has
-// dealt with are old for good.
+// Ageing lists the results that a stage has not dealt with yet. Results it has dealt with are old for good.
 type Ageing struct {
 	epoch  int
 	seen   int   // results of this epoch already in recent
@@ -39,8 +37,7 @@ func (a *Ageing) Renew(v policy.View) bool {
 	return changed
 }
 
-// Live lists the results in view that are not dealt with, oldest first, as
-// indexes into View.Results.
+// Live lists the results in view that are not dealt with, oldest first, as indexes into View.Results.
 func (a *Ageing) Live(v policy.View) []int {
 	a.Renew(v)
 	results := v.Results()

@@ -5,8 +5,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// JsonLength is the length of JSON.stringify of the messages in view, in
-// UTF-16 units.
+// JsonLength is the length of JSON.stringify of the messages in view, in UTF-16 units.
 type JsonLength struct{ ItemSums }
 
 // Total is the length of the whole list, brackets and commas included.
@@ -44,8 +43,8 @@ func wholeMessageJSON(v policy.View, id policy.ItemID) int {
 	return n
 }
 
-// ContentJSON is the length of a text a policy put in, as a JSON string; one
-// that is only a number of tokens counts four characters each.
+// ContentJSON is the length of a text a policy put in, as a JSON string; one that is only a number of tokens counts
+// four characters each.
 func ContentJSON(c *policy.Content) int {
 	if c.Tokens > 0 {
 		return 4*c.Tokens + len(`""`)

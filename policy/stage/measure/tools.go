@@ -1,5 +1,4 @@
-// Package measure measures items of a view and follows its changes, for the
-// stages of several families.
+// Package measure measures items of a view and follows its changes, for the stages of several families.
 package measure
 
 import (
@@ -72,8 +71,7 @@ func LastUnits(text string, n int) string {
 	return ""
 }
 
-// CutTokens is the weight of a block of which at most limit UTF-16 units are sent,
-// in tokens.
+// CutTokens is the weight of a block of which at most limit UTF-16 units are sent, in tokens.
 func CutTokens(v policy.View, t policy.Target, limit int) int {
 	w := v.BlockTokens(t)
 	if l := v.Length(t).UTF16; l > limit {
@@ -82,8 +80,7 @@ func CutTokens(v policy.View, t policy.Target, limit int) int {
 	return w
 }
 
-// Sent reports whether an item goes to the API: an attachment that the client
-// keeps to itself does not.
+// Sent reports whether an item goes to the API: an attachment that the client keeps to itself does not.
 func Sent(v policy.View, id policy.ItemID) bool {
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}
@@ -94,12 +91,12 @@ func Sent(v policy.View, id policy.ItemID) bool {
 	return v.Tag(id) != nil
 }
 
-// PromptTokens is the size, in tokens, of the request about to be made, as the server
-// would count it before its own edits.
+// PromptTokens is the size, in tokens, of the request about to be made, as the server would count it before its own
+// edits.
 func PromptTokens(c *policy.Context) int { return max(c.Overhead+c.View.ClientTokens(), 0) }
 
-// NoteCalls adds a message's tool calls to open and deletes those it answers.
-// stray reports that one of its answers has no call there.
+// NoteCalls adds a message's tool calls to open and deletes those it answers. stray reports that one of its answers
+// has no call there.
 func NoteCalls(m *session.Message, open map[string]bool) (stray bool) {
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; bl.Kind {

@@ -91,8 +91,7 @@ func check(c *policy.Check) {
 	c.Unused("cache_ttl_prune.min_prunable_chars", !p.HardClear, "cache_ttl_prune.hard_clear is off")
 }
 
-// cacheTTLPrune follows the characters of the messages and the time of the last
-// request.
+// cacheTTLPrune follows the characters of the messages and the time of the last request.
 type cacheTTLPrune struct {
 	p           CacheTTLPrune
 	placeholder policy.Content
@@ -161,9 +160,8 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }
 
-// trimmed lists the results that may be trimmed or cleared, oldest first, each
-// with what a trim leaves of it. total is the characters of the messages after
-// the trim.
+// trimmed lists the results that may be trimmed or cleared, oldest first, each with what a trim leaves of it. total
+// is the characters of the messages after the trim.
 func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, err error) {
 	v := c.View
 	total = s.sums.Sum
@@ -198,8 +196,7 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 	return list, total, nil
 }
 
-// cutoff is the oldest of the keep_last_assistants newest assistant messages, and
-// false where there are fewer.
+// cutoff is the oldest of the keep_last_assistants newest assistant messages, and false where there are fewer.
 func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
 	left := s.p.KeepLastAssistants
 	if left <= 0 {

@@ -22,8 +22,7 @@ func ttlPruning(change func(*CacheTTLPrune)) *CacheTTLPrune {
 	return &p
 }
 
-// pause goes through a conversation with a pause before its last request, in a
-// window of so many characters.
+// pause goes through a conversation with a pause before its last request, in a window of so many characters.
 func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration, window int) *stagetest.Bench {
 	t.Helper()
 	last := len(c.Requests) - 1
@@ -33,8 +32,8 @@ func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration
 	return r.All()
 }
 
-// longResults is a prompt, calls with results of so many characters, and answers
-// until there are three assistant messages behind the last result.
+// longResults is a prompt, calls with results of so many characters, and answers until there are three assistant
+// messages behind the last result.
 func longResults(chars ...int) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -49,8 +48,7 @@ func longResults(chars ...int) *stagetest.Convo {
 	return c
 }
 
-// sizeOfAll is the characters of a conversation before its last request: 14 a call's
-// input has.
+// sizeOfAll is the characters of a conversation before its last request: 14 a call's input has.
 func sizeOfAll(chars ...int) int {
 	n := len("go") + 3*len("done") + 3*len("next")
 	for _, c := range chars {
@@ -78,8 +76,7 @@ func TestCacheTTLPruneGap(t *testing.T) {
 	}
 }
 
-// Each request sets the clock, also one at which nothing is pruned; the first
-// has none before it.
+// Each request sets the clock, also one at which nothing is pruned; the first has none before it.
 func TestCacheTTLPruneClock(t *testing.T) {
 	c := longResults(10000)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), nil))
@@ -135,8 +132,7 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 	}
 }
 
-// Results from the newest three assistant messages on stay, and where there are
-// not three, all do.
+// Results from the newest three assistant messages on stay, and where there are not three, all do.
 func TestCacheTTLPruneAssistants(t *testing.T) {
 	for keep, want := range map[int][]string{
 		0: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"},

@@ -15,8 +15,8 @@ const openclawImage = 8000
 // imageRemoved replaces an image of a result that is trimmed.
 const imageRemoved = "[image removed during context pruning]"
 
-// openclawChars is the number of characters of an item: of its texts, its thinking
-// with signatures and the JSON of its calls' inputs, and 8,000 for each image.
+// openclawChars is the number of characters of an item: of its texts, its thinking with signatures and the JSON of
+// its calls' inputs, and 8,000 for each image.
 func openclawChars(v policy.View, id policy.ItemID) int {
 	n := 0
 	for b := range v.Blocks(id) {
@@ -47,9 +47,8 @@ func resultChars(v policy.View, t policy.Target) int {
 	return v.Length(t).UTF16 + openclawImage*measure.Images(v, t)
 }
 
-// trim is what is left of a result that is too long: a beginning, an end and a
-// note. Images become text, also in a result that is not too long. Nil means that
-// the result stays as it is.
+// trim is what is left of a result that is too long: a beginning, an end and a note. Images become text, also in a
+// result that is not too long. Nil means that the result stays as it is.
 func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Content, error) {
 	v := c.View
 	pictures := measure.Images(v, t) > 0
@@ -77,8 +76,7 @@ func joinedChars(v policy.View, t policy.Target) int {
 	return v.Length(t).UTF16 + len(imageRemoved)*measure.Images(v, t) + max(len(resultParts(v, t))-1, 0)
 }
 
-// resultParts is the texts and images of a result whose content is an array, in
-// order; nil where it is one text.
+// resultParts is the texts and images of a result whose content is an array, in order; nil where it is one text.
 func resultParts(v policy.View, t policy.Target) []jsonl.Part {
 	raw := v.Raw(t)
 	if raw.ReadBack() || raw.IsString {
@@ -93,8 +91,8 @@ func resultParts(v policy.View, t policy.Target) []jsonl.Part {
 	return list
 }
 
-// joinParts joins the parts of a result by line breaks, images as imageRemoved.
-// text is its texts, joined by blank lines.
+// joinParts joins the parts of a result by line breaks, images as imageRemoved. text is its texts, joined by blank
+// lines.
 func joinParts(v policy.View, t policy.Target, text string) string {
 	parts := resultParts(v, t)
 	if parts == nil {

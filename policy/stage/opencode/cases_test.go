@@ -63,9 +63,8 @@ func (in *caseInput) model() opencode.Model {
 
 type object = map[string]any
 
-// TestOracleCases compares every answer of every operation, case and version
-// with OpenCode's own. CTXKIT_CASES names a further folder of cases: one that
-// holds opencode/, or that folder itself.
+// TestOracleCases compares every answer of every operation, case and version with OpenCode's own. CTXKIT_CASES names
+// a further folder of cases: one that holds opencode/, or that folder itself.
 func TestOracleCases(t *testing.T) {
 	folders := []string{filepath.Join("testdata", "cases")}
 	if dir := os.Getenv("CTXKIT_CASES"); dir != "" {
@@ -110,8 +109,7 @@ func readCase(t *testing.T, file string) *oracleCase {
 	if err := json.Unmarshal(data, c); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	// What is outside the messages must be known in full, or an input that
-	// changes the answer could pass unseen.
+	// What is outside the messages must be known in full, or an input that changes the answer could pass unseen.
 	var outer struct {
 		Input object `json:"input"`
 	}
@@ -296,8 +294,8 @@ func (in *caseInput) overflow(v opencode.Version, limit opencode.Limit) []object
 	return out
 }
 
-// loopAnswer is a round in the oracle's form. The oracle reads 1.1.36's state
-// where it goes on, so it has none of it when the loop is left.
+// loopAnswer is a round in the oracle's form. The oracle reads 1.1.36's state where it goes on, so it has none of it
+// when the loop is left.
 func loopAnswer(v opencode.Version, r opencode.Round) object {
 	id := func(info *opencode.Info) any {
 		if info == nil || v.Name == "pinned" && r.Decision == opencode.DecideExit {

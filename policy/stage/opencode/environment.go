@@ -31,13 +31,12 @@ func environment(e *policy.Environment) {
 	}
 }
 
-// isOn reports whether the value of a switch is "true" or "1", in any case.
-// OpenCode 1.1.36 to 1.18.34: sections 3.2 and 4.
+// isOn reports whether the value of a switch is "true" or "1", in any case. OpenCode 1.1.36 to 1.18.34: sections 3.2
+// and 4.
 func isOn(value string) bool { return value == "1" || strings.EqualFold(value, "true") }
 
-// outputTokenMax is the variable's value, read as JavaScript's Number does, if
-// that is a positive integer, else defaultOutputTokenMax. OpenCode 1.1.36 to
-// 1.18.34: section 4.
+// outputTokenMax is the variable's value, read as JavaScript's Number does, if that is a positive integer, else
+// defaultOutputTokenMax. OpenCode 1.1.36 to 1.18.34: section 4.
 func outputTokenMax(value string) int {
 	s, n := jsTrim(value), 0.0
 	switch {

@@ -56,8 +56,7 @@ func TestLoopDecision(t *testing.T) {
 		}
 	}
 
-	// A queued prompt: by id it is older than the answer, but it is not the
-	// one answered.
+	// A queued prompt: by id it is older than the answer, but it is not the one answered.
 	var s session
 	s.user(text("one"))
 	s.user(text("two"))
@@ -92,8 +91,8 @@ func TestLoopTasks(t *testing.T) {
 	}
 }
 
-// TestLoopClockWraps has ids that start again from the beginning: only the
-// order by time knows which message is the newer.
+// TestLoopClockWraps has ids that start again from the beginning: only the order by time knows which message is the
+// newer.
 func TestLoopClockWraps(t *testing.T) {
 	var s session
 	s.user(text("one")).Info.ID = "msg_fff1"

@@ -149,8 +149,7 @@ func TestModelMessages(t *testing.T) {
 	}
 }
 
-// TestModelMessageSize pins the JSON that tail sizes are taken from: numbers
-// and escapes as JavaScript writes them.
+// TestModelMessageSize pins the JSON that tail sizes are taken from: numbers and escapes as JavaScript writes them.
 func TestModelMessageSize(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"b":1.0,"a":[1e3,-0,1E-7,0.000001,123456789012345678901234]}`: `{"a":[1000,0,1e-7,0.000001,1.2345678901234569e+23],"b":1}`,
@@ -190,8 +189,7 @@ func TestTailSizes(t *testing.T) {
 	}
 }
 
-// TestTailSizeOfManyMessages has so many messages in a turn that the commas
-// between them count.
+// TestTailSizeOfManyMessages has so many messages in a turn that the commas between them count.
 func TestTailSizeOfManyMessages(t *testing.T) {
 	var s session
 	s.user(text("go"))
@@ -227,8 +225,7 @@ func TestTailBudget(t *testing.T) {
 }
 
 func TestSelectTail(t *testing.T) {
-	// Four turns of a prompt and two answers; every size is a multiple of 4
-	// units, so nothing is rounded.
+	// Four turns of a prompt and two answers; every size is a multiple of 4 units, so nothing is rounded.
 	var s session
 	for range 4 {
 		s.user(text("1234567"))

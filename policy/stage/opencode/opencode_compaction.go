@@ -90,8 +90,7 @@ func checkCompaction(c *policy.Check) {
 	}
 }
 
-// opencodeCompaction reproduces OpenCode's overflow test and the view after
-// its compaction turn.
+// opencodeCompaction reproduces OpenCode's overflow test and the view after its compaction turn.
 type opencodeCompaction struct {
 	p       OpencodeCompaction
 	version version
@@ -119,8 +118,7 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
 }
 
-// limits are the model's limits as in OpenCode's table: Anthropic models have no
-// limit of their own for the input.
+// limits are the model's limits as in OpenCode's table: Anthropic models have no limit of their own for the input.
 func limits(c *policy.Context) modelLimit {
 	return modelLimit{Context: c.Window, Output: c.MaxOutput}
 }
@@ -154,12 +152,10 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	return []policy.Edit{e}, nil
 }
 
-// summarisedOutput is how many characters of a tool output the 1.18
-// summariser is shown.
+// summarisedOutput is how many characters of a tool output the 1.18 summariser is shown.
 const summarisedOutput = 2000
 
-// input is the size of what the 1.18 summariser is sent of the head, in tokens:
-// every text, tool outputs cut.
+// input is the size of what the 1.18 summariser is sent of the head, in tokens: every text, tool outputs cut.
 func (s *opencodeCompaction) input(c *policy.Context, head []policy.ItemID) int {
 	n := 0
 	for _, id := range head {

@@ -96,8 +96,8 @@ func TestOpencodeCompactionView(t *testing.T) {
 	}
 }
 
-// The 1.18 summariser is shown 2,000 characters of an output, its share of
-// the tokens rounded down, and all of any other text.
+// The 1.18 summariser is shown 2,000 characters of an output, its share of the tokens rounded down, and all of any
+// other text.
 func TestOpencodeSummarisedOutput(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 1999: 500, 2000: 500, 2001: 499, 2004: 500, 8000: 500, 80000: 500} {
 		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {

@@ -54,8 +54,8 @@ func checkPrune(c *policy.Check) {
 	}
 }
 
-// opencodePrune walks the whole session, including what a compaction has hidden:
-// OpenCode prunes its store, not the filtered view.
+// opencodePrune walks the whole session, including what a compaction has hidden: OpenCode prunes its store, not the
+// filtered view.
 type opencodePrune struct {
 	p      OpencodePrune
 	marked map[policy.Target]bool
@@ -83,8 +83,8 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// walk returns the outputs beyond the protected tokens, newest first. It stops at
-// a compaction summary and at an output that was pruned before.
+// walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
+// output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	arrived := c.View.Arrived()
 	for i := len(arrived) - 1; i >= 0; i-- {
@@ -140,10 +140,9 @@ const (
 	stop                  // the walk ends here
 )
 
-// pruneWalk is the state of one walk from the newest message to the oldest. It
-// takes the user messages and the completed tool outputs in that order and ends
-// at the first stop, or at a summary once it has begun. OpenCode 1.1.36 to
-// 1.18.34: section 3.3.
+// pruneWalk is the state of one walk from the newest message to the oldest. It takes the user messages and the
+// completed tool outputs in that order and ends at the first stop, or at a summary once it has begun. OpenCode 1.1.36
+// to 1.18.34: section 3.3.
 type pruneWalk struct {
 	rules  *OpencodePrune
 	turns  int // user messages seen
@@ -154,13 +153,11 @@ type pruneWalk struct {
 // user counts a user message; it comes before the message's parts.
 func (w *pruneWalk) user() { w.turns++ }
 
-// begun reports whether the walk has passed the protected turns. Until then it
-// ignores summaries and outputs.
+// begun reports whether the walk has passed the protected turns. Until then it ignores summaries and outputs.
 func (w *pruneWalk) begun() bool { return w.turns >= w.rules.Turns }
 
-// output takes a completed tool output: its tool, whether it was cleared before,
-// and its length in UTF-16 units. The order of the tests counts: a protected
-// tool's cleared output does not stop the walk.
+// output takes a completed tool output: its tool, whether it was cleared before, and its length in UTF-16 units. The
+// order of the tests counts: a protected tool's cleared output does not stop the walk.
 func (w *pruneWalk) output(tool string, cleared bool, lenUTF16 int) verdict {
 	switch {
 	case !w.begun() || slices.Contains(w.rules.ProtectedTools, tool):

@@ -18,8 +18,7 @@ func pruning(change func(*OpencodePrune)) *OpencodePrune {
 	return &p
 }
 
-// prompts is a conversation of answered prompts, each with results of the
-// given tokens.
+// prompts is a conversation of answered prompts, each with results of the given tokens.
 func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
 	c, at = stagetest.NewConvo(), map[string]int{}
 	for i, turn := range turns {
@@ -77,8 +76,7 @@ func TestOpencodePrune(t *testing.T) {
 	}
 }
 
-// Failed outputs are no completed parts; a failed command is one where the
-// shell reports it so.
+// Failed outputs are no completed parts; a failed command is one where the shell reports it so.
 func TestOpencodePruneErrors(t *testing.T) {
 	for _, shell := range []bool{false, true} {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
@@ -102,8 +100,7 @@ func TestOpencodePruneQueued(t *testing.T) {
 	}
 }
 
-// A compaction's own messages count as user messages, and the walk goes no
-// further back than its summary.
+// A compaction's own messages count as user messages, and the walk goes no further back than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
 	for _, turns := range []int{1, 2} {
 		c, at := prompts(append([][]int{{90000}}, make([][]int, turns)...)...)
@@ -121,8 +118,7 @@ func TestOpencodePruneSummary(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		// With one turn after it the pair lies inside the two protected ones:
-		// its summary does not stop the walk.
+		// With one turn after it the pair lies inside the two protected ones: its summary does not stop the walk.
 		if got, want := r.Shown(at["1.1"]) != "", turns == 1; got != want {
 			t.Errorf("%d turns after the compaction: pruned %t, want %t", turns, got, want)
 		}

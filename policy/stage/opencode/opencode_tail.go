@@ -6,9 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// tail splits the view into what is summarised and what a 1.18 compaction keeps
-// verbatim: the newest turns that fit the budget, and the largest end of the next
-// older turn that still fits (section 8.1). Sizes are those of the model
+// tail splits the view into what is summarised and what a 1.18 compaction keeps verbatim: the newest turns that fit
+// the budget, and the largest end of the next older turn that still fits (section 8.1). Sizes are those of the model
 // messages' JSON, computed from lengths.
 func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID) {
 	var history []policy.ItemID
@@ -62,8 +61,8 @@ func startsTurn(v policy.View, id policy.ItemID) bool {
 	return v.Message(id).Class == session.ClassPrompt
 }
 
-// startsMessage reports whether a slice may begin at an item: tool results
-// belong to the assistant message before them, as in OpenCode's store.
+// startsMessage reports whether a slice may begin at an item: tool results belong to the assistant message before
+// them, as in OpenCode's store.
 func startsMessage(v policy.View, id policy.ItemID) bool {
 	m := v.Message(id)
 	return m == nil || m.Class != session.ClassToolResult
@@ -82,8 +81,7 @@ const (
 	errorItemJSON        = len(`{"type":"tool-result","toolCallId":"","toolName":"","output":{"type":"error-text","value":}}`)
 )
 
-// sliceEstimate is OpenCode's estimate of adjacent messages, in tokens: a quarter
-// of the length of their JSON array.
+// sliceEstimate is OpenCode's estimate of adjacent messages, in tokens: a quarter of the length of their JSON array.
 func sliceEstimate(c *policy.Context, ids []policy.ItemID) int {
 	n := 2 + max(len(ids)-1, 0) // brackets and commas
 	for _, id := range ids {

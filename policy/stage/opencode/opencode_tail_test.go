@@ -53,8 +53,8 @@ func from(c *stagetest.Convo, m int) (list []int) {
 	return list
 }
 
-// stored is a conversation as OpenCode's store has it: a tool's result is part
-// of the message that called it. items are where its messages begin.
+// stored is a conversation as OpenCode's store has it: a tool's result is part of the message that called it. items
+// are where its messages begin.
 func stored(c *stagetest.Convo) (list []Message, items []int) {
 	for m := range c.Messages {
 		msg := &c.Messages[m]
@@ -106,8 +106,8 @@ func sizeOf(t *testing.T, v Version, list []Message) int {
 	return EstimateText(string(data))
 }
 
-// A prompt of n characters has 55+n of JSON, [{"role":"user","content":
-// [{"type":"text","text":"…"}]}]; an assistant's text has 60+n.
+// A prompt of n characters has 55+n of JSON, [{"role":"user","content": [{"type":"text","text":"…"}]}]; an
+// assistant's text has 60+n.
 func TestOpencodeTailBudget(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {
@@ -149,8 +149,7 @@ func TestOpencodeTailBudget(t *testing.T) {
 	}
 }
 
-// The budget where none is set: a quarter of what is usable, the window less
-// 32,000, within bounds.
+// The budget where none is set: a quarter of what is usable, the window less 32,000, within bounds.
 func TestOpencodeTailDefaultBudget(t *testing.T) {
 	for _, tt := range []struct {
 		count  string
@@ -204,8 +203,8 @@ func TestOpencodeTailTurns(t *testing.T) {
 	}
 }
 
-// A tail begins at an assistant message or a prompt, so a budget that only a
-// result and what follows fit keeps what follows.
+// A tail begins at an assistant message or a prompt, so a budget that only a result and what follows fit keeps what
+// follows.
 func TestOpencodeTailNotAtResult(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -245,8 +244,7 @@ func TestOpencodeTailWhole(t *testing.T) {
 	}
 }
 
-// At every budget and number of turns the tail is that of OpenCode's own
-// messages.
+// At every budget and number of turns the tail is that of OpenCode's own messages.
 func TestOpencodeTailOracle(t *testing.T) {
 	plain := stagetest.NewConvo()
 	for i := range 4 {
@@ -302,8 +300,8 @@ func TestOpencodeTailOracle(t *testing.T) {
 	}
 }
 
-// The view is the question, the summary, the tail and the prompt to go on; a
-// later compaction leaves the first two out of what it summarises or keeps.
+// The view is the question, the summary, the tail and the prompt to go on; a later compaction leaves the first two
+// out of what it summarises or keeps.
 func TestOpencodeTailView(t *testing.T) {
 	build := func() *stagetest.Convo {
 		c := stagetest.NewConvo()
@@ -321,8 +319,7 @@ func TestOpencodeTailView(t *testing.T) {
 	goOn := Message{Info: Info{ID: "continue", Role: RoleUser}, Parts: []Part{{Type: PartText, Text: v.ContinueText}}}
 	rest, _ := stored(build())
 	rest = rest[4:] // 5 and 6
-	// Both compactions have the budget of the second's whole history. Each
-	// turn is rounded on its own.
+	// Both compactions have the budget of the second's whole history. Each turn is rounded on its own.
 	exact := sizeOf(t, v, first) + sizeOf(t, v, []Message{goOn}) + sizeOf(t, v, rest)
 	pair := []string{"compaction", "summary"}
 	for _, tt := range []struct {
@@ -368,8 +365,7 @@ func TestOpencodeTailView(t *testing.T) {
 			if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			// What is kept is not summarised, nor is the first pair: the
-			// summary of 5,000 and the question.
+			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
 			head = before - 5000 - policy.RoundQuarter(len(CompactionPrompt))
 			for id := range r.View.Items {
 				if sy := r.View.Synthetic(id); sy == nil || sy.Label == "continue" {

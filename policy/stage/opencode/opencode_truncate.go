@@ -30,8 +30,7 @@ after:  its first 2,000 lines, "...7120 lines truncated...", and where the whole
 	}
 }
 
-// opencodeTruncate reproduces OpenCode's truncation of tool outputs when they
-// are created.
+// opencodeTruncate reproduces OpenCode's truncation of tool outputs when they are created.
 type opencodeTruncate struct{ p OpencodeTruncate }
 
 func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {

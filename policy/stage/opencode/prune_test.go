@@ -12,8 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 )
 
-// session builds messages for tests: ids count up, and an assistant message
-// answers the last user message.
+// session builds messages for tests: ids count up, and an assistant message answers the last user message.
 type session struct {
 	messages []opencode.Message
 	parent   string
@@ -146,8 +145,8 @@ func FuzzPrune(f *testing.F) {
 		}
 		checkPruning(t, messages, first, rules)
 		first.Apply(messages, 1)
-		// The newest mark is the first output behind the protected ones, and a
-		// cleared output ends the walk: nothing is left to do.
+		// The newest mark is the first output behind the protected ones, and a cleared output ends the walk: nothing
+		// is left to do.
 		if again := opencode.Prune(messages, rules); len(first.Marks) > 0 && (len(again.Marks) > 0 || again.Pruned != 0) {
 			t.Fatalf("a second prune finds %+v after %+v", again, first)
 		} else if len(first.Marks) == 0 && !cmp.Equal(first, again) {
@@ -234,8 +233,7 @@ func checkPruning(t *testing.T, messages []opencode.Message, p opencode.Pruning,
 	if sum != p.Pruned {
 		t.Fatalf("the marks hold %d tokens, pruned is %d", sum, p.Pruned)
 	}
-	// Frontier: from the newest mark to the oldest, every output that could be
-	// marked is.
+	// Frontier: from the newest mark to the oldest, every output that could be marked is.
 	first, last := p.Marks[0], p.Marks[len(p.Marks)-1]
 	for i := last.Message; i <= first.Message; i++ {
 		for j, part := range messages[i].Parts {

@@ -1,14 +1,13 @@
 package opencode
 
-// Config is the part of OpenCode's configuration that the rules read. A nil
-// field is one that is not set (section 10).
+// Config is the part of OpenCode's configuration that the rules read. A nil field is one that is not set (section
+// 10).
 type Config struct {
 	Compaction CompactionConfig `json:"compaction"`
 	ToolOutput ToolOutputConfig `json:"tool_output"`
 }
 
-// CompactionConfig is the `compaction` block. At 1.1.36 only auto and prune
-// exist.
+// CompactionConfig is the `compaction` block. At 1.1.36 only auto and prune exist.
 type CompactionConfig struct {
 	Auto                 *bool `json:"auto,omitempty"`
 	Prune                *bool `json:"prune,omitempty"`
@@ -51,9 +50,8 @@ func (e Env) Apply(cfg Config) Config {
 	return cfg
 }
 
-// PruneEnabled reports whether prune runs at the end of a prompt. OpenCode
-// 1.1.36: unless compaction.prune is false; 1.18.3 and 1.18.34: only if it is
-// true. Section 3.2.
+// PruneEnabled reports whether prune runs at the end of a prompt. OpenCode 1.1.36: unless compaction.prune is false;
+// 1.18.3 and 1.18.34: only if it is true. Section 3.2.
 func (v Version) PruneEnabled(cfg Config, env Env) bool {
 	prune := env.Apply(cfg).Compaction.Prune
 	if prune == nil {
@@ -62,8 +60,8 @@ func (v Version) PruneEnabled(cfg Config, env Env) bool {
 	return *prune
 }
 
-// AutoEnabled reports whether an overflow leads to a compaction: unless
-// compaction.auto is false. OpenCode 1.1.36 to 1.18.34: section 4.
+// AutoEnabled reports whether an overflow leads to a compaction: unless compaction.auto is false. OpenCode 1.1.36 to
+// 1.18.34: section 4.
 func AutoEnabled(cfg Config, env Env) bool {
 	auto := env.Apply(cfg).Compaction.Auto
 	return auto == nil || *auto

@@ -7,19 +7,18 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Estimate is Token.estimate: round(n/4), halves up, for a text of n UTF-16
-// units. OpenCode 1.1.36 to 1.18.34: section 2.
+// Estimate is Token.estimate: round(n/4), halves up, for a text of n UTF-16 units. OpenCode 1.1.36 to 1.18.34:
+// section 2.
 func Estimate(lenUTF16 int) int { return policy.RoundQuarter(lenUTF16) }
 
 // EstimateText is Estimate of a text.
 func EstimateText(s string) int { return Estimate(UTF16Len(s)) }
 
-// UTF16Len is the length of a text as JavaScript counts it: in UTF-16 code
-// units. A byte that is not UTF-8 counts as the one U+FFFD that replaces it.
+// UTF16Len is the length of a text as JavaScript counts it: in UTF-16 code units. A byte that is not UTF-8 counts as
+// the one U+FFFD that replaces it.
 func UTF16Len(s string) int { return jsonl.Measure(s).UTF16 }
 
-// cutUTF16 is s.slice(0, limit): the first limit UTF-16 units. Half of a
-// surrogate pair becomes U+FFFD.
+// cutUTF16 is s.slice(0, limit): the first limit UTF-16 units. Half of a surrogate pair becomes U+FFFD.
 func cutUTF16(s string, limit int) string {
 	n := 0
 	for i, r := range s {
@@ -38,8 +37,7 @@ func cutUTF16(s string, limit int) string {
 	return s
 }
 
-// cutForCompaction shortens a tool output in the request of a compaction.
-// OpenCode 1.18.3: section 8.
+// cutForCompaction shortens a tool output in the request of a compaction. OpenCode 1.18.3: section 8.
 func cutForCompaction(s string, limit int) string {
 	n := UTF16Len(s)
 	if n <= limit {

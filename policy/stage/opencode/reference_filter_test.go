@@ -2,10 +2,9 @@ package opencode
 
 import "slices"
 
-// FilterCompacted is the view of a session the model works from: what lies
-// before the newest completed compaction is left out, and a retained tail is
-// moved behind the compaction's summary. OpenCode 1.1.36 knows no tail and
-// takes a failed summary for a complete one; 1.18.3 and 1.18.34. Section 7.
+// FilterCompacted is the view of a session the model works from: what lies before the newest completed compaction is
+// left out, and a retained tail is moved behind the compaction's summary. OpenCode 1.1.36 knows no tail and takes a
+// failed summary for a complete one; 1.18.3 and 1.18.34. Section 7.
 func (v Version) FilterCompacted(messages []Message) []Message {
 	var visible []Message
 	done := map[string]bool{}
@@ -45,8 +44,7 @@ func (v Version) completes(info *Info) bool {
 		(v.FailedSummaryCounts || info.Error == nil)
 }
 
-// tailBehindSummary puts the newest compaction with a tail, and its summary,
-// before that tail.
+// tailBehindSummary puts the newest compaction with a tail, and its summary, before that tail.
 func tailBehindSummary(visible []Message) []Message {
 	compaction, tailID := -1, ""
 	for i := len(visible) - 1; i >= 0 && compaction < 0; i-- {

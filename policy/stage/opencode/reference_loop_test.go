@@ -16,8 +16,7 @@ const (
 	DecideNormal     Decision = "normal"     // call the model
 )
 
-// Round is what one round of the prompt loop sees and decides. The pointers
-// are nil where there is no such message.
+// Round is what one round of the prompt loop sees and decides. The pointers are nil where there is no such message.
 type Round struct {
 	LastUser      *Info
 	LastAssistant *Info
@@ -31,9 +30,8 @@ type Round struct {
 // ErrNoUser is the error of a loop over a session without a user message.
 var ErrNoUser = errors.New("no user message in the session")
 
-// LoopDecision decides one round of the prompt loop on the visible messages
-// (FilterCompacted). The order of the tests is: exit, task, overflow, model
-// call. OpenCode 1.1.36 to 1.18.34: section 5.
+// LoopDecision decides one round of the prompt loop on the visible messages (FilterCompacted). The order of the tests
+// is: exit, task, overflow, model call. OpenCode 1.1.36 to 1.18.34: section 5.
 func (v Version) LoopDecision(visible []Message, limit Limit, cfg Config, env Env) (Round, error) {
 	r := v.latest(visible)
 	if r.LastUser == nil {
@@ -85,8 +83,8 @@ func (v Version) latest(visible []Message) Round {
 	return r
 }
 
-// latestByPosition scans from the end and stops once the last user message and
-// the last finished message are known, so the oldest task comes last.
+// latestByPosition scans from the end and stops once the last user message and the last finished message are known,
+// so the oldest task comes last.
 func latestByPosition(visible []Message) Round {
 	var r Round
 	for i := len(visible) - 1; i >= 0; i-- {
@@ -145,8 +143,8 @@ func (v Version) exits(r *Round) bool {
 	return r.LastUser.ID < last.ID
 }
 
-// openTool reports whether a part is a tool call of this client whose result
-// the model has yet to see: not one the provider ran, nor an interrupted one.
+// openTool reports whether a part is a tool call of this client whose result the model has yet to see: not one the
+// provider ran, nor an interrupted one.
 func openTool(p Part) bool {
 	if p.Type != PartTool || isTrue(field(p.Metadata, "providerExecuted")) {
 		return false
@@ -154,9 +152,8 @@ func openTool(p Part) bool {
 	return p.State.Status != StatusError || !isTrue(field(p.State.Metadata, "interrupted"))
 }
 
-// WrapQueued wraps the texts of prompts that were queued while the loop ran, as
-// the model sees them in round step (from 1) of the loop; the messages given
-// are left alone. OpenCode 1.1.36 only: section 5.
+// WrapQueued wraps the texts of prompts that were queued while the loop ran, as the model sees them in round step
+// (from 1) of the loop; the messages given are left alone. OpenCode 1.1.36 only: section 5.
 func (v Version) WrapQueued(visible []Message, step int) []Message {
 	if !v.WrapsQueued || step <= 1 {
 		return visible

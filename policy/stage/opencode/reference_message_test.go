@@ -34,8 +34,8 @@ const (
 // AbortedError is the name of the error of a message the user aborted.
 const AbortedError = "MessageAbortedError"
 
-// Message is one message of OpenCode's store with its parts, in the JSON form
-// of the store (section 1). Fields no rule looks at are not kept.
+// Message is one message of OpenCode's store with its parts, in the JSON form of the store (section 1). Fields no
+// rule looks at are not kept.
 type Message struct {
 	Info  Info   `json:"info"`
 	Parts []Part `json:"parts"`
@@ -65,8 +65,7 @@ type MessageError struct {
 	Name string `json:"name"`
 }
 
-// Tokens is the usage of one model call (section 1). Input leaves out what was
-// read from or written to the cache.
+// Tokens is the usage of one model call (section 1). Input leaves out what was read from or written to the cache.
 type Tokens struct {
 	Total     int   `json:"total,omitempty"` // newer versions only
 	Input     int   `json:"input"`
@@ -124,8 +123,8 @@ type StateTime struct {
 	Compacted int64 `json:"compacted,omitempty"` // when the output was pruned; 0: it was not
 }
 
-// Truthy is a JSON value of which only JavaScript's truth is kept. A message's
-// `summary` is a bool on assistant messages and an object on user messages.
+// Truthy is a JSON value of which only JavaScript's truth is kept. A message's `summary` is a bool on assistant
+// messages and an object on user messages.
 type Truthy bool
 
 // UnmarshalJSON reads false, null, 0 and "" as false and all else as true.
@@ -140,8 +139,7 @@ func (t *Truthy) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// CloneMessages copies messages and their parts, so that marks set on the copy
-// leave the original alone.
+// CloneMessages copies messages and their parts, so that marks set on the copy leave the original alone.
 func CloneMessages(messages []Message) []Message {
 	out := slices.Clone(messages)
 	for i := range out {

@@ -23,15 +23,15 @@ const (
 	NoMedia
 )
 
-// ModelMessage is one message as the AI SDK hands it to a provider (section 6).
-// Its JSON is written as JavaScript writes it, because sizes are taken from it.
+// ModelMessage is one message as the AI SDK hands it to a provider (section 6). Its JSON is written as JavaScript
+// writes it, because sizes are taken from it.
 type ModelMessage struct {
 	Role    string // user, assistant or tool
 	Content []Content
 }
 
-// Content is one item of a model message; Type says which fields count: text,
-// reasoning, file, tool-call, tool-result, and media inside a tool result.
+// Content is one item of a model message; Type says which fields count: text, reasoning, file, tool-call,
+// tool-result, and media inside a tool result.
 type Content struct {
 	Type            string
 	Text            string
@@ -45,8 +45,7 @@ type Content struct {
 	ProviderOptions json.RawMessage
 }
 
-// ToolOutput is the output of a tool result. Type is text, error-text, or
-// content, whose items are Items.
+// ToolOutput is the output of a tool result. Type is text, error-text, or content, whose items are Items.
 type ToolOutput struct {
 	Type  string
 	Value string
@@ -59,9 +58,8 @@ type ModelOptions struct {
 	ToolOutputMaxChars int  // outputs are cut to this many UTF-16 units; 0: not at all
 }
 
-// ToModelMessages converts visible messages to what the model is sent. A
-// cleared output appears as ClearedText, without its attachments; its call
-// stays. OpenCode 1.1.36 to 1.18.34: section 6.
+// ToModelMessages converts visible messages to what the model is sent. A cleared output appears as ClearedText,
+// without its attachments; its call stays. OpenCode 1.1.36 to 1.18.34: section 6.
 func (v Version) ToModelMessages(messages []Message, model Model, options ModelOptions) []ModelMessage {
 	var out []ModelMessage
 	for i := range messages {
@@ -82,8 +80,8 @@ func (v Version) ToModelMessages(messages []Message, model Model, options ModelO
 	return out
 }
 
-// answers reports whether an assistant message is sent: one with an error is
-// not, unless the user aborted it after something was said or done.
+// answers reports whether an assistant message is sent: one with an error is not, unless the user aborted it after
+// something was said or done.
 func answers(m *Message) bool {
 	if m.Info.Error == nil {
 		return true
@@ -141,9 +139,8 @@ func attachedLine(p Part) string {
 	return "[Attached " + p.MIME + ": " + name + "]"
 }
 
-// assistantConverter turns one assistant message into blocks: what lies between
-// two step starts is an assistant message and, if it holds tool calls, a tool
-// message with their results.
+// assistantConverter turns one assistant message into blocks: what lies between two step starts is an assistant
+// message and, if it holds tool calls, a tool message with their results.
 type assistantConverter struct {
 	version Version
 	model   Model
@@ -189,8 +186,7 @@ func (c *assistantConverter) convert(m *Message) []ModelMessage {
 
 func (c *assistantConverter) say(content Content) { c.said = append(c.said, content) }
 
-// metadata is what goes to the provider with a part: signatures and the like,
-// never those of another model.
+// metadata is what goes to the provider with a part: signatures and the like, never those of another model.
 func (c *assistantConverter) metadata(p Part) json.RawMessage {
 	if c.foreign || isNull(p.Metadata) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON writes the message as JSON.stringify writes it, except for the
-// order of keys inside tool inputs and provider options.
+// MarshalJSON writes the message as JSON.stringify writes it, except for the order of keys inside tool inputs and
+// provider options.
 func (m ModelMessage) MarshalJSON() ([]byte, error) { return m.appendJSON(nil), nil }
 
 func (m ModelMessage) appendJSON(dst []byte) []byte {
@@ -150,8 +150,8 @@ func appendNumber(dst []byte, number json.Number) []byte {
 	return dst
 }
 
-// appendString writes a text as JSON.stringify does: of the characters above
-// U+001F only quotes and backslashes are escaped.
+// appendString writes a text as JSON.stringify does: of the characters above U+001F only quotes and backslashes are
+// escaped.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

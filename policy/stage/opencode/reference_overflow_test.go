@@ -21,14 +21,13 @@ func (v Version) Usable(limit Limit, cfg Config, outputTokenMax int) int {
 	return v.usable(limit, orUnset(cfg.Compaction.Reserved), outputTokenMax)
 }
 
-// TailBudget is how many estimated tokens a tail may have, under a
-// configuration.
+// TailBudget is how many estimated tokens a tail may have, under a configuration.
 func (v Version) TailBudget(limit Limit, cfg Config) int {
 	return v.tailBudget(limit, orUnset(cfg.Compaction.PreserveRecentTokens), orUnset(cfg.Compaction.Reserved))
 }
 
-// Count is the size of a call in the overflow test: as the stages count it, but
-// newer versions prefer a recorded total. Section 4.
+// Count is the size of a call in the overflow test: as the stages count it, but newer versions prefer a recorded
+// total. Section 4.
 func (v Version) Count(t Tokens) int {
 	if v.CountsAll && t.Total != 0 {
 		return t.Total
@@ -36,9 +35,8 @@ func (v Version) Count(t Tokens) int {
 	return v.count(jsonl.Usage{Input: t.Input, Output: t.Output, CacheRead: t.Cache.Read, CacheWrite: t.Cache.Write})
 }
 
-// Overflow decides whether the usage of one call leads to a compaction. It does
-// not look at what the call was for: see Checks. OpenCode 1.1.36 to 1.18.34:
-// section 4.
+// Overflow decides whether the usage of one call leads to a compaction. It does not look at what the call was for:
+// see Checks. OpenCode 1.1.36 to 1.18.34: section 4.
 func (v Version) Overflow(t Tokens, limit Limit, cfg Config, env Env, at Moment) bool {
 	if !AutoEnabled(cfg, env) || limit.Context == 0 {
 		return false
@@ -50,9 +48,8 @@ func (v Version) Overflow(t Tokens, limit Limit, cfg Config, env Env, at Moment)
 	return v.overflows(v.Count(t), v.Usable(limit, cfg, outputTokenMax))
 }
 
-// Checks reports whether the overflow test is made on a message: at the top
-// of the loop not for a summary, in the stream not for one where
-// SkipsSummaryCalls. OpenCode 1.1.36 to 1.18.34: section 4.1.
+// Checks reports whether the overflow test is made on a message: at the top of the loop not for a summary, in the
+// stream not for one where SkipsSummaryCalls. OpenCode 1.1.36 to 1.18.34: section 4.1.
 func (v Version) Checks(info *Info, at Moment) bool {
 	if info.Role != RoleAssistant {
 		return false

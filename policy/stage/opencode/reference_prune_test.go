@@ -3,8 +3,8 @@ package opencode
 // PruneRules are the constants of prune (section 3.3).
 type PruneRules = OpencodePrune
 
-// DefaultPruneRules are PRUNE_PROTECT, PRUNE_MINIMUM, the two protected turns
-// and the protected tool. OpenCode 1.1.36 to 1.18.34: section 3.3.
+// DefaultPruneRules are PRUNE_PROTECT, PRUNE_MINIMUM, the two protected turns and the protected tool. OpenCode 1.1.36
+// to 1.18.34: section 3.3.
 func DefaultPruneRules() PruneRules { return *defineOpencodePrune().Params.(*OpencodePrune) }
 
 // Pruning is the outcome of a prune walk.
@@ -23,9 +23,8 @@ type Mark struct {
 	Part      int    `json:"-"` // index of the part in it
 }
 
-// Prune walks all messages of a session, oldest first in the slice, and says
-// which outputs are cleared; it changes nothing. Whether it runs at all is
-// Version.PruneEnabled. OpenCode 1.1.36 to 1.18.34: section 3.3.
+// Prune walks all messages of a session, oldest first in the slice, and says which outputs are cleared; it changes
+// nothing. Whether it runs at all is Version.PruneEnabled. OpenCode 1.1.36 to 1.18.34: section 3.3.
 func Prune(messages []Message, rules PruneRules) Pruning {
 	walk := pruneWalk{rules: &rules}
 	marks := walk.visit(messages)
@@ -64,8 +63,7 @@ func (w *pruneWalk) visit(messages []Message) (marks []Mark) {
 	return marks
 }
 
-// Apply sets the marks on the messages they were found in. Time now must not
-// be 0: a mark of 0 is none.
+// Apply sets the marks on the messages they were found in. Time now must not be 0: a mark of 0 is none.
 func (p Pruning) Apply(messages []Message, now int64) {
 	for _, mark := range p.Marks {
 		messages[mark.Message].Parts[mark.Part].State.Time.Compacted = now
@@ -78,11 +76,9 @@ type Boundary struct {
 	Pruning Pruning
 }
 
-// Replay prunes where a prompt's loop would have ended: before every user
-// message that follows an assistant message, and at the end. Marks persist from
-// one boundary to the next, so messages is changed. Prompts queued while a loop
-// ran cannot be told from others in a record, so this is an approximation.
-// OpenCode 1.1.36 to 1.18.34: section 12.
+// Replay prunes where a prompt's loop would have ended: before every user message that follows an assistant message,
+// and at the end. Marks persist from one boundary to the next, so messages is changed. Prompts queued while a loop
+// ran cannot be told from others in a record, so this is an approximation. OpenCode 1.1.36 to 1.18.34: section 12.
 func Replay(messages []Message, rules PruneRules) []Boundary {
 	var out []Boundary
 	for end := 1; end <= len(messages); end++ {

@@ -16,9 +16,8 @@ type Tail struct {
 	Budget int    // estimated tokens it may have
 }
 
-// TailHistory is what a compaction may summarise of the visible messages: all
-// but the compaction's own message, parentID, at the end, and the completed
-// compactions. OpenCode 1.18.3 and 1.18.34: section 8.1.
+// TailHistory is what a compaction may summarise of the visible messages: all but the compaction's own message,
+// parentID, at the end, and the completed compactions. OpenCode 1.18.3 and 1.18.34: section 8.1.
 func TailHistory(visible []Message, parentID string) []Message {
 	if n := len(visible); n > 0 && visible[n-1].Info.ID == parentID && visible[n-1].compactionPart() != nil {
 		visible = visible[:n-1]
@@ -48,17 +47,15 @@ func TailHistory(visible []Message, parentID string) []Message {
 	return history
 }
 
-// TailSizes are the turns of a history, oldest first, with their sizes.
-// Messages before the first prompt belong to none. OpenCode 1.18.3 and 1.18.34:
-// section 8.1.
+// TailSizes are the turns of a history, oldest first, with their sizes. Messages before the first prompt belong to
+// none. OpenCode 1.18.3 and 1.18.34: section 8.1.
 func (v Version) TailSizes(history []Message, model Model) []Turn {
 	return v.measure(history, model).turns(history)
 }
 
-// SelectTail chooses the tail of a history: the newest turns that fit the
-// budget, and of the first that does not, the largest end that does. Without
-// one, or if it would be the whole history, everything is summarised. OpenCode
-// 1.18.3 and 1.18.34: section 8.1; 1.1.36 keeps no tail.
+// SelectTail chooses the tail of a history: the newest turns that fit the budget, and of the first that does not, the
+// largest end that does. Without one, or if it would be the whole history, everything is summarised. OpenCode 1.18.3
+// and 1.18.34: section 8.1; 1.1.36 keeps no tail.
 func (v Version) SelectTail(history []Message, model Model, cfg Config) Tail {
 	none := Tail{Start: len(history)}
 	turnLimit := v.TailTurns
@@ -93,9 +90,8 @@ func (v Version) SelectTail(history []Message, model Model, cfg Config) Tail {
 	return Tail{Start: keep, ID: history[keep].Info.ID, Budget: none.Budget}
 }
 
-// measures holds running sums over a history: the UTF-16 units and the number
-// of the model messages before each message. Every message is converted on its
-// own, so the size of any slice follows from them.
+// measures holds running sums over a history: the UTF-16 units and the number of the model messages before each
+// message. Every message is converted on its own, so the size of any slice follows from them.
 type measures struct {
 	units []int
 	count []int

@@ -11,15 +11,14 @@ type TruncateLimits struct {
 	MaxBytes int // of UTF-8
 }
 
-// DefaultTruncateLimits are MAX_LINES and MAX_BYTES. OpenCode 1.1.36 to
-// 1.18.34: section 9.
+// DefaultTruncateLimits are MAX_LINES and MAX_BYTES. OpenCode 1.1.36 to 1.18.34: section 9.
 func DefaultTruncateLimits() TruncateLimits {
 	p := defineOpencodeTruncate().Params.(*OpencodeTruncate)
 	return TruncateLimits{MaxLines: p.MaxLines, MaxBytes: p.MaxBytes}
 }
 
-// TruncateLimits are the limits under a configuration. OpenCode 1.1.36: always
-// the defaults; 1.18.3 and 1.18.34: tool_output where set. Section 9.
+// TruncateLimits are the limits under a configuration. OpenCode 1.1.36: always the defaults; 1.18.3 and 1.18.34:
+// tool_output where set. Section 9.
 func (v Version) TruncateLimits(cfg Config) TruncateLimits {
 	limits := DefaultTruncateLimits()
 	if !v.ToolOutputConfigured {
@@ -49,9 +48,8 @@ type Truncated struct {
 	Unit    string // of Removed: "lines" or "bytes"
 }
 
-// Truncate is Truncate.output: as the stages cut an output, also from its
-// beginning, and with the advice for an agent with the task tool. OpenCode
-// 1.1.36 to 1.18.34: section 9.
+// Truncate is Truncate.output: as the stages cut an output, also from its beginning, and with the advice for an agent
+// with the task tool. OpenCode 1.1.36 to 1.18.34: section 9.
 func Truncate(text string, limits TruncateLimits, options TruncateOptions) Truncated {
 	content, removed, unit := truncate(text, limits.MaxLines, limits.MaxBytes, options.Path)
 	if removed == 0 {

@@ -14,8 +14,8 @@ const (
 	ByTime                  // the greater (time.created, id)
 )
 
-// Version is a version the stages know, with what else differs between the
-// reproduced versions of OpenCode (section 10).
+// Version is a version the stages know, with what else differs between the reproduced versions of OpenCode (section
+// 10).
 type Version struct {
 	version
 

@@ -7,16 +7,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// defaultOutputTokenMax is OUTPUT_TOKEN_MAX. OpenCode 1.1.36 to 1.18.34:
-// section 4.
+// defaultOutputTokenMax is OUTPUT_TOKEN_MAX. OpenCode 1.1.36 to 1.18.34: section 4.
 const defaultOutputTokenMax = 32000
 
-// unset is a parameter of the compaction that is not set: the version's own
-// value counts.
+// unset is a parameter of the compaction that is not set: the version's own value counts.
 const unset = -1
 
-// version holds what differs between the reproduced versions of OpenCode in
-// the overflow test and in the view after a compaction (section 10).
+// version holds what differs between the reproduced versions of OpenCode in the overflow test and in the view after a
+// compaction (section 10).
 type version struct {
 	Name string // as the oracle cases name it
 
@@ -34,12 +32,12 @@ type version struct {
 	ContinueText string // the synthetic prompt after an automatic compaction (section 8)
 }
 
-// pinned is OpenCode 1.1.36 at commit 8c4bf225f29f26635158333785dbdb4e6923bfb7
-// (2026-01-25): section 10, column `pinned`.
+// pinned is OpenCode 1.1.36 at commit 8c4bf225f29f26635158333785dbdb4e6923bfb7 (2026-01-25): section 10, column
+// `pinned`.
 func pinned() version { return version{Name: "pinned", ContinueText: continueTextPinned} }
 
-// v1183 is OpenCode 1.18.3, commit 127bdb30784d508cc556c71a0f32b508a3061517
-// (2026-07-16): section 10, column `1.18.3`.
+// v1183 is OpenCode 1.18.3, commit 127bdb30784d508cc556c71a0f32b508a3061517 (2026-07-16): section 10, column
+// `1.18.3`.
 func v1183() version {
 	return version{
 		Name: "1.18.3", CountsAll: true, OverflowAtLimit: true, ReserveBuffer: 20000,
@@ -47,8 +45,8 @@ func v1183() version {
 	}
 }
 
-// v11834 is OpenCode 1.18.34, the newest release described: section 10, column
-// `1.18.34`. It does not limit the turns of a tail.
+// v11834 is OpenCode 1.18.34, the newest release described: section 10, column `1.18.34`. It does not limit the turns
+// of a tail.
 func v11834() version {
 	v := v1183()
 	v.Name, v.TailTurns, v.TailMaxTokens = "1.18.34", math.MaxInt, 15000
@@ -68,13 +66,11 @@ func (p *OpencodeCompaction) rules() (version, error) {
 	return version{}, fmt.Errorf("no opencode version %q", p.Count)
 }
 
-// modelLimit holds a model's limits in tokens. Input is 0 for a model without
-// a limit of its own for the input.
+// modelLimit holds a model's limits in tokens. Input is 0 for a model without a limit of its own for the input.
 type modelLimit struct{ Context, Input, Output int }
 
-// maxOutput is the output limit of a request: min(limit.output, outputTokenMax),
-// or outputTokenMax for a model without a limit. OpenCode 1.1.36 to 1.18.34:
-// section 4.
+// maxOutput is the output limit of a request: min(limit.output, outputTokenMax), or outputTokenMax for a model
+// without a limit. OpenCode 1.1.36 to 1.18.34: section 4.
 func maxOutput(limit modelLimit, outputTokenMax int) int {
 	if n := min(limit.Output, outputTokenMax); n != 0 {
 		return n
@@ -82,9 +78,8 @@ func maxOutput(limit modelLimit, outputTokenMax int) int {
 	return outputTokenMax
 }
 
-// usable is the part of the context a session may fill. OpenCode 1.1.36:
-// limit.input, else context - output; 1.18.3 and 1.18.34: limit.input less
-// reserved, else context - output, never negative. Section 4.
+// usable is the part of the context a session may fill. OpenCode 1.1.36: limit.input, else context - output; 1.18.3
+// and 1.18.34: limit.input less reserved, else context - output, never negative. Section 4.
 func (v version) usable(limit modelLimit, reserved, outputTokenMax int) int {
 	output := maxOutput(limit, outputTokenMax)
 	switch {
@@ -102,9 +97,8 @@ func (v version) usable(limit modelLimit, reserved, outputTokenMax int) int {
 	return max(0, limit.Input-reserved)
 }
 
-// count is the size of a call in the overflow test, in tokens. OpenCode 1.1.36:
-// input + cache.read + output, without cache.write; 1.18.3 and 1.18.34: all
-// four. Reasoning is never added. Section 4.
+// count is the size of a call in the overflow test, in tokens. OpenCode 1.1.36: input + cache.read + output, without
+// cache.write; 1.18.3 and 1.18.34: all four. Reasoning is never added. Section 4.
 func (v version) count(u jsonl.Usage) int {
 	n := u.Input + u.CacheRead + u.Output
 	if v.CountsAll {
@@ -113,15 +107,13 @@ func (v version) count(u jsonl.Usage) int {
 	return n
 }
 
-// overflows compares a count with the usable context. OpenCode 1.1.36: `>`;
-// 1.18.3 and 1.18.34: `>=`. Section 4.
+// overflows compares a count with the usable context. OpenCode 1.1.36: `>`; 1.18.3 and 1.18.34: `>=`. Section 4.
 func (v version) overflows(count, usable int) bool {
 	return count > usable || v.OverflowAtLimit && count == usable
 }
 
-// tailBudget is how many estimated tokens a tail may have: preserve, where it
-// is unset a quarter of the usable context within the version's bounds.
-// OpenCode 1.18.3 and 1.18.34: section 8.1.
+// tailBudget is how many estimated tokens a tail may have: preserve, where it is unset a quarter of the usable
+// context within the version's bounds. OpenCode 1.18.3 and 1.18.34: section 8.1.
 func (v version) tailBudget(limit modelLimit, preserve, reserved int) int {
 	if preserve != unset {
 		return preserve

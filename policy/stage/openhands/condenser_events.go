@@ -103,8 +103,8 @@ func (s *condenserEvents) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.condense(c, size, s.p.MaxSize/2, "auto", reason)
 }
 
-// condense replaces what lies between the head and the tail by a summary, so that
-// target events are left, including the summary.
+// condense replaces what lies between the head and the tail by a summary, so that target events are left, including
+// the summary.
 func (s *condenserEvents) condense(c *policy.Context, size, target int, trigger, reason string) ([]policy.Edit, error) {
 	head := min(s.p.KeepFirst, size)
 	tail := target - head - 1
@@ -160,17 +160,16 @@ func (s *condenserEvents) shown(v policy.View, id policy.ItemID) int {
 	return n
 }
 
-// eventSpan is the events [from:to) of a view, counted from the system prompt as
-// event 0. If late is set, it ends before the item before.
+// eventSpan is the events [from:to) of a view, counted from the system prompt as event 0. If late is set, it ends
+// before the item before.
 type eventSpan struct {
 	from, to int
 	before   policy.ItemID
 	late     bool
 }
 
-// forgotten returns the items that are replaced: those with an event in the span,
-// calls whose results are replaced and results whose calls are (the source drops
-// what has lost its other half), and every earlier summary.
+// forgotten returns the items that are replaced: those with an event in the span, calls whose results are replaced
+// and results whose calls are (the source drops what has lost its other half), and every earlier summary.
 func (s eventSpan) forgotten(c *policy.Context) map[policy.ItemID]bool {
 	v := c.View
 	gone := map[policy.ItemID]bool{}

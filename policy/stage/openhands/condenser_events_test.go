@@ -83,8 +83,8 @@ type sourceEvent struct {
 	summary bool
 }
 
-// The view is the source's: what is left of the events, without those that lost
-// their other half, worked out anew from the list of the last time.
+// The view is the source's: what is left of the events, without those that lost their other half, worked out anew
+// from the list of the last time.
 func TestCondenserEventsSource(t *testing.T) {
 	condensed := 0
 	for seed := range uint64(600) {

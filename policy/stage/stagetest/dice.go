@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Dice makes the choices of a random case: from data while there is some, then
-// from a generator.
+// Dice makes the choices of a random case: from data while there is some, then from a generator.
 type Dice struct {
 	data []byte
 	Rng  *rand.Rand
@@ -87,8 +86,7 @@ func (d *Dice) Conversation() *Convo {
 	return c
 }
 
-// response adds an assistant message and what answers it. open is true where
-// its calls have no answers yet.
+// response adds an assistant message and what answers it. open is true where its calls have no answers yet.
 func (d *Dice) response(c *Convo, i int) (open bool) {
 	var parts, answers []BlockText
 	if d.One(3) {

@@ -65,8 +65,7 @@ func Result(id, text string) BlockText {
 	return p
 }
 
-// Results returns a tool_result with array content: texts, and Image for an
-// image.
+// Results returns a tool_result with array content: texts, and Image for an image.
 func Results(id string, texts ...string) BlockText {
 	p := BlockText{session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}}, ""}
 	p.JSON.UTF16 = len("[]") + max(len(texts)-1, 0)
@@ -130,8 +129,8 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 	return at
 }
 
-// Call appends one round, an assistant message that calls a tool and a result
-// of n characters, and returns the index of the result.
+// Call appends one round, an assistant message that calls a tool and a result of n characters, and returns the index
+// of the result.
 func (c *Convo) Call(id, tool string, n int) (answer int) {
 	c.Assistant(Use(id, tool))
 	return c.Answers(Result(id, strings.Repeat("x", n)))
@@ -146,8 +145,7 @@ func (c *Convo) RequestAfter(m int) int {
 	return n
 }
 
-// Snips turns block b of message m into a Snip call on prompts, as the reader of
-// sessions does.
+// Snips turns block b of message m into a Snip call on prompts, as the reader of sessions does.
 func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	bl := &c.Messages[m].Blocks[b]
 	bl.Name = "Snip"
@@ -222,8 +220,7 @@ func (s *Texts) Recorded(t policy.Target) (string, error) {
 	return text, nil
 }
 
-// Recording is what the transcript holds: nothing, one summary for all, or what
-// Find finds.
+// Recording is what the transcript holds: nothing, one summary for all, or what Find finds.
 type Recording struct {
 	Content *policy.Content
 	Find    func(n int) (policy.Content, int, bool)
@@ -253,8 +250,7 @@ func BoundaryAt(line int) session.Boundary {
 	return session.Boundary{Line: line, Summary: -1, Trigger: "auto"}
 }
 
-// Order lists, per item of the view, a message or the label of what a policy
-// put in.
+// Order lists, per item of the view, a message or the label of what a policy put in.
 func Order(r *Bench) (list []string) {
 	for id := range r.View.Items {
 		if sy := r.View.Synthetic(id); sy != nil {
@@ -266,20 +262,18 @@ func Order(r *Bench) (list []string) {
 	return list
 }
 
-// Uses returns a prompt, n rounds of 400 characters, which are 100 tokens a
-// result, and an answer.
+// Uses returns a prompt, n rounds of 400 characters, which are 100 tokens a result, and an answer.
 func Uses(n int) *Convo { return RoundsOf(n, 400) }
 
-// RoundsOf returns a prompt, n calls with results of size characters, and an
-// answer.
+// RoundsOf returns a prompt, n calls with results of size characters, and an answer.
 func RoundsOf(n, size int) *Convo {
 	c := rounds(n, size)
 	c.Assistant(Say("done"))
 	return c
 }
 
-// Small returns n rounds of 9 tokens, the first of 10: a call of 4 and a result
-// of 5; the prompt, of 1, belongs to the first.
+// Small returns n rounds of 9 tokens, the first of 10: a call of 4 and a result of 5; the prompt, of 1, belongs to
+// the first.
 func Small(n int) *Convo { return rounds(n, 20) }
 
 func rounds(n, size int) *Convo {

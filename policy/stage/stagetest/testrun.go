@@ -30,8 +30,7 @@ func Start(t testing.TB, def policy.Definition, params any) Named {
 	return Named{def, st}
 }
 
-// Bench goes through a conversation as the engine does: ingest, prepare,
-// project, respond, turn end.
+// Bench goes through a conversation as the engine does: ingest, prepare, project, respond, turn end.
 type Bench struct {
 	T      testing.TB
 	C      *Convo

@@ -38,8 +38,8 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	l.Note("sliding: > %s messages (%s)", policy.Thousands(s.Params.(*SlidingWindow).Messages), c.Name("sliding_window.messages"))
 }
 
-// slidingWindow keeps the messages in view as a queue: what joins goes to its
-// end, what slides out leaves it at its beginning.
+// slidingWindow keeps the messages in view as a queue: what joins goes to its end, what slides out leaves it at its
+// beginning.
 type slidingWindow struct {
 	p    SlidingWindow
 	runs []messageRun

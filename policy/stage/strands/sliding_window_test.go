@@ -18,8 +18,7 @@ func sliding(messages int, every, cut string) *SlidingWindow {
 	return &SlidingWindow{Messages: messages, Every: every, Cut: cut}
 }
 
-// strandsTrim is the source's trim_index on messages: user or not, with
-// toolResult or not; 0: nothing to trim.
+// strandsTrim is the source's trim_index on messages: user or not, with toolResult or not; 0: nothing to trim.
 func strandsTrim(list []messageRun, window int) int {
 	if len(list) <= window {
 		return 0
@@ -127,8 +126,7 @@ func TestSlidingWindowLimits(t *testing.T) {
 	}
 }
 
-// The definition's example: the fourth message is a tool result, the fifth the
-// assistant's, the sixth a result again.
+// The definition's example: the fourth message is a tool result, the fifth the assistant's, the sixth a result again.
 func TestSlidingWindowExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -181,8 +179,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", cut, diff)
 		}
 	}
-	// Two are the first message and the results about to be sent: without
-	// their call they cannot stand.
+	// Two are the first message and the results about to be sent: without their call they cannot stand.
 	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
 		c := stagetest.RoundsOf(6, 40)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(messages, "request", "round")))

@@ -9,9 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Since returns the items that joined after a recorded boundary, none for a
-// boundary of -1. A summary used at a later request than the client used it does
-// not cover them: they stay.
+// Since returns the items that joined after a recorded boundary, none for a boundary of -1. A summary used at a later
+// request than the client used it does not cover them: they stay.
 func Since(c *policy.Context, boundary int) []policy.ItemID {
 	if boundary < 0 || c.Conv.Boundaries[boundary].Request >= c.Request {
 		return nil
@@ -20,8 +19,8 @@ func Since(c *policy.Context, boundary int) []policy.ItemID {
 	return slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { return int(id) < b.Before })
 }
 
-// Kept returns the newest items that stay beside a summary: keep, or what joined
-// after its boundary where that is more.
+// Kept returns the newest items that stay beside a summary: keep, or what joined after its boundary where that is
+// more.
 func Kept(c *policy.Context, boundary int, keep []policy.ItemID) []policy.ItemID {
 	if late := Since(c, boundary); len(late) > len(keep) {
 		return late
@@ -37,9 +36,8 @@ type SummarySource struct {
 	Wrap     func(string) string // puts the client's words around an outline
 }
 
-// Take returns the first summary of the view that exists, and how it was made.
-// An outline has the form of the client's compaction; wrap puts the client's
-// words around it. Of a recorded summary, boundary is its index, else -1.
+// Take returns the first summary of the view that exists, and how it was made. An outline has the form of the
+// client's compaction; wrap puts the client's words around it. Of a recorded summary, boundary is its index, else -1.
 func Take(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
 	boundary = -1
 	content, from, err = SummarySource{
@@ -49,8 +47,7 @@ func Take(c *policy.Context, choices policy.SummaryChoices, wrap func(string) st
 	return content, boundary, from, err
 }
 
-// Recorded returns the recorded summary of the view before a request. It sets
-// boundary where there is one.
+// Recorded returns the recorded summary of the view before a request. It sets boundary where there is one.
 func Recorded(c *policy.Context, boundary *int) func() (policy.Content, int, bool) {
 	return func() (policy.Content, int, bool) {
 		content, b, ok := c.Record.Summary(c.Request)
@@ -87,9 +84,8 @@ func fixed(tokens int) (policy.Content, string, error) {
 	return policy.Content{Kind: jsonl.KindText, Tokens: tokens}, fmt.Sprintf("a stand-in of %d tokens", tokens), nil
 }
 
-// Bare is the text between the tags of an outline, for callers that put no
-// client's words around it. A text that is not one summary from end to end
-// comes back as it is.
+// Bare is the text between the tags of an outline, for callers that put no client's words around it. A text that is
+// not one summary from end to end comes back as it is.
 func Bare(text string) string {
 	inner, opened := strings.CutPrefix(strings.TrimSpace(text), "<summary>")
 	inner, closed := strings.CutSuffix(inner, "</summary>")

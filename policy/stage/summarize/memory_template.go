@@ -8,8 +8,8 @@ import (
 // memorySection is a section of a session's own summary file.
 type memorySection struct{ Title, Guidance string } // Guidance is under the title until it is filled in
 
-// MemorySections returns the ten of the template, with the guidance that the
-// analysis of the five-level pipeline lists.
+// MemorySections returns the ten of the template, with the guidance that the analysis of the five-level pipeline
+// lists.
 func MemorySections() []memorySection {
 	return []memorySection{
 		{"Session Title", "一个信息密度高的 5-10 词 session 标题,无填充词"},
@@ -25,8 +25,8 @@ func MemorySections() []memorySection {
 	}
 }
 
-// EmptyMemory reports whether a session's own summary is still the template:
-// headings, and under each at most its guidance, which is set in italics.
+// EmptyMemory reports whether a session's own summary is still the template: headings, and under each at most its
+// guidance, which is set in italics.
 func EmptyMemory(text string) bool {
 	known := func(line string) bool {
 		return slices.ContainsFunc(MemorySections(), func(s memorySection) bool { return s.Guidance == line })

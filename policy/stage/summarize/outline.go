@@ -12,9 +12,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// outline is the deterministic extractive summary of a view. No model writes it:
-// each line quotes a message or points to one. Earlier summaries are quoted too.
-// outline_form.go arranges it in the sections of a client's form.
+// outline is the deterministic extractive summary of a view. No model writes it: each line quotes a message or points
+// to one. Earlier summaries are quoted too. outline_form.go arranges it in the sections of a client's form.
 type outline struct {
 	c       *policy.Context
 	failed  map[string]bool   // tool_use ids whose results are errors
@@ -121,8 +120,8 @@ func (o *outline) item(id policy.ItemID) {
 	}
 }
 
-// digested returns what an outline holds of a block: made once for all replays
-// if the block is as it was recorded, else made anew.
+// digested returns what an outline holds of a block: made once for all replays if the block is as it was recorded,
+// else made anew.
 func digested[T any](o *outline, what string, t policy.Target, make func(t policy.Target, where string) (digest T, size int)) *T {
 	digest, err := policy.Digest(o.c.DigestsOf(t), "outline "+what, t, func() (*T, int, error) {
 		digest, size := make(t, pointer(o.c.View.Message(t.Item), o.c.View.Raw(t)))
@@ -223,8 +222,7 @@ func (o *outline) calling(t policy.Target, where string) (called, int) {
 	return k, len(k.what) + len(k.path) + len(k.command) + len(k.step)
 }
 
-// toolUse notes what a call did to files and tasks, and which failures it
-// followed. A call that failed did nothing.
+// toolUse notes what a call did to files and tasks, and which failures it followed. A call that failed did nothing.
 func (o *outline) toolUse(bl *session.Block, t policy.Target) {
 	k := digested(o, "call", t, o.calling)
 	if k.path != "" {
@@ -283,8 +281,7 @@ func indent(s string) string { return "   " + strings.ReplaceAll(s, "\n", "\n   
 // quote returns the beginning of a text on one line, in quotation marks.
 func quote(s string) string { return quoteParts(s, maxQuoted, "…", 0) }
 
-// quoteEnds quotes the beginning and the end: an error often has its cause at
-// its end.
+// quoteEnds quotes the beginning and the end: an error often has its cause at its end.
 func quoteEnds(s string) string { return quoteParts(s, maxQuoted/2, " … ", maxQuoted/2) }
 
 func quoteParts(s string, first int, gap string, last int) string {

@@ -10,16 +10,15 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// outlineSummary returns the outline of the view of c, in the 9-section form and
-// between <summary> tags; [Bare] takes those off.
+// outlineSummary returns the outline of the view of c, in the 9-section form and between <summary> tags; [Bare] takes
+// those off.
 func outlineSummary(c *policy.Context) (string, error) {
 	o, err := gather(c, c.View.Items)
 	return o.nine(), err
 }
 
-// OutlineSpan returns the outline of a span, in the 9-section form without tags.
-// Earlier summaries, as of placeholders that are folded, are cut to the length
-// of one.
+// OutlineSpan returns the outline of a span, in the 9-section form without tags. Earlier summaries, as of
+// placeholders that are folded, are cut to the length of one.
 func OutlineSpan(c *policy.Context, items iter.Seq[policy.ItemID]) (string, error) {
 	o, err := gather(c, items)
 	if len(o.earlier) > 1 {
@@ -28,8 +27,8 @@ func OutlineSpan(c *policy.Context, items iter.Seq[policy.ItemID]) (string, erro
 	return Bare(o.nine()), err
 }
 
-// OutlineMemory returns the outline of some items of the view, in the 10-section
-// form of a session's own summary file.
+// OutlineMemory returns the outline of some items of the view, in the 10-section form of a session's own summary
+// file.
 func OutlineMemory(c *policy.Context, items iter.Seq[policy.ItemID]) (string, error) {
 	o, err := gather(c, items)
 	return o.ten(), err
@@ -79,8 +78,7 @@ func (o *outline) said() []string {
 // atWork returns the last answers.
 func (o *outline) atWork() []string { return o.last[max(len(o.last)-maxWork, 0):] }
 
-// ten returns the form of a session's own summary file. A section that no
-// message fills has N/A.
+// ten returns the form of a session's own summary file. A section that no message fills has N/A.
 func (o *outline) ten() string {
 	pending, current := o.taskLines()
 	var title []string

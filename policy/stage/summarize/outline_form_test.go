@@ -10,8 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// TestOutlineTen: the form of a session's own summary, every line quoted from
-// a message or pointing to one.
+// TestOutlineTen: the form of a session's own summary, every line quoted from a message or pointing to one.
 func TestOutlineTen(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("Refactor the login.\nKeep the tests.")

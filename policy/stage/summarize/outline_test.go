@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// outlined is the outline of a conversation whose message i stands on line
-// 10(i+1), with what made-up messages an edit puts before them.
+// outlined is the outline of a conversation whose message i stands on line 10(i+1), with what made-up messages an
+// edit puts before them.
 func outlined(t *testing.T, c *stagetest.Convo, before ...policy.Synthetic) string {
 	t.Helper()
 	c.IndexTools()
@@ -135,8 +135,7 @@ func TestOutlineWhole(t *testing.T) {
 	}
 }
 
-// TestOutlineEarlier: what the first compaction summarised is still there
-// after the second.
+// TestOutlineEarlier: what the first compaction summarised is still there after the second.
 func TestOutlineEarlier(t *testing.T) {
 	summaryOf := func(contents ...policy.Content) policy.Synthetic {
 		return policy.Synthetic{Role: "user", Label: "summary", Summary: true, Contents: contents}
@@ -184,8 +183,8 @@ func TestOutlineEarlier(t *testing.T) {
 	})
 }
 
-// TestOutlineTwice: prompts, errors and files of the first stretch survive two
-// compactions, and the third outline still quotes them.
+// TestOutlineTwice: prompts, errors and files of the first stretch survive two compactions, and the third outline
+// still quotes them.
 func TestOutlineTwice(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("the first\nprompt")
@@ -314,8 +313,8 @@ func TestOutlineTasks(t *testing.T) {
 	}
 }
 
-// TestOutlineBounds: every section but the user's messages lists the last 40
-// lines, and a quotation is of 300 characters; Current Work is the last three.
+// TestOutlineBounds: every section but the user's messages lists the last 40 lines, and a quotation is of 300
+// characters; Current Work is the last three.
 func TestOutlineBounds(t *testing.T) {
 	for _, n := range []int{40, 41, 60} {
 		c := stagetest.NewConvo()

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// task is an entry of one of the two lists of tasks: that of TodoWrite, which
-// is replaced as a whole, or that of TaskCreate and TaskUpdate.
+// task is an entry of one of the two lists of tasks: that of TodoWrite, which is replaced as a whole, or that of
+// TaskCreate and TaskUpdate.
 type task struct {
 	ID, Text, Status string
 	where            string // what the text is quoted from
@@ -35,8 +35,7 @@ func (l *TaskList) byID(id string) *task {
 // taskNumber matches the task in the result of a TaskCreate.
 var taskNumber = regexp.MustCompile(`Task #(\d+)`)
 
-// TaskNumberOf returns the number that the result of a TaskCreate gives the
-// task, "" if there is none.
+// TaskNumberOf returns the number that the result of a TaskCreate gives the task, "" if there is none.
 func TaskNumberOf(d *policy.Digests, result policy.Target, text func(policy.Target) (string, error)) (string, error) {
 	return policy.Digest(d, "task number", result, func() (string, int, error) {
 		shown, err := text(result)
@@ -72,8 +71,8 @@ func TaskInputOf(d *policy.Digests, use policy.Target, text func(policy.Target) 
 	})
 }
 
-// Call applies one call of a task tool that did not fail: its input, the number
-// its result gives a new task ("" for none), and its place for quotations.
+// Call applies one call of a task tool that did not fail: its input, the number its result gives a new task ("" for
+// none), and its place for quotations.
 func (l *TaskList) Call(tool string, in *taskInput, number, where string) {
 	if in == nil {
 		return

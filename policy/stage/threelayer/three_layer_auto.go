@@ -119,8 +119,7 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 	}}, nil
 }
 
-// summary is the content of the user message: the head and the summary, cut
-// where the model would have had to stop.
+// summary is the content of the user message: the head and the summary, cut where the model would have had to stop.
 func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, error) {
 	head := policy.NewContent(jsonl.KindText, compressedHead)
 	sum, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)

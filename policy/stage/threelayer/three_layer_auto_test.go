@@ -185,8 +185,7 @@ func TestThreeLayerAutoThreshold(t *testing.T) {
 			continue
 		}
 		e := r.View.Edits()[0]
-		// 44 characters of prompt and the first 80,000 of the source; the
-		// summary stops at 2,000 tokens.
+		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
 		if diff := cmp.Diff(&policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call); diff != "" {
 			t.Errorf("call: -want +got\n%s", diff)
 		}
@@ -230,8 +229,7 @@ func TestFirstUnits(t *testing.T) {
 	}
 }
 
-// [{"role":"user","content":"…"}] is 30 characters longer than its text. The
-// prompt is of 11 tokens.
+// [{"role":"user","content":"…"}] is 30 characters longer than its text. The prompt is of 11 tokens.
 func TestThreeLayerAutoSource(t *testing.T) {
 	for _, tt := range []struct{ n, source, want int }{
 		{79997, 80000, 19999}, {79998, 80000, 20000}, {79999, 80000, 20000}, {80000, 80000, 20000},

@@ -32,9 +32,8 @@ after:  the first is "[Previous tool result compacted]"; the second is not longe
 	}
 }
 
-// threeLayerMicro is the source's loop over all results, but looks at each once: a
-// result that is no longer among the newest is old for good, because the source's
-// replacement stays.
+// threeLayerMicro is the source's loop over all results, but looks at each once: a result that is no longer among the
+// newest is old for good, because the source's replacement stays.
 type threeLayerMicro struct {
 	p       ThreeLayerMicro
 	results measure.Ageing

@@ -44,8 +44,7 @@ func TestThreeLayerMicro(t *testing.T) {
 	}
 }
 
-// Arrays and images count among the newest but are never replaced, whatever
-// their size; every tool counts.
+// Arrays and images count among the newest but are never replaced, whatever their size; every tool counts.
 func TestThreeLayerMicroArrays(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")

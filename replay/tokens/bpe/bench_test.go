@@ -46,8 +46,7 @@ func files(t testing.TB, size int, globs ...string) string {
 	return text[:min(size, len(text))]
 }
 
-// cjk is text of Chinese, Japanese and Korean words in random order, so that
-// hardly a phrase comes twice.
+// cjk is text of Chinese, Japanese and Korean words in random order, so that hardly a phrase comes twice.
 func cjk(g *rand.Rand, size int) string {
 	words := strings.Fields("我们 可以 在 这个 文件 里 看到 一个 函数 它 返回 结果 如果 没有 上下文 就 会 压缩 消息 模型 工具 调用 需要 更多 时间 因为 窗口 很 小 所以 必须 删除 旧 的 内容 并且 保留 最近 对话 摘要 测试 通过 了 但是 还有 问题 存在 " +
 		"この ファイル では 関数 が 結果 を 返します しかし 文脈 の 長さ は 制限 されて います 要約 すると 古い メッセージ 消えます ツール 呼び出し 確認 してください ありがとう ございます 設定 変更 " +
@@ -63,8 +62,8 @@ func cjk(g *rand.Rand, size int) string {
 	return b.String()[:size]
 }
 
-// BenchmarkCount counts and lets the stock encoder encode the same text in
-// turns: x-stock is the ratio of the medians.
+// BenchmarkCount counts and lets the stock encoder encode the same text in turns: x-stock is the ratio of the
+// medians.
 func BenchmarkCount(b *testing.B) {
 	for _, name := range Names() {
 		counter, enc := encoding(b, name).NewCounter(), stock(b, name)
@@ -90,8 +89,8 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile counts what makes other encoders quadratic, 1 MB and 2 MB
-// of it in turns: x-double is the ratio of the medians.
+// BenchmarkHostile counts what makes other encoders quadratic, 1 MB and 2 MB of it in turns: x-double is the ratio of
+// the medians.
 func BenchmarkHostile(b *testing.B) {
 	g := rand.New(rand.NewPCG(5, 8))
 	for _, name := range Names() {

@@ -1,9 +1,8 @@
-// Package bpe counts the tokens of a text in OpenAI's encodings o200k_base and
-// cl100k_base. The counts are those of tiktoken-go's EncodeOrdinary; the tokens
-// themselves are not made.
+// Package bpe counts the tokens of a text in OpenAI's encodings o200k_base and cl100k_base. The counts are those of
+// tiktoken-go's EncodeOrdinary; the tokens themselves are not made.
 //
-// It has no special tokens: "<|endoftext|>" in a transcript is text, as in
-// EncodeOrdinary. A byte that is not part of valid UTF-8 counts as U+FFFD.
+// It has no special tokens: "<|endoftext|>" in a transcript is text, as in EncodeOrdinary. A byte that is not part of
+// valid UTF-8 counts as U+FFFD.
 //
 // The vocabularies are part of the program (see ranks.go).
 package bpe
@@ -25,16 +24,15 @@ const (
 // Names lists the encodings.
 func Names() []string { return []string{O200K, CL100K} }
 
-// Encoding is the vocabulary of one encoding and its rule for splitting text. It
-// does not change; several goroutines may use it.
+// Encoding is the vocabulary of one encoding and its rule for splitting text. It does not change; several goroutines
+// may use it.
 type Encoding struct {
 	split func(c *classes, text string, at int) (end, seen int)
 	classes
 	vocabulary
 }
 
-// Load returns a new encoding from the vocabulary in the program. It takes some
-// milliseconds and about 8 MB.
+// Load returns a new encoding from the vocabulary in the program. It takes some milliseconds and about 8 MB.
 func Load(name string) (*Encoding, error) {
 	e := &Encoding{}
 	var data string
@@ -53,8 +51,8 @@ func Load(name string) (*Encoding, error) {
 	return e, nil
 }
 
-// Counter counts texts in one encoding. It keeps counts of pieces in a cache of
-// fixed size. Only one goroutine may use it at a time.
+// Counter counts texts in one encoding. It keeps counts of pieces in a cache of fixed size. Only one goroutine may
+// use it at a time.
 type Counter struct {
 	e     *Encoding
 	cache []cached
@@ -88,8 +86,8 @@ const (
 	maxCached = 15
 )
 
-// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 with
-// the length and the count in the upper and lower half of the highest byte.
+// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 with the length and the count in the upper
+// and lower half of the highest byte.
 type cached struct{ low, high uint64 }
 
 const countMask = uint64(15) << 56
@@ -127,8 +125,8 @@ func (c *Counter) count(piece string) int {
 	if len(piece) <= maxCached {
 		return c.part(piece)
 	}
-	// No merge crosses some pairs of characters. The segments between such pairs
-	// are counted separately; most are short enough for the cache.
+	// No merge crosses some pairs of characters. The segments between such pairs are counted separately; most are
+	// short enough for the cache.
 	n, from := 0, 0
 	for i := 3; i+3 <= len(piece); i++ {
 		if wide(piece[i]) && wide(piece[i-3]) && !c.e.joins(piece[i-3:i+3]) {

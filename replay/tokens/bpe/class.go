@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// class is the class of a character in the encodings' patterns. Each character has
-// exactly one. Categories and white space are Go's, as in the regular expressions.
+// class is the class of a character in the encodings' patterns. Each character has exactly one. Categories and white
+// space are Go's, as in the regular expressions.
 type class uint8
 
 const (
@@ -65,8 +65,7 @@ var kinds = [...]struct {
 	{unicode.N, number}, {unicode.White_Space, space},
 }
 
-// at returns the class of the character at text[i:] and its length in bytes; at the
-// end both are 0.
+// at returns the class of the character at text[i:] and its length in bytes; at the end both are 0.
 func (c *classes) at(text string, i int) (class, int) {
 	if i >= len(text) {
 		return 0, 0

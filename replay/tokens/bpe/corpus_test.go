@@ -12,16 +12,16 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// The stock encoder counts as well what a sample takes of the distinct texts: one in
-// so many, chosen by their hash, and those that hold a piece of so many bytes, on
-// which encoders differ in more than speed. CTXKIT_LONG=1 takes all of them.
+// The stock encoder counts as well what a sample takes of the distinct texts: one in so many, chosen by their hash,
+// and those that hold a piece of so many bytes, on which encoders differ in more than speed. CTXKIT_LONG=1 takes all
+// of them.
 const (
 	share     = 16
 	longPiece = 64
 )
 
-// TestCorpus holds counts of the blocks of real sessions against the stock
-// encoder's, each distinct text once: a sample, or all.
+// TestCorpus holds counts of the blocks of real sessions against the stock encoder's, each distinct text once: a
+// sample, or all.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CORPUS")
 	if dir == "" {
@@ -82,8 +82,8 @@ func longestPiece(e *Encoding, text string) int {
 	return longest
 }
 
-// corpusTexts are those of the distinct texts of all blocks under a folder of
-// sessions that are wanted, and how many there are.
+// corpusTexts are those of the distinct texts of all blocks under a folder of sessions that are wanted, and how many
+// there are.
 func corpusTexts(t *testing.T, dir string, wanted func(text string, hash uint64) bool) (list []string, of int) {
 	t.Helper()
 	seen := map[uint64]bool{}

@@ -11,9 +11,8 @@ const keepBuffer = 1 << 20
 // none is the rank of a pair that is no token; it is larger than all ranks.
 const none = math.MaxUint32
 
-// merger merges the parts of one piece as tiktoken does: of all neighbours that
-// together are a token, those of the lowest rank, the leftmost of equals, become
-// one, until no such neighbours are left.
+// merger merges the parts of one piece as tiktoken does: of all neighbours that together are a token, those of the
+// lowest rank, the leftmost of equals, become one, until no such neighbours are left.
 type merger struct {
 	buf    []byte          // the piece and pad bytes after it
 	keys   [maxScan]uint32 // scan: rank and start of the pair that starts here; none

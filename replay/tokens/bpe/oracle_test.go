@@ -43,8 +43,7 @@ func encoding(t testing.TB, name string) *Encoding {
 	return e
 }
 
-// TestCounts holds counts against the stock encoder's on texts that go into
-// the corners of the patterns.
+// TestCounts holds counts against the stock encoder's on texts that go into the corners of the patterns.
 func TestCounts(t *testing.T) {
 	texts := []string{
 		"", " ", "  ", "\n", "\r\n", "a", "Hello, world!", "it's we'RE I'll you'Ve I'M he'd don'T", "'s", "'S's", "''s", "x'sx", "'ſ", "'lL'", "'l", "'r", "'v",
@@ -73,8 +72,8 @@ func TestCounts(t *testing.T) {
 // longForm is the environment variable that asks for the long tests.
 const longForm = "CTXKIT_BPE_LONG"
 
-// TestHostileTexts compares counts on random texts made to hit the patterns'
-// corners: 100,000 of them in the long form.
+// TestHostileTexts compares counts on random texts made to hit the patterns' corners: 100,000 of them in the long
+// form.
 func TestHostileTexts(t *testing.T) {
 	n := 2500
 	if v := os.Getenv(longForm); v != "" {
@@ -101,9 +100,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestTokensOnEnd compares counts on tokens one after the other, most of them
-// of wide characters: what one begins another may end, and what lies between
-// two places no merge crosses is counted by itself.
+// TestTokensOnEnd compares counts on tokens one after the other, most of them of wide characters: what one begins
+// another may end, and what lies between two places no merge crosses is counted by itself.
 func TestTokensOnEnd(t *testing.T) {
 	n := 1500
 	if os.Getenv(longForm) != "" {
@@ -148,8 +146,8 @@ func TestTokensOnEnd(t *testing.T) {
 	}
 }
 
-// TestEveryCharacter compares counts with each character there is in some
-// surroundings: every 97th of them in the short form, and all of the first 1,024.
+// TestEveryCharacter compares counts with each character there is in some surroundings: every 97th of them in the
+// short form, and all of the first 1,024.
 func TestEveryCharacter(t *testing.T) {
 	stride := rune(97)
 	if os.Getenv(longForm) != "" {

@@ -7,9 +7,8 @@ import (
 	"math/bits"
 )
 
-// scripts/genranks writes the vocabularies from the ranks of
-// github.com/pkoukk/tiktoken-go-loader: the number of tokens (32 bits, little
-// endian), the length of each in bytes, then their bytes; all by rank.
+// scripts/genranks writes the vocabularies from the ranks of github.com/pkoukk/tiktoken-go-loader: the number of
+// tokens (32 bits, little endian), the length of each in bytes, then their bytes; all by rank.
 
 //go:embed o200k_base.ranks
 var o200kRanks string
@@ -17,8 +16,7 @@ var o200kRanks string
 //go:embed cl100k_base.ranks
 var cl100kRanks string
 
-// vocabulary finds the rank of a token by its bytes. It holds rank+1, and 0 for no
-// token.
+// vocabulary finds the rank of a token by its bytes. It holds rank+1, and 0 for no token.
 type vocabulary struct {
 	pairs   []uint32 // tokens of two bytes, by both
 	short   []uint64 // of 3 to maxShort bytes: rank+1, length and bytes in one word
@@ -99,8 +97,8 @@ func (v *vocabulary) add(buf []byte, n int, rank uint32) {
 	}
 }
 
-// lookup returns the rank+1 of the token buf[from:to], of at least two bytes, or 0.
-// At least pad bytes of buf must follow.
+// lookup returns the rank+1 of the token buf[from:to], of at least two bytes, or 0. At least pad bytes of buf must
+// follow.
 func (v *vocabulary) lookup(buf []byte, from, to int) uint32 {
 	n := to - from
 	switch {
@@ -155,10 +153,9 @@ func (v *vocabulary) join(token string) {
 	}
 }
 
-// joins reports whether a token may cross the middle of a window of six bytes, two
-// wide characters: a token with all of them, or one with fewer and the two bytes in
-// the middle. It may report true for a window that no token crosses, never false
-// for one that a token crosses.
+// joins reports whether a token may cross the middle of a window of six bytes, two wide characters: a token with all
+// of them, or one with fewer and the two bytes in the middle. It may report true for a window that no token crosses,
+// never false for one that a token crosses.
 func (v *vocabulary) joins(window string) bool {
 	p := pair(window[2], window[3])
 	h := joinHash(window)

@@ -11,8 +11,8 @@ import (
 	loader "github.com/pkoukk/tiktoken-go-loader"
 )
 
-// TestRanks holds the embedded vocabularies against the loader's: each token
-// has its rank, and nothing else is a token.
+// TestRanks holds the embedded vocabularies against the loader's: each token has its rank, and nothing else is a
+// token.
 func TestRanks(t *testing.T) {
 	for _, name := range Names() {
 		want, err := loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken")
@@ -63,8 +63,7 @@ func TestUnknownEncoding(t *testing.T) {
 	}
 }
 
-// TestNoNetwork denies the network: counting neither asks for it nor holds a
-// package that could.
+// TestNoNetwork denies the network: counting neither asks for it nor holds a package that could.
 func TestNoNetwork(t *testing.T) {
 	before := http.DefaultTransport
 	defer func() { http.DefaultTransport = before }()
@@ -100,8 +99,8 @@ func (d denied) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("there is no network")
 }
 
-// TestTokensMergeToThemselves: merging the bytes of a token gives the token,
-// so that a part of a piece that no merge leaves may be looked up as a whole.
+// TestTokensMergeToThemselves: merging the bytes of a token gives the token, so that a part of a piece that no merge
+// leaves may be looked up as a whole.
 func TestTokensMergeToThemselves(t *testing.T) {
 	for _, name := range Names() {
 		e := encoding(t, name)

@@ -1,9 +1,8 @@
 package bpe
 
-// The patterns split a text into pieces; no token crosses two pieces. The code is
-// written by hand and makes the choices of a backtracking engine: alternatives in
-// order, repetition as long as possible. Sources: tiktoken's openai_public.py, and
-// tiktoken-go's encoding.go, which has the same two.
+// The patterns split a text into pieces; no token crosses two pieces. The code is written by hand and makes the
+// choices of a backtracking engine: alternatives in order, repetition as long as possible. Sources: tiktoken's
+// openai_public.py, and tiktoken-go's encoding.go, which has the same two.
 //
 // cl100k_base:
 //
@@ -15,16 +14,14 @@ package bpe
 //	\s+(?!\S)
 //	\s+
 //
-// o200k_base has for the first two, with U for [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
-// and L for [\p{Ll}\p{Lm}\p{Lo}\p{M}],
+// o200k_base has for the first two, with U for [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L for [\p{Ll}\p{Lm}\p{Lo}\p{M}],
 //
 //	[^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //
 // and [\r\n/]* after symbols.
 //
-// A split function returns the end of the piece that starts at i, and the end of
-// the text that it examined.
+// A split function returns the end of the piece that starts at i, and the end of the text that it examined.
 
 // splitCL100K splits as cl100k_base does.
 func splitCL100K(c *classes, text string, i int) (end, seen int) {
@@ -72,8 +69,7 @@ func splitO200K(c *classes, text string, i int) (end, seen int) {
 	return c.rest(text, i, k, n, true)
 }
 
-// word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if neither
-// matches.
+// word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if neither matches.
 func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
 	start := i
 	both := -1 // end of the last character that is in U and in L
@@ -97,8 +93,7 @@ func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
 	return i, i, false
 }
 
-// rest returns the end of a piece that starts with no letter: numbers, symbols and
-// space.
+// rest returns the end of a piece that starts with no letter: numbers, symbols and space.
 func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, seen int) {
 	if k == number {
 		end = i + n
@@ -126,8 +121,8 @@ func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, see
 	return c.blank(text, i)
 }
 
-// blank returns the end of a piece of white space: up to the last line end; without
-// one, all but the last character, which may belong to the next piece; or that.
+// blank returns the end of a piece of white space: up to the last line end; without one, all but the last character,
+// which may belong to the next piece; or that.
 func (c *classes) blank(text string, i int) (end, seen int) {
 	line, last := -1, i
 	j := i
@@ -151,8 +146,7 @@ func (c *classes) blank(text string, i int) (end, seen int) {
 	return last, j
 }
 
-// contraction returns the end of 's, 't, 're, 've, 'm, 'll or 'd in either case at
-// i; i if there is none.
+// contraction returns the end of 's, 't, 're, 've, 'm, 'll or 'd in either case at i; i if there is none.
 func contraction(text string, i int) int {
 	if i+1 >= len(text) || text[i] != '\'' {
 		return i
