@@ -1,6 +1,9 @@
 package jsonl
 
 import (
+	"hash/fnv"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/scan"
@@ -41,4 +44,142 @@ func Measure(s string) Metrics {
 		m.JSON += n
 	}
 	return m
+}
+
+// shortDigits is how many characters a short id has.
+const shortDigits = 6
+
+// ShortID derives the six characters that identify a uuid: its first ten hexadecimal digits as a number, in base 36,
+// of which the first six digits. A text that does not begin with ten hexadecimal digits (hyphens left out) is hashed
+// (FNV-1a, 64 bits) instead.
+func ShortID(uuid string) string {
+	const hex = 10
+	digits := make([]byte, 0, hex)
+	for i := 0; i < len(uuid) && len(digits) < hex; i++ {
+		if uuid[i] != '-' {
+			digits = append(digits, uuid[i])
+		}
+	}
+	n, err := strconv.ParseUint(string(digits), 16, 64)
+	if err != nil || len(digits) < hex {
+		return ShortHash(uuid)
+	}
+	return shortened(n)
+}
+
+// ShortHash is six characters for any text.
+func ShortHash(s string) string {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return shortened(h.Sum64())
+}
+
+func shortened(n uint64) string {
+	s := strconv.FormatUint(n, 36)
+	if len(s) < shortDigits {
+		return strings.Repeat("0", shortDigits-len(s)) + s
+	}
+	return s[:shortDigits]
+}
+
+// locate turns the spans of a decoded entry, indexes into its line, into file offsets.
+func (e *entry) locate(line int64) {
+	content := e.Message.Content
+	for i := range content {
+		bl := &content[i]
+		bl.Span.Off += line
+		if bl.Value.Len > 0 {
+			bl.Value.Off += line
+		}
+		for k := range bl.Parts {
+			bl.Parts[k].Span.Off += line
+		}
+	}
+}
+
+// index is the position of raw in e.Raw, or -1.
+func (e *Entry) index(raw []byte) int {
+	if len(raw) == 0 {
+		return -1
+	}
+	// Both slices end at the end of the same memory.
+	i := cap(e.Raw) - cap(raw)
+	if i < 0 || i+len(raw) > len(e.Raw) || &e.Raw[i] != &raw[0] {
+		return -1
+	}
+	return i
+}
+
+// SpanOf returns the position in the file of one of the entry's raw fields, or of a slice of one; false if raw is not
+// a part of e.Raw.
+func (e *Entry) SpanOf(raw []byte) (Span, bool) {
+	i := e.index(raw)
+	if i < 0 {
+		return Span{}, false
+	}
+	return Span{e.Offset + int64(i), len(raw)}, true
+}
+
+// internField names a string field, so that its last value is tried first.
+type internField uint8
+
+const (
+	inType internField = iota
+	inSubtype
+	inSession
+	inAgent
+	inVersion
+	inCWD
+	inRole
+	inModel
+	inStop
+	inTool
+	inBlockType
+	inMessage
+	inFields
+)
+
+// Bounds on what an interner keeps, so that a hostile file cannot make it grow.
+const (
+	internEntries = 4096
+	internBytes   = 512 // of one string
+)
+
+// interner gives equal strings the same memory.
+type interner struct {
+	last [inFields]string
+	all  map[string]string
+}
+
+// intern returns b as a string of low cardinality.
+func (in *interner) intern(f internField, b []byte) string {
+	if string(b) == in.last[f] {
+		return in.last[f]
+	}
+	if len(b) == 0 {
+		return ""
+	}
+	s, ok := in.all[string(b)]
+	if !ok {
+		s = string(b)
+		if len(b) <= internBytes && len(in.all) < internEntries {
+			if in.all == nil {
+				in.all = make(map[string]string)
+			}
+			in.all[s] = s
+		}
+	}
+	in.last[f] = s
+	return s
+}
+
+// repeated returns b as the last string of the field, if equal, or a new one.
+func (in *interner) repeated(f internField, b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if string(b) != in.last[f] {
+		in.last[f] = string(b)
+	}
+	return in.last[f]
 }

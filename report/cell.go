@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -121,16 +122,7 @@ func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func places(x float64, n int) string { return strconv.FormatFloat(x, 'f', n, 64) }
 
-// Thousands formats n with a comma between groups of three digits: 200,000.
-func Thousands(n int) string { return thousands(n) }
-
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(n int) string { return policy.Thousands(n) }
 
 // short formats n in at most four characters: 950, 12K, 1.2M.
 func short(n int) string {

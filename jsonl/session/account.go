@@ -1,5 +1,16 @@
 package session
 
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
 // The reasons for which lines are set aside.
 const (
 	AsideMalformed Reason = "malformed"
@@ -48,4 +59,121 @@ func (a Accounting) Balanced() bool {
 		n += c
 	}
 	return n == a.Read
+}
+
+// CompareVersions compares dotted versions number by number: it is negative where a is older than b, 0 where they are
+// equal. A missing part counts as 0, as does one that is not a number.
+func CompareVersions(a, b string) int {
+	for a != "" || b != "" {
+		var x, y int
+		x, a = number(a)
+		y, b = number(b)
+		if x != y {
+			return x - y
+		}
+	}
+	return 0
+}
+
+// number is the first number of a dotted version, and the rest of the version.
+func number(version string) (n int, rest string) {
+	digits, rest, _ := strings.Cut(version, ".")
+	n, _ = strconv.Atoi(digits)
+	return n, rest
+}
+
+// MemoryFile is the summary that a client maintains during a session, in session-memory/summary.md beside the
+// session's file. Its text is read on demand (Conversation.MemoryText).
+type MemoryFile struct {
+	Path string // of the file
+	Text jsonl.Metrics
+}
+
+const (
+	memoryName = "session-memory"
+	memoryFile = "summary.md"
+	maxMemory  = 1 << 20 // bytes; clients write a few thousand
+)
+
+// readMemory finds and measures a session's summary file. It warns of one that is not a regular file in the session's
+// own folder, or too long.
+func (conv *Conversation) readMemory(where offloads) {
+	conv.memory = where
+	text, err := conv.memoryText()
+	switch {
+	case err == nil:
+		conv.Memory = &MemoryFile{Path: filepath.Join(where.trusted, where.inside, memoryFile), Text: jsonl.Measure(text)}
+	case !errors.Is(err, fs.ErrNotExist):
+		conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Message: fmt.Sprintf("the session's own summary is not read: %v", err)})
+	}
+}
+
+// MemoryText is the text of the session's own summary file, "" without one.
+func (conv *Conversation) MemoryText() (string, error) {
+	if conv.Memory == nil {
+		return "", nil
+	}
+	text, err := conv.memoryText()
+	if err != nil {
+		return "", &jsonl.FileError{Path: conv.Path, Err: fmt.Errorf("reading the session's own summary: %w", err)}
+	}
+	return text, nil
+}
+
+func (conv *Conversation) memoryText() (string, error) {
+	data, err := conv.memory.readFile(memoryFile, maxMemory+1)
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxMemory {
+		return "", errRefused(fmt.Sprintf("it is longer than %d bytes", maxMemory))
+	}
+	return validText(data), nil
+}
+
+// Prompts are the user prompts with the short ids by which a model refers to them.
+type Prompts struct {
+	at   map[string]int // short id, or uuid of a line -> message
+	tags map[int]string // message -> short id
+}
+
+// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid or, where an earlier prompt has that
+// id, jsonl.ShortHash of the uuid with a suffix.
+func (conv *Conversation) Prompts() *Prompts {
+	p := &Prompts{at: map[string]int{}, tags: map[int]string{}}
+	for m := range conv.Messages {
+		msg := &conv.Messages[m]
+		if msg.Class != ClassPrompt || msg.RecordOnly {
+			continue
+		}
+		id := jsonl.ShortID(msg.UUID)
+		for n := 2; ; n++ {
+			if _, taken := p.at[id]; !taken {
+				break
+			}
+			id = jsonl.ShortHash(msg.UUID + "#" + strconv.Itoa(n))
+		}
+		p.at[id], p.tags[m] = m, id
+	}
+	for m := range p.tags {
+		for _, u := range append([]string{conv.Messages[m].UUID}, conv.Messages[m].UUIDs...) {
+			if _, taken := p.at[u]; !taken {
+				p.at[u] = m
+			}
+		}
+	}
+	return p
+}
+
+// ID is the short id of a prompt, or "" for a message that is not a prompt.
+func (p *Prompts) ID(message int) string { return p.tags[message] }
+
+// Find is the prompt with a uuid or a short id: abc123, id:abc123 or [id:abc123].
+func (p *Prompts) Find(name string) (message int, ok bool) {
+	name = strings.TrimSpace(name)
+	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {
+		name = strings.TrimSuffix(s, "]")
+	}
+	message, ok = p.at[name]
+	return message, ok
 }

@@ -64,14 +64,6 @@ func Versioned(reg policy.Registry) []string {
 	return slices.Sorted(maps.Keys(readIndex(reg).Versions))
 }
 
-// ForVersion replaces @recorded-version in a name by the version of the client that recorded a session.
-func ForVersion(name, version string) string {
-	if product, ok := strings.CutSuffix(name, "@"+RecordedVersion); ok {
-		return product + "@" + version
-	}
-	return name
-}
-
 // Canonical is the name of the built-in policy that name means: itself, what it is an alias of, or what a version of
 // a product works by.
 func Canonical(name string, reg policy.Registry) (string, error) {

@@ -3,6 +3,7 @@ package backtest_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestCorpus(t *testing.T) {
 		if len(conv.Requests) == 0 || conv.Version == "" {
 			continue
 		}
-		s := scored(t, conv, preset.ForVersion(byVersion, conv.Version), backtest.ScoreOptions{})
+		s := scored(t, conv, strings.Replace(byVersion, preset.RecordedVersion, conv.Version, 1), backtest.ScoreOptions{})
 		sessions = append(sessions, s)
 		tell(t, s)
 	}

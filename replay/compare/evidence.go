@@ -1,6 +1,11 @@
 package compare
 
-import "github.com/ctxkit/ctxkit/policy"
+import (
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
 
 // Show is a report of one or two replays that shows a difference.
 type Show string
@@ -30,4 +35,29 @@ type Pointer struct {
 	Against   string // ShowDiff: the other policy, in the same form; "": the raw history
 	At        string // ShowDiff: a request's number, or end; "": the last request
 	Selection Selection
+}
+
+// Unpriced is a model without a price. The cost of its sessions is not known.
+type Unpriced struct {
+	Model    string `json:"model"`
+	Sessions int    `json:"sessions"`
+	First    Origin `json:"first"` // one of them
+}
+
+// UnpricedModels lists the models without a price, by name.
+func UnpricedModels(sessions []ComparedSession) []Unpriced {
+	var list []Unpriced
+	for i := range sessions {
+		s := &sessions[i]
+		for _, model := range s.Unpriced {
+			at := slices.IndexFunc(list, func(u Unpriced) bool { return u.Model == model })
+			if at < 0 {
+				at = len(list)
+				list = append(list, Unpriced{model, 0, Origin{Session: s.Session, Agent: s.Agent, File: s.File}})
+			}
+			list[at].Sessions++
+		}
+	}
+	slices.SortFunc(list, func(a, b Unpriced) int { return strings.Compare(a.Model, b.Model) })
+	return list
 }

@@ -1,6 +1,13 @@
+// Package diff compares two views of one conversation message by message: the state of each message, the edit behind
+// it, and what was added.
 package diff
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
 
 // Row is the sum of the messages that have the same sides.
 type Row struct {
@@ -58,4 +65,176 @@ func (r *Row) order() int {
 		return 1 << 30
 	}
 	return n
+}
+
+// Mark is a place in the raw history where one firing of a stage compacted something.
+type Mark struct {
+	Before       int             `json:"-"`       // index of the message of the conversation that follows
+	Request      int             `json:"request"` // n of the main request it belongs to; 0: after the last
+	Stage        string          `json:"stage"`
+	Kind         policy.EditKind `json:"kind"`
+	Reason       string          `json:"reason"`
+	Edits        int             `json:"edits"` // blocks changed, or messages removed
+	TokensBefore int             `json:"tokens_before"`
+	TokensAfter  int             `json:"tokens_after"`
+}
+
+// Marks lists the places where the edits of a view compacted earlier messages. Results cut on arrival, additions and
+// tags leave no mark.
+func Marks(v *view.View) []Mark {
+	var marks []Mark
+	group := -1
+	edits := v.Edits()
+	for i := range edits {
+		e := &edits[i]
+		switch e.Kind {
+		case policy.KindClear, policy.KindRemove, policy.KindCollapse, policy.KindSummarize, policy.KindCacheEdit, policy.KindServerClear:
+		default:
+			continue
+		}
+		n := max(len(e.Items), 1)
+		if len(marks) > 0 && e.Group == group {
+			m := &marks[len(marks)-1]
+			m.Edits += n
+			m.TokensBefore += e.Before
+			m.TokensAfter += e.After
+			continue
+		}
+		group = e.Group
+		marks = append(marks, Mark{
+			Before: e.Joined, Request: e.Request, Stage: e.Stage, Kind: e.Kind, Reason: e.Reason,
+			Edits: n, TokensBefore: e.Before, TokensAfter: e.After,
+		})
+	}
+	return marks
+}
+
+// History holds the edits of each message and block of a view.
+type History struct {
+	Gone    map[policy.ItemID]*policy.Edit // the last edit that removed an item from view
+	Made    map[policy.ItemID]*policy.Edit // the edit that added a message
+	Tagged  map[policy.ItemID]*policy.Edit
+	Changed map[policy.Target]*policy.Edit // the last edit of a block in the model view
+	Server  map[policy.Target]*policy.Edit // the last edit of a block by the server, or the last cache edit
+}
+
+// NewHistory reads the edits of a view.
+func NewHistory(v *view.View) *History {
+	h := &History{
+		Gone: map[policy.ItemID]*policy.Edit{}, Made: map[policy.ItemID]*policy.Edit{}, Tagged: map[policy.ItemID]*policy.Edit{},
+		Changed: map[policy.Target]*policy.Edit{}, Server: map[policy.Target]*policy.Edit{},
+	}
+	var recorded []policy.ItemID // every recorded message that ever joined, in order
+	for _, id := range v.Arrived() {
+		if id >= 0 {
+			recorded = append(recorded, id)
+		}
+	}
+	slices.Sort(recorded)
+	in := map[policy.ItemID]bool{} // in view when the current edit was made
+	edits := v.Edits()
+	for i := range edits {
+		e := &edits[i]
+		for len(recorded) > 0 && int(recorded[0]) < e.Joined {
+			in[recorded[0]] = true
+			recorded = recorded[1:]
+		}
+		h.note(e, in)
+	}
+	return h
+}
+
+func (h *History) note(e *policy.Edit, in map[policy.ItemID]bool) {
+	leave := func(id policy.ItemID) {
+		h.Gone[id] = e
+		delete(in, id)
+	}
+	switch e.Kind {
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
+		h.Changed[e.Target] = e
+	case policy.KindTag:
+		h.Tagged[e.Target.Item] = e
+	case policy.KindCacheEdit, policy.KindServerClear:
+		h.Server[e.Target] = e
+	case policy.KindServerKeep:
+		delete(h.Server, e.Target)
+	case policy.KindRemove, policy.KindCollapse:
+		for _, id := range e.Items {
+			leave(id)
+		}
+	case policy.KindSummarize:
+		kept := map[policy.ItemID]bool{}
+		for _, id := range slices.Concat(e.Lead, e.Keep) {
+			kept[id] = true
+			if id >= 0 && !in[id] {
+				h.Made[id] = e // a recorded summary, or a message a boundary brought back
+			}
+		}
+		for id := range in {
+			if !kept[id] {
+				leave(id)
+			}
+		}
+		for id := range kept {
+			in[id] = true
+		}
+	}
+	for _, list := range [][]policy.Synthetic{e.Insert, e.Tail} {
+		for i := range list {
+			h.Made[list[i].ID] = e
+			in[list[i].ID] = true
+		}
+	}
+}
+
+// First is the first change of what was sent at an earlier request: from there on the prompt cache must be written
+// again.
+type First struct {
+	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"`
+	About   string `json:"about"`
+	Block   int    `json:"block"` // -1: the whole message
+	ToolUse string `json:"tool_use_id,omitempty"`
+	Side    Side   `json:"change"`
+	Prefix  int    `json:"prefix_tokens"` // unchanged tokens before it, without overhead
+	Sent    int    `json:"sent_tokens"`   // all that was sent at the earlier request
+}
+
+// first returns the first change, or nil if everything that was sent is the same. A cache edit is no change: it keeps
+// the prefix valid.
+func first(l, r *compared) *First {
+	now, prefix := r.IDs(), 0
+	change := func(in *compared, id policy.ItemID, block int, side Side) *First {
+		m := describe(in.View, id)
+		return &First{
+			Message: m.ID, Line: m.Line, About: m.About, Block: block, Side: side,
+			Prefix: prefix, Sent: l.PayloadTokens(),
+		}
+	}
+	for i, id := range l.IDs() {
+		switch {
+		case i < len(now) && now[i] == id:
+		case i < len(now) && r.has(id): // another message is before it
+			return change(r, now[i], -1, r.side(now[i]))
+		default:
+			return change(l, id, -1, r.side(id))
+		}
+		for b := range r.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			a, z, server := l.shows(t), r.shows(t), r.history.Server[t]
+			if a.equal(z) || z.server && server != nil && server.Kind == policy.KindCacheEdit {
+				continue
+			}
+			f := change(r, id, b, r.blockSide(t))
+			if raw := r.Raw(t); raw != nil {
+				f.ToolUse = raw.ID
+			}
+			return f
+		}
+		if !sameTag(l.Tag(id), r.Tag(id)) {
+			return change(r, id, -1, r.side(id))
+		}
+		prefix += r.PayloadWeight(id)
+	}
+	return nil
 }

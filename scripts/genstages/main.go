@@ -54,11 +54,13 @@ func generate(dir string) (map[string][]byte, error) {
 		if len(stages) == 0 {
 			continue
 		}
-		text := "package " + e.Name() + "\n\nimport \"" + module + "policy\"\n\n// stages lists the stages of the family by name.\nfunc stages() []policy.Definition {\n\treturn []policy.Definition{\n"
-		for _, s := range stages {
-			text += "\t\t" + s + "(),\n"
+		text := "package " + e.Name() + "\n\nimport \"" + module + "policy\"\n\n// stages lists the stages of the family by name.\n"
+		list := strings.Join(stages, "(), ") + "()"
+		if len(list) > 60 {
+			list = "\n\t\t" + strings.ReplaceAll(list, ", ", ",\n\t\t") + ",\n\t"
 		}
-		if files[filepath.Join(dir, e.Name(), stagesFile)], err = source(text + "\t}\n}\n"); err != nil {
+		text += "func stages() []policy.Definition { return []policy.Definition{" + list + "} }\n"
+		if files[filepath.Join(dir, e.Name(), stagesFile)], err = source(text); err != nil {
 			return nil, err
 		}
 	}

@@ -5,8 +5,4 @@ package langchain
 import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
-func stages() []policy.Definition {
-	return []policy.Definition{
-		defineClearToolResults(),
-	}
-}
+func stages() []policy.Definition { return []policy.Definition{defineClearToolResults()} }

@@ -5,8 +5,4 @@ package openhands
 import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
-func stages() []policy.Definition {
-	return []policy.Definition{
-		defineCondenserEvents(),
-	}
-}
+func stages() []policy.Definition { return []policy.Definition{defineCondenserEvents()} }

@@ -5,8 +5,4 @@ package strands
 import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
-func stages() []policy.Definition {
-	return []policy.Definition{
-		defineSlidingWindow(),
-	}
-}
+func stages() []policy.Definition { return []policy.Definition{defineSlidingWindow()} }

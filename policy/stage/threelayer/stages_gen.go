@@ -6,8 +6,5 @@ import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
 func stages() []policy.Definition {
-	return []policy.Definition{
-		defineThreeLayerAuto(),
-		defineThreeLayerMicro(),
-	}
+	return []policy.Definition{defineThreeLayerAuto(), defineThreeLayerMicro()}
 }

@@ -1,0 +1,289 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Versions of the JSON forms of lists of policies, of what is questionable in them and of how two differ.
+const (
+	PoliciesSchema       = "ctxkit.policies/v1"
+	PolicyFindingsSchema = "ctxkit.policy-lint/v1"
+	PolicyChangesSchema  = "ctxkit.policy-diff/v1"
+)
+
+// PolicyInfo is one policy of the catalogue.
+type PolicyInfo struct {
+	Name    string   `json:"name"`
+	Aliases []string `json:"aliases"`
+	About   string   `json:"about"`
+	Source  string   `json:"source"`
+	Date    string   `json:"date"`
+	Truth   string   `json:"truth"`
+	Stages  []string `json:"stages"`
+}
+
+// Policies prints the catalogue of policies.
+func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
+	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("aliases about source"),
+		[]column{{Title: "date", Key: "date"}, {Title: "truth", Key: "truth"}, {Key: "stages"}, {Title: "what it does, and its source", Flex: true}})
+	for _, p := range list {
+		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source + before(". Also called ", strings.Join(p.Aliases, ", "))
+		t.add(none, p.Name, strings.Join(p.Aliases, " "), p.About, p.Source, p.Date, p.Truth, strings.Join(p.Stages, " "), about)
+	}
+	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}}).print(w, opt)
+}
+
+// PolicyFinding is a setting of a policy that is valid and probably a mistake.
+type PolicyFinding struct {
+	Policy  string `json:"policy"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Key     string `json:"key"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// PolicyFindings prints the findings of a lint of policies. Only FormatGitHub prints wrong, the errors of policies
+// that cannot be read.
+func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
+	t := newTable([]column{{Title: "policy", Key: "policy", Max: 28}, {Title: "where", Max: 30}}, keys("file line column key"),
+		[]column{{Title: "rule", Key: "rule"}, {Key: "message"}, {Key: "hint"}, {Title: "what is odd, and what to do", Flex: true}})
+	for _, f := range list {
+		where, text := f.Key, f.Message
+		if f.Line > 0 { // the key may be another than the one at this place
+			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Message
+		}
+		t.add(none, f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text+before(": ", f.Hint))
+	}
+	d := listing(t, object{{"schema", PolicyFindingsSchema}, {"findings", list}}, count(len(list), "finding"))
+	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}
+	return d.print(w, opt)
+}
+
+// policyAnnotations prints workflow commands. A finding in a built-in policy has no file that GitHub could show.
+func policyAnnotations(w io.Writer, list []PolicyFinding, wrong policy.Errors) error {
+	var b strings.Builder
+	annotate := func(severity string, at policy.Position, title string, text policy.Error) {
+		if !policy.IsFile(at.File) {
+			at.File = ""
+		}
+		githubCommand(&b, severity, at.File, at.Line, at.Column, title, githubText(text.Error()))
+	}
+	for _, e := range wrong {
+		annotate("error", e.Position, "policy", policy.Error{Msg: e.Msg, Hint: e.Hint})
+	}
+	for _, f := range list {
+		annotate("warning", policy.Position{File: f.File, Line: f.Line, Column: f.Column}, f.Policy+" "+f.Rule,
+			policy.Error{Msg: f.Key + ": " + f.Message, Hint: f.Hint})
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// PolicyChange is one key in which two policies differ.
+type PolicyChange struct {
+	Key  string `json:"key"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// PolicyChanges prints how policy b differs from policy a.
+func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Layout) error {
+	t := newTable([]column{{Title: "key", Key: "key"}, {Title: a, Key: a, Max: 32}, {Title: b, Key: b, Flex: true}})
+	for _, c := range list {
+		t.add(none, c.Key, orDash(c.From), orDash(c.To))
+	}
+	json := object{{"schema", PolicyChangesSchema}, {"from", a}, {"to", b}, {"changes", list}}
+	return listing(t, json, count(len(list), "difference")).print(w, opt)
+}
+
+// ThresholdsSchema is the version of the JSON form of Thresholds.
+const ThresholdsSchema = "ctxkit.thresholds/v1"
+
+// LimitList are the limits of a policy in a context window, each with how it is worked out. Figures are tokens.
+type LimitList struct {
+	Schema     string         `json:"schema"`
+	Policy     string         `json:"policy"`
+	Source     string         `json:"source"`
+	Model      string         `json:"model,omitempty"`
+	Window     int            `json:"window"`
+	WindowFrom string         `json:"window_from"`
+	Limits     []policy.Limit `json:"limits"`
+	Notes      []string       `json:"notes,omitempty"`
+}
+
+// PrintThresholds prints the limits as a listing.
+func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
+	t := newTable([]column{{Title: "limit", Key: "limit"}, {Title: "stage", Key: "stage"}, {Title: "acts", Key: "operator"}, {Title: "tokens", Key: "tokens"},
+		{Title: "of window", Key: "share_of_window"}, {Title: "where it comes from", Key: "from", Flex: true}})
+	add := func(name, stage, operator string, tokens int, from string) {
+		share := 0.0
+		if list.Window > 0 {
+			share = math.Floor(float64(tokens)/float64(list.Window)*1000+0.5) / 10
+		}
+		text := places(share, 1)
+		t.add(none, name, stage, operator, tokens, pair{number(text + " %"), text}, from)
+	}
+	add("context window", "", "", list.Window, list.WindowFrom)
+	for _, l := range list.Limits {
+		add(l.Name, l.Stage, l.Operator, l.Tokens, l.From)
+	}
+	return listing(t, list, append([]string{"policy " + list.Policy + " (" + list.Source + ")"}, list.Notes...)...).print(w, opt)
+}
+
+// PricesSchema is the version of the JSON form of prices.
+const PricesSchema = "ctxkit.prices/v1"
+
+// Prices prints a table of models and prices.
+func Prices(w io.Writer, list *price.Table, opt Layout) error {
+	t := newTable([]column{{Title: "model", Key: "model"}, {Title: "input", Key: "input"}, {Title: "write 5m", Key: "cache_write_5m"},
+		{Title: "write 1h", Key: "cache_write_1h"}, {Title: "read", Key: "cache_read"}, {Title: "output", Key: "output"}, {Key: "above_prompt_tokens"},
+		{Title: "window", Key: "context"}, {Key: "max_output"}, {Title: "caches", Key: "min_cacheable"}}, keys("tokenizer released retired"),
+		[]column{{Title: "source", Key: "source"}, {Title: "remarks", Flex: true}}, keys("confidence note"))
+	models := list.Sorted()
+	var sources []string
+	for i := range models {
+		m := &models[i]
+		source := slices.Index(sources, m.Source)
+		if source < 0 {
+			source = len(sources)
+			sources = append(sources, m.Source)
+		}
+		add := func(name, remarks string, window, caches, source, above any, input, write5m, write1h, read, output float64) {
+			t.add(none, pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
+				m.MaxOutput, pair{caches, m.MinCacheable}, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note)
+		}
+		add(m.ID, priceRemarks(m), countOrDash(m.Context), countOrDash(m.MinCacheable), number(fmt.Sprintf("[%d]", source+1)), nil,
+			m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output)
+		if t := m.Tier; t != nil {
+			add("  over "+thousands(t.Above), "whole request", nil, nil, nil, t.Above, t.Input, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead, t.Output)
+		}
+	}
+	notes := []string{
+		price.Unit + ", as of " + list.AsOf + ". caches: the shortest prefix that the prompt cache stores, in tokens.",
+		"A model has the prices of the longest id that its name starts with, apart from a date or a version at its end.",
+	}
+	for i, s := range sources {
+		notes = append(notes, fmt.Sprintf("[%d] %s", i+1, s))
+	}
+	json := object{{"schema", PricesSchema}, {"as_of", list.AsOf}, {"unit", price.Unit}, {"models", models}}
+	return listing(t, json, notes...).print(w, opt)
+}
+
+// dollars is a price without rounding.
+func dollars(x float64) number { return number(exact(x)) }
+
+// priceRemarks describes a model beside its prices; its note is in JSON and CSV.
+func priceRemarks(m *price.Model) string {
+	return joined("; ", m.Confidence, before("released ", m.Released), either(m.Retired, "retired", ""))
+}
+
+func countOrDash(n int) number {
+	return number(either(n == 0, "-", thousands(n)))
+}
+
+// SessionsSchema is the version of the JSON form of a list of sessions.
+const SessionsSchema = "ctxkit.sessions/v1"
+
+// mostSessions is how many sessions a table shows.
+const mostSessions = 200
+
+// Sessions prints the sessions of project folders.
+func Sessions(w io.Writer, list []session.FileInfo, opt Layout) error {
+	list = slices.Clone(list)
+	t := newTable(
+		[]column{{Title: "session", Key: "session", Max: 36}}, keys("file folder project branch client_version title first_prompt"),
+		[]column{{Title: "begun (UTC)", Key: "created"}, {Key: "last"}, {Title: "size", Key: "bytes"}, {Title: "index", Key: "index"}, {Key: "why"},
+			{Title: "agents", Key: "subagents"}, {Key: "tool_results"}, {Title: "title", Flex: true}},
+	)
+	counts := map[session.Standing]int{}
+	var notes []string
+	for n := range list {
+		i := &list[n]
+		counts[i.Standing]++
+		hide := !opt.All && n >= mostSessions
+		if i.Standing == session.Stale && !hide {
+			notes = append(notes, "stale: "+i.ID+": "+i.Why)
+		}
+		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
+		sessionRow(t, i).noTab = hide
+	}
+	if hidden := len(list) - mostSessions; hidden > 0 && !opt.All {
+		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
+	}
+	note := count(len(list), "session")
+	if counts[session.Unindexed] < len(list) {
+		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
+			note += fmt.Sprintf(", %d %s", counts[s], s)
+		}
+	}
+	return listing(t, object{{"schema", SessionsSchema}, {"sessions", list}}, append(notes, note)...).print(w, opt)
+}
+
+func sessionRow(t *table, i *session.FileInfo) *row {
+	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
+	size, agents := either(i.Standing == session.Missing, "", fileSize(i.Size)), len(i.Subagents)
+	return t.add(st, i.ID, i.Path, i.Folder, i.Project, i.Branch, i.Version, i.Title, i.Prompt, i.Created, i.Last, pair{number(size), int(i.Size)},
+		i.Standing, i.Why, pair{number(phraseIf(agents > 0, "%v", agents)), agents}, i.ToolResults,
+		cut(Clean(cmp.Or(i.Title, i.Prompt)), 44))
+}
+
+// AnonymizeSchema is the version of the JSON form of what an anonymised session reveals.
+const AnonymizeSchema = "ctxkit.anonymize/v1"
+
+// Anonymized lists what an anonymised session reveals of its original.
+func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
+	t := newTable(titles("what stays"), []column{{Title: "as it was", Flex: true}}, keys("what value count"))
+	text := func(st style, name, value string) { t.add(st, name, value).noCSV = true }
+	add := func(what, value string, n int) { t.add(none, nil, nil, what, value, n).noTab = true }
+	for _, m := range r.Models {
+		add("model", m, 1)
+	}
+	for _, v := range r.Versions {
+		add("client version", v, 1)
+	}
+	times := ""
+	if !r.First.IsZero() {
+		times = timeText(r.First, time.RFC3339) + " to " + timeText(r.Last, time.RFC3339)
+		add("times", times, 1)
+	}
+	words := byCount(r.Kept)
+	for _, word := range words {
+		add("word", word, r.Kept[word])
+	}
+	for _, s := range r.Survived {
+		add("survived", s.Word, s.Line)
+	}
+	text(none, "models", strings.Join(r.Models, ", "))
+	text(none, "client versions", strings.Join(r.Versions, ", "))
+	text(none, "times", times)
+	text(none, "the format's words", wordList(words))
+	text(none, "and always", "the number and order of lines, lengths and tokens of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
+	for _, s := range r.Survived {
+		text(red, "survived", s.String()+": "+s.Word)
+	}
+	return listing(t, struct {
+		Schema string `json:"schema"`
+		*anonymize.Disclosure
+	}{AnonymizeSchema, r}, fmt.Sprintf("%s, %s replaced", count(r.Lines, "record"), count(r.Words, "word"))).print(w, opt)
+}
+
+// wordList joins the first words of a list.
+func wordList(words []string) string {
+	shown := words[:min(len(words), 40)]
+	hidden := len(words) - len(shown)
+	return strings.Join(shown, " ") + phraseIf(hidden > 0, " and %v more: json and csv contain them", hidden)
+}
