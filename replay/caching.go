@@ -32,7 +32,7 @@ type caching struct {
 	policy  policy.Caching
 	ttl     cache.TTL
 	models  *price.Table
-	known   map[string]price.Model // zero: not in the table
+	known   map[string]*price.Model // zero: not in the table
 	head    cache.Head
 	version string
 	model   string
@@ -40,7 +40,7 @@ type caching struct {
 }
 
 func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
-	c := &caching{policy: pol.Cache, models: models, known: map[string]price.Model{}}
+	c := &caching{policy: pol.Cache, models: models, known: map[string]*price.Model{}}
 	if c.policy.TTL == "1h" || c.policy.TTL == "auto" && long {
 		c.ttl = cache.Long
 	}
@@ -60,10 +60,11 @@ func asksForHour(conv *session.Conversation) bool {
 }
 
 // find looks a model up once.
-func (c *caching) find(id string) price.Model {
-	m, seen := c.known[id]
-	if !seen {
-		m, _ = c.models.Find(id)
+func (c *caching) find(id string) *price.Model {
+	m := c.known[id]
+	if m == nil {
+		row, _ := c.models.Find(id)
+		m = &row
 		c.known[id] = m
 	}
 	return m
