@@ -14,7 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ThresholdsOptions are what `ctxkit thresholds` is asked for.
+// ThresholdsOptions are the options of `ctxkit thresholds`.
 type ThresholdsOptions struct {
 	PolicyOptions
 	OutputOptions

@@ -51,7 +51,7 @@ func (k EditKind) KeepsView() bool { return k.PayloadOnly() || k == KindCall }
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
 	Kind    jsonl.Kind // what it counts as: text, tool_result …
-	Text    string     // the text itself; "" where Ref names it or Tokens stands for it
+	Text    string     // the text itself; "" where Ref names it or Tokens replaces it
 	Length  jsonl.Metrics
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
 	Ref     *Target // the recorded block whose text this is, or nil
@@ -85,7 +85,7 @@ type Call struct {
 	Output  int     // tokens billed as output; 0: the summary's
 	Prefix  string  // "own": its own system prompt and tools; "session": the session's warm prefix
 	Retries int     // prompt-too-long retries before it went through
-	Cut     *Target // with the session's prefix: the first block of the view that it does not send as it stands; nil: it sends all
+	Cut     *Target // with the session's prefix: the first block of the view that it does not send unchanged; nil: it sends all
 	Then    *Call   // a further call that the same edit needed, such as one that verifies the summary
 }
 

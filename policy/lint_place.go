@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// placeOf is where a finding can be mended. That is its key where the linted file has it. Where the key stands in
+// placeOf is where a finding can be mended. That is its key where the linted file has it. Where the key is in
 // what the file extends, it is the key of the user's that brings the finding about, found by trying; where the
 // extended policy has the finding by itself, that is looked at in turn, and the line that extends a built-in policy
 // is what is left.

@@ -15,7 +15,7 @@ type Moment uint8
 // The moments, in the order they come.
 const (
 	Ingest  Moment = 1 << iota // a tool_result has just joined the view
-	Manual                     // the user asked for a compaction here (/compact)
+	Manual                     // the user compacts here (/compact)
 	Prepare                    // before a request
 	Project                    // from the model view to the payload
 	Respond                    // after response k and all its tool_results have joined
@@ -135,7 +135,7 @@ type Stage interface {
 	Run(c *Context) ([]Edit, error)
 }
 
-// Starter is a stage that looks at the conversation before the replay sets out: what it is asked for may not be in
+// Starter is a stage that looks at the conversation before the replay begins: what its parameters name may not be in
 // it.
 type Starter interface {
 	Start(conv *session.Conversation) error
@@ -185,7 +185,7 @@ type Context struct {
 	Record RecordSource
 	Weigh  Weigher
 
-	// Estimate is the client's own estimate of an item as it stands in the view, in tokens: a quarter of its
+	// Estimate is the client's own estimate of an item in the view, in tokens: a quarter of its
 	// characters, rounded.
 	Estimate func(id ItemID) int
 
@@ -205,9 +205,9 @@ func (c *Context) Warn(line int, format string, args ...any) {
 	}
 }
 
-// ManualCompaction is a compaction the user asked for.
+// ManualCompaction is a compaction by the user.
 type ManualCompaction struct {
-	Recorded int // index into Conversation.Boundaries, or -1 where it was asked for on the command line
+	Recorded int // index into Conversation.Boundaries, or -1 for one that only the replay adds
 }
 
 // TextSource fetches texts that are kept out of memory.
@@ -230,7 +230,7 @@ type RecordSource interface {
 	// and what no line holds.
 	Reinjected(boundary int) []Synthetic
 
-	// SessionMemory is the text of the session's own summary file, where it stands beside the transcript.
+	// SessionMemory is the text of the session's own summary file, where it is beside the transcript.
 	SessionMemory() (text string, ok bool, err error)
 }
 
