@@ -34,8 +34,9 @@ const (
 
 // Circumstances are what limits depend on beside a policy's parameters.
 type Circumstances struct {
-	Window    int // context window, tokens
-	MaxOutput int // the model's largest output, tokens; 0: unknown
+	Window    int    // context window, tokens
+	MaxOutput int    // the model's largest output, tokens; 0: unknown
+	Version   string // of the client that recorded the session; empty: unknown
 
 	// For people: where MaxOutput is from, and what set a parameter beside the policy (the key alone where nothing
 	// did). Nil: nothing is known of that.

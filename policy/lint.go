@@ -229,7 +229,7 @@ func (l *linter) again(c *Check, limit Limit) {
 		}
 		for _, s := range choices {
 			if s.Kind == SummaryFixed && s.Tokens+c.Overhead() >= limit.Tokens && c.Overhead() < limit.Tokens {
-				l.add(RuleAlways, c.Stage.Definition.Name+"."+f.Name, "make it smaller", "a summary of %d with %d of system prompt and tools reaches %d, where %s sets in again",
+				l.add(RuleAlways, c.Stage.Definition.Name+"."+f.Name, "make it smaller", "a summary of %d with %d of system prompt and tools reaches %d, where %s compacts again",
 					s.Tokens, c.Overhead(), limit.Tokens, c.Stage.Definition.Name)
 			}
 		}
@@ -302,8 +302,7 @@ func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	}
 }
 
-// Less reports a parameter of the stage that is not below another one; zero parameters are left to their defaults and
-// not compared.
+// Less reports a parameter of the stage that is not below another one.
 func (c *Check) Less(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a >= b {
@@ -399,7 +398,7 @@ func (c *Check) Ceiling(window int) (tokens int, what string) {
 				at++
 			}
 			if at < tokens {
-				tokens, what = at, "where "+s.Definition.Name+" sets in"
+				tokens, what = at, "where "+s.Definition.Name+" compacts"
 			}
 		}
 	}

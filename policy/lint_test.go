@@ -40,13 +40,13 @@ func TestLint(t *testing.T) {
 		{"a fixed limit beyond a small window", "stages: [trim: {at: 300000}]", ""},
 		{"a fixed limit beyond every window", "stages: [trim: {at: 1000000}]", "1:21: trim.at: 1000000 is not below 1000000, the window: make it smaller (never)"},
 		{"a fixed limit behind a compaction in a small window", "stages: [trim: {at: 160000}, compress]", ""},
-		{"a fixed limit behind a compaction in every window", "stages: [trim: {at: 950000}, compress]", "1:21: trim.at: 950000 is not below 950000, where compress sets in: make it smaller (never)"},
-		{"a fixed limit behind a fixed compaction", "stages: [trim: {at: 120001}, fold]", "1:21: trim.at: 120001 is not below 120001, where fold sets in: make it smaller (never)"},
+		{"a fixed limit behind a compaction in every window", "stages: [trim: {at: 950000}, compress]", "1:21: trim.at: 950000 is not below 950000, where compress compacts: make it smaller (never)"},
+		{"a fixed limit behind a fixed compaction", "stages: [trim: {at: 120001}, fold]", "1:21: trim.at: 120001 is not below 120001, where fold compacts: make it smaller (never)"},
 		{"a fixed limit before it", "stages: [trim: {at: 120000}, fold]", ""},
 		{"a compaction that is off", "stages: [trim: {at: 950000}, compress: {enabled: false}]", ""},
-		{"a growing limit behind a growing compaction", "stages: [sweep: {offset: 0}, compress]", "1:10: sweep: sweeping at 150000 is not below 150000, where compress sets in: make sweep.offset larger (never)"},
+		{"a growing limit behind a growing compaction", "stages: [sweep: {offset: 0}, compress]", "1:10: sweep: sweeping at 150000 is not below 150000, where compress compacts: make sweep.offset larger (never)"},
 		{"a growing limit behind a fixed compaction in a large window", "stages: [sweep: {offset: 35000}, fold]", ""},
-		{"a growing limit behind a fixed compaction", "stages: [sweep, fold]", "1:10: sweep: sweeping at 130000 is not below 120001, where fold sets in: make sweep.offset larger (never)"},
+		{"a growing limit behind a fixed compaction", "stages: [sweep, fold]", "1:10: sweep: sweeping at 130000 is not below 120001, where fold compacts: make sweep.offset larger (never)"},
 		{"a compaction beyond the window", "stages: [fold: {at: 1000000}]", "1:21: fold.at: 1000000 is not below 1000000, the window: make it smaller (never)"},
 
 		{"a fixed limit at once", "stages: [fold: {at: 18800}]", lines(
@@ -55,7 +55,7 @@ func TestLint(t *testing.T) {
 		{"messages at once", "stages: [trim: {at: 1}]", ""},
 		{"a growing limit at once", "window: {overhead: 150000}\nstages: [compress]", "2:10: compress: compression at 150000 is not above the 150000 tokens of system prompt and tools: make window.buffer smaller (always)"},
 		{"a growing limit just above", "window: {overhead: 149999}\nstages: [compress: {summary: outline}]", ""},
-		{"a summary as large as the limit", "stages: [compress: {summary: [outline, fixed: 131200]}]", "1:30: compress.summary: a summary of 131200 with 18800 of system prompt and tools reaches 150000, where compress sets in again: make it smaller (always)"},
+		{"a summary as large as the limit", "stages: [compress: {summary: [outline, fixed: 131200]}]", "1:30: compress.summary: a summary of 131200 with 18800 of system prompt and tools reaches 150000, where compress compacts again: make it smaller (always)"},
 		{"a summary below it", "stages: [compress: {summary: [outline, fixed: 131199]}]", ""},
 
 		{"two parameters", "stages: [sweep: {keep: 4}]", "1:24: sweep.keep: 4 leaves nothing to do at sweep.least 4: make it smaller than sweep.least (contradict)"},

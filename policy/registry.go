@@ -18,7 +18,12 @@ type Registry struct {
 // checks their parameters, which takes longer: call it in a test of a family.
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
+	names := map[string]bool{}
 	for _, f := range families {
+		if names[f.Name] {
+			return Registry{}, fmt.Errorf("family %s: defined twice: rename one", f.Name)
+		}
+		names[f.Name] = true
 		for _, d := range f.Stages {
 			d.orders = f.Orders
 			r.definitions = append(r.definitions, d)

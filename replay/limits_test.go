@@ -94,7 +94,7 @@ func (t *limitsTest) stated(rec *Record, pol *policy.Policy, opt Options, tl *Ti
 	widest := 0
 	for k := range rec.Conv.Requests {
 		if at := inForce(rec, pol, opt, k); at.Window > widest {
-			widest, c.MaxOutput = at.Window, at.MaxOutput
+			widest, c.MaxOutput, c.Version = at.Window, at.MaxOutput, at.Version
 		}
 	}
 	if widest != tl.Window && len(rec.Conv.Requests) > 0 {
@@ -109,7 +109,7 @@ func (t *limitsTest) stated(rec *Record, pol *policy.Policy, opt Options, tl *Ti
 func inForce(rec *Record, pol *policy.Policy, opt Options, k int) policy.Circumstances {
 	m := &rec.Conv.Messages[rec.Conv.Requests[k].Message]
 	model, _ := rec.table(opt).Find(m.Model)
-	c := policy.Circumstances{Window: rec.window(m.Model, m.Version, opt), MaxOutput: model.MaxOutput}
+	c := policy.Circumstances{Window: rec.window(m.Model, m.Version, opt), MaxOutput: model.MaxOutput, Version: m.Version}
 	if pol.Window.Context > 0 && opt.Window == 0 {
 		c.Window = pol.Window.Context
 	}

@@ -76,7 +76,7 @@ func (e *engine) widest(t *Timeline) {
 			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (client %s, %s)", k+1, window, last, m.Version, m.Model)
 		}
 		if last == 0 || window > at.Window {
-			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model)}
+			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model), Version: m.Version}
 		}
 		last = window
 	}

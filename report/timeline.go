@@ -51,8 +51,8 @@ func printTimeline(p *page, tl *replay.Timeline) {
 func headFields(tl *replay.Timeline) [][2]string {
 	var limits []string
 	for _, l := range tl.Limits {
-		if l.Operator != "" {
-			limits = append(limits, l.Name+" "+thousands(l.Tokens))
+		if l.Acts {
+			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"policy", tl.Policy},

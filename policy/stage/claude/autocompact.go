@@ -59,7 +59,7 @@ func autocompactLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.
 		return
 	}
 	if !s.Params.(*Autocompact).Enabled {
-		l.Note("nothing is compacted automatically: false is %s", c.Name("autocompact.enabled"))
+		l.Note("%s is false: nothing is compacted automatically", c.Name("autocompact.enabled"))
 		return
 	}
 	from := fmt.Sprintf("effective window - %s (window.buffer)", policy.Thousands(w.Buffer))

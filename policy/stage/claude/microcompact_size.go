@@ -46,13 +46,19 @@ after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40
 }
 
 func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	if s.Params.(*MicrocompactSize).Manual {
+	p, from := s.Params.(*MicrocompactSize), "the warning threshold; acts where enough tokens of results are saved"
+	switch {
+	case p.Manual:
+		return
+	case p.Until != "" && c.Version == "":
+		from += ", in sessions of clients before " + p.Until
+	case p.Until != "" && session.CompareVersions(c.Version, p.Until) >= 0:
+		l.Note("no microcompaction: clients from %s on make none (microcompact_size.until_version)", p.Until)
 		return
 	}
 	l.Add(policy.Limit{
-		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, Of: policy.OfContext, Acts: true,
-		From: "the warning threshold; acts where enough tokens of results are saved",
-		Key:  "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
+		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, Of: policy.OfContext, Acts: true, From: from,
+		Key: "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
 	})
 }
 

@@ -77,7 +77,7 @@ func checkSessionMemory(c *policy.Check) {
 		c.Add(policy.RuleNever, "session_memory.init_tokens", "make it smaller", "%d is not below %d, the window", n, c.LargestWindow())
 	}
 	if t.On && overhead < t.Auto && p.MinTokens+overhead >= t.Auto {
-		c.Add(policy.RuleAlways, "session_memory.min_tokens", "make it smaller", "%d tokens kept with %d of system prompt and tools reach %d, where it sets in again", p.MinTokens, overhead, t.Auto)
+		c.Add(policy.RuleAlways, "session_memory.min_tokens", "make it smaller", "%d tokens kept with %d of system prompt and tools reach %d, where it compacts again", p.MinTokens, overhead, t.Auto)
 	}
 }
 

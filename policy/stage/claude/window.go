@@ -79,6 +79,9 @@ func limitsOf(s *policy.StageConfig, c policy.Circumstances) Thresholds {
 func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	w, n := params.(*Window), policy.Thousands
 	t := w.Resolve(c.Window, c.MaxOutput)
+	if t.Auto <= 0 {
+		l.Note("the output reserve and the buffer leave nothing of the window: every request is above the thresholds")
+	}
 	reserve := "policy: window.output_reserve"
 	switch {
 	case w.MaxOutput > 0 && w.ReserveCap > 0:

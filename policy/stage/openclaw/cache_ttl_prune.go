@@ -59,6 +59,9 @@ after:  the first and the third have 1,500 from their beginning and 1,500 from t
 // tokensOf is a share of a window in tokens, of four characters each.
 func tokensOf(share float64, window int) int { return int(math.Ceil(share * float64(window))) }
 
+// clearsAt is the share of the window at which results are cleared: nothing is below the share for trimming.
+func (p *CacheTTLPrune) clearsAt() float64 { return max(p.HardClearRatio, p.SoftTrimRatio) }
+
 func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*CacheTTLPrune)
 	if p.TTL <= 0 {
@@ -68,8 +71,8 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	l.Add(policy.Limit{Name: "trimming", Label: "trim", Operator: ">=", Tokens: tokensOf(p.SoftTrimRatio, c.Window), Of: policy.OfMessages, Acts: true,
 		From: strict.FloatText(p.SoftTrimRatio) + " x the window (" + c.Name("cache_ttl_prune.soft_trim_ratio") + ")" + after, Key: "cache_ttl_prune.soft_trim_ratio"})
 	if p.HardClear {
-		l.Add(policy.Limit{Name: "clearing", Label: "clear", Operator: ">=", Tokens: tokensOf(p.HardClearRatio, c.Window), Of: policy.OfMessages, Acts: true,
-			From: strict.FloatText(p.HardClearRatio) + " x the window (" + c.Name("cache_ttl_prune.hard_clear_ratio") + ")" + after, Key: "cache_ttl_prune.hard_clear_ratio"})
+		l.Add(policy.Limit{Name: "clearing", Label: "clear", Operator: ">=", Tokens: tokensOf(p.clearsAt(), c.Window), Of: policy.OfMessages, Acts: true,
+			From: strict.FloatText(p.clearsAt()) + " x the window (" + c.Name("cache_ttl_prune.hard_clear_ratio") + ")" + after, Key: "cache_ttl_prune.hard_clear_ratio"})
 	}
 }
 
@@ -147,7 +150,7 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 		switch {
 		case list[i].clear:
 			e.Kind, e.New = policy.KindClear, &s.placeholder
-			e.Reason = why + fmt.Sprintf("; oldest first, while the messages fill %s of the window, %d tokens, or more", percent(s.p.HardClearRatio), tokensOf(s.p.HardClearRatio, c.Window))
+			e.Reason = why + fmt.Sprintf("; oldest first, while the messages fill %s of the window, %d tokens, or more", percent(s.p.clearsAt()), tokensOf(s.p.clearsAt(), c.Window))
 			clears = append(clears, e)
 		case list[i].trim != nil:
 			e.Kind, e.New = policy.KindTruncate, list[i].trim

@@ -12,6 +12,12 @@ package opencode
 
 import (
 	"embed"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -25,4 +31,59 @@ func Family() policy.Family {
 		Name: "opencode", Title: "OpenCode", Stages: stages(), Environment: environment, Presets: presets,
 		Orders: [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
 	}
+}
+
+// Names of the environment variables the rules read.
+const (
+	envDisablePrune       = "OPENCODE_DISABLE_PRUNE"
+	envDisableAutocompact = "OPENCODE_DISABLE_AUTOCOMPACT"
+	envOutputTokenMax     = "OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX"
+)
+
+// environment changes a policy as OpenCode's environment variables would.
+func environment(e *policy.Environment) {
+	if isOn(e.Get(envDisablePrune)) {
+		e.Change("opencode_prune.auto", "false", envDisablePrune)
+	}
+	if isOn(e.Get(envDisableAutocompact)) {
+		e.Change("opencode_compaction.auto", "false", envDisableAutocompact)
+	}
+	if n := outputTokenMax(e.Get(envOutputTokenMax)); n != defaultOutputTokenMax && e.Has("opencode_compaction.auto") {
+		e.Warn(envOutputTokenMax, "%d is not followed: a policy reserves at most %d", n, defaultOutputTokenMax)
+	}
+}
+
+// isOn reports whether the value of a switch is "true" or "1", in any case. OpenCode 1.1.36 to 1.18.34: sections 3.2
+// and 4.
+func isOn(value string) bool { return value == "1" || strings.EqualFold(value, "true") }
+
+// outputTokenMax is the variable's value, read as JavaScript's Number does, if that is a positive integer, else
+// defaultOutputTokenMax. OpenCode 1.1.36 to 1.18.34: section 4.
+func outputTokenMax(value string) int {
+	s, n := jsTrim(value), 0.0
+	switch {
+	case decimalLiteral.MatchString(s):
+		n, _ = strconv.ParseFloat(s, 64) // out of range is an infinity, as in JavaScript
+	case radixLiteral.MatchString(s):
+		i, _ := new(big.Int).SetString(s, 0)
+		n, _ = i.Float64()
+	}
+	if n <= 0 || math.IsInf(n, 0) || n != math.Trunc(n) {
+		return defaultOutputTokenMax
+	}
+	const largest = 1 << 53 // above any limit, and exact
+	return int(min(n, largest))
+}
+
+// Numbers other than the infinities, as JavaScript's Number reads them.
+var (
+	decimalLiteral = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+	radixLiteral   = regexp.MustCompile(`^0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
+)
+
+// jsTrim is JavaScript's trim: white space, line ends and the byte order mark.
+func jsTrim(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool {
+		return r == '\uFEFF' || r != '\u0085' && unicode.IsSpace(r)
+	})
 }
