@@ -128,14 +128,14 @@ type LimitList struct {
 // PrintThresholds prints the limits as a listing.
 func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 	t := newTable([]column{{Title: "limit", Key: "limit"}, {Title: "stage", Key: "stage"}, {Title: "compared", Key: "compared"}, {Title: "tokens", Key: "tokens"},
-		{Title: "of window", Key: "share_of_window"}, {Title: "acts", Key: "acts"}, {Title: "where it comes from", Key: "from", Flex: true}})
+		{Key: "share_of_window"}, {Title: "acts", Key: "acts"}, {Title: "where it comes from", Key: "from", Flex: true}})
 	add := func(name, stage, compared string, acts bool, tokens int, from string) {
 		share := 0.0
 		if list.Window > 0 {
 			share = math.Floor(float64(tokens)/float64(list.Window)*1000+0.5) / 10
 		}
 		text := places(share, 1)
-		t.add(none, name, stage, compared, tokens, pair{number(text + " %"), text}, either(acts, "yes", ""), from)
+		t.add(none, name, stage, compared, tokens, text, either(acts, "yes", ""), from)
 	}
 	add("context window", "", "", false, list.Window, list.WindowFrom)
 	for _, l := range list.Limits {
