@@ -130,3 +130,9 @@ func TestParameters(t *testing.T) {
 		t.Errorf("no parameters: %v", got)
 	}
 }
+
+func TestFamilyTwice(t *testing.T) {
+	if _, err := NewRegistry(Family{Name: "a"}, Family{Name: "a"}); err == nil || !strings.Contains(err.Error(), "family a: defined twice") {
+		t.Errorf("got %v", err)
+	}
+}

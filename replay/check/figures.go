@@ -88,7 +88,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more figures", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// asBefore is the limit of a figure nothing is said of.
+// asBefore is the limit of a figure that the configuration does not name.
 const asBefore = "as in the baseline"
 
 func known(x float64) *float64 {

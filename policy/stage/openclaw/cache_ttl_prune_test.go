@@ -226,3 +226,25 @@ func TestGlob(t *testing.T) {
 		}
 	}
 }
+
+// TestLimits: nothing is cleared below the share at which trimming begins, whatever the share for clearing.
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		soft, hard float64
+		want       []int
+	}{
+		{0.3, 0.5, []int{60000, 100000}},
+		{0.9, 0.5, []int{180000, 180000}},
+	} {
+		d := defineCacheTTLPrune()
+		p := d.Params.(*CacheTTLPrune)
+		p.SoftTrimRatio, p.HardClearRatio = tt.soft, tt.hard
+		var got []int
+		for _, l := range (&policy.StageConfig{Definition: d, Params: p}).Limits(policy.Circumstances{Window: 200000}).List {
+			got = append(got, l.Tokens)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v, %v: %s", tt.soft, tt.hard, diff)
+		}
+	}
+}
