@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -198,30 +199,10 @@ func (t *Tokens) Set(s string) error {
 		*t = 0
 		return nil
 	}
-	n, err := parseCount(s)
-	if err != nil || n == 0 || n > 1_000_000_000 {
+	n, ok := strict.ParseCount(s)
+	if !ok || n <= 0 || n > strict.MaxNumber {
 		return fmt.Errorf("want a number of tokens such as 200000, 200k or 1M, or auto")
 	}
 	*t = Tokens(n)
 	return nil
-}
-
-// parseCount reads a whole number with an optional k, M or G behind it, which are powers of 1,000.
-func parseCount(s string) (int, error) {
-	unit := 1
-	if i := len(s) - 1; i >= 0 {
-		switch s[i] {
-		case 'k', 'K':
-			s, unit = s[:i], 1e3
-		case 'm', 'M':
-			s, unit = s[:i], 1e6
-		case 'g', 'G':
-			s, unit = s[:i], 1e9
-		}
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 || n > 1<<40/unit {
-		return 0, fmt.Errorf("%q is not a count", s)
-	}
-	return n * unit, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/jsonl/synth"
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // SynthOptions are the options of `ctxkit synth`.
@@ -98,6 +99,9 @@ func runSynth(sys *system, o *SynthOptions) error {
 
 // parseSize reads a number of bytes: 500000, 500k, 200MB.
 func parseSize(text string) (int64, error) {
-	n, err := parseCount(strings.TrimSuffix(strings.ToUpper(text), "B"))
-	return int64(n), err
+	n, ok := strict.ParseCount(strings.TrimSuffix(strings.ToUpper(text), "B"))
+	if !ok || n < 0 {
+		return 0, fmt.Errorf("%q is not a number of bytes", text)
+	}
+	return int64(n), nil
 }

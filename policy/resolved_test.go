@@ -326,3 +326,29 @@ window:
 		t.Error(cmp.Diff(want, "stages:"+stages))
 	}
 }
+
+// TestCounts writes numbers of tokens as people do.
+func TestCounts(t *testing.T) {
+	p := mustDecode(t, "p.yaml", `
+window: {context: 1m, overhead: 18.8k, buffer: 13_000}
+stages: [kinds: {summary: [fixed: 2.5k], when: {input_tokens: 100K}}, compress]
+set: {kinds.least: {type: input_tokens, value: 1k}}
+`, nil)
+	k := p.Stages[0].Params.(*kinds)
+	if p.Window.Context != 1e6 || p.Window.Overhead != 18800 || sharedOf(&p.Stages[1]).Buffer != 13000 {
+		t.Errorf("window %+v", p.Window)
+	}
+	if k.Summary[0].Tokens != 2500 || k.When.Value != 100000 || k.Least.Value != 1000 {
+		t.Errorf("stage %+v", k)
+	}
+	if err := p.Set("window.context", "0.5M"); err != nil || p.Window.Context != 500000 {
+		t.Errorf("window.context: %d, %v", p.Window.Context, err)
+	}
+	for key, value := range map[string]string{
+		"kinds.count": "1k", "kinds.free": "1k", "kinds.when": "{tool_uses: 1k}", "window.context": "1.5", "window.overhead": "2G", "kinds.summary": "fixed: 0k",
+	} {
+		if p.Set(key, value) == nil {
+			t.Errorf("%s: %s is taken", key, value)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func (c *SummaryChoice) DecodeParam(plain any) error {
 		}
 		return &Error{Msg: strict.Quote(x) + " is not a source of summaries", Hint: hint}
 	case map[string]any:
-		n, ok := x[string(SummaryFixed)].(int)
+		n, ok := strict.PlainCount(x[string(SummaryFixed)])
 		if !ok || len(x) != 1 {
 			return &Error{Msg: "a summary with a size is fixed: N", Hint: hint}
 		}
@@ -76,6 +76,6 @@ func (c *SummaryChoice) EncodeParam() any {
 func (c *SummaryChoice) ParamForm() (string, map[string]any) {
 	return "recorded, outline or fixed: N", map[string]any{"oneOf": []any{
 		map[string]any{"enum": []any{"recorded", "outline", "fixed"}},
-		object(map[string]any{"fixed": map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}}, "fixed"),
+		object(map[string]any{"fixed": countForm(TriggerInputTokens, 1)}, "fixed"),
 	}}
 }

@@ -43,7 +43,7 @@ func (t *Trigger) DecodeParam(plain any) error {
 	if !ok || TriggerType(k) != TriggerInputTokens && TriggerType(k) != TriggerToolUses {
 		return &Error{Msg: "unknown trigger type " + strict.Quote(fmt.Sprint(kind)), Hint: hint}
 	}
-	n, ok := value.(int)
+	n, ok := countOf(value, TriggerType(k))
 	if !ok || n < 1 {
 		return &Error{Msg: strict.Quote(fmt.Sprint(value)) + " is not a trigger value", Hint: "give a whole number of 1 or more"}
 	}
@@ -56,12 +56,12 @@ func (t *Trigger) EncodeParam() any { return map[string]any{string(t.Type): t.Va
 
 // ParamForm describes the notation.
 func (t *Trigger) ParamForm() (string, map[string]any) {
-	count := map[string]any{"type": "integer", "minimum": 1, "maximum": strict.MaxNumber}
-	return "input_tokens: N or tool_uses: N", map[string]any{"oneOf": []any{
-		object(map[string]any{"input_tokens": count}, "input_tokens"),
-		object(map[string]any{"tool_uses": count}, "tool_uses"),
-		object(map[string]any{"type": map[string]any{"enum": []any{"input_tokens", "tool_uses"}}, "value": count}, "type", "value"),
-	}}
+	var forms []any
+	for _, kind := range []TriggerType{TriggerInputTokens, TriggerToolUses} {
+		forms = append(forms, object(map[string]any{string(kind): countForm(kind, 1)}, string(kind)),
+			object(map[string]any{"type": map[string]any{"const": string(kind)}, "value": countForm(kind, 1)}, "type", "value"))
+	}
+	return "input_tokens: N or tool_uses: N", map[string]any{"oneOf": forms}
 }
 
 // object is the JSON Schema of a map with the required properties and no others.
@@ -124,7 +124,7 @@ func decodeAmount(to *int, plain any, kind TriggerType) error {
 			return &Error{Msg: "not a number of " + string(kind), Hint: hint}
 		}
 	}
-	n, ok := value.(int)
+	n, ok := countOf(value, kind)
 	if !ok {
 		return &Error{Msg: strict.Quote(fmt.Sprint(value)) + " is not a whole number", Hint: hint}
 	}
@@ -135,8 +135,25 @@ func decodeAmount(to *int, plain any, kind TriggerType) error {
 	return nil
 }
 
+// countOf is a plain value that counts what kind says. Tokens may be written as 40k.
+func countOf(plain any, kind TriggerType) (int, bool) {
+	if n, ok := plain.(int); ok || kind != TriggerInputTokens {
+		return n, ok
+	}
+	return strict.PlainCount(plain)
+}
+
+// countForm is the JSON Schema of such a count.
+func countForm(kind TriggerType, least int) map[string]any {
+	s := map[string]any{"type": "integer", "minimum": least, "maximum": strict.MaxNumber}
+	if kind == TriggerInputTokens {
+		return strict.CountSchema(s)
+	}
+	return s
+}
+
 func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
-	count := map[string]any{"type": "integer", "minimum": 0, "maximum": strict.MaxNumber}
+	count := countForm(kind, 0)
 	forms := []any{
 		count,
 		object(map[string]any{string(kind): count}, string(kind)),

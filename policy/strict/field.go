@@ -26,7 +26,8 @@ import (
 //	enum      the words allowed, comma-separated
 //	zero      the word that means 0 ("auto")
 //	none      the word that means no value in a pointer (default "none"); "-": there is none
-//	form      of a text: "line" (printable, not empty), "lines" (printable) or "date"; of a list: "filled" (not empty)
+//	form      of a text: "line" (printable, not empty), "lines" (printable) or "date"; of a list: "filled" (not empty);
+//	          of a number: "count" (40k is taken too, as it is with the unit "tokens")
 //	required  what to write where the key is missing
 //
 // A field is a bool, int, float64, string or time.Duration; a map[string]int in which -1 means none; a struct of such
@@ -371,6 +372,9 @@ func numberSchema(kind string, p *Param) map[string]any {
 	}
 	if f, err := strconv.ParseFloat(p.Max, 64); err == nil {
 		s["maximum"] = f
+	}
+	if p.counts() {
+		s = CountSchema(s)
 	}
 	if p.Zero != "" {
 		return AnyOf(s, map[string]any{"const": p.Zero})

@@ -60,6 +60,9 @@ func (c scalar) decode(r *Decoder, n *Node, s slot) bool {
 		return false
 	}
 	value, size, ok := c.parse(n)
+	if i, isCount := textCount(n); !ok && isCount && s.p.counts() {
+		value, size, ok = i, float64(i), true
+	}
 	if !ok {
 		hint := cmp.Or(c.hint, "write digits, such as "+example(s, c.sample))
 		if c.words != "true or false" {

@@ -52,6 +52,7 @@ var decodings = []struct {
 	{"unknown limit", head + "cases: [{policy: none, expect: {events: {most: 1}}}]", `c.yaml:4:42: events: unknown key "most": use one of min, max, equals, within`, false},
 	{"no number", head + "cases: [{policy: none, expect: {events: few}}]", `c.yaml:4:41: events: "few" is not a number`, false},
 	{"number in quotes", head + "cases: [{policy: none, expect: {events: {max: '3'}}}]", `c.yaml:4:47: events.max: "3" is not a number`, false},
+	{"a number with a letter", head + "cases: [{policy: none, expect: {model_peak: {max: 160k, within: 1.5k}, payload_peak: 1m}}]", "", true},
 	{"infinity", head + "cases: [{policy: none, expect: {events: {max: .inf}}}]", `c.yaml:4:47: events.max: ".inf" is not a number`, true},
 	{"a list of limits", head + "cases: [{policy: none, expect: {events: [1]}}]", "c.yaml:4:41: events: a list is not a map", false},
 	{"no limit", head + "cases: [{policy: none, expect: {events: {}}}]", "c.yaml:4:41: events: a map without a limit", false},

@@ -21,9 +21,9 @@ const (
 type Expectation struct {
 	strict.Position            // of the figure
 	Figure          string     `yaml:"-"`
-	Min             *float64   `yaml:"min" none:"-" min:"-1e15" max:"1e15"`
-	Max             *float64   `yaml:"max" none:"-" min:"-1e15" max:"1e15"`
-	Equals          *float64   `yaml:"equals" none:"-" min:"-1e15" max:"1e15"`
+	Min             *float64   `yaml:"min" form:"count" none:"-" min:"-1e15" max:"1e15"`
+	Max             *float64   `yaml:"max" form:"count" none:"-" min:"-1e15" max:"1e15"`
+	Equals          *float64   `yaml:"equals" form:"count" none:"-" min:"-1e15" max:"1e15"`
 	Within          *Tolerance `yaml:"within" none:"-"` // of the baseline
 	Any             bool       `yaml:"-"`               // nothing is expected
 }
@@ -45,7 +45,7 @@ func (l *Expectations) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 		case kv.Value.Value == anything:
 			e.Any = true
 		default:
-			x, ok := strict.Number(kv.Value)
+			x, ok := strict.Amount(kv.Value)
 			if e.Equals = &x; !ok {
 				r.Report(kv.Value, e.Figure+": "+strict.KindName(kv.Value)+" is not a number", limitHint)
 			}
@@ -76,7 +76,7 @@ type Tolerance struct {
 
 // ReadNode reads 2% or a number.
 func (t *Tolerance) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
-	x, ok := strict.Number(n)
+	x, ok := strict.Amount(n)
 	t.Amount = x
 	if share, percent := strings.CutSuffix(n.Value, "%"); percent {
 		var err error

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // Axis is one parameter and the values it takes.
@@ -16,8 +18,8 @@ type Axis struct {
 	Values []string // as a policy file writes them
 }
 
-// ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range is of numbers (k and M behind a whole one
-// allowed) or of durations, both ends included; without a step it has five values, evenly spaced and, for whole
+// ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range is of numbers (whole ones
+// also as 40k or 1.5M) or of durations, both ends included; without a step it has five values, evenly spaced and, for whole
 // numbers, rounded.
 func ParseAxis(text string) (Axis, error) {
 	key, values, ok := strings.Cut(text, "=")
@@ -120,20 +122,13 @@ func rangeValues(from, to, step string) ([]string, error) {
 	return nil, problem
 }
 
-// whole reads a whole number with an optional k or M behind it.
+// whole reads a whole number as a policy file takes it for tokens, but that m behind one is minutes.
 func whole(s string) (float64, error) {
-	unit := 1
-	switch {
-	case strings.HasSuffix(s, "k"):
-		s, unit = s[:len(s)-1], 1000
-	case strings.HasSuffix(s, "M"):
-		s, unit = s[:len(s)-1], 1_000_000
+	n, ok := strict.ParseCount(s)
+	if !ok || strings.HasSuffix(s, "m") {
+		return 0, strconv.ErrSyntax
 	}
-	n, err := strconv.Atoi(s)
-	if err == nil && (n <= -1<<40 || n >= 1<<40) {
-		err = strconv.ErrRange
-	}
-	return float64(n * unit), err
+	return float64(n), nil
 }
 
 func decimal(s string) (float64, error) {

@@ -17,6 +17,7 @@ func TestParseAxis(t *testing.T) {
 		"s.p=10..30:10":           "10 20 30",
 		"s.p=10..35:10":           "10 20 30",
 		"s.p=5k..15k:5k":          "5000 10000 15000",
+		"s.p=1.5k..3_000:500":     "1500 2000 2500 3000",
 		"s.p=0..1M":               "0 250000 500000 750000 1000000",
 		"s.p=1..3":                "1 2 3",
 		"s.p=7..7":                "7",
@@ -33,7 +34,7 @@ func TestParseAxis(t *testing.T) {
 	}
 	for _, in := range []string{
 		"", "p", "p=1", "s.p", "s.p=", "s.p=1,1", "s.p=1,,2", "s.p=3..1", "s.p=1..3:0", "s.p=1..3:-1", "s.p=a..b", "s.p=0..1:x", "s.p=1..1000000000:1", "s.p=0..1:1e-9",
-		"s.p=1m..5m:0s", "s.p=0.1..0.5:NaN", "s.p=NaN..1", "s.p=1..Inf",
+		"s.p=1m..5m:0s", "s.p=1m..5", "s.p=0.1..0.5:NaN", "s.p=NaN..1", "s.p=1..Inf",
 	} {
 		if a, err := ParseAxis(in); err == nil {
 			t.Errorf("%q is taken: %q", in, a.Values)
