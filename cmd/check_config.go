@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/pflag"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -67,7 +69,7 @@ func (c *checking) settings() error {
 	}
 	for _, t := range []struct {
 		key, text string
-		to        *Tokens
+		to        pflag.Value
 	}{{"window", count.Window, &r.Window}, {"overhead", count.Overhead, &r.Overhead}} {
 		if t.text == "" {
 			continue

@@ -122,7 +122,7 @@ func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
 	if o.Window > 0 {
 		f.Window = o.Window.String()
 	}
-	if o.Overhead > 0 {
+	if o.Overhead.Given {
 		f.Overhead = o.Overhead.String()
 	}
 	return f

@@ -102,7 +102,7 @@ type CountOptions struct {
 	Model    string
 	Window   Tokens
 	Counter  string
-	Overhead Tokens
+	Overhead Overhead
 }
 
 func (o *CountOptions) flags(cmd *cobra.Command) {
@@ -204,5 +204,28 @@ func (t *Tokens) Set(s string) error {
 		return fmt.Errorf("want a number of tokens such as 200000, 200k or 1M, or auto")
 	}
 	*t = Tokens(n)
+	return nil
+}
+
+// Overhead is the size of system prompt and tools on the command line: a number of tokens, 0 included, or auto.
+type Overhead policy.Overhead
+
+// String is the flag's value.
+func (o *Overhead) String() string { return fmt.Sprint((*policy.Overhead)(o).EncodeParam()) }
+
+// Type names the kind of value in help texts.
+func (o *Overhead) Type() string { return "tokens" }
+
+// Set reads the flag's value.
+func (o *Overhead) Set(s string) error {
+	*o = Overhead{}
+	if s == "auto" {
+		return nil
+	}
+	n, ok := strict.ParseCount(s)
+	if !ok || n < 0 || n > strict.MaxNumber {
+		return fmt.Errorf("want a number of tokens such as 0, 18800 or 20k, or auto")
+	}
+	*o = Overhead{n, true}
 	return nil
 }

@@ -124,7 +124,7 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 // options are the options of the replay.
 func (o *ReplayOptions) options() replay.Options {
 	return replay.Options{
-		Prices: o.table, Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: int(o.Overhead),
+		Prices: o.table, Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
 		CompactAt: o.CompactAt, Regret: o.Regret,
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -118,10 +119,47 @@ func WindowParameters() []Param {
 // Window is the block `window` of a policy: what the context window is, and what is counted in it. Stages add
 // parameters of their own to the block, see [Shared]. Figures are tokens.
 type Window struct {
-	Context  int    `yaml:"context" doc:"context window; auto: 200,000 for clients before 2.1.78, else the model's" unit:"tokens" min:"0" zero:"auto"`
-	Overhead int    `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens" min:"0" zero:"auto"`
-	Tail     string `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
+	Context  int      `yaml:"context" doc:"context window; auto: 200,000 for clients before 2.1.78, else the model's" unit:"tokens" min:"1" zero:"auto"`
+	Overhead Overhead `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens"`
+	Tail     string   `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
 }
 
 // DefaultWindow leaves the window and the overhead to the session.
 func DefaultWindow() Window { return Window{Tail: "after_last"} }
+
+// Overhead is the tokens of system prompt and tools; the zero value leaves them to the session.
+type Overhead struct {
+	Tokens int
+	Given  bool
+}
+
+// DecodeParam reads N or auto.
+func (o *Overhead) DecodeParam(plain any) error {
+	const hint = "write digits, such as 18800, or auto"
+	if plain == auto {
+		*o = Overhead{}
+		return nil
+	}
+	n, ok := strict.PlainCount(plain)
+	switch {
+	case !ok:
+		return &Error{Msg: strict.Quote(fmt.Sprint(plain)) + " is not a whole number", Hint: hint}
+	case n < 0:
+		return &Error{Msg: fmt.Sprintf("%d is out of range", n), Hint: "give 0 or more"}
+	}
+	*o = Overhead{n, true}
+	return nil
+}
+
+// EncodeParam is the plain form.
+func (o *Overhead) EncodeParam() any {
+	if !o.Given {
+		return auto
+	}
+	return o.Tokens
+}
+
+// ParamForm describes the notation.
+func (o *Overhead) ParamForm() (string, map[string]any) {
+	return "a whole number, or auto", strict.AnyOf(countForm(TriggerInputTokens, 0), map[string]any{"const": auto})
+}

@@ -261,8 +261,8 @@ func (l *linter) summaries(c *Check) {
 // policy looks at the blocks of the policy that belong to no stage.
 func (l *linter) policy() {
 	c := &Check{linter: l}
-	if p := l.p; p.Cache.System > p.Window.Overhead && p.Window.Overhead > 0 {
-		l.add(RuleContradict, "cache.system", "make it window.overhead or less", "%d is more than window.overhead %d", p.Cache.System, p.Window.Overhead)
+	if p := l.p; p.Window.Overhead.Given && p.Cache.System > p.Window.Overhead.Tokens {
+		l.add(RuleContradict, "cache.system", "make it window.overhead or less", "%d is more than window.overhead %d", p.Cache.System, p.Window.Overhead.Tokens)
 	}
 	for _, name := range []string{"ttl", "system", "warm"} {
 		c.Unused("cache."+name, l.p.Cache.Breakpoints == BreakpointsNone, "cache.breakpoints: none caches nothing")
@@ -364,8 +364,8 @@ func (c *Check) LargestWindow() int { return c.context(largestContext) }
 
 // Overhead is the policy's system prompt and tools, 18,800 where it leaves that open, tokens.
 func (c *Check) Overhead() int {
-	if c.p.Window.Overhead > 0 {
-		return c.p.Window.Overhead
+	if c.p.Window.Overhead.Given {
+		return c.p.Window.Overhead.Tokens
 	}
 	return assumedOverhead
 }

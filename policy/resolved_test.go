@@ -102,7 +102,7 @@ func TestExtends(t *testing.T) {
 	if p.Name != "p" || p.About != "the base" || p.Date != "2026-01-02" || p.Truth != TruthRecorded {
 		t.Errorf("got %q, %q, %q, %q", p.Name, p.About, p.Date, p.Truth)
 	}
-	if p.Window.Context != 9 || sharedOf(&p.Stages[2]).Buffer != 2 || p.Window.Overhead != 6 {
+	if p.Window.Context != 9 || sharedOf(&p.Stages[2]).Buffer != 2 || p.Window.Overhead != (Overhead{6, true}) {
 		t.Errorf("window %+v, shared %+v", p.Window, p.Stages[2].Shared)
 	}
 	if len(p.Stages) != 3 || k.Count != 5 || k.Free != 7 || k.Style != "chars" {
@@ -335,7 +335,7 @@ stages: [kinds: {summary: [fixed: 2.5k], when: {input_tokens: 100K}}, compress]
 set: {kinds.least: {type: input_tokens, value: 1k}}
 `, nil)
 	k := p.Stages[0].Params.(*kinds)
-	if p.Window.Context != 1e6 || p.Window.Overhead != 18800 || sharedOf(&p.Stages[1]).Buffer != 13000 {
+	if p.Window.Context != 1e6 || p.Window.Overhead != (Overhead{18800, true}) || sharedOf(&p.Stages[1]).Buffer != 13000 {
 		t.Errorf("window %+v", p.Window)
 	}
 	if k.Summary[0].Tokens != 2500 || k.When.Value != 100000 || k.Least.Value != 1000 {
@@ -345,10 +345,29 @@ set: {kinds.least: {type: input_tokens, value: 1k}}
 		t.Errorf("window.context: %d, %v", p.Window.Context, err)
 	}
 	for key, value := range map[string]string{
-		"kinds.count": "1k", "kinds.free": "1k", "kinds.when": "{tool_uses: 1k}", "window.context": "1.5", "window.overhead": "2G", "kinds.summary": "fixed: 0k",
+		"kinds.count": "1k", "kinds.free": "1k", "kinds.when": "{tool_uses: 1k}", "window.overhead": "2G", "window.context": "0", "kinds.summary": "fixed: 0k",
 	} {
 		if p.Set(key, value) == nil {
 			t.Errorf("%s: %s is taken", key, value)
+		}
+	}
+}
+
+// TestOverhead tells no system prompt from one of unknown size.
+func TestOverhead(t *testing.T) {
+	for text, want := range map[string]Overhead{"auto": {}, "0": {0, true}, "18.8k": {18800, true}} {
+		p := mustDecode(t, "p.yaml", "window: {overhead: "+text+"}\nstages: []\n", nil)
+		back := mustDecode(t, "p.yaml", string(Marshal(p)), nil)
+		if p.Window.Overhead != want || back.Window.Overhead != want {
+			t.Errorf("%s: %+v, again %+v", text, p.Window.Overhead, back.Window.Overhead)
+		}
+		if text == "0" && (&Check{linter: &linter{p: p}}).Overhead() != 0 {
+			t.Error("lint assumes an overhead")
+		}
+	}
+	for _, text := range []string{"-1", "none", "1.5", "[1]", "true"} {
+		if err := mustDecode(t, "p.yaml", "stages: []\n", nil).Set("window.overhead", text); err == nil {
+			t.Errorf("%s is taken", text)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func randomPolicy(r *rand.Rand, reg Registry) *Policy {
 	if r.IntN(2) == 0 {
 		p.Date = "2026-11-21"
 	}
-	p.Window.Context, p.Window.Overhead = r.IntN(1e6), r.IntN(2)*1000
+	p.Window.Context, p.Window.Overhead = r.IntN(1e6), []Overhead{{}, {0, true}, {1000, true}}[r.IntN(3)]
 	for _, s := range p.shared {
 		if w, ok := s.Params.(*sharedParams); ok {
 			*w = sharedParams{r.IntN(1e6), []string{"", "80"}[r.IntN(2)], r.IntN(2) == 0}

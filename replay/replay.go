@@ -17,7 +17,7 @@ type Options struct {
 	Counter   string           // one of tokens.Names; "": usage
 	Model     string           // replaces the recorded model
 	Window    int              // context window, tokens; 0: by client version and model
-	Overhead  int              // system prompt and tools, tokens; 0: from the first request's usage
+	Overhead  policy.Overhead  // system prompt and tools; not given: the policy's, else from the first request's usage
 	CompactAt []int            // requests before which the user runs a manual compaction
 	Regret    bool             // compute Timeline.Regret; reads every text of the conversation, once for all its replays
 	Prices    *price.Table     // replaces the embedded table of models and prices
@@ -140,8 +140,8 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if over := cmp.Or(max(opt.Overhead, 0), pol.Window.Overhead); over > 0 {
-		e.fixed = over
+	if over := cmp.Or(opt.Overhead, pol.Window.Overhead); over.Given {
+		e.fixed = over.Tokens
 	} else if e.counter != tokens.NameUsage {
 		e.fixed = tokens.DefaultOverhead
 		if len(r.overhead) > 0 && r.Cal.Recorded {

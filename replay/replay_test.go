@@ -264,7 +264,7 @@ func TestOptions(t *testing.T) {
 	if len(tl.Events) == 0 || tl.Events[0].Trigger != "manual" || *tl.Events[0].Request != 7 {
 		t.Errorf("no manual compaction before request 7: %+v", tl.Events[:min(1, len(tl.Events))])
 	}
-	tl, err = replay.Run(conv, named(t, "none"), replay.Options{Overhead: 12345, Window: 500000, Counter: "heuristic"})
+	tl, err = replay.Run(conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: 12345, Given: true}, Window: 500000, Counter: "heuristic"})
 	if err != nil {
 		t.Fatal(err)
 	}
