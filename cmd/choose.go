@@ -50,7 +50,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 			continue
 		}
 		read[by.Policy] = p.Policy
-		p.checkCompactAt(o.CompactAt)
+		p.checkCompactAt(sys, o.CompactAt)
 		for _, w := range p.warnings {
 			if !slices.Contains(warnings, w) {
 				warnings = append(warnings, w)

@@ -39,7 +39,8 @@ changed, and the last.`,
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
 	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
-	f.StringVar(&o.Against, "against", rawSide, "the left side: raw, or another `POLICY`")
+	o.Against = rawSide
+	f.Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
 	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")
 	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
 	f.BoolVar(&o.Stat, "stat", false, "totals only")

@@ -27,7 +27,7 @@ type PolicyOptions struct {
 }
 
 func (o *PolicyOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.Policy, "policy", "p", "", "`NAME` of a built-in policy, or a policy file")
+	cmd.Flags().VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of a built-in policy, or a policy file")
 	o.change(cmd.Flags())
 }
 
@@ -228,4 +228,37 @@ func (o *Overhead) Set(s string) error {
 	}
 	*o = Overhead{n, true}
 	return nil
+}
+
+// once is the value of a flag of which a second one would replace the first unseen.
+type once struct {
+	text  *string
+	given bool
+}
+
+// String is the flag's value.
+func (o *once) String() string {
+	if o.text == nil {
+		return ""
+	}
+	return *o.text
+}
+
+// Type names the kind of value in help texts.
+func (o *once) Type() string { return "string" }
+
+// Set reads the flag's value.
+func (o *once) Set(s string) error {
+	if o.given {
+		return &givenTwice{*o.text, s}
+	}
+	*o.text, o.given = s, true
+	return nil
+}
+
+// givenTwice is the error of a flag that this command takes once.
+type givenTwice struct{ first, second string }
+
+func (e *givenTwice) Error() string {
+	return fmt.Sprintf("given twice, %q and %q: leave one out", e.first, e.second)
 }

@@ -96,20 +96,37 @@ func (p *loadedPolicy) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, session.Warning{Message: fmt.Sprintf(format, args...)})
 }
 
-// checkCompactAt warns where nothing answers --compact-at.
-func (p *loadedPolicy) checkCompactAt(at []int) {
+// checkCompactAt warns where nothing answers --compact-at, and says what would.
+func (p *loadedPolicy) checkCompactAt(sys *system, at []int) {
 	if len(at) == 0 {
 		return
 	}
+	hint := ""
 	for _, s := range p.Stages {
-		if s.Definition.Moments&policy.Manual == 0 || s.Definition.AfterCompaction {
+		if !answersManual(s.Definition) {
 			continue
 		}
-		if answer, err := p.Get(s.Definition.Name + ".manual"); err != nil || answer != "ignore" {
+		key := s.Definition.Name + ".manual"
+		if answer, err := p.Get(key); err != nil || answer != "ignore" {
 			return
 		}
+		hint = "leave " + key + " as it is"
 	}
-	p.warn("flag --compact-at: policy %s has no stage that answers it: nothing is compacted there", p.Name)
+	if hint == "" {
+		var names []string
+		for _, d := range sys.stages.Definitions() {
+			if answersManual(d) {
+				names = append(names, d.Name)
+			}
+		}
+		hint = "use a policy with one of " + strings.Join(names, ", ")
+	}
+	p.warn("flag --compact-at: policy %s has no stage that answers it, nothing is compacted there: %s", p.Name, hint)
+}
+
+// answersManual reports whether a stage can compact where the user asks for it.
+func answersManual(d policy.Definition) bool {
+	return d.Moments&policy.Manual != 0 && !d.AfterCompaction
 }
 
 // errorLines is an error as standard error shows it, one a line.

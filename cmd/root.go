@@ -112,6 +112,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
+		var twice *givenTwice
+		if errors.As(err, &twice) {
+			return fmt.Errorf("flag --%s: %w", invalid.GetFlag().Name, twice)
+		}
 		return fmt.Errorf("flag --%s: %q is not a value for it: %s", invalid.GetFlag().Name, invalid.GetValue(), strings.ReplaceAll(invalid.GetFlag().Usage, "`", ""))
 	}
 	return err
