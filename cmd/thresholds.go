@@ -20,6 +20,7 @@ type ThresholdsOptions struct {
 	OutputOptions
 	Model  string
 	Window Tokens
+	Used   Tokens
 }
 
 func newThresholds(sys *system) *cobra.Command {
@@ -34,6 +35,7 @@ func newThresholds(sys *system) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "`NAME` of the model: its window and largest output count")
 	f.Var(&o.Window, "window", "context window in `TOKENS`, such as 200000, 200k or 1M; default: the model's, else 200,000")
+	f.Var(&o.Used, "used", "tokens that the context has reached (`N`): what is left up to each limit, in percent")
 	return cmd
 }
 
@@ -82,7 +84,7 @@ func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) re
 	}
 	c.Window = t.Window
 	limits := pol.Limits(c)
-	t.Limits, t.Notes = limits.List, limits.Notes
+	t.Used, t.Limits, t.Notes = int(o.Used), report.NewLimits(limits.List, int(o.Used)), limits.Notes
 	switch {
 	case pol.Recorded:
 		t.Notes = append(t.Notes, "the policy has no limits of its own: it follows the record")

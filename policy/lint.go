@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,8 +114,19 @@ type linter struct {
 }
 
 func (l *linter) add(rule Rule, key, hint, msg string, args ...any) {
+	for i, a := range args {
+		if v := reflect.ValueOf(a); v.CanInt() {
+			args[i] = grouped(v.Int())
+		}
+	}
 	l.found = append(l.found, Finding{Key: key, Rule: string(rule), Msg: fmt.Sprintf(msg, args...), Hint: hint})
 }
+
+// grouped is a whole number that is printed with commas.
+type grouped int
+
+// Format writes the number.
+func (n grouped) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Thousands(int(n))) }
 
 // order compares the place of stage i with the orders of its family.
 func (l *linter) order(i int) {
@@ -186,9 +199,9 @@ func (l *linter) limits(c *Check) {
 		if err == nil { // it is a parameter's
 			limit.Lower, limit.Raise = cmp.Or(limit.Lower, "make it smaller"), cmp.Or(limit.Raise, "make it larger")
 		}
-		what := fmt.Sprintf("%s at %d", limit.Name, limit.Tokens)
-		if err == nil && strings.Contains(f.Text(), strconv.Itoa(limit.Tokens)) {
-			what = strconv.Itoa(limit.Tokens)
+		what := Thousands(limit.Tokens)
+		if err != nil || !strings.Contains(f.Text(), strconv.Itoa(limit.Tokens)) {
+			what = limit.Name + " at " + what
 		}
 		switch at, below := l.ceiling(c, c.Window()); {
 		case limit.Lower != "" && i < len(large) && limit.Tokens >= at && l.beyond(c, large[i]):

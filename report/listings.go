@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,31 +116,72 @@ const ThresholdsSchema = "ctxkit.thresholds/v1"
 
 // LimitList are the limits of a policy in a context window, each with how it is worked out. Figures are tokens.
 type LimitList struct {
-	Schema     string         `json:"schema"`
-	Policy     string         `json:"policy"`
-	Source     string         `json:"source"`
-	Model      string         `json:"model,omitempty"`
-	Window     int            `json:"window"`
-	WindowFrom string         `json:"window_from"`
-	Limits     []policy.Limit `json:"limits"`
-	Notes      []string       `json:"notes,omitempty"`
+	Schema     string   `json:"schema"`
+	Policy     string   `json:"policy"`
+	Source     string   `json:"source"`
+	Model      string   `json:"model,omitempty"`
+	Window     int      `json:"window"`
+	WindowFrom string   `json:"window_from"`
+	Used       int      `json:"used,omitempty"` // of the context; 0: not given
+	Limits     []Limit  `json:"limits"`
+	Notes      []string `json:"notes,omitempty"`
 }
 
-// PrintThresholds prints the limits as a listing.
+// Limit is a limit with how far it is.
+type Limit struct {
+	policy.Limit
+	Left *int `json:"percent_left,omitempty"` // of the context up to the limit; nil: nothing is known of what is used
+}
+
+// NewLimits are limits, each with how far it is where used is over 0: used is the tokens of the context.
+func NewLimits(list []policy.Limit, used int) []Limit {
+	limits := make([]Limit, len(list))
+	for i, l := range list {
+		limits[i].Limit = l
+		if used > 0 && l.Of == policy.OfContext {
+			limits[i].Left = percentLeft(l.Tokens, used)
+		}
+	}
+	return limits
+}
+
+// percentLeft is what is left of a context up to a limit, rounded as Claude Code's status line does.
+func percentLeft(limit, used int) *int {
+	left := 0
+	if used < limit {
+		left = int(math.Floor(float64(limit-used)/float64(limit)*100 + 0.5))
+	}
+	return &left
+}
+
+// PrintThresholds prints the limits as a listing. In CSV notes are rows without a number of tokens.
 func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 	t := newTable([]column{{Title: "limit", Key: "limit"}, {Title: "stage", Key: "stage"}, {Title: "compared", Key: "compared"}, {Title: "tokens", Key: "tokens"},
-		{Key: "share_of_window"}, {Title: "acts", Key: "acts"}, {Title: "where it comes from", Key: "from", Flex: true}})
-	add := func(name, stage, compared string, acts bool, tokens int, from string) {
+		{Key: "share_of_window"}, {Title: either(list.Used > 0, "left", ""), Key: "percent_left"}, {Title: "acts", Key: "acts"},
+		{Title: "where it comes from", Key: "from", Flex: true}})
+	add := func(name, stage, compared string, acts bool, tokens int, left *int, from string) {
 		share := 0.0
 		if list.Window > 0 {
 			share = math.Floor(float64(tokens)/float64(list.Window)*1000+0.5) / 10
 		}
-		text := places(share, 1)
-		t.add(none, name, stage, compared, tokens, text, either(acts, "yes", ""), from)
+		var shown any
+		if left != nil {
+			shown = pair{number(strconv.Itoa(*left) + "%"), *left}
+		}
+		t.add(none, name, stage, compared, tokens, places(share, 1), shown, either(acts, "yes", ""), from)
 	}
-	add("context window", "", "", false, list.Window, list.WindowFrom)
+	var left *int
+	if list.Used > 0 {
+		left = percentLeft(list.Window, list.Used)
+	}
+	add("context window", "", "", false, list.Window, left, list.WindowFrom)
 	for _, l := range list.Limits {
-		add(l.Name, l.Stage, strings.TrimSpace(string(l.Of)+" "+l.Operator), l.Acts, l.Tokens, l.From)
+		add(l.Name, l.Stage, strings.TrimSpace(string(l.Of)+" "+l.Operator), l.Acts, l.Tokens, l.Left, l.From)
+	}
+	if opt.Format == FormatCSV {
+		for _, note := range list.Notes {
+			t.add(none, "note", nil, nil, nil, nil, nil, nil, note)
+		}
 	}
 	return listing(t, list, append([]string{"policy " + list.Policy + " (" + list.Source + ")"}, list.Notes...)...).print(w, opt)
 }
