@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,4 +113,53 @@ func jsonCommands(c *cobra.Command) []string {
 		names = append(names, jsonCommands(sub)...)
 	}
 	return names
+}
+
+// TestStrictSchemas holds what validators in strict mode want: a required key is named among the properties beside it,
+// and a value has one type, or null.
+func TestStrictSchemas(t *testing.T) {
+	files, err := filepath.Glob("../docs/*.schema.json")
+	more, errMore := filepath.Glob("../docs/schemas/*.json")
+	if err != nil || errMore != nil || len(files) != 2 || len(more) == 0 {
+		t.Fatalf("%q, %q, %v, %v", files, more, err, errMore)
+	}
+	for _, file := range append(files, more...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root any
+		if err := json.Unmarshal(data, &root); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		checkStrict(t, file+": #", root)
+	}
+}
+
+func checkStrict(t *testing.T, at string, v any) {
+	switch x := v.(type) {
+	case []any:
+		for i, e := range x {
+			checkStrict(t, fmt.Sprintf("%s/%d", at, i), e)
+		}
+	case map[string]any:
+		properties, _ := x["properties"].(map[string]any)
+		if required, ok := x["required"].([]any); ok {
+			for _, key := range required {
+				if properties[key.(string)] == nil {
+					t.Errorf("%s: %s is required and no property", at, key)
+				}
+			}
+		}
+		if types, ok := x["type"].([]any); ok {
+			if types = slices.DeleteFunc(types, func(t any) bool { return t == "null" }); len(types) > 1 {
+				t.Errorf("%s: types %v", at, types)
+			}
+		}
+		for key, e := range x {
+			if key != "enum" && key != "const" && key != "default" {
+				checkStrict(t, at+"/"+key, e)
+			}
+		}
+	}
 }

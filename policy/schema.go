@@ -39,9 +39,7 @@ func Schema(reg Registry) []byte {
 		delete(property, "default")
 		properties[f.Name] = property
 	}
-	properties[extendsKey] = map[string]any{
-		"type": []any{"string", "number"}, "description": "a built-in policy or a file, relative to this one, that gives the values of the keys missing here",
-	}
+	properties[extendsKey] = strict.TextSchema("a built-in policy or a file, relative to this one, that gives the values of the keys missing here")
 	for _, s := range p.sections() {
 		properties[s.key] = orNull(ref(s.key))
 	}
@@ -67,9 +65,7 @@ func Schema(reg Registry) []byte {
 		"properties":           properties,
 		"additionalProperties": false,
 		"anyOf": []any{
-			map[string]any{"required": []any{"stages"}},
-			map[string]any{"required": []any{"extends"}},
-			map[string]any{"required": []any{"recorded"}},
+			with("stages"), with(extendsKey), with("recorded"),
 		},
 	}
 	data, err := json.MarshalIndent(root, "", "  ")
@@ -77,6 +73,11 @@ func Schema(reg Registry) []byte {
 		return nil
 	}
 	return append(data, '\n')
+}
+
+// with is a schema of maps that have a key. It names the key among its properties, as validators in strict mode want.
+func with(key string) map[string]any {
+	return map[string]any{"properties": map[string]any{key: true}, "required": []any{key}}
 }
 
 func ref(path ...string) map[string]any {

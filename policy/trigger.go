@@ -94,7 +94,15 @@ func (n *InputTokens) EncodeParam() any {
 
 // ParamForm describes the notation.
 func (n *InputTokens) ParamForm() (string, map[string]any) {
-	return amountForm(TriggerInputTokens, map[string]any{"const": strict.None})
+	return amountWords(TriggerInputTokens), n.SchemaFrom(0)
+}
+
+// SchemaFrom is the notation as a JSON Schema. Only 0 may be written none.
+func (n *InputTokens) SchemaFrom(least int) map[string]any {
+	if least > 0 {
+		return amountSchema(TriggerInputTokens, least)
+	}
+	return amountSchema(TriggerInputTokens, least, map[string]any{"const": strict.None})
 }
 
 // DecodeParam reads N, {tool_uses: N} or {type: tool_uses, value: N}.
@@ -106,7 +114,12 @@ func (n *ToolUses) DecodeParam(plain any) error {
 func (n *ToolUses) EncodeParam() any { return int(*n) }
 
 // ParamForm describes the notation.
-func (n *ToolUses) ParamForm() (string, map[string]any) { return amountForm(TriggerToolUses) }
+func (n *ToolUses) ParamForm() (string, map[string]any) {
+	return amountWords(TriggerToolUses), n.SchemaFrom(0)
+}
+
+// SchemaFrom is the notation as a JSON Schema.
+func (n *ToolUses) SchemaFrom(least int) map[string]any { return amountSchema(TriggerToolUses, least) }
 
 // decodeAmount reads a plain number, or one that names what it counts.
 func decodeAmount(to *int, plain any, kind TriggerType) error {
@@ -152,14 +165,19 @@ func countForm(kind TriggerType, least int) map[string]any {
 	return s
 }
 
-func amountForm(kind TriggerType, more ...any) (string, map[string]any) {
-	count := countForm(kind, 0)
+func amountWords(kind TriggerType) string {
+	return fmt.Sprintf("a whole number, or {type: %s, value: N}", kind)
+}
+
+// amountSchema admits an amount in its forms, and more.
+func amountSchema(kind TriggerType, least int, more ...any) map[string]any {
+	count := countForm(kind, least)
 	forms := []any{
 		count,
 		object(map[string]any{string(kind): count}, string(kind)),
 		object(map[string]any{"type": map[string]any{"const": string(kind)}, "value": count}, "type", "value"),
 	}
-	return fmt.Sprintf("a whole number, or {type: %s, value: N}", kind), map[string]any{"oneOf": append(forms, more...)}
+	return map[string]any{"oneOf": append(forms, more...)}
 }
 
 // ServerEdit is what the parameters of a stage that the server carries out also are: an element of a request's

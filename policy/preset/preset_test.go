@@ -2,10 +2,12 @@ package preset_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,10 +28,39 @@ func registry(t *testing.T) policy.Registry {
 	return reg
 }
 
-// Every built-in policy reads, says where it comes from, has nothing odd in it, fits the schema and survives being
-// written out.
-func TestPresets(t *testing.T) {
+// A number below a parameter's least is refused by the schema as it is by the reader.
+func TestSchemaBounds(t *testing.T) {
 	reg := registry(t)
+	schema := compiled(t, reg)
+	tried := 0
+	for _, d := range reg.Definitions() {
+		for _, p := range d.Parameters() {
+			least, err := strconv.Atoi(p.Min)
+			if err != nil || p.Form != "" || p.Type == "a duration" {
+				continue
+			}
+			tried++
+			for _, value := range []string{strconv.Itoa(least - 1), p.Default} {
+				text := fmt.Sprintf("stages: [%s: {%s: %s}]", d.Name, p.Name, value)
+				var v any
+				if err := yaml.Load([]byte(text), &v); err != nil {
+					t.Fatal(err)
+				}
+				_, err := policy.Decode("p.yaml", []byte(text), reg, nil)
+				if valid := schema.Validate(v); valid == nil != (err == nil) || (err == nil) != (value == p.Default) {
+					t.Errorf("%s: the reader says %v, the schema %v", text, err, valid)
+				}
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no parameter has a least value")
+	}
+}
+
+// compiled is the schema of policies.
+func compiled(t *testing.T, reg policy.Registry) *jsonschema.Schema {
+	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policy.Schema(reg)))
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +73,14 @@ func TestPresets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return schema
+}
+
+// Every built-in policy reads, says where it comes from, has nothing odd in it, fits the schema and survives being
+// written out.
+func TestPresets(t *testing.T) {
+	reg := registry(t)
+	schema := compiled(t, reg)
 	date := regexp.MustCompile(`(?m)^date: .*\n`) // a timestamp in YAML, which JSON has not
 	for _, name := range preset.Names(reg) {
 		t.Run(name, func(t *testing.T) {

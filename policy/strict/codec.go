@@ -165,6 +165,8 @@ func customCodec(t reflect.Type) codec {
 		}
 		own := &Error{Hint: "write it as " + words}
 		switch {
+		case err == nil && value.Elem().CanInt() && float64(value.Elem().Int()) < bound(s.p.Min):
+			return r.bad(n, s, fmt.Sprintf("%d is out of range", value.Elem().Int()), "give "+s.p.Min+" or more")
 		case err == nil:
 			s.v.Set(value.Elem())
 			return true
@@ -173,7 +175,14 @@ func customCodec(t reflect.Type) codec {
 		}
 		return r.bad(n, s, own.Msg, own.Hint)
 	}
-	return codec{words, decode, func(*Param) map[string]any { return schema }}
+	return codec{words, decode, func(p *Param) map[string]any {
+		if b, ok := reflect.New(t).Interface().(Bounded); ok {
+			if least, err := strconv.Atoi(p.Min); err == nil {
+				return b.SchemaFrom(least)
+			}
+		}
+		return schema
+	}}
 }
 
 // plain is a node as the values a [Custom] reads.

@@ -61,6 +61,12 @@ type Custom interface {
 	ParamForm() (words string, schema map[string]any)
 }
 
+// Bounded is implemented by [Custom] types of whole numbers, to which the tag min applies: SchemaFrom is the notation's
+// JSON Schema with that bound.
+type Bounded interface {
+	SchemaFrom(least int) map[string]any
+}
+
 // NodeReader is implemented (by pointer) by types that are read only and need positions or the order of keys.
 // ReadNode reports what is wrong to r; key names the value in messages.
 type NodeReader interface {
@@ -382,6 +388,15 @@ func numberSchema(kind string, p *Param) map[string]any {
 	return s
 }
 
+// TextSchema is a JSON Schema of text, which may be a number; about describes it.
+func TextSchema(about string) map[string]any {
+	s := AnyOf(map[string]any{"type": "string"}, map[string]any{"type": "number"})
+	if about != "" {
+		s["description"] = about
+	}
+	return s
+}
+
 func textSchema(p *Param) map[string]any {
 	switch {
 	case len(p.Enum) > 0:
@@ -389,5 +404,5 @@ func textSchema(p *Param) map[string]any {
 	case p.Form == "date":
 		return map[string]any{"type": "string", "format": "date"}
 	}
-	return map[string]any{"type": []any{"string", "number"}}
+	return TextSchema("")
 }
