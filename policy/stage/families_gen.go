@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/openclaw"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/stage/openhands"
+	"github.com/ctxkit/ctxkit/policy/stage/pi"
 	"github.com/ctxkit/ctxkit/policy/stage/strands"
 	"github.com/ctxkit/ctxkit/policy/stage/threelayer"
 )
@@ -29,6 +30,7 @@ func Families() []policy.Family {
 		openclaw.Family(),
 		opencode.Family(),
 		openhands.Family(),
+		pi.Family(),
 		strands.Family(),
 		threelayer.Family(),
 	}

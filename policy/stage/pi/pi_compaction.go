@@ -1,0 +1,379 @@
+package pi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// PiCompaction are the parameters of pi_compaction.
+type PiCompaction struct {
+	Auto         bool                  `yaml:"auto" doc:"compact without being asked"`
+	Reserve      int                   `yaml:"reserve" doc:"compact once fewer than this are left of the window" unit:"tokens" min:"0"`
+	KeepRecent   int                   `yaml:"keep_recent" doc:"the newest messages that stay, by characters / 4" unit:"tokens" min:"0"`
+	Rules        string                `yaml:"rules" doc:"the release whose rules hold; 0.31: what an earlier compaction kept is dropped by the next; 0.63: it is summarized; 0.84: also between tool results and the next response; 0.87: also where the newest tool results alone exceed keep_recent" enum:"0.31,0.63,0.84,0.87"`
+	Prompt       int                   `yaml:"prompt_tokens" doc:"the system prompt of the summary and what asks for it" unit:"tokens" min:"0"`
+	UpdatePrompt int                   `yaml:"update_prompt_tokens" doc:"the same where an earlier summary is brought up to date" unit:"tokens" min:"0"`
+	PrefixPrompt int                   `yaml:"prefix_prompt_tokens" doc:"the same for the beginning of a turn that is cut in two" unit:"tokens" min:"0"`
+	ResultChars  int                   `yaml:"result_chars" doc:"what the summary's request shows of a tool result" unit:"characters" min:"0"`
+	Thinking     bool                  `yaml:"thinking" doc:"the summary's request shows thinking"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func definePiCompaction() policy.Definition {
+	return policy.Definition{
+		Name:    "pi_compaction",
+		Summary: "Once more than the window less 16,384 tokens is used, what is older than about the newest 20,000 tokens becomes a summary; a turn cut in two gets a second summary of its beginning.",
+		Source:  "Pi coding agent, dist/core/compaction/compaction.js and utils.js, dist/core/agent-session.js (npm @mariozechner/pi-coding-agent 0.63.0 and 0.73.1, @earendil-works/pi-coding-agent 0.85.1 and 1.5.2); the results of one message are several entries there, and a tool named Read, Write, Edit or MultiEdit is its read, write or edit. A session that is less than keep_recent is not compacted, as since 0.79.8; no summary is retried",
+		Truth:   policy.TruthOracle,
+		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
+		Params: &PiCompaction{
+			Auto: true, Reserve: 16384, KeepRecent: 20000, Rules: rulesProjection,
+			Prompt: 306, UpdatePrompt: 411, PrefixPrompt: 252, ResultChars: 2000,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+		},
+		Example: `before: 183,617 of 200,000 tokens used; the newest messages are a call with a result of 30,000 tokens, and an answer
+after:  a user message with the summary and the lists of files read and modified, then the call, its result and the answer`,
+		Window:     true,
+		Limits:     limits,
+		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*PiCompaction).Auto }, Off: "set pi_compaction.auto to false"},
+		Check:      check,
+		New: func(p any) (policy.Stage, error) {
+			return &piCompaction{p: *p.(*PiCompaction), files: fileOps{}}, nil
+		},
+	}
+}
+
+// The releases whose rules differ. Each is followed by those after it.
+const (
+	rulesDrop       = "0.31"
+	rulesTurnEnd    = "0.63"
+	rulesRun        = "0.84"
+	rulesProjection = "0.87"
+)
+
+func (p *PiCompaction) limit(window int) int { return window - p.Reserve }
+
+// exceeds reports whether so many tokens are too many for a window.
+func (p *PiCompaction) exceeds(tokens, window int) bool { return tokens > p.limit(window) }
+
+// inRun reports whether a run is interrupted for a compaction, between its tool results and the next response.
+func (p *PiCompaction) inRun() bool { return p.Rules == rulesRun || p.Rules == rulesProjection }
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*PiCompaction)
+	if !p.Auto {
+		return
+	}
+	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+		From: "the window less " + c.Name("pi_compaction.reserve"), Key: "pi_compaction.reserve", Lower: "make pi_compaction.reserve larger", Raise: "make pi_compaction.reserve smaller"})
+	if !p.inRun() {
+		l.Note("pi_compaction acts when the agent stops, or when a request exceeds the window")
+	}
+}
+
+func check(c *policy.Check) {
+	p := c.Stage.Params.(*PiCompaction)
+	at, overhead := p.limit(c.Window()), c.Overhead()
+	if p.Auto && p.KeepRecent+overhead >= at && overhead < at {
+		c.Add(policy.RuleAlways, "pi_compaction.keep_recent", "make it smaller", "%d of messages with %d of system prompt and tools reach %d, where pi_compaction compacts again", p.KeepRecent, overhead, at)
+	}
+}
+
+// piCompaction keeps what one compaction leaves for the next.
+type piCompaction struct {
+	p     PiCompaction
+	files fileOps
+	kept  policy.ItemID // the newest item behind the last summary that the last compaction left
+	made  bool          // there is a last compaction, and kept is set
+}
+
+func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Moment == policy.Manual {
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		history, pending := split(c.View)
+		return s.compact(c, history, pending, "manual", "the user asked for it", false)
+	}
+	if !s.p.Auto || !c.Last.Known && c.Moment == policy.TurnEnd {
+		return nil, nil
+	}
+	if c.Moment == policy.TurnEnd {
+		used := c.Last.Usage.Context() + c.Last.Usage.Output
+		if c.Last.Summary || !s.p.exceeds(used, c.Window) { // a compaction has come since the last response
+			return nil, nil
+		}
+		return s.compact(c, c.View.IDs(), nil, "auto", s.why(used, c.Window), false)
+	}
+	history, pending := split(c.View)
+	used := s.used(c, history)
+	results := len(history) > 0 && c.View.Role(history[len(history)-1]) == session.User
+	if s.p.inRun() && results && s.p.exceeds(used, c.Window) {
+		if edits, err := s.compact(c, history, pending, "auto", s.why(used, c.Window), false); err != nil || edits != nil {
+			return edits, err
+		}
+	}
+	for _, id := range pending {
+		used += s.tokens(c.View, id)
+	}
+	if used <= c.Window {
+		return nil, nil
+	}
+	return s.compact(c, c.View.IDs(), nil, "auto", fmt.Sprintf("the request of %d tokens exceeds the window of %d", used, c.Window), true)
+}
+
+func (s *piCompaction) why(used, window int) string {
+	return fmt.Sprintf("used %d > %d", used, s.p.limit(window))
+}
+
+// split divides the view into what the client has in its session and the prompts that begin the next run.
+func split(v policy.View) (history, pending []policy.ItemID) {
+	ids := v.IDs()
+	at := len(ids)
+	for i := len(ids) - 1; i >= 0; i-- {
+		m := v.Message(ids[i])
+		if m == nil || m.Role == session.Assistant || m.Class == session.ClassToolResult {
+			break
+		}
+		if m.Class == session.ClassPrompt {
+			at = i
+		}
+	}
+	return ids[:at], ids[at:]
+}
+
+// used is the client's estimate before a request, in tokens: the last response's total and the estimates of what came
+// after it, or of all where there was no response since a compaction.
+func (s *piCompaction) used(c *policy.Context, history []policy.ItemID) int {
+	used, all := c.Overhead, true
+	if c.Last.Known && !c.Last.Summary {
+		used, all = c.Last.Usage.Context()+c.Last.Usage.Output, false
+	}
+	for _, id := range slices.Backward(history) {
+		if !all && c.View.Role(id) == session.Assistant {
+			break
+		}
+		used += s.tokens(c.View, id)
+	}
+	return used
+}
+
+// compact replaces what is before the cut by a summary. ids is the client's session, pending what joins it after.
+// overflow: the request was refused, and its failed response is in the session.
+func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, trigger, reason string, overflow bool) ([]policy.Edit, error) {
+	v := c.View
+	previous, items := s.since(v, ids)
+	cut, turn := s.cut(v, previous, items, overflow)
+	if cut == 0 {
+		return nil, nil
+	}
+	head, prefix := items[:cut], items[cut:cut]
+	if turn >= 0 {
+		head, prefix = items[:turn], items[turn:cut]
+	}
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range items[:cut] {
+		if err := s.files.note(c, id); err != nil {
+			return nil, err
+		}
+	}
+	stay := slices.Concat(items[cut:], pending)
+	keep := summarize.Kept(c, boundary, stay)
+	if s.made = len(items) > cut; s.made {
+		s.kept = items[len(items)-1]
+	}
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: s.message(summary)}},
+		Keep:   keep,
+		Call:   s.call(c, previous, head, prefix, &summary),
+		Detail: map[string]int{"pre_tokens": s.used(c, ids)},
+	}}, nil
+}
+
+// since lists what the next compaction looks at: what stands behind the last summary, or what came after the last
+// compaction. previous is that summary's message, 0 for none.
+func (s *piCompaction) since(v policy.View, ids []policy.ItemID) (previous policy.ItemID, items []policy.ItemID) {
+	if len(ids) > 0 {
+		if sy := v.Synthetic(ids[0]); sy != nil && sy.Summary {
+			previous, ids = ids[0], ids[1:]
+		}
+	}
+	if s.p.Rules == rulesDrop && s.made {
+		ids = ids[slices.Index(ids, s.kept)+1:]
+	}
+	return previous, ids
+}
+
+// cut is findCutPoint: the first item that stays, as an index; 0 where nothing goes. turn is the index of the message
+// that began the turn it cuts in two, -1 where it cuts none. previous is the message of the summary before.
+func (s *piCompaction) cut(v policy.View, previous policy.ItemID, items []policy.ItemID, overflow bool) (cut, turn int) {
+	points := cutPoints(v, items)
+	if overflow && s.p.Rules != rulesProjection { // the failed response
+		points = append(points, len(items))
+	}
+	if len(points) == 0 {
+		return 0, -1
+	}
+	cut = points[0]
+	sum, full := 0, false
+	reaches := func(i, tokens int) { // adds what stands before item i or at it
+		if sum += tokens; tokens == 0 || sum < s.p.KeepRecent {
+			return
+		}
+		full = true
+		if at := slices.IndexFunc(points, func(p int) bool { return p >= i }); at >= 0 {
+			cut = points[at]
+		} else if s.p.Rules == rulesProjection {
+			cut = points[len(points)-1]
+		}
+	}
+	for i := len(items) - 1; i >= 0 && !full; i-- {
+		if s.p.Rules == rulesRun && s.made && items[i] == s.kept && previous != 0 { // the last summary's place in the session
+			reaches(i+1, s.tokens(v, previous))
+		}
+		if !full {
+			reaches(i, s.tokens(v, items[i]))
+		}
+	}
+	if overflow && full && s.p.Rules == rulesProjection && cut == len(items)-1 {
+		cut++ // nothing but the failed response comes after it
+	}
+	if cut < len(items) && startsTurn(v, items[cut]) {
+		return cut, -1
+	}
+	for turn = min(cut, len(items)-1); turn >= 0 && !startsTurn(v, items[turn]); turn-- {
+	}
+	return cut, turn
+}
+
+// cutPoints are the indexes of the items before which a view may be cut: not before tool results, which follow their
+// calls.
+func cutPoints(v policy.View, items []policy.ItemID) (points []int) {
+	open := map[string]bool{}
+	for i, id := range items {
+		if !holdsResult(v, id) && len(open) == 0 {
+			points = append(points, i)
+		}
+		if m := v.Message(id); m != nil {
+			measure.NoteCalls(m, open)
+		}
+	}
+	return points
+}
+
+// startsTurn reports whether an item is a message of the user.
+func startsTurn(v policy.View, id policy.ItemID) bool {
+	return v.Role(id) == session.User && !holdsResult(v, id)
+}
+
+func holdsResult(v policy.View, id policy.ItemID) bool {
+	for b := range v.Blocks(id) {
+		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
+			return true
+		}
+	}
+	return false
+}
+
+// The client's words around a summary.
+const (
+	summaryBegin = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
+	summaryEnd   = "\n</summary>"
+)
+
+// message is the content of the summary's message: the summary, the lists of files, and the client's words around
+// them, in one text where the summary has a text of its own here.
+func (s *piCompaction) message(summary policy.Content) []policy.Content {
+	end := s.files.lists() + summaryEnd
+	if summary.Ref == nil && summary.Tokens == 0 {
+		return []policy.Content{policy.NewContent(jsonl.KindText, summaryBegin+summary.Text+end)}
+	}
+	return []policy.Content{policy.NewContent(jsonl.KindText, summaryBegin), summary, policy.NewContent(jsonl.KindText, end)}
+}
+
+// call is the request for the summary of head, and the one for that of a turn's beginning. Where there are both, each
+// gives half of the summary.
+func (s *piCompaction) call(c *policy.Context, previous policy.ItemID, head, prefix []policy.ItemID, summary *policy.Content) *policy.Call {
+	request := func(prompt int, items []policy.ItemID) *policy.Call {
+		call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: "own", Input: prompt}
+		for _, id := range items {
+			call.Input += s.shown(c.View, id)
+		}
+		return call
+	}
+	var first, second *policy.Call
+	if len(prefix) > 0 {
+		second = request(s.p.PrefixPrompt, prefix)
+	}
+	if len(head) > 0 {
+		if first = request(s.p.Prompt, head); previous != 0 {
+			first = request(s.p.UpdatePrompt, head)
+			first.Input += c.View.Weight(previous)
+		}
+	}
+	if first == nil {
+		return second
+	}
+	if second != nil {
+		n := c.Weigh.Content(summary)
+		second.Output = n / 2
+		first.Output, first.Then = n-n/2, second
+	}
+	return first
+}
+
+// words is the label that the request puts before a part, in tokens, about.
+const words = 4
+
+// shown is the size of an item in the request for a summary, in tokens.
+func (s *piCompaction) shown(v policy.View, id policy.ItemID) int {
+	n := 0
+	for b := range v.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		switch kind := v.Kind(t); {
+		case kind == jsonl.KindImage, kind == jsonl.KindRedactedThinking, kind == jsonl.KindThinking && !s.p.Thinking:
+		case kind == jsonl.KindToolResult && v.Length(t).UTF16 == 0:
+		case kind == jsonl.KindToolResult:
+			n += resultTokens(v, t, s.p.ResultChars) + words
+		default:
+			n += v.BlockTokens(t) + words
+		}
+	}
+	return n
+}
+
+// fileOps are the files that calls of the summarized messages are about, and whether one changed them.
+type fileOps map[string]bool
+
+// lists is what the summary's message says of the files.
+func (f fileOps) lists() string {
+	var read, modified []string
+	for path, changed := range f {
+		if changed {
+			modified = append(modified, path)
+		} else {
+			read = append(read, path)
+		}
+	}
+	var b strings.Builder
+	section := func(tag string, paths []string) {
+		if slices.Sort(paths); len(paths) > 0 {
+			fmt.Fprintf(&b, "\n\n<%s>\n%s\n</%s>", tag, strings.Join(paths, "\n"), tag)
+		}
+	}
+	section("read-files", read)
+	section("modified-files", modified)
+	return b.String()
+}

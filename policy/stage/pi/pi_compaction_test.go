@@ -1,0 +1,109 @@
+package pi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+// bench prepares a conversation of two turns: a prompt, three calls with results of 4,000 characters (requests 1 to
+// 3), an answer (4), a prompt and an answer (5). The requests have the given totals, in tokens.
+func bench(t *testing.T, change func(*PiCompaction), totals ...int) *stagetest.Bench {
+	t.Helper()
+	c := stagetest.NewConvo()
+	c.Prompt(strings.Repeat("p", 400))
+	for _, id := range []string{"a", "b", "c"} {
+		c.Call(id, "Read", 4000)
+	}
+	c.Assistant(stagetest.Say("done"))
+	c.Prompt("next")
+	c.Assistant(stagetest.Say("done"))
+	p := *definePiCompaction().Params.(*PiCompaction)
+	p.Reserve, p.KeepRecent, p.Summary = 1000, 1000, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
+	if change != nil {
+		change(&p)
+	}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))
+	r.Window = 10000
+	r.Each = func(k int) {
+		if k < len(totals) {
+			r.Last.Usage = jsonl.Usage{Input: totals[k] - 100, Output: 100}
+		}
+	}
+	return r
+}
+
+func TestPiMoments(t *testing.T) {
+	rules := func(r string) func(*PiCompaction) { return func(p *PiCompaction) { p.Rules = r } }
+	for _, tt := range []struct {
+		name   string
+		change func(*PiCompaction)
+		totals []int
+		want   []string
+	}{
+		{"at the limit", rules("0.63"), []int{1000, 2000, 3000, 9000, 4000}, nil},
+		{"above it, when the agent stops", rules("0.63"), []int{1000, 2000, 3000, 9001, 4000}, []string{"summarize@5"}},
+		{"in a run, not before 0.84", rules("0.63"), []int{1000, 2000, 8900, 3000, 4000}, nil},
+		{"in a run, at the limit", rules("0.87"), []int{1000, 2000, 8000, 3000, 4000}, nil},
+		{"in a run, above it", rules("0.87"), []int{1000, 2000, 8001, 3000, 4000}, []string{"summarize@4"}},
+		{"in a run, above the window", rules("0.63"), []int{1000, 2000, 9001, 3000, 4000}, []string{"summarize@4"}},
+		{"off", func(p *PiCompaction) { p.Auto = false }, []int{1000, 2000, 9001, 9500, 4000}, nil},
+		{"after the last answer", rules("0.87"), []int{1000, 2000, 3000, 4000, 9500}, []string{"summarize@6"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, bench(t, tt.change, tt.totals...).All().Edits()); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// The newest call stays with its result, which alone has the 1,000 tokens that are kept; until 0.87 nothing is done.
+func TestPiOrder(t *testing.T) {
+	totals := []int{1000, 2000, 9000, 3000, 4000}
+	r := bench(t, nil, totals...).All()
+	if diff := cmp.Diff([]string{"summary", "m5", "m6", "m7", "m8", "m9"}, stagetest.Order(r)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	e := r.View.Edits()[0]
+	if want := "used 10000 > 9000; summary: a stand-in of 10 tokens"; e.Reason != want {
+		t.Errorf("reason %q, want %q", e.Reason, want)
+	}
+	if e.Call.Then != nil || e.Call.Prompt != 252 || e.Call.Output != 0 {
+		t.Errorf("call %+v: the turn's beginning alone is summarized", e.Call)
+	}
+	if r := bench(t, func(p *PiCompaction) { p.Rules, p.KeepRecent = "0.84", 900 }, totals...).All(); len(r.View.Edits()) > 0 {
+		t.Errorf("0.84: edits %v", r.Edits())
+	}
+	if r := bench(t, func(p *PiCompaction) { p.KeepRecent = 9000 }, totals...).All(); len(r.View.Edits()) > 0 {
+		t.Errorf("a session shorter than what is kept: edits %v", r.Edits())
+	}
+}
+
+func TestPiFiles(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i, call := range []struct{ tool, input string }{
+		{"Read", `{"file_path":"/b"}`}, {"read", `{"path":"/a"}`}, {"Read", `{"file_path":"/c"}`}, {"Edit", `{"file_path":"/c"}`},
+		{"Bash", `{"path":"/x"}`}, {"Write", `no object`}, {"MultiEdit", `{"file_path":"/d"}`},
+	} {
+		id := string(rune('a' + i))
+		c.Assistant(stagetest.Calling(id, call.tool, call.input))
+		c.Answers(stagetest.Result(id, "ok"))
+	}
+	c.Assistant(stagetest.Say("done"))
+	p := *definePiCompaction().Params.(*PiCompaction)
+	p.KeepRecent = 1
+	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))
+	r.Manual = map[int]bool{7: true}
+	r.All()
+	want := "\n\n<read-files>\n/a\n/b\n</read-files>\n\n<modified-files>\n/c\n</modified-files>\n</summary>" // the newest call stays
+	if got := r.View.Edits()[0].Insert[0].Contents[2].Text; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
