@@ -37,7 +37,14 @@ const (
 	KindServerKeep  EditKind = "server_keep"  // payload only: a block the stage cleared or deleted on the server at the last request, and does not now
 	KindTag         EditKind = "tag"          // text is appended to the copy sent, raw stays
 	KindCall        EditKind = "call"         // a model call of the policy's own, such as the summary of a staged span; the view stays
+	KindFail        EditKind = "fail"         // a compaction, or another summary, that came to nothing; the view stays
 	KindInferred    EditKind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
+)
+
+// The kinds of events that are no edits: a main request that would have had no answer.
+const (
+	KindRefuse EditKind = "refuse" // the payload exceeds the window: the API refuses it
+	KindBlock  EditKind = "block"  // the client itself does not send it
 )
 
 // PayloadOnly reports whether edits of this kind change what is sent and not the model view.
@@ -46,7 +53,7 @@ func (k EditKind) PayloadOnly() bool {
 }
 
 // KeepsView reports whether edits of this kind leave the model view alone.
-func (k EditKind) KeepsView() bool { return k.PayloadOnly() || k == KindCall }
+func (k EditKind) KeepsView() bool { return k.PayloadOnly() || k == KindCall || k == KindFail }
 
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
@@ -89,6 +96,22 @@ type Call struct {
 	Then    *Call   // a further call that the same edit needed, such as one that verifies the summary
 }
 
+// Size is how large the call is, in tokens: what it holds, and what is sent of that. With the session's prefix it
+// begins with the overhead of the session, and the server drops from it what it drops from the session's requests.
+func (c *Call) Size(v View, overhead int) (input, sent int) {
+	session := c.Prefix == "session"
+	if input = c.Input; input == 0 {
+		if input = v.Tokens() + c.Prompt; session {
+			input += overhead
+		}
+	}
+	input = max(input, c.Prompt, 0)
+	if !session {
+		return input, input
+	}
+	return input, max(input-(v.Tokens()-v.PayloadTokens()), min(input, c.Prompt))
+}
+
 // Edit is what one stage did to one thing at one request, and why. Edits are the only way anything changes: view =
 // raw + edits.
 //
@@ -108,7 +131,7 @@ type Edit struct {
 	Insert  []Synthetic
 	Tail    []Synthetic
 	Delta   int            // tokens, inferred edits only
-	Call    *Call          // summarize, collapse and call: the model call behind it
+	Call    *Call          // summarize, collapse and call: the model call behind it; fail: the part of it that is billed
 	Group   int            // edits of one firing share a group; set by the engine
 	Detail  map[string]int // figures the client records of the event: "pre_tokens", "tokens_saved"
 
@@ -138,7 +161,7 @@ func (k EditKind) fields() (names string, ok bool) {
 		return "Insert", true // at the end
 	case KindSummarize:
 		return "Lead Insert Keep Tail Call", true // the new view, in this order; all else is removed
-	case KindCall:
+	case KindCall, KindFail:
 		return "Items Call", true // Items: what the call is about
 	case KindInferred:
 		return "Delta", true

@@ -12,9 +12,10 @@ type Limit struct {
 	Label    string   `json:"label,omitempty"`    // one word, for a line in a chart; empty: no line
 	Operator string   `json:"operator,omitempty"` // how Of is compared: ">=", ">", "<"; empty: it is not
 	Tokens   int      `json:"tokens"`
-	Of       Quantity `json:"of,omitempty"` // what is compared
-	Acts     bool     `json:"acts"`         // the stage acts when the comparison holds, and its events name Tokens
-	From     string   `json:"from"`         // how it is worked out, for people
+	Of       Quantity `json:"of,omitempty"`     // what is compared
+	Acts     bool     `json:"acts"`             // the stage acts when the comparison holds, and its events name Tokens
+	Blocks   bool     `json:"blocks,omitempty"` // the client does not send a request that reaches it and was not compacted
+	From     string   `json:"from"`             // how it is worked out, for people
 
 	Key   string `json:"-"` // the parameter to change, "clear_tool_uses.trigger", or the stage
 	Lower string `json:"-"` // how the limit gets lower; empty: Key, if a parameter, is made smaller
@@ -37,6 +38,7 @@ type Circumstances struct {
 	Window    int    // context window, tokens
 	MaxOutput int    // the model's largest output, tokens; 0: unknown
 	Version   string // of the client that recorded the session; empty: unknown
+	Agent     string // as Context.Agent
 
 	// For people: where MaxOutput is from, and what set a parameter beside the policy (the key alone where nothing
 	// did). Nil: nothing is known of that.

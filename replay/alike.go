@@ -38,10 +38,11 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 
 // shadow is a policy whose stages run beside those of the policy that is replayed, with the same edits so far.
 type shadow struct {
-	other  int // index of the policy
-	window policy.Window
-	stages []policy.Stage // by stage of the policy; nil where both have the same parameters
-	shared []any          // by stage of the policy: the shared parameters it reads
+	other    int // index of the policy
+	window   policy.Window
+	ceilings ceilings
+	stages   []policy.Stage // by stage of the policy; nil where both have the same parameters
+	shared   []any          // by stage of the policy: the shared parameters it reads
 }
 
 // newShadow returns nil where the policies differ in more than the parameters of stages and limits.
@@ -51,7 +52,7 @@ func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 		len(pol.Stages) != len(other.Stages) {
 		return nil
 	}
-	s := &shadow{window: b, stages: make([]policy.Stage, len(pol.Stages)), shared: make([]any, len(pol.Stages))}
+	s := &shadow{window: b, ceilings: ceilings{pol: other}, stages: make([]policy.Stage, len(pol.Stages)), shared: make([]any, len(pol.Stages))}
 	for i, of := range other.Stages {
 		beside := &pol.Stages[i]
 		if of.Definition.Name != beside.Definition.Name {

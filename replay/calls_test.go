@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -190,79 +188,5 @@ func TestUsageBelowContent(t *testing.T) {
 				t.Errorf("%s under %s: told %q, want %q once", c.name, name, told, c.want)
 			}
 		}
-	}
-}
-
-// TestOverTheWindow: a policy that leaves more than the window holds is told of, once, but not where the client
-// itself recorded so much.
-func TestOverTheWindow(t *testing.T) {
-	long := func(most int) *session.Conversation { // one run without a second prompt
-		s := newScript()
-		s.user(400)
-		for k := range 60 {
-			s.answer(context(min(20000+4000*k, most)), read(fmt.Sprint("t", k)))
-			s.result(fmt.Sprint("t", k), 14000)
-		}
-		s.answer(context(min(260000, most)), text(40))
-		return s.load(t)
-	}
-	compacted := newScript() // the client compacts at 150,000, and goes on
-	compacted.user(400)
-	for k := range 33 {
-		compacted.answer(context(20000+4000*k), read(fmt.Sprint("t", k)))
-		compacted.result(fmt.Sprint("t", k), 14000)
-	}
-	compacted.boundary("auto", 152000, 4000)
-	for k := range 33 {
-		compacted.answer(context(24000+4000*k), read(fmt.Sprint("u", k)))
-		compacted.result(fmt.Sprint("u", k), 14000)
-	}
-	compacted.answer(context(156000), text(40))
-	short := compacted.load(t)
-	for _, c := range []struct {
-		name, policy string
-		conv         *session.Conversation
-		want         bool
-	}{
-		{"nothing to collapse", "context_collapse: {}", short, true},
-		{"no stage at all", "", short, true},
-		{"it compacts", "autocompact: {}", short, false},
-		{"it clears", "microcompact_cached: {}", short, false},
-		{"the client did so itself", "context_collapse: {}", long(300000), false},
-		{"all of it fits", "", long(199000), false},
-	} {
-		stages := " []\n"
-		if c.policy != "" {
-			stages = "\n  - " + c.policy + "\n"
-		}
-		tl := replayed(t, c.conv, written(t, "name: mine\nwindow: {context: 200000}\nstages:"+stages), replay.Options{})
-		var told []string
-		for _, w := range tl.Warnings {
-			if strings.Contains(w.Message, "nothing more to give") {
-				told = append(told, w.Message)
-			}
-		}
-		first, most, over := 0, 0, 0
-		for _, q := range mains(tl) {
-			if n := q.Payload - tl.Window; n > 0 {
-				if over++; over == 1 {
-					first = q.N
-				}
-				most = max(most, n)
-			}
-		}
-		want := []string(nil)
-		if c.want {
-			want = []string{fmt.Sprintf("the view is up to %d tokens over the window from request %d on (%d of %d requests): this policy found nothing more to give", most, first, over, len(c.conv.Requests))}
-			if over < 3 {
-				t.Errorf("%s: %d requests over the window: nothing was tested", c.name, over)
-			}
-		}
-		if diff := cmp.Diff(want, told); diff != "" {
-			t.Errorf("%s: -want +got\n%s", c.name, diff)
-		}
-	}
-	if tl := replayed(t, short, named(t, "recorded"), replay.Options{}); len(tl.Warnings) > 0 {
-		t.Errorf("the record: %v", tl.Warnings)
 	}
 }

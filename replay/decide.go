@@ -8,7 +8,7 @@ type Decision struct {
 	Used    int    // the client's own estimate, tokens
 	Window  int    // context window, tokens
 	Limit   int    // at which the policy's compaction acts, tokens; 0: at none
-	Compact bool   // it compacts
+	Compact bool   // it compacts, or tries to
 	Reason  string // why
 }
 
@@ -77,7 +77,7 @@ func (t *deciding) decide(k int) {
 			return
 		}
 		for j := range edits {
-			if edits[j].Kind == policy.KindSummarize {
+			if kind := edits[j].Kind; kind == policy.KindSummarize || kind == policy.KindFail {
 				d.Compact, d.Reason = true, edits[j].Reason
 			}
 		}

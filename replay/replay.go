@@ -101,7 +101,7 @@ type engine struct {
 	lastWindow int
 	outputs    map[string]int // largest output by model, tokens
 	above      int            // requests above the assumed window
-	over       excess         // requests that the policy left above the window, and the record did not
+	ceilings   ceilings       // what a request may reach
 	unfit      excess         // requests whose recorded usage is below the weight of their content
 	cache      *caching
 	checks     checks
@@ -135,6 +135,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
+	e.ceilings.pol = pol
 	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
@@ -329,6 +330,9 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		row.Recorded = recordedUsage(&msg.Usage)
 	}
+	if !e.pol.Recorded {
+		e.unanswered(k, used, &row)
+	}
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
 	}
@@ -343,11 +347,8 @@ func (e *engine) account(k, used int) {
 	if over < 0 {
 		e.unfit.add(k+1, -over)
 	}
-	switch window := e.window(k); {
-	case e.r.context[k] > window:
+	if e.r.context[k] > e.window(k) {
 		e.above++
-	case row.Payload > window:
-		e.over.add(k+1, row.Payload-window)
 	}
 	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
 	if msg.HasUsage {

@@ -28,11 +28,6 @@ func (e *engine) timeline() *Timeline {
 	if e.above > 0 {
 		e.warn(0, "the recorded context exceeds the assumed window at %d of %d requests", e.above, len(conv.Requests)).Code = CodeWindowExceeded
 	}
-	if o := &e.over; o.requests > 0 {
-		e.warn(e.r.LineAt(o.first),
-			"the view is up to %d tokens over the window from request %d on (%d of %d requests): this policy found nothing more to give",
-			o.most, o.first, o.requests, len(conv.Requests))
-	}
 	if u := &e.unfit; u.requests > 0 {
 		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
 			u.requests, len(conv.Requests), u.first, u.most).Code = CodeUsageUnfit
@@ -114,12 +109,30 @@ func (t *Timeline) total() {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
 	}
 	tot.Saved = tot.RawInput - (tot.Payload - tot.OwnInput)
+	run := 0 // compactions in a row that freed next to nothing
 	for i := range t.Events {
-		if t.Events[i].Kind == policy.KindSummarize {
+		switch ev := &t.Events[i]; ev.Kind {
+		case policy.KindSummarize:
 			tot.Compactions++
+			if run++; ev.Before <= leastFreed*ev.Saved {
+				run = 0
+				break
+			}
+			tot.Thrash++
+			tot.ThrashRun = max(tot.ThrashRun, run)
+		case policy.KindFail:
+			tot.Failed++
+		case policy.KindRefuse:
+			tot.Refused++
+		case policy.KindBlock:
+			tot.Refused++
+			tot.Blocked++
 		}
 	}
 }
+
+// leastFreed: a compaction that frees less than this part of what it read, a tenth, counts as thrash.
+const leastFreed = 10
 
 // excess counts requests that exceed something.
 type excess struct {

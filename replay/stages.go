@@ -84,7 +84,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		first := &edits[0]
 		j := 1
 		for j < len(edits) && edits[j].Kind == first.Kind && edits[j].Call == nil &&
-			first.Kind != policy.KindSummarize && first.Kind != policy.KindCollapse {
+			first.Kind != policy.KindSummarize && first.Kind != policy.KindCollapse && first.Kind != policy.KindFail {
 			j++
 		}
 		group := edits[:j]
@@ -143,8 +143,8 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			e.cleared.note(ed)
 		}
 		ev.Targets = append(ev.Targets, t)
-	case policy.KindRemove, policy.KindCollapse, policy.KindCall:
-		if ed.Kind != policy.KindCall {
+	case policy.KindRemove, policy.KindCollapse, policy.KindCall, policy.KindFail:
+		if !ed.Kind.KeepsView() {
 			ev.Messages += len(ed.Items)
 		}
 		for _, id := range ed.Items {
@@ -168,9 +168,6 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	if c.Prefix == "session" && k >= 0 {
 		over = e.overhead(k)
 	}
-	if c.Input == 0 {
-		c.Input = e.view.Tokens() + c.Prompt + over
-	}
 	if c.Output == 0 {
 		for i := range inserted {
 			if inserted[i].Summary {
@@ -180,11 +177,8 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 			}
 		}
 	}
-	c.Input = max(c.Input, c.Prompt, 0)
-	sent := c.Input
-	if c.Prefix == "session" { // the server drops from it what it drops from the session's own requests
-		sent = max(sent-(e.view.Tokens()-e.view.PayloadTokens()), min(sent, c.Prompt))
-	}
+	input, sent := c.Size(e.view, over)
+	c.Input = input
 	row := Request{
 		N: next + 1, Kind: c.Kind, Tokens: c.Input, Payload: sent, Overhead: max(over, 0), Output: c.Output,
 		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{len(e.events)},

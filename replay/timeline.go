@@ -106,7 +106,7 @@ func recordedUsage(u *jsonl.Usage) *Recorded {
 	return r
 }
 
-// Event is one firing of one stage, or one act of the recorded track.
+// Event is one firing of one stage, one act of the recorded track, or a main request that would have had no answer.
 type Event struct {
 	N        int             `json:"n"`       // index into Timeline.Events
 	Request  *int            `json:"request"` // nil: after the last request
@@ -154,9 +154,14 @@ type Totals struct {
 	Saved         int         `json:"tokens_saved"`  // RawInput less what main requests sent: RawInput - (Payload - OwnInput)
 	Output        int         `json:"output_tokens"` // of all calls
 	OwnOutput     int         `json:"own_output"`    // of Output: what the policy's own calls wrote
+	Refused       int         `json:"refused"`       // main requests that would have had no answer: over the window, or blocked
+	Blocked       int         `json:"blocked"`       // of Refused: those that the client would not have sent
 	Compactions   int         `json:"compactions"`
-	Cleared       int         `json:"cleared_results"` // tool_results that stay cleared, each once
-	ClearedTokens int         `json:"cleared_tokens"`  // removed from the payload by edits of single blocks, less what they gave back
+	Failed        int         `json:"failed_compactions"` // those that came to nothing; not in Compactions
+	Thrash        int         `json:"thrash"`             // of Compactions: those that freed less than a tenth of what they read
+	ThrashRun     int         `json:"thrash_run"`         // the longest run of them
+	Cleared       int         `json:"cleared_results"`    // tool_results that stay cleared, each once
+	ClearedTokens int         `json:"cleared_tokens"`     // removed from the payload by edits of single blocks, less what they gave back
 	Events        int         `json:"events"`
 	Cache         cache.Split `json:"cache"`                        // of all calls
 	CostUSD       price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price

@@ -13,14 +13,34 @@ import (
 
 // figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
 // that are not of a point.
-var figureTitles = []struct {
-	figure, title string
-	point         bool
-}{
+var figureTitles = []figureTitle{
 	{"model_peak", "peak", true}, {"model_mean", "mean", true}, {"payload_input", "sent", true}, {"cache_read", "read", false},
 	{"cache_write", "write", false}, {"uncached", "rest", false}, {"cost_usd", "USD", true}, {"compactions", "comp", true},
 	{"cleared_results", "clrd", true}, {"cleared_tokens", "tokens", false}, {"misses", "miss", true}, {"bound_misses", "bound", true},
 	{"violations", "viol", true},
+}
+
+// troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
+var troubleTitles = []figureTitle{
+	{"refused", "refused", true}, {"blocked", "blocked", false}, {"failed_compactions", "failed", true}, {"thrash", "thrash", true},
+	{"thrash_run", "in a row", false},
+}
+
+type figureTitle struct {
+	figure, title string
+	point         bool
+}
+
+// troubles are the titles of the figures in troubleTitles that are not 0 under every policy.
+func troubles(policies []compare.PolicyRow) []figureTitle {
+	return slices.DeleteFunc(slices.Clone(troubleTitles), func(f figureTitle) bool {
+		return !slices.ContainsFunc(policies, func(p compare.PolicyRow) bool { return figure(&p, f.figure).Total != 0 })
+	})
+}
+
+// isTrouble reports whether a figure is one of the titles.
+func isTrouble(titles []figureTitle, name string) bool {
+	return slices.ContainsFunc(titles, func(f figureTitle) bool { return f.figure == name })
 }
 
 // Comparisons prints policies side by side, one comparison per group; in counts the inputs of all of them.
@@ -35,13 +55,19 @@ func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for _, c := range groups {
 		p.heading(phraseIf(c.Group != "", "%v: ", c.Group) + count(len(c.Sessions), "session") + inputsText(in))
-		p.table(compareTotals(c.Policies, figureText))
+		p.table(compareTotals(c.Policies, figureTitles, figureText))
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
 			first := &c.Policies[0]
-			p.table(compareTotals(c.Policies[1:], func(name string, x float64) string {
+			p.table(compareTotals(c.Policies[1:], figureTitles, func(name string, x float64) string {
 				return differenceText(name, figure(first, name).Total, x)
 			}))
+		}
+		if titles := troubles(c.Policies); len(titles) > 0 {
+			p.heading("requests without an answer, and compactions that brought little")
+			p.table(compareTotals(c.Policies, titles, figureText))
+			p.note(faint, "refused: requests over the window, or blocked by the client; the costs of such a policy are a bound. "+
+				"failed: compactions that came to nothing. thrash: those that freed less than a tenth of what they read.")
 		}
 		if len(c.Sessions) > 1 {
 			p.heading("by session: total, median, 90th percentile, and in how many sessions the policy alone is best")
@@ -71,14 +97,14 @@ func figure(p *compare.PolicyRow, name string) compare.Distribution {
 }
 
 // compareTotals has a row per policy, with the text of each total.
-func compareTotals(policies []compare.PolicyRow, text func(name string, x float64) string) *table {
+func compareTotals(policies []compare.PolicyRow, titles []figureTitle, text func(name string, x float64) string) *table {
 	t := newTable([]column{{Title: "policy", Flex: true}})
-	for _, f := range figureTitles {
+	for _, f := range titles {
 		t.columns = append(t.columns, column{Title: f.title})
 	}
 	for _, policy := range policies {
 		cells := []any{policy.Name}
-		for _, f := range figureTitles {
+		for _, f := range titles {
 			cells = append(cells, number(text(f.figure, figure(&policy, f.figure).Total)))
 		}
 		t.add(none, cells...)
@@ -89,8 +115,12 @@ func compareTotals(policies []compare.PolicyRow, text func(name string, x float6
 // compareSpread prints each figure by which one policy can be better than another, or all; it returns how many it
 // leaves out.
 func compareSpread(p *page, c *compare.Comparison) (hidden int) {
+	shown := troubles(c.Policies)
 	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true}}, titles("total", "median", "p90", "best"))
 	for f, figure := range compare.Figures() {
+		if isTrouble(troubleTitles, figure.Name) && !isTrouble(shown, figure.Name) {
+			continue
+		}
 		ranked := figure.Better != compare.Neither
 		if !ranked && !p.All {
 			hidden++

@@ -60,7 +60,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	}
 	t.columns = append(t.columns, column{Key: "front"})
 	shown := map[string]string{}
-	for _, f := range figureTitles {
+	for _, f := range slices.Concat(figureTitles, troubles(s.Results)) {
 		shown[f.figure] = either(f.point, f.title, "")
 	}
 	names := compare.Names()

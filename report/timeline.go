@@ -19,6 +19,9 @@ const (
 	markChange     = 'x'
 )
 
+// unmarked are the kinds of events that change nothing of what is sent.
+var unmarked = []policy.EditKind{policy.KindCall, policy.KindTag, policy.KindFail, policy.KindRefuse, policy.KindBlock}
+
 // How much of a long list a table shows.
 const (
 	mostRequests = 60 // rows; beyond that the first and the last ones
@@ -31,6 +34,7 @@ const (
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
 	p.fields(headFields(tl)...)
+	p.notes(yellow, troubleNotes(&tl.Totals))
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g := either(p.ASCII, asciiGlyphs, unicodeGlyphs)
 		p.heading("tokens sent with each request")
@@ -74,6 +78,26 @@ func recordedSpan(tl *replay.Timeline) string {
 	return joined(", ", span, phraseIf(tl.Version != "", "client %v", tl.Version))
 }
 
+// troubleNotes say in words what makes the figures of a policy doubtful: requests without an answer, and compactions
+// that brought nothing.
+func troubleNotes(t *replay.Totals) []string {
+	var notes []string
+	over := t.Refused - t.Blocked
+	if t.Refused > 0 {
+		notes = append(notes, phrase("Of %v %v: all that follows rests on answers that this policy would not have had.", count(t.Requests, "request"),
+			joined(" and ", phraseIf(over > 0, "%v %v the window and would have been refused", over, either(over == 1, "exceeds", "exceed")),
+				phraseIf(t.Blocked > 0, "%v %v the blocking limit and would not have been sent", t.Blocked, either(t.Blocked == 1, "reaches", "reach")))))
+	}
+	if t.Failed > 0 {
+		notes = append(notes, phrase("%v failed and left the view as it was; the events say why.", count(t.Failed, "compaction")))
+	}
+	if t.Thrash > 0 {
+		notes = append(notes, phrase("%v of %v freed less than a tenth of what they read%v.", t.Thrash, count(t.Compactions, "compaction"),
+			phraseIf(t.ThrashRun > 1, ", %v of them in a row", t.ThrashRun)))
+	}
+	return notes
+}
+
 func timelineChart(tl *replay.Timeline) *chart {
 	c := &chart{}
 	at := map[int]int{} // request number -> index in the chart
@@ -85,7 +109,7 @@ func timelineChart(tl *replay.Timeline) *chart {
 	}
 	c.marks = make([]byte, len(c.model))
 	for _, e := range tl.Events {
-		if e.Request == nil || e.Kind == policy.KindCall || e.Kind == policy.KindTag {
+		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
 			continue
 		}
 		if x, ok := at[*e.Request]; ok {
@@ -125,11 +149,17 @@ func printEvents(p *page, tl *replay.Timeline) {
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
 }
 
-// shownEvents returns the indexes of the events to show: the first ones, without tags, of which every prompt has one.
+// lost reports whether events of a kind are requests that would have had no answer.
+func lost(kind policy.EditKind) bool { return kind == policy.KindRefuse || kind == policy.KindBlock }
+
+// shownEvents returns the indexes of the events to show: the first ones, without tags, of which every prompt has one,
+// and of lost requests in a row only the first.
 func shownEvents(tl *replay.Timeline, all bool) []int {
 	var list []int
 	for i := range tl.Events {
-		if all || tl.Events[i].Kind != policy.KindTag {
+		e := &tl.Events[i]
+		again := i > 0 && lost(e.Kind) && tl.Events[i-1].Kind == e.Kind
+		if all || e.Kind != policy.KindTag && !again {
 			list = append(list, i)
 		}
 	}
@@ -147,6 +177,9 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 	}
 	if s := messagesText(e); s != "" {
 		text += ", " + s
+	}
+	if lost(e.Kind) || e.Kind == policy.KindFail {
+		return text // the reason has its figures
 	}
 	var own []string // the product's own estimates, which differ from the columns
 	for _, name := range slices.Sorted(maps.Keys(e.Detail)) {

@@ -32,7 +32,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 		}
 	case policy.KindSummarize:
 		err = v.rebuild(&e)
-	case policy.KindCall:
+	case policy.KindCall, policy.KindFail:
 		err = v.known(e.Items)
 	case policy.KindInferred:
 		e.Before = v.tokens[0]

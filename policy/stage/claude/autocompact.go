@@ -19,16 +19,17 @@ type Autocompact struct {
 	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis is kept before the summary or dropped; a recorded summary is not changed and an outline has none" enum:"keep,drop"`
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
+	MaxFailures  int                   `yaml:"max_failures" doc:"no further automatic try for a prompt after so many failures in a row; 0: each request tries again" unit:"failures" min:"0"`
 	Manual       string                `yaml:"manual" doc:"compactions the user requested: replay or ignore them" enum:"replay,ignore"`
 }
 
 func defineAutocompact() policy.Definition {
 	return policy.Definition{
 		Name:    "autocompact",
-		Summary: "Before a request whose used tokens reach the auto-compact threshold, the whole view becomes a summary, written by a request of its own; nothing is kept verbatim.",
+		Summary: "Before a request whose used tokens reach the auto-compact threshold, the whole view becomes a summary, written by a request of its own; nothing is kept verbatim. A request that stays too long for the effective window fails, and the view stays.",
 		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client; thresholds confirmed by 95 recorded automatic compactions",
 		Truth:   policy.TruthRecorded,
-		Moments: policy.Prepare | policy.Manual,
+		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &Autocompact{
 			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
 			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Gap: "reported", Manual: "replay",
@@ -40,7 +41,11 @@ after:  one user message, "This session is being continued from a previous conve
 		Limits:     autocompactLimits,
 		Compaction: &policy.Compaction{On: compactsAt, Off: "set autocompact.enabled to false", FitsFrom: firstSetWindow},
 		Check:      checkAutocompact,
-		New:        func(p any) (policy.Stage, error) { return &autocompact{p: *p.(*Autocompact)}, nil },
+		New: func(p any) (policy.Stage, error) {
+			s := &autocompact{p: *p.(*Autocompact)}
+			s.breaker.Most = s.p.MaxFailures
+			return s, nil
+		},
 	}
 }
 
@@ -79,7 +84,10 @@ func checkAutocompact(c *policy.Check) {
 }
 
 // autocompact reproduces the LLM path of Claude Code's automatic compaction.
-type autocompact struct{ p Autocompact }
+type autocompact struct {
+	p       Autocompact
+	breaker summarize.Breaker // of one prompt's requests
+}
 
 func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if isCompactor(c.Agent) {
@@ -88,9 +96,12 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	trigger, reason := "auto", ""
 	t := thresholds(c)
 	switch {
+	case c.Moment == policy.TurnEnd, c.Moment == policy.Prepare && compactedHere(c):
+		s.breaker.Note(nil)
+		return nil, nil
 	case c.Moment == policy.Manual && s.p.Manual == "replay":
 		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
-	case c.Moment != policy.Manual && s.p.Enabled && t.On && c.Used >= t.Auto && !compactedHere(c):
+	case c.Moment != policy.Manual && s.p.Enabled && t.On && c.Used >= t.Auto && !s.breaker.Open():
 		reason = fmt.Sprintf("used %d >= threshold %d", c.Used, t.Auto)
 	default:
 		return nil, nil
@@ -98,22 +109,26 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c), Limit: t.Effective}
+	failure := try.Failure(c)
+	if trigger == "auto" {
+		s.breaker.Note(failure)
+	}
+	if failure != nil {
+		return failure, nil
+	}
 	text := SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: trigger == "auto", Analysis: s.p.Analysis == "keep"}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, text.Message)
 	if err != nil {
 		return nil, err
 	}
-	call := s.call(c)
-	switch {
-	case t.Effective > 0 && call.Input > t.Effective:
-		from += "; still too long after " + retries(call.Retries)
-	case call.Retries > 0:
-		from += "; too long, " + retries(call.Retries)
+	if n := try.Call.Retries; n > 0 {
+		from += "; too long, " + retries(n)
 	}
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
-		Call:   call, Detail: map[string]int{"pre_tokens": c.Used},
+		Call:   try.Call, Detail: map[string]int{"pre_tokens": c.Used},
 	}
 	if boundary >= 0 {
 		e.Insert = append(e.Insert, c.Record.Reinjected(boundary)...)
@@ -142,6 +157,9 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	limit := thresholds(c).Effective
 	if limit <= 0 {
 		return call
+	}
+	if s.p.Prefix == "session" {
+		limit += c.View.Tokens() - c.View.PayloadTokens() // the server drops that
 	}
 	rounds := roundWeights(c.View)
 	if call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {

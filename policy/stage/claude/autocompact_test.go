@@ -144,7 +144,6 @@ func TestAutocompactTooLong(t *testing.T) {
 	}{
 		{"it fits", 0, 3, 0},
 		{"one over", 1, 3, 1},
-		{"no retries", 1, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,6 +164,54 @@ func TestAutocompactTooLong(t *testing.T) {
 				t.Errorf("%d tokens are sent, %d fit", call.Input, limits(r).Effective)
 			}
 		})
+	}
+}
+
+// A request of 272,698 tokens that is left after three retries fails in a window of 200,000: the view stays, nothing is
+// billed, and the next request tries again until the breaker opens. A new prompt closes it.
+func TestAutocompactFails(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	round := func(k, tokens int) { c.Call(fmt.Sprint("t", k), "Read", 4*(tokens-4)) } // the call is 4 of them
+	for k := range 19 { // a fifth at a time: 4, 3 and 2 of the first rounds are dropped
+		round(k, 24000)
+	}
+	round(19, 272698-1257-13-10*24000) // the prompt, and the note where the dropped rounds were
+	for k := range 5 {
+		round(20+k, 10)
+	}
+	c.Prompt("again")
+	c.Assistant(stagetest.Say("done"))
+	for _, tt := range []struct {
+		retries, most int
+		size, tries   int
+		reason        string
+	}{
+		{3, 0, 272698, 6, "the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails"},
+		{3, 3, 272698, 4, "the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails"},
+		{1, 0, 19*24000 + 272698 - 10*24000 - 4*24000, 6, "after 1 retry: it fails"},
+		{0, 2, 19*24000 + 272698 - 13 - 10*24000 + 1, 3, "does not fit 168,000: it fails"},
+	} {
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) {
+			p.Retries, p.Gap, p.MaxFailures = tt.retries, "unknown", tt.most
+		})))
+		r.Used = func(k int) (int, int) { return 100000 + 55000*(k/20), 0 } // the threshold at the twenty-first request
+		r.All()
+		edits := r.View.Edits()
+		if len(edits) == 0 {
+			t.Fatalf("%+v: nothing was tried", tt)
+		}
+		if len(edits) != tt.tries || r.View.Epoch() > 0 {
+			t.Errorf("%+v: %d tries, %d compactions", tt, len(edits), r.View.Epoch())
+		}
+		for i, e := range edits {
+			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != tt.size || !strings.Contains(e.Reason, tt.reason)) {
+				t.Errorf("%+v: try %d is %s, %s %+v", tt, i+1, e.Kind, e.Reason, e.Detail)
+			}
+			if last := tt.most > 0 && i == tt.most-1; last != strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)) {
+				t.Errorf("%+v: try %d: %s", tt, i+1, e.Reason)
+			}
+		}
 	}
 }
 
@@ -223,8 +270,8 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	}
 }
 
-// compactionCall is the compaction's own request where excess tokens of it do not fit (negative: are free), and the
-// edit's reason.
+// compactionCall is the compaction's own request, also one that fails, where excess tokens of it do not fit (negative:
+// are free), and the edit's reason.
 func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, excess int) (call *policy.Call, limit int, reason string) {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
@@ -241,6 +288,9 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 	r.Used = func(int) (int, int) { return 155000, 0 }
 	r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
 	e := r.View.Edits()[0]
+	if e.Kind == policy.KindFail {
+		e.Call = &policy.Call{Input: e.Detail["input_tokens"], Retries: e.Detail["retries"]}
+	}
 	return e.Call, limit, e.Reason
 }
 
@@ -264,12 +314,12 @@ func TestAutocompactRetries(t *testing.T) {
 		{"a round and one over: two go", 20, 11, 3, 2, 11 - 19 + marker - 9, "; too long, 2 retries"},
 		{"many rounds over", 20, 100, 3, 2, marker - 18, "; too long, 2 retries"},
 		{"as often as it is wanted", 20, 10, 2, 2, marker - 18, "; too long, 2 retries"},
-		{"once less", 20, 10, 1, 1, marker, "; still too long after 1 retry"},
+		{"once less", 20, 10, 1, 1, marker, " after 1 retry: it fails"},
 		{"no retries, it fits", 20, 0, 0, 0, 0, ""},
-		{"no retries", 20, 10, 0, 0, 10, "; still too long after 0 retries"},
-		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, "; still too long after 1 retry"},
-		{"three rounds, two dropped one by one", 3, 10, 3, 2, marker - 9, "; still too long after 2 retries"},
-		{"there is one round", 1, 1, 3, 0, 1, "; still too long after 0 retries"},
+		{"no retries", 20, 10, 0, 0, 10, ": it fails"},
+		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, " after 1 retry: it fails"},
+		{"three rounds, two dropped one by one", 3, 10, 3, 2, marker - 9, " after 2 retries: it fails"},
+		{"there is one round", 1, 1, 3, 0, 1, ": it fails"},
 	}
 	for _, tt := range tests {
 		for _, prefix := range []string{"own", "session"} {
@@ -279,7 +329,11 @@ func TestAutocompactRetries(t *testing.T) {
 				if call.Retries != tt.want || call.Input-limit != tt.sent {
 					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, tt.want, tt.sent)
 				}
-				if _, after, _ := strings.Cut(reason, "a stand-in of 5000 tokens"); after != tt.reason {
+				_, after, _ := strings.Cut(reason, "a stand-in of 5000 tokens")
+				if tt.sent > 0 {
+					_, after, _ = strings.Cut(reason, fmt.Sprintf("does not fit %s", policy.Thousands(limit)))
+				}
+				if after != tt.reason {
 					t.Errorf("reason %q, want %q at its end", reason, tt.reason)
 				}
 			})
@@ -359,11 +413,15 @@ func TestAutocompactPrefixLimit(t *testing.T) {
 		r.Used = func(int) (int, int) { return 155000, 0 }
 		r.Fire(policy.Prepare, 20, policy.Context{})
 		e := r.View.Edits()[0]
-		if e.Call.Input != alone+tt.input || e.Call.Prompt != 1257 || e.Call.Prefix != tt.prefix {
+		switch {
+		case (e.Kind == policy.KindFail) != tt.tooBig:
+			t.Errorf("%s, %d over: %s, %q", tt.prefix, tt.excess, e.Kind, e.Reason)
+		case tt.tooBig:
+			if e.Detail["input_tokens"] != alone+tt.input {
+				t.Errorf("%s: %+v, want input %d", tt.prefix, e.Detail, alone+tt.input)
+			}
+		case e.Call.Input != alone+tt.input || e.Call.Prompt != 1257 || e.Call.Prefix != tt.prefix:
 			t.Errorf("%s: %+v, want input %d", tt.prefix, e.Call, alone+tt.input)
-		}
-		if got := strings.Contains(e.Reason, "still too long"); got != tt.tooBig {
-			t.Errorf("%s, %d over: reason %q", tt.prefix, tt.excess, e.Reason)
 		}
 	}
 }

@@ -38,12 +38,13 @@ type Window struct {
 	BlockingOffset int    `yaml:"blocking_offset" doc:"blocking limit = window - this" unit:"tokens" min:"0"`
 	PctOverride    string `yaml:"pct_override" doc:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent of the effective window, parsed as JavaScript's parseFloat; empty: none"`
 	BlockingLimit  int    `yaml:"blocking_limit" doc:"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE; 0: none" unit:"tokens" min:"0"`
+	Blocking       string `yaml:"blocking" doc:"when a request that reaches the blocking limit is not sent: whenever it was not compacted, or only where automatic compaction is off" enum:"uncompacted,auto_off"`
 	AutoCompact    bool   `yaml:"auto_compact" doc:"whether automatic compaction is on: the thresholds are offsets from it"`
 }
 
 // DefaultWindow returns that of 2.1.19: 32,000 tokens are reserved for the answer.
 func DefaultWindow() Window {
-	return Window{OutputReserve: 32000, Buffer: 13000, WarningOffset: 20000, BlockingOffset: 3000, AutoCompact: true}
+	return Window{OutputReserve: 32000, Buffer: 13000, WarningOffset: 20000, BlockingOffset: 3000, Blocking: "uncompacted", AutoCompact: true}
 }
 
 // sharedWindow returns the parameters that stages share through the window block.
@@ -108,7 +109,14 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: "context window - output reserve"})
 	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
 		From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
-	l.Add(policy.Limit{Name: "blocking limit", Operator: ">=", Tokens: t.Blocking, Of: policy.OfContext, From: blocking + "; the client sends no request"})
+	acts := w.Blocking == "uncompacted" || !t.On
+	if acts {
+		blocking += "; a request that was not compacted is not sent"
+	} else {
+		blocking += "; not while automatic compaction is on: " + c.Name("window.blocking")
+	}
+	l.Add(policy.Limit{Name: "blocking limit", Operator: ">=", Tokens: t.Blocking, Of: policy.OfContext, Acts: acts,
+		Blocks: acts && !isCompactor(c.Agent), From: blocking})
 }
 
 // lintWindow reports what is questionable in the window of a policy.

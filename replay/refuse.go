@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// The stage names on events that no stage makes.
+const (
+	stageAPI    = "api"    // would refuse the request
+	stageClient = "client" // would not send it
+)
+
+// ceiling is what a main request may reach, tokens.
+type ceiling struct {
+	window int          // of the payload, by the report's counter: the API refuses more
+	block  policy.Limit // of the client's own estimate: it sends no request that reaches it; zero: there is none
+}
+
+// ceilings are the ceilings of a policy's requests by client.
+type ceilings struct {
+	pol  *policy.Policy
+	by   map[clientKey]*ceiling
+	last clientKey
+	at   *ceiling // of last
+}
+
+// ceiling is that of request k (0-based). What the record shows to have gone through an assumed window fits: the
+// window is larger than assumed.
+func (e *engine) ceiling(c *ceilings, k int) *ceiling {
+	m := &e.conv.Messages[e.conv.Requests[k].Message]
+	key := clientKey{m.Model, m.Version}
+	if c.at != nil && key == c.last {
+		return c.at
+	}
+	at := c.by[key]
+	if at == nil {
+		window := e.windowUnder(c.pol.Window, k)
+		at = &ceiling{window: window}
+		if e.opt.Window == 0 && c.pol.Window.Context == 0 && e.opt.Model == "" {
+			at.window = max(window, e.r.largest[key])
+		}
+		limits := c.pol.Limits(policy.Circumstances{
+			Window: window, MaxOutput: e.maxOutput(m.Model), Version: m.Version, Agent: e.conv.Agent,
+		})
+		for _, l := range limits.List {
+			if l.Blocks && (at.block.Tokens == 0 || l.Tokens < at.block.Tokens) {
+				at.block = l
+			}
+		}
+		if c.by == nil {
+			c.by = map[clientKey]*ceiling{}
+		}
+		c.by[key] = at
+	}
+	c.last, c.at = key, at
+	return at
+}
+
+// exceeded is why a request with a payload, or the client's estimate of it, would have had no answer, and by how many
+// tokens; the empty kind where it would.
+func (c *ceiling) exceeded(used, payload int, compacted bool) (kind policy.EditKind, over int) {
+	switch {
+	case c.block.Tokens > 0 && used >= c.block.Tokens && !compacted:
+		return policy.KindBlock, used - c.block.Tokens
+	case payload > c.window:
+		return policy.KindRefuse, payload - c.window
+	}
+	return "", 0
+}
+
+// unanswered makes an event of main request k (0-based) if it would have had no answer. The replay goes on as if it
+// had had the recorded one (docs/internals/decisions.md, decision 20).
+func (e *engine) unanswered(k, used int, row *Request) {
+	c := e.ceiling(&e.ceilings, k)
+	kind, over := c.exceeded(used, row.Payload, e.compacted)
+	e.shadows = slices.DeleteFunc(e.shadows, func(s *shadow) bool {
+		other, by := e.ceiling(&s.ceilings, k).exceeded(used, row.Payload, e.compacted)
+		return other != kind || by != over
+	})
+	if kind == "" {
+		return
+	}
+	n := k + 1
+	ev := Event{
+		N: len(e.events), Request: &n, Stage: stageAPI, Kind: kind, Detail: map[string]int{"over": over}, Targets: []EventTarget{},
+		Reason: fmt.Sprintf("a payload of %s tokens in a window of %s, %s too many: the API would refuse it",
+			policy.Thousands(row.Payload), policy.Thousands(c.window), policy.Thousands(over)),
+	}
+	if kind == policy.KindBlock {
+		ev.Stage = stageClient
+		ev.Reason = fmt.Sprintf("used %s >= %s %s: the client would not send it", policy.Thousands(used), c.block.Name, policy.Thousands(c.block.Tokens))
+	}
+	e.events = append(e.events, ev)
+	e.pending = append(e.pending, ev.N)
+	row.Events = e.pending
+}

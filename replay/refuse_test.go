@@ -1,0 +1,227 @@
+package replay_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// longRun is a session of one prompt whose recorded context grows by 4,000 tokens a request, up to most.
+func longRun(t *testing.T, most int) *session.Conversation {
+	s := newScript()
+	s.user(400)
+	for k := range 60 {
+		s.answer(context(min(20000+4000*k, most)), read(fmt.Sprint("t", k)))
+		s.result(fmt.Sprint("t", k), 14000)
+	}
+	s.answer(context(min(260000, most)), text(40))
+	return s.load(t)
+}
+
+// compactedRun is the same with a compaction at 150,000: no recorded context exceeds 200,000.
+func compactedRun(t *testing.T) *session.Conversation {
+	s := newScript()
+	s.user(400)
+	for k := range 33 {
+		s.answer(context(20000+4000*k), read(fmt.Sprint("t", k)))
+		s.result(fmt.Sprint("t", k), 14000)
+	}
+	s.boundary("auto", 152000, 4000)
+	for k := range 33 {
+		s.answer(context(24000+4000*k), read(fmt.Sprint("u", k)))
+		s.result(fmt.Sprint("u", k), 14000)
+	}
+	s.answer(context(156000), text(40))
+	return s.load(t)
+}
+
+func stagesOf(list string) string {
+	if list == "" {
+		return "stages: []\n"
+	}
+	return "stages:\n  - " + strings.ReplaceAll(list, "; ", "\n  - ") + "\n"
+}
+
+// TestRefused: a request that exceeds the window is refused, each with its event, but not in an assumed window that
+// the record itself exceeds, and never on the recorded track.
+func TestRefused(t *testing.T) {
+	compacted, long := compactedRun(t), longRun(t, 300000)
+	for _, c := range []struct {
+		name, window, stages string
+		conv                 *session.Conversation
+		options              replay.Options
+		want                 bool
+	}{
+		{"nothing to collapse", "window: {blocking: auto_off}\n", "context_collapse: {}", compacted, replay.Options{}, true},
+		{"no stage at all", "", "", compacted, replay.Options{}, true},
+		{"it compacts", "", "autocompact: {}", compacted, replay.Options{}, false},
+		{"it clears", "", "microcompact_cached: {}", compacted, replay.Options{}, false},
+		{"all of it fits", "", "", longRun(t, 199000), replay.Options{}, false},
+		{"the record shows a larger window", "", "", long, replay.Options{}, false},
+		{"the policy gives the window", "window: {context: 200000}\n", "", long, replay.Options{}, true},
+		{"the user gives the window", "", "", long, replay.Options{Window: 200000}, true},
+		{"the user gives a larger one", "window: {context: 200000}\n", "", long, replay.Options{Window: 400000}, false},
+	} {
+		tl := replayed(t, c.conv, written(t, "name: mine\n"+c.window+stagesOf(c.stages)), c.options)
+		over := 0
+		for _, q := range mains(tl) {
+			excess := q.Payload - tl.Window
+			var event *replay.Event
+			for _, n := range q.Events {
+				if tl.Events[n].Kind == policy.KindRefuse {
+					event = &tl.Events[n]
+				}
+			}
+			switch {
+			case !c.want || excess <= 0:
+				if event != nil {
+					t.Errorf("%s: request %d of %d tokens: %s", c.name, q.N, q.Payload, event.Reason)
+				}
+				continue
+			case event == nil:
+				t.Fatalf("%s: request %d is %d over the window, and no event says so", c.name, q.N, excess)
+			}
+			over++
+			if event.Detail["over"] != excess || !strings.Contains(event.Reason, policy.Thousands(excess)+" too many") || *event.Request != q.N || event.Saved != 0 {
+				t.Errorf("%s: request %d is %d over: %+v", c.name, q.N, excess, event)
+			}
+		}
+		if c.want == (over == 0) || tl.Totals.Refused != over || tl.Totals.Blocked != 0 {
+			t.Errorf("%s: %d refused, %d blocked, want %d", c.name, tl.Totals.Refused, tl.Totals.Blocked, over)
+		}
+	}
+	for _, options := range []replay.Options{{}, {Window: 50000}} {
+		tl := replayed(t, compacted, named(t, "recorded"), options)
+		if tl.Totals.Refused > 0 || (options.Window == 0) != (len(tl.Warnings) == 0) {
+			t.Errorf("the record in %d: %d refused, %v", options.Window, tl.Totals.Refused, tl.Warnings)
+		}
+	}
+}
+
+// TestBlocked: the client holds back a request at its blocking limit, unless it has just compacted. Such a request
+// is not also counted as one that the API refuses.
+func TestBlocked(t *testing.T) {
+	conv := longRun(t, 300000)
+	for _, c := range []struct {
+		name, window, stages string
+		from                 int // used tokens from which on requests are blocked; 0: none is
+	}{
+		{"automatic compaction is off", "auto_compact: false", "autocompact: {enabled: false}", 197000},
+		{"with a limit of its own", "auto_compact: false, blocking_limit: 120000", "autocompact: {enabled: false}", 120000},
+		{"a client that holds nothing back while it compacts", "blocking: auto_off", "autocompact: {enabled: false}", 0},
+		{"it compacts in time", "auto_compact: true", "autocompact: {}", 0},
+		{"it compacts at the limit", "auto_compact: true, blocking_limit: 50000, pct_override: '1'", "autocompact: {summary: [fixed: 100]}", 0},
+		{"no such client", "", "opencode_prune: {}", 0},
+	} {
+		window := c.window
+		if window != "" {
+			window = ", " + window
+		}
+		tl := replayed(t, conv, written(t, "name: mine\nwindow: {context: 200000"+window+"}\n"+stagesOf(c.stages)), replay.Options{})
+		blocked := 0
+		for _, q := range mains(tl) {
+			is := false
+			for _, n := range q.Events {
+				ev := &tl.Events[n]
+				is = is || ev.Kind == policy.KindBlock
+				if c.from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && ev.Detail["over"] != q.Used-c.from) {
+					t.Errorf("%s: request %d, used %d: %s %+v", c.name, q.N, q.Used, ev.Reason, ev.Detail)
+				}
+			}
+			if is != (c.from > 0 && q.Used >= c.from) {
+				t.Errorf("%s: request %d, used %d, blocked: %v", c.name, q.N, q.Used, is)
+			}
+			if is {
+				blocked++
+			}
+		}
+		if tl.Totals.Blocked != blocked || tl.Totals.Refused < blocked || c.from > 0 == (blocked == 0) {
+			t.Errorf("%s: %d blocked of %d refused, want %d", c.name, tl.Totals.Blocked, tl.Totals.Refused, blocked)
+		}
+	}
+}
+
+// failing is a stage of its own: at its requests a summary of a size, or a failure.
+type failing struct{ after []int } // tokens of the view after the compaction at each request; -1: it fails, 0: nothing is done
+
+func (s failing) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Request > len(s.after) || s.after[c.Request-1] == 0 {
+		return nil, nil
+	}
+	if s.after[c.Request-1] < 0 {
+		return []policy.Edit{{Kind: policy.KindFail, Reason: "it is refused"}, {
+			Kind: policy.KindFail, Reason: "it is thrown away", Items: c.View.IDs()[:1],
+			Call: &policy.Call{Kind: "compaction", Input: 70, Output: 7, Prefix: "own"},
+		}}, nil
+	}
+	return []policy.Edit{{Kind: policy.KindSummarize, Reason: "it is summarised", Insert: []policy.Synthetic{{
+		Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Tokens: s.after[c.Request-1]}},
+	}}, Keep: c.View.IDs()[c.View.Len()-1:]}}, nil
+}
+
+// TestThrashAndFailures: a failure leaves the view, and of its calls only those it names are billed. Compactions that
+// free less than a tenth are counted, and how many there are in a row, whatever fails between them.
+func TestThrashAndFailures(t *testing.T) {
+	s := newScript()
+	for k := range 9 {
+		s.user(4000)
+		s.answer(context(20000+2000*k), text(4000))
+	}
+	conv := s.load(t)
+	for _, c := range []struct {
+		name                             string
+		after                            []int
+		compactions, failed, thrash, run int
+	}{
+		{"none", nil, 0, 0, 0, 0},
+		{"failures", []int{0, -1, -1}, 0, 4, 0, 0},
+		{"good ones", []int{0, 10, 10}, 2, 0, 0, 0},
+		{"larger than before", []int{0, 90000, 90000, 10, 90000}, 4, 0, 3, 2},
+		{"with failures between", []int{0, 90000, -1, 90000, 90000}, 3, 2, 3, 3},
+	} {
+		def := policy.Definition{
+			Name: "failing", Moments: policy.Prepare, Params: &struct{}{}, Summary: "It fails.", Source: "this test", Truth: policy.TruthDescribed,
+			New: func(any) (policy.Stage, error) { return failing{c.after}, nil },
+		}
+		pol := &policy.Policy{Name: "mine", Stages: []policy.StageConfig{{Definition: def, Params: def.Params}}}
+		tl := replayed(t, conv, pol, replay.Options{})
+		if got := tl.Totals; got.Compactions != c.compactions || got.Failed != c.failed || got.Thrash != c.thrash || got.ThrashRun != c.run {
+			t.Errorf("%s: %d compactions, %d failed, thrash %d, in a row %d", c.name, got.Compactions, got.Failed, got.Thrash, got.ThrashRun)
+		}
+		if own := tl.Cost().Own; own.Calls != c.failed/2 || own.Output != 7*c.failed/2 || own.Input.Input() != 70*c.failed/2 {
+			t.Errorf("%s: own calls %+v", c.name, own)
+		}
+		if c.compactions > 0 {
+			continue
+		}
+		for _, q := range mains(tl) {
+			if q.Payload != q.Raw {
+				t.Errorf("%s: request %d of %d tokens, raw %d", c.name, q.N, q.Payload, q.Raw)
+			}
+		}
+	}
+}
+
+// TestAlikeOnlyWithTheSameRefusals: policies whose stages do the same are not alike where one loses requests and the
+// other does not.
+func TestAlikeOnlyWithTheSameRefusals(t *testing.T) {
+	rec, err := replay.NewRecord(compactedRun(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := []*policy.Policy{}
+	for _, window := range []string{"context: 200000", "context: 201000", "context: 200000, blocking_limit: 150000", "context: 200000, warning_offset: 1"} {
+		policies = append(policies, written(t, "name: mine\nwindow: {"+window+"}\nstages:\n  - autocompact: {enabled: false}\n"))
+	}
+	_, same, err := rec.ReplayAlike(policies[0], policies[1:], replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(same) != "[false false true]" {
+		t.Errorf("alike: %v, want only the last", same)
+	}
+}
