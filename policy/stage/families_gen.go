@@ -7,8 +7,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
 	"github.com/ctxkit/ctxkit/policy/stage/claude"
 	"github.com/ctxkit/ctxkit/policy/stage/codex"
+	"github.com/ctxkit/ctxkit/policy/stage/crush"
 	"github.com/ctxkit/ctxkit/policy/stage/gemini"
 	"github.com/ctxkit/ctxkit/policy/stage/generic"
+	"github.com/ctxkit/ctxkit/policy/stage/goose"
 	"github.com/ctxkit/ctxkit/policy/stage/langchain"
 	"github.com/ctxkit/ctxkit/policy/stage/openclaw"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
@@ -24,8 +26,10 @@ func Families() []policy.Family {
 		anthropic.Family(),
 		claude.Family(),
 		codex.Family(),
+		crush.Family(),
 		gemini.Family(),
 		generic.Family(),
+		goose.Family(),
 		langchain.Family(),
 		openclaw.Family(),
 		opencode.Family(),

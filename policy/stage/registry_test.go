@@ -60,6 +60,13 @@ func TestPresets(t *testing.T) {
 		"codex": {
 			"codex_compaction.percent": "90", "codex_compaction.token_limit": "none", "codex_compaction.user_tokens": "20000",
 		},
+		"crush-0.36": {
+			"crush_summarize.large_window": "200000", "crush_summarize.buffer": "20000", "crush_summarize.percent": "20",
+			"crush_summarize.count": "read",
+		},
+		"goose-1.28": {
+			"goose_compaction.threshold": "0.8", "goose_tool_pairs.cutoff": "auto", "goose_tool_pairs.batch": "10",
+		},
 		"gemini-cli": {
 			"gemini_compression.threshold": "0.5", "gemini_compression.preserve": "0.3", "gemini_compression.response_budget": "50000",
 			"gemini_compression.cut": "lines", "gemini_compression.cut_lines": "30", "gemini_compression.verify": "true",
@@ -117,7 +124,7 @@ func TestServerSideNotation(t *testing.T) {
 
 // Two stages that compact the whole conversation compete, whatever their families.
 func TestOtherAgents(t *testing.T) {
-	for _, name := range []string{"codex_compaction", "condenser_events", "gemini_compression"} {
+	for _, name := range []string{"codex_compaction", "condenser_events", "crush_summarize", "gemini_compression", "goose_compaction"} {
 		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), allStages(t), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +138,7 @@ func TestOtherAgents(t *testing.T) {
 // A policy compacts at the figure of its source.
 func TestCompactsAt(t *testing.T) {
 	for name, want := range map[string]int{
-		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex": 180000, "gemini-cli": 100000,
+		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex": 180000, "crush-0.36": 160000, "gemini-cli": 100000, "goose-1.28": 160000,
 		"none": 0, "opencode-1.1.36": 168000, "three-layer": 0,
 	} {
 		p, err := preset.Load(name, allStages(t))

@@ -2,7 +2,9 @@ package codex
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -13,23 +15,34 @@ import (
 
 // CodexCompaction are the parameters of codex_compaction.
 type CodexCompaction struct {
+	Form       string                `yaml:"form" doc:"who compacts: local, a summary that the model writes; remote_v1 and remote_v2, one encrypted item of the provider's, with every final answer of the agent's (v1) or none (v2)" enum:"local,remote_v1,remote_v2"`
 	Percent    int                   `yaml:"percent" doc:"compact at this share of the window" unit:"percent" min:"1" max:"100"`
 	TokenLimit *int                  `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
-	UserTokens int                   `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
+	Reasoning  string                `yaml:"reasoning" doc:"whether the estimate counts the encrypted reasoning from before the last user message once more; Claude's thinking is none" enum:"encrypted,none"`
+	UserTokens *int                  `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
+	Context    string                `yaml:"context" doc:"whether the reminders and attachments from before the session's first response are sent again" enum:"again,none"`
 	Prompt     int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
 	Summary    policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	Manual     string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
+// The values of form.
+const (
+	formLocal    = "local"
+	formRemoteV1 = "remote_v1"
+	formRemoteV2 = "remote_v2"
+)
+
 func defineCodexCompaction() policy.Definition {
+	userTokens := 20000
 	return policy.Definition{
 		Name:    "codex_compaction",
-		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message.",
-		Source:  "Codex CLI, local compaction: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; a typed prompt is a user message, and what it holds beside text stays with it",
+		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message; compacted by the provider, all of them or up to 64,000 tokens, and one encrypted item.",
+		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds beside text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CodexCompaction{
-			Percent: 90, UserTokens: 20000, Prompt: 113,
+			Form: formLocal, Percent: 90, Reasoning: "encrypted", UserTokens: &userTokens, Context: "again", Prompt: 113,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
 		},
 		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
@@ -63,9 +76,10 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 func check(c *policy.Check) {
 	p := c.Stage.Params.(*CodexCompaction)
 	at, overhead := p.limit(c.Window()), c.Overhead()
-	if p.UserTokens+overhead >= at && overhead < at {
-		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", p.UserTokens, overhead, at)
+	if users := p.UserTokens; users != nil && *users+overhead >= at && overhead < at {
+		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", *users, overhead, at)
 	}
+	c.Unused("codex_compaction.prompt_tokens", p.Form != formLocal, "codex_compaction.form: the provider needs no prompt")
 }
 
 // codexSummaryPrefix precedes a summary, with a line break.
@@ -80,7 +94,7 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		if s.p.Manual != "replay" {
 			return nil, nil
 		}
-		return s.compact(c, nil, "manual", "the user asked for it")
+		return s.compact(c, nil, false, "manual", "the user asked for it")
 	}
 	history, pending := s.tail(c)
 	used := c.Used
@@ -90,12 +104,38 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		for _, id := range history {
 			used += codexTokens(c.View, id)
 		}
+		used += s.reasoning(c, len(pending))
 	}
 	limit := s.p.limit(c.Window)
 	if used < limit {
 		return nil, nil
 	}
-	return s.compact(c, pending, "auto", fmt.Sprintf("used %d >= %d", used, limit))
+	return s.compact(c, pending, len(history) > 0, "auto", fmt.Sprintf("used %d >= %d", used, limit))
+}
+
+// reasoning is Codex' estimate of the encrypted reasoning before the last user message in its history, which does not
+// end with the newest pending items: three quarters of its length less 650 bytes, at four bytes a token.
+func (s *codexCompaction) reasoning(c *policy.Context, pending int) int {
+	if s.p.Reasoning == "none" || strings.Contains(c.Model, "claude") {
+		return 0
+	}
+	n, since := 0, 0
+	ids := c.View.IDs()
+	for _, id := range ids[:len(ids)-pending] {
+		m := c.View.Message(id)
+		if m == nil {
+			continue
+		}
+		if m.Class == session.ClassPrompt {
+			n, since = n+since, 0
+		}
+		for b := range m.Blocks {
+			if bl := &m.Blocks[b]; bl.Kind == jsonl.KindThinking && bl.Signature > 0 {
+				since += (max(bl.Signature*3/4-650, 0) + 3) / 4
+			}
+		}
+	}
+	return n
 }
 
 // tail is what joined after the last response: history, which Codex has in its history, and pending, the prompt that
@@ -140,7 +180,8 @@ func codexTokens(v policy.View, id policy.ItemID) int {
 	return n
 }
 
-func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, trigger, reason string) ([]policy.Edit, error) {
+// compact replaces the view. In a turn the session's context goes before the summary, else it begins the next turn.
+func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, inTurn bool, trigger, reason string) ([]policy.Edit, error) {
 	if c.View.Len() == len(pending) {
 		return nil, nil
 	}
@@ -157,17 +198,50 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, tr
 	if dropped > 0 {
 		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
 	}
+	insert := []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}}
+	if s.p.Form == formLocal {
+		insert[0].Contents = prefixed(codexSummaryPrefix+"\n", summary)
+	}
+	if again := s.context(c, keep); len(again) > 0 {
+		at := len(insert)
+		if inTurn {
+			at = 0
+		}
+		insert = slices.Insert(insert, at, policy.Synthetic{Role: "user", Label: "context", Attached: true, Contents: again})
+	}
 	edits := []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		Lead:   lead,
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: prefixed(codexSummaryPrefix+"\n", summary)}},
-		Keep:   keep, Call: call,
+		Lead: lead, Insert: insert, Keep: keep, Call: call,
 	}}
 	if cut != nil { // what it leaves of a prompt that was cut before is new, as the whole view is
 		cut.Trigger = trigger
 		edits = append(edits, *cut)
 	}
 	return edits, nil
+}
+
+// context is what Codex sends again: here the texts from before the session's first response that nobody typed.
+func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list []policy.Content) {
+	if s.p.Context == "none" {
+		return nil
+	}
+	for i := range c.Conv.Messages {
+		m := &c.Conv.Messages[i]
+		if m.Role == session.Assistant || i >= c.View.Joined() {
+			break
+		}
+		id := policy.ItemID(i)
+		if m.RecordOnly || m.Class != session.ClassMeta && m.Class != session.ClassAttachment || slices.Contains(keep, id) {
+			continue
+		}
+		for b := range m.Blocks {
+			t, bl := policy.Target{Item: id, Block: b}, &m.Blocks[b]
+			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text.UTF16 > 0 {
+				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text, Ref: &t})
+			}
+		}
+	}
+	return list
 }
 
 // prefixed is a summary after a prefix, joined where the summary has a text of its own here.
@@ -178,16 +252,24 @@ func prefixed(prefix string, summary policy.Content) []policy.Content {
 	return []policy.Content{policy.NewContent(jsonl.KindText, prefix), summary}
 }
 
-// prompts returns the user's messages that stay, oldest first: the newest that fit user_tokens, and of the next older
-// one as much as fits, by the edit cut. It leaves out what is kept anyway.
+// prompts returns the messages that stay, oldest first: the newest of the user's that fit user_tokens, and of the next
+// older one as much as fits, by the edit cut; in the form remote_v1 the agent's final answers too. It leaves out what
+// is kept anyway.
 func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cut *policy.Edit, err error) {
 	v := c.View
-	remaining := s.p.UserTokens
+	remaining := math.MaxInt
+	if s.p.UserTokens != nil {
+		remaining = *s.p.UserTokens
+	}
 	for id := range v.Backward {
 		if remaining == 0 {
 			break
 		}
 		m := v.Message(id)
+		if s.p.Form == formRemoteV1 && finalAnswer(m) && !slices.Contains(keep, id) {
+			lead = append(lead, id)
+			continue
+		}
 		if m == nil || m.Class != session.ClassPrompt || slices.Contains(keep, id) {
 			continue
 		}
@@ -201,10 +283,10 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 				}
 			}
 		}
-		if bytes == 0 {
+		if bytes == 0 && s.p.Form == formLocal {
 			continue
 		}
-		if tokens := (bytes + 3) / 4; tokens <= remaining {
+		if tokens := max((bytes+3)/4, 1); tokens <= remaining {
 			lead, remaining = append(lead, id), remaining-tokens
 			continue
 		}
@@ -223,7 +305,27 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		break
 	}
 	slices.Reverse(lead)
+	for len(lead) > 0 && v.Role(lead[0]) == session.Assistant { // the first message has to be a user's
+		lead = lead[1:]
+	}
 	return lead, cut, nil
+}
+
+// finalAnswer reports whether a message is a response that says something and calls no tool.
+func finalAnswer(m *session.Message) bool {
+	if m == nil || m.Role != session.Assistant {
+		return false
+	}
+	says := false
+	for b := range m.Blocks {
+		switch m.Blocks[b].Kind {
+		case jsonl.KindToolUse, jsonl.KindServerToolUse:
+			return false
+		case jsonl.KindText:
+			says = true
+		}
+	}
+	return says
 }
 
 // codexTruncate leaves limit bytes of a text, half from its beginning and half from its end, whole characters, with a
@@ -250,6 +352,9 @@ func codexTruncate(text string, limit int) string {
 // call is the compaction's own request: the history and the prompt. While it exceeds the window the oldest message is
 // dropped, a call with its results.
 func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *policy.Call, dropped int) {
+	if s.p.Form != formLocal {
+		return s.remoteCall(c, keep), 0
+	}
 	v := c.View
 	input := c.Before + s.p.Prompt
 	for _, id := range keep {
@@ -271,6 +376,31 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 		}
 	}
 	return &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: max(input, s.p.Prompt), Retries: dropped}, dropped
+}
+
+// remoteCall is the request to the provider: the session's own, with the results left out, the newest first, that make
+// it exceed the window.
+func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *policy.Call {
+	call := &policy.Call{Kind: "compaction", Prefix: "session", Input: c.Before + c.Overhead}
+	for _, id := range keep {
+		call.Input -= c.View.Weight(id)
+	}
+	for id := range c.View.Backward {
+		if c.Window == 0 || call.Input <= c.Window {
+			break
+		}
+		if slices.Contains(keep, id) {
+			continue
+		}
+		for b := range c.View.Blocks(id) {
+			if t := (policy.Target{Item: id, Block: b}); c.View.Kind(t) == jsonl.KindToolResult {
+				call.Input -= c.View.BlockTokens(t)
+				call.Cut = &t
+			}
+		}
+	}
+	call.Input = max(call.Input, 1)
+	return call
 }
 
 // answers reports whether a message answers a call that is gone.

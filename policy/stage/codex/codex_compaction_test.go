@@ -209,7 +209,7 @@ func TestCodexCompactionBlocks(t *testing.T) {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
 		c.Assistant(stagetest.Say("done"))
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = tokens })))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = &tokens })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
@@ -283,6 +283,134 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		}
 		if got := strings.Contains(e.Reason, "too long"); got != (tt.dropped > 0) {
 			t.Errorf("%d over: %s", tt.over, e.Reason)
+		}
+	}
+}
+
+// What stays in each form: of two turns, the first with a call and a remark beside it, and a prompt.
+func TestCodexCompactionForms(t *testing.T) {
+	for _, tt := range []struct {
+		form   string
+		inTurn bool
+		want   string
+	}{
+		{formLocal, false, "m1 m5 summary context m7"},
+		{formRemoteV1, false, "m1 m4 m5 m6 summary context m7"},
+		{formRemoteV2, false, "m1 m5 summary context m7"},
+		{formRemoteV2, true, "m1 m5 m7 context summary"},
+		{formRemoteV1, true, "m1 m4 m5 m6 m7 context summary"},
+	} {
+		c := stagetest.NewConvo()
+		c.User(session.ClassMeta, stagetest.Say("# AGENTS.md instructions"))
+		c.Prompt("go")
+		c.Assistant(stagetest.Say("let me see"), stagetest.Use("a", "Read"))
+		c.Answers(stagetest.Result("a", "x"))
+		c.Assistant(stagetest.Think("hm"), stagetest.Say("done"))
+		c.Prompt("and now")
+		c.Assistant(stagetest.Say("done"))
+		c.Prompt("once more")
+		if tt.inTurn {
+			c.Assistant(stagetest.Use("b", "Read"))
+			c.Answers(stagetest.Result("b", "x"))
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = tt.form })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = lastUsed(c, 180000)
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
+			t.Errorf("%s, in a turn %t: %s, want %s", tt.form, tt.inTurn, got, tt.want)
+		}
+		summary := r.View.Edits()[0].Insert
+		for i := range summary {
+			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (tt.form != formLocal) {
+				t.Errorf("%s: a summary of %d parts", tt.form, n)
+			}
+		}
+		if call := r.View.Edits()[0].Call; (call.Prefix == "session") != (tt.form != formLocal) {
+			t.Errorf("%s: %+v", tt.form, call)
+		}
+	}
+}
+
+// The provider's second form keeps 64,000 tokens of user messages, its first all of them.
+func TestCodexCompactionRetained(t *testing.T) {
+	limit := 64000
+	for _, tt := range []struct {
+		limit *int
+		sizes []int // tokens of the prompts
+		want  string
+	}{
+		{nil, []int{60000, 60000, 60000}, "m0 m2 m4 summary"},
+		{&limit, []int{1000, 32000, 31000}, "m0 m2 m4 summary"},
+		{&limit, []int{1, 32000, 32000}, "m2 m4 summary"},
+		{&limit, []int{5, 1, 70000}, "m4 summary"},
+	} {
+		c := stagetest.NewConvo()
+		for _, n := range tt.sizes {
+			c.Prompt(strings.Repeat("x", 4*n))
+			c.Assistant(stagetest.Use(strconv.Itoa(len(c.Messages)), "Read"))
+		}
+		p := codex(func(p *CodexCompaction) { p.Form, p.UserTokens = formRemoteV2, tt.limit })
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Manual, 3, policy.Context{})
+		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.sizes, got, tt.want)
+		}
+	}
+}
+
+// Encrypted reasoning from before the last user message counts once more, Claude's thinking does not.
+func TestCodexCompactionReasoning(t *testing.T) {
+	for _, tt := range []struct {
+		model     string
+		reasoning string
+		total     int
+		want      bool
+	}{
+		{"gpt-5.5", "encrypted", 180000 - 1000, true}, {"gpt-5.5", "encrypted", 180000 - 1001, false},
+		{"gpt-5.5", "none", 180000 - 1, false}, {"claude-opus-4-5", "encrypted", 180000 - 1, false},
+	} {
+		c := stagetest.NewConvo()
+		c.Model = tt.model
+		thought := stagetest.Think("")
+		thought.Signature = (4*1000 + 650) * 4 / 3
+		c.Prompt("go")
+		c.Assistant(thought, stagetest.Say("done"))
+		c.Prompt("and now") // the last user message
+		c.Assistant(thought, stagetest.Say("done"))
+		c.Prompt("once more") // begins a turn: not in the history
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = lastUsed(c, tt.total)
+		r.Fire(policy.Prepare, 2, policy.Context{})
+		if got := len(r.View.Edits()) > 0; got != tt.want {
+			t.Errorf("%s, %s, %d tokens: compacted %t", tt.model, tt.reasoning, tt.total, got)
+		}
+	}
+}
+
+// A request to the provider that exceeds the window leaves the newest results out.
+func TestCodexCompactionRemoteOverflow(t *testing.T) {
+	for over, want := range map[int]int{0: 0, 1: 100, 100: 100, 101: 200} {
+		c := stagetest.Uses(6)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formRemoteV2 })))
+		r.Overhead = 700
+		for m := range len(c.Messages) {
+			r.View.Join(m)
+		}
+		whole := r.View.Tokens() + 700
+		r.Window = whole - over
+		r.Fire(policy.Manual, 6, policy.Context{})
+		call := r.View.Edits()[0].Call
+		if whole-call.Input != want || (call.Cut != nil) != (over > 0) {
+			t.Errorf("%d over: %d left out, cut at %v; want %d", over, whole-call.Input, call.Cut, want)
 		}
 	}
 }

@@ -1,0 +1,182 @@
+package crush
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+)
+
+// CrushSummarize are the parameters of crush_summarize.
+type CrushSummarize struct {
+	Auto    bool                  `yaml:"auto" doc:"summarise when little of the window is left; false (disable_auto_summarize): only when the user asks"`
+	Large   int                   `yaml:"large_window" doc:"a larger window than this is a large one" unit:"tokens" min:"0"`
+	Buffer  int                   `yaml:"buffer" doc:"summarise when no more than this is left of a large window" unit:"tokens" min:"0"`
+	Percent int                   `yaml:"percent" doc:"summarise when no more than this share is left of any other window" unit:"percent" min:"0" max:"100"`
+	Count   string                `yaml:"count" doc:"what a step fills: read leaves out what it wrote to the cache, all counts it too" enum:"read,all"`
+	Prompt  int                   `yaml:"prompt_tokens" doc:"the summariser's system prompt and the request for the summary" unit:"tokens" min:"0"`
+	Summary policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Manual  string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+func defineCrushSummarize() policy.Definition {
+	return policy.Definition{
+		Name:    "crush_summarize",
+		Summary: "After a step that leaves 20,000 tokens or less of a window over 200,000, or 20 % of a smaller one, the view becomes a summary, and in the middle of a turn the turn's prompt once more.",
+		Source:  "Crush, internal/agent/agent.go, commit 004515c4: StopWhen and OnStepFinish of sessionAgent.Run, Summarize, getSessionMessages, updateSessionTokenCounters; internal/agent/templates/summary.md",
+		Truth:   policy.TruthDocumented,
+		Moments: policy.Respond | policy.Manual,
+		Params: &CrushSummarize{
+			Auto: true, Large: 200000, Buffer: 20000, Percent: 20, Count: "read", Prompt: 474,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+		},
+		Example: `before: a step of 160,000 tokens that called a tool, in a window of 200,000
+after:  the summary, "The previous session was interrupted because it got too long, the initial user request was: …"`,
+		Window:     true,
+		Limits:     limits,
+		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*CrushSummarize).Auto }, Off: "set crush_summarize.auto to false"},
+		New:        func(p any) (policy.Stage, error) { return &crushSummarize{p: *p.(*CrushSummarize)}, nil },
+	}
+}
+
+// limit is the number of tokens of a step at which a window is summarised.
+func (p *CrushSummarize) limit(window int) int {
+	if window > p.Large {
+		return window - p.Buffer
+	}
+	return window - window*p.Percent/100
+}
+
+func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*CrushSummarize)
+	key, from := "crush_summarize.percent", fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, c.Name("crush_summarize.percent"))
+	if c.Window > p.Large {
+		key, from = "crush_summarize.buffer", fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), c.Name("crush_summarize.buffer"))
+	}
+	limit := policy.Limit{
+		Name: "summary", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: p.Auto, From: from, Key: key,
+		Lower: "make " + key + " larger", Raise: "make " + key + " smaller",
+	}
+	if !p.Auto {
+		limit.Operator, limit.From = "", "not compared: false is "+c.Name("crush_summarize.auto")
+	}
+	l.Add(limit)
+}
+
+// crushSummarize keeps the token counters of a session and the prompt of the current turn.
+type crushSummarize struct {
+	p              CrushSummarize
+	prompt, output int // of the last step that reported any
+
+	turn    int    // the message of the prompt that began the turn, and
+	request string // what the turn was last begun with
+}
+
+func (s *crushSummarize) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Moment == policy.Manual {
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		return s.summarize(c, false, "manual", "the user asked for it")
+	}
+	if !s.p.Auto || !c.Last.Known || c.Last.Summary || c.Window == 0 {
+		return nil, nil
+	}
+	used := s.count(c.Last.Usage)
+	if limit := s.p.limit(c.Window); used >= limit {
+		return s.summarize(c, calls(c), "auto", fmt.Sprintf("the last step's %d >= %d", used, limit))
+	}
+	return nil, nil
+}
+
+// count brings the counters up to date with a step; a figure of zero leaves the one before.
+func (s *crushSummarize) count(u jsonl.Usage) int {
+	input := u.Input + u.CacheRead
+	if s.p.Count == "all" {
+		input += u.CacheWrite
+	}
+	if input != 0 {
+		s.prompt = input
+	}
+	if u.Output != 0 {
+		s.output = u.Output
+	}
+	return s.prompt + s.output
+}
+
+// calls reports whether the last response called a tool.
+func calls(c *policy.Context) bool {
+	m := c.View.Message(c.Last.Message)
+	if m == nil {
+		return false
+	}
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind == jsonl.KindToolUse {
+			return true
+		}
+	}
+	return false
+}
+
+// summarize replaces the view. A turn that is not done goes on with its prompt.
+func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason string) ([]policy.Edit, error) {
+	if c.View.Len() == 0 {
+		return nil, nil
+	}
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	e := policy.Edit{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Keep:   summarize.Kept(c, boundary, nil),
+		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
+	}
+	s.prompt, s.output = 0, c.Weigh.Content(&summary)
+	if goOn {
+		text, err := s.begun(c)
+		if err != nil {
+			return nil, err
+		}
+		again := policy.NewContent(jsonl.KindText, text)
+		e.Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{again}}}
+	}
+	return []policy.Edit{e}, nil
+}
+
+// begun is the prompt that a turn goes on with: that of the turn in the client's words, which are wrapped again each
+// time the same turn is interrupted.
+func (s *crushSummarize) begun(c *policy.Context) (string, error) {
+	at := -1
+	for m := min(c.View.Joined(), len(c.Conv.Messages)) - 1; m >= 0 && at < 0; m-- {
+		if msg := &c.Conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+			at = m
+		}
+	}
+	if at != s.turn || s.request == "" {
+		s.turn, s.request = at, ""
+		if at >= 0 {
+			var parts []string
+			for b := range c.Conv.Messages[at].Blocks {
+				if c.Conv.Messages[at].Blocks[b].Kind != jsonl.KindText {
+					continue
+				}
+				text, err := c.Texts.Recorded(policy.Target{Item: policy.ItemID(at), Block: b})
+				if err != nil {
+					return "", fmt.Errorf("reading the turn's prompt: %w", err)
+				}
+				parts = append(parts, text)
+			}
+			s.request = strings.Join(parts, "\n")
+		}
+	}
+	s.request = fmt.Sprintf(interrupted, s.request)
+	return s.request, nil
+}
+
+// interrupted is the prompt of a turn that goes on after a summary.
+const interrupted = "The previous session was interrupted because it got too long, the initial user request was: `%s`"

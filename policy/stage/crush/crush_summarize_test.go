@@ -1,0 +1,143 @@
+package crush
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func crush(change func(*CrushSummarize)) *CrushSummarize {
+	p := *defineCrushSummarize().Params.(*CrushSummarize)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// step is the response of a request with a usage.
+func step(c *stagetest.Convo, u jsonl.Usage) policy.Response {
+	q := c.Requests[len(c.Requests)-1]
+	return policy.Response{Known: true, Message: policy.ItemID(q.Message), Usage: u}
+}
+
+func TestCrushSummarizeLimit(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		window int
+		usage  jsonl.Usage
+		change func(*CrushSummarize)
+		want   bool
+	}{
+		{"one below 20 %", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 999}, nil, false},
+		{"20 % left", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 1000}, nil, true},
+		{"a small window, one below", 128000, jsonl.Usage{Input: 102399}, nil, false},
+		{"a small window", 128000, jsonl.Usage{Input: 102400}, nil, true},
+		{"the share is rounded down", 999, jsonl.Usage{Input: 800}, nil, true},
+		{"the share is rounded down, one below", 999, jsonl.Usage{Input: 799}, nil, false},
+		{"a large window, one below", 200001, jsonl.Usage{Input: 180000}, nil, false},
+		{"a large window", 200001, jsonl.Usage{Input: 180001}, nil, true},
+		{"a million", 1000000, jsonl.Usage{CacheRead: 980000}, nil, true},
+		{"what was written to the cache does not count", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, nil, false},
+		{"unless it is to", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, func(p *CrushSummarize) { p.Count = "all" }, true},
+		{"switched off", 200000, jsonl.Usage{Input: 190000}, func(p *CrushSummarize) { p.Auto = false }, false},
+		{"an unknown window", 0, jsonl.Usage{Input: 190000}, nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Say("done"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(tt.change)))
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			r.Window, r.Last = tt.window, step(c, tt.usage)
+			r.Fire(policy.Respond, 1, policy.Context{})
+			want := []string{"m0", "m1"}
+			if tt.want {
+				want = []string{"summary"}
+			}
+			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// In a turn the prompt follows the summary, in Crush's words, and once more around those words the next time.
+func TestCrushSummarizeInTurn(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("fix the bug")
+	for _, id := range []string{"a", "b"} {
+		c.Assistant(stagetest.Use(id, "Read"))
+		c.Answers(stagetest.Result(id, "x"))
+	}
+	c.Assistant(stagetest.Say("done"))
+	c.Prompt("and now")
+	c.Assistant(stagetest.Use("c", "Read"))
+	c.Answers(stagetest.Result("c", "x"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
+	const once = "The previous session was interrupted because it got too long, the initial user request was: `fix the bug`"
+	for _, tt := range []struct {
+		upTo, request int // messages in view, the request they follow
+		want          string
+	}{
+		{3, 0, once},
+		{5, 1, "The previous session was interrupted because it got too long, the initial user request was: `" + once + "`"},
+		{6, 2, ""},
+		{9, 3, "The previous session was interrupted because it got too long, the initial user request was: `and now`"},
+	} {
+		for m := r.View.Joined(); m < tt.upTo; m++ {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[tt.request].Message), Usage: jsonl.Usage{Input: 170000}}
+		r.Fire(policy.Respond, tt.request+1, policy.Context{})
+		want, got := []string{"summary"}, ""
+		if tt.want != "" {
+			want = append(want, "continue")
+			last, _ := r.View.Last()
+			got = r.View.Synthetic(last).Contents[0].Text
+		}
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" || got != tt.want {
+			t.Errorf("after request %d: %q, want %q; -want +got\n%s", tt.request+1, got, tt.want, diff)
+		}
+	}
+}
+
+// A step that reports nothing leaves the counters, and a summary is all that is left of a session.
+func TestCrushSummarizeCounters(t *testing.T) {
+	s := &crushSummarize{p: *crush(nil)}
+	for _, tt := range []struct {
+		usage jsonl.Usage
+		want  int
+	}{
+		{jsonl.Usage{Input: 10, CacheRead: 20, CacheWrite: 500, Output: 5}, 35},
+		{jsonl.Usage{}, 35}, {jsonl.Usage{Output: 7}, 37}, {jsonl.Usage{Input: 100}, 107},
+	} {
+		if got := s.count(tt.usage); got != tt.want {
+			t.Errorf("%+v: %d, want %d", tt.usage, got, tt.want)
+		}
+	}
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	r.Fire(policy.Manual, 1, policy.Context{})
+	if got := strings.Join(stagetest.Order(r), " "); got != "summary" || s.prompt != 0 || s.output != 500 {
+		t.Errorf("%s; counters %d and %d, want 0 and the summary's 500", got, s.prompt, s.output)
+	}
+	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
+	r.View.Join(0)
+	r.Fire(policy.Manual, 1, policy.Context{})
+	if got := strings.Join(stagetest.Order(r), " "); got != "m0" {
+		t.Errorf("ignored: %s", got)
+	}
+}

@@ -1,0 +1,19 @@
+// Package goose has the stages and policies of Goose.
+package goose
+
+import (
+	"embed"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+//go:embed *.yaml
+var presets embed.FS
+
+// Family is Goose.
+func Family() policy.Family {
+	return policy.Family{
+		Name: "goose", Title: "Goose", Stages: stages(), Presets: presets,
+		Orders: [][]string{{toolPairsName, compactionName}},
+	}
+}

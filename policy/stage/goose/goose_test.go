@@ -1,0 +1,242 @@
+package goose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func goose(change func(*GooseCompaction)) *GooseCompaction {
+	p := *defineGooseCompaction().Params.(*GooseCompaction)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// bench is a conversation in view, before the request that follows its last response.
+func bench(t *testing.T, c *stagetest.Convo, total int, p *GooseCompaction) *stagetest.Bench {
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseCompaction(), p))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	if n := len(c.Requests); n > 0 {
+		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[n-1].Message), Usage: jsonl.Usage{Input: total - 300, CacheRead: 100, CacheWrite: 100, Output: 100}}
+	}
+	return r
+}
+
+func TestGooseCompactionLimit(t *testing.T) {
+	share := func(x float64) func(*GooseCompaction) { return func(p *GooseCompaction) { p.Threshold = x } }
+	for _, tt := range []struct {
+		name   string
+		window int
+		total  int
+		change func(*GooseCompaction)
+		want   bool
+	}{
+		{"at 80 %", 200000, 160000, nil, false},
+		{"over 80 %", 200000, 160001, nil, true},
+		{"not a whole number", 999, 799, nil, false}, // 799.2
+		{"over what is no whole number", 999, 800, nil, true},
+		{"another share", 200000, 120001, share(0.6), true},
+		{"another share, at it", 200000, 120000, share(0.6), false},
+		{"0 switches it off", 200000, 199000, share(0), false},
+		{"1 switches it off", 200000, 199000, share(1), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("and now")
+			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			r := bench(t, c, tt.total, goose(tt.change))
+			r.Window = tt.window
+			r.Fire(policy.Prepare, 1, policy.Context{})
+			want := "m0 m1 m2 m3"
+			if tt.want {
+				want = "summary continue m2 m3"
+			}
+			if got := strings.Join(stagetest.Order(r), " "); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// In a turn only a request that is too large is compacted, and only the prompt stays.
+func TestGooseCompactionInTurn(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		size   int // tokens of the last two results
+		change func(*GooseCompaction)
+		want   string
+		text   string
+	}{
+		{"over the threshold", 170000, nil, "m0 m1 m2 m3", ""},
+		{"over the window", 210000, nil, "summary continue m2", goOnCalling},
+		{"over the window, left alone", 210000, func(p *GooseCompaction) { p.Overflow = false }, "m0 m1 m2 m3", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+			half := strings.Repeat("x", 2*tt.size)
+			c.Answers(stagetest.Result("a", half), stagetest.Result("b", half))
+			c.Messages[c.Prompt("meanwhile")].Queued = true
+			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			r := bench(t, c, 190000, goose(tt.change))
+			r.Fire(policy.Prepare, 1, policy.Context{})
+			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
+				t.Errorf("%+v", edits[0].Insert[1])
+			}
+		})
+	}
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Say("done"))
+	r := bench(t, c, 1000, goose(nil))
+	r.Fire(policy.Manual, 1, policy.Context{})
+	if got := strings.Join(stagetest.Order(r), " "); got != "summary continue" || r.View.Edits()[0].Insert[1].Contents[0].Text != goOnAsked {
+		t.Errorf("asked for: %s", got)
+	}
+}
+
+// Results are left out from the middle outwards, as filter_tool_responses of the source does.
+func TestGooseLeftOut(t *testing.T) {
+	for _, tt := range []struct {
+		n, percent int
+		want       []int
+	}{
+		{10, 0, nil}, {0, 100, nil}, {1, 100, nil}, {2, 10, []int{0}}, {10, 10, []int{4}}, {10, 20, []int{4, 5}},
+		{10, 50, []int{2, 3, 4, 5, 6}}, {10, 100, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{5, 100, []int{0, 1, 2, 3}}, // its last one never goes: an odd number has no pair for it
+	} {
+		var got []int
+		for i, left := range leftOut(tt.n, tt.percent) {
+			if left {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%d results, %d %%: %v, want %v", tt.n, tt.percent, got, tt.want)
+		}
+	}
+}
+
+// A summary request that exceeds the window leaves results out; where that is not enough there is no summary.
+func TestGooseCompactionTooLong(t *testing.T) {
+	for _, tt := range []struct {
+		text    int // tokens of a prompt
+		retries int
+		ok      bool
+	}{{1000, 0, true}, {60000, 1, true}, {80000, 3, true}, {150000, 4, true}, {250000, 0, false}} {
+		c := stagetest.NewConvo()
+		c.Prompt(strings.Repeat("x", 4*tt.text))
+		for i := range 10 {
+			c.Call(fmt.Sprint(i), "Read", 4*15000)
+		}
+		c.Prompt("and now")
+		r := bench(t, c, 190000, goose(nil))
+		r.Fire(policy.Prepare, 10, policy.Context{})
+		edits := r.View.Edits()
+		if len(edits) == 1 != tt.ok || tt.ok && (edits[0].Call.Retries != tt.retries || edits[0].Call.Input > 200000) {
+			t.Errorf("%d: %d edits, %+v", tt.text, len(edits), edits)
+		}
+	}
+}
+
+// The source's own cases.
+func TestGooseCutoff(t *testing.T) {
+	for _, tt := range []struct {
+		window    int
+		threshold float64
+		want      int
+	}{
+		{128000, 0.8, 15}, {200000, 0.8, 24}, {1000000, 0.8, 120}, {50000, 0.8, 10}, {10000, 0.8, 10}, {10000000, 0.8, 500},
+		{200000, 0.3, 10}, {1000000, 0.5, 75}, {200000, 0, 24}, {200000, -1, 24},
+	} {
+		if got := (&GooseToolPairs{Threshold: tt.threshold}).cutoff(tt.window); got != tt.want {
+			t.Errorf("%d, %g: %d, want %d", tt.window, tt.threshold, got, tt.want)
+		}
+	}
+}
+
+func TestGooseToolPairs(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		earlier int // calls of the first turn
+		current int // of the second, before the request
+		gone    int
+	}{
+		{"at the cutoff and a batch", 15, 0, 0},
+		{"one more", 16, 0, 10},
+		{"the current turn's do not count", 15, 20, 0},
+		{"one more, and the current turn's", 16, 5, 10},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			for i := range tt.earlier {
+				c.Call(fmt.Sprintf("a%d", i), "Read", 40)
+			}
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("and now")
+			for i := range tt.current {
+				c.Call(fmt.Sprintf("b%d", i), "Read", 40)
+			}
+			request := len(c.Requests)
+			c.Assistant(stagetest.Use("last", "Read"))
+			response := len(c.Messages) - 1
+			c.Answers(stagetest.Result("last", "x"))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 5, Batch: 10, Prompt: 130, Tokens: 40}))
+			for m := range response {
+				r.View.Join(m)
+			}
+			r.Fire(policy.Prepare, request, policy.Context{})
+			r.View.Join(response)
+			r.View.Join(response + 1)
+			r.Fire(policy.Respond, request+1, policy.Context{})
+			want := append([]string{"m0"}, stagetest.Messages(1+2*tt.gone, len(c.Messages))...)
+			for range tt.gone {
+				want = append(want, "summary of a call")
+			}
+			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// A response with several calls goes as a whole, its text stays.
+func TestGooseToolPairsText(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Think("hm"), stagetest.Say("let me see"), stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+	c.Answers(stagetest.Result("b", "x"))
+	c.Answers(stagetest.Result("a", "y"))
+	c.Call("c", "Read", 40)
+	c.Assistant(stagetest.Say("done"))
+	c.Prompt("and now")
+	c.Assistant(stagetest.Say("done too"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
+	r.All()
+	if diff := cmp.Diff([]string{"m0", "text beside calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	call := r.View.Edits()[0].Call
+	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
+		t.Errorf("%+v", call)
+	}
+}
