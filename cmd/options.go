@@ -40,7 +40,23 @@ func (o *PolicyOptions) change(f *pflag.FlagSet) {
 }
 
 func (o *PolicyOptions) env(f *pflag.FlagSet) {
-	f.BoolVar(&o.Env, "env", false, "apply the client's environment variables to the policy (CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_COMPACT …)")
+	f.BoolVar(&o.Env, envFlag, false, "apply the client's environment variables to the policy")
+}
+
+const envFlag = "env"
+
+// nameVariables lists in the help of --env, wherever a command has it, the environment variables of all products.
+func nameVariables(cmd *cobra.Command, sys *system) {
+	var names []string
+	for _, f := range sys.families {
+		names = append(names, f.Variables...)
+	}
+	if f := cmd.Flags().Lookup(envFlag); f != nil && len(names) > 0 {
+		f.Usage += ": " + strings.Join(sorted(names), ", ")
+	}
+	for _, c := range cmd.Commands() {
+		nameVariables(c, sys)
+	}
 }
 
 // setting is the beginning of a setting behind a policy's name.

@@ -47,6 +47,7 @@ answered had it seen less.`,
 		newPolicy(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys),
 	)
 	completions(root, sys)
+	nameVariables(root, sys)
 	return root
 }
 

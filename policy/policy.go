@@ -59,8 +59,10 @@ type Family struct {
 	// Orders are the orders in which the product runs its stages, each a list of their names.
 	Orders [][]string
 
-	// Environment changes a policy as the product's environment variables would; nil: it has none.
+	// Environment changes a policy as the product's environment variables would; nil: it has none. Variables are their
+	// names.
 	Environment func(e *Environment)
+	Variables   []string
 
 	// ClearsThinking reports whether the server clears the thinking of earlier turns of a model where a request does
 	// not say otherwise; nil: never.

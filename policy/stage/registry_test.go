@@ -150,3 +150,30 @@ func TestCompactsAt(t *testing.T) {
 		}
 	}
 }
+
+// TestVariables: a family lists the environment variables that it reads, all of them and no others.
+func TestVariables(t *testing.T) {
+	reg := allStages(t)
+	for _, f := range reg.Families() {
+		read := map[string]bool{}
+		for _, name := range preset.Names(reg) {
+			p, err := preset.Load(name, reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Environment != nil {
+				f.Environment(&policy.Environment{Policy: p, From: map[string]string{}, Get: func(name string) string {
+					read[name] = true
+					return ""
+				}})
+			}
+		}
+		listed := map[string]bool{}
+		for _, v := range f.Variables {
+			listed[v] = true
+		}
+		if diff := cmp.Diff(listed, read); diff != "" {
+			t.Errorf("%s lists (-) and reads (+):\n%s", f.Name, diff)
+		}
+	}
+}

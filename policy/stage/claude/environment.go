@@ -9,16 +9,35 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
+// Names of the environment variables that the policies follow.
+const (
+	envPercent      = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+	envWindow       = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+	envNoMillion    = "CLAUDE_CODE_DISABLE_1M_CONTEXT"
+	envBlocking     = "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE"
+	envMaxOutput    = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
+	envNoCompact    = "DISABLE_COMPACT"
+	envNoAuto       = "DISABLE_AUTO_COMPACT"
+	envNoMicro      = "DISABLE_MICROCOMPACT"
+	standardContext = 200000 // the window of a model without a larger one, tokens
+)
+
+func variables() []string {
+	return []string{envPercent, envWindow, envNoMillion, envBlocking, envMaxOutput, envNoCompact, envNoAuto, envNoMicro}
+}
+
 // environment changes a policy as the environment variables of Claude Code do (analyses of Claude Code 2.1.19 and
-// 2.1.x). It warns of a value that the client ignores, and ignores it too.
+// 2.1.x; its documentation of environment variables for the window, which clients from 2.1.75 on read, and for the
+// switch of the million, from 2.1.50 on). It warns of a value that the client ignores, and ignores it too.
 func environment(e *policy.Environment) {
 	for _, v := range []struct {
 		name, key, want string
 		read            func(string) (string, bool)
 	}{
-		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "window.pct_override", "a percentage over 0 and up to 100", readPercent},
-		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", "window.blocking_limit", "a whole number over 0", readPositive},
-		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "window.max_output", "a whole number over 0", readPositive},
+		{envPercent, "window.pct_override", "a percentage over 0 and up to 100", readPercent},
+		{envWindow, "window.auto_compact_window", "a whole number over 0", readWindow},
+		{envBlocking, "window.blocking_limit", "a whole number over 0", readPositive},
+		{envMaxOutput, "window.max_output", "a whole number over 0", readPositive},
 	} {
 		given := e.Get(v.name)
 		if given == "" || !e.Has(v.key) {
@@ -29,16 +48,19 @@ func environment(e *policy.Environment) {
 			e.Warn(v.name, "%q is not %s: the client ignores it, and so does the policy", given, v.want)
 		}
 	}
-	for _, name := range []string{"DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"} {
+	if w := windowIn(e.Policy); isOn(e.Get(envNoMillion)) && w != nil && (w.CompactWindow == 0 || w.CompactWindow > standardContext) {
+		e.Change("window.auto_compact_window", strconv.Itoa(standardContext), envNoMillion)
+	}
+	for _, name := range []string{envNoCompact, envNoAuto} {
 		if isOn(e.Get(name)) {
 			e.Change("window.auto_compact", "false", name)
 			e.Change("autocompact.enabled", "false", name)
 		}
 	}
-	if isOn(e.Get("DISABLE_COMPACT")) {
-		e.Change("autocompact.manual", "ignore", "DISABLE_COMPACT")
+	if isOn(e.Get(envNoCompact)) {
+		e.Change("autocompact.manual", "ignore", envNoCompact)
 	}
-	if isOn(e.Get("DISABLE_MICROCOMPACT")) {
+	if isOn(e.Get(envNoMicro)) {
 		e.Policy.Stages = slices.DeleteFunc(e.Policy.Stages, func(s policy.StageConfig) bool {
 			return strings.HasPrefix(s.Definition.Name, "microcompact")
 		})
@@ -49,6 +71,23 @@ func environment(e *policy.Environment) {
 func readPercent(s string) (string, bool) {
 	p, ok := ParsePercent(s)
 	return strconv.Quote(strconv.FormatFloat(p, 'g', -1, 64)), ok
+}
+
+// readWindow reads the window that automatic compaction goes by: from 100,000 to 1,000,000 tokens.
+func readWindow(s string) (string, bool) {
+	text, ok := readPositive(s)
+	n, err := strconv.Atoi(text)
+	return strconv.Itoa(min(max(n, 100000), 1000000)), ok && err == nil
+}
+
+// windowIn are the thresholds' parameters of a policy, nil where no stage reads them.
+func windowIn(p *policy.Policy) *Window {
+	for _, s := range p.Stages {
+		if w, ok := s.Shared.(*Window); ok {
+			return w
+		}
+	}
+	return nil
 }
 
 // leadingNumber matches what JavaScript's parseInt reads of a whole number over 0.

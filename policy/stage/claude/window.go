@@ -36,6 +36,7 @@ type Window struct {
 	Buffer         int    `yaml:"buffer" doc:"auto-compact threshold = effective window - this" unit:"tokens" min:"0"`
 	WarningOffset  int    `yaml:"warning_offset" doc:"warning threshold = base - this" unit:"tokens" min:"0"`
 	BlockingOffset int    `yaml:"blocking_offset" doc:"blocking limit = window - this" unit:"tokens" min:"0"`
+	CompactWindow  int    `yaml:"auto_compact_window" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW: automatic compaction goes by this window where it is smaller; auto: by the context window" unit:"tokens" min:"1" zero:"auto"`
 	PctOverride    string `yaml:"pct_override" doc:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent of the effective window, parsed as JavaScript's parseFloat; empty: none"`
 	BlockingLimit  int    `yaml:"blocking_limit" doc:"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE; 0: none" unit:"tokens" min:"0"`
 	Blocking       string `yaml:"blocking" doc:"when a request that reaches the blocking limit is not sent: whenever it was not compacted, or only where automatic compaction is off" enum:"uncompacted,auto_off"`
@@ -106,7 +107,11 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 		blocking = c.Name("window.blocking_limit")
 	}
 	l.Add(policy.Limit{Name: "output reserve", Tokens: t.Reserve, From: reserve})
-	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: "context window - output reserve"})
+	window := "context window"
+	if w.CompactWindow > 0 && w.CompactWindow < c.Window {
+		window = fmt.Sprintf("%s %s", c.Name("window.auto_compact_window"), n(w.CompactWindow))
+	}
+	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
 	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
 		From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
 	acts := w.Blocking == "uncompacted" || !t.On
@@ -143,6 +148,7 @@ func lintWindow(c *policy.Check) {
 	c.Unused("window.output_reserve", w.ReserveCap > 0, "window.reserve_cap gives the reserve")
 	c.Unused("window.output_reserve", w.ReserveCap == 0 && w.MaxOutput > 0, "window.max_output gives the reserve")
 	c.Unused("window.blocking_offset", w.BlockingLimit > 0, "window.blocking_limit gives the limit")
+	c.Unused("window.auto_compact_window", c.FixedWindow() && w.CompactWindow >= c.Window(), "the context window is no larger")
 	c.Unused("window.pct_override", w.overrideIdle(c), "the buffer of %d alone sets the threshold lower", w.Buffer)
 }
 
@@ -183,7 +189,8 @@ func (w *Window) Resolve(context, maxOutput int) Thresholds {
 	if w.ReserveCap > 0 {
 		reserve = min(w.ReserveCap, cmp.Or(max(maxOutput, 0), w.ReserveCap))
 	}
-	t := Thresholds{Reserve: reserve, Effective: context - reserve, Blocking: cmp.Or(w.BlockingLimit, context-w.BlockingOffset), On: w.AutoCompact}
+	t := Thresholds{Reserve: reserve, Blocking: cmp.Or(w.BlockingLimit, context-w.BlockingOffset), On: w.AutoCompact}
+	t.Effective = min(context, cmp.Or(w.CompactWindow, context)) - reserve
 	t.Auto = t.Effective - w.Buffer
 	if p, ok := ParsePercent(w.PctOverride); ok {
 		// The source divides by 100 first, in float64: 35 % of 168,000 is 58,799, not 58,800.

@@ -57,6 +57,13 @@ func TestResolve(t *testing.T) {
 			Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the cap, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 8192, Thresholds{
 			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
+		// The documentation: the value is capped at the model's window, and the percentage is of it.
+		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW", with(later(), func(w *Window) { w.CompactWindow = 500000 }), 1000000, 0, Thresholds{
+			Reserve: 20000, Effective: 480000, Auto: 467000, Base: 467000, Warning: 447000, Blocking: 997000, On: true}},
+		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW above the window", with(later(), func(w *Window) { w.CompactWindow = 500000 }), 200000, 0, Thresholds{
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
+		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW and a percentage", with(later(), func(w *Window) { w.CompactWindow, w.PctOverride = 500000, "50" }), 1000000, 0, Thresholds{
+			Reserve: 20000, Effective: 480000, Auto: 240000, Base: 240000, Warning: 220000, Blocking: 997000, Percent: 50, On: true}},
 		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", with(DefaultWindow(), func(w *Window) { w.BlockingLimit = 150000 }), 200000, 0, Thresholds{
 			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 150000, On: true}},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too", with(DefaultWindow(), func(w *Window) { w.PctOverride = "50" }), 200000, 0, Thresholds{

@@ -29,7 +29,8 @@ var presets embed.FS
 func Family() policy.Family {
 	return policy.Family{
 		Name: "opencode", Title: "OpenCode", Stages: stages(), Environment: environment, Presets: presets,
-		Orders: [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
+		Variables: []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
+		Orders:    [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
 	}
 }
 
@@ -48,8 +49,10 @@ func environment(e *policy.Environment) {
 	if isOn(e.Get(envDisableAutocompact)) {
 		e.Change("opencode_compaction.auto", "false", envDisableAutocompact)
 	}
-	if n := outputTokenMax(e.Get(envOutputTokenMax)); n != defaultOutputTokenMax && e.Has("opencode_compaction.auto") {
-		e.Warn(envOutputTokenMax, "%d is not followed: a policy reserves at most %d", n, defaultOutputTokenMax)
+	if n := outputTokenMax(e.Get(envOutputTokenMax)); n != defaultOutputTokenMax && e.Has("opencode_compaction.output_token_max") {
+		if !e.Change("opencode_compaction.output_token_max", strconv.Itoa(n), envOutputTokenMax) {
+			e.Warn(envOutputTokenMax, "%d is more than a parameter takes", n)
+		}
 	}
 }
 

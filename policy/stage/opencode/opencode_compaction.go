@@ -14,7 +14,9 @@ import (
 type OpencodeCompaction struct {
 	Auto           bool                  `yaml:"auto" doc:"compact on overflow; false: only when the user asks"`
 	Count          string                `yaml:"count" doc:"the version whose arithmetic and view apply: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.18 counts all, tests >= and keeps a tail" enum:"1.1.36,1.18.3,1.18"`
-	Reserved       int                   `yaml:"reserved" doc:"taken from a model's own input limit (1.18); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
+	Reserved       int                   `yaml:"reserved" doc:"taken from input_limit, where there is one (1.18); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
+	InputLimit     *int                  `yaml:"input_limit" doc:"the model's limit.input in OpenCode's table, such as 272000 for GPT-5; Anthropic's models have none" unit:"tokens" min:"1"`
+	OutputMax      int                   `yaml:"output_token_max" doc:"OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: kept free for the answer, at most; 1.18 goes by 32,000 where a step has just ended, and by this before a request" unit:"tokens" min:"1"`
 	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
 	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"size limit of the kept turns (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
 	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
@@ -29,7 +31,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{
-			Auto: true, Count: "1.1.36", Reserved: unset, TailTurns: unset, PreserveRecent: unset,
+			Auto: true, Count: "1.1.36", Reserved: unset, OutputMax: defaultOutputTokenMax, TailTurns: unset, PreserveRecent: unset,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,
 		},
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
@@ -53,38 +55,62 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	if err != nil { // unreachable: such a policy is not read
 		return
 	}
-	limit := modelLimit{Context: c.Window, Output: c.MaxOutput}
+	limit := p.limit(c.Window, c.MaxOutput)
 	from := "the most OpenCode reserves"
 	if c.MaxOutput > 0 {
-		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(defaultOutputTokenMax))
+		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(p.OutputMax))
 	}
 	if c.OutputFrom != "" {
 		from += ": " + c.OutputFrom
 	}
-	l.Add(policy.Limit{Name: "output reserve", Tokens: maxOutput(limit, defaultOutputTokenMax), From: from})
+	if by := c.Name("opencode_compaction.output_token_max"); p.OutputMax != defaultOutputTokenMax {
+		from += "; " + by
+		if version.StreamIgnoresEnv {
+			l.Note("where a step has just ended, %s is reserved at most, whatever %s says", policy.Thousands(defaultOutputTokenMax), by)
+		}
+	}
+	l.Add(policy.Limit{Name: "output reserve", Tokens: maxOutput(limit, p.OutputMax), From: from})
 	usable := policy.Limit{
-		Name: "usable window", Label: "usable", Operator: ">", Tokens: version.usable(limit, p.Reserved, defaultOutputTokenMax), Of: policy.OfContext, Acts: true,
-		From: "context window - output reserve; compared with a step's input + cache reads + output", Key: "opencode_compaction",
+		Name: "usable window", Label: "usable", Operator: ">", Tokens: version.usable(limit, p.Reserved, p.OutputMax), Of: policy.OfContext, Acts: true,
+		From: "; compared with a step's input + cache reads + output", Key: "opencode_compaction",
 		Raise: "reserve less, or take a larger window",
 	}
 	if version.OverflowAtLimit {
 		usable.Operator = ">="
 	}
 	if version.CountsAll {
-		usable.From = "context window - output reserve; compared with all tokens of a step"
+		usable.From = "; compared with all tokens of a step"
 	}
+	usable.From = p.usableFrom(version) + usable.From
 	if !p.Auto {
 		usable.Operator, usable.Acts = "", false
-		usable.From = "context window - output reserve; not compared: false is " + c.Name("opencode_compaction.auto")
+		usable.From = p.usableFrom(version) + "; not compared: false is " + c.Name("opencode_compaction.auto")
 	}
 	l.Add(usable)
-	if p.Reserved >= 0 && version.ReserveBuffer > 0 {
+	if p.Reserved >= 0 && version.ReserveBuffer > 0 && p.InputLimit == nil {
 		l.Note("opencode_compaction.reserved, %s, counts for models with an input limit of their own: Anthropic's have none", policy.Thousands(p.Reserved))
 	}
 }
 
+// usableFrom says how the usable window is worked out.
+func (p *OpencodeCompaction) usableFrom(v version) string {
+	switch {
+	case p.InputLimit == nil:
+		return "context window - output reserve"
+	case v.ReserveBuffer == 0:
+		return "opencode_compaction.input_limit"
+	case p.Reserved == unset:
+		return "opencode_compaction.input_limit - min(20,000, output reserve)"
+	}
+	return "opencode_compaction.input_limit - opencode_compaction.reserved"
+}
+
 func checkCompaction(c *policy.Check) {
-	old := c.Stage.Params.(*OpencodeCompaction).Count == "1.1.36"
+	p := c.Stage.Params.(*OpencodeCompaction)
+	old := p.Count == "1.1.36"
+	if !old {
+		c.Unused("opencode_compaction.reserved", p.InputLimit == nil, "without opencode_compaction.input_limit nothing is taken from it")
+	}
 	for _, name := range []string{"reserved", "tail_turns", "preserve_recent_tokens"} {
 		c.Unused("opencode_compaction."+name, old, "opencode_compaction.count: 1.1.36 keeps no tail and has no reserve of its own")
 	}
@@ -105,8 +131,8 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	limit := limits(c)
-	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.p.Reserved, defaultOutputTokenMax)
+	limit := s.p.limit(c.Window, c.MaxOutput)
+	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.p.Reserved, s.outputMax(c.Moment))
 	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
 	}
@@ -118,9 +144,22 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
 }
 
-// limits are the model's limits as in OpenCode's table: Anthropic models have no limit of their own for the input.
-func limits(c *policy.Context) modelLimit {
-	return modelLimit{Context: c.Window, Output: c.MaxOutput}
+// outputMax is OUTPUT_TOKEN_MAX in the test at a moment: 1.18 reads no environment where a step has just ended.
+// Section 4.1.
+func (s *opencodeCompaction) outputMax(at policy.Moment) int {
+	if at == policy.Respond && s.version.StreamIgnoresEnv {
+		return defaultOutputTokenMax
+	}
+	return s.p.OutputMax
+}
+
+// limit are the model's limits as in OpenCode's table, tokens.
+func (p *OpencodeCompaction) limit(context, output int) modelLimit {
+	l := modelLimit{Context: context, Output: output}
+	if p.InputLimit != nil {
+		l.Input = *p.InputLimit
+	}
+	return l
 }
 
 func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) ([]policy.Edit, error) {

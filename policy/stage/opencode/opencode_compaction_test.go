@@ -23,12 +23,23 @@ func overflow(change func(*OpencodeCompaction)) *OpencodeCompaction {
 
 func TestOpencodeOverflow(t *testing.T) {
 	newest := func(p *OpencodeCompaction) { p.Count = "1.18" }
+	limited := func(count string, reserved int) func(*OpencodeCompaction) {
+		limit := 150000
+		return func(p *OpencodeCompaction) { p.Count, p.Reserved, p.InputLimit = count, reserved, &limit }
+	}
 	tests := []struct {
 		name   string
 		change func(*OpencodeCompaction)
 		usage  jsonl.Usage
 		want   bool
 	}{
+		// Section 4: the model's own input limit counts in place of the context, less the reserve from 1.18 on.
+		{"input limit", limited("1.1.36", unset), jsonl.Usage{Input: 150000}, false},
+		{"input limit, one more", limited("1.1.36", 50000), jsonl.Usage{Input: 150001}, true},
+		{"1.18: input limit less 20,000", limited("1.18", unset), jsonl.Usage{Input: 130000}, true},
+		{"1.18: one less", limited("1.18", unset), jsonl.Usage{Input: 129999}, false},
+		{"1.18: input limit less reserved", limited("1.18", 50000), jsonl.Usage{Input: 100000}, true},
+		{"1.18: reserved, one less", limited("1.18", 50000), jsonl.Usage{Input: 99999}, false},
 		{"168,000 of 168,000", nil, jsonl.Usage{Input: 8000, CacheRead: 150000, Output: 10000}, false},
 		{"168,001", nil, jsonl.Usage{Input: 8001, CacheRead: 150000, Output: 10000}, true},
 		{"cache writes do not count", nil, jsonl.Usage{Input: 8000, CacheRead: 150000, CacheWrite: 30000, Output: 10000}, false},
@@ -127,6 +138,33 @@ func TestOpencodeSummaryCall(t *testing.T) {
 		p.Count, p.Prompt = tt.count, tt.prompt
 		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != tt.prompt || call.Input != tt.input {
 			t.Errorf("%+v, want %+v", call, tt)
+		}
+	}
+}
+
+// TestOutputTokenMax: 1.1.36 goes by the variable at both tests, 1.18 only before a request (section 4.1).
+func TestOutputTokenMax(t *testing.T) {
+	for _, tt := range []struct {
+		count            string
+		max, used        int
+		respond, prepare bool
+	}{
+		{"1.1.36", 50000, 150000, false, false}, {"1.1.36", 50000, 150001, true, true},
+		{"1.1.36", 10000, 190000, false, false}, {"1.1.36", 10000, 190001, true, true},
+		{"1.18", 50000, 149999, false, false}, {"1.18", 50000, 150000, false, true},
+		{"1.18", 10000, 167999, false, false}, {"1.18", 10000, 168000, true, true},
+	} {
+		r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(),
+			overflow(func(p *OpencodeCompaction) { p.Count, p.OutputMax = tt.count, tt.max })))
+		for m := range 3 {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Usage: jsonl.Usage{Input: tt.used}, Known: true, Message: 1}
+		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
+		respond := len(r.View.Edits()) > 0
+		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
+		if prepare := len(r.View.Edits()) > 0; respond != tt.respond || prepare != tt.prepare {
+			t.Errorf("%s, at most %d, %d used: %t where the step ended, %t before the request", tt.count, tt.max, tt.used, respond, prepare)
 		}
 	}
 }

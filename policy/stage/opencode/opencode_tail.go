@@ -24,7 +24,7 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	if !s.version.KeepsTail || turns <= 0 {
 		return history, nil
 	}
-	budget := s.version.tailBudget(limits(c), s.p.PreserveRecent, s.p.Reserved)
+	budget := s.version.tailBudget(s.p.limit(c.Window, c.MaxOutput), s.p.PreserveRecent, s.p.Reserved)
 	total, start, end := 0, len(history), len(history)
 	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
 		if !startsTurn(c.View, history[i]) {

@@ -24,7 +24,6 @@ type Version struct {
 	Prune          PruneRules
 
 	// Overflow, section 4.
-	StreamIgnoresEnv  bool // the check in the stream always assumes OutputTokenMax
 	SkipsSummaryCalls bool // the check in the stream is not made on a compaction summary
 
 	// Visible view, section 7.
@@ -68,7 +67,6 @@ func V1_18_3() Version {
 	return Version{
 		version:              v1183(),
 		Prune:                DefaultPruneRules(),
-		StreamIgnoresEnv:     true,
 		SkipsSummaryCalls:    true,
 		Newest:               ByID,
 		ToolsContinue:        true,

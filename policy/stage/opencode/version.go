@@ -19,9 +19,10 @@ type version struct {
 	Name string // as the oracle cases name it
 
 	// Overflow, section 4.
-	CountsAll       bool // all four counts; else input + cache.read + output
-	OverflowAtLimit bool // count >= usable; else count > usable
-	ReserveBuffer   int  // taken from limit.input, at most the output limit; 0: nothing is, and usable may be negative
+	CountsAll        bool // all four counts; else input + cache.read + output
+	OverflowAtLimit  bool // count >= usable; else count > usable
+	StreamIgnoresEnv bool // the test where a step has just ended reads no environment (section 4.1)
+	ReserveBuffer    int  // taken from limit.input, at most the output limit; 0: nothing is, and usable may be negative
 
 	// Tail selection, section 8.1.
 	KeepsTail     bool // a compaction keeps the newest turns
@@ -40,7 +41,7 @@ func pinned() version { return version{Name: "pinned", ContinueText: continueTex
 // `1.18.3`.
 func v1183() version {
 	return version{
-		Name: "1.18.3", CountsAll: true, OverflowAtLimit: true, ReserveBuffer: 20000,
+		Name: "1.18.3", CountsAll: true, OverflowAtLimit: true, StreamIgnoresEnv: true, ReserveBuffer: 20000,
 		KeepsTail: true, TailTurns: 2, TailMinTokens: 2000, TailMaxTokens: 8000, ContinueText: continueText,
 	}
 }
