@@ -6,6 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
 	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage/cline"
 	"github.com/ctxkit/ctxkit/policy/stage/codex"
 	"github.com/ctxkit/ctxkit/policy/stage/crush"
 	"github.com/ctxkit/ctxkit/policy/stage/gemini"
@@ -17,6 +18,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/openhands"
 	"github.com/ctxkit/ctxkit/policy/stage/pi"
 	"github.com/ctxkit/ctxkit/policy/stage/strands"
+	"github.com/ctxkit/ctxkit/policy/stage/sweagent"
 	"github.com/ctxkit/ctxkit/policy/stage/threelayer"
 )
 
@@ -25,6 +27,7 @@ func Families() []policy.Family {
 	return []policy.Family{
 		anthropic.Family(),
 		claude.Family(),
+		cline.Family(),
 		codex.Family(),
 		crush.Family(),
 		gemini.Family(),
@@ -36,6 +39,7 @@ func Families() []policy.Family {
 		openhands.Family(),
 		pi.Family(),
 		strands.Family(),
+		sweagent.Family(),
 		threelayer.Family(),
 	}
 }

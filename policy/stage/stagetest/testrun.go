@@ -39,14 +39,15 @@ type Bench struct {
 	Texts  *Texts
 	Record Recording
 
-	Window   int // tokens
-	Shared   any // in place of the stages' own shared parameters; nil: their defaults
-	Overhead int
-	Used     func(k int) (used, tail int) // nil: overhead and the view
-	At       map[int]time.Time            // by request: in place of the recorded time
-	Each     func(k int)                  // after each request
-	Manual   map[int]bool                 // the user asks for a compaction before request k
-	Warned   func(line int, message string)
+	Window    int // tokens
+	Shared    any // in place of the stages' own shared parameters; nil: their defaults
+	Overhead  int
+	MaxOutput int                          // tokens; 0: unknown
+	Used      func(k int) (used, tail int) // nil: overhead and the view
+	At        map[int]time.Time            // by request: in place of the recorded time
+	Each      func(k int)                  // after each request
+	Manual    map[int]bool                 // the user asks for a compaction before request k
+	Warned    func(line int, message string)
 
 	Last    policy.Response
 	Seen    []int // edits of the view before each request was prepared
@@ -67,7 +68,7 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Bench {
 func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	r.T.Helper()
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
-	c.Window, c.Overhead, c.Last = r.Window, r.Overhead, r.Last
+	c.Window, c.MaxOutput, c.Overhead, c.Last = r.Window, r.MaxOutput, r.Overhead, r.Last
 	c.Texts, c.Record, c.Weigh, c.Estimate = r.Texts, r.Record, Quarter{r.C.Conversation}, r.View.Weight
 	c.Warned = r.Warned
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
