@@ -107,8 +107,8 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.byVersion() { // else the policy depends on the session, and is never the record
-		if pol, choosing := r.choose(""); choosing != nil {
+	if !o.bySession(sys) { // else the policy depends on the session, and is never the record
+		if pol, choosing := r.choose(preset.Client{}); choosing != nil {
 			err = choosing
 		} else if pol.Recorded {
 			err = fmt.Errorf("flag --policy: %s is the record itself: name another policy", o.Policy)
@@ -154,7 +154,7 @@ func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 }
 
 func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.SessionScore, error) {
-	pol, err := r.choose(c.conv.Version)
+	pol, err := r.choose(clientOf(c.conv))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -125,15 +126,15 @@ func (c *checking) policy(i int) (errs policy.Errors) {
 		errs.Add(one.Policy.Position, "", err)
 		return errs
 	}
-	choose := func(version string) (*policy.Policy, error) {
-		p, err := read(version)
+	choose := func(client preset.Client) (*policy.Policy, error) {
+		p, err := read(client)
 		if err != nil {
 			return nil, err
 		}
 		p = p.Clone()
 		which := ""
-		if base.byVersion() {
-			which = versionText(base.unfolded().Policy, p.Name, version)
+		if p.Chosen != "" {
+			which = chosenText(base.unfolded().Policy, p.Name, p.Chosen)
 		}
 		var errs policy.Errors
 		for _, s := range one.Set {
@@ -144,10 +145,10 @@ func (c *checking) policy(i int) (errs policy.Errors) {
 		return p, errs.Err()
 	}
 	c.chosen = append(c.chosen, choose)
-	if base.byVersion() {
+	if base.bySession(c.sys) {
 		return nil // which policy it is depends on the session
 	}
-	p, err := choose("")
+	p, err := choose(preset.Client{})
 	if err != nil {
 		errs.Add(one.Policy.Position, "", err)
 		return errs

@@ -75,7 +75,7 @@ func (c *checking) replay(conv agentConversation) (list []check.CaseResult, err 
 		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
 	}
 	for _, i := range in.cases {
-		pol, err := c.chosen[i](conv.conv.Version)
+		pol, err := c.chosen[i](clientOf(conv.conv))
 		if err != nil {
 			return nil, err
 		}

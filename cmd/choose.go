@@ -12,33 +12,36 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
-// policyChoice gives the policy for a session, by the version of the client that recorded it.
-type policyChoice func(version string) (*policy.Policy, error)
+// policyChoice gives the policy for the session of a client.
+type policyChoice func(preset.Client) (*policy.Policy, error)
 
-// byVersion reports whether the policy depends on the version of the client that recorded the session
-// (claude-code@recorded-version).
-func (o PolicyOptions) byVersion() bool {
-	return strings.HasSuffix(o.unfolded().Policy, "@"+preset.RecordedVersion)
+// bySession reports whether the session decides which policy the name means.
+func (o PolicyOptions) bySession(sys *system) bool {
+	return preset.BySession(o.unfolded().Policy, sys.stages)
 }
 
-// choosePolicy reads the policy; where its name leaves the version to the session, the policies of all versions.
-// Settings have to fit the versions that sessions have, and at least one.
+// clientOf is what recorded a conversation.
+func clientOf(conv *session.Conversation) preset.Client {
+	c := preset.Client{Product: conv.Product, Version: conv.Version}
+	for i := range conv.Messages {
+		if c.Time = conv.Messages[i].Time; !c.Time.IsZero() {
+			break
+		}
+	}
+	return c
+}
+
+// choosePolicy reads the policy; where its name leaves the release to the session, the policies of all releases.
+// Settings have to fit the releases that sessions have, and at least one.
 func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
-	names := []string{name} // the newest version first
-	product, versioned := strings.CutSuffix(name, "@"+preset.RecordedVersion)
-	if versioned {
-		var err error
-		if names[0], err = preset.Canonical(product, sys.stages); err != nil {
-			return nil, err
-		}
-		for _, band := range preset.Bands(product, sys.stages) {
-			names = append(names, band.Policy)
-		}
-		if len(names) == 1 {
-			_, err := preset.Canonical(name, sys.stages)
-			return nil, err
+	names := []string{name}
+	if preset.BySession(name, sys.stages) {
+		names = names[:0]
+		product, _, _ := strings.Cut(name, "@")
+		for _, r := range slices.Backward(preset.Releases(product, sys.stages)) {
+			names = append(names, r.Policy)
 		}
 	}
 	read, failed := map[string]*policy.Policy{}, map[string]error{}
@@ -61,24 +64,24 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 	if len(read) == 0 {
 		return nil, failed[names[0]]
 	}
-	return func(version string) (*policy.Policy, error) {
-		chosen := names[0]
-		if versioned && version != "" {
-			var err error
-			if chosen, err = preset.Canonical(product+"@"+version, sys.stages); err != nil {
-				return nil, err
-			}
+	if p := read[name]; p != nil {
+		return func(preset.Client) (*policy.Policy, error) { return p, nil }, nil
+	}
+	return func(client preset.Client) (*policy.Policy, error) {
+		chosen, err := preset.For(name, client, sys.stages)
+		if err != nil {
+			return nil, err
 		}
-		if err := failed[chosen]; err != nil {
-			return nil, fmt.Errorf("%s: %w", versionText(name, chosen, version), err)
+		if err := failed[chosen.Policy]; err != nil {
+			return nil, fmt.Errorf("%s: %w", chosenText(name, chosen.Policy, chosen.Why), err)
 		}
-		return read[chosen], nil
+		return read[chosen.Policy].As(chosen.Version, chosen.Why), nil
 	}, nil
 }
 
-// versionText says which policy a name is for a client's version.
-func versionText(name, chosen, version string) string {
-	return name + " is " + chosen + " for " + clientText(version)
+// chosenText says which policy a name is for a session, and why.
+func chosenText(name, chosen, why string) string {
+	return name + " is " + chosen + " (" + why + ")"
 }
 
 // clientText names the client that recorded a session.
@@ -153,7 +156,7 @@ func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []polic
 	tried := len(o.Tries) == 0
 	for i, choose := range choices {
 		var err error
-		if list[i], err = choose(c.conv.Version); err != nil {
+		if list[i], err = choose(clientOf(c.conv)); err != nil {
 			return nil, err
 		}
 		tried = tried || list[i].Has(o.Tries[0].Stage)

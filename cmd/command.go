@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -60,7 +61,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 func policyArguments(sys *system, n int, what string, list *[]string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || n > 0 && len(args) != n {
-			return fmt.Errorf("%s takes %s: name files, or some of %s", cmd.CommandPath(), what, strings.Join(policyNames(sys.stages), ", "))
+			return fmt.Errorf("%s takes %s: name files, or some of %s", cmd.CommandPath(), what, strings.Join(preset.Known(sys.stages), ", "))
 		}
 		*list = args
 		return nil
@@ -107,7 +108,7 @@ func suggestion(word string, names []string, otherwise string) string {
 // that take them. The lists are made when a shell completes a word: they cost more than a start.
 func completions(cmd *cobra.Command, sys *system) {
 	policies := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return policyNames(sys.stages), cobra.ShellCompDirectiveDefault // files, too
+		return preset.Known(sys.stages), cobra.ShellCompDirectiveDefault // files, too
 	}
 	keys := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return parameterKeys(sys.stages), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

@@ -89,7 +89,7 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 		}
 		if first == nil {
 			first, s = tl, compare.NewSession(tl, projectOf(c))
-			s.Input, s.Selection = c.input, o.selection(c)
+			s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
 		}
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Apart = append(s.Apart, compare.Apart(first, tl))

@@ -101,7 +101,7 @@ func (d *differ) chooseAgainst() error {
 	if err != nil {
 		return err
 	}
-	if d.against, err = choose(d.conv.conv.Version); err == nil {
+	if d.against, err = choose(clientOf(d.conv.conv)); err == nil {
 		d.name = d.against.Name
 	}
 	return err

@@ -25,10 +25,7 @@ func TestNoStageIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := append(preset.Names(reg), reg.Names()...)
-	for alias := range preset.Aliases(reg) {
-		names = append(names, alias)
-	}
+	names := append(preset.Known(reg), reg.Names()...)
 	for _, f := range reg.Families() {
 		names = append(names, f.Name)
 	}

@@ -47,7 +47,7 @@ func (s *opened) read(path string) error {
 	}
 	s.conv = convs.list[0]
 	s.msgs.warn(s.conv.conv.Warnings...)
-	if s.pol, err = s.choose(s.conv.conv.Version); err == nil {
+	if s.pol, err = s.choose(clientOf(s.conv.conv)); err == nil {
 		s.conv.rec, err = replay.NewRecordWith(s.conv.conv, s.encoders)
 	}
 	if err != nil {

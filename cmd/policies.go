@@ -33,7 +33,7 @@ func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
 func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 	o = o.unfolded()
 	if o.Policy == "" {
-		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(policyNames(sys.stages), ", "))
+		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(preset.Known(sys.stages), ", "))
 	}
 	read, err := preset.Load(o.Policy, sys.stages)
 	if err != nil {
@@ -69,14 +69,6 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 		}
 	}
 	return p, nil
-}
-
-func policyNames(reg policy.Registry) []string {
-	names := preset.Names(reg)
-	for alias := range preset.Aliases(reg) {
-		names = append(names, alias)
-	}
-	return sorted(names)
 }
 
 // environment changes the policy as the environment variables of the products would whose stages it has.

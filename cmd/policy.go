@@ -35,10 +35,6 @@ func newPolicyList(sys *system) *cobra.Command {
 }
 
 func listPolicies(sys *system) ([]report.PolicyInfo, error) {
-	aliases := map[string][]string{}
-	for alias, name := range preset.Aliases(sys.stages) {
-		aliases[name] = append(aliases[name], alias)
-	}
 	var list []report.PolicyInfo
 	for _, name := range preset.Names(sys.stages) {
 		p, err := preset.Load(name, sys.stages)
@@ -46,8 +42,8 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 			return nil, fmt.Errorf("built-in policy %s: %w", name, err)
 		}
 		info := report.PolicyInfo{
-			Name: p.Name, Aliases: sorted(append([]string{}, aliases[name]...)), About: p.About, Source: p.Source,
-			Date: p.Date, Truth: string(p.Truth), Stages: []string{},
+			Name: p.Name, Product: p.Product, Version: p.Version, About: p.About, Source: p.Source, Date: p.Date,
+			From: p.Valid.From, Until: p.Valid.Until, Truth: string(p.Truth), Stages: []string{},
 		}
 		for _, s := range p.Stages {
 			info.Stages = append(info.Stages, s.Definition.Name)

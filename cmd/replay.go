@@ -85,7 +85,7 @@ func (o *ReplayOptions) begin(sys *system) (*replays, error) {
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
 	return eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
-		pol, err := r.choose(c.conv.Version)
+		pol, err := r.choose(clientOf(c.conv))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -95,8 +96,8 @@ func (r *replays) sweep(o *SweepOptions) error {
 	if err != nil {
 		return err
 	}
-	if !o.byVersion() { // else the policy depends on the session
-		base, err := r.choose("")
+	if !o.bySession(r.sys) { // else the policy depends on the session
+		base, err := r.choose(preset.Client{})
 		if err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 	loop.skipEmpty, loop.keepOpen = true, true
 	defer loop.close()
 	list, failed, err := collect(loop, func(c agentConversation) (*sweep.SweptSession, error) {
-		base, err := r.choose(c.conv.Version)
+		base, err := r.choose(clientOf(c.conv))
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +158,7 @@ func (r *replays) try(plan *sweep.Plan, list []*sweep.SweptSession, s *sweep.Gri
 
 // nothingToVary is the error of a sweep without --vary.
 func (o *SweepOptions) nothingToVary(choose policyChoice) error {
-	base, err := choose("")
+	base, err := choose(preset.Client{})
 	if err != nil {
 		return err
 	}
@@ -175,8 +176,8 @@ func (o *SweepOptions) varyError(err error) error {
 	if se.Of > 1 {
 		err = fmt.Errorf("none of the %d sessions' policies has it: %w", se.Of, err)
 	}
-	if s := se.Session; o.byVersion() {
-		err = fmt.Errorf("%s: %w", versionText(o.unfolded().Policy, s.Policy.Name, s.Record.Conv.Version), err)
+	if p := se.Session.Policy; p.Chosen != "" {
+		err = fmt.Errorf("%s: %w", chosenText(o.unfolded().Policy, p.Name, p.Chosen), err)
 	}
 	return pathError(se.Session.File, err)
 }

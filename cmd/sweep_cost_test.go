@@ -30,9 +30,9 @@ func TestSweepCost(t *testing.T) {
 	}
 	one := time.Hour
 	sweeps := []struct{ policy, vary string }{
-		{"claude-code", "microcompact_cached.keep=1..100:1"},
-		{"claude-code", "microcompact_cached.trigger=10..109:1"},
-		{"claude-code", "window.buffer=1000..100000:1000"},
+		{"claude-code-pipeline", "microcompact_cached.keep=1..100:1"},
+		{"claude-code-pipeline", "microcompact_cached.trigger=10..109:1"},
+		{"claude-code-pipeline", "window.buffer=1000..100000:1000"},
 		{"opencode", "opencode_prune.protect=1000..100000:1000"},
 	}
 	if !long() {

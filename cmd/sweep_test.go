@@ -38,13 +38,13 @@ func TestSweepPoints(t *testing.T) {
 		files = files[1:3]
 	}
 	for _, c := range []struct{ policy, vary string }{
-		{"claude-code", "microcompact_cached.keep=1,2,3,40,41,90"},
-		{"claude-code", "microcompact_cached.trigger=5..50:15"},
-		{"claude-code", "session_memory.min_tokens=1000,1001,1002,30000"},
+		{"claude-code-pipeline", "microcompact_cached.keep=1,2,3,40,41,90"},
+		{"claude-code-pipeline", "microcompact_cached.trigger=5..50:15"},
+		{"claude-code-pipeline", "session_memory.min_tokens=1000,1001,1002,30000"},
 		{"claude-code-2.1.19", "window.buffer=1000,1001,1002,60000,150000"},
 		{"claude-code-collapse", "window.context=30000,30001,90000"},
-		{"claude-code", "window.overhead=1000,2000"},
-		{"claude-code", "cache.ttl=5m,1h"},
+		{"claude-code-pipeline", "window.overhead=1000,2000"},
+		{"claude-code-pipeline", "cache.ttl=5m,1h"},
 		{"opencode", "opencode_prune.protect=1000,1001,40000"},
 		{"gemini-cli", "gemini_compression.threshold=0.05,0.051,0.4"},
 	} {

@@ -119,13 +119,17 @@ func WindowParameters() []Param {
 // Window is the block `window` of a policy: what the context window is, and what is counted in it. Stages add
 // parameters of their own to the block, see [Shared]. Figures are tokens.
 type Window struct {
-	Context  int      `yaml:"context" doc:"context window; auto: 200,000 for clients before 2.1.78, else the model's" unit:"tokens" min:"1" zero:"auto"`
+	Context  int      `yaml:"context" doc:"context window; auto: the model's, see models" unit:"tokens" min:"1" zero:"auto"`
+	Models   string   `yaml:"models" doc:"what the client knows of models' windows: the table (as of the request's day), or only whether the model is marked [1m], else 200,000" enum:"table,marked"`
 	Overhead Overhead `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens"`
 	Tail     string   `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
 }
 
+// ModelsMarked is the value of Window.Models of clients from before there were models with larger windows.
+const ModelsMarked = "marked"
+
 // DefaultWindow leaves the window and the overhead to the session.
-func DefaultWindow() Window { return Window{Tail: "after_last"} }
+func DefaultWindow() Window { return Window{Models: "table", Tail: "after_last"} }
 
 // Overhead is the tokens of system prompt and tools; the zero value leaves them to the session.
 type Overhead struct {

@@ -24,18 +24,21 @@ type head struct {
 	Name     string `yaml:"name" form:"line" doc:"the policy's name; without it the file's"`
 	About    string `yaml:"about" form:"lines" doc:"one sentence"`
 	Source   string `yaml:"source" form:"lines" doc:"product and version, and where it is documented"`
-	Date     string `yaml:"date" form:"date" doc:"of the source, YYYY-MM-DD"`
+	Product  string `yaml:"product" form:"line" doc:"whose release it is: its bare name means the release that was current when a session was recorded"`
+	Date     string `yaml:"date" form:"date" doc:"of the commit or release that the source names, YYYY-MM-DD"`
+	Valid    Valid  `yaml:"valid" doc:"when that release was the current one"`
 	Truth    Truth  `yaml:"truth" enum:"recorded,oracle,documented,described" doc:"what the policy's source is"`
+	Version  string `yaml:"version" form:"line" doc:"first release the policy stands for; texts that changed between releases are that one's"`
 	Recorded bool   `yaml:"recorded" doc:"what the client really did, instead of stages"`
 }
 
 func (p *Policy) head() *head {
-	return &head{p.Name, p.About, p.Source, p.Date, p.Truth, p.Recorded}
+	return &head{p.Name, p.About, p.Source, p.Product, p.Date, p.Valid, p.Truth, p.Version, p.Recorded}
 }
 
 // keys are those of a policy file.
 func keys() []string {
-	return []string{"name", "about", "source", "date", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
+	return []string{"name", "about", "source", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
 }
 
 // Resolve finds what a policy extends: name is a built-in policy's name, or a file's (IsFile), already relative to
@@ -104,7 +107,7 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 	if n := value[extendsKey]; n != nil {
 		if base := d.extends(n); base != nil {
 			p = base.Clone()
-			p.base = base
+			p.base, p.Product, p.Valid = base, "", Valid{} // it is no release
 		} else {
 			whole = false
 		}
@@ -144,7 +147,8 @@ func (d *decoder) head(value map[string]*strict.Node, p *Policy) {
 			d.Value(n, f, f.Name)
 		}
 	}
-	p.Name, p.About, p.Source, p.Date, p.Truth, p.Recorded = h.Name, h.About, h.Source, h.Date, h.Truth, h.Recorded
+	p.Name, p.About, p.Source, p.Product, p.Date = h.Name, h.About, h.Source, h.Product, h.Date
+	p.Valid, p.Truth, p.Version, p.Recorded = h.Valid, h.Truth, h.Version, h.Recorded
 }
 
 func (d *decoder) extends(n *strict.Node) *Policy {

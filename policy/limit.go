@@ -37,7 +37,6 @@ const (
 type Circumstances struct {
 	Window    int    // context window, tokens
 	MaxOutput int    // the model's largest output, tokens; 0: unknown
-	Version   string // of the client that recorded the session; empty: unknown
 	Agent     string // as Context.Agent
 
 	// For people: where MaxOutput is from, and what set a parameter beside the policy (the key alone where nothing

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,10 +60,21 @@ func Diff(a, b *Policy) []Change {
 	}
 	from, _ := strict.Fields(a.head())
 	to, _ := strict.Fields(b.head())
-	for i := range from[:len(from)-1] { // recorded is a setting
-		add(from[i].Name, from[i].Ref.String(), to[i].Ref.String())
+	for i := range from[:len(from)-2] { // version and recorded are settings
+		add(from[i].Name, aboutText(from[i]), aboutText(to[i]))
 	}
 	return append(list, DiffSettings(a.Resolved(), b.Resolved())...)
+}
+
+// aboutText is a key of the head, text without quotes.
+func aboutText(f strict.Field) string {
+	switch {
+	case f.Ref.IsZero():
+		return ""
+	case f.Ref.Kind() == reflect.String:
+		return f.Ref.String()
+	}
+	return f.Text()
 }
 
 // Setting is one key of a policy and its value, as YAML on one line.
@@ -75,6 +87,7 @@ type Setting struct {
 // list of stages, the window, the cache, the parameters of each stage. Where it comes from is left out.
 func (p *Policy) Resolved() []Setting {
 	list := []Setting{
+		{"version", p.Version},
 		{"recorded", strconv.FormatBool(p.Recorded)},
 		{"stages", "[" + strings.Join(p.owners()[len(p.sections()):], ", ") + "]"},
 	}

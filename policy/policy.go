@@ -5,6 +5,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 
@@ -16,7 +17,11 @@ type Policy struct {
 	Name     string
 	About    string // one sentence
 	Source   string // product, version, where it is written down
-	Date     string // of the source, YYYY-MM-DD
+	Product  string // whose release it is: the bare name that means it for sessions of its time; "": no product's
+	Version  string // first release it stands for, or the very one that was asked for; texts follow it
+	Date     string // of the commit or release that Source names, YYYY-MM-DD
+	Valid    Valid
+	Chosen   string // why a bare name means this policy for a session; "": it was named
 	Truth    Truth
 	Recorded bool // the engine's own track: what the client really did
 	Window   Window
@@ -28,6 +33,13 @@ type Policy struct {
 	at     map[string]Position // where each key was written, where it was
 	files  []string            // it was read from: see Files
 	base   *Policy             // what it extends, as that was; nil for none
+}
+
+// As is the policy as a release of its product: its texts are that release's. It shares everything else with p.
+func (p *Policy) As(version, chosen string) *Policy {
+	c := *p
+	c.Version, c.Chosen = cmp.Or(version, p.Version), chosen
+	return &c
 }
 
 // StageConfig is one stage of a policy with its parameters: a pointer to the parameter struct of its definition.

@@ -168,7 +168,7 @@ func TestSet(t *testing.T) {
 		{"compress.enabled", "false", `the policy has no stage "compress": use one of window, cache, kinds, picky, bare, sweep`},
 		{"window.room", "1", `no stage of the policy reads window.room: leave it out`},
 		{"kinds.cont", "5", `kinds: unknown parameter "cont": did you mean count?`},
-		{"window.contxt", "5", `window: unknown parameter "contxt": did you mean context? the others are overhead, `},
+		{"window.contxt", "5", `window: unknown parameter "contxt": did you mean context? the others are models, overhead, `},
 		{"kinds.count", "5000", "kinds.count: 5000 is out of range: give 1 to 9"},
 		{"kinds.count", "", "kinds.count: empty where a whole number belongs: give it, such as 5"},
 		{"kinds.count", "[", `kinds.count: "[" cannot be read (not YAML: did not find expected node content while parsing a flow node): give one value, as YAML`},
@@ -201,12 +201,12 @@ func TestKeys(t *testing.T) {
 // The window block has the shared parameters that stages of the policy read.
 func TestSharedKeys(t *testing.T) {
 	for _, tt := range []struct{ stages, want string }{
-		{"[]", "context overhead tail"},
-		{"[trim, fold]", "context overhead tail"},
-		{"[sweep]", "context overhead tail buffer percent active"},
-		{"[compress, sweep]", "context overhead tail buffer percent active"},
-		{"[spare]", "context overhead tail room"},
-		{"[spare, compress]", "context overhead tail buffer percent active room"},
+		{"[]", "context models overhead tail"},
+		{"[trim, fold]", "context models overhead tail"},
+		{"[sweep]", "context models overhead tail buffer percent active"},
+		{"[compress, sweep]", "context models overhead tail buffer percent active"},
+		{"[spare]", "context models overhead tail room"},
+		{"[spare, compress]", "context models overhead tail buffer percent active room"},
 	} {
 		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+tt.stages+"\n", nil)
 		var keys []string

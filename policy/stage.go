@@ -161,7 +161,7 @@ type Context struct {
 	Shared    any // the policy's shared parameters that its Definition names
 	Model     string
 	MaxOutput int       // the model's largest output, tokens; 0: unknown
-	Version   string    // client version that made the request
+	Version   string    // release of the product whose texts the policy follows; "": of none
 	Overhead  int       // system prompt and tools, tokens by the report's counter
 	Now       time.Time // recorded time of the request or of the message that has just joined; zero if unknown
 	Agent     string    // "" on the main thread

@@ -34,14 +34,14 @@ func TestReplayAlike(t *testing.T) {
 			policy, key string
 			values      []string
 		}{
-			{"claude-code", "microcompact_cached.keep", []string{"3", "4", "80", "81", "500"}},
-			{"claude-code", "window.buffer", []string{"10000", "10001", "90000"}},
+			{"claude-code-pipeline", "microcompact_cached.keep", []string{"3", "4", "80", "81", "500"}},
+			{"claude-code-pipeline", "window.buffer", []string{"10000", "10001", "90000"}},
 			{"claude-code-2.1.19", "window.warning_offset", []string{"10000", "20000", "160000"}},
 			{"claude-code-collapse", "window.buffer", []string{"10000", "10001", "170000"}},
 			{"codex", "codex_compaction.percent", []string{"50", "51", "90"}},
 			{"gemini-cli", "gemini_compression.threshold", []string{"0.3", "0.301", "0.5"}},
-			{"opencode", "opencode_compaction.reserved", []string{"1000", "1001", "100000"}},
-			{"opencode", "opencode_prune.protect", []string{"100", "101", "40000"}},
+			{"opencode-1.1.36", "opencode_compaction.reserved", []string{"1000", "1001", "100000"}},
+			{"opencode-1.1.36", "opencode_prune.protect", []string{"100", "101", "40000"}},
 			{"three-layer", "three_layer_auto.threshold", []string{"20000", "20001", "60000"}},
 		} {
 			base := named(t, c.policy)
@@ -93,7 +93,7 @@ func TestReplayAlikeOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := named(t, "opencode")
+	base := named(t, "opencode-1.1.36")
 	others := []*policy.Policy{
 		base.Clone(), changed(t, base, "cache.ttl", "1h"), changed(t, base, "window.overhead", "1000"), changed(t, base, "window.tail", "after_first"),
 		named(t, "none"), named(t, "recorded"),

@@ -23,7 +23,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opencode, err := preset.Load("opencode", registry)
+	opencode, err := preset.Load("opencode-1.1.36", registry)
 	if err != nil {
 		log.Fatal(err)
 	}

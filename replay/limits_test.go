@@ -94,7 +94,7 @@ func (t *limitsTest) stated(rec *Record, pol *policy.Policy, opt Options, tl *Ti
 	widest := 0
 	for k := range rec.Conv.Requests {
 		if at := inForce(rec, pol, opt, k); at.Window > widest {
-			widest, c.MaxOutput, c.Version = at.Window, at.MaxOutput, at.Version
+			widest, c.MaxOutput = at.Window, at.MaxOutput
 		}
 	}
 	if widest != tl.Window && len(rec.Conv.Requests) > 0 {
@@ -109,10 +109,8 @@ func (t *limitsTest) stated(rec *Record, pol *policy.Policy, opt Options, tl *Ti
 func inForce(rec *Record, pol *policy.Policy, opt Options, k int) policy.Circumstances {
 	m := &rec.Conv.Messages[rec.Conv.Requests[k].Message]
 	model, _ := rec.table(opt).Find(m.Model)
-	c := policy.Circumstances{Window: rec.window(m.Model, m.Version, opt), MaxOutput: model.MaxOutput, Version: m.Version}
-	if pol.Window.Context > 0 && opt.Window == 0 {
-		c.Window = pol.Window.Context
-	}
+	e := &engine{r: rec, pol: pol, opt: opt, conv: rec.Conv, windows: map[windowKey]int{}}
+	c := policy.Circumstances{Window: e.window(k), MaxOutput: model.MaxOutput}
 	return c
 }
 
@@ -121,7 +119,7 @@ func inForce(rec *Record, pol *policy.Policy, opt Options, k int) policy.Circums
 var namesNoLimit = map[policy.EditKind]bool{policy.KindServerKeep: true}
 
 // noTokens are the quantities of a reason that are no number of tokens.
-var noTokens = regexp.MustCompile(`\d+ (characters|characters of results in one message|events|live results|messages|tool uses|tools called)$`)
+var noTokens = regexp.MustCompile(`\d+ (characters|characters of results in one message|events|live results|messages|tool uses|tools called|calls of earlier turns)$`)
 
 var (
 	comparison = regexp.MustCompile(`([^,;:]*?) (>=|>) (?:[a-z_]+ )?(-?\d+)\b`)

@@ -34,7 +34,7 @@ type Record struct {
 	encoding sync.Mutex
 	encoded  map[string]*tokens.WeightTable // by encoding; guarded by encoding
 	context  []int                          // recorded context of each request; -1 where it is not known
-	largest  map[clientKey]int              // the largest recorded context by client
+	largest  map[string]int                 // the largest recorded context by model
 	weight   []int                          // weight of R at each request, calibrated
 	overhead []int                          // context less R's weight: system prompt, tools, unrecorded reminders
 	reinject []int                          // by boundary: tokens sent after it that are on no line
@@ -83,7 +83,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	r := &Record{
 		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, rule: microcompaction(families),
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
-		encoded: map[string]*tokens.WeightTable{}, largest: map[clientKey]int{}, settings: settingsChanges(conv, cal.Drops),
+		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops),
 	}
 	if !r.Cal.Recorded {
 		if r.Cal.WeightTable, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
@@ -263,8 +263,7 @@ func (t *recordTrack) request(k int) {
 	}
 	t.pending = -1
 	r.context = append(r.context, ctx)
-	client := clientKey{msg.Model, msg.Version}
-	r.largest[client] = max(r.largest[client], ctx)
+	r.largest[msg.Model] = max(r.largest[msg.Model], ctx)
 	r.weight = append(r.weight, t.view.Tokens())
 	r.overhead = append(r.overhead, over)
 }

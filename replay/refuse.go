@@ -19,11 +19,11 @@ type ceiling struct {
 	block  policy.Limit // of the client's own estimate: it sends no request that reaches it; zero: there is none
 }
 
-// ceilings are the ceilings of a policy's requests by client.
+// ceilings are the ceilings of a policy's requests, by what the window depends on.
 type ceilings struct {
 	pol  *policy.Policy
-	by   map[clientKey]*ceiling
-	last clientKey
+	by   map[windowKey]*ceiling
+	last windowKey
 	at   *ceiling // of last
 }
 
@@ -31,7 +31,7 @@ type ceilings struct {
 // window is larger than assumed.
 func (e *engine) ceiling(c *ceilings, k int) *ceiling {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	key := clientKey{m.Model, m.Version}
+	key := e.windowKey(c.pol.Window, m)
 	if c.at != nil && key == c.last {
 		return c.at
 	}
@@ -40,10 +40,10 @@ func (e *engine) ceiling(c *ceilings, k int) *ceiling {
 		window := e.windowUnder(c.pol.Window, k)
 		at = &ceiling{window: window}
 		if e.opt.Window == 0 && c.pol.Window.Context == 0 && e.opt.Model == "" {
-			at.window = max(window, e.r.largest[key])
+			at.window = max(window, e.r.largest[m.Model])
 		}
 		limits := c.pol.Limits(policy.Circumstances{
-			Window: window, MaxOutput: e.maxOutput(m.Model), Version: m.Version, Agent: e.conv.Agent,
+			Window: window, MaxOutput: e.maxOutput(m.Model), Agent: e.conv.Agent,
 		})
 		for _, l := range limits.List {
 			if l.Blocks && (at.block.Tokens == 0 || l.Tokens < at.block.Tokens) {
@@ -51,7 +51,7 @@ func (e *engine) ceiling(c *ceilings, k int) *ceiling {
 			}
 		}
 		if c.by == nil {
-			c.by = map[clientKey]*ceiling{}
+			c.by = map[windowKey]*ceiling{}
 		}
 		c.by[key] = at
 	}

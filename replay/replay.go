@@ -96,8 +96,8 @@ type engine struct {
 	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
-	windows    map[clientKey]int // context windows, tokens
-	lastClient clientKey         // of lastWindow
+	windows    map[windowKey]int // context windows, tokens
+	lastKey    windowKey         // of lastWindow
 	lastWindow int
 	outputs    map[string]int // largest output by model, tokens
 	above      int            // requests above the assumed window
@@ -131,7 +131,7 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
-		asked: map[int]bool{}, windows: map[clientKey]int{}, outputs: map[string]int{},
+		asked: map[int]bool{}, windows: map[windowKey]int{}, outputs: map[string]int{},
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}

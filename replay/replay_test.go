@@ -197,7 +197,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 func TestBigTriggersEverything(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Main
 	for policyName, stages := range map[string][]string{
-		"opencode":           {"opencode_prune", "opencode_compaction"},
+		"opencode-1.1.36":    {"opencode_prune", "opencode_compaction"},
 		"claude-code-2.1.19": {"microcompact_size", "autocompact"},
 		"claude-code-2.1":    {"autocompact"},
 		"recorded":           {"recorded"},

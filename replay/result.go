@@ -14,7 +14,7 @@ func (e *engine) timeline() *Timeline {
 	conv := e.conv
 	t := &Timeline{
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: e.pol.Name,
-		Counter: e.counter, Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
+		Chosen: e.pol.Chosen, Counter: e.counter, Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
 		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
@@ -61,7 +61,7 @@ func (e *engine) timeline() *Timeline {
 func (e *engine) widest(t *Timeline) {
 	at := policy.Circumstances{Window: e.pol.Window.Context}
 	if len(e.conv.Requests) == 0 && (at.Window == 0 || e.opt.Window > 0) {
-		at.Window = e.r.window("", "", e.opt)
+		at.Window = e.r.window(windowKey{}, e.opt)
 	}
 	last := 0
 	for k := range e.conv.Requests {
@@ -71,7 +71,7 @@ func (e *engine) widest(t *Timeline) {
 			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (client %s, %s)", k+1, window, last, m.Version, m.Model)
 		}
 		if last == 0 || window > at.Window {
-			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model), Version: m.Version}
+			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model)}
 		}
 		last = window
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -49,11 +50,12 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	at := min(next, max(len(e.conv.Requests)-1, 0))
 	e.noteChanges()
+	c.Version = e.pol.Version
 	c.Moment, c.Request, c.View, c.Conv = moment, next+1, e.view, e.conv
 	c.Agent, c.Last = e.conv.Agent, e.last
 	if len(e.conv.Requests) > 0 {
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
-		c.Model, c.Version = m.Model, m.Version
+		c.Model = m.Model
 		c.Overhead = e.overhead(at)
 		c.Window, c.MaxOutput = e.window(at), e.maxOutput(m.Model)
 	}
@@ -262,22 +264,42 @@ func (e *engine) windowUnder(w policy.Window, k int) int {
 	if w.Context > 0 && e.opt.Window == 0 {
 		return w.Context
 	}
-	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	key := clientKey{m.Model, m.Version}
-	if key == e.lastClient && e.lastWindow > 0 {
+	key := e.windowKey(w, &e.conv.Messages[e.conv.Requests[k].Message])
+	if key == e.lastKey && e.lastWindow > 0 {
 		return e.lastWindow
 	}
 	n, ok := e.windows[key]
 	if !ok {
-		n = e.r.window(m.Model, m.Version, e.opt)
+		n = e.r.window(key, e.opt)
 		e.windows[key] = n
 	}
-	e.lastClient, e.lastWindow = key, n
+	e.lastKey, e.lastWindow = key, n
 	return n
 }
 
-// clientKey is what the context window of a request depends on.
-type clientKey struct{ model, version string }
+// windowKey is what the window of the request that a response answers depends on.
+func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
+	key := windowKey{model: m.Model, marked: w.Models == policy.ModelsMarked}
+	if e.pol.Recorded {
+		key.marked = marksOnly(m.Version)
+	}
+	if !key.marked && !m.Time.IsZero() {
+		key.day = m.Time.Unix() / (24 * 60 * 60)
+	}
+	return key
+}
+
+// windowKey is what the context window of a request depends on.
+type windowKey struct {
+	model  string
+	marked bool  // the client knows models marked [1m] only
+	day    int64 // of the request, since 1970; 0: unknown
+}
+
+// marksOnly reports whether a client that recorded a session knew the windows of marked models only.
+func marksOnly(version string) bool {
+	return version != "" && session.CompareVersions(version, "2.1.78") < 0
+}
 
 func (e *engine) maxOutput(model string) int {
 	model = cmp.Or(e.opt.Model, model)
@@ -293,19 +315,21 @@ func (e *engine) maxOutput(model string) int {
 // DefaultWindow is the assumed context window of a model that is not in the table, tokens.
 const DefaultWindow = 200000
 
-// window is the context window of a request: 200,000 for clients before 2.1.78, else the model table's
-// (docs/internals/decisions.md, decision 14).
-func (r *Record) window(model, version string, opt Options) int {
-	model = cmp.Or(opt.Model, model)
+// window is the context window of a request (docs/internals/decisions.md, decision 14).
+func (r *Record) window(key windowKey, opt Options) int {
+	model := cmp.Or(opt.Model, key.model)
 	switch {
 	case opt.Window > 0:
 		return opt.Window
 	case strings.Contains(model, "[1m]"):
 		return 1000000
-	case version != "" && session.CompareVersions(version, "2.1.78") < 0 && opt.Model == "":
+	case key.marked && opt.Model == "":
 		return DefaultWindow
 	}
 	m, _ := r.table(opt).Find(model)
+	if opt.Model == "" && key.day > 0 {
+		return cmp.Or(m.ContextOn(time.Unix(key.day*24*60*60, 0)), DefaultWindow)
+	}
 	return cmp.Or(m.Context, DefaultWindow)
 }
 

@@ -28,6 +28,7 @@ type Timeline struct {
 	File     string            `json:"file"`
 	Title    string            `json:"title,omitempty"`
 	Policy   string            `json:"policy"`
+	Chosen   string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
 	Counter  string            `json:"counter"`
 	Model    string            `json:"model"`
 	Version  string            `json:"client_version,omitempty"`

@@ -56,6 +56,7 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for _, c := range groups {
 		p.heading(phraseIf(c.Group != "", "%v: ", c.Group) + count(len(c.Sessions), "session") + inputsText(in))
 		p.table(compareTotals(c.Policies, figureTitles, figureText))
+		p.notes(none, ranNotes(&c))
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
 			first := &c.Policies[0]

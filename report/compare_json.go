@@ -77,7 +77,7 @@ func policyJSON(c *compare.Comparison, i int) object {
 		}
 	}
 	return object{
-		{"policy", p.Name}, {"totals", totals(p)},
+		{"policy", p.Name}, {"ran,omitempty", c.Ran(i)}, {"totals", totals(p)},
 		{"median", spread(p, func(s *compare.Distribution) float64 { return s.Median })},
 		{"p90", spread(p, func(s *compare.Distribution) float64 { return s.P90 })},
 		{"best", best}, {"difference,omitempty", difference},

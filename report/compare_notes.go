@@ -13,6 +13,20 @@ func inputsText(in compare.Inputs) string {
 		phraseIf(len(in.Empty) > 0, "; %v without a request left out", len(in.Empty))
 }
 
+// ranNotes says which releases the bare names of products meant.
+func ranNotes(c *compare.Comparison) (notes []string) {
+	for i := range c.Policies {
+		var ran []string
+		for _, r := range c.Ran(i) {
+			ran = append(ran, r.Policy+phraseIf(len(c.Sessions) > 1, " in %v", r.Sessions))
+		}
+		if len(ran) > 0 {
+			notes = append(notes, c.Policies[i].Name+" is the release of each session's time: "+strings.Join(ran, ", "))
+		}
+	}
+	return notes
+}
+
 // emptyNotes names the conversations left out.
 func emptyNotes(list []compare.Origin) []string {
 	var names []string

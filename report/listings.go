@@ -26,21 +26,25 @@ const (
 // PolicyInfo is one policy of the catalogue.
 type PolicyInfo struct {
 	Name    string   `json:"name"`
-	Aliases []string `json:"aliases"`
+	Product string   `json:"product,omitempty"` // its bare name means the release that a session's time or client had
+	Version string   `json:"version,omitempty"` // the first release it stands for
 	About   string   `json:"about"`
 	Source  string   `json:"source"`
-	Date    string   `json:"date"`
+	Date    string   `json:"date"`                  // of the source
+	From    string   `json:"valid_from,omitempty"`  // first day on which it was the current release
+	Until   string   `json:"valid_until,omitempty"` // last day
 	Truth   string   `json:"truth"`
 	Stages  []string `json:"stages"`
 }
 
 // Policies prints the catalogue of policies.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
-	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("aliases about source"),
-		[]column{{Title: "date", Key: "date"}, {Title: "truth", Key: "truth"}, {Key: "stages"}, {Title: "what it does, and its source", Flex: true}})
+	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("product version about source"),
+		[]column{{Title: "date", Key: "date"}}, keys("valid_from valid_until"),
+		[]column{{Title: "truth", Key: "truth"}, {Key: "stages"}, {Title: "what it does, and its source", Flex: true}})
 	for _, p := range list {
-		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source + before(". Also called ", strings.Join(p.Aliases, ", "))
-		t.add(none, p.Name, strings.Join(p.Aliases, " "), p.About, p.Source, p.Date, p.Truth, strings.Join(p.Stages, " "), about)
+		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source
+		t.add(none, p.Name, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.Truth, strings.Join(p.Stages, " "), about)
 	}
 	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}}).print(w, opt)
 }

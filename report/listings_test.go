@@ -25,8 +25,8 @@ func sampleSessions() []session.FileInfo {
 
 func samplePolicies() []PolicyInfo {
 	return []PolicyInfo{
-		{Name: "none", Aliases: []string{}, About: "Nothing is ever compacted.", Source: "the conversation as it was", Date: "2026-01-25", Stages: []string{}},
-		{Name: "opencode-1.1.36", Aliases: []string{"opencode"}, About: "Prunes | compacts.", Source: "OpenCode 1.1.36", Date: "2026-01-25", Truth: "oracle", Stages: []string{"opencode_prune", "opencode_compaction"}},
+		{Name: "none", About: "Nothing is ever compacted.", Source: "the conversation as it was", Date: "2026-01-25", Stages: []string{}},
+		{Name: "opencode-1.1.36", Product: "opencode", Version: "1.1.36", From: "2026-01-25", About: "Prunes | compacts.", Source: "OpenCode 1.1.36", Date: "2026-01-25", Truth: "oracle", Stages: []string{"opencode_prune", "opencode_compaction"}},
 	}
 }
 

@@ -59,7 +59,7 @@ func headFields(tl *replay.Timeline) [][2]string {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
-	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"policy", tl.Policy},
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"policy", tl.Policy + before(": ", tl.Chosen)},
 		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens"}, {"limits", strings.Join(limits, ", ")}}
 }
 

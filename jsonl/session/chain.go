@@ -294,6 +294,7 @@ func (c *chain) finish() {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}
+	conv.Product = product
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]
 		conv.Model, conv.Version = m.Model, m.Version

@@ -181,13 +181,17 @@ const (
 	CodeOffloadRefused Code = "refused-offload"
 )
 
+// product is the client whose format this package reads.
+const product = "claude-code"
+
 // Conversation is one session, or one sidechain of it.
 type Conversation struct {
 	SessionID  string
 	Agent      string // "" for the main conversation, else the agent id
 	Path       string // file as given
 	CWD        string
-	Version    string // client version of the first request
+	Product    string // client that recorded it
+	Version    string // of the client at the first request
 	Versions   []string
 	Model      string // model of the first request
 	Messages   []Message

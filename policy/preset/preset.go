@@ -1,4 +1,4 @@
-// Package preset finds the built-in policies of the families of stages, by name, alias, or version of a product.
+// Package preset finds the built-in policies of the families of stages, by their names or by a product's name.
 package preset
 
 import (
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-const maxBytes = 1 << 20 // more than any policy may have
+const (
+	maxBytes  = 1 << 20 // more than any policy may have
+	extension = ".yaml"
+)
 
 // presets lists the files of the families that have built-in policies.
 func presets(reg policy.Registry) (list []fs.FS) {
@@ -28,18 +30,16 @@ func presets(reg policy.Registry) (list []fs.FS) {
 	return list
 }
 
-// Names lists the built-in policies, sorted; aliases are not among them.
+// Names lists the built-in policies, sorted; the bare names of products are not among them.
 func Names(reg policy.Registry) []string {
 	var names []string
 	for _, files := range presets(reg) {
-		paths, err := fs.Glob(files, "*.yaml")
+		paths, err := fs.Glob(files, "*"+extension)
 		if err != nil { // the pattern is sound
 			continue
 		}
 		for _, path := range paths {
-			if path != indexFile {
-				names = append(names, strings.TrimSuffix(path, ".yaml"))
-			}
+			names = append(names, strings.TrimSuffix(path, extension))
 		}
 	}
 	slices.Sort(names)
@@ -49,7 +49,7 @@ func Names(reg policy.Registry) []string {
 // read is the text of a built-in policy.
 func read(reg policy.Registry, name string) ([]byte, error) {
 	for _, files := range presets(reg) {
-		data, err := fs.ReadFile(files, name+".yaml")
+		data, err := fs.ReadFile(files, name+extension)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return data, err
 		}
@@ -57,29 +57,48 @@ func read(reg policy.Registry, name string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// Read is the YAML of a built-in policy and its name, found by that name, an alias, or a product's version
-// (claude-code@2.1.14).
+// Read is the YAML of a built-in policy and its name, found by that name or a product's, which means its newest
+// release.
 func Read(name string, reg policy.Registry) (data []byte, canonical string, err error) {
-	canonical, err = Canonical(name, reg)
+	c, err := For(name, Client{}, reg)
 	if err != nil {
 		return nil, "", err
 	}
-	if !slices.Contains(Names(reg), canonical) {
-		known := append(Names(reg), slices.Sorted(maps.Keys(Aliases(reg)))...)
-		return nil, "", fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, strict.Suggest(name, known))
+	if data, err = read(reg, c.Policy); errors.Is(err, fs.ErrNotExist) || !fs.ValidPath(c.Policy) {
+		err = fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, strict.Suggest(name, Known(reg)))
 	}
-	data, err = read(reg, canonical)
-	return data, canonical, err
+	return data, c.Policy, err
+}
+
+// Known lists the names of built-in policies and of products, sorted.
+func Known(reg policy.Registry) []string {
+	return slices.Sorted(slices.Values(append(Names(reg), Products(reg)...)))
 }
 
 // Load reads a policy: a built-in one, named as for Read, or a file.
 func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
-	resolve := Resolve(reg)
+	return LoadFor(nameOrFile, Client{}, reg)
+}
+
+// LoadFor is Load for the session of a client: see For.
+func LoadFor(nameOrFile string, client Client, reg policy.Registry) (*policy.Policy, error) {
+	resolve, chosen := Resolve(reg), Chosen{}
+	if !policy.IsFile(nameOrFile) {
+		var err error
+		if chosen, err = For(nameOrFile, client, reg); err != nil {
+			return nil, err
+		}
+		nameOrFile = chosen.Policy
+	}
 	data, shown, err := resolve(nameOrFile)
 	if err != nil {
 		return nil, err
 	}
-	return policy.Decode(shown, data, reg, resolve)
+	p, err := policy.Decode(shown, data, reg, resolve)
+	if err != nil {
+		return nil, err
+	}
+	return p.As(chosen.Version, chosen.Why), nil
 }
 
 // Resolve is the [policy.Resolve] of built-in policies and files.

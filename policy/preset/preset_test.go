@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
@@ -81,7 +82,7 @@ func compiled(t *testing.T, reg policy.Registry) *jsonschema.Schema {
 func TestPresets(t *testing.T) {
 	reg := registry(t)
 	schema := compiled(t, reg)
-	date := regexp.MustCompile(`(?m)^date: .*\n`) // a timestamp in YAML, which JSON has not
+	date := regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`) // a timestamp in YAML, which JSON has not
 	for _, name := range preset.Names(reg) {
 		t.Run(name, func(t *testing.T) {
 			p, err := preset.Load(name, reg)
@@ -111,7 +112,7 @@ func TestPresets(t *testing.T) {
 			}
 			for _, text := range [][]byte{text, written} {
 				var v any
-				if err := yaml.Load(date.ReplaceAll(text, nil), &v); err != nil {
+				if err := yaml.Load(date.ReplaceAll(text, []byte("on $0")), &v); err != nil {
 					t.Fatal(err)
 				}
 				if err := schema.Validate(v); err != nil {
@@ -122,35 +123,86 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestAliases(t *testing.T) {
-	reg, err := stage.Registry()
+// A product's bare name means the release that recorded the session, or that was current then.
+func TestFor(t *testing.T) {
+	day := func(s string) time.Time {
+		d, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	recorded := preset.Client{Product: "claude-code", Version: "2.1.43", Time: day("2026-02-17")}
+	for _, c := range []struct {
+		name   string
+		client preset.Client
+		want   preset.Chosen
+	}{
+		{"none", recorded, preset.Chosen{Policy: "none"}},
+		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
+		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session"}},
+		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session"}},
+		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", ""}},
+		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.18", "1.14.20", ""}},
+		{"opencode@latest", recorded, preset.Chosen{Policy: "opencode-1.18"}},
+		{"opencode", recorded, preset.Chosen{"opencode-1.1.36", "", "opencode as of 2026-02-17"}},
+		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.18", "", "opencode as of 2026-04-21"}},
+		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session is of 2025-06-01"}},
+		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-1.18", "", "the newest opencode known"}},
+	} {
+		if got, err := preset.For(c.name, c.client, registry(t)); err != nil || got != c.want {
+			t.Errorf("%s for %v: got %v, %v, want %v", c.name, c.client, got, err, c.want)
+		}
+	}
+	for name, want := range map[string]string{
+		"opencod@1.2":   `no versions of "opencod" are known: did you mean opencode?`,
+		"opencode@next": `"next" is no version of opencode: write it as opencode@1.1.36, or opencode@latest`,
+	} {
+		if _, err := preset.For(name, recorded, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+}
+
+// The releases of a product follow one another in version and time, each with the source of its dates.
+func TestReleases(t *testing.T) {
+	reg := registry(t)
+	for _, product := range preset.Products(reg) {
+		until := ""
+		for i, r := range preset.Releases(product, reg) {
+			p, err := preset.Load(r.Policy, reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Product != product || p.Version != r.Version || p.Valid.Source == "" || !strings.HasPrefix(p.Name, product+"-") {
+				t.Errorf("%s: product %q, version %q, dates from %q", r.Policy, p.Product, p.Version, p.Valid.Source)
+			}
+			if i > 0 && nextDay(t, until) != r.Valid.From {
+				t.Errorf("%s: current from %s on, the one before it until %q", r.Policy, r.Valid.From, until)
+			}
+			until = r.Valid.Until
+		}
+		if until != "" {
+			t.Errorf("%s: no release is current today", product)
+		}
+	}
+}
+
+func nextDay(t *testing.T, day string) string {
+	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		t.Fatal(err)
 	}
-	aliases := preset.Aliases(reg)
-	if len(aliases) == 0 {
-		t.Fatal("no aliases")
-	}
-	names := map[string]bool{}
-	for _, n := range preset.Names(reg) {
-		names[n] = true
-	}
-	for alias, name := range aliases {
-		if names[alias] || !names[name] {
-			t.Errorf("alias %s of %s: the one must not be a policy, the other must", alias, name)
-		}
-	}
-	p, err := preset.Load("opencode", registry(t))
-	if err != nil || p.Name != "opencode-1.1.36" {
-		t.Errorf("opencode: got %v, %v", p, err)
-	}
+	return d.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
 // The figures of the analyses of Claude Code 2.1.19 and 2.1.x, for a window of 200,000.
 func TestThresholds(t *testing.T) {
 	first := map[string]int{"output reserve": 32000, "effective window": 168000, "warning threshold": 135000, "blocking limit": 197000, "microcompaction": 135000, "auto-compact threshold": 155000}
-	later := map[string]int{"output reserve": 20000, "effective window": 180000, "warning threshold": 147000, "blocking limit": 197000, "microcompaction": 147000, "auto-compact threshold": 167000}
-	for name, want := range map[string]map[string]int{"claude-code-2.1.19": first, "claude-code-2.1": later, "claude-code-2.1.119": later} {
+	later := map[string]int{"output reserve": 20000, "effective window": 180000, "warning threshold": 147000, "blocking limit": 197000, "auto-compact threshold": 167000}
+	micro := maps.Clone(later)
+	micro["microcompaction"] = 147000
+	for name, want := range map[string]map[string]int{"claude-code-2.1.19": first, "claude-code-2.1": micro, "claude-code-2.1.119": later} {
 		p, err := preset.Load(name, registry(t))
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +251,7 @@ func TestFiles(t *testing.T) {
 		}
 		return path
 	}
-	write("base.yaml", "extends: opencode\nset: {opencode_prune.protect: 1}\n")
+	write("base.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 1}\n")
 	path := write("sub/mine.yaml", "extends: ../base.yaml\nset: {opencode_prune.minimum: 2}\n")
 	p, err := preset.Load(path, registry(t))
 	if err != nil {
@@ -235,42 +287,31 @@ func TestFiles(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	for name, want := range map[string]string{
-		"claude-code":               "claude-code-pipeline",
 		"claude-code@2.1.19":        "claude-code-2.1.19",
 		"claude-code@2.1.20":        "claude-code-2.1.19",
 		"claude-code@2.1.21":        "claude-code-2.1",
-		"claude-code@2.1.36":        "claude-code-2.1",
+		"claude-code@2.1.36":        "claude-code-2.1.25",
 		"claude-code@2.1.37":        "claude-code-2.1.37",
-		"claude-code@2.1.118":       "claude-code-2.1.37",
+		"claude-code@2.1.77":        "claude-code-2.1.51",
+		"claude-code@2.1.118":       "claude-code-2.1.78",
 		"claude-code@2.1.119":       "claude-code-2.1.119",
-		"claude-code@3":             "claude-code-2.1.119",
 		"claude-code@1.0.48-beta.1": "claude-code-2.1.19",
 		"opencode@1.14.19":          "opencode-1.1.36",
 		"opencode@1.18.34":          "opencode-1.18",
 	} {
-		if got, err := preset.Canonical(name, registry(t)); err != nil || got != want {
-			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
+		p, err := preset.Load(name, registry(t))
+		if err != nil || p.Name != want || p.Version != name[strings.Index(name, "@")+1:] {
+			t.Errorf("%s: got %v, %v, want %s", name, p, err, want)
 		}
 	}
 	for name, want := range map[string]string{
-		"claude-code@recorded-version": "claude-code@recorded-version stands for the version that recorded a session: name a session, or a version such as claude-code@2.1.14",
-		"claude-code@":                 `"" is no version of claude-code: write it as claude-code@2.1.14`,
-		"claude-code@new":              `"new" is no version of claude-code`,
-		"claude-cod@2.1":               `no versions of "claude-cod" are known: did you mean claude-code? the others are opencode`,
+		"claude-code@":     `"" is no version of claude-code: write it as claude-code@2.1.19, or claude-code@latest`,
+		"claude-code@new":  `"new" is no version of claude-code`,
+		"claude-cod@2.1":   `no versions of "claude-cod" are known: did you mean claude-code?`,
+		"claude-cod@2.1.1": `no versions of "claude-cod" are known: did you mean claude-code?`,
 	} {
 		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
-	}
-	// Every policy the index names is there.
-	for _, product := range preset.Versioned(registry(t)) {
-		for _, v := range []string{"0", "1", "2.0", "2.1.30", "99"} {
-			if p, err := preset.Load(product+"@"+v, registry(t)); err != nil {
-				t.Errorf("%s@%s: %v, %v", product, v, p, err)
-			}
-		}
-	}
-	if len(preset.Versioned(registry(t))) == 0 {
-		t.Error("no versions")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -23,10 +24,11 @@ type ComparedSession struct {
 	Model     string
 	Version   string // of the client
 	Project   string
-	Unpriced  []string // models of its requests that have no price, sorted
-	Values    []Values // by policy
-	Apart     []int    // by policy: see Apart, against the first policy
-	Input     string   // the path it was read from; "-": standard input
+	Unpriced  []string         // models of its requests that have no price, sorted
+	Policies  []*policy.Policy // those that ran
+	Values    []Values         // by policy
+	Apart     []int            // by policy: see Apart, against the first policy
+	Input     string           // the path it was read from; "-": standard input
 	Selection Selection
 }
 
@@ -65,6 +67,27 @@ type Distribution struct {
 type PolicyRow struct {
 	Name    string
 	Figures []Distribution // by index into Figures
+}
+
+// Ran is a policy that a bare name meant, and in how many sessions.
+type Ran struct {
+	Policy   string `json:"policy"`
+	Sessions int    `json:"sessions"`
+}
+
+// Ran lists what the name of policy p meant, by name; nothing where it was that policy's own.
+func (c *Comparison) Ran(p int) []Ran {
+	counts := map[string]int{}
+	for _, s := range c.Sessions {
+		if p < len(s.Policies) && s.Policies[p].Chosen != "" {
+			counts[s.Policies[p].Name]++
+		}
+	}
+	var list []Ran
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, Ran{name, counts[name]})
+	}
+	return list
 }
 
 // Comparison is policies over the same sessions.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
@@ -22,6 +23,7 @@ type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
 	Context      int    `json:"context" min:"0"`
+	Before       *Since `json:"context_before,omitempty"`
 	MaxOutput    int    `json:"max_output" min:"0"`
 	MinCacheable int    `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
 	Tokenizer    string `json:"tokenizer"`             // "old" or "new"
@@ -34,6 +36,21 @@ type Model struct {
 	Note         string `json:"note,omitempty"`
 	Tier         *Tier  `json:"tier,omitempty"`
 	Fast         *Fast  `json:"fast,omitempty"`
+}
+
+// Since is a context window that a model had before a day.
+type Since struct {
+	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"` // first day of the present window
+	Context int    `json:"context" min:"1" required:"give the earlier window, tokens"`
+	Source  string `json:"source"`
+}
+
+// ContextOn is the model's context window on a day, tokens; 0: unknown.
+func (m *Model) ContextOn(day time.Time) int {
+	if m.Before != nil && day.UTC().Format(time.DateOnly) < m.Before.Day {
+		return m.Before.Context
+	}
+	return m.Context
 }
 
 // Rates is the price of each class of tokens, in USD per million tokens.

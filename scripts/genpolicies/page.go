@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,7 +37,7 @@ func page(reg policy.Registry) ([]byte, error) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Name, cell(r.Doc))
 	}
 
-	b.WriteString("\n## Built-in policies\n\n| policy | alias | what it does | source | date | truth |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n## Built-in policies\n\n| policy | what it does | source | date | truth |\n|---|---|---|---|---|\n")
 	var list []*policy.Policy
 	for _, name := range preset.Names(reg) {
 		p, err := preset.Load(name, reg)
@@ -45,24 +45,18 @@ func page(reg policy.Registry) ([]byte, error) {
 			return nil, err
 		}
 		list = append(list, p)
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s | %s |\n",
-			p.Name, anchor(p.Name), aliases(p.Name, reg), cell(p.About), cell(p.Source), p.Date, p.Truth)
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s |\n",
+			p.Name, anchor(p.Name), cell(p.About), cell(p.Source), p.Date, p.Truth)
 	}
-	var versioned []string
-	for _, name := range preset.Versioned(reg) {
-		versioned = append(versioned, "`"+name+"`")
-	}
-	fmt.Fprintf(&b, "\n%s take a version, as in `%s@%s`: the policy of that version.\n"+
-		"`@%s` is the version of the client that recorded the session. The name alone is the newest\n"+
-		"description (OpenCode: the described commit). The policy of a version has only the stages that its\n"+
-		"recorded sessions show.\n\n| version | policy |\n|---|---|\n", strings.Join(versioned, " and "), preset.Versioned(reg)[0], preset.Bands(preset.Versioned(reg)[0], reg)[0].Before, preset.RecordedVersion)
-	for _, name := range preset.Versioned(reg) {
-		for _, band := range preset.Bands(name, reg) {
-			until := "later"
-			if band.Before != "" {
-				until = "before " + band.Before
-			}
-			fmt.Fprintf(&b, "| %s, %s | [`%s`](#%s) |\n", name, until, band.Policy, anchor(band.Policy))
+	fmt.Fprintf(&b, "\nThe bare name of a product means the release that was current when a session was recorded; for a\n"+
+		"session of the product itself, the one that recorded it. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
+		"version's. Where there is no session, as in `ctxkit policy show` and in `extends`, it is the newest.\n\n"+
+		"| name | versions from | current from | to | policy | dates from |\n|---|---|---|---|---|---|\n", preset.Latest)
+	for _, product := range preset.Products(reg) {
+		for _, r := range preset.Releases(product, reg) {
+			i := slices.IndexFunc(list, func(p *policy.Policy) bool { return p.Name == r.Policy })
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | [`%s`](#%s) | %s |\n", product, r.Version, r.Valid.From,
+				cmp.Or(r.Valid.Until, "today"), r.Policy, anchor(r.Policy), cell(list[i].Valid.Source))
 		}
 	}
 	for _, p := range list {
@@ -155,14 +149,3 @@ func cell(s string) string {
 
 // anchor is the fragment a Markdown heading gets: the dots go.
 func anchor(name string) string { return strings.ReplaceAll(name, ".", "") }
-
-func aliases(name string, reg policy.Registry) string {
-	all := preset.Aliases(reg)
-	var list []string
-	for _, a := range slices.Sorted(maps.Keys(all)) {
-		if all[a] == name {
-			list = append(list, "`"+a+"`")
-		}
-	}
-	return strings.Join(list, ", ")
-}

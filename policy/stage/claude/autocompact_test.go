@@ -173,7 +173,7 @@ func TestAutocompactFails(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
 	round := func(k, tokens int) { c.Call(fmt.Sprint("t", k), "Read", 4*(tokens-4)) } // the call is 4 of them
-	for k := range 19 { // a fifth at a time: 4, 3 and 2 of the first rounds are dropped
+	for k := range 19 {                                                               // a fifth at a time: 4, 3 and 2 of the first rounds are dropped
 		round(k, 24000)
 	}
 	round(19, 272698-1257-13-10*24000) // the prompt, and the note where the dropped rounds were

@@ -2,12 +2,10 @@ package claude
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -19,7 +17,6 @@ type MicrocompactSize struct {
 	Tools      []string `yaml:"tools" doc:"tools whose results may be compacted; a trailing * matches any rest"`
 	Persist    bool     `yaml:"persist" doc:"save the result to a file and leave a stub that names it; false: leave the cleared text"`
 	Gate       string   `yaml:"gate" doc:"what the warning test reads: the last response's usage, or that plus the estimate of what came after" enum:"last_usage,usage_plus_tail"`
-	Until      string   `yaml:"until_version" doc:"requests made by clients of this version and later are left alone; empty: none are"`
 	State      string   `yaml:"state" doc:"own: decide alone; recorded: where the record has a microcompaction, clear just what it names and decide nothing else there" enum:"own,recorded"`
 	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
 }
@@ -41,21 +38,15 @@ after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40
 		Shared: sharedWindow(),
 		Limits: microcompactSizeLimits,
 		Check:  checkMicrocompactSize,
-		New:    func(p any) (policy.Stage, error) { return checkUntil(p.(*MicrocompactSize)) },
+		New:    func(p any) (policy.Stage, error) { return newMicrocompactSize(p.(*MicrocompactSize)), nil },
 	}
 }
 
 func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p, from := s.Params.(*MicrocompactSize), "the warning threshold; acts where enough tokens of results are saved"
-	switch {
-	case p.Manual:
-		return
-	case p.Until != "" && c.Version == "":
-		from += ", in sessions of clients before " + p.Until
-	case p.Until != "" && session.CompareVersions(c.Version, p.Until) >= 0:
-		l.Note("no microcompaction: clients from %s on make none (microcompact_size.until_version)", p.Until)
+	if s.Params.(*MicrocompactSize).Manual {
 		return
 	}
+	const from = "the warning threshold; acts where enough tokens of results are saved"
 	l.Add(policy.Limit{
 		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, Of: policy.OfContext, Acts: true, From: from,
 		Key: "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
@@ -70,14 +61,6 @@ func checkMicrocompactSize(c *policy.Check) {
 		c.Add(policy.RuleNever, "microcompact_size.target", "make target or min_savings smaller",
 			"%d tokens of results and %d to save are more than %d, %s", p.Target, p.MinSavings, limit, what)
 	}
-}
-
-// checkUntil makes the stage. It refuses an until_version that is no version.
-func checkUntil(p *MicrocompactSize) (policy.Stage, error) {
-	if p.Until != "" && !regexp.MustCompile(`^\d+(\.\d+)*$`).MatchString(p.Until) {
-		return nil, &policy.Error{Msg: fmt.Sprintf("until_version: %q is not a version", p.Until), Hint: "write one such as 2.1.25"}
-	}
-	return newMicrocompactSize(p), nil
 }
 
 // defaultMicrocompactSize returns the client's own figures.
@@ -98,9 +81,6 @@ type microcompactSize struct {
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
-	if s.p.Until != "" && c.Version != "" && session.CompareVersions(c.Version, s.p.Until) >= 0 {
-		return nil, nil
-	}
 	if n := len(c.View.Edits()); n != s.edits { // another stage may have changed any result
 		s.edits = n
 		s.results.restart(c.View)

@@ -162,20 +162,6 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	}
 }
 
-func TestMicrocompactSizeUntilVersion(t *testing.T) {
-	for version, want := range map[string]bool{"2.1.24": true, "2.1.25": false, "2.1.100": false, "": true} {
-		c := sizes(30000, 30000, 1, 1, 1)
-		for m := range c.Messages {
-			c.Messages[m].Version = version
-		}
-		p := bySize(func(p *MicrocompactSize) { p.Until = "2.1.25" })
-		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 150000, 0).All()
-		if got := len(r.View.Edits()) > 0; got != want {
-			t.Errorf("version %q: fired %t, want %t", version, got, want)
-		}
-	}
-}
-
 // naive is the analysis' listing over whole messages, from the beginning at every request, with the sets it keeps:
 // compacted ids and token counts.
 type naive struct {
@@ -398,16 +384,6 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 				t.Errorf("cleared -want +got\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestMicrocompactSizeUntil(t *testing.T) {
-	for version, ok := range map[string]bool{"": true, "2.1.25": true, "3": true, "banana": false, "2.1.": false, "v2": false} {
-		p := defaultMicrocompactSize()
-		p.Until = version
-		if _, err := defineMicrocompactSize().New(p); (err == nil) != ok {
-			t.Errorf("until_version %q: %v", version, err)
-		}
 	}
 }
 

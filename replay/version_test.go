@@ -1,0 +1,117 @@
+package replay
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// A policy has a version, a record has another: rewriting the versions of the clients that recorded a session changes
+// nothing of a named policy but what is the record's: the weights and output that follow from recorded usage, which
+// some versions recorded wrong; what the cache held when a client began, and when its settings broke it.
+func TestRecordedVersionDecidesNothing(t *testing.T) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policies []*policy.Policy
+	for _, name := range preset.Names(reg) {
+		pol, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !pol.Recorded {
+			policies = append(policies, pol)
+		}
+	}
+	paths, err := filepath.Glob("../testdata/sessions/*.jsonl")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d sessions, %v", len(paths), err)
+	}
+	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" {
+		more, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, path := range more {
+			if i%10 == 0 || os.Getenv("CTXKIT_LONG") != "" {
+				paths = append(paths, path)
+			}
+		}
+	}
+	for _, path := range paths {
+		f, err := session.Load(path, session.LoadOptions{Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, conv := range f.Conversations() {
+			recorded, err := NewRecord(conv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wants := map[string]*Timeline{}
+			for _, version := range []string{"", "1.0.53", "2.1.14", "2.1.22", "2.1.36", "2.1.43", "2.1.119", "2.1.300"} {
+				rec := withVersion(recorded, version)
+				for _, pol := range policies {
+					got, err := rec.Replay(pol, Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					withoutRecord(got)
+					if want := wants[pol.Name]; want == nil {
+						wants[pol.Name] = got
+					} else if diff := cmp.Diff(want, got, cmp.AllowUnexported(Timeline{})); diff != "" {
+						t.Fatalf("%s, %s: recorded by %q, not %q (-, +):\n%.3000s", path, pol.Name, version, "", diff)
+					}
+				}
+			}
+		}
+		f.Close()
+	}
+}
+
+// withVersion is a record as it would stand had clients of another version made it: its lines say that version, and
+// what is worked out of the recorded usage is as it was.
+func withVersion(rec *Record, version string) *Record {
+	conv := *rec.Conv
+	conv.Version, conv.Versions = version, []string{version}
+	conv.Messages = slices.Clone(conv.Messages)
+	for i := range conv.Messages {
+		conv.Messages[i].Version = version
+	}
+	conv.Boundaries = slices.Clone(conv.Boundaries)
+	for i := range conv.Boundaries {
+		conv.Boundaries[i].Version = version
+	}
+	conv.Micro = slices.Clone(conv.Micro)
+	for i := range conv.Micro {
+		conv.Micro[i].Version = version
+	}
+	return &Record{
+		Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, models: rec.models, encoders: rec.encoders, model: rec.model, rule: rec.rule,
+		context: rec.context, weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
+		edits: rec.edits, notes: rec.notes, settings: rec.settings, uses: rec.uses,
+	}
+}
+
+// withoutRecord leaves out what is the record's.
+func withoutRecord(t *Timeline) {
+	t.Version = ""
+	t.Totals.Cache, t.Totals.CostUSD = cache.Split{}, price.USD{}
+	t.Totals.Output, t.Totals.OwnOutput = 0, 0
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		r.Cache, r.CostUSD = CacheUse{}, price.USD{}
+		r.Output, r.Estimated = 0, false
+	}
+}
