@@ -16,7 +16,6 @@ type Autocompact struct {
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the summary prompt" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
-	Analysis     string                `yaml:"analysis" doc:"whether the response's analysis is kept before the summary or dropped; a recorded summary is not changed and an outline has none" enum:"keep,drop"`
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
 	MaxFailures  int                   `yaml:"max_failures" doc:"no further automatic try for a prompt after so many failures in a row; 0: each request tries again" unit:"failures" min:"0"`
@@ -32,7 +31,7 @@ func defineAutocompact() policy.Definition {
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &Autocompact{
 			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
-			PromptTokens: 1257, Prefix: "own", Analysis: "keep", Retries: 3, Gap: "reported", Manual: "replay",
+			PromptTokens: 1257, Prefix: "own", Retries: 3, Gap: "reported", Manual: "replay",
 		},
 		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages
 after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
@@ -117,7 +116,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if failure != nil {
 		return failure, nil
 	}
-	text := SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: trigger == "auto", Analysis: s.p.Analysis == "keep"}
+	text := SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: trigger == "auto"}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, text.Message)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ type SummaryText struct {
 	Transcript string // path named for details; "" leaves the sentence out
 	Auto       bool   // automatic compaction: the model is asked to go on
 	Kept       bool   // messages are preserved verbatim behind it
-	Analysis   bool   // the response's <analysis> stays ("Analysis:"), else only its <summary>
 }
 
 // Wordings of recorded summary messages, by client version.
@@ -64,8 +63,8 @@ var (
 	blankLines   = regexp.MustCompile(`\n\n+`)
 )
 
-// body formats the response: <analysis> becomes "Analysis:" or goes, <summary> becomes "Summary:", runs of blank
-// lines are squeezed. In a response that is one summary from end to end, as an outline is, tags inside are
+// body formats the response: <analysis> becomes "Analysis:", <summary> becomes "Summary:", runs of blank lines are
+// squeezed. In a response that is one summary from end to end, as an outline is, tags inside are
 // quotations.
 func (t SummaryText) body(response string) string {
 	s := response
@@ -73,11 +72,7 @@ func (t SummaryText) body(response string) string {
 		return "Summary:\n" + blankLines.ReplaceAllString(inner, "\n\n")
 	}
 	if m := analysisTags.FindStringSubmatch(s); m != nil {
-		with := ""
-		if t.Analysis {
-			with = "Analysis:\n" + strings.TrimSpace(m[1])
-		}
-		s = strings.Replace(s, m[0], with, 1)
+		s = strings.Replace(s, m[0], "Analysis:\n"+strings.TrimSpace(m[1]), 1)
 	}
 	if m := summaryTags.FindStringSubmatch(s); m != nil {
 		s = strings.Replace(s, m[0], "Summary:\n"+strings.TrimSpace(m[1]), 1)
