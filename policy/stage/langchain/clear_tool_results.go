@@ -16,17 +16,18 @@ type ClearToolResults struct {
 	ExcludeTools    []string `yaml:"exclude_tools" doc:"tools whose results are never cleared; a trailing * matches any rest"`
 	ClearToolInputs bool     `yaml:"clear_tool_inputs" doc:"empty the inputs of the calls as well"`
 	Placeholder     string   `yaml:"placeholder" doc:"the text that replaces a cleared result"`
+	Library         string   `yaml:"library" doc:"whose rules hold; javascript: at the trigger, for good, and clear_at_least goes on to the newest; python: above the trigger, in a copy made for each request, and clear_at_least stops the clearing" enum:"javascript,python"`
 }
 
 func defineClearToolResults() policy.Definition {
 	return policy.Definition{
 		Name:    "clear_tool_results",
-		Summary: "Before a request whose messages are estimated at more than 100,000 tokens, every tool result but the newest 3 becomes a placeholder in the messages themselves.",
-		Source:  "LangChain, ClearToolUsesEdit of ContextEditingMiddleware: libs/langchain_v1/langchain/agents/middleware/context_editing.py (commit 925aa15f), count_tokens_approximately of langchain_core/messages/utils.py; a block of a transcript is treated as a ToolMessage, and the repr of a call's input is assumed to be as long as its JSON",
-		Truth:   policy.TruthDocumented,
+		Summary: "Before a request whose messages are estimated at 100,000 tokens or more, every tool result but the newest 3 becomes a placeholder in the messages themselves.",
+		Source:  "LangChain, ClearToolUsesEdit: npm langchain 1.5.14, dist/agents/middleware/contextEditing.js and utils.js, run in agents of createAgent; for python libs/langchain_v1/langchain/agents/middleware/context_editing.py (commit 925aa15f), count_tokens_approximately of langchain_core/messages/utils.py, read and not run; a tool_result is treated as a ToolMessage, and in python the repr of a call's input is assumed to be as long as its JSON",
+		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare,
-		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]"},
-		Example: `before: messages estimated at 100,001 tokens with 10 tool results
+		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]", Library: libraryJavaScript},
+		Example: `before: messages estimated at 100,000 tokens with 10 tool results
 after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 		Limits: limits,
 		New: func(p any) (policy.Stage, error) {
@@ -34,19 +35,35 @@ after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
 			s.input = policy.NewContent(jsonl.KindToolUse, "{}")
 			s.sums.Of = s.tokens
+			if s.p.Library == libraryJavaScript {
+				s.sums.Of = s.chars
+			}
 			return s, nil
 		},
 	}
 }
 
 func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	l.Add(policy.Limit{Name: "tool result clearing", Label: "clear", Operator: ">", Tokens: s.Params.(*ClearToolResults).Trigger, Of: policy.OfMessages, Acts: true,
+	p := s.Params.(*ClearToolResults)
+	operator := ">="
+	if p.Library == libraryPython {
+		operator = ">"
+	}
+	l.Add(policy.Limit{Name: "tool result clearing", Label: "clear", Operator: operator, Tokens: p.Trigger, Of: policy.OfMessages, Acts: true,
 		From: c.Name("clear_tool_results.trigger") + ": the messages, characters / 4", Key: "clear_tool_results.trigger"})
 }
 
-// clearToolResults is the source's loop. The source edits a copy at each request and begins from the whole messages
-// at the next one. These only grow and the oldest are cleared first, so what is cleared once is cleared again: here
-// it stays cleared, and is counted as if it were not.
+// The libraries that have the edit.
+const (
+	libraryJavaScript = "javascript"
+	libraryPython     = "python"
+)
+
+// clearToolResults is the source's loop.
+//
+// The Python library edits a copy at each request and begins from the whole messages at the next one. These only grow
+// and the oldest are cleared first, so what is cleared once is cleared again: here it stays cleared, and is counted
+// as if it were not. The JavaScript library edits the agent's own messages: what is cleared is counted as it is.
 type clearToolResults struct {
 	p                  ClearToolResults
 	placeholder, input policy.Content
@@ -57,6 +74,9 @@ type clearToolResults struct {
 }
 
 func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
+	if s.p.Library == libraryJavaScript {
+		return s.clearForGood(c), nil
+	}
 	v := c.View
 	if s.results.Renew(v) {
 		s.cleared = 0
@@ -145,16 +165,11 @@ func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 
 // length is the length of a block's text, or of what is about to replace it.
 func (s *clearToolResults) length(v policy.View, t policy.Target) int {
-	call := v.Kind(t) == jsonl.KindToolUse
-	switch c := v.Replacement(t); {
-	case s.taking[t] && call:
+	switch {
+	case !s.taking[t]:
+		return lengthOf(v, t)
+	case v.Kind(t) == jsonl.KindToolUse:
 		return s.input.Length.UTF16
-	case s.taking[t]:
-		return s.placeholder.Length.UTF16
-	case c != nil && c.Tokens > 0:
-		return 4 * c.Tokens
-	case c == nil && call:
-		return v.Raw(t).JSON.UTF16
 	}
-	return v.Length(t).UTF16
+	return s.placeholder.Length.UTF16
 }

@@ -16,6 +16,7 @@ import (
 
 func clientClearing(change func(*ClearToolResults)) *ClearToolResults {
 	p := *defineClearToolResults().Params.(*ClearToolResults)
+	p.Library = libraryPython
 	if change != nil {
 		change(&p)
 	}
@@ -176,7 +177,7 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		rest := langchainCount(langchainList(c, len(c.Messages)))
 		c.Prompt(strings.Repeat("x", 4*(100000-rest-3)-4+over))
 		c.Assistant(stagetest.Say("done"))
-		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), nil)).All(); len(r.View.Edits()) != want {
+		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All(); len(r.View.Edits()) != want {
 			t.Errorf("%d characters over 100,000 tokens: edits %v, want %d", over, r.Edits(), want)
 		}
 	}

@@ -5,4 +5,6 @@ package langchain
 import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
-func stages() []policy.Definition { return []policy.Definition{defineClearToolResults()} }
+func stages() []policy.Definition {
+	return []policy.Definition{defineClearToolResults(), defineSummarization()}
+}

@@ -33,6 +33,13 @@ export function open(...packages) {
   return dir;
 }
 
+// install returns a temporary folder with the given packages and all they depend on installed.
+export function install(...packages) {
+  const dir = open();
+  npm(dir, "install", "--ignore-scripts", "--no-audit", "--no-fund", ...packages);
+  return dir;
+}
+
 // load bundles a module of the folder and imports it. source is the text of the module to load: it may import by
 // name or by path below node_modules. replaced maps the names of imports to texts of modules that take their place.
 export async function load(dir, source, replaced = {}) {

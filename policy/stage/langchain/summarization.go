@@ -1,0 +1,235 @@
+package langchain
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
+
+// Summarization are the parameters of langchain_summarization.
+type Summarization struct {
+	TriggerTokens   int                   `yaml:"trigger_tokens" doc:"summarize at this estimate of the messages; with other triggers, all have to hold; 0: not looked at" unit:"tokens" min:"0"`
+	TriggerFraction float64               `yaml:"trigger_fraction" doc:"summarize at this share of the window; 0: not looked at" min:"0" max:"1"`
+	TriggerMessages int                   `yaml:"trigger_messages" doc:"summarize at so many messages, a tool result being one; 0: not looked at" unit:"messages" min:"0"`
+	KeepTokens      int                   `yaml:"keep_tokens" doc:"the newest messages that stay; 0: keep_messages or keep_fraction holds" unit:"tokens" min:"0"`
+	KeepFraction    float64               `yaml:"keep_fraction" doc:"the newest share of the window that stays; 0: keep_messages or keep_tokens holds" min:"0" max:"1"`
+	KeepMessages    int                   `yaml:"keep_messages" doc:"the newest messages that stay, where neither of the others holds" unit:"messages" min:"0"`
+	TrimTokens      int                   `yaml:"trim_tokens" doc:"the newest of what goes is shown to the summarizer, up to this" unit:"tokens" min:"0"`
+	Prompt          int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
+	Summary         policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+}
+
+func defineSummarization() policy.Definition {
+	return policy.Definition{
+		Name:    "langchain_summarization",
+		Summary: "Before a request whose messages reach the trigger, all but the newest become a summary; a call stays with its results.",
+		Source:  "LangChain, summarizationMiddleware: npm langchain 1.5.14, dist/agents/middleware/summarization.js and utils.js, run in agents of createAgent; a tool_result is treated as a ToolMessage. A result without its call is not cut off from what is before it; what goes is taken to be trimmed to the token. Python's library counts otherwise and is not reproduced",
+		Truth:   policy.TruthOracle,
+		Moments: policy.Prepare,
+		Params: &Summarization{
+			KeepMessages: 20, TrimTokens: 4000, Prompt: 428, TriggerFraction: 0.85,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
+		},
+		Example: `before: 170,000 tokens of messages in a window of 200,000; of the newest 20 messages the first is a tool result
+after:  "Here is a summary of the conversation to date:" and the summary, the call of that result, and the 20 messages`,
+		Window:     true,
+		Limits:     summarizationLimits,
+		Compaction: &policy.Compaction{},
+		Check:      summarizationCheck,
+		New: func(p any) (policy.Stage, error) {
+			s := &summarization{p: *p.(*Summarization)}
+			s.sums.Of = func(v policy.View, id policy.ItemID) int { return agentChars(v, id, lengthOf) }
+			return s, nil
+		},
+	}
+}
+
+// limit is the estimate of the messages at which a window is summarized, 0 where only their number counts.
+func (p *Summarization) limit(window int) int {
+	return max(p.TriggerTokens, int(p.TriggerFraction*float64(window)))
+}
+
+func summarizationLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*Summarization)
+	if p.TriggerMessages > 0 {
+		l.Note("langchain_summarization acts from %d messages on", p.TriggerMessages)
+	}
+	at := p.limit(c.Window)
+	if at == 0 {
+		return
+	}
+	key, from := "langchain_summarization.trigger_tokens", c.Name("langchain_summarization.trigger_tokens")
+	if at != p.TriggerTokens {
+		key = "langchain_summarization.trigger_fraction"
+		from = strict.FloatText(p.TriggerFraction) + " x the window (" + c.Name(key) + ")"
+	}
+	l.Add(policy.Limit{Name: "summarization", Label: "summarize", Operator: ">=", Tokens: at, Of: policy.OfMessages, Acts: true,
+		From: from + ": the messages, characters / 4", Key: key})
+}
+
+func summarizationCheck(c *policy.Check) {
+	p := c.Stage.Params.(*Summarization)
+	if p.limit(c.Window()) == 0 && p.TriggerMessages == 0 {
+		c.Add(policy.RuleNever, "langchain_summarization.trigger_fraction", "give a trigger", "no trigger is given: nothing is ever summarized")
+	}
+	const messages = "langchain_summarization.keep_messages"
+	c.Unused(messages, p.KeepTokens > 0 && p.KeepFraction == 0, "langchain_summarization.keep_tokens holds")
+	c.Unused(messages, p.KeepFraction > 0, "langchain_summarization.keep_fraction holds")
+	c.Unused("langchain_summarization.keep_tokens", p.KeepTokens > 0 && p.KeepFraction > 0, "langchain_summarization.keep_fraction holds")
+}
+
+type summarization struct {
+	p    Summarization
+	sums measure.ItemSums
+}
+
+func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
+	v := c.View
+	s.sums.Follow(v)
+	tokens := quarter(s.sums.Sum)
+	if at := s.p.limit(c.Window); tokens < at || at == 0 && s.p.TriggerMessages == 0 {
+		return nil, nil
+	}
+	ids := v.IDs()
+	if s.p.TriggerMessages > 0 && s.count(v, ids) < s.p.TriggerMessages {
+		return nil, nil
+	}
+	cut := s.cut(c, ids, tokens)
+	if cut <= 0 {
+		return nil, nil
+	}
+	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	head := 0
+	for _, id := range ids[:cut] {
+		head += s.sums.Items[id]
+	}
+	input := s.p.Prompt + min(quarter(head), s.p.TrimTokens)
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: "auto", Reason: fmt.Sprintf("%d tokens of messages; summary: %s", tokens, from),
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: prefixed(summary)}},
+		Keep:   summarize.Kept(c, boundary, ids[cut:]),
+		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input},
+	}}, nil
+}
+
+// summaryPrefix precedes a summary.
+const summaryPrefix = "Here is a summary of the conversation to date:\n\n"
+
+// prefixed is a summary after the prefix, joined where the summary has a text of its own here.
+func prefixed(summary policy.Content) []policy.Content {
+	if summary.Ref == nil && summary.Tokens == 0 {
+		return []policy.Content{policy.NewContent(jsonl.KindText, summaryPrefix+summary.Text)}
+	}
+	return []policy.Content{policy.NewContent(jsonl.KindText, summaryPrefix), summary}
+}
+
+// cut is determineCutoffIndex: the first item that stays, as an index; 0 where nothing goes.
+func (s *summarization) cut(c *policy.Context, ids []policy.ItemID, tokens int) int {
+	v := c.View
+	at := len(ids)
+	if s.p.KeepTokens > 0 || s.p.KeepFraction > 0 {
+		target := s.p.KeepTokens
+		if s.p.KeepFraction > 0 {
+			target = int(s.p.KeepFraction * float64(c.Window))
+		}
+		target = max(target, 1)
+		if tokens <= target {
+			return 0
+		}
+		for sum := 0; at > 0; at-- {
+			id := ids[at-1]
+			if quarter(sum+s.sums.Items[id]) <= target {
+				sum += s.sums.Items[id]
+				continue
+			}
+			if s.messages(v, id) > 1 && quarter(sum+lastChars(v, id)) <= target { // the cut is between its results
+				at--
+			}
+			break
+		}
+		if at == len(ids) {
+			at--
+		}
+	} else {
+		left := s.p.KeepMessages
+		for ; at > 0 && left > 0; at-- {
+			left -= s.messages(v, ids[at-1])
+		}
+		if left >= 0 && at == 0 {
+			return 0
+		}
+	}
+	return s.safe(c, ids, at)
+}
+
+// safe is findSafeCutoffPoint: where results would be the first to stay, it is their call.
+func (s *summarization) safe(c *policy.Context, ids []policy.ItemID, at int) int {
+	if at >= len(ids) || !leadsWithResult(c.View, ids[at]) {
+		return at
+	}
+	calls := map[policy.ItemID]bool{}
+	for i := at; i < len(ids) && leadsWithResult(c.View, ids[i]); i++ {
+		for b := range c.View.Blocks(ids[i]) {
+			if raw := c.View.Raw(policy.Target{Item: ids[i], Block: b}); raw != nil && raw.Kind == jsonl.KindToolResult {
+				if m, _, ok := c.Conv.ToolUse(raw.ID); ok {
+					calls[policy.ItemID(m)] = true
+				}
+			}
+		}
+	}
+	for i := at - 1; i >= 0; i-- {
+		if calls[ids[i]] {
+			return i
+		}
+	}
+	return 0
+}
+
+func leadsWithResult(v policy.View, id policy.ItemID) bool {
+	return v.Blocks(id) > 0 && v.Kind(policy.Target{Item: id}) == jsonl.KindToolResult
+}
+
+// lastChars is the estimate of the last of an item's messages, in characters.
+func lastChars(v policy.View, id policy.ItemID) int {
+	rest := 0
+	last := policy.Target{Item: id}
+	for b := range v.Blocks(id) {
+		if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindToolResult {
+			last = t
+		} else {
+			rest += lengthOf(v, t)
+		}
+	}
+	if rest > 0 {
+		return rest
+	}
+	return len(v.Raw(last).ID) + lengthOf(v, last)
+}
+
+// messages is how many messages an item is: each result is one, and all that is beside them.
+func (s *summarization) messages(v policy.View, id policy.ItemID) int {
+	n, rest := 0, 0
+	for b := range v.Blocks(id) {
+		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
+			n++
+		} else {
+			rest = 1
+		}
+	}
+	return n + rest
+}
+
+func (s *summarization) count(v policy.View, ids []policy.ItemID) int {
+	n := 0
+	for _, id := range ids {
+		n += s.messages(v, id)
+	}
+	return n
+}
