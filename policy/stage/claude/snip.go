@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // Snip are the parameters of snip.
@@ -208,6 +209,9 @@ func (s *snip) remove(c *policy.Context) []policy.Edit {
 // Another stage may have removed the prompt before it.
 func answerFirst(v policy.View, turn []int, gone map[int]bool) bool {
 	for id := range v.Items {
+		if !measure.Sent(v, id) {
+			continue
+		}
 		if _, in := slices.BinarySearch(turn, int(id)); id < 0 || !in && !gone[int(id)] {
 			return v.Role(id) == session.Assistant
 		}
