@@ -108,6 +108,10 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		if base := d.extends(n); base != nil {
 			p = base.Clone()
 			p.base, p.Product, p.Valid = base, "", Valid{} // it is no release
+			p.moving = ""
+			if name := n.Value; !IsFile(name) && name != base.Name && !strings.Contains(name, "@") {
+				p.moving = name
+			}
 		} else {
 			whole = false
 		}

@@ -43,6 +43,7 @@ const (
 	RuleContradict Rule = "contradict"
 	RuleUnused     Rule = "unused"
 	RuleSummary    Rule = "summary"
+	RuleMoves      Rule = "moves"
 )
 
 // Rules lists the rules, each with what it finds.
@@ -56,6 +57,7 @@ func Rules() []RuleDoc {
 		{RuleAlways, "a stage acts at every request, or leaves as much as its limit"},
 		{RuleContradict, "two parameters contradict each other, or the cache"},
 		{RuleUnused, "a parameter is set that another one leaves without effect"},
+		{RuleMoves, "the policy extends a product's bare name, which means another release once there is a newer one"},
 		{RuleSummary, "a choice of summary is never reached, or may not exist"},
 	}
 }
@@ -103,6 +105,10 @@ func findings(p *Policy) []Finding {
 		if d.Check != nil {
 			d.Check(c)
 		}
+	}
+	if l.p.moving != "" {
+		l.add(RuleMoves, extendsKey, "name "+l.p.base.Name+", or "+l.p.moving+"@latest to follow the newest",
+			"%s is %s until there is a newer release", l.p.moving, l.p.base.Name)
 	}
 	l.policy()
 	return l.found

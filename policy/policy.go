@@ -33,6 +33,7 @@ type Policy struct {
 	at     map[string]Position // where each key was written, where it was
 	files  []string            // it was read from: see Files
 	base   *Policy             // what it extends, as that was; nil for none
+	moving string              // the name by which it extends base, where that may mean another policy tomorrow
 }
 
 // As is the policy as a release of its product: its texts are that release's. It shares everything else with p.
