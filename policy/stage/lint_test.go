@@ -130,7 +130,7 @@ func TestLint(t *testing.T) {
 		{"gates by hand", "stages: [microcompact_size: {manual: true, min_savings: 5}]", "1:57: microcompact_size.min_savings: it has no effect: microcompact_size.manual: true skips the gates: leave it out (unused)"},
 		{"files that are not attached", "stages: [autocompact, post_compact: {attachments: [plan], max_files: 2, skill_tokens: 1}]", "1:70: post_compact.max_files: it has no effect: post_compact.attachments has no files: leave it out (unused)\n" +
 			"1:87: post_compact.skill_tokens: it has no effect: post_compact.attachments has no skills: leave it out (unused)"},
-		{"the other cut", "stages: [gemini_compression: {cut_chars: 5}]", "1:42: gemini_compression.cut_chars: it has no effect: gemini_compression.cut: lines reads cut_lines: leave it out (unused)"},
+		{"the other cut", "stages: [gemini_compression: {cut_lines: 5}]", "1:42: gemini_compression.cut_lines: it has no effect: gemini_compression.cut is chars: leave it out (unused)"},
 		{"a check that is not made", "stages: [gemini_compression: {verify: false, verify_prompt_tokens: 5}]", "1:68: gemini_compression.verify_prompt_tokens: it has no effect: gemini_compression.verify is off: leave it out (unused)"},
 		{"a share without clearing", "stages: [cache_ttl_prune: {hard_clear: false, hard_clear_ratio: 0.2}]", "1:65: cache_ttl_prune.hard_clear_ratio: it has no effect: cache_ttl_prune.hard_clear is off: leave it out (unused)"},
 		{"two prompts", "stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]", "1:63: compact_api.prompt_tokens: it has no effect: compact_api.instructions replace the prompt: leave it out (unused)"},

@@ -67,9 +67,13 @@ func TestPresets(t *testing.T) {
 		"goose-1.28": {
 			"goose_compaction.threshold": "0.8", "goose_tool_pairs.cutoff": "auto", "goose_tool_pairs.batch": "10",
 		},
-		"gemini-cli": {
+		"gemini-cli-0.26": {
 			"gemini_compression.threshold": "0.5", "gemini_compression.preserve": "0.3", "gemini_compression.response_budget": "50000",
 			"gemini_compression.cut": "lines", "gemini_compression.cut_lines": "30", "gemini_compression.verify": "true",
+		},
+		"gemini-cli-0.43": {
+			"gemini_compression.cut": "chars", "gemini_compression.cut_chars": "40000", "gemini_compression.after_failure": "cut",
+			"gemini_masking.protect": "50000", "gemini_masking.minimum": "30000",
 		},
 		"openclaw-cache-ttl": {
 			"cache_ttl_prune.ttl": "5m", "cache_ttl_prune.keep_last_assistants": "3", "cache_ttl_prune.soft_trim_ratio": "0.3",

@@ -12,5 +12,8 @@ var presets embed.FS
 
 // Family is Gemini CLI.
 func Family() policy.Family {
-	return policy.Family{Name: "gemini", Title: "Gemini CLI", Stages: stages(), Presets: presets}
+	return policy.Family{
+		Name: "gemini", Title: "Gemini CLI", Stages: stages(), Presets: presets,
+		Orders: [][]string{{"gemini_compression", "gemini_masking"}},
+	}
 }

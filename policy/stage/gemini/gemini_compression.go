@@ -20,9 +20,12 @@ type GeminiCompression struct {
 	Threshold      float64               `yaml:"threshold" doc:"compress once the last prompt reached this share of the window: 0.5; earlier 0.7, 0.2 and 0.95" min:"0" max:"1"`
 	Preserve       float64               `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
 	ResponseBudget int                   `yaml:"response_budget" doc:"size limit of the newest tool results together; older ones are cut and saved" unit:"tokens" min:"0"`
-	Cut            string                `yaml:"cut" doc:"how: to their last lines (January 2026), or to a beginning and an end by characters (later)" enum:"lines,chars"`
+	Cut            string                `yaml:"cut" doc:"how: not at all (to 0.25), to their last lines (0.26 to 0.28), or to a beginning and an end by characters (later)" enum:"none,lines,chars"`
 	CutLines       int                   `yaml:"cut_lines" doc:"the last lines that are left" unit:"lines" min:"1"`
-	CutChars       int                   `yaml:"cut_chars" doc:"the characters that are left, a fifth of them from the beginning" unit:"characters" min:"1"`
+	CutChars       int                   `yaml:"cut_chars" doc:"the characters that are left, a fifth of them from the beginning, or four for each token of the window that the last prompt left free" unit:"characters" min:"1"`
+	AfterFailure   string                `yaml:"after_failure" doc:"what an automatic compression does once one made the history larger: nothing (to 0.30), or cut results only" enum:"nothing,cut"`
+	Estimate       string                `yaml:"estimate" doc:"a result's estimate: the JSON of its part (to 0.27), or of its response and the tool's name" enum:"part,response"`
+	OtherTokens    float64               `yaml:"other_tokens" doc:"the estimate of a character beyond ASCII: 1.3, from 0.43 on 1.5" unit:"tokens" min:"0"`
 	Verify         bool                  `yaml:"verify" doc:"a second call checks the summary"`
 	Prompt         int                   `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
 	VerifyPrompt   int                   `yaml:"verify_prompt_tokens" doc:"the sentence that asks for the check" unit:"tokens" min:"0"`
@@ -33,12 +36,12 @@ type GeminiCompression struct {
 func defineGeminiCompression() policy.Definition {
 	return policy.Definition{
 		Name:    "gemini_compression",
-		Summary: "Once the last prompt filled half of the window, the history before a user message at about 70 % of it becomes a summary and its acknowledgement, and tool results beyond the newest 50,000 tokens are cut to their last 30 lines.",
-		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (commit 02b2885c), utils/tokenCalculation.ts, utils/fileUtils.ts; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted. A summary that makes the history larger is thrown away, and its calls are billed all the same",
-		Truth:   policy.TruthDocumented,
+		Summary: "Once the last prompt filled half of the window, the history before a user message at about 70 % of it becomes a summary and its acknowledgement, and tool results beyond the newest 50,000 tokens are cut.",
+		Source:  "Gemini CLI, packages/core/src/services/chatCompressionService.ts (since 0.37 src/context), utils/tokenCalculation.ts, utils/fileUtils.ts, of @google/gemini-cli-core 0.22.4 to 0.61.0, oracle cases of 0.26.0, 0.30.0 and 0.61.0; a message is a content, a tool_result a functionResponse, a typed prompt where no call is open a place to split at; thinking is not in its history, and its environment context is not counted. A summary that makes the history larger is thrown away, and its calls are billed all the same. A result that was cut stays as it is, where the product cuts it again to the same size",
+		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &GeminiCompression{
-			Threshold: 0.5, Preserve: 0.3, ResponseBudget: 50000, Cut: "lines", CutLines: 30, CutChars: 40000, Verify: true, Prompt: 1000, VerifyPrompt: 83,
+			Threshold: 0.5, Preserve: 0.3, ResponseBudget: 50000, Cut: "chars", CutLines: 30, CutChars: 40000, AfterFailure: "cut", Estimate: "response", OtherTokens: 1.5, Verify: true, Prompt: 1000, VerifyPrompt: 83,
 			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
 		},
 		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
@@ -48,9 +51,7 @@ after:  the summary, "Got it. Thanks for the additional context!", and what begi
 		Compaction: &policy.Compaction{},
 		Check:      check,
 		New: func(p any) (policy.Stage, error) {
-			s := &geminiCompression{p: *p.(*GeminiCompression), texts: map[policy.Target]int{}}
-			s.cutName = fmt.Sprintf("gemini cut %s %d %d", s.p.Cut, s.p.CutLines, s.p.CutChars)
-			return s, nil
+			return newCompression(p.(*GeminiCompression)), nil
 		},
 	}
 }
@@ -69,8 +70,9 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 
 func check(c *policy.Check) {
 	p := c.Stage.Params.(*GeminiCompression)
-	c.Unused("gemini_compression.cut_chars", p.Cut == "lines", "gemini_compression.cut: lines reads cut_lines")
-	c.Unused("gemini_compression.cut_lines", p.Cut == "chars", "gemini_compression.cut: chars reads cut_chars")
+	c.Unused("gemini_compression.cut_chars", p.Cut != "chars", "gemini_compression.cut is "+p.Cut)
+	c.Unused("gemini_compression.cut_lines", p.Cut != "lines", "gemini_compression.cut is "+p.Cut)
+	c.Unused("gemini_compression.response_budget", p.Cut == "none", "gemini_compression.cut is none")
 	c.Unused("gemini_compression.verify_prompt_tokens", !p.Verify, "gemini_compression.verify is off")
 }
 
@@ -78,13 +80,17 @@ func check(c *policy.Check) {
 // is the message about to be sent.
 type geminiCompression struct {
 	p      GeminiCompression
-	failed bool                  // a compression made the history larger: only results are cut from then on
+	failed bool                  // a compression made the history larger
 	idle   bool                  // nothing could be split
 	epoch  int                   // of the view when nothing could
 	seen   int                   // items that had joined then
 	texts  map[policy.Target]int // tokens of recorded results
 
-	cutName string // name of the digests of cut results
+	estimate estimate
+}
+
+func newCompression(p *GeminiCompression) *geminiCompression {
+	return &geminiCompression{p: *p, texts: map[policy.Target]int{}, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -125,7 +131,7 @@ func (s *geminiCompression) stuck(v policy.View) bool {
 		switch m := v.Message(id); {
 		case m == nil || m.Class == session.ClassPrompt:
 			return false
-		case m.Role == session.Assistant && !callsTool(v, id):
+		case m.Role == session.Assistant && !contents(v, nil).CallsTool(id):
 			return false
 		}
 	}
@@ -133,19 +139,9 @@ func (s *geminiCompression) stuck(v policy.View) bool {
 	return true
 }
 
-// callsTool reports whether a message calls a tool.
-func callsTool(v policy.View, id policy.ItemID) bool {
-	for b := range v.Blocks(id) {
-		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolUse {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
-	h := s.history(c, force)
-	if len(h.items) == 0 {
+	h := historyOf(c.View, force)
+	if len(h.items) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
 		return nil, nil
 	}
 	cuts, err := s.cut(c, h)
@@ -165,9 +161,18 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	if err != nil {
 		return nil, err
 	}
-	if before := s.prompt(c); before > 0 && s.size(c.View, h.items[split:], cuts)+c.Weigh.Content(&summary)+len(geminiUnderstood)/4 > before {
+	call := s.call(c, h.items[:split], cuts, &summary)
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: h.items[:split], Limit: c.Window}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
+	if before := s.prompt(c); before > 0 && int(s.size(c.View, h.items[split:], cuts)+s.textSize(&summary)+s.estimate.ascii(len(geminiUnderstood))) > before {
 		s.failed = s.failed || !force
-		return s.inflated(c, h.items[:split], cuts, &summary, trigger, reason+"; summary: "+from), nil
+		for made := call; made != nil; made = made.Then {
+			made.Output = c.Weigh.Content(&summary)
+		}
+		reason += "; summary: " + from + "; the history would have been larger, and stays"
+		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: h.items[:split], Call: call, Reason: reason}}, nil
 	}
 	keep := summarize.Kept(c, boundary, slices.Concat(h.items[split:], h.pending))
 	e := policy.Edit{
@@ -176,25 +181,14 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: []policy.Content{summary}},
 			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)}},
 		},
-		Keep: keep, Call: s.call(c, h.items[:split], cuts, &summary),
+		Keep: keep, Call: call,
 	}
 	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
 }
 
-// inflated is a compression whose summary is larger than what it replaces: the history stays as it is, and the calls
-// are billed all the same.
-func (s *geminiCompression) inflated(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content, trigger, reason string) []policy.Edit {
-	call := s.call(c, head, cuts, summary)
-	for made := call; made != nil; made = made.Then {
-		made.Output = c.Weigh.Content(summary)
-	}
-	reason += "; the history would have been larger, and stays"
-	return []policy.Edit{{Kind: policy.KindCall, Trigger: trigger, Items: head, Call: call, Reason: reason}}
-}
-
 // cutOnly cuts results without a summary, after a compression that made the history larger.
 func (s *geminiCompression) cutOnly(c *policy.Context, h geminiHistory, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
-	if len(cuts) == 0 || s.size(c.View, h.items, cuts) >= s.prompt(c) {
+	if len(cuts) == 0 || int(s.size(c.View, h.items, cuts)) >= s.prompt(c) {
 		return nil
 	}
 	return s.edits(c, h.items, cuts, "auto", reason+"; a compression failed before")
@@ -217,7 +211,7 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 // call is the compression's own request and the one that verifies it. Results are sent whole where they fit the
 // window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
-	whole := s.size(c.View, head, nil) < c.Window-geminiSafety
+	whole := int(s.size(c.View, head, nil)) < c.Window
 	input := s.p.Prompt
 	for _, id := range head {
 		for b := range c.View.Blocks(id) {
@@ -238,6 +232,3 @@ func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts m
 	}
 	return call
 }
-
-// geminiSafety is how far below the window whole results are still sent to the summariser.
-const geminiSafety = 20000

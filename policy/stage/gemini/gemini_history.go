@@ -17,14 +17,22 @@ type geminiHistory struct {
 	pending []policy.ItemID // the message about to be sent
 }
 
-// history is everything in view up to the last response, or the whole view for a manual compression.
-func (s *geminiCompression) history(c *policy.Context, all bool) geminiHistory {
-	ids := c.View.IDs()
+// historyOf is everything in view up to the last response, or the whole view.
+func historyOf(v policy.View, all bool) geminiHistory {
+	ids := v.IDs()
 	end := len(ids)
-	for !all && end > 0 && c.View.Role(ids[end-1]) == session.User {
+	for !all && end > 0 && v.Role(ids[end-1]) == session.User {
 		end--
 	}
 	return geminiHistory{ids[:end], ids[end:]}
+}
+
+// shells are the tools whose failures are output: the product's own, and that of recorded sessions.
+func shells() []string { return []string{"Bash", "run_shell_command"} }
+
+// contents measures a view with results cut.
+func contents(v policy.View, cuts map[policy.Target]*policy.Content) measure.GenAI {
+	return measure.GenAI{View: v, Cuts: cuts, Plain: shells()}
 }
 
 // geminiCut is what is left of a result, and its estimate in tokens.
@@ -34,12 +42,17 @@ type geminiCut struct {
 }
 
 // cut finds the tool results over the budget and what is left of each. It adds up results from the newest to the
-// oldest; each one that exceeds the budget is cut, and what is left of it counts. A result that was cut before is not
-// cut again.
+// oldest; each one that exceeds the budget is cut, and what is left of it counts. A result that was cut before, or
+// that is no longer than a cut one, stays.
 func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.Target]*policy.Content, error) {
+	if s.p.Cut == "none" {
+		return nil, nil
+	}
 	v := c.View
 	cuts := map[policy.Target]*policy.Content{}
 	total := 0
+	chars := s.cutChars(c)
+	what := fmt.Sprintf("gemini cut %s %d %d %v", s.p.Cut, s.p.CutLines, chars, s.estimate)
 	for i := len(h.items) - 1; i >= 0; i-- {
 		id := h.items[i]
 		for b := v.Blocks(id) - 1; b >= 0; b-- {
@@ -52,17 +65,17 @@ func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.
 			if err != nil {
 				return nil, err
 			}
-			if total+n <= s.p.ResponseBudget || v.Replacement(t) != nil {
+			if total+n <= s.p.ResponseBudget || v.Replacement(t) != nil || s.p.Cut == "chars" && cutLength(v, t) <= chars {
 				total += n
 				continue
 			}
-			left, err := policy.Digest(c.DigestsOf(t), s.cutName, t, func() (*geminiCut, int, error) {
+			left, err := policy.Digest(c.DigestsOf(t), what, t, func() (*geminiCut, int, error) {
 				text, err := resultText(c, t)
 				if err != nil {
 					return nil, 0, err
 				}
-				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, geminiPath(raw)))}
-				left.Partial, left.tokens = true, geminiTextTokens(left.Text)
+				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.ToolName(raw.ID), raw.ID), chars))}
+				left.Partial, left.tokens = true, s.estimate.text(left.Text)
 				return left, len(left.Text), nil
 			})
 			if err != nil {
@@ -75,9 +88,9 @@ func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.
 	return cuts, nil
 }
 
-// geminiPath is where Gemini CLI would have saved a result: never a real place.
-func geminiPath(raw *session.Block) string {
-	return "~/.gemini/tmp/tool_output/" + measure.SafeID(raw.ID) + ".txt"
+// outputPath is where Gemini CLI would have saved a result, with the call's id for its number: never a real place.
+func outputPath(tool, id string) string {
+	return "~/.gemini/tmp/tool-outputs/" + strings.ToLower(measure.SafeID(tool)+"_"+measure.SafeID(id)) + ".txt"
 }
 
 // What is left of a long line, and of a text that is one line.
@@ -86,17 +99,22 @@ const (
 	geminiOneLine   = 4000
 )
 
-// cutText is formatTruncatedToolOutput, of January 2026 for lines and later for characters.
-func (s *geminiCompression) cutText(text, file string) string {
+// cutChars is the length of a cut result, in UTF-16 units: less where the last prompt nearly filled the window.
+func (s *geminiCompression) cutChars(c *policy.Context) int {
+	return max(min(s.p.CutChars, 4*(c.Window-s.prompt(c))), 1)
+}
+
+// cutText is formatTruncatedToolOutput, of 0.26 for lines and of 0.29 for characters.
+func (s *geminiCompression) cutText(text, file string, chars int) string {
 	if s.p.Cut == "chars" {
 		n := jsonl.Measure(text).UTF16
-		if n <= s.p.CutChars {
+		if n <= chars {
 			return text
 		}
-		head := s.p.CutChars / 5
-		tail := s.p.CutChars - head
+		head := chars / 5
+		tail := chars - head
 		return fmt.Sprintf("Output too large. Showing first %s and last %s characters. For full output see: %s\n%s\n\n... [%s characters omitted] ...\n\n%s",
-			policy.Thousands(head), policy.Thousands(tail), file, measure.FirstUnits(text, head), policy.Thousands(n-s.p.CutChars), measure.LastUnits(text, tail))
+			policy.Thousands(head), policy.Thousands(tail), file, firstUnits(text, head), policy.Thousands(n-chars), lastUnits(text, tail))
 	}
 	lines := strings.Split(text, "\n")
 	if len(lines) == 1 {
@@ -113,27 +131,82 @@ func (s *geminiCompression) cutText(text, file string) string {
 	return fmt.Sprintf("Output too large. Showing the last %d of %d lines%s. For full output see: %s\n...\n%s", len(shown), len(lines), wide, file, strings.Join(shown, "\n"))
 }
 
+// firstUnits is the first n UTF-16 units of a longer text, half a surrogate pair as U+FFFD.
+func firstUnits(text string, n int) string {
+	head := measure.FirstUnits(text, n)
+	if jsonl.Measure(head).UTF16 < n {
+		head += "\uFFFD"
+	}
+	return head
+}
+
+// lastUnits is the last n UTF-16 units of a longer text, half a surrogate pair as U+FFFD.
+func lastUnits(text string, n int) string {
+	tail := measure.LastUnits(text, n)
+	if jsonl.Measure(tail).UTF16 < n {
+		tail = "\uFFFD" + tail
+	}
+	return tail
+}
+
 // Figures of tokenCalculation.ts.
 const (
 	geminiASCII    = 0.25
-	geminiOther    = 1.3
 	geminiFullText = 100000 // longer texts are four characters a token
 	geminiImage    = 3000
 )
 
-// resultTokens is estimateTokenCountSync of a result's text in the view. The text is fetched, once, only where its
-// lengths are not enough.
+// estimate is how a version estimates texts.
+type estimate struct {
+	other  float64 // tokens of a character beyond ASCII
+	points bool    // it counts code points, and not UTF-16 units; and parts, and not responses
+}
+
+func (e estimate) ascii(n int) float64 { return geminiASCII * float64(n) }
+
+// text is the estimate of a text, summed in the source's order.
+func (e estimate) text(text string) int {
+	if n := jsonl.Measure(text).UTF16; n > geminiFullText {
+		return n / 4
+	}
+	tokens := 0.0
+	for _, r := range text {
+		switch {
+		case r <= 127:
+			tokens += geminiASCII
+		case e.points:
+			tokens += e.other
+		default:
+			for range utf16.RuneLen(r) {
+				tokens += e.other
+			}
+		}
+	}
+	return int(tokens)
+}
+
+// measured is about the estimate of a text by its lengths: other characters are taken to have three bytes.
+func (e estimate) measured(l jsonl.Metrics) float64 {
+	other := min((l.Bytes-l.UTF16+1)/2, l.UTF16)
+	if l.UTF16 > geminiFullText {
+		other = 0
+	}
+	return e.ascii(l.UTF16-other) + e.other*float64(other)
+}
+
+// resultTokens is estimateTokenCountSync of what is cut of a result. The text is fetched, once, only where its lengths
+// are not enough.
 func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (int, error) {
 	l := c.View.Length(t)
-	if l.Bytes == l.UTF16 || l.UTF16 > geminiFullText {
-		return l.UTF16 / 4, nil
+	if n := cutLength(c.View, t); l.Bytes == l.UTF16 || n > geminiFullText {
+		return n / 4, nil
 	}
 	if n, ok := s.texts[t]; ok && c.View.Replacement(t) == nil {
 		return n, nil
 	}
-	n, err := policy.Digest(c.DigestsOf(t), "gemini tokens", t, func() (int, int, error) {
+	n, err := policy.Digest(c.DigestsOf(t), fmt.Sprint("gemini tokens ", s.estimate), t, func() (int, int, error) {
 		text, err := resultText(c, t)
-		return geminiTextTokens(text), 0, err
+		return s.estimate.text(text), 0, err
 	})
 	if err == nil && c.View.Replacement(t) == nil {
 		s.texts[t] = n
@@ -141,36 +214,42 @@ func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (in
 	return n, err
 }
 
+// failed reports whether a result is the error of its call.
+func failed(v policy.View, t policy.Target) bool {
+	return v.Replacement(t) == nil && contents(v, nil).ResponseKey(v.Raw(t)) == "error"
+}
+
+// cutLength is the length of resultText, in UTF-16 units.
+func cutLength(v policy.View, t policy.Target) int {
+	if l := v.Length(t); !failed(v, t) {
+		return l.UTF16
+	}
+	return contents(v, nil).Response(t) + len("\n  \n ")
+}
+
+// resultText is what is cut of a result: the output, or the whole response of a call that failed.
 func resultText(c *policy.Context, t policy.Target) (string, error) {
 	text, err := c.Texts.Text(t)
 	if err != nil {
 		return "", fmt.Errorf("reading a tool result: %w", err)
 	}
+	if failed(c.View, t) {
+		text = "{\n  \"error\": \"" + jsonText(text) + "\"\n}"
+	}
 	return text, nil
 }
 
-// geminiTextTokens is the estimate of a text, summed in the source's order.
-func geminiTextTokens(text string) int {
-	if n := jsonl.Measure(text).UTF16; n > geminiFullText {
-		return n / 4
+// textSize is about the estimate of a text that the stage puts in.
+func (s *geminiCompression) textSize(c *policy.Content) float64 {
+	if c.Tokens > 0 {
+		return float64(c.Tokens)
 	}
-	tokens := 0.0
-	for _, r := range text {
-		if r <= 127 {
-			tokens += geminiASCII
-			continue
-		}
-		for range utf16.RuneLen(r) {
-			tokens += geminiOther
-		}
-	}
-	return int(tokens)
+	return s.estimate.measured(c.Length)
 }
 
-// size is the source's estimate of items with results cut, in tokens: 0.25 for each ASCII character of a text and 1.3
-// for each other one, assumed to have three bytes; for calls and results a quarter of the characters of their JSON.
-func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
-	tokens := 0.0
+// size is about the source's estimate of items with results cut, in tokens; it is rounded down.
+func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) float64 {
+	tokens, g := 0.0, contents(v, cuts)
 	for _, id := range ids {
 		for b := range v.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
@@ -181,104 +260,29 @@ func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[po
 			case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 			case kind == jsonl.KindImage:
 				tokens += geminiImage
+			case raw != nil && kind == jsonl.KindToolResult && !s.estimate.points:
+				tokens += responseTokens(g, t)
 			case raw != nil && (kind == jsonl.KindToolResult || kind == jsonl.KindToolUse):
-				tokens += float64(s.partJSON(v, t, cuts)) / 4
+				tokens += float64(g.Part(t)) / 4
 			default:
-				l := v.Length(t)
-				other := min((l.Bytes-l.UTF16+1)/2, l.UTF16)
-				tokens += geminiASCII*float64(l.UTF16-other) + geminiOther*float64(other)
+				tokens += s.estimate.measured(v.Length(t))
 			}
 		}
 	}
-	return int(tokens)
+	return tokens
 }
 
-// partJSON is the length of a part's JSON, in UTF-16 units.
-func (s *geminiCompression) partJSON(v policy.View, t policy.Target, cuts map[policy.Target]*policy.Content) int {
-	raw, length := v.Raw(t), v.Length(t).JSON
-	if c := v.Replacement(t); c != nil && c.Tokens > 0 {
-		length = measure.ContentJSON(c)
-	}
-	if c := cuts[t]; c != nil {
-		length = c.Length.JSON
-	}
-	switch kind := v.Kind(t); {
-	case kind == jsonl.KindAttachment && v.Length(t).UTF16 == 0: // not sent
-		return 0
-	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
-		return len(`{"text":}`) + max(length, 2)
-	case kind == jsonl.KindToolResult:
-		n := len(`{"functionResponse":{"id":"","name":"","response":{"output":}}}`) + len(raw.ID) + len(v.Conversation().ToolName(raw.ID)) + max(length, 2)
-		if raw.IsError {
-			n -= len("output") - len("error")
-		}
-		return n
-	case kind == jsonl.KindToolUse && v.Replacement(t) == nil:
-		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
-	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		return 0
-	}
-	return max(raw.JSON.UTF16, raw.Span.Len)
+// responseTokens is the estimate of a functionResponse, before it is rounded down.
+func responseTokens(g measure.GenAI, t policy.Target) float64 {
+	return float64(len(g.View.Conversation().ToolName(g.View.Raw(t).ID))+g.Response(t)) / 4
 }
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
 func (s *geminiCompression) split(v policy.View, h geminiHistory, cuts map[policy.Target]*policy.Content) int {
-	chars := make([]int, len(h.items))
-	total := 0
-	for i, id := range h.items {
-		parts := 0
-		for b := range v.Blocks(id) {
-			if n := s.partJSON(v, policy.Target{Item: id, Block: b}, cuts); n > 0 {
-				chars[i] += n
-				parts++
-			}
-		}
-		if parts > 0 {
-			role := "user"
-			if v.Role(id) == session.Assistant {
-				role = "model"
-			}
-			chars[i] += len(`{"role":"","parts":[]}`) + len(role) + parts - 1
-		}
-		total += chars[i]
-	}
-	target := float64(total) * (1 - s.p.Preserve)
-	last, before := 0, 0
-	open := map[string]bool{}
-	for i, id := range h.items {
-		if len(open) == 0 && splitsAt(v, id) {
-			if float64(before) >= target {
-				return i
-			}
-			last = i
-		}
-		openCalls(v, id, open)
-		before += chars[i]
-	}
-	if end := h.items[len(h.items)-1]; v.Role(end) == session.Assistant && !callsTool(v, end) {
+	g := contents(v, cuts)
+	at, found := g.Split(h.items, s.p.Preserve)
+	if end := h.items[len(h.items)-1]; !found && v.Role(end) == session.Assistant && !g.CallsTool(end) {
 		return len(h.items)
 	}
-	return last
-}
-
-// splitsAt reports whether an item is a user message of its own.
-func splitsAt(v policy.View, id policy.ItemID) bool {
-	if m := v.Message(id); m != nil {
-		return m.Class == session.ClassPrompt
-	}
-	return v.Role(id) == session.User
-}
-
-// openCalls adds the calls of an item to open and deletes those it answers.
-func openCalls(v policy.View, id policy.ItemID, open map[string]bool) {
-	for b := range v.Blocks(id) {
-		raw := v.Raw(policy.Target{Item: id, Block: b})
-		switch {
-		case raw == nil:
-		case raw.Kind == jsonl.KindToolUse:
-			open[raw.ID] = true
-		case raw.Kind == jsonl.KindToolResult:
-			delete(open, raw.ID)
-		}
-	}
+	return at
 }

@@ -5,4 +5,6 @@ package gemini
 import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
-func stages() []policy.Definition { return []policy.Definition{defineGeminiCompression()} }
+func stages() []policy.Definition {
+	return []policy.Definition{defineGeminiCompression(), defineGeminiMasking()}
+}

@@ -1,0 +1,264 @@
+package gemini
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// GeminiMasking are the parameters of gemini_masking.
+type GeminiMasking struct {
+	Protect int      `yaml:"protect" doc:"the newest tool results that are kept" unit:"tokens" min:"0"`
+	Minimum int      `yaml:"minimum" doc:"do nothing unless the results beyond them are at least this large" unit:"tokens" min:"0"`
+	Exempt  []string `yaml:"exempt_tools" doc:"tools whose results are neither counted nor masked: the product's names and those of recorded sessions"`
+	Shell   []string `yaml:"shell_tools" doc:"tools whose results are shown by their first and last ten lines"`
+}
+
+func defineGeminiMasking() policy.Definition {
+	return policy.Definition{
+		Name:    "gemini_masking",
+		Summary: "Before each request, once the tool results beyond the newest 50,000 tokens are 30,000 tokens or more, each of them becomes a preview and the path of a file.",
+		Source:  "Gemini CLI, packages/core/src/services/toolOutputMaskingService.ts (since 0.37 src/context) of @google/gemini-cli-core 0.30.0 and 0.61.0, oracle cases of both; off by default in 0.29, on from 0.30, no longer a setting from 0.37 on. It runs after the compression, on the history up to the last response; the result that crosses the 50,000 is masked too. A result whose preview is no smaller stays, and counts again the next time. Results with images stay, and are not counted",
+		Truth:   policy.TruthOracle,
+		Moments: policy.Prepare,
+		Params: &GeminiMasking{
+			Protect: 50000, Minimum: 30000, Shell: shells(),
+			Exempt: []string{"activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode", "Skill", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"},
+		},
+		Example: `before: results of 20,000, 20,000, 30,000 and 30,000 tokens, oldest first, and the call of a tool
+after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,000 >= 30,000) are masked`,
+		Limits: limitsOfMasking,
+		Check:  checkMasking,
+		New: func(p any) (policy.Stage, error) {
+			s := &geminiMasking{p: *p.(*GeminiMasking), kept: map[policy.Target]bool{}}
+			s.sums.Of = s.itemTokens
+			return s, nil
+		},
+	}
+}
+
+func limitsOfMasking(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*GeminiMasking)
+	l.Add(policy.Limit{Name: "masking protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "gemini_masking.protect: the newest tool results, estimated", Key: "gemini_masking.protect"})
+	l.Add(policy.Limit{Name: "masking minimum", Operator: ">=", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "gemini_masking.minimum: the older tool results, estimated", Key: "gemini_masking.minimum"})
+}
+
+func checkMasking(c *policy.Check) {
+	if p := c.Stage.Params.(*GeminiMasking); p.Protect+p.Minimum >= c.Window() {
+		c.Add(policy.RuleNever, "gemini_masking.protect", "make protect or minimum smaller", "%d tokens protected and %d to mask fill the window of %d", p.Protect, p.Minimum, c.Window())
+	}
+}
+
+type geminiMasking struct {
+	p    GeminiMasking
+	sums measure.ItemSums       // tokens of the results that can be masked
+	kept map[policy.Target]bool // results whose preview is no smaller
+}
+
+func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.sums.Follow(c.View)
+	if s.sums.Sum <= s.p.Protect || s.sums.Sum < s.p.Minimum {
+		return nil, nil
+	}
+	found, prunable := s.walk(c.View)
+	if prunable < s.p.Minimum {
+		return nil, nil
+	}
+	reason := fmt.Sprintf("%d tokens of tool results beyond the newest %d >= %d", prunable, s.p.Protect, s.p.Minimum)
+	var edits []policy.Edit
+	for _, t := range found {
+		if s.kept[t] {
+			continue
+		}
+		masked, err := s.mask(c, t)
+		if err != nil {
+			return nil, err
+		}
+		if masked == nil {
+			s.kept[t] = c.View.Replacement(t) == nil
+			continue
+		}
+		edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: masked, Reason: reason, Detail: map[string]int{"prunable": prunable}})
+	}
+	return edits, nil
+}
+
+// walk lists the results beyond the protected tokens, newest first, where they are enough, and says how large they
+// are. The newest content of the history is the last response, which has none.
+func (s *geminiMasking) walk(v policy.View) (found []policy.Target, prunable int) {
+	history, left := false, s.sums.Sum
+	for id := range v.Backward {
+		if history = history || v.Role(id) == session.Assistant; !history {
+			left -= s.sums.Items[id]
+			continue
+		}
+		if s.sums.Items[id] == 0 {
+			continue
+		}
+		for b := v.Blocks(id) - 1; b >= 0; b-- {
+			t := policy.Target{Item: id, Block: b}
+			n := s.tokens(v, t)
+			switch passed := prunable; {
+			case n == 0:
+			case len(found) > 0:
+				found = append(found, t)
+			case passed+n <= s.p.Protect:
+				prunable += n // of the protected ones, until one passes them
+			default:
+				if prunable = left - passed; prunable < s.p.Minimum {
+					return nil, prunable
+				}
+				found = append(found, t)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, 0
+	}
+	return found, prunable
+}
+
+func (s *geminiMasking) itemTokens(v policy.View, id policy.ItemID) int {
+	sum := 0
+	for b := range v.Blocks(id) {
+		sum += s.tokens(v, policy.Target{Item: id, Block: b})
+	}
+	return sum
+}
+
+// tokens is estimateTokenCountSync of a result that can be masked, 0 of any other block.
+func (s *geminiMasking) tokens(v policy.View, t policy.Target) int {
+	raw := v.Raw(t)
+	if raw == nil || raw.Kind != jsonl.KindToolResult || measure.Images(v, t) > 0 {
+		return 0
+	}
+	if c := v.Replacement(t); c != nil && !c.Partial {
+		return 0
+	}
+	if measure.Matches(s.p.Exempt, v.Conversation().ToolName(raw.ID)) {
+		return 0
+	}
+	return int(responseTokens(contents(v, nil), t))
+}
+
+// mask is what is left of a result, nil where that is no smaller.
+func (s *geminiMasking) mask(c *policy.Context, t policy.Target) (*policy.Content, error) {
+	raw := c.View.Raw(t)
+	tool := c.Conv.ToolName(raw.ID)
+	g := contents(c.View, nil)
+	whole := g.Response(t) + len("\n  \n ") // JSON.stringify(response, null, 2)
+	shell := measure.Matches(s.p.Shell, tool)
+	if !shell && whole <= maskShort {
+		return nil, nil // shown whole
+	}
+	digest := fmt.Sprint("gemini mask ", shell)
+	masked, err := policy.Digest(c.DigestsOf(t), digest, t, func() (*policy.Content, int, error) {
+		text, err := c.Texts.Text(t)
+		if err != nil {
+			return nil, 0, fmt.Errorf("reading a tool result: %w", err)
+		}
+		preview := ""
+		switch key := g.ResponseKey(raw); {
+		case !shell:
+			preview = headAndTail(key, text)
+		case key == "output":
+			preview = shellPreview(text)
+		}
+		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID)))
+		return &content, len(content.Text), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	was := s.tokens(c.View, t)
+	now := (len(tool) + len(`{"output":}`) + masked.Length.JSON) / 4
+	if was <= now {
+		return nil, nil
+	}
+	return masked, nil
+}
+
+// maskedPath is where the product would have saved a result: never a real place. Its file names end in a few random
+// characters.
+func maskedPath(c *policy.Context, tool, id string) string {
+	file := strings.ToLower(measure.SafeID(tool) + "_" + measure.SafeID(id))
+	return fmt.Sprintf("~/.gemini/tmp/tool-outputs/session-%s/%s_random.txt", measure.SafeID(c.Conv.SessionID), file)
+}
+
+// The parts of a result that are shown, in UTF-16 units and lines.
+const (
+	maskShort = 500
+	maskEnd   = maskShort / 2
+	maskLines = 10
+)
+
+// headAndTail is the beginning and the end of a response's JSON, indented by two.
+func headAndTail(key, text string) string {
+	head := fmt.Sprintf("{\n  %q: \"", key) + jsonText(measure.FirstUnits(text, maskEnd))
+	tail := jsonText(measure.LastUnits(text, maskEnd)) + "\"\n}"
+	return firstUnits(head, maskEnd) + "\n... [TRUNCATED] ...\n" + lastUnits(tail, maskEnd)
+}
+
+// jsonText is a text between the quotes of JSON.stringify.
+func jsonText(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch i := strings.IndexRune("\b\f\n\r\t", r); {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case i >= 0:
+			b.WriteByte('\\')
+			b.WriteByte("bfnrt"[i])
+		case r < ' ':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// shellSection begins a section of the shell tool's output.
+var shellSection = regexp.MustCompile(`(?m)^(Output|Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
+
+// shellPreview is formatShellPreview: each section, its output by the first and last lines.
+func shellPreview(text string) string {
+	at := shellSection.FindAllStringSubmatchIndex(text, -1)
+	if len(at) == 0 {
+		return firstAndLast(text)
+	}
+	var parts []string
+	if before := strings.TrimSpace(text[:at[0][0]]); before != "" {
+		parts = append(parts, firstAndLast(before))
+	}
+	for i, m := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		name, section := text[m[2]:m[3]], strings.TrimSpace(text[m[1]:end])
+		if name == "Output" {
+			section = firstAndLast(section)
+		}
+		parts = append(parts, name+": "+section)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// firstAndLast is formatSimplePreview.
+func firstAndLast(text string) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= 2*maskLines {
+		return text
+	}
+	ends := slices.Clone(lines[:maskLines])
+	ends = append(ends, fmt.Sprintf("\n... [%d lines omitted] ...\n", len(lines)-2*maskLines))
+	return strings.Join(append(ends, lines[len(lines)-maskLines:]...), "\n")
+}

@@ -1,0 +1,101 @@
+package gemini
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+// sized is a result's text of so many tokens: {"output":"…"} and the tool's name are 17 characters.
+func sized(tokens int) string { return strings.Repeat("x", 4*tokens-17) }
+
+func TestGeminiMasking(t *testing.T) {
+	type result struct {
+		tool   string
+		tokens int
+	}
+	for _, tt := range []struct {
+		name    string
+		results []result // oldest first
+		want    []int    // those masked
+	}{
+		{"the example", []result{{"Read", 20000}, {"Read", 20000}, {"Read", 30000}, {"Read", 30000}}, []int{0, 1, 2}},
+		{"all protected", []result{{"Read", 20000}, {"Read", 30000}}, nil},
+		{"the one that crosses is large enough", []result{{"Read", 30000}, {"Read", 20001}}, []int{0}},
+		{"just not enough", []result{{"Read", 29999}, {"Read", 50000}}, nil},
+		{"just enough", []result{{"Read", 30000}, {"Read", 50000}}, []int{0}},
+		{"exempt tools are not counted", []result{{"Read", 20000}, {"Skill", 30000}, {"Read", 50000}}, nil},
+		{"nor masked", []result{{"ask_user", 20000}, {"Read", 30000}, {"Read", 50000}}, []int{1}},
+		{"small ones count, and stay", []result{{"Read", 100}, {"Read", 29900}, {"Read", 50000}}, []int{1}},
+		{"one line of a shell stays", []result{{"Bash", 40000}, {"Read", 50000}}, nil},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		var at []int
+		for i, res := range tt.results {
+			id := fmt.Sprint(i)
+			c.Assistant(stagetest.Use(id, res.tool))
+			at = append(at, c.Answers(stagetest.Result(id, sized(res.tokens))))
+		}
+		c.Assistant(stagetest.Use("last", "Read"))
+		c.Answers(stagetest.Result("last", sized(90000))) // about to be sent: no part of the history
+		c.Assistant(stagetest.Say("done"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
+		var got []int
+		for i, m := range at {
+			if r.Shown(m) != "" {
+				got = append(got, i)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestGeminiMaskedText(t *testing.T) {
+	lines := func(n int) string { return strings.TrimSuffix(strings.Repeat("0123456789\n", n), "\n") }
+	for _, tt := range []struct {
+		name, got, want string
+	}{
+		{"head and tail", headAndTail("output", strings.Repeat("a", 300)+"\n"+strings.Repeat("b", 300)),
+			"{\n  \"output\": \"" + strings.Repeat("a", 235) + "\n... [TRUNCATED] ...\n" + strings.Repeat("b", 247) + "\"\n}"},
+		{"20 lines", shellPreview(lines(20)), lines(20)},
+		{"21 lines", shellPreview(lines(21)), lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10)},
+		{"sections", shellPreview("Output: " + lines(21) + "\nExit Code: 1\n"), "Output: " + lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10) + "\nExit Code: 1"},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}
+
+// What is masked stays masked, and nothing more is until enough has come again.
+func TestGeminiMaskingWaves(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i := range 30 {
+		id := fmt.Sprint(i)
+		c.Assistant(stagetest.Use(id, "Read"))
+		c.Answers(stagetest.Result(id, sized(10000)))
+	}
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
+	waves := map[int]int{}
+	for _, e := range r.View.Edits() {
+		if e.Kind != policy.KindPersist {
+			t.Errorf("an edit of kind %s", e.Kind)
+		}
+		waves[e.Request]++
+	}
+	// Eight results are in the history of request 10: five of them are protected.
+	want := map[int]int{10: 3, 13: 3, 16: 3, 19: 3, 22: 3, 25: 3, 28: 3, 31: 3}
+	if diff := cmp.Diff(want, waves); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

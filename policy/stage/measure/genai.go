@@ -1,0 +1,142 @@
+package measure
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// GenAI measures a view as the contents of Google's GenAI API: a message is a content, a tool_use a functionCall, a
+// tool_result a functionResponse, thinking is left out. Cuts are texts that take the place of results.
+type GenAI struct {
+	View policy.View
+	Cuts map[policy.Target]*policy.Content
+
+	// Plain are tools whose failures are ordinary output, such as a shell's.
+	Plain []string
+}
+
+// ResponseKey is the member of a functionResponse's response that holds a result's text.
+func (g GenAI) ResponseKey(raw *session.Block) string {
+	if raw.IsError && !Matches(g.Plain, g.View.Conversation().ToolName(raw.ID)) {
+		return "error"
+	}
+	return "output"
+}
+
+// text is the length of a block's text as a JSON string, in UTF-16 units.
+func (g GenAI) text(t policy.Target) int {
+	n := g.View.Length(t).JSON
+	if c := g.View.Replacement(t); c != nil && c.Tokens > 0 {
+		n = ContentJSON(c)
+	}
+	if c := g.Cuts[t]; c != nil {
+		n = c.Length.JSON
+	}
+	return max(n, len(`""`))
+}
+
+// Response is the length of the JSON of a functionResponse's response, in UTF-16 units.
+func (g GenAI) Response(t policy.Target) int {
+	raw := g.View.Raw(t)
+	key := g.ResponseKey(raw)
+	if g.Cuts[t] != nil || g.View.Replacement(t) != nil {
+		key = "output"
+	}
+	return len(`{"":}`) + len(key) + g.text(t)
+}
+
+// Part is the length of a part's JSON, in UTF-16 units; 0 for a block that is not sent.
+func (g GenAI) Part(t policy.Target) int {
+	raw := g.View.Raw(t)
+	switch kind := g.View.Kind(t); {
+	case kind == jsonl.KindAttachment && g.View.Length(t).UTF16 == 0:
+		return 0
+	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
+		return len(`{"text":}`) + g.text(t)
+	case kind == jsonl.KindToolResult:
+		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().ToolName(raw.ID)) + g.Response(t)
+	case kind == jsonl.KindToolUse && g.View.Replacement(t) == nil:
+		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
+	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
+		return 0
+	}
+	return max(raw.JSON.UTF16, raw.Span.Len)
+}
+
+// Item is the length of a content's JSON, in UTF-16 units; 0 for one without parts.
+func (g GenAI) Item(id policy.ItemID) int {
+	n, parts := 0, 0
+	for b := range g.View.Blocks(id) {
+		if part := g.Part(policy.Target{Item: id, Block: b}); part > 0 {
+			n += part
+			parts++
+		}
+	}
+	if parts == 0 {
+		return 0
+	}
+	role := "user"
+	if g.View.Role(id) == session.Assistant {
+		role = "model"
+	}
+	return n + len(`{"role":"","parts":[]}`) + len(role) + parts - 1
+}
+
+// Lengths are Item of each of the items, and their sum.
+func (g GenAI) Lengths(items []policy.ItemID) (lengths []int, sum int) {
+	lengths = make([]int, len(items))
+	for i, id := range items {
+		lengths[i] = g.Item(id)
+		sum += lengths[i]
+	}
+	return lengths, sum
+}
+
+// Starts reports for each of the items whether it is a user message that answers no call.
+func (g GenAI) Starts(items []policy.ItemID) []bool {
+	starts, open := make([]bool, len(items)), map[string]bool{}
+	for i, id := range items {
+		m := g.View.Message(id)
+		if m == nil {
+			starts[i] = len(open) == 0 && g.View.Role(id) == session.User
+			continue
+		}
+		starts[i] = len(open) == 0 && m.Class == session.ClassPrompt
+		NoteCalls(m, open)
+	}
+	return starts
+}
+
+// Split looks for the oldest item to keep where the newest share of the items' characters stays: the first user
+// message of its own behind the other share. Where there is none, found is false and at is the last such message, 0
+// for none.
+func (g GenAI) Split(items []policy.ItemID, share float64) (at int, found bool) {
+	lengths, sum := g.Lengths(items)
+	target, before := float64(sum)*(1-share), 0
+	for i, starts := range g.Starts(items) {
+		if starts {
+			if float64(before) >= target {
+				return i, true
+			}
+			at = i
+		}
+		before += lengths[i]
+	}
+	return at, false
+}
+
+// CallsTool reports whether an item calls a tool.
+func (g GenAI) CallsTool(id policy.ItemID) bool { return g.has(id, jsonl.KindToolUse) }
+
+// AnswersCall reports whether an item has a tool's result.
+func (g GenAI) AnswersCall(id policy.ItemID) bool { return g.has(id, jsonl.KindToolResult) }
+
+func (g GenAI) has(id policy.ItemID, kind jsonl.Kind) bool {
+	for b := range g.View.Blocks(id) {
+		if g.View.Kind(policy.Target{Item: id, Block: b}) == kind {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package stagetest
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// OracleText is a text of the cases of scripts/oracle: the number of a pattern that is repeated, and the length of
+// the whole in UTF-16 units.
+type OracleText [2]int
+
+// OracleContent is a content of a conversation of the cases, in the short form that scripts/oracle/lib/contents.mjs describes.
+type OracleContent []json.RawMessage
+
+// Oracle is a file of cases. T is what a product's cases hold.
+type Oracle[T any] struct {
+	Patterns []string `json:"patterns"`
+	Cases    []T      `json:"cases"`
+}
+
+// LoadOracle reads a file of cases.
+func LoadOracle[T any](t testing.TB, path string) *Oracle[T] {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	o := &Oracle[T]{}
+	if err == nil {
+		err = json.Unmarshal(data, o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Text is a text written out.
+func (o *Oracle[T]) Text(x OracleText) string {
+	pattern := o.Patterns[x[0]]
+	n := jsonl.Measure(pattern).UTF16
+	return measure.FirstUnits(strings.Repeat(pattern, x[1]/n+1), x[1])
+}
+
+// Print is the short print of a text that cases hold.
+func Print(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12] }
+
+// Add appends contents to a conversation, one message each.
+func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
+	t.Helper()
+	get := func(raw json.RawMessage, to any) {
+		if err := json.Unmarshal(raw, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, content := range contents {
+		var kind string
+		var text OracleText
+		get(content[0], &kind)
+		if kind != "r" {
+			get(content[1], &text[0])
+			get(content[2], &text[1])
+		}
+		switch kind {
+		case "u":
+			c.Prompt(o.Text(text))
+		case "m":
+			var calls [][2]string
+			get(content[3], &calls)
+			var parts []BlockText
+			if text[1] > 0 {
+				parts = append(parts, Say(o.Text(text)))
+			}
+			for _, call := range calls {
+				parts = append(parts, Use(call[0], call[1]))
+			}
+			c.Assistant(parts...)
+		case "r":
+			var results [][5]json.RawMessage
+			get(content[1], &results)
+			var parts []BlockText
+			for _, r := range results {
+				var id, key string
+				var said OracleText
+				get(r[0], &id)
+				get(r[2], &key)
+				get(r[3], &said[0])
+				get(r[4], &said[1])
+				part := Result(id, o.Text(said))
+				part.IsError = key == "error"
+				parts = append(parts, part)
+			}
+			c.Answers(parts...)
+		default:
+			t.Fatalf("no content is of kind %q", kind)
+		}
+	}
+}
