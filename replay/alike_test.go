@@ -38,7 +38,7 @@ func TestReplayAlike(t *testing.T) {
 			{"claude-code-pipeline", "window.buffer", []string{"10000", "10001", "90000"}},
 			{"claude-code-2.1.19", "window.warning_offset", []string{"10000", "20000", "160000"}},
 			{"claude-code-collapse", "window.buffer", []string{"10000", "10001", "170000"}},
-			{"codex", "codex_compaction.percent", []string{"50", "51", "90"}},
+			{"codex-local", "codex_compaction.percent", []string{"50", "51", "90"}},
 			{"gemini-cli", "gemini_compression.threshold", []string{"0.3", "0.301", "0.5"}},
 			{"opencode-1.1.36", "opencode_compaction.reserved", []string{"1000", "1001", "100000"}},
 			{"opencode-1.1.36", "opencode_prune.protect", []string{"100", "101", "40000"}},

@@ -54,12 +54,20 @@ func TestPresets(t *testing.T) {
 			"clear_tool_results.trigger": "100000", "clear_tool_results.keep": "3", "clear_tool_results.clear_at_least": "0",
 			"clear_tool_results.exclude_tools": "[]", "clear_tool_results.clear_tool_inputs": "false", "clear_tool_results.placeholder": "'[cleared]'",
 		},
-		"openhands": {
-			"condenser_events.max_size": "120", "condenser_events.max_tokens": "none", "condenser_events.keep_first": "4", "condenser_events.max_event_chars": "10000",
+		"openhands-1.4": {
+			"condenser_events.max_size": "120", "condenser_events.max_tokens": "none", "condenser_events.keep_first": "4",
+			"condenser_events.cut": "halves", "condenser_events.agent_limit": "false", "condenser_events.max_event_chars": "500",
 		},
-		"codex": {
-			"codex_compaction.percent": "90", "codex_compaction.token_limit": "none", "codex_compaction.user_tokens": "20000",
+		"openhands-1.7": {
+			"condenser_events.max_size": "240", "condenser_events.keep_first": "2", "condenser_events.cut": "units",
+			"condenser_events.minimum_progress": "0.1", "condenser_events.hard_reset": "true", "condenser_events.agent_limit": "false",
 		},
+		"openhands-1.43": {"condenser_events.max_size": "240", "condenser_events.agent_limit": "true"},
+		"codex-local": {
+			"codex_compaction.form": "local", "codex_compaction.percent": "90", "codex_compaction.token_limit": "none", "codex_compaction.user_tokens": "20000",
+		},
+		"codex-0.118": {"codex_compaction.form": "remote_v1", "codex_compaction.percent": "90", "codex_compaction.user_tokens": "none"},
+		"codex-0.140": {"codex_compaction.form": "remote_v2", "codex_compaction.percent": "90", "codex_compaction.user_tokens": "64000"},
 		"crush-0.36": {
 			"crush_summarize.large_window": "200000", "crush_summarize.buffer": "20000", "crush_summarize.percent": "20",
 			"crush_summarize.count": "read",
@@ -142,7 +150,7 @@ func TestOtherAgents(t *testing.T) {
 // A policy compacts at the figure of its source.
 func TestCompactsAt(t *testing.T) {
 	for name, want := range map[string]int{
-		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex": 180000, "crush-0.36": 160000, "gemini-cli": 100000, "goose-1.28": 160000,
+		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex-local": 180000, "codex-0.118": 180000, "codex-0.140": 180000, "openhands-1.4": 0, "openhands-1.43": 0, "crush-0.36": 160000, "gemini-cli": 100000, "goose-1.28": 160000,
 		"none": 0, "opencode-1.1.36": 168000, "three-layer": 0,
 	} {
 		p, err := preset.Load(name, allStages(t))

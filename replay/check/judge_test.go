@@ -142,7 +142,7 @@ func TestJudge(t *testing.T) {
 // TestManyChanges holds that a policy that is another in many keys is told in a few lines, and that the command names
 // the old one instead of its keys.
 func TestManyChanges(t *testing.T) {
-	for policyNow, against := range map[string]string{"codex": "opencode-1.1.36", "opencode-1.1.36": ""} {
+	for policyNow, against := range map[string]string{"codex-local": "opencode-1.1.36", "opencode-1.1.36": ""} {
 		conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: "+policyNow+", name: x}]"))
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +152,7 @@ func TestManyChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := NewBaseline(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, "1.0")
-		s := Judge(conf, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: codex"), "a.jsonl", map[string]float64{"cost_usd": 101})}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
+		s := Judge(conf, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: codex-local"), "a.jsonl", map[string]float64{"cost_usd": 101})}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		if len(s.Changes) < 12 {
 			t.Fatalf("%d changes", len(s.Changes))
 		}
@@ -365,7 +365,7 @@ func TestPlaces(t *testing.T) {
 			Place{"c.yaml", 4, 76}, "mine.yaml,gemini_compression.threshold=0.5"},
 		{"behind the policy's name", "{policy: './mine.yaml,gemini_compression.threshold=0.2', name: x}", "extends: gemini-cli", "extends: gemini-cli\nset: {gemini_compression.threshold: 0.2}",
 			Place{"c.yaml", 4, 18}, "mine.yaml,gemini_compression.threshold=0.5"},
-		{"other stages", "{policy: ./mine.yaml, name: x}", "name: mine\nextends: gemini-cli", "name: mine\nextends: codex", Place{"mine.yaml", 2, 10}, ""},
+		{"other stages", "{policy: ./mine.yaml, name: x}", "name: mine\nextends: gemini-cli", "name: mine\nextends: codex-local", Place{"mine.yaml", 2, 10}, ""},
 	} {
 		conf, err := Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]"))
 		if err != nil {

@@ -195,6 +195,10 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 		return nil, err
 	}
 	call, dropped := s.call(c, keep)
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
 	if dropped > 0 {
 		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
 	}

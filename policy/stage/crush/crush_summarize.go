@@ -126,6 +126,11 @@ func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
@@ -134,7 +139,7 @@ func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
 		Keep:   summarize.Kept(c, boundary, nil),
-		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
+		Call:   call,
 	}
 	s.prompt, s.output = 0, c.Weigh.Content(&summary)
 	if goOn {

@@ -141,3 +141,19 @@ func TestCrushSummarizeCounters(t *testing.T) {
 		t.Errorf("ignored: %s", got)
 	}
 }
+
+// A summary request that exceeds the window fails, and the view stays.
+func TestCrushSummarizeTooLong(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt(strings.Repeat("x", 4*199527)) // with 474 of the request one too many
+	c.Assistant(stagetest.Say(""))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	r.Last = step(c, jsonl.Usage{Input: 190000})
+	r.Fire(policy.Respond, 1, policy.Context{})
+	if e := r.View.Edits(); len(e) != 1 || e[0].Kind != policy.KindFail || e[0].Detail["input_tokens"] != 200001 || r.View.Len() != 2 {
+		t.Errorf("%+v", e)
+	}
+}

@@ -126,14 +126,15 @@ func (s *gooseCompaction) prompt(v policy.View) (items []policy.ItemID, begins b
 	return other, false
 }
 
-// compact replaces the view, where the summary request fits the window after tool results were left out of it.
+// compact replaces the view. It fails where the summary request does not fit the window without any tool result.
 func (s *gooseCompaction) compact(c *policy.Context, keep []policy.ItemID, text, trigger, reason string) ([]policy.Edit, error) {
 	if c.View.Len() <= len(keep) || trigger != "manual" && len(keep) == 0 {
 		return nil, nil
 	}
-	call, ok := s.call(c)
-	if !ok {
-		return nil, nil
+	call := s.call(c)
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
 	}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
@@ -154,8 +155,8 @@ func (s *gooseCompaction) compact(c *policy.Context, keep []policy.ItemID, text,
 }
 
 // call is the summary request: the conversation as a text in a system prompt, without thinking. While it exceeds the
-// window, more tool results are left out, from the middle outwards; ok is false where none of them is enough.
-func (s *gooseCompaction) call(c *policy.Context) (call *policy.Call, ok bool) {
+// window, more tool results are left out, from the middle outwards.
+func (s *gooseCompaction) call(c *policy.Context) *policy.Call {
 	rest := s.p.Prompt
 	var results []int // tokens, in order
 	for id := range c.View.Items {
@@ -170,6 +171,7 @@ func (s *gooseCompaction) call(c *policy.Context) (call *policy.Call, ok bool) {
 			}
 		}
 	}
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"}
 	for try, percent := range removals {
 		input := rest
 		for i, left := range leftOut(len(results), percent) {
@@ -177,11 +179,11 @@ func (s *gooseCompaction) call(c *policy.Context) (call *policy.Call, ok bool) {
 				input += results[i]
 			}
 		}
-		if c.Window == 0 || input <= c.Window {
-			return &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input, Retries: try}, true
+		if call.Input, call.Retries = input, try; c.Window == 0 || input <= c.Window {
+			break
 		}
 	}
-	return nil, false
+	return call
 }
 
 // leftOut reports for each of n tool results whether it is left out when a share of them is.

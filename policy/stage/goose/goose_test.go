@@ -135,13 +135,13 @@ func TestGooseLeftOut(t *testing.T) {
 	}
 }
 
-// A summary request that exceeds the window leaves results out; where that is not enough there is no summary.
+// A summary request that exceeds the window leaves results out; where that is not enough it fails.
 func TestGooseCompactionTooLong(t *testing.T) {
 	for _, tt := range []struct {
 		text    int // tokens of a prompt
 		retries int
 		ok      bool
-	}{{1000, 0, true}, {60000, 1, true}, {80000, 3, true}, {150000, 4, true}, {250000, 0, false}} {
+	}{{1000, 0, true}, {60000, 1, true}, {80000, 3, true}, {150000, 4, true}, {250000, 4, false}} {
 		c := stagetest.NewConvo()
 		c.Prompt(strings.Repeat("x", 4*tt.text))
 		for i := range 10 {
@@ -151,7 +151,8 @@ func TestGooseCompactionTooLong(t *testing.T) {
 		r := bench(t, c, 190000, goose(nil))
 		r.Fire(policy.Prepare, 10, policy.Context{})
 		edits := r.View.Edits()
-		if len(edits) == 1 != tt.ok || tt.ok && (edits[0].Call.Retries != tt.retries || edits[0].Call.Input > 200000) {
+		if len(edits) != 1 || tt.ok && (edits[0].Call.Retries != tt.retries || edits[0].Call.Input > 200000) ||
+			!tt.ok && (edits[0].Kind != policy.KindFail || edits[0].Detail["retries"] != tt.retries) {
 			t.Errorf("%d: %d edits, %+v", tt.text, len(edits), edits)
 		}
 	}

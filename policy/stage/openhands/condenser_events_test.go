@@ -277,7 +277,7 @@ func TestCondenserEventsManual(t *testing.T) {
 		}
 		for _, e := range r.View.Edits() {
 			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
-			if want := 480 + forgotten*2500; e.Trigger != "manual" || e.Call.Input != want { // 10,000 of 20,000 characters each
+			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
 				t.Errorf("%s, %+v: want %d tokens sent", e.Trigger, e.Call, want)
 			}
 		}
@@ -295,4 +295,208 @@ func TestCondenserEventsRoom(t *testing.T) {
 			t.Errorf("%d events, %d first: %v", tt.size, tt.first, err)
 		}
 	}
+}
+
+func unitsOf(change func(*CondenserEvents)) *CondenserEvents {
+	return condensing(func(p *CondenserEvents) {
+		p.MaxSize, p.KeepFirst, p.Cut, p.Progress, p.HardReset, p.MaxEventSize, p.Prompt = 12, 2, cutUnits, 0.1, true, 40, 10
+		if change != nil {
+			change(p)
+		}
+	})
+}
+
+// turns is a prompt and rounds of 100 tokens a result for each number; the calls of a negative number follow thinking,
+// once a turn.
+func turns(rounds ...int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	for i, n := range rounds {
+		c.Prompt("go")
+		for j := range max(n, -n) {
+			id := fmt.Sprint(i, "-", j)
+			if n < 0 && j == 0 {
+				c.Assistant(stagetest.Think("hm"), stagetest.Use(id, "Read"))
+				c.Answers(stagetest.Result(id, strings.Repeat("x", 400)))
+			} else {
+				c.Call(id, "Read", 400)
+			}
+		}
+	}
+	return c
+}
+
+// In the form units nothing parts a call from its result, nor a tool loop with thinking. The events are the system
+// prompt and m0, m1 and so on, one each.
+func TestCondenserEventsUnits(t *testing.T) {
+	from := func(first, end int) []string {
+		return append([]string{"m0", "summary"}, stagetest.Messages(first, end)...)
+	}
+	for _, tt := range []struct {
+		name   string
+		turns  []int
+		window int
+		change func(*CondenserEvents)
+		want   []string // nil: the view stays
+		reason string
+	}{
+		{"12 events", []int{2, 2}, 0, nil, nil, ""},
+		{"before a call", []int{1, 2, 3}, 0, nil, from(13, 15), "16 events > 12"}, // events 13 to 15 were left: 13 is a result
+		{"thinking", []int{1, 2, -3}, 0, nil, []string{"m0", "summary"}, "16 events > 12"},
+		{"a turn after thinking", []int{1, -4, 1}, 0, nil, from(12, 15), "16 events > 12"},
+		{"progress", []int{0, 0, 0, 8}, 0, func(p *CondenserEvents) { p.Progress = 0.82 }, nil, ""},
+		{"progress enough", []int{0, 0, 0, 8}, 0, func(p *CondenserEvents) { p.Progress = 0.8 }, from(18, 20), "21 events > 12"},
+		{"tokens", []int{2, 2}, 300, func(p *CondenserEvents) { p.AgentLimit = true }, from(8, 10), "the window of 300"}, // the results of m2, m4 and m7 are over what has to go,
+		{"hard", []int{0, -4}, 300, func(p *CondenserEvents) { p.AgentLimit, p.KeepFirst = true, 3 }, []string{"m0", "m1", "summary"}, "the window of 300"},
+		{"hard reset", []int{4}, 300, func(p *CondenserEvents) { p.AgentLimit, p.Progress = true, 0.95 }, []string{"summary"}, "nothing less can be forgotten"},
+		{"no hard reset", []int{4}, 300, func(p *CondenserEvents) { p.AgentLimit, p.Progress, p.HardReset = true, 0.95, false }, nil, ""},
+		{"overflow", []int{2, 2}, 300, func(p *CondenserEvents) { p.Overflow = true }, from(8, 10), "the window of 300"}, // 11 events, 2 of them from the end
+		{"no overflow", []int{2, 2}, 300, func(p *CondenserEvents) { p.Overflow = false }, nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := turns(tt.turns...)
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), unitsOf(tt.change)))
+			r.Window = tt.window
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			r.Fire(policy.Prepare, 0, policy.Context{})
+			want := tt.want
+			if want == nil {
+				want = stagetest.Messages(0, len(c.Messages))
+			}
+			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			for _, e := range r.View.Edits() {
+				if !strings.Contains(e.Reason, tt.reason) {
+					t.Errorf("%s: want %s", e.Reason, tt.reason)
+				}
+			}
+		})
+	}
+}
+
+// In the form units the view is the source's too.
+func TestCondenserEventsUnitsSource(t *testing.T) {
+	condensed, inLoop := 0, 0
+	for seed := range uint64(600) {
+		d := stagetest.NewDice(seed, nil)
+		c := d.Conversation()
+		keep := 1 + d.N(4)
+		p := unitsOf(func(p *CondenserEvents) { p.KeepFirst, p.MaxSize = keep, 2*(keep+2)+d.N(14) })
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), p))
+		list := []unitEvent{{kind: "system", item: -1}}
+		joined := 0
+		r.Each = func(k int) {
+			for ; joined < c.Requests[k].Message; joined++ {
+				if !c.Messages[joined].RecordOnly {
+					list = append(list, unitEvents(r, policy.ItemID(joined))...)
+				}
+			}
+			if len(list) > p.MaxSize {
+				from, to, within := unitSpan(list, p)
+				if to > from && float64(to-from) >= float64(len(list))*p.Progress {
+					list = slices.Replace(list, from, to, unitEvent{kind: "summary", item: -1})
+					condensed++
+					inLoop += within
+				}
+			}
+			var want, got []string
+			for i, e := range list[1:] {
+				if name := e.name(); e.kind == "summary" || i == 0 || name != list[i].name() {
+					want = append(want, name)
+				}
+			}
+			for id := range r.View.Items {
+				if r.View.Synthetic(id) != nil {
+					got = append(got, "summary")
+				} else if events(r.View, id) > 0 {
+					got = append(got, fmt.Sprint(id))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, request %d, %+v: -source +stage\n%s", seed, k+1, p, diff)
+			}
+		}
+		r.All()
+	}
+	if condensed < 300 || inLoop < 20 {
+		t.Errorf("condensed %d times, %d of them moved: the test tests too little", condensed, inLoop)
+	}
+}
+
+// unitEvent is an event: a message, an action or an observation.
+type unitEvent struct {
+	kind, call string
+	thinking   bool
+	item       policy.ItemID
+}
+
+func (e unitEvent) name() string {
+	if e.kind == "summary" {
+		return e.kind
+	}
+	return fmt.Sprint(e.item)
+}
+
+func unitEvents(r *stagetest.Bench, id policy.ItemID) (list []unitEvent) {
+	m := &r.C.Messages[id]
+	thinking := slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
+		return b.Kind == jsonl.KindThinking || b.Kind == jsonl.KindRedactedThinking
+	})
+	for _, b := range m.Blocks {
+		switch b.Kind {
+		case jsonl.KindToolUse:
+			list = append(list, unitEvent{kind: "action", call: b.ID, thinking: thinking, item: id})
+			thinking = false // the thoughts are the first call's
+		case jsonl.KindToolResult:
+			list = append(list, unitEvent{kind: "observation", call: b.ID, item: id})
+		}
+	}
+	if n := events(r.View, id); len(list) < n { // texts come last
+		list = append(list, unitEvent{kind: "message", item: id})
+	}
+	return list
+}
+
+// unitSpan is the span from find_next of both ends in the manipulation indices, and whether one of them was moved.
+func unitSpan(list []unitEvent, p *CondenserEvents) (from, to, moved int) {
+	ok := make([]bool, len(list)+1)
+	for i := range ok {
+		ok[i] = true
+	}
+	answered, pending := map[string]bool{}, map[string]bool{}
+	for _, e := range list {
+		answered[e.call] = answered[e.call] || e.kind == "observation"
+	}
+	loop := false
+	for i, e := range list {
+		switch {
+		case e.kind == "action" && e.thinking:
+			loop = true
+		case e.kind == "action" || e.kind == "observation":
+			ok[i] = ok[i] && !loop
+		default:
+			loop = false
+		}
+		if i > 0 && e.kind == "action" && list[i-1].kind == "action" && list[i-1].item == e.item {
+			ok[i] = false
+		}
+		if e.kind == "action" && answered[e.call] {
+			pending[e.call] = true
+		} else if e.kind == "observation" {
+			delete(pending, e.call)
+		}
+		if len(pending) > 0 {
+			ok[i+1] = false
+		}
+	}
+	find := func(at int) int {
+		for !ok[at] {
+			at, moved = at+1, 1
+		}
+		return at
+	}
+	from = find(p.KeepFirst)
+	return from, find(len(list) - (p.MaxSize/2 - p.KeepFirst - 1)), moved
 }
