@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"replay/backtest":        {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/check":           {"policy", "policy/strict", "replay", "replay/compare"},
 	"replay/compare":         {"jsonl/session", "policy", "replay", "replay/..."},
-	"replay/sweep":           {"policy", "replay", "replay/compare"},
+	"replay/sweep":           {"policy", "policy/strict", "replay", "replay/compare"},
 	"replay/diff":            {"jsonl", "jsonl/session", "policy", "policy/view", "replay/wire"},
 	"replay/wire":            {"jsonl", "jsonl/session", "policy", "policy/view", "policy/stage/opencode"},
 	"replay/...":             {"jsonl", "jsonl/names", "jsonl/session", "policy", "policy/strict", "replay/..."},

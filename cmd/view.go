@@ -1,10 +1,14 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/wire"
 	"github.com/ctxkit/ctxkit/report"
@@ -25,11 +29,12 @@ const (
 	asModel      = "model"
 	asPayload    = "payload"
 	asScrollback = "scrollback"
+	asSummary    = "summary-request"
 )
 
-var views = []string{asModel, asPayload, asRaw, asScrollback, asTranscript}
+var views = []string{asModel, asPayload, asRaw, asScrollback, asTranscript, asSummary}
 
-const longView = `Show one session at one request, as one of five views:
+const longView = `Show one session at one request, as one of six views:
 
   transcript   the file as it was appended to, metadata lines included
   raw          the whole history, nothing compacted: offloaded results read
@@ -39,6 +44,10 @@ const longView = `Show one session at one request, as one of five views:
                the server's own edits
   scrollback   what a person sees in the terminal: raw, with a mark at each
                compaction (by --policy; default: as recorded)
+  summary-request  what a call of the policy's own is sent, such as that for
+               the summary of a compaction: the messages and the prompt. --at
+               event:K is the event with the call; a request's number the first
+               call before it; default: the last call
 
 --at is a request's number, last, peak (the largest payload), end (after the
 last request) or event:K (event K of ` + "`ctxkit replay`" + `). Model and payload
@@ -50,14 +59,15 @@ system prompt nor tools, so the body has none.`
 func newView(sys *system) *cobra.Command {
 	o := &ViewOptions{}
 	cmd := command(&cobra.Command{
-		Use: "view INPUT", Short: "Show the history at one request: transcript, raw, model, payload or scrollback",
+		Use: "view INPUT", Short: "Show the history at one request: transcript, raw, model, payload, scrollback or what a summary's own request holds",
 		Long: longView, Args: arguments(&o.Inputs),
 		Example: `  ctxkit view session.jsonl --as model --policy opencode --at peak
   ctxkit view session.jsonl --as payload -p claude-code --at 120 -f json -o body.json
+  ctxkit view session.jsonl --as summary-request -p opencode --at event:0
   ctxkit view session.jsonl --as scrollback --full | less -R`,
 	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
-	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload or scrollback")
+	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback or summary-request")
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
 	o.compactAt(cmd)
@@ -68,7 +78,7 @@ func runView(sys *system, o *ViewOptions) error {
 	if err := oneOf("--as", o.As, views); err != nil {
 		return err
 	}
-	if o.At == "" {
+	if o.At == "" && o.As != asSummary {
 		o.At = "end"
 		if o.As == asModel || o.As == asPayload {
 			o.At = "last"
@@ -76,7 +86,7 @@ func runView(sys *system, o *ViewOptions) error {
 	}
 	switch {
 	case o.Policy != "":
-	case o.As == asModel || o.As == asPayload:
+	case o.As == asModel || o.As == asPayload || o.As == asSummary:
 		return fmt.Errorf("no policy: the %s view depends on one: name it with --policy", o.As)
 	case o.As == asScrollback:
 		o.Policy = "recorded"
@@ -91,6 +101,9 @@ func runView(sys *system, o *ViewOptions) error {
 }
 
 func (s *opened) view(o *ViewOptions) error {
+	if o.As == asSummary {
+		return s.viewRequest(o)
+	}
 	n, tl, err := s.at("--at", o.At)
 	if err != nil {
 		return err
@@ -125,4 +138,70 @@ func (s *opened) view(o *ViewOptions) error {
 	}
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
 	return report.PrintView(s.out, v, opt)
+}
+
+// viewRequest shows the request of a call that the policy makes itself.
+func (s *opened) viewRequest(o *ViewOptions) error {
+	tl, err := s.conv.rec.Replay(s.pol, s.opt)
+	if err != nil {
+		return err
+	}
+	k, err := callEvent(tl, o.At)
+	if err != nil {
+		return fmt.Errorf("flag --at: %w", err)
+	}
+	q, err := s.conv.rec.RequestOf(s.pol, s.opt, k)
+	if err != nil {
+		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
+	}
+	n := q.View.Edits()[len(q.View.Edits())-1].Request
+	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
+	if v.Body, err = wire.Model(q.View); err != nil {
+		return err
+	}
+	v.Body.Drop(q.Without)
+	v.Body.System = q.System
+	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
+	opt := o.report(s.sys)
+	opt.Full = o.Full
+	return report.PrintView(s.out, v, opt)
+}
+
+// callEvent is the event with a call that --at names.
+func callEvent(tl *replay.Timeline, at string) (int, error) {
+	n := 0
+	if k, isEvent := strings.CutPrefix(at, "event:"); isEvent {
+		if _, err := tl.RequestAt(at); err != nil {
+			return 0, err
+		}
+		return strconv.Atoi(strings.TrimPrefix(k, "#"))
+	}
+	if at != "" {
+		var err error
+		if n, err = tl.RequestAt(at); err != nil {
+			return 0, err
+		}
+	}
+	k, ok := tl.CallEvent(n)
+	if !ok && n > 0 {
+		return 0, fmt.Errorf("the policy makes no call of its own before request %d: %s", n, callEvents(tl))
+	}
+	if !ok {
+		return 0, errors.New(callEvents(tl))
+	}
+	return k, nil
+}
+
+// callEvents says which events have a call.
+func callEvents(tl *replay.Timeline) string {
+	var list []string
+	for i := range tl.Requests {
+		if r := &tl.Requests[i]; r.Kind != "main" && len(r.Events) > 0 && len(list) < 8 {
+			list = append(list, fmt.Sprintf("event:%d", r.Events[0]))
+		}
+	}
+	if len(list) == 0 {
+		return "policy " + tl.Policy + " makes no call of its own in this session"
+	}
+	return "calls are made by " + strings.Join(list, ", ")
 }

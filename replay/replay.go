@@ -76,6 +76,7 @@ type engine struct {
 	moments policy.Moment // at which some stage runs
 	err     error
 	each    func(n int, v *view.View) bool // if set: called with each view, false ends the replay
+	asking  *OwnRequest                    // the request to stop at, nil for none
 	ended   bool                           // by each
 
 	counter   string

@@ -42,7 +42,9 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 		if len(e.shadows) > 0 {
 			e.agree(i, at, c, edits)
 		}
-		e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd)
+		if e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd); e.done() {
+			return
+		}
 		c.Last = e.last
 	}
 }
@@ -101,6 +103,10 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		length := e.view.Len()
 		for _, ed := range group {
 			ed.Stage, ed.Group, ed.Request = stage, ev.N, n
+			if e.asking != nil && e.asking.Event == ev.N {
+				e.ask(stage, &ed)
+				return
+			}
 			for c := ed.Call; c != nil; c = c.Then {
 				e.call(c, ed.Insert, next)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
@@ -25,6 +26,8 @@ type NamedView struct {
 	View     *view.View
 	Body     *wire.Body
 	Marks    []diff.Mark // of scrollback: where something was compacted
+
+	Own *replay.OwnRequest // of summary-request
 }
 
 // viewPages prints a view for people, one message after another.
@@ -67,9 +70,26 @@ func (p *viewPages) head() {
 		at = "at the end of the file, after " + count(of, "request")
 	}
 	tokens := either(v.As == "payload", v.View.PayloadTokens, v.View.Tokens)()
+	if v.Own != nil {
+		p.ownHead(at)
+		return
+	}
 	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
 		[2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
+}
+
+// ownHead is the head of a request of the policy's own.
+func (p *viewPages) ownHead(at string) {
+	v, q := p.v, p.v.Own
+	over, system := "", q.System
+	if q.Overhead > 0 {
+		over, system = ", "+thousands(q.Overhead)+" of them overhead", "the session's, with its tools: no transcript holds them"
+	}
+	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
+		[2]string{"call", phrase("%v of event %v, by %v", q.Call.Kind, q.Event, q.Stage)},
+		[2]string{"tokens", phrase("%v counted by the call%v; %v retried", q.Call.Input, over, count(q.Call.Retries, "request"))},
+		[2]string{"system", system}, [2]string{"unknown", q.Unknown})
 }
 
 // message prints one message of the view: the blocks of one item.

@@ -8,6 +8,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -17,6 +18,7 @@ import (
 type Body struct {
 	Model     string // "" leaves it out
 	MaxTokens int    // 0 leaves it out
+	System    string // "" leaves it out
 	Automatic bool   // cache_control of the whole body: the server marks the last block itself
 	TTL       string // of Automatic; "" is the server's default
 	Edits     []any  // context_management.edits, as the API takes them
@@ -76,6 +78,14 @@ func (m *BodyMessage) Append(dst []byte) []byte {
 	return append(dst, `]}`...)
 }
 
+// Drop leaves blocks out, and messages of which nothing is left.
+func (b *Body) Drop(list []policy.Target) {
+	for i := range b.Messages {
+		b.Messages[i].Blocks = slices.DeleteFunc(b.Messages[i].Blocks, func(block BodyBlock) bool { return slices.Contains(list, block.Source) })
+	}
+	b.Messages = slices.DeleteFunc(b.Messages, func(m BodyMessage) bool { return len(m.Blocks) == 0 })
+}
+
 // Append appends the body's JSON, with one message per line.
 func (b *Body) Append(dst []byte) ([]byte, error) {
 	dst = append(dst, "{\n"...)
@@ -87,6 +97,9 @@ func (b *Body) Append(dst []byte) ([]byte, error) {
 	}
 	if b.MaxTokens > 0 {
 		member("max_tokens", b.MaxTokens)
+	}
+	if b.System != "" {
+		member("system", b.System)
 	}
 	if b.Automatic {
 		member("cache_control", CacheControl{"ephemeral", b.TTL})

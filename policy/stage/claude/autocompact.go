@@ -86,6 +86,7 @@ func checkAutocompact(c *policy.Check) {
 type autocompact struct {
 	p       Autocompact
 	breaker summarize.Breaker // of one prompt's requests
+	dropped int               // rounds that the last call left out
 }
 
 func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -161,6 +162,7 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 		limit += c.View.Tokens() - c.View.PayloadTokens() // the server drops that
 	}
 	rounds := roundWeights(c.View)
+	s.dropped = 0
 	if call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {
 		call.Cut = &policy.Target{Item: c.View.IDs()[0]}
 	}
@@ -169,6 +171,7 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 		for more := true; more && i < len(rounds)-1; i++ {
 			gap -= rounds[i]
 			call.Input -= rounds[i]
+			s.dropped++
 			if more = gap > 0; s.p.Gap == "unknown" {
 				more = i+1 < fifth
 			}

@@ -1,0 +1,28 @@
+package policy
+
+import "github.com/ctxkit/ctxkit/jsonl"
+
+// Requester is implemented by stages that know what a call of their own is sent. Of others the view is shown as it is
+// before the edit, and a stand-in for the prompt.
+type Requester interface {
+	// Request is what the call of the edit that Run has just returned is sent. The edit is not applied yet.
+	Request(c *Context, e *Edit) (CallRequest, error)
+}
+
+// CallRequest is the request of a model call that a policy makes itself, by what makes it of the view.
+type CallRequest struct {
+	System  string   // its own system prompt; empty: the session's, or not known
+	Edits   []Edit   // applied to the view in order, they leave the messages that are sent; the last attaches the prompt
+	Without []Target // blocks that are not sent
+	Unknown string   // what is not known of it, a sentence without a stop; empty: nothing
+}
+
+// Asking is the edit that attaches the message that asks for a summary: the prompt's text, or where that is not known,
+// "", a stand-in of a number of tokens.
+func Asking(text string, tokens int) Edit {
+	s := Synthetic{Role: "user", Label: "prompt", Contents: []Content{NewContent(jsonl.KindText, text)}}
+	if text == "" {
+		s.Label, s.Contents[0] = "prompt, whose text is not known", Content{Kind: jsonl.KindText, Tokens: max(tokens, 1)}
+	}
+	return Edit{Kind: KindAttach, Reason: "it asks for the summary", Insert: []Synthetic{s}}
+}
