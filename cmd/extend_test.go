@@ -71,7 +71,7 @@ func TestOwnFamily(t *testing.T) {
 		{"setting", []string{"thresholds", "-p", "own-window", "--set", "keep_last.trigger=90000"}, []string{"90,000"}},
 		{"the chart's line and the page's head", []string{"replay", big, "-p", "own-window"}, []string{"┄ last 120K", "keep-last limit 120,000", "used 120"}},
 		{"the timeline's limits", []string{"replay", big, "-p", "own-window", "-f", "json"}, []string{`"name": "keep-last limit"`, `"tokens": 120000`, `"label": "last"`}},
-		{"lint", []string{"policy", "lint", "own-window,keep_last.trigger=5000000"}, []string{"keep_last.trigger never 5000000 is not below 1000000, the window"}},
+		{"lint", []string{"policy", "lint", "own-window,keep_last.trigger=5000000"}, []string{"keep_last.trigger never 5,000,000 is not below 1,000,000, the window"}},
 		{"show", []string{"policy", "show", "own-window"}, []string{"- keep_last:", "trigger: 120000"}},
 		{"list", []string{"policy", "list"}, []string{"own-window"}},
 		{"schema", []string{"policy", "schema"}, []string{`"keep_last.trigger"`}},

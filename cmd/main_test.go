@@ -129,13 +129,13 @@ func TestUseColor(t *testing.T) {
 }
 
 func TestTokensAndSizes(t *testing.T) {
-	for in, want := range map[string]int{"auto": 0, "200000": 200000, "200k": 200_000, "1M": 1_000_000} {
+	for in, want := range map[string]int{"auto": 0, "200000": 200000, "200k": 200_000, "1M": 1_000_000, "1.5M": 1_500_000} {
 		var n Tokens
 		if err := n.Set(in); err != nil || int(n) != want {
 			t.Errorf("%s: %d, %v", in, n, err)
 		}
 	}
-	for _, in := range []string{"", "0", "-1", "k", "1.5M", "9999999999", "wide", "99999999999999999999G"} {
+	for _, in := range []string{"", "0", "-1", "k", "1.5", "9999999999", "wide", "99999999999999999999G"} {
 		var n Tokens
 		if n.Set(in) == nil {
 			t.Errorf("%q is taken for %d tokens", in, n)

@@ -118,7 +118,7 @@ type CountOptions struct {
 	Model    string
 	Window   Tokens
 	Counter  string
-	Overhead Overhead
+	Overhead OverheadFlag
 }
 
 func (o *CountOptions) flags(cmd *cobra.Command) {
@@ -223,18 +223,18 @@ func (t *Tokens) Set(s string) error {
 	return nil
 }
 
-// Overhead is the size of system prompt and tools on the command line: a number of tokens, 0 included, or auto.
-type Overhead policy.Overhead
+// OverheadFlag is the size of system prompt and tools on the command line: a number of tokens, 0 included, or auto.
+type OverheadFlag policy.Overhead
 
 // String is the flag's value.
-func (o *Overhead) String() string { return fmt.Sprint((*policy.Overhead)(o).EncodeParam()) }
+func (o *OverheadFlag) String() string { return fmt.Sprint((*policy.Overhead)(o).EncodeParam()) }
 
 // Type names the kind of value in help texts.
-func (o *Overhead) Type() string { return "tokens" }
+func (o *OverheadFlag) Type() string { return "tokens" }
 
 // Set reads the flag's value.
-func (o *Overhead) Set(s string) error {
-	*o = Overhead{}
+func (o *OverheadFlag) Set(s string) error {
+	*o = OverheadFlag{}
 	if s == "auto" {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (o *Overhead) Set(s string) error {
 	if !ok || n < 0 || n > strict.MaxNumber {
 		return fmt.Errorf("want a number of tokens such as 0, 18800 or 20k, or auto")
 	}
-	*o = Overhead{n, true}
+	*o = OverheadFlag{n, true}
 	return nil
 }
 

@@ -120,26 +120,26 @@ const ThresholdsSchema = "ctxkit.thresholds/v1"
 
 // LimitList are the limits of a policy in a context window, each with how it is worked out. Figures are tokens.
 type LimitList struct {
-	Schema     string   `json:"schema"`
-	Policy     string   `json:"policy"`
-	Source     string   `json:"source"`
-	Model      string   `json:"model,omitempty"`
-	Window     int      `json:"window"`
-	WindowFrom string   `json:"window_from"`
-	Used       int      `json:"used,omitempty"` // of the context; 0: not given
-	Limits     []Limit  `json:"limits"`
-	Notes      []string `json:"notes,omitempty"`
+	Schema     string        `json:"schema"`
+	Policy     string        `json:"policy"`
+	Source     string        `json:"source"`
+	Model      string        `json:"model,omitempty"`
+	Window     int           `json:"window"`
+	WindowFrom string        `json:"window_from"`
+	Used       int           `json:"used,omitempty"` // of the context; 0: not given
+	Limits     []ListedLimit `json:"limits"`
+	Notes      []string      `json:"notes,omitempty"`
 }
 
-// Limit is a limit with how far it is.
-type Limit struct {
+// ListedLimit is a limit with how far it is.
+type ListedLimit struct {
 	policy.Limit
 	Left *int `json:"percent_left,omitempty"` // of the context up to the limit; nil: nothing is known of what is used
 }
 
 // NewLimits are limits, each with how far it is where used is over 0: used is the tokens of the context.
-func NewLimits(list []policy.Limit, used int) []Limit {
-	limits := make([]Limit, len(list))
+func NewLimits(list []policy.Limit, used int) []ListedLimit {
+	limits := make([]ListedLimit, len(list))
 	for i, l := range list {
 		limits[i].Limit = l
 		if used > 0 && l.Of == policy.OfContext {
