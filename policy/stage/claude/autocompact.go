@@ -19,13 +19,14 @@ type Autocompact struct {
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
 	MaxFailures  int                   `yaml:"max_failures" doc:"no further automatic try for a prompt after so many failures in a row; 0: each request tries again" unit:"failures" min:"0"`
+	KeepRecent   int                   `yaml:"keep_recent" doc:"the newest rounds that stay verbatim behind the summary; a round is a response and what follows it" unit:"rounds" min:"0"`
 	Manual       string                `yaml:"manual" doc:"compactions the user requested: replay or ignore them" enum:"replay,ignore"`
 }
 
 func defineAutocompact() policy.Definition {
 	return policy.Definition{
 		Name:    "autocompact",
-		Summary: "Before a request whose used tokens reach the auto-compact threshold, the whole view becomes a summary, written by a request of its own; nothing is kept verbatim. A request that stays too long for the effective window fails, and the view stays.",
+		Summary: "Before a request whose used tokens reach the auto-compact threshold, the whole view becomes a summary, written by a request of its own; nothing is kept verbatim, or the newest rounds. A request that stays too long for the effective window fails, and the view stays.",
 		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client; thresholds confirmed by 95 recorded automatic compactions",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
@@ -130,11 +131,28 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
 		Call:   try.Call, Detail: map[string]int{"pre_tokens": c.Used},
 	}
+	e.Keep = summarize.Kept(c, boundary, newestRounds(c.View, s.p.KeepRecent))
 	if boundary >= 0 {
-		e.Insert = append(e.Insert, c.Record.Reinjected(boundary)...)
-		e.Keep = summarize.Since(c, boundary)
+		attached := &e.Insert
+		if s.p.KeepRecent > 0 { // the client attaches behind what it keeps
+			attached = &e.Tail
+		}
+		*attached = append(*attached, c.Record.Reinjected(boundary)...)
 	}
 	return []policy.Edit{e}, nil
+}
+
+// newestRounds returns the items of the newest n rounds, all where there are fewer.
+func newestRounds(v policy.View, n int) []policy.ItemID {
+	ids := v.IDs()
+	from := len(ids)
+	for i := len(ids) - 1; i >= 0 && n > 0; i-- {
+		if v.Role(ids[i]) == session.Assistant && (i == 0 || v.Role(ids[i-1]) != session.Assistant) {
+			from = i
+			n--
+		}
+	}
+	return ids[from:]
 }
 
 // call is the compaction's own request: the prompt, and the messages as they were before this request's

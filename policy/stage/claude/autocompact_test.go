@@ -94,6 +94,45 @@ func TestAutocompactManual(t *testing.T) {
 }
 
 // What the client sent after its own compaction comes with the recorded summary, and only with that.
+// The newest rounds stay, each a response, the results of its calls and what else follows it, with what the client
+// attaches behind them. A response in several messages is one.
+func TestAutocompactKeepRecent(t *testing.T) {
+	for _, tt := range []struct {
+		keep int
+		want []string
+	}{
+		{0, []string{"summary", "file a"}},
+		{1, []string{"summary", "m5", "m6", "m7", "file a"}},
+		{2, []string{"summary", "m3", "m4", "m5", "m6", "m7", "file a"}},
+		{9, []string{"summary", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "file a"}}, // there are not so many
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")                             // m0
+		c.Call("a", "Read", 400)                   // m1, m2
+		c.Call("b", "Read", 400)                   // m3, m4
+		c.Assistant(stagetest.Say("done"))         // m5
+		c.Add(session.Message{Role: session.User}) // m6, such as an attachment
+		c.Prompt("more")                           // m7
+		c.Assistant(stagetest.Say("done"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.KeepRecent = tt.keep })))
+		content := policy.NewContent(jsonl.KindText, "a summary")
+		r.Record.Content = &content
+		r.Record.Tail = []policy.Synthetic{{Role: "user", Label: "file a", Attached: true, Contents: []policy.Content{content}}}
+		c.Boundaries = []session.Boundary{stagetest.BoundaryAt(1)}
+		c.Boundaries[0].Request = 4
+		for _, p := range r.Stages {
+			p.Stage.(*autocompact).p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}}
+		}
+		for m := range 8 {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Manual, 3, policy.Context{Asked: &policy.ManualCompaction{Recorded: 0}})
+		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
+			t.Errorf("keep %d: -want +got\n%s", tt.keep, diff)
+		}
+	}
+}
+
 func TestAutocompactRecorded(t *testing.T) {
 	sum := policy.NewContent(jsonl.KindText, "what was done")
 	file := policy.Synthetic{Role: "user", Label: "file", Contents: []policy.Content{sum}}

@@ -47,9 +47,14 @@ after:  "Context summary: …" and the newest messages of 60,000 characters, fro
 	}
 }
 
+// limit is the estimate of a request at which it is compacted, tokens.
+func (p *ClineCompaction) limit(window int) int {
+	return int(math.Ceil(float64(window) * p.Input * p.Trigger))
+}
+
 func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*ClineCompaction)
-	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: int(math.Ceil(float64(c.Window) * p.Input * p.Trigger)), Of: policy.OfContext, Acts: true,
+	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
 		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), c.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
 }
 
@@ -73,6 +78,7 @@ type budget struct {
 	messages int     // the estimate of the messages, as recorded
 	trigger  float64 // the request compacts from here on
 	target   int     // what the messages may have after an automatic compaction
+	scale    float64 // by which the trigger and the target are smaller than the model's limits
 }
 
 func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -88,7 +94,11 @@ func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if float64(b.request) < b.trigger {
 		return nil, nil
 	}
-	return s.compact(c, b.target, "auto", fmt.Sprintf("the request is estimated at %d tokens >= %d", b.request, int(math.Ceil(b.trigger))))
+	reason := fmt.Sprintf("the request is estimated at %d tokens >= %d", int(float64(b.request)*b.scale), s.p.limit(c.Window))
+	if b.scale > 1 {
+		reason += fmt.Sprintf(", %.2f times a third of its characters, as the provider counted the last one", b.scale)
+	}
+	return s.compact(c, b.target, "auto", reason)
 }
 
 func (s *clineCompaction) budget(c *policy.Context) budget {
@@ -113,11 +123,11 @@ func (s *clineCompaction) budget(c *policy.Context) budget {
 	}
 	b.request = estimate(total) + b.overhead
 	b.overhead = max(b.request-sum, 0)
-	scale := 1.0
+	b.scale = 1
 	if used := s.lastRequest(c); used > 0 && b.request > 0 {
-		scale = min(s.p.Underestimate, max(1, float64(used)/float64(b.request)))
+		b.scale = min(s.p.Underestimate, max(1, float64(used)/float64(b.request)))
 	}
-	limit := float64(c.Window) * s.p.Input / scale
+	limit := float64(c.Window) * s.p.Input / b.scale
 	b.trigger = limit * s.p.Trigger
 	target := math.Floor(b.trigger * s.p.Target)
 	if exchanges >= 5 && c.MaxOutput > 0 && float64(c.MaxOutput) < limit {

@@ -93,7 +93,7 @@ func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	s.reads = current
 	content := policy.NewContent(jsonl.KindToolResult, outdated)
-	reason := fmt.Sprintf("%d bytes of files that were read again >= %d", bytes, s.p.MinBytes)
+	reason := fmt.Sprintf("%d bytes of files that were read again, %d are enough", bytes, s.p.MinBytes)
 	edits := make([]policy.Edit, len(old))
 	for i, n := range old {
 		edits[i] = policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: list[n.index].Target, New: &content, Reason: reason}
