@@ -26,13 +26,16 @@ func idle() map[string]string {
 // fitting are policies under which a parameter can act where it cannot with the stage's other defaults.
 func fitting() map[string]string {
 	return map[string]string{
-		"autocompact.ptl_gap":            "window: {context: 45000}\nstages: [autocompact]",
-		"crush_summarize.buffer":         "window: {context: 250000}\nstages: [crush_summarize]",
-		"gemini_compression.cut_chars":   "window: {context: 60000}\nstages: [gemini_compression: {cut: chars, response_budget: 100}]",
-		"opencode_compaction.reserved":   "stages: [opencode_compaction: {count: '1.18', input_limit: 100000}]",
-		"opencode_prune.protected_tools": "stages: [opencode_prune: {protect: 0, minimum: 0, protected_tools: []}]",
-		"post_compact.long_files":        "stages: [autocompact, post_compact: {file_tokens: 100}]",
-		"three_layer_auto.tool":          "stages: [three_layer_auto]",
+		"autocompact.ptl_gap":               "window: {context: 45000}\nstages: [autocompact]",
+		"crush_summarize.buffer":            "window: {context: 250000}\nstages: [crush_summarize]",
+		"clear_tool_results.clear_at_least": "stages: [clear_tool_results: {library: python, trigger: 20000}]",
+		"gemini_compression.after_failure":  "window: {context: 100000}\nstages: [gemini_compression: {response_budget: 100, cut_chars: 100, verify: false, summary: [fixed: 600000]}]",
+		"gemini_compression.cut_lines":      "window: {context: 60000}\nstages: [gemini_compression: {cut: lines, response_budget: 100}]",
+		"gemini_compression.cut_chars":      "window: {context: 60000}\nstages: [gemini_compression: {cut: chars, response_budget: 100}]",
+		"opencode_compaction.reserved":      "stages: [opencode_compaction: {count: '1.18', input_limit: 100000}]",
+		"opencode_prune.protected_tools":    "stages: [opencode_prune: {protect: 0, minimum: 0, protected_tools: []}]",
+		"post_compact.long_files":           "stages: [autocompact, post_compact: {file_tokens: 100}]",
+		"three_layer_auto.tool":             "stages: [three_layer_auto]",
 	}
 }
 

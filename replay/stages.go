@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
 // runStages runs the policy's stages of one moment, in order. Each one's edits are applied before the next one runs.
@@ -127,11 +128,22 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		}
 		if ev.Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)
+			ev.Kept = e.segment()
 		}
 		ev.Saved = ev.Before - ev.After
 		e.events = append(e.events, ev)
 		e.pending = append(e.pending, ev.N)
 	}
+}
+
+// segment is what the last edit, a compaction, left behind its summary; nil where that is nothing.
+func (e *engine) segment() *Segment {
+	edits := e.view.Edits()
+	head, anchor, tail, ok := diff.Segment(e.view, &edits[len(edits)-1])
+	if !ok {
+		return nil
+	}
+	return &Segment{Head: e.uuid(head), Anchor: e.uuid(anchor), Tail: e.uuid(tail)}
 }
 
 // targets adds what an edit changed to its event.

@@ -122,7 +122,16 @@ type Event struct {
 	Messages int             `json:"messages,omitempty"` // messages removed
 	Detail   map[string]int  `json:"detail,omitempty"`   // figures that the client would record: pre_tokens …
 	Targets  []EventTarget   `json:"targets"`            // block edits: every target; rebuilt views: none
+	Kept     *Segment        `json:"preserved_segment,omitempty"`
 	Recorded *RecordedEvent  `json:"recorded,omitempty"`
+}
+
+// Segment is what a compaction leaves verbatim behind its summary, as clients record it: uuids of the first and the last
+// message, and of the summary, which comes before them.
+type Segment struct {
+	Head   string `json:"head_uuid"`
+	Anchor string `json:"anchor_uuid"`
+	Tail   string `json:"tail_uuid"`
 }
 
 // EventTarget is what an event changed.

@@ -173,8 +173,9 @@ func (p *viewPages) markers(id policy.ItemID) {
 
 func markText(m *diff.Mark) string {
 	blocks := m.Kind != policy.KindSummarize && m.Kind != policy.KindCollapse
-	return phrase("%v by %v %v, %v%v to %v tokens: %v", kindText(m.Kind), m.Stage, place("before", m.Request),
-		phraseIf(blocks, "%v, ", count(m.Edits, "block")), m.TokensBefore, m.TokensAfter, m.Reason)
+	return phrase("%v by %v %v, %v%v to %v tokens: %v%v", kindText(m.Kind), m.Stage, place("before", m.Request),
+		phraseIf(blocks, "%v, ", count(m.Edits, "block")), m.TokensBefore, m.TokensAfter, m.Reason,
+		phraseIf(m.Head != "", "; verbatim behind it: %v to %v", m.Head, m.Tail))
 }
 
 // kindText returns the participle for a kind of edit.

@@ -5,6 +5,7 @@ package diff
 import (
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
@@ -77,6 +78,38 @@ type Mark struct {
 	Edits        int             `json:"edits"` // blocks changed, or messages removed
 	TokensBefore int             `json:"tokens_before"`
 	TokensAfter  int             `json:"tokens_after"`
+	Head         string          `json:"head_uuid,omitempty"` // of what a compaction left verbatim: the first message
+	Tail         string          `json:"tail_uuid,omitempty"` // and the last
+}
+
+// Segment is what a compaction left verbatim behind its summary: the first and the last recorded message, and the
+// summary. ok is false where it left nothing or has no summary. What was attached again is no part of it.
+func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok bool) {
+	summary := false
+	for _, s := range e.Insert {
+		if s.Summary {
+			anchor, summary = s.ID, true
+		}
+	}
+	for _, id := range e.Keep {
+		m := v.Message(id)
+		switch {
+		case m == nil || attachedAgain(v, id):
+		case m.Class == session.ClassSummary && !summary:
+			anchor, summary = id, true
+		case m.Class != session.ClassSummary && !ok:
+			head, tail, ok = id, id, true
+		case m.Class != session.ClassSummary:
+			tail = id
+		}
+	}
+	return head, anchor, tail, ok && summary
+}
+
+// attachedAgain reports whether the client sent a recorded message again after a compaction.
+func attachedAgain(v *view.View, id policy.ItemID) bool {
+	bounds := v.Conversation().Boundaries
+	return slices.ContainsFunc(bounds, func(b session.Boundary) bool { return slices.Contains(b.Attached, int(id)) })
 }
 
 // Marks lists the places where the edits of a view compacted earlier messages. Results cut on arrival, additions and
@@ -101,10 +134,14 @@ func Marks(v *view.View) []Mark {
 			continue
 		}
 		group = e.Group
-		marks = append(marks, Mark{
+		m := Mark{
 			Before: e.Joined, Request: e.Request, Stage: e.Stage, Kind: e.Kind, Reason: e.Reason,
 			Edits: n, TokensBefore: e.Before, TokensAfter: e.After,
-		})
+		}
+		if head, _, tail, ok := Segment(v, e); ok && e.Kind == policy.KindSummarize {
+			m.Head, m.Tail = v.Message(head).UUID, v.Message(tail).UUID
+		}
+		marks = append(marks, m)
 	}
 	return marks
 }
