@@ -1,0 +1,115 @@
+package roo
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+func condensing(change func(*RooCondense)) *RooCondense {
+	p := *defineRooCondense().Params.(*RooCondense)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
+	if change != nil {
+		change(&p)
+	}
+	return &p
+}
+
+// talk is a prompt, rounds calls and what they answered, and a request about to be made.
+func talk(rounds int) *stagetest.Convo {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	for i := range rounds {
+		c.Call(fmt.Sprint(i), "Read", 4000)
+	}
+	c.Assistant(stagetest.Say("done"))
+	return c
+}
+
+// before joins all messages but the last, with the usage of the last response.
+func before(t *testing.T, c *stagetest.Convo, p *RooCondense, used int) *stagetest.Bench {
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineRooCondense(), p))
+	for m := range len(c.Messages) - 1 {
+		r.View.Join(m)
+	}
+	r.Overhead = 5000
+	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: used}, Message: policy.ItemID(len(c.Messages) - 3)}
+	return r
+}
+
+// The limits of the source: 0.9 W - 8,192, and a share of the window; what joined since the last response counts.
+func TestRooCondenseLimit(t *testing.T) {
+	joined := 1000 // of the last result
+	for _, tt := range []struct {
+		window, used int
+		percent      float64
+		want         bool
+	}{
+		{200000, 171808 - joined, 100, false},
+		{200000, 171809 - joined, 100, true},
+		{128000, 107008 - joined, 100, false},
+		{128000, 107009 - joined, 100, true},
+		{200000, 99999 - joined, 50, false},
+		{200000, 100000 - joined, 50, true},
+		{200000, 171809 - joined, 95, true},
+	} {
+		r := before(t, talk(3), condensing(func(p *RooCondense) { p.Percent = tt.percent }), tt.used)
+		r.Window = tt.window
+		r.Fire(policy.Prepare, 3, policy.Context{})
+		if got := r.View.Epoch() > 0; got != tt.want {
+			t.Errorf("%d of %d at %g %%: condensed %t, want %t", tt.used, tt.window, tt.percent, got, tt.want)
+		}
+	}
+}
+
+// What is left: the summary alone, or the first message, the summary, and the newest with the calls they answer.
+func TestRooCondenseKeeps(t *testing.T) {
+	for _, tt := range []struct {
+		keep int
+		want []string
+	}{
+		{0, []string{"summary"}},
+		{2, []string{"m0", "summary", "m11", "m12"}},
+		{3, []string{"m0", "summary", "m9", "m10", "m11", "m12"}},
+		{12, stagetest.Messages(0, 13)}, // nothing is left to summarise
+	} {
+		r := before(t, talk(6), condensing(func(p *RooCondense) { p.Keep = tt.keep }), 171000)
+		r.Fire(policy.Manual, 6, policy.Context{})
+		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
+			t.Errorf("keep %d: -want +got\n%s", tt.keep, diff)
+		}
+	}
+}
+
+// Where condensing is off or fails, half of the messages after the first are cut off, an even number.
+func TestRooCondenseCuts(t *testing.T) {
+	off := func(p *RooCondense) { p.Condense = false }
+	grows := func(p *RooCondense) {
+		p.Keep, p.Summary = 3, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 180000}}
+	}
+	for _, tt := range []struct {
+		rounds int
+		change func(*RooCondense)
+		want   []string
+		edits  []string
+	}{
+		{6, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), []string{"collapse@7"}},
+		{7, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 15)...), []string{"collapse@8"}},
+		{1, off, []string{"m0", "m1", "m2"}, nil},
+		{6, grows, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), []string{"fail@7 m0", "collapse@7"}},
+	} {
+		r := before(t, talk(tt.rounds), condensing(tt.change), 175000)
+		r.Fire(policy.Prepare, tt.rounds, policy.Context{})
+		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
+			t.Errorf("%d rounds: -want +got\n%s", tt.rounds, diff)
+		}
+		if diff := cmp.Diff(tt.edits, r.Edits()); diff != "" {
+			t.Errorf("%d rounds: edits: -want +got\n%s", tt.rounds, diff)
+		}
+	}
+}
