@@ -89,7 +89,12 @@ func TestPresets(t *testing.T) {
 			"cache_ttl_prune.soft_head_chars": "1500", "cache_ttl_prune.soft_tail_chars": "1500", "cache_ttl_prune.hard_clear": "true",
 			"cache_ttl_prune.placeholder": "'[Old tool result content cleared]'",
 		},
-		"sliding-window": {"sliding_window.messages": "40", "sliding_window.every": "request", "sliding_window.cut": "round"},
+		"sliding-window-1.36": {
+			"sliding_window.messages": "40", "sliding_window.every": "turn_end", "sliding_window.cut": "prompt",
+			"sliding_window.anchor": "false", "sliding_window.truncate": "first", "sliding_window.truncate_above": "400",
+		},
+		"sliding-window-1.37":     {"sliding_window.messages": "40", "sliding_window.anchor": "true", "sliding_window.truncate": "first"},
+		"strands-typescript-1.19": {"sliding_window.anchor": "true", "sliding_window.truncate": "overflow", "sliding_window.truncate_above": "450"},
 	}
 	for name, figures := range want {
 		p, err := preset.Load(name, allStages(t))

@@ -3,6 +3,7 @@ package strands
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -219,5 +220,55 @@ func TestSlidingWindowFollows(t *testing.T) {
 	}
 	if got := len(slices.DeleteFunc(r.Edits(), func(s string) bool { return s[:6] != "remove" })); got != 3 {
 		t.Errorf("edits %v", r.Edits())
+	}
+}
+
+// In Python the oldest results are cut first, and the window slides the next time.
+func TestSlidingWindowTruncate(t *testing.T) {
+	for chars, want := range map[int][2]int{400: {1, 1}, 401: {9, 1}} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		for i, n := range []int{chars, 1000} {
+			c.Call(fmt.Sprint(i), "Read", n)
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("go on")
+		}
+		p := *defineSlidingWindow().Params.(*SlidingWindow)
+		p.Messages = 3
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), &p))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		for i, left := range want {
+			r.Fire(policy.TurnEnd, i, policy.Context{})
+			if got := r.View.Len(); got != left {
+				t.Errorf("%d characters, stop %d: %d messages, want %d", chars, i+1, got, left)
+			}
+			if shown := r.Shown(2); i == 0 && chars > 400 && !strings.Contains(shown, "...\n\n... [truncated: 1 chars removed] ...\n\n...") {
+				t.Errorf("%q", shown)
+			}
+		}
+	}
+}
+
+// A request that fills the share slides, once, and cuts no result.
+func TestSlidingWindowProactive(t *testing.T) {
+	for window, want := range map[int]int{1001: 6, 1000: 4} {
+		c := stagetest.NewConvo()
+		for range 3 {
+			c.Prompt(strings.Repeat("x", 400))
+			c.Assistant(stagetest.Say(strings.Repeat("x", 532)))
+		}
+		p := *defineSlidingWindow().Params.(*SlidingWindow)
+		p.Proactive = 0.7
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), &p))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Window, r.Overhead = window, 1 // 700 tokens
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		if got := r.View.Len(); got != want {
+			t.Errorf("700 tokens of %d: %d messages, want %d", window, got, want)
+		}
 	}
 }

@@ -1,0 +1,168 @@
+package strands
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+// caseFile is testdata/cases.json, made by scripts/oracle/strands.
+type caseFile struct {
+	Package string
+	Window  int // messages, by default
+	Cases   []struct {
+		Seed, Window int
+		List         []entry
+		End          state   // when the agent stops
+		Steps        []state // after each reduction of a request that is too large
+	}
+}
+
+// state is which messages are left, and the characters of their results.
+type state struct{ Kept, Results []int }
+
+// entry is a message: its characters and calls, or its results.
+type entry struct {
+	kind     string
+	n, calls int
+	results  []int
+}
+
+func (e *entry) UnmarshalJSON(data []byte) error {
+	var raw []json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw[0], &e.kind); err != nil {
+		return err
+	}
+	if e.kind == "r" {
+		return json.Unmarshal(raw[1], &e.results)
+	}
+	for i, to := range []*int{&e.n, &e.calls}[:len(raw)-1] {
+		if err := json.Unmarshal(raw[i+1], to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func upstreamCases(t *testing.T) (f caseFile) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// typescript is the sliding window of the TypeScript SDK.
+func typescript(messages int) *SlidingWindow {
+	return &SlidingWindow{
+		Messages: messages, Every: "turn_end", Cut: "prompt", Anchor: true, Truncate: "overflow", Above: 450,
+		Notice: "\n<truncated chars=\"{chars}\"/>\n", Overflow: true,
+	}
+}
+
+func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
+	t.Helper()
+	c := stagetest.NewConvo()
+	for i, e := range list {
+		var parts []stagetest.BlockText
+		switch e.kind {
+		case "u":
+			c.Prompt(strings.Repeat("x", e.n))
+			continue
+		case "r":
+			for j, n := range e.results {
+				parts = append(parts, stagetest.Result(fmt.Sprintf("%d.%d", i-1, j), strings.Repeat("x", n)))
+			}
+			c.Answers(parts...)
+			continue
+		}
+		if e.n > 0 {
+			parts = append(parts, stagetest.Say(strings.Repeat("x", e.n)))
+		}
+		for j := range e.calls {
+			parts = append(parts, stagetest.Use(fmt.Sprintf("%d.%d", i, j), "read"))
+		}
+		c.Assistant(parts...)
+	}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), typescript(messages)))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	return r
+}
+
+// stateOf is what is left of a conversation.
+func stateOf(r *stagetest.Bench, list []entry) state {
+	s := state{Kept: []int{}, Results: []int{}}
+	for id := range r.View.Items {
+		s.Kept = append(s.Kept, int(id))
+		for b := range list[id].results {
+			s.Results = append(s.Results, r.View.Length(policy.Target{Item: id, Block: b}).UTF16)
+		}
+	}
+	return s
+}
+
+// tokens is the size of a state as the bench counts.
+func (s state) tokens(t *testing.T, list []entry) int {
+	whole := converse(t, list, 2)
+	n := 0
+	for _, id := range s.Kept {
+		if list[id].kind != "r" {
+			n += whole.View.Weight(policy.ItemID(id))
+		}
+	}
+	for _, chars := range s.Results {
+		n += policy.RoundQuarter(chars)
+	}
+	return n
+}
+
+// What is left is what the TypeScript SDK's own code leaves, when the agent stops and after each reduction.
+func TestCases(t *testing.T) {
+	f := upstreamCases(t)
+	if p := defineSlidingWindow().Params.(*SlidingWindow); p.Messages != f.Window {
+		t.Errorf("%d messages, upstream has %d", p.Messages, f.Window)
+	}
+	slid, reduced := 0, 0
+	for _, tt := range f.Cases {
+		r := converse(t, tt.List, tt.Window)
+		r.Fire(policy.TurnEnd, 0, policy.Context{})
+		if diff := cmp.Diff(tt.End, stateOf(r, tt.List)); diff != "" {
+			t.Errorf("seed %d, when the agent stops: -upstream +stage\n%s", tt.Seed, diff)
+		}
+		if len(tt.End.Kept) < len(tt.List) {
+			slid++
+		}
+		for i, want := range tt.Steps {
+			r := converse(t, tt.List, tt.Window)
+			r.Window = want.tokens(t, tt.List)
+			if i == len(tt.Steps)-1 {
+				r.Window = 1 // no more can be done
+			}
+			r.Fire(policy.Prepare, 0, policy.Context{})
+			if diff := cmp.Diff(want, stateOf(r, tt.List)); diff != "" {
+				t.Errorf("seed %d, reduction %d of %d: -upstream +stage\n%s", tt.Seed, i+1, len(tt.Steps), diff)
+			}
+			reduced++
+		}
+	}
+	t.Logf("%s: %d conversations, %d slid, %d reductions", f.Package, len(f.Cases), slid, reduced)
+	if slid < 30 || reduced < 200 {
+		t.Error("the cases test too little")
+	}
+}
