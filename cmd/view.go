@@ -20,6 +20,8 @@ type ViewOptions struct {
 	As   string
 	At   string // "": last, or end for the views that are of the whole session
 	Full bool
+
+	Classes bool // of tool results
 }
 
 // The views.
@@ -69,6 +71,7 @@ func newView(sys *system) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback or summary-request")
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
+	f.BoolVar(&o.Classes, "classes", false, "say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
 	o.compactAt(cmd)
 	return cmd
@@ -83,6 +86,9 @@ func runView(sys *system, o *ViewOptions) error {
 		if o.As == asModel || o.As == asPayload {
 			o.At = "last"
 		}
+	}
+	if o.Classes && o.As != asModel && o.As != asPayload {
+		return fmt.Errorf("flag --classes: the %s view has no classes: leave it out, or take --as model or payload", o.As)
 	}
 	switch {
 	case o.Policy != "":
@@ -137,6 +143,9 @@ func (s *opened) view(o *ViewOptions) error {
 		return err
 	}
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
+	if o.Classes {
+		v.Classes = append([]diff.Classed{}, diff.Classes(v.View, s.pol, n)...)
+	}
 	return report.PrintView(s.out, v, opt)
 }
 

@@ -27,7 +27,8 @@ type NamedView struct {
 	Body     *wire.Body
 	Marks    []diff.Mark // of scrollback: where something was compacted
 
-	Own *replay.OwnRequest // of summary-request
+	Own     *replay.OwnRequest // of summary-request
+	Classes []diff.Classed     // of tool results, where they are to be shown
 }
 
 // viewPages prints a view for people, one message after another.
@@ -149,7 +150,7 @@ func aboutMessage(m *session.Message) []string {
 // block prints one of n blocks: what it is, the edits of it, its first lines.
 func (p *viewPages) block(b *wire.BodyBlock, n int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
-	p.cut(cyan, "   ", c.title+either(b.CacheControl != nil, " [cache breakpoint]", ""))
+	p.cut(cyan, "   ", c.title+either(b.CacheControl != nil, " [cache breakpoint]", "")+p.v.classText(b.Source))
 	if b.Source.Block >= 0 {
 		if e := p.history.Changed[b.Source]; e != nil {
 			p.cut(yellow, "     ", changedText(e))
@@ -159,6 +160,16 @@ func (p *viewPages) block(b *wire.BodyBlock, n int) {
 		}
 	}
 	p.text(none, "     ", "", c.text, n)
+}
+
+// classText is the class of a tool result, behind its title.
+func (v *NamedView) classText(t policy.Target) string {
+	i := slices.IndexFunc(v.Classes, func(c diff.Classed) bool { return c.Target == t })
+	if i < 0 {
+		return ""
+	}
+	c := &v.Classes[i]
+	return phrase(" [%v%v]", c.Class, phraseIf(c.Stage != "", ", %v", c.Stage))
 }
 
 // markers prints the marks before an item.
@@ -209,15 +220,50 @@ func viewJSON(w io.Writer, v *NamedView) error {
 		return err
 	}
 	if v.As == "scrollback" {
-		marks, err := json.Marshal(placed(v))
-		if err != nil {
+		if body, err = appendMember(body, "marks", placed(v)); err != nil {
 			return err
 		}
-		body = append(bytes.TrimSuffix(body, []byte("\n}\n")), ",\n\"marks\":"...)
-		body = append(append(body, marks...), "\n}\n"...)
+	}
+	if v.Classes != nil {
+		if body, err = appendMember(body, "results", classed(v)); err != nil {
+			return err
+		}
 	}
 	_, err = w.Write(escapeJSON(body))
 	return err
+}
+
+// appendMember adds a member to the JSON of a body.
+func appendMember(body []byte, name string, value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	body = append(bytes.TrimSuffix(body, []byte("\n}\n")), ",\n\""+name+"\":"...)
+	return append(append(body, text...), "\n}\n"...), err
+}
+
+// classedResult is the class of a tool result with its place in the body.
+type classedResult struct {
+	Message int              `json:"message"`
+	Block   int              `json:"block"`
+	ToolUse string           `json:"tool_use_id"`
+	Class   diff.ResultClass `json:"class"`
+	Stage   string           `json:"stage,omitempty"`
+}
+
+func classed(v *NamedView) []classedResult {
+	list := []classedResult{}
+	at := map[policy.Target]*diff.Classed{}
+	for i := range v.Classes {
+		at[v.Classes[i].Target] = &v.Classes[i]
+	}
+	for m := range v.Body.Messages {
+		for b := range v.Body.Messages[m].Blocks {
+			block := &v.Body.Messages[m].Blocks[b]
+			if c := at[block.Source]; c != nil {
+				list = append(list, classedResult{m, b, block.ToolUse, c.Class, c.Stage})
+			}
+		}
+	}
+	return list
 }
 
 // placedMark is a mark with its place in the body: before block Block of message Message. At the end of the body
