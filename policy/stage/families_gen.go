@@ -17,6 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/stage/openhands"
 	"github.com/ctxkit/ctxkit/policy/stage/pi"
+	"github.com/ctxkit/ctxkit/policy/stage/qwen"
 	"github.com/ctxkit/ctxkit/policy/stage/roo"
 	"github.com/ctxkit/ctxkit/policy/stage/strands"
 	"github.com/ctxkit/ctxkit/policy/stage/sweagent"
@@ -39,6 +40,7 @@ func Families() []policy.Family {
 		opencode.Family(),
 		openhands.Family(),
 		pi.Family(),
+		qwen.Family(),
 		roo.Family(),
 		strands.Family(),
 		sweagent.Family(),

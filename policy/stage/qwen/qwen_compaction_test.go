@@ -1,0 +1,92 @@
+package qwen
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+// talk is a conversation whose next prompt is a result of so many characters.
+func talk(t *testing.T, result, summary int) *stagetest.Bench {
+	c := stagetest.NewConvo()
+	c.Prompt(strings.Repeat("x", 40000))
+	c.Assistant(stagetest.Say("done"))
+	c.Prompt("go")
+	c.Call("a", "Read", result)
+	p := *defineQwenCompaction().Params.(*QwenCompaction)
+	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: summary}}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineQwenCompaction(), &p))
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	return r
+}
+
+func last(input, output int) policy.Response {
+	return policy.Response{Known: true, Usage: jsonl.Usage{Input: input, Output: output}}
+}
+
+// The estimate is that of the next prompt: the definition's example, and one token less.
+func TestQwenCompactionThreshold(t *testing.T) {
+	for _, tt := range []struct {
+		window, input, output, result int
+		want                          bool
+	}{
+		{200000, 160000, 3000, 16000 - charsOfResult, true},
+		{200000, 160000, 3000, 16000 - charsOfResult - 4, false},
+		{200000, 159999, 3000, 16000 - charsOfResult, false},
+		{220000, 183000, 0, 16000 - charsOfResult, true}, // 85 % are 187,000, and all but 33,000 too
+		{256000, 213600, 0, 16000 - charsOfResult, true}, // 85 %
+		{256000, 213599, 0, 16000 - charsOfResult, false},
+		{20000, 13000, 0, 16000 - charsOfResult, true}, // nothing is left of so small a window: 85 %
+		{20000, 12999, 0, 16000 - charsOfResult, false},
+	} {
+		r := talk(t, tt.result, 100)
+		r.Window, r.Last = tt.window, last(tt.input, tt.output)
+		r.Fire(policy.Prepare, 3, policy.Context{})
+		want := stagetest.Messages(0, 5)
+		if tt.want {
+			want = []string{"summary", "acknowledgement", "m3", "m4"}
+		}
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+			t.Errorf("%+v: -want +got\n%s", tt, diff)
+		}
+	}
+}
+
+// After three failures there is no further try, but near the end of the window, three times more.
+func TestQwenCompactionBreaker(t *testing.T) {
+	r := talk(t, 4, 15000) // larger than the history
+	r.Last = last(170000, 0)
+	fails := func(requests int) int {
+		before := len(r.View.Edits())
+		for range requests {
+			r.Fire(policy.Prepare, 3, policy.Context{})
+		}
+		for _, e := range r.View.Edits()[before:] {
+			if e.Kind != policy.KindFail || e.Call == nil || e.Call.Output != 15000 {
+				t.Errorf("%+v", e)
+			}
+		}
+		return len(r.View.Edits()) - before
+	}
+	if n := fails(5); n != 3 {
+		t.Errorf("%d tries, want 3", n)
+	}
+	r.Last = last(178000, 0)
+	if n := fails(5); n != 3 {
+		t.Errorf("%d forced tries, want 3", n)
+	}
+	if !strings.Contains(r.View.Edits()[5].Reason, "the last of 3 tries") {
+		t.Errorf("reason %q", r.View.Edits()[5].Reason)
+	}
+	r.Fire(policy.Manual, 3, policy.Context{}) // by hand it is tried all the same
+	if e := r.View.Edits()[6]; e.Kind != policy.KindFail || e.Trigger != "manual" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,200 @@
+package qwen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
+
+// QwenCompression are the parameters of qwen_compression.
+type QwenCompression struct {
+	Threshold float64               `yaml:"threshold" doc:"compress once the last prompt reached this share of the window" min:"0" max:"1"`
+	Preserve  float64               `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
+	Rules     string                `yaml:"rules" doc:"how the history is divided: 0.0.14 at the next user message behind the content that reaches the share; 0.12 at the last before it where there is none; 0.15 then behind all but the newest rounds, and only where 5 % of the history becomes a summary" enum:"0.0.14,0.12,0.15"`
+	Rounds    int                   `yaml:"rounds" doc:"rules 0.15: the newest rounds of calls and results that stay where the last user message is too old" unit:"rounds" min:"0"`
+	Prompt    int                   `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
+	Summary   policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Manual    string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+// minShare is the least share of the history that rules 0.15 summarise (MIN_COMPRESSION_FRACTION).
+const minShare = 0.05
+
+func defineQwenCompression() policy.Definition {
+	return policy.Definition{
+		Name:    "qwen_compression",
+		Summary: "Once the last prompt filled 70 % of the window, about the older 70 % of the history becomes a summary and its acknowledgement; after a compression that made the history larger there is no further automatic one.",
+		Source:  "Qwen Code: @qwen-code/qwen-code-core 0.0.14, dist/src/core/client.js (tryCompressChat); chatCompressionService.ts as bundled in the npm releases 0.12.0, 0.15.6 and 0.15.10; oracle cases of 0.0.14, 0.12.0 and 0.15.10. 0.0.14 counts the history by a request of its own, which is taken for the report's count; from 0.12 on the new size is computed from the usage of the summary request, of which 1,000 tokens are taken for its prompt. Where 0.0.14 summarises a call whose result is about to be sent, the call stays",
+		Truth:   policy.TruthOracle,
+		Moments: policy.Prepare | policy.Manual,
+		Params: &QwenCompression{
+			Threshold: 0.7, Preserve: 0.3, Rules: "0.15", Rounds: 2, Prompt: 768,
+			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+		},
+		Example: `before: a prompt of 140,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
+after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
+		Window:     true,
+		Limits:     compressionLimits,
+		Compaction: &policy.Compaction{},
+		Check: func(c *policy.Check) {
+			p := c.Stage.Params.(*QwenCompression)
+			c.Unused("qwen_compression.rounds", p.Rules != "0.15", "qwen_compression.rules is "+p.Rules)
+		},
+		New: func(p any) (policy.Stage, error) {
+			return &qwenCompression{p: *p.(*QwenCompression), breaker: summarize.Breaker{Most: 1}}, nil
+		},
+	}
+}
+
+// limit is the size of a prompt at which a window is compressed. The product compares with threshold x window, which
+// need not be whole.
+func (p *QwenCompression) limit(window int) int { return int(math.Ceil(p.Threshold * float64(window))) }
+
+func compressionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*QwenCompression)
+	l.Add(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), c.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
+}
+
+type qwenCompression struct {
+	p       QwenCompression
+	breaker summarize.Breaker
+}
+
+func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
+	manual := c.Moment == policy.Manual
+	if manual && s.p.Manual != "replay" || !manual && (s.breaker.Open() || s.p.Threshold <= 0) {
+		return nil, nil
+	}
+	history, pending := historyOf(c.View, manual)
+	if len(history) == 0 {
+		return nil, nil
+	}
+	size, limit := s.size(c, history), s.p.limit(c.Window)
+	a := &attempt{trigger: "manual", reason: "the user asked for it", prompt: s.p.Prompt, choices: s.p.Summary}
+	if !manual {
+		if size < limit {
+			return nil, nil
+		}
+		a.trigger, a.reason = "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", size, limit)
+	}
+	split := s.split(c.View, history)
+	if split == 0 && s.p.Rules != "0.0.14" || s.p.Rules == "0.15" && s.share(c.View, history, split) < minShare {
+		return nil, nil
+	}
+	a.items = history[:split]
+	sum, failure, err := a.take(c)
+	if err != nil || failure != nil {
+		return failure, err
+	}
+	if s.inflated(c, sum, a.items) {
+		failure = a.fail(sum, "the history would have been larger")
+		if !manual {
+			s.breaker.Note(failure)
+		}
+		return failure, nil
+	}
+	var more []policy.Synthetic
+	if keep := history[split:]; len(keep) > 0 && c.View.Role(keep[0]) == session.Assistant && s.p.Rules == "0.15" {
+		more = []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{text(bridge)}}}
+	}
+	return a.replace(c, sum, slices.Concat(history[split:], pending), more...), nil
+}
+
+// size is what the product takes for the size of the last prompt, in tokens: its usage, or the count of the history.
+func (s *qwenCompression) size(c *policy.Context, history []policy.ItemID) int {
+	if s.p.Rules != "0.0.14" {
+		if !c.Last.Known || c.Last.Summary {
+			return 0
+		}
+		return c.Last.Usage.Context()
+	}
+	return weigh(c.View, history)
+}
+
+func weigh(v policy.View, items []policy.ItemID) (tokens int) {
+	for _, id := range items {
+		tokens += v.ClientWeight(id)
+	}
+	return tokens
+}
+
+// inflated reports whether the product finds the history larger with the summary than it was.
+func (s *qwenCompression) inflated(c *policy.Context, sum *summary, items []policy.ItemID) bool {
+	if s.p.Rules == "0.0.14" {
+		return sum.tokens+len(understood)/4 > weigh(c.View, items)
+	}
+	return sum.tokens > sum.call.Input-promptSurplus
+}
+
+// split is the index of the oldest item that stays.
+func (s *qwenCompression) split(v policy.View, history []policy.ItemID) int {
+	g := contents(v)
+	end := history[len(history)-1]
+	if s.p.Rules == "0.0.14" {
+		at := splitBehind(g, history, 1-s.p.Preserve)
+		if at == len(history) && g.CallsTool(end) {
+			at--
+		}
+		return at
+	}
+	at, found := g.Split(history, s.p.Preserve)
+	switch {
+	case found:
+	case v.Role(end) == session.Assistant && !g.CallsTool(end):
+		return len(history)
+	case s.p.Rules == "0.15" && g.CallsTool(end):
+		return splitRounds(g, history, s.p.Rounds)
+	case s.p.Rules == "0.15" && g.AnswersCall(end):
+		return len(history)
+	}
+	return at
+}
+
+// splitBehind is findIndexAfterFraction, and the next user message of its own from there on.
+func splitBehind(g measure.GenAI, history []policy.ItemID, share float64) int {
+	lengths, sum := g.Lengths(history)
+	starts, before := g.Starts(history), 0
+	for i := range history {
+		before += lengths[i]
+		if float64(before) < float64(sum)*share {
+			continue
+		}
+		for ; i < len(history) && !starts[i]; i++ {
+		}
+		return i
+	}
+	return len(history)
+}
+
+// splitRounds keeps the last response, whose calls are open, and so many rounds before it.
+func splitRounds(g measure.GenAI, history []policy.ItemID, rounds int) int {
+	at := len(history) - 1
+	for range rounds {
+		i := at
+		for i > 0 && g.AnswersCall(history[i-1]) {
+			i--
+		}
+		if i == at || i == 0 || !g.CallsTool(history[i-1]) {
+			break
+		}
+		at = i - 1
+	}
+	return at
+}
+
+// share is the share of the history's characters before an item.
+func (s *qwenCompression) share(v policy.View, history []policy.ItemID, at int) float64 {
+	lengths, sum := contents(v).Lengths(history)
+	before := 0
+	for _, n := range lengths[:at] {
+		before += n
+	}
+	return float64(before) / float64(max(sum, 1))
+}
