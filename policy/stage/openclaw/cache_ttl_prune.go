@@ -33,8 +33,8 @@ func defineCacheTTLPrune() policy.Definition {
 	return policy.Definition{
 		Name:    "cache_ttl_prune",
 		Summary: "Before a request that comes 5 minutes or more after the last one, old tool results are trimmed if the messages fill 30 % of the window, and cleared, oldest first, if they still fill half of it.",
-		Source:  "OpenClaw, contextPruning mode cache-ttl: src/agents/pi-hooks/context-pruning/pruner.ts and extension.ts (commit 11b0d35b), docs/concepts/session-pruning.md; since September 2026 what was trimmed or cleared is frozen as it is (pull request 137021) and each request sets the clock (140713); Chinese, Japanese and Korean characters count as any other",
-		Truth:   policy.TruthDocumented,
+		Source:  "OpenClaw, contextPruning mode cache-ttl: pruneExpiredCacheTtlToolResults of src/agents/embedded-agent-runner/tool-result-truncation.ts (npm openclaw 2026.9.6, in dist/tool-result-truncation-*.mjs), docs/concepts/session-pruning.md; what was trimmed stays so until it is cleared, and each request sets the clock. Not reproduced: Chinese, Japanese and Korean characters count as any other; with an API key of Anthropic's it asks the server to clear instead",
+		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare,
 		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared
 		Params: &CacheTTLPrune{
@@ -182,12 +182,14 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 			if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindToolResult {
 				started = started || v.Role(id) == session.User // nothing before the first user message is pruned
 				continue
-			} else if !started || v.Replacement(t) != nil || !s.prunable(c.Conv.ToolName(raw.ID)) {
-				continue // what was replaced once stays as it is
+			} else if was := v.Replacement(t); !started || was != nil && !was.Partial || !s.prunable(c.Conv.ToolName(raw.ID)) {
+				continue // what was cleared once stays as it is
 			}
 			p := pruned{target: t, chars: resultChars(v, t)}
-			if p.trim, err = s.trim(c, t); err != nil {
-				return nil, 0, err
+			if v.Replacement(t) == nil { // what was trimmed once is not trimmed again
+				if p.trim, err = s.trim(c, t); err != nil {
+					return nil, 0, err
+				}
 			}
 			if p.trim != nil {
 				total += p.trim.Length.UTF16 - p.chars

@@ -4,11 +4,13 @@
 // what it imports. An import that is not unpacked becomes a stub: a provider's network client need not be installed.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRequire } from "node:module";
+import { createRequire, register } from "node:module";
 import { pathToFileURL } from "node:url";
+
+import { stubOf } from "./stubs.mjs";
 
 const ESBUILD = "esbuild@0.25.12";
 
@@ -61,17 +63,13 @@ export async function load(dir, source, replaced = {}) {
   return import(pathToFileURL(out));
 }
 
-// stubOf is a module in place of a package that is not there: every name that the importer asks for is a function that
-// does nothing, so that what only builds on it loads.
-function stubOf(name, importer) {
-  const text = existsSync(importer) ? readFileSync(importer, "utf8") : "";
-  const names = new Set();
-  for (const [, list, from] of text.matchAll(/(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,\s*)?{([^}]*)}\s*from\s*["']([^"']+)["']/g)) {
-    if (from === name) list.split(",").map((n) => n.trim().split(/\s+as\s+/)[0]).filter((n) => /^[\w$]+$/.test(n) && n !== "default").forEach((n) => names.add(n));
-  }
-  return `const stub = new Proxy(function () {}, { apply: () => stub, construct: () => stub,
-      get: (t, k) => (k === "prototype" ? t.prototype : k === "then" || typeof k === "symbol" ? undefined : stub) });
-    export default stub;` + [...names].map((n) => `export const ${n} = stub;`).join("");
+// loadApart imports a module with the given text, as load does, without bundling: for packages of thousands of modules
+// that import each other.
+export async function loadApart(dir, source) {
+  const from = join(dir, "load.mjs");
+  writeFileSync(from, source);
+  register("./stubs.mjs", import.meta.url, { data: pathToFileURL(dir).href + "/" });
+  return import(pathToFileURL(from));
 }
 
 // Random numbers from a seed: the same everywhere.
