@@ -31,7 +31,7 @@ func definePiCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "pi_compaction",
 		Summary: "Once more than the window less 16,384 tokens is used, what is older than about the newest 20,000 tokens becomes a summary; a turn cut in two gets a second summary of its beginning.",
-		Source:  "Pi coding agent, dist/core/compaction/compaction.js and utils.js, dist/core/agent-session.js (npm @mariozechner/pi-coding-agent 0.63.0 and 0.73.1, @earendil-works/pi-coding-agent 0.85.1 and 1.5.2); the results of one message are several entries there, and a tool named Read, Write, Edit or MultiEdit is its read, write or edit. A session that is less than keep_recent is not compacted, as since 0.79.8; no summary is retried",
+		Source:  "Pi coding agent, dist/core/compaction/compaction.js and utils.js, dist/core/agent-session.js (npm @mariozechner/pi-coding-agent 0.63.0 and 0.73.1, @earendil-works/pi-coding-agent 0.85.1 and 1.5.2); the results of one message are several entries there, and a tool named Read, Write, Edit or MultiEdit is its read, write or edit. A session that is less than keep_recent is not compacted, as since 0.79.8; a request for a summary that does not fit the window fails, and is tried again at the next occasion",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &PiCompaction{
@@ -60,6 +60,15 @@ const (
 )
 
 func (p *PiCompaction) limit(window int) int { return window - p.Reserve }
+
+// requestLimit is the most that the request for a summary may hold in a window: until 1.4.0 it reserves four fifths of
+// reserve for the summary, from then on what the window leaves.
+func (p *PiCompaction) requestLimit(window int) int {
+	if p.Rules == rulesProjection {
+		return window
+	}
+	return window - p.Reserve*4/5
+}
 
 // exceeds reports whether so many tokens are too many for a window.
 func (p *PiCompaction) exceeds(tokens, window int) bool { return tokens > p.limit(window) }
@@ -183,6 +192,10 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 	if err != nil {
 		return nil, err
 	}
+	attempt := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.p.requestLimit(c.Window)}
+	if failure := attempt.Failure(c); failure != nil {
+		return failure, nil // it is tried again at the next occasion
+	}
 	for _, id := range items[:cut] {
 		if err := s.files.note(c, id); err != nil {
 			return nil, err
@@ -197,7 +210,7 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: s.message(summary)}},
 		Keep:   keep,
-		Call:   s.call(c, previous, head, prefix, &summary),
+		Call:   attempt.Call,
 		Detail: map[string]int{"pre_tokens": s.used(c, ids)},
 	}}, nil
 }

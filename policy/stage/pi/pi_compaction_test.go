@@ -107,3 +107,15 @@ func TestPiFiles(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A request for a summary that does not fit fails, and is tried again when the agent stops the next time.
+func TestPiFails(t *testing.T) {
+	totals := []int{1000, 2000, 3000, 9500, 9500}
+	r := bench(t, func(p *PiCompaction) { p.Rules, p.Prompt, p.PrefixPrompt = "0.63", 9300, 9300 }, totals...).All()
+	if diff := cmp.Diff([]string{"fail@5 m0", "fail@6 m0"}, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if limit := r.View.Edits()[0].Detail["limit_tokens"]; limit != 9200 {
+		t.Errorf("a limit of %d, want the window less 800", limit)
+	}
+}
