@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/report"
@@ -123,11 +124,12 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 	var sessions []*backtest.SessionScore
 	record := 0
-	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (*backtest.SessionScore, error) {
+	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (scoredSession, error) {
 		return o.score(r, c)
-	}, func(s *backtest.SessionScore) error {
+	}, func(s scoredSession) error {
 		if s.Requests > 0 {
-			sessions = append(sessions, s)
+			sessions = append(sessions, s.SessionScore)
+			r.ran = append(r.ran, s.pol)
 		}
 		record += s.Usage.Requests + len(s.Compactions) + len(s.Micro)
 		return nil
@@ -145,7 +147,7 @@ func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 		result.SetLeast(o.Least)
 	}
 	return r.finish(failed, err, record, func() error {
-		err := report.Backtest(r.out, result, report.BacktestLayout{Layout: o.report(r.sys), Explain: o.Explain})
+		err := report.Backtest(r.out, result, report.BacktestLayout{Layout: o.report(r.sys), Explain: o.Explain, Use: r.use()})
 		if err == nil && failed == nil && o.Strict {
 			return o.judge(r, result)
 		}
@@ -153,16 +155,22 @@ func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 	})
 }
 
-func (o *BacktestOptions) score(r *replays, c agentConversation) (*backtest.SessionScore, error) {
+// scoredSession is a score with the policy that it is of.
+type scoredSession struct {
+	*backtest.SessionScore
+	pol *policy.Policy
+}
+
+func (o *BacktestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
 	pol, err := r.choose(clientOf(c.conv))
 	if err != nil {
-		return nil, err
+		return scoredSession{}, err
 	}
 	s, err := backtest.Score(c.rec, pol, backtest.ScoreOptions{Options: o.options(), NoFit: o.NoFit})
 	if err == nil {
 		s.Agent = c.name()
 	}
-	return s, err
+	return scoredSession{s, pol}, err
 }
 
 // judge warns of measures with too few samples, and is an error where a measure fails its bar or none can be judged.

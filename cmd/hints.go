@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/sweep"
@@ -62,5 +63,7 @@ func reportHints() report.Hints {
 		Prices: "ctxkit prices lists the models that have one",
 		Lint:   "ctxkit lint lists them",
 		Shell:  shellLine,
+
+		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's.",
 	}
 }

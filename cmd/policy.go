@@ -1,12 +1,16 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/report"
@@ -24,16 +28,25 @@ func newPolicy(sys *system) *cobra.Command {
 func newPolicyList(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	return command(&cobra.Command{
-		Use: "list", Short: "List the built-in policies with their sources", Args: noArguments,
+		Use: "list", Short: "List the built-in policies and what stands behind them", Args: noArguments,
+		Long: `List the built-in policies, one a line: from when on each was current, what
+stands behind it, how well it predicts recorded compactions, and what it does.
+
+On a terminal a line is as wide as the terminal, else 100 columns; what does not
+fit is in the other formats.`,
 	}, func() error {
 		list, err := listPolicies(sys)
 		if err != nil {
 			return err
 		}
-		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Policies(w, list, opt) })
+		return o.print(sys, func(w io.Writer, opt report.Layout) error {
+			opt.Width = sys.columns
+			return report.Policies(w, list, opt)
+		})
 	}, o.with(report.ListFormats))
 }
 
+// listPolicies lists the built-in policies by name; the releases of a product in their order, at its name.
 func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 	var list []report.PolicyInfo
 	for _, name := range preset.Names(sys.stages) {
@@ -43,13 +56,17 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 		}
 		info := report.PolicyInfo{
 			Name: p.Name, Product: p.Product, Version: p.Version, About: p.About, Source: p.Source, Date: p.Date,
-			From: p.Valid.From, Until: p.Valid.Until, Truth: string(p.Truth), Stages: []string{},
+			From: p.Valid.From, Until: p.Valid.Until, Truth: p.Truth, Score: p.Score, Stages: []string{},
 		}
 		for _, s := range p.Stages {
 			info.Stages = append(info.Stages, s.Definition.Name)
 		}
 		list = append(list, info)
 	}
+	slices.SortStableFunc(list, func(a, b report.PolicyInfo) int {
+		order := cmp.Compare(cmp.Or(a.Product, a.Name), cmp.Or(b.Product, b.Name))
+		return cmp.Or(order, session.CompareVersions(a.Version, b.Version))
+	})
 	return list, nil
 }
 
@@ -67,7 +84,8 @@ func newPolicyShow(sys *system) *cobra.Command {
 		Use: "show NAME|FILE", Short: "Print a policy as YAML with every default",
 		Long: `Print a policy as YAML: resolved, with what it extends merged in and every
 default spelled out; or with --resolved=false as it was written, comments
-included.`,
+included. The first lines are comments: its source, when it was current, what
+stands behind it and how well it predicts recorded compactions.`,
 		Args: policyArguments(sys, 1, "one policy", &names),
 	}, func() error {
 		o.Policy = names[0]
@@ -85,13 +103,41 @@ func runPolicyShow(sys *system, o *PolicyShowOptions) error {
 	if err != nil {
 		return err
 	}
-	text := policy.Marshal(p)
+	text := append([]byte(comments(sys, o.unfolded().Policy, p)), policy.Marshal(p)...)
 	if !o.Resolved {
 		if text, _, err = preset.Resolve(sys.stages)(o.Policy); err != nil {
 			return err
 		}
 	}
 	return o.printText(sys, text)
+}
+
+// comments are lines of YAML that say what stands behind a policy, which was found by a name.
+func comments(sys *system, name string, p *policy.Policy) string {
+	var b strings.Builder
+	add := func(title, text string) {
+		if text = report.Clean(text); text != "" {
+			fmt.Fprintf(&b, "# %s: %s\n", title, text)
+		}
+	}
+	source := p.Source
+	if p.Date != "" {
+		source += " (" + p.Date + ")"
+	}
+	add("source", source)
+	if v := p.Valid; p.Product != "" && v.From != "" {
+		add("current", "from "+v.From+" to "+cmp.Or(v.Until, "today"))
+	}
+	add("truth", report.TruthText(p.Truth, p.Score))
+	add("score", report.ScoreText(p.Score))
+	if preset.BySession(name, sys.stages) {
+		var releases []string
+		for _, r := range preset.Releases(p.Product, sys.stages) {
+			releases = append(releases, fmt.Sprintf("%s from %s", r.Policy, r.Valid.From))
+		}
+		add(name, "the release of each session's time; here the newest of "+strings.Join(releases, ", "))
+	}
+	return b.String()
 }
 
 func newPolicySchema(sys *system) *cobra.Command {

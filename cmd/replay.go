@@ -69,7 +69,11 @@ type replays struct {
 	*job
 	o      *ReplayOptions
 	choose policyChoice
+	ran    []*policy.Policy // for each conversation so far
 }
+
+// use says what the policy's name meant.
+func (r *replays) use() policy.Use { return policy.NewUse(r.o.Policy, r.ran) }
 
 // begin reads the policy, finds the inputs and opens the output. The caller closes it.
 func (o *ReplayOptions) begin(sys *system) (*replays, error) {
@@ -78,23 +82,31 @@ func (o *ReplayOptions) begin(sys *system) (*replays, error) {
 		return nil, err
 	}
 	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
-	return &replays{j, o, choose}, err
+	return &replays{job: j, o: o, choose: choose}, err
 }
 
 // each replays each conversation under the policy and hands the timelines to use, in the order of the inputs.
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
-	return eachConversation(loop, func(c agentConversation) (*replay.Timeline, error) {
+	type result struct {
+		tl  *replay.Timeline
+		pol *policy.Policy
+	}
+	return eachConversation(loop, func(c agentConversation) (result, error) {
 		pol, err := r.choose(clientOf(c.conv))
 		if err != nil {
-			return nil, err
+			return result{}, err
 		}
-		return c.replay(pol, r.o.options())
-	}, func(tl *replay.Timeline) error { return use(loop, tl) })
+		tl, err := c.replay(pol, r.o.options())
+		return result{tl, pol}, err
+	}, func(one result) error {
+		r.ran = append(r.ran, one.pol)
+		return use(loop, one.tl)
+	})
 }
 
 // listReplays prints a list with a row of each replay.
-func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, report.Layout) error) error {
+func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, policy.Use, report.Layout) error) error {
 	r, err := o.begin(sys)
 	if err != nil {
 		return err
@@ -104,7 +116,7 @@ func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*co
 		list = append(list, row(l, tl))
 		return nil
 	})
-	return r.finish(failed, err, len(list), func() error { return print(r.out, list, o.report(sys)) })
+	return r.finish(failed, err, len(list), func() error { return print(r.out, list, r.use(), o.report(sys)) })
 }
 
 // replay replays a conversation under a policy and checks that the figures agree with each other.

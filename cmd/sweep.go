@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
@@ -120,6 +121,11 @@ func (r *replays) sweep(o *SweepOptions) error {
 		return err
 	}
 	s := &sweep.Grid{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed)}
+	ran := make([]*policy.Policy, len(list))
+	for i := range list {
+		ran[i] = list[i].Policy
+	}
+	s.Use = policy.NewUse(name, ran)
 	if s.Applied, err = plan.Applied(list); err != nil {
 		return o.varyError(err)
 	}

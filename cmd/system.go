@@ -22,6 +22,7 @@ type system struct {
 	home     func() (string, error)
 	now      func() time.Time
 	terminal bool            // standard output is a terminal
+	columns  int             // its width; 0: unknown, or no terminal
 	families []policy.Family // with their stages and policies; nil: all that are built in
 	stages   policy.Registry // of the families, set by newRoot
 
@@ -46,13 +47,26 @@ func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	return &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
 		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
-		terminal: isTerminal(stdout),
+		terminal: isTerminal(stdout), columns: columns(stdout),
 	}
 }
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// columns is the width of a terminal; 0 where w is none.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // lineWriter buffers and writes whole lines only, so that an interrupt leaves no half line. Closed, it refuses

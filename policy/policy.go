@@ -23,7 +23,8 @@ type Policy struct {
 	Valid    Valid
 	Chosen   string // why a bare name means this policy for a session; "": it was named
 	Truth    Truth
-	Recorded bool // the engine's own track: what the client really did
+	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
+	Recorded bool   // the engine's own track: what the client really did
 	Window   Window
 	Cache    Caching
 	Stages   []StageConfig
@@ -85,8 +86,7 @@ type Family struct {
 	// what it left; nil: it has none.
 	Microcompaction MicrocompactionRule
 
-	// Presets holds the family's built-in policies, NAME.yaml each, and index.yaml with their other names. Nil: it
-	// has none.
+	// Presets holds the family's built-in policies, NAME.yaml each. Nil: it has none.
 	Presets fs.FS
 }
 

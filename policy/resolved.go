@@ -75,6 +75,7 @@ func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 // Try adds a trial to the stage it is for. The policy has such a stage.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
+	p.Score = nil
 	return s.Definition.Trial.Add(s.Params, t.Text)
 }
 
@@ -163,6 +164,7 @@ func (p *Policy) Set(key, value string) error {
 		changed.at = map[string]Position{}
 	}
 	changed.at[key] = Position{File: key}
+	changed.Score = nil
 	if errs := changed.check(); len(errs) > 0 && len(p.check()) == 0 {
 		errs[0].Position = Position{}
 		return errs[0]

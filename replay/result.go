@@ -14,7 +14,7 @@ func (e *engine) timeline() *Timeline {
 	conv := e.conv
 	t := &Timeline{
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: e.pol.Name,
-		Chosen: e.pol.Chosen, Counter: e.counter, Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
+		Chosen: e.pol.Chosen, Truth: e.pol.Truth, Score: e.pol.Score, Counter: e.counter, Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
 		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}

@@ -29,6 +29,8 @@ type Timeline struct {
 	Title    string            `json:"title,omitempty"`
 	Policy   string            `json:"policy"`
 	Chosen   string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
+	Truth    policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
+	Score    *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
 	Counter  string            `json:"counter"`
 	Model    string            `json:"model"`
 	Version  string            `json:"client_version,omitempty"`

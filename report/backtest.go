@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 )
 
 // BacktestLayout says how a backtest is printed.
 type BacktestLayout struct {
 	Layout
-	Explain int // how many cache breaks to list instead, the largest errors first
+	Explain int        // how many cache breaks to list instead, the largest errors first
+	Use     policy.Use // what the policy's name meant
 }
 
 // mostPlacesListed is how many misses and false alarms a page lists.
@@ -23,7 +25,7 @@ const mostPlacesListed = 20
 func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 	worst := r.Worst(opt.Explain)
 	d := &document{
-		page: func(p *page) { backtestPage(p, r) },
+		page: func(p *page) { backtestPage(p, r, opt.Use) },
 		json: func() any {
 			return struct {
 				*backtest.Scores
@@ -40,9 +42,10 @@ func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 	return d.print(w, opt.Layout)
 }
 
-func backtestPage(p *page, r *backtest.Scores) {
+func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
 	p.table(compactionTable(r.Compactions))
+	useNotes(p, use)
 	for _, notes := range [][]string{missNotes(r), fitNotes(r)} {
 		if hidden := len(notes) - mostPlacesListed; hidden > 0 && !p.All {
 			notes = append(notes[:mostPlacesListed:mostPlacesListed], p.Hints.hidden(hidden, "place", "json contains them"))

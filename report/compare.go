@@ -56,7 +56,13 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for _, c := range groups {
 		p.heading(phraseIf(c.Group != "", "%v: ", c.Group) + count(len(c.Sessions), "session") + inputsText(in))
 		p.table(compareTotals(c.Policies, figureTitles, figureText))
-		p.notes(none, ranNotes(&c))
+		uses := c.Uses()
+		for i := range uses {
+			p.note(none, ranText(&uses[i]))
+		}
+		for i, figures := range leads(&c) {
+			p.note(yellow, doubtText(&uses[i], figures))
+		}
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
 			first := &c.Policies[0]
@@ -69,6 +75,10 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 			p.table(compareTotals(c.Policies, titles, figureText))
 			p.note(faint, "refused: requests over the window, or blocked by the client; the costs of such a policy are a bound. "+
 				"failed: compactions that came to nothing. thrash: those that freed less than a tenth of what they read.")
+		}
+		if t := evidenceTable(uses); len(t.rows) > 0 {
+			p.heading("what stands behind the policies")
+			p.table(t)
 		}
 		if len(c.Sessions) > 1 {
 			p.heading("by session: total, median, 90th percentile, and in how many sessions the policy alone is best")

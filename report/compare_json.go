@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
@@ -35,8 +36,9 @@ func inputsJSON(schema string, in compare.Inputs) object {
 
 func groupJSON(c *compare.Comparison, hints *Hints) object {
 	policies, each := []object{}, []object{}
+	uses := c.Uses()
 	for i := range c.Policies {
-		policies = append(policies, policyJSON(c, i))
+		policies = append(policies, policyJSON(c, i, &uses[i]))
 	}
 	for _, s := range c.Sessions {
 		figures := map[string]compare.Values{}
@@ -62,7 +64,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 	}
 }
 
-func policyJSON(c *compare.Comparison, i int) object {
+func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 	p, best := &c.Policies[i], map[string]int{}
 	for f, figure := range compare.Figures() {
 		if figure.Better != compare.Neither {
@@ -77,7 +79,7 @@ func policyJSON(c *compare.Comparison, i int) object {
 		}
 	}
 	return object{
-		{"policy", p.Name}, {"ran,omitempty", c.Ran(i)}, {"totals", totals(p)},
+		{"policy", p.Name}, {"ran,omitempty", u.Ran}, {"truth,omitempty", u.Truths}, {"score,omitempty", u.Score}, {"totals", totals(p)},
 		{"median", spread(p, func(s *compare.Distribution) float64 { return s.Median })},
 		{"p90", spread(p, func(s *compare.Distribution) float64 { return s.P90 })},
 		{"best", best}, {"difference,omitempty", difference},

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
 // inputsText counts the inputs that failed and the conversations left out.
@@ -13,18 +15,27 @@ func inputsText(in compare.Inputs) string {
 		phraseIf(len(in.Empty) > 0, "; %v without a request left out", len(in.Empty))
 }
 
-// ranNotes says which releases the bare names of products meant.
-func ranNotes(c *compare.Comparison) (notes []string) {
-	for i := range c.Policies {
-		var ran []string
-		for _, r := range c.Ran(i) {
-			ran = append(ran, r.Policy+phraseIf(len(c.Sessions) > 1, " in %v", r.Sessions))
+// leads lists the figures by which each policy alone is the best: cost (what is sent, where a model has no price), peak
+// and misses.
+func leads(c *compare.Comparison) [][]string {
+	priced := !slices.ContainsFunc(c.Policies, func(p compare.PolicyRow) bool { return !compare.Known(figure(&p, "cost_usd").Total) })
+	led := make([][]string, len(c.Policies))
+	for _, name := range sweep.Objectives(priced) {
+		best, alone := 0, len(c.Policies) > 1
+		for i := 1; i < len(c.Policies); i++ {
+			switch x, y := figure(&c.Policies[i], name).Total, figure(&c.Policies[best], name).Total; {
+			case x < y:
+				best, alone = i, true
+			case x == y:
+				alone = false
+			}
 		}
-		if len(ran) > 0 {
-			notes = append(notes, c.Policies[i].Name+" is the release of each session's time: "+strings.Join(ran, ", "))
+		if alone {
+			i := slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == name })
+			led[best] = append(led[best], figureTitles[i].title)
 		}
 	}
-	return notes
+	return led
 }
 
 // emptyNotes names the conversations left out.

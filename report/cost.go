@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
@@ -25,8 +26,8 @@ func CostOf(tl *replay.Timeline) SessionCost {
 	return SessionCost{names(tl), tl.Model, c, c.Total()}
 }
 
-// Costs prints what conversations cost.
-func Costs(w io.Writer, list []SessionCost, opt Layout) error {
+// Costs prints what conversations cost under the policies that use names.
+func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	t := newTable([]column{{Title: "session", Flex: true}}, keys(namedKeys), keys("model kind"),
 		[]column{{Title: "calls", Key: "calls"}, {Title: "read", Key: "cache_read"}, {Title: "written"}}, keys("cache_write_5m cache_write_1h"),
 		[]column{{Title: "uncached", Key: "cache_uncached"}, {Title: "output", Key: "output_tokens"}, {Key: "estimated_outputs"}, {Title: "USD", Key: "cost_usd"}},
@@ -50,7 +51,8 @@ func Costs(w io.Writer, list []SessionCost, opt Layout) error {
 		add(bold, "sum", "", &sum, sum.Total).noCSV = true
 	}
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}}
-	return listing(t, json, costNotes(&sum)...).print(w, opt)
+	d := listing(t, json, costNotes(&sum)...)
+	return d.after(use).print(w, opt)
 }
 
 // costNotes explain the sum.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -20,7 +21,7 @@ func TestCosts(t *testing.T) {
 		}
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Costs(&b, list, Layout{Format: f}); err != nil {
+			if err := Costs(&b, list, policy.Use{}, Layout{Format: f}); err != nil {
 				t.Fatal(err)
 			}
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {

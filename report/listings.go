@@ -25,28 +25,70 @@ const (
 
 // PolicyInfo is one policy of the catalogue.
 type PolicyInfo struct {
-	Name    string   `json:"name"`
-	Product string   `json:"product,omitempty"` // its bare name means the release that a session's time or client had
-	Version string   `json:"version,omitempty"` // the first release it stands for
-	About   string   `json:"about"`
-	Source  string   `json:"source"`
-	Date    string   `json:"date"`                  // of the source
-	From    string   `json:"valid_from,omitempty"`  // first day on which it was the current release
-	Until   string   `json:"valid_until,omitempty"` // last day
-	Truth   string   `json:"truth"`
-	Stages  []string `json:"stages"`
+	Name    string        `json:"name"`
+	Product string        `json:"product,omitempty"` // its bare name means the release that a session's time or client had
+	Version string        `json:"version,omitempty"` // the first release it stands for
+	About   string        `json:"about"`
+	Source  string        `json:"source"`
+	Date    string        `json:"date"`                  // of the source
+	From    string        `json:"valid_from,omitempty"`  // first day on which it was the current release
+	Until   string        `json:"valid_until,omitempty"` // last day
+	Truth   policy.Truth  `json:"truth"`
+	Score   *policy.Score `json:"score,omitempty"` // against recorded sessions of the product; nil: there are none
+	Stages  []string      `json:"stages"`
 }
 
-// Policies prints the catalogue of policies.
+// Policies prints the catalogue of policies: the releases of a product in their order, after its bare name. Text has a
+// line per policy.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
-	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("product version about source"),
-		[]column{{Title: "date", Key: "date"}}, keys("valid_from valid_until"),
-		[]column{{Title: "truth", Key: "truth"}, {Key: "stages"}, {Title: "what it does, and its source", Flex: true}})
-	for _, p := range list {
-		about := strings.TrimSuffix(p.About, ".") + ". Source: " + p.Source
-		t.add(none, p.Name, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.Truth, strings.Join(p.Stages, " "), about)
+	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("product version about source date valid_from valid_until"),
+		[]column{{Title: "from"}, {Title: "truth"}, {Key: "truth"}, {Key: "stages"}},
+		keys("recorded decided free alarms fitted_recorded fitted_decided fitted_free"),
+		[]column{{Title: "score"}, {Title: "what it does", Cut: true}})
+	if opt.Format == FormatMarkdown {
+		t.columns = append(t.columns, titles("source")...)
 	}
-	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}}).print(w, opt)
+	var products []object
+	for i, p := range list {
+		name := p.Name
+		if p.Product != "" {
+			name = "  " + name
+			if i == 0 || list[i-1].Product != p.Product {
+				o, line := productOf(p.Product, list[i:])
+				products = append(products, o)
+				r := t.add(bold, append([]any{p.Product}, make([]any, len(t.columns)-1)...)...)
+				r.noCSV = true
+				r.cells[slices.IndexFunc(t.columns, func(c column) bool { return c.Cut })] = line
+			}
+		}
+		var figures [7]any
+		if s := p.Score; s != nil {
+			copy(figures[:], []any{s.Recorded, s.Decided, s.Free, s.Alarms})
+			if f := s.Fitted; f != nil {
+				copy(figures[4:], []any{f.Recorded, f.Decided, f.Free})
+			}
+		}
+		cells := []any{pair{name, p.Name}, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, cmp.Or(p.From, p.Date), ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
+		t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), p.About, p.Source)...)
+	}
+	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
+		"A product's bare name means the release of each session's time; for a session of the product itself, the one that recorded it. "+opt.Hints.Releases,
+		"from: first day as the current release, or the date of the source. hypothesis: described in one analysis, and nothing confirms it. "+
+			"score: decided/free/recorded: of the compactions that sessions of the product record, how many the policy decides at the exact request, "+
+			"and how many in a free replay; * in windows fitted to the record.").print(w, opt)
+}
+
+// productOf is a product with its releases, which the list begins with: its JSON form, and what its line says.
+func productOf(name string, list []PolicyInfo) (o object, line string) {
+	var releases []string
+	for _, p := range list {
+		if p.Product != name {
+			break
+		}
+		releases = append(releases, p.Name)
+	}
+	text := either(len(releases) == 1, releases[0], releases[0]+" to "+releases[len(releases)-1])
+	return object{{"name", name}, {"policies", releases}}, "the release of each session's time: " + text
 }
 
 // PolicyFinding is a setting of a policy that is valid and probably a mistake.
@@ -123,6 +165,7 @@ type LimitList struct {
 	Schema     string        `json:"schema"`
 	Policy     string        `json:"policy"`
 	Source     string        `json:"source"`
+	Truth      string        `json:"-"` // what stands behind it, in words; "": that is not known
 	Model      string        `json:"model,omitempty"`
 	Window     int           `json:"window"`
 	WindowFrom string        `json:"window_from"`
@@ -187,7 +230,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 			t.add(none, "note", nil, nil, nil, nil, nil, nil, note)
 		}
 	}
-	return listing(t, list, append([]string{"policy " + list.Policy + " (" + list.Source + ")"}, list.Notes...)...).print(w, opt)
+	return listing(t, list, append([]string{"policy " + list.Policy + " (" + joined("; ", list.Source, list.Truth) + ")"}, list.Notes...)...).print(w, opt)
 }
 
 // PricesSchema is the version of the JSON form of prices.

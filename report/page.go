@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -42,6 +43,9 @@ func newPage(w io.Writer, opt Layout) *page {
 }
 
 func (p *page) markdown() bool { return p.Format == FormatMarkdown }
+
+// lineWidth is the width of the widest line of text.
+func (p *page) lineWidth() int { return cmp.Or(p.Width, lineWidth) }
 
 // line prints a line of text as it is, without spaces at its end.
 func (p *page) line(s string) { p.buf.WriteString(strings.TrimRight(s, " ") + "\n") }
@@ -95,6 +99,7 @@ func (p *page) paragraph() {
 // table prints a table; one without rows is left out.
 func (p *page) table(t *table) {
 	g := t.grid()
+	g.width = p.lineWidth()
 	switch {
 	case len(g.rows) == 0 || p.err != nil:
 		return
@@ -117,7 +122,12 @@ func (p *page) picture(lines []string) {
 }
 
 // note prints a paragraph; an empty one is left out.
-func (p *page) note(st style, text string) { p.wrapped(st, "", "", text); p.paragraph() }
+func (p *page) note(st style, text string) {
+	if text != "" {
+		p.wrapped(st, "", "", text)
+		p.paragraph()
+	}
+}
 
 func (p *page) notes(st style, texts []string) {
 	for _, text := range texts {
@@ -149,7 +159,7 @@ func (p *page) wrapped(st style, first, other, text string) {
 		p.buf.WriteString(first + escapeMarkdown(text) + "\n")
 		return
 	}
-	for _, l := range wrap(Clean(text), lineWidth-len(first)) {
+	for _, l := range wrap(Clean(text), p.lineWidth()-len(first)) {
 		p.line(first + p.paint(st, l))
 		first = other
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/regret"
 )
@@ -29,8 +30,8 @@ func regretText(r *regret.Regret) string {
 }
 
 // Regret lists the blocks that policies removed and that were needed later. Of the timelines it reads the names and
-// the regret.
-func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
+// the regret; use says what the policy's name meant.
+func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) error {
 	t := newTable(keys("session agent file policy"), []column{{Title: "needed", Key: "needed_request"}, {Title: "removed", Key: "removed_request"}, {Key: "distance"}, {Title: "by"}},
 		keys("stage kind"), []column{{Title: "tokens", Key: "tokens"}, {Title: "what"}},
 		keys("tool tool_use_id message line evidence quote used_by used_line"), []column{{Title: "evidence", Flex: true}})
@@ -55,7 +56,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, opt Layout) error {
 	if hidden > 0 {
 		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv contain them"))
 	}
-	return listing(t, object{{"schema", RegretSchema}, {"sessions", all}}, notes...).print(w, opt)
+	return listing(t, object{{"schema", RegretSchema}, {"sessions", all}}, notes...).after(use).print(w, opt)
 }
 
 func missRow(t *table, of *named, m *regret.Miss) *row {

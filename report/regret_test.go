@@ -29,7 +29,7 @@ func TestRegret(t *testing.T) {
 	for name, tls := range map[string][]*replay.Timeline{"one": {regretSample(2)}, "many": {regretSample(mostMisses + 3), regretSample(0)}} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Regret(&b, tls, Layout{Format: f}); err != nil {
+			if err := Regret(&b, tls, policy.Use{}, Layout{Format: f}); err != nil {
 				t.Fatal(err)
 			}
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -49,6 +50,7 @@ type Layout struct {
 	Color   bool // tables with colours
 	ASCII   bool // charts of ASCII only
 	Full    bool // fold no text
+	Width   int  // of a line of text, columns; 0: 100
 	Hints   Hints
 }
 
@@ -59,6 +61,8 @@ type Hints struct {
 	Full   string // shows the lines that are folded
 	Prices string // lists the models that have a price
 	Lint   string // lists malformed lines
+
+	Releases string // how releases of a product are named
 
 	Shell func(words []string) string // a command line to paste; nil: words with spaces between
 }
@@ -99,6 +103,13 @@ func listing(t *table, json any, notes ...string) *document {
 		json: func() any { return json },
 		csv:  func() *table { return t },
 	}
+}
+
+// after adds to the page what a policy's name meant.
+func (d *document) after(use policy.Use) *document {
+	table := d.page
+	d.page = func(p *page) { table(p); useNotes(p, use) }
+	return d
 }
 
 // print prints the document in the format of the layout. It is an error if the document does not have that format.

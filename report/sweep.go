@@ -91,6 +91,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 	p.table(t)
 	hidden := len(slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.noTab }))
 	p.hidden(hidden, "point", "json and csv contain them")
+	useNotes(p, s.Use)
 	p.notes(yellow, sweepNotes(s, &p.Hints))
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
 }

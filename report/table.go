@@ -21,6 +21,7 @@ type column struct {
 	Title, Key string
 	Max        int  // widest it may be in text; 0: no limit but lineWidth
 	Flex       bool // takes the rest of the line and wraps; at most one per table
+	Cut        bool // takes the rest of the line and is cut, instead of Flex
 }
 
 // titles returns columns for text and Markdown only.
@@ -74,13 +75,14 @@ func (t *table) last(st style, cell any) *row {
 // grid is what text and Markdown print of a table.
 type grid struct {
 	columns []column
+	width   int    // of the widest line
 	right   []bool // by column: it holds numbers
 	rows    [][]string
 	styles  []style
 }
 
 func (t *table) grid() *grid {
-	g := &grid{}
+	g := &grid{width: lineWidth}
 	var at []int
 	for i, c := range t.columns {
 		if c.Title != "" {
@@ -136,8 +138,8 @@ func (t *table) csv(w io.Writer, header bool) error {
 
 const gap = 2 // spaces between two columns
 
-// widths returns the width of each column: what its cells need, within Max. The Flex column shrinks until the table
-// fits into lineWidth.
+// widths returns the width of each column: what its cells need, within Max. The Flex or Cut column shrinks until the
+// table fits into the grid's width.
 func (g *grid) widths() []int {
 	ws := make([]int, len(g.columns))
 	total, flex := gap*(len(ws)-1), -1
@@ -150,13 +152,13 @@ func (g *grid) widths() []int {
 		if c.Max > 0 {
 			ws[i] = min(ws[i], max(c.Max, title))
 		}
-		if c.Flex {
+		if c.Flex || c.Cut {
 			flex = i
 		}
 		total += ws[i]
 	}
-	if flex >= 0 && total > lineWidth {
-		ws[flex] = max(width(g.columns[flex].Title), ws[flex]-(total-lineWidth), 8)
+	if flex >= 0 && total > g.width {
+		ws[flex] = max(width(g.columns[flex].Title), ws[flex]-(total-g.width), 8)
 	}
 	return ws
 }

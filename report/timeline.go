@@ -34,6 +34,9 @@ const (
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
 	p.fields(headFields(tl)...)
+	if tl.Truth.Hypothesis() {
+		p.note(yellow, tl.Policy+" is "+hypothesisText(tl.Score))
+	}
 	p.notes(yellow, troubleNotes(&tl.Totals))
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g := either(p.ASCII, asciiGlyphs, unicodeGlyphs)

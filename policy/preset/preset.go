@@ -98,7 +98,11 @@ func LoadFor(nameOrFile string, client Client, reg policy.Registry) (*policy.Pol
 	if err != nil {
 		return nil, err
 	}
-	return p.As(chosen.Version, chosen.Why), nil
+	p = p.As(chosen.Version, chosen.Why)
+	if p.File == "" {
+		p.Score = ReadScores().Policies[p.Name]
+	}
+	return p, nil
 }
 
 // Resolve is the [policy.Resolve] of built-in policies and files.

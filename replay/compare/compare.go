@@ -69,25 +69,19 @@ type PolicyRow struct {
 	Figures []Distribution // by index into Figures
 }
 
-// Ran is a policy that a bare name meant, and in how many sessions.
-type Ran struct {
-	Policy   string `json:"policy"`
-	Sessions int    `json:"sessions"`
-}
-
-// Ran lists what the name of policy p meant, by name; nothing where it was that policy's own.
-func (c *Comparison) Ran(p int) []Ran {
-	counts := map[string]int{}
-	for _, s := range c.Sessions {
-		if p < len(s.Policies) && s.Policies[p].Chosen != "" {
-			counts[s.Policies[p].Name]++
+// Uses says what the name of each policy meant.
+func (c *Comparison) Uses() []policy.Use {
+	uses := make([]policy.Use, len(c.Policies))
+	for i := range c.Policies {
+		var ran []*policy.Policy
+		for _, s := range c.Sessions {
+			if i < len(s.Policies) {
+				ran = append(ran, s.Policies[i])
+			}
 		}
+		uses[i] = policy.NewUse(c.Policies[i].Name, ran)
 	}
-	var list []Ran
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, Ran{name, counts[name]})
-	}
-	return list
+	return uses
 }
 
 // Comparison is policies over the same sessions.

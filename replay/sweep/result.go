@@ -5,6 +5,7 @@ package sweep
 import (
 	"slices"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -53,6 +54,7 @@ func Objectives(cost bool) []string {
 // where the work was interrupted.
 type Grid struct {
 	Policy   string
+	Use      policy.Use // what the policy's name meant
 	Axes     []Axis
 	Points   []Point
 	Results  []compare.PolicyRow

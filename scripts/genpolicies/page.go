@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/report"
 )
 
 //go:embed intro.md
@@ -37,7 +38,7 @@ func page(reg policy.Registry) ([]byte, error) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Name, cell(r.Doc))
 	}
 
-	b.WriteString("\n## Built-in policies\n\n| policy | what it does | source | date | truth |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Built-in policies\n\n| policy | what it does | source | date | truth | score |\n|---|---|---|---|---|---|\n")
 	var list []*policy.Policy
 	for _, name := range preset.Names(reg) {
 		p, err := preset.Load(name, reg)
@@ -45,9 +46,15 @@ func page(reg policy.Registry) ([]byte, error) {
 			return nil, err
 		}
 		list = append(list, p)
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s |\n",
-			p.Name, anchor(p.Name), cell(p.About), cell(p.Source), p.Date, p.Truth)
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s | %s |\n",
+			p.Name, anchor(p.Name), cell(p.About), cell(p.Source), p.Date, report.ShortTruth(p.Truth), report.ShortScore(p.Score))
 	}
+	corpus := preset.ReadScores().Corpus
+	fmt.Fprintf(&b, "\nThe score is decided/free/recorded: of the automatic compactions that sessions of the product record, how many\n"+
+		"the policy decides at the exact request, on the recorded view, and how many in a free replay; with *, in windows\n"+
+		"fitted to the record. A release is scored on the sessions that it recorded, a hypothesis on all of them: %s\n"+
+		"conversations with %s requests. `ctxkit backtest` scores sessions of your own.\n",
+		policy.Thousands(corpus.Conversations+corpus.Fitted.Conversations), policy.Thousands(corpus.Requests+corpus.Fitted.Requests))
 	fmt.Fprintf(&b, "\nThe bare name of a product means the release that was current when a session was recorded; for a\n"+
 		"session of the product itself, the one that recorded it. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
 		"version's. Where there is no session, as in `ctxkit policy show` and in `extends`, it is the newest.\n\n"+
@@ -84,7 +91,10 @@ func page(reg policy.Registry) ([]byte, error) {
 func builtin(b *bytes.Buffer, p *policy.Policy) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n- Source: %s (%s)\n", p.Name, p.About, p.Source, p.Date)
 	if p.Truth != "" {
-		fmt.Fprintf(b, "- Truth: %s\n", p.Truth)
+		fmt.Fprintf(b, "- Truth: %s\n", report.TruthText(p.Truth, p.Score))
+	}
+	if text := report.ScoreText(p.Score); text != "" {
+		fmt.Fprintf(b, "- Score: %s\n", text)
 	}
 	if p.Recorded {
 		b.WriteString("- Stages: none; it repeats the record\n")

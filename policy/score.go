@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// Hypothesis reports whether nothing confirms figures of this truth: one analysis describes them.
+func (t Truth) Hypothesis() bool { return t == TruthDescribed }
+
+// Score is how well a policy predicts the automatic compactions of recorded sessions, of which a backtest decides
+// each on the recorded view before its request. Compactions whose last message is not in the file do not count.
+type Score struct {
+	Conversations int `json:"conversations"`
+	Requests      int `json:"requests"`                       // each one a decision
+	Recorded      int `json:"recorded"`                       // compactions
+	Decided       int `json:"decided"`                        // at the exact request
+	Alarms        int `json:"alarms"`                         // decisions to compact where nothing is recorded
+	Free          int `json:"free"`                           // at the exact request of a replay without the record's compactions
+	FreeAlarms    int `json:"free_alarms" yaml:"free_alarms"` // compactions of such a replay where nothing is recorded
+
+	// Fitted is the same for the sessions whose window is fitted to their recorded compactions; nil: there is none.
+	Fitted *Score `json:"fitted,omitempty" yaml:",omitempty"`
+}
+
+// add sums scores up.
+func (s *Score) add(o *Score) {
+	s.Conversations += o.Conversations
+	s.Requests += o.Requests
+	s.Recorded += o.Recorded
+	s.Decided += o.Decided
+	s.Alarms += o.Alarms
+	s.Free += o.Free
+	s.FreeAlarms += o.FreeAlarms
+	if o.Fitted != nil {
+		if s.Fitted == nil {
+			s.Fitted = &Score{}
+		}
+		s.Fitted.add(o.Fitted)
+	}
+}
+
+// Use is what a policy's name meant over sessions, and what stands behind it.
+type Use struct {
+	Name   string  `json:"name"`
+	Ran    []Ran   `json:"ran,omitempty"`   // releases that a bare name meant, oldest first
+	Truths []Truth `json:"truth,omitempty"` // of all that ran, sorted
+	Score  *Score  `json:"score,omitempty"` // of all that ran together; nil: none is scored
+}
+
+// Ran is a policy that a bare name meant, and in how many sessions.
+type Ran struct {
+	Policy   string `json:"policy"`
+	Sessions int    `json:"sessions"`
+}
+
+// Hypothesis reports whether nothing confirms one of the policies.
+func (u *Use) Hypothesis() bool { return slices.ContainsFunc(u.Truths, Truth.Hypothesis) }
+
+// NewUse says what a name meant over sessions: list has the policy of each.
+func NewUse(name string, list []*Policy) Use {
+	u, seen := Use{Name: name}, map[string]bool{}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b *Policy) int { return session.CompareVersions(a.Version, b.Version) })
+	for _, p := range list {
+		if p.Chosen != "" {
+			i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == p.Name })
+			if i < 0 {
+				i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: p.Name})
+			}
+			u.Ran[i].Sessions++
+		}
+		if seen[p.Name] {
+			continue
+		}
+		seen[p.Name] = true
+		if p.Truth != "" && !slices.Contains(u.Truths, p.Truth) {
+			u.Truths = append(u.Truths, p.Truth)
+		}
+		if p.Score != nil {
+			if u.Score == nil {
+				u.Score = &Score{}
+			}
+			u.Score.add(p.Score)
+		}
+	}
+	slices.Sort(u.Truths)
+	return u
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// hypothesis is how a truth that nothing confirms is shown.
+const hypothesis = "hypothesis"
+
+// ShortTruth is what stands behind a policy, in a word or two.
+func ShortTruth(list ...policy.Truth) string {
+	var texts []string
+	for _, t := range list {
+		texts = append(texts, either(t.Hypothesis(), hypothesis, string(t)))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// ShortScore is a score for a narrow column: decided/free/recorded, and a star where windows are fitted.
+func ShortScore(s *policy.Score) string {
+	star := ""
+	if s != nil && s.Recorded == 0 && s.Fitted != nil {
+		s, star = s.Fitted, "*"
+	}
+	if s == nil || s.Recorded == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d/%d%s", s.Decided, s.Free, s.Recorded, star)
+}
+
+// ScoreText is a score in words; "" where no compaction is recorded.
+func ScoreText(s *policy.Score) string {
+	if s == nil {
+		return ""
+	}
+	text := ""
+	if s.Recorded > 0 {
+		text = phrase("decides %v of %v, %v in a free replay; %v in %v", s.Decided, count(s.Recorded, "recorded compaction"), s.Free,
+			count(s.Alarms, "false alarm"), count(s.Requests, "request"))
+	}
+	if f := ScoreText(s.Fitted); f != "" {
+		text = joined("; ", text, "in windows fitted to the record "+f)
+	}
+	return text
+}
+
+// hypothesisText says that nothing confirms a policy, and how it does where it was tried.
+func hypothesisText(s *policy.Score) string {
+	text := "a hypothesis: described in one analysis"
+	if s == nil || s.Recorded == 0 {
+		return text + ", with nothing to check it against"
+	}
+	return text + phrase("; of %v it decides %v", count(s.Recorded, "recorded compaction"), s.Decided)
+}
+
+// TruthText says what stands behind a policy; "" where the policy does not say.
+func TruthText(t policy.Truth, s *policy.Score) string {
+	return either(t.Hypothesis(), hypothesisText(s), string(t))
+}
+
+// useNotes say what the names of policies meant, and which of them are hypotheses.
+func useNotes(p *page, uses ...policy.Use) {
+	for i := range uses {
+		p.note(none, ranText(&uses[i]))
+	}
+	for i := range uses {
+		p.note(yellow, doubtText(&uses[i], nil))
+	}
+}
+
+// ranText says which releases the bare name of a product meant; "" where the name is a policy's own.
+func ranText(u *policy.Use) string {
+	var ran []string
+	sessions := 0
+	for _, r := range u.Ran {
+		sessions += r.Sessions
+	}
+	for i, r := range u.Ran {
+		ran = append(ran, r.Policy+phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions))))
+	}
+	return phraseIf(len(ran) > 0, "%v is the release of each session's time: %v", u.Name, strings.Join(ran, ", "))
+}
+
+// doubtText says that a policy is a hypothesis, and by which figures it is the best one all the same; "" for others.
+func doubtText(u *policy.Use, leads []string) string {
+	if !u.Hypothesis() {
+		return ""
+	}
+	led := ""
+	if n := len(leads); n > 0 {
+		led = " leads in " + joined(" and ", strings.Join(leads[:n-1], ", "), leads[n-1]) + ", and"
+	}
+	return u.Name + led + " is " + hypothesisText(u.Score)
+}
+
+// evidenceTable has a row per policy that says what stands behind it.
+func evidenceTable(uses []policy.Use) *table {
+	scored := slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil })
+	of := func(n, recorded int) string { return phraseIf(recorded > 0, "%v of %v", n, recorded) }
+	t := newTable([]column{{Title: "policy", Flex: true}}, titles("truth"))
+	if scored {
+		t.columns = append(t.columns, titles("decided", "free replay", "false alarms", "fitted: decided", "free replay")...)
+	}
+	for _, u := range uses {
+		if len(u.Truths) == 0 {
+			continue
+		}
+		cells := []any{u.Name, ShortTruth(u.Truths...)}
+		if s := u.Score; s != nil {
+			cells = append(cells, number(of(s.Decided, s.Recorded)), number(of(s.Free, s.Recorded)), s.Alarms)
+			if f := s.Fitted; f != nil {
+				cells = append(cells, number(of(f.Decided, f.Recorded)), number(of(f.Free, f.Recorded)))
+			}
+		}
+		t.add(either(u.Hypothesis(), yellow, none), cells...)
+	}
+	return t
+}

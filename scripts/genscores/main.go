@@ -1,0 +1,171 @@
+// Genscores writes policy/preset/scores.yaml: how well built-in policies predict the automatic compactions of a folder
+// of recorded sessions. Each release of a product is scored on the sessions that it recorded, subagents included; a
+// policy of the product's family that is no release on all of them.
+//
+// Run it in the root of the repository: go run ./scripts/genscores FOLDER
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
+)
+
+const head = "# Made by scripts/genscores from recorded sessions; do not edit.\n"
+
+var file = filepath.Join("policy", "preset", "scores.yaml")
+
+func main() {
+	err := errors.New("name the folder of recorded sessions")
+	if len(os.Args) == 2 {
+		var text []byte
+		if text, err = generate(os.Args[1]); err == nil {
+			err = os.WriteFile(file, text, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "genscores:", err)
+		os.Exit(1)
+	}
+}
+
+// generate is the text of the file for the sessions in a folder and in project folders within it.
+func generate(folder string) ([]byte, error) {
+	reg, err := stage.Registry()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, pattern := range []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl"} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, found...)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s: no session: name a folder of .jsonl files", folder)
+	}
+	slices.Sort(paths)
+	g := &scoring{reg: reg, scored: map[string][]*backtest.SessionScore{}}
+	for _, path := range paths {
+		if err := g.file(path, true); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	s := preset.ScoreFile{Corpus: sum(g.releases), Policies: map[string]*policy.Score{}}
+	for name, list := range g.scored {
+		one := sum(list)
+		s.Policies[name] = &one
+	}
+	var b bytes.Buffer
+	b.WriteString(head)
+	text, err := yaml.Dump(s)
+	b.Write(text)
+	return b.Bytes(), err
+}
+
+// scoring are the scores of sessions so far.
+type scoring struct {
+	reg      policy.Registry
+	scored   map[string][]*backtest.SessionScore // by policy
+	releases []*backtest.SessionScore            // of each session under the release that recorded it
+}
+
+// file scores the conversations of a file, and of its subagents' files.
+func (g *scoring) file(path string, agents bool) error {
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, conv := range f.Conversations() {
+		if len(conv.Requests) == 0 {
+			continue
+		}
+		if err := g.conversation(conv); err != nil {
+			return err
+		}
+	}
+	if !agents {
+		return nil
+	}
+	list, _, err := session.Subagents(path)
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if err := g.file(a.Path, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conversation scores one under the release that recorded it and under the policies of the same family that are no
+// product's.
+func (g *scoring) conversation(conv *session.Conversation) error {
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		return err
+	}
+	for _, f := range g.reg.Families() {
+		own, err := policy.NewRegistry(f)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(preset.Products(own), conv.Product) {
+			continue
+		}
+		for _, name := range append([]string{conv.Product}, preset.Names(own)...) {
+			client := preset.Client{Product: conv.Product, Version: conv.Version}
+			p, err := preset.LoadFor(name, client, g.reg)
+			if err != nil {
+				return err
+			}
+			if name != conv.Product && p.Product != "" {
+				continue
+			}
+			s, err := backtest.Score(rec, p, backtest.ScoreOptions{})
+			if err != nil {
+				return err
+			}
+			g.scored[p.Name] = append(g.scored[p.Name], s)
+			if name == conv.Product {
+				g.releases = append(g.releases, s)
+			}
+		}
+	}
+	return nil
+}
+
+// sum sums up a policy's scores; those in fitted windows apart.
+func sum(list []*backtest.SessionScore) (s policy.Score) {
+	for _, row := range backtest.Sum("", list).Compactions {
+		if row.Clients != backtest.All {
+			continue
+		}
+		one := policy.Score{
+			Conversations: row.Sessions, Requests: row.Requests, Recorded: row.Recorded, Decided: row.Hits, Alarms: row.Alarms,
+			Free: row.Free.Exact, FreeAlarms: row.Free.Alarms,
+		}
+		if row.Fitted {
+			s.Fitted = &one
+		} else {
+			s = one
+		}
+	}
+	return s
+}
