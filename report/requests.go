@@ -112,7 +112,7 @@ func sentView(tl *replay.Timeline) string {
 func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	var list []int
 	for i, r := range tl.Requests {
-		if all || len(r.Events) > 0 || notes[i] != "" || r.Kind != kindMain {
+		if all || tells(tl, r.Events) || notes[i] != "" || r.Kind != kindMain {
 			list = append(list, i)
 		}
 	}
@@ -125,17 +125,28 @@ func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	return slices.Concat(list[:from], noted, list[to:])
 }
 
+// tells reports whether one of the events is no repetition of the one before.
+func tells(tl *replay.Timeline, events []int) bool {
+	return slices.ContainsFunc(events, func(n int) bool { return !again(tl, n) })
+}
+
 // hiddenText counts the main requests between two shown rows. busy is how many of them have an event.
 func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
-	quiet := 0
+	quiet, unanswered := 0, 0
 	for _, r := range tl.Requests[from:to] {
 		switch {
 		case r.Kind != kindMain:
-		case len(r.Events) > 0:
+		case tells(tl, r.Events):
 			busy++
+		case len(r.Events) > 0:
+			unanswered++
 		default:
 			quiet++
 		}
+	}
+	if unanswered > 0 {
+		return "(" + joined(", ", count(unanswered, "more request")+" without an answer", phraseIf(busy > 0, "%v with another event", busy),
+			phraseIf(quiet > 0, "%v without an event", quiet)) + ")", busy
 	}
 	if busy > 0 {
 		return phrase("(%v with and %v without an event)", count(busy, "request"), quiet), busy

@@ -155,14 +155,18 @@ func printEvents(p *page, tl *replay.Timeline) {
 // lost reports whether events of a kind are requests that would have had no answer.
 func lost(kind policy.EditKind) bool { return kind == policy.KindRefuse || kind == policy.KindBlock }
 
+// again reports whether event n is a lost request, as the event before it is.
+func again(tl *replay.Timeline, n int) bool {
+	kind := tl.Events[n].Kind
+	return n > 0 && lost(kind) && tl.Events[n-1].Kind == kind
+}
+
 // shownEvents returns the indexes of the events to show: the first ones, without tags, of which every prompt has one,
 // and of lost requests in a row only the first.
 func shownEvents(tl *replay.Timeline, all bool) []int {
 	var list []int
 	for i := range tl.Events {
-		e := &tl.Events[i]
-		again := i > 0 && lost(e.Kind) && tl.Events[i-1].Kind == e.Kind
-		if all || e.Kind != policy.KindTag && !again {
+		if all || tl.Events[i].Kind != policy.KindTag && !again(tl, i) {
 			list = append(list, i)
 		}
 	}

@@ -113,4 +113,7 @@ func circumstances(d *stagetest.Dice, r *stagetest.Bench) {
 	if d.One(2) {
 		r.Record.Tail = []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 50}}}}
 	}
+	if d.One(2) { // so that products with an output reserve of 32,000 can act
+		r.Window += 40000
+	}
 }

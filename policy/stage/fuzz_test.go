@@ -116,6 +116,25 @@ func fuzzSome(t *testing.T, d *stagetest.Dice) {
 	check.again()
 }
 
+// fitting is a stage whose own calls have to fit the window, but those that the record shows.
+type fitting struct {
+	policy.Stage
+	t testing.TB
+}
+
+func (s fitting) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.t.Helper()
+	edits, err := s.Stage.Run(c)
+	for i := range edits {
+		for call := edits[i].Call; call != nil && edits[i].Trigger != "recorded"; call = call.Then {
+			if _, sent := call.Size(c.View, c.Overhead); sent > c.Window {
+				s.t.Errorf("%s at request %d sends %d tokens in a window of %d: %s", edits[i].Kind, c.Request, sent, c.Window, edits[i].Reason)
+			}
+		}
+	}
+	return edits, err
+}
+
 // checks are made after every request. What has taken the place of a block stays there; what is left of one that was
 // cut may be cut again, or cleared.
 type checks struct {
@@ -158,7 +177,7 @@ func (c *checks) request(k int) {
 func (c *checks) names() string {
 	var list []string
 	for _, s := range c.Stages {
-		list = append(list, fmt.Sprintf("%s%+v", s.Def.Name, reflect.Indirect(reflect.ValueOf(s.Stage))))
+		list = append(list, fmt.Sprintf("%s%+v", s.Def.Name, reflect.Indirect(reflect.ValueOf(s.Stage.(fitting).Stage))))
 	}
 	return strings.Join(list, "; ")
 }
@@ -320,9 +339,9 @@ func randomStage(d *stagetest.Dice, t testing.TB, def policy.Definition) stagete
 	}
 	st, err := def.New(p.Interface())
 	if err != nil {
-		return stagetest.Start(t, def, nil)
+		st = stagetest.Start(t, def, nil).Stage
 	}
-	return stagetest.Named{Def: def, Stage: st}
+	return stagetest.Named{Def: def, Stage: fitting{st, t}}
 }
 
 func randomParam(d *stagetest.Dice, v reflect.Value, tag reflect.StructTag) {

@@ -23,7 +23,7 @@ func defineCompactAPI() policy.Definition {
 	return policy.Definition{
 		Name:    "compact_api",
 		Summary: "On the server, once the prompt exceeds the trigger, the model first writes a summary; everything before that compaction block is ignored from then on.",
-		Source:  "Anthropic API, compact_20260112 (beta compact-2026-01-12)",
+		Source:  "Anthropic API, compact_20260112 (beta compact-2026-01-12); a prompt that exceeds the window with the instructions is refused: the compaction fails, and the view stays",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Project | policy.Manual,
 		Params: &CompactAPI{
@@ -32,6 +32,7 @@ func defineCompactAPI() policy.Definition {
 		},
 		Example: `before: a prompt of 180,000 tokens, trigger 150,000
 after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and the message, system prompt, tools and the summary in; the view is the summary alone`,
+		Window:     true,
 		Limits:     compactAPILimits,
 		Compaction: &policy.Compaction{},
 		Check: func(c *policy.Check) {
@@ -75,6 +76,15 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !beyondSummary(c.View) {
 		return nil, nil
 	}
+	instructions := s.p.PromptTokens
+	if s.p.Instructions != "" {
+		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
+	}
+	call := &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.Tokens() + instructions, Prefix: "session"}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
 	summary, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
@@ -82,16 +92,12 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.p.PauseAfter {
 		reason += "; paused after the summary"
 	}
-	instructions := s.p.PromptTokens
-	if s.p.Instructions != "" {
-		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
-	}
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		// The API's own block is in an assistant message before everything else; a user message keeps the list valid
 		// for the API.
 		Insert: []policy.Synthetic{{Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{summary}}},
-		Call:   &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.PayloadTokens() + instructions, Prefix: "session"},
+		Call:   call,
 		Detail: map[string]int{"pre_tokens": prompt},
 	}}, nil
 }

@@ -69,7 +69,7 @@ func TestCompactAPIInstructions(t *testing.T) {
 	for text, want := range map[string]int{"": 110, "Keep every file name.": 5, "整理 😀": 1, "x": 0, "xx": 1} {
 		c := stagetest.Uses(3)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
-		r.Overhead = 200000
+		r.Overhead = 180000
 		r.View.Join(0)
 		size := r.Overhead + r.View.Tokens()
 		r.Fire(policy.Project, 0, policy.Context{})
@@ -113,7 +113,7 @@ func TestCompactAPITriggerTooLow(t *testing.T) {
 func TestCompactAPIOnce(t *testing.T) {
 	c := stagetest.Uses(3)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.PauseAfter = true })))
-	r.Overhead = 200000
+	r.Overhead = 180000
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
 	r.Fire(policy.Project, 0, policy.Context{})

@@ -37,7 +37,7 @@ func defineContextCollapse() policy.Definition {
 	return policy.Definition{
 		Name:    "context_collapse",
 		Summary: "Early spans of whole turns are summarised ahead of need, and once used reaches commit_at each becomes one placeholder message, lowest risk first.",
-		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is in neither and is this project's own rule",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is in neither and is this project's own rule. So is that a span whose summary request exceeds the effective window is not staged, and is tried again at the next request",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params: &ContextCollapse{
@@ -219,8 +219,15 @@ func (s *contextCollapse) simulate(c *policy.Context) (edits []policy.Edit, err 
 		return nil, nil
 	}
 	free := s.view.before(c.View, s.p.Protect)
+	failed := false // a summary: no other one is asked for at this request
+	stage := func(group []int, why string) error {
+		staged, err := s.stage(c, group, why)
+		edits = append(edits, staged...)
+		failed = len(staged) > 0 && staged[0].Kind == policy.KindFail
+		return err
+	}
 	if group := s.stretch(c.View, free, false); group != nil {
-		if edits, err = s.stage(c, group, fmt.Sprintf("used %d >= stage_at %d", used, stageAt)); err != nil {
+		if err := stage(group, fmt.Sprintf("used %d >= stage_at %d", used, stageAt)); err != nil {
 			return nil, err
 		}
 	}
@@ -234,14 +241,12 @@ func (s *contextCollapse) simulate(c *policy.Context) (edits []policy.Edit, err 
 		if group == nil {
 			group = s.fold(free)
 		}
-		if group == nil {
+		if group == nil || failed {
 			break
 		}
-		staged, err := s.stage(c, group, fmt.Sprintf("used %d >= commit_at %d and nothing is staged", c.Used, commitAt))
-		if err != nil {
+		if err := stage(group, fmt.Sprintf("used %d >= commit_at %d and nothing is staged", c.Used, commitAt)); err != nil {
 			return nil, err
 		}
-		edits = append(edits, staged...)
 	}
 	return edits, nil
 }
@@ -274,8 +279,6 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 			return nil, fmt.Errorf("computing the risk of a span: %w", err)
 		}
 	}
-	s.staged = append(s.staged, sp)
-	s.taken.add(sp.items)
 	what := fmt.Sprintf("%d turns", turns)
 	switch turns {
 	case 0:
@@ -283,9 +286,18 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	case 1:
 		what = "1 turn"
 	}
-	reason := fmt.Sprintf("%s: %s of %d tokens staged, risk %.2f; summary: %s", why, what, tokens, sp.risk, sp.from)
+	try := summarize.Attempt{
+		Trigger: "auto", Reason: fmt.Sprintf("%s: %s of %d tokens", why, what, tokens), Items: sp.items,
+		Call: s.call(c, sp.items, sp.content), Limit: thresholds(c).Effective,
+	}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
+	s.staged = append(s.staged, sp)
+	s.taken.add(sp.items)
+	reason := fmt.Sprintf("%s staged, risk %.2f; summary: %s", try.Reason, sp.risk, sp.from)
 	return []policy.Edit{{
-		Kind: policy.KindCall, Trigger: "auto", Items: sp.items, Call: s.call(c, sp.items, sp.content), Reason: reason,
+		Kind: policy.KindCall, Trigger: "auto", Items: sp.items, Call: try.Call, Reason: reason,
 		Detail: map[string]int{"span_tokens": tokens, "span_turns": turns, "risk_percent": int(sp.risk*100 + 0.5)},
 	}}, nil
 }

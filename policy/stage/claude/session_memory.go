@@ -30,7 +30,7 @@ func defineSessionMemory() policy.Definition {
 	return policy.Definition{
 		Name:    "session_memory",
 		Summary: "Before a request whose used tokens reach the auto-compact threshold, the view becomes the summary that was kept up to date in the background, and the newest messages verbatim; only where there is none does autocompact follow.",
-		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order",
+		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order. Neither says what becomes of an update whose request exceeds the effective window: here it fails, and the next response tries again",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Respond | policy.Prepare,
 		Params: &SessionMemory{
@@ -140,12 +140,16 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	default:
 		return nil
 	}
+	try := summarize.Attempt{Trigger: "auto", Reason: reason, Call: s.call(c), Limit: thresholds(c).Effective}
+	if failure := try.Failure(c); failure != nil {
+		return failure // the summary stays as it is, and the next response tries again
+	}
 	detail := map[string]int{"size": size, "grown": grown, "tool_calls": s.calls}
 	s.written, s.at, s.calls, s.covers = true, size, 0, c.Last.Message
 	if open == 0 {
 		s.marked, s.last = true, c.Last.Message
 	}
-	return []policy.Edit{{Kind: policy.KindCall, Trigger: "auto", Reason: reason, Call: s.call(c), Detail: detail}}
+	return []policy.Edit{{Kind: policy.KindCall, Trigger: "auto", Reason: reason, Call: try.Call, Detail: detail}}
 }
 
 // call is the request that brings the summary up to date: the messages up to the response, and the prompt.

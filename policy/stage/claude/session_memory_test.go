@@ -291,7 +291,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 		{"not written yet", "", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "autocompact"},
 		{"not written, the session's own there", "notes", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "session_memory: the session's own summary.md"},
 		{"the last message it holds is gone", "", small, gone, "autocompact"},
-		{"as large again", "", nil, func(r *stagetest.Bench) { limits(r).Auto = 1; limits(r).Effective = 0 }, "autocompact"},
+		{"as large again", "", nil, func(r *stagetest.Bench) { limits(r).Auto = 1 }, "autocompact"},
 		{"a subagent keeps none", "notes", nil, func(r *stagetest.Bench) { r.C.Agent = "a1" }, "autocompact"},
 		{"switched off", "notes", nil, func(r *stagetest.Bench) { limits(r).On = false }, ""},
 	} {

@@ -38,7 +38,7 @@ func defineCodexCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "codex_compaction",
 		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message; compacted by the provider, all of them or up to 64,000 tokens, and one encrypted item.",
-		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds beside text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it",
+		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds beside text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it. A request that is too long without all that can be dropped fails, and the view stays",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CodexCompaction{
@@ -196,6 +196,9 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	}
 	call, dropped := s.call(c, keep)
 	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	if s.p.Form == formLocal { // its instructions and tools are not in the call's input
+		try.Limit -= max(c.Overhead, 0)
+	}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}

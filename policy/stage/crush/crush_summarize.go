@@ -26,7 +26,7 @@ func defineCrushSummarize() policy.Definition {
 	return policy.Definition{
 		Name:    "crush_summarize",
 		Summary: "After a step that leaves 20,000 tokens or less of a window over 200,000, or 20 % of a smaller one, the view becomes a summary, and in the middle of a turn the turn's prompt once more.",
-		Source:  "Crush, internal/agent/agent.go, commit 004515c4: StopWhen and OnStepFinish of sessionAgent.Run, Summarize, getSessionMessages, updateSessionTokenCounters; internal/agent/templates/summary.md",
+		Source:  "Crush, internal/agent/agent.go, commit 004515c4: StopWhen and OnStepFinish of sessionAgent.Run, Summarize, getSessionMessages, updateSessionTokenCounters; internal/agent/templates/summary.md; a summary request that exceeds the window fails: nothing is replaced, and the next response tries again",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Respond | policy.Manual,
 		Params: &CrushSummarize{

@@ -168,9 +168,6 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	}
 	if before := s.prompt(c); before > 0 && int(s.size(c.View, h.items[split:], cuts)+s.textSize(&summary)+s.estimate.ascii(len(geminiUnderstood))) > before {
 		s.failed = s.failed || !force
-		for made := call; made != nil; made = made.Then {
-			made.Output = c.Weigh.Content(&summary)
-		}
 		reason += "; summary: " + from + "; the history would have been larger, and stays"
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: h.items[:split], Call: call, Reason: reason}}, nil
 	}
@@ -223,11 +220,12 @@ func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts m
 			}
 		}
 	}
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input}
+	output := c.Weigh.Content(summary)
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input, Output: output}
 	if s.p.Verify {
 		call.Then = &policy.Call{
 			Kind: "compaction", Prompt: s.p.Prompt + s.p.VerifyPrompt, Prefix: "own",
-			Input: input + c.Weigh.Content(summary) + s.p.VerifyPrompt,
+			Input: input + output + s.p.VerifyPrompt, Output: output,
 		}
 	}
 	return call

@@ -429,9 +429,9 @@ func TestGeminiCalls(t *testing.T) {
 		if !tt.whole {
 			input = 1000 + 1 + 4 + 1 + policy.RoundQuarter(len("Output too large. Showing the last 30 of 8001 lines. For full output see: ~/.gemini/tmp/tool-outputs/read_a.txt\n...\n")+29*5)
 		}
-		want := &policy.Call{Kind: "compaction", Prompt: 1000, Prefix: "own", Input: input}
+		want := &policy.Call{Kind: "compaction", Prompt: 1000, Prefix: "own", Input: input, Output: 500}
 		if tt.verify {
-			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83}
+			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83, Output: 500}
 		}
 		if diff := cmp.Diff(want, e.Call); diff != "" {
 			t.Errorf("window %d: -want +got\n%s", tt.window, diff)

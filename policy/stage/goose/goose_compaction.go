@@ -27,7 +27,7 @@ func defineGooseCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    compactionName,
 		Summary: "When a turn begins and the last response filled more than 80 % of the window, or a request is larger than the window, the view becomes a summary, a sentence to go on, and the newest prompt.",
-		Source:  "Goose, crates/goose/src/context_mgmt/mod.rs (check_if_compaction_needed, compact_messages, do_compact) and agents/agent.rs (reply, reply_internal), commit 475968db; of a prompt that stays, Goose drops what is not text",
+		Source:  "Goose, crates/goose/src/context_mgmt/mod.rs (check_if_compaction_needed, compact_messages, do_compact) and agents/agent.rs (reply, reply_internal), commit 475968db; of a prompt that stays, Goose drops what is not text. A summary request that exceeds the window without any tool result fails, and the view stays",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &GooseCompaction{

@@ -6,6 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
 // GooseToolPairs are the parameters of goose_tool_pairs.
@@ -164,6 +165,10 @@ func (s *gooseToolPairs) summarize(c *policy.Context, pairs []pair) []policy.Edi
 	}
 	if len(edits) == 0 {
 		return nil
+	}
+	try := summarize.Attempt{Trigger: "auto", Reason: reason, Items: about, Call: call, Limit: c.Window}
+	if failure := try.Failure(c); failure != nil {
+		return failure
 	}
 	return append(
 		append([]policy.Edit{{Kind: policy.KindCall, Trigger: "auto", Items: about, Reason: reason, Call: call}}, edits...),

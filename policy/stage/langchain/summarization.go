@@ -27,7 +27,7 @@ func defineSummarization() policy.Definition {
 	return policy.Definition{
 		Name:    "langchain_summarization",
 		Summary: "Before a request whose messages reach the trigger, all but the newest become a summary; a call stays with its results.",
-		Source:  "LangChain, summarizationMiddleware: npm langchain 1.5.14, dist/agents/middleware/summarization.js and utils.js, run in agents of createAgent; a tool_result is treated as a ToolMessage. A result without its call is not cut off from what is before it; what goes is taken to be trimmed to the token. Python's library counts otherwise and is not reproduced",
+		Source:  "LangChain, summarizationMiddleware: npm langchain 1.5.14, dist/agents/middleware/summarization.js and utils.js, run in agents of createAgent; a tool_result is treated as a ToolMessage. A result without its call is not cut off from what is before it; what goes is taken to be trimmed to the token. Where the summary request exceeds the window, the error's text takes the summary's place, as there; its words are the provider's, and here stand for them. Python's library counts otherwise and is not reproduced",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare,
 		Params: &Summarization{
@@ -110,17 +110,27 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	for _, id := range ids[:cut] {
 		head += s.sums.Items[id]
 	}
-	input := s.p.Prompt + min(quarter(head), s.p.TrimTokens)
-	return []policy.Edit{{
-		Kind: policy.KindSummarize, Trigger: "auto", Reason: fmt.Sprintf("%d tokens of messages; summary: %s", tokens, from),
+	try := summarize.Attempt{
+		Trigger: "auto", Reason: fmt.Sprintf("%d tokens of messages", tokens), Limit: c.Window,
+		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + min(quarter(head), s.p.TrimTokens)},
+	}
+	failure := try.Failure(c)
+	if failure != nil { // the error's text takes the summary's place
+		summary, from, boundary, try.Call = policy.NewContent(jsonl.KindText, errorSummary), "the error", -1, nil
+	}
+	return append(failure, policy.Edit{
+		Kind: policy.KindSummarize, Trigger: "auto", Reason: try.Reason + "; summary: " + from,
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: prefixed(summary)}},
 		Keep:   summarize.Kept(c, boundary, ids[cut:]),
-		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input},
-	}}, nil
+		Call:   try.Call,
+	}), nil
 }
 
 // summaryPrefix precedes a summary.
 const summaryPrefix = "Here is a summary of the conversation to date:\n\n"
+
+// errorSummary is the summary where its request is refused.
+const errorSummary = "Error generating summary: Error: prompt is too long"
 
 // prefixed is a summary after the prefix, joined where the summary has a text of its own here.
 func prefixed(summary policy.Content) []policy.Content {

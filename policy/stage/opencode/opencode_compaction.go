@@ -26,7 +26,7 @@ type OpencodeCompaction struct {
 func defineOpencodeCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_compaction",
-		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on.",
+		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on. A summary request that does not fit the window less its output reserve fails: the view stays, and the next response tries again.",
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md sections 4, 5, 7 and 8, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
@@ -166,11 +166,19 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
+	head, keep := s.tail(c)
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"}
+	if s.version.KeepsTail {
+		call.Input = s.input(c, head) + s.p.Prompt
+	}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - maxOutput(s.p.limit(c.Window, c.MaxOutput), s.p.OutputMax)}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
-	head, keep := s.tail(c)
 	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
@@ -179,10 +187,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 			{Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
 		},
 		Keep: summarize.Kept(c, boundary, keep),
-		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
-	}
-	if s.version.KeepsTail {
-		e.Call.Input = s.input(c, head) + s.p.Prompt
+		Call: call,
 	}
 	if trigger == "auto" {
 		goOn := policy.NewContent(jsonl.KindText, s.version.ContinueText)

@@ -164,7 +164,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 	} {
 		for n, fits := range map[int]bool{4*tt.want + 1: true, 4*tt.want + 2: false} {
 			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 100000))
+			c.Prompt(strings.Repeat("x", 10000))
 			c.Prompt(strings.Repeat("x", n-55))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(tt.count, -1, -1)))
 			r.Window = tt.window

@@ -43,7 +43,7 @@ func defineCondenserEvents() policy.Definition {
 	return policy.Definition{
 		Name:    "condenser_events",
 		Summary: "Before a request whose view holds more than 120 events, the events between the first 4 and the newest 55 become a summary in their place.",
-		Source:  "OpenHands, LLMSummarizingCondenser: openhands-sdk/openhands/sdk/context/condenser/llm_summarizing_condenser.py, base.py and utils.py, context/view/manipulation_indices.py and properties (commit 0d2b16d9, and as of August 2026); an event is shown to the summariser by its preview of 500 characters; a tool call, a tool result and any other message is an event, a message with several calls goes as a whole",
+		Source:  "OpenHands, LLMSummarizingCondenser: openhands-sdk/openhands/sdk/context/condenser/llm_summarizing_condenser.py, base.py and utils.py, context/view/manipulation_indices.py and properties (commit 0d2b16d9, and as of August 2026); an event is shown to the summariser by its preview of 500 characters; a tool call, a tool result and any other message is an event, a message with several calls goes as a whole. Where the summary request exceeds the window it fails, and the view stays: the first release's run ends with the error, later ones go on",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CondenserEvents{

@@ -14,20 +14,21 @@ type Attempt struct {
 	Items           []policy.ItemID // what it is about, of a summary that does not rebuild the view
 
 	// Limit is the most tokens that the API takes as the call's input: the context window less what the call reserves
-	// for its output. 0 or less: it is not known, and everything fits.
+	// for its output. Below 0 nothing fits; 0: it is not known, and everything does.
 	Limit int
 }
 
-// Failure returns what comes of an attempt with a call that does not fit the limit: the edit of kind fail, which leaves
+// Failure returns what comes of an attempt with a call that does not fit: the edit of kind fail, which leaves
 // the view as it is. What the API refuses is not billed; the calls before it are, with the output they state. It returns
 // nil where all calls fit.
 func (a *Attempt) Failure(c *policy.Context) []policy.Edit {
-	if a.Limit <= 0 {
+	if a.Limit == 0 {
 		return nil
 	}
+	limit := max(a.Limit, 0)
 	for refused := a.Call; refused != nil; refused = refused.Then {
 		_, sent := refused.Size(c.View, c.Overhead)
-		if sent <= a.Limit {
+		if sent <= limit {
 			continue
 		}
 		after := ""
@@ -41,8 +42,8 @@ func (a *Attempt) Failure(c *policy.Context) []policy.Edit {
 		return []policy.Edit{{
 			Kind: policy.KindFail, Trigger: a.Trigger, Items: a.Items, Call: callsBefore(a.Call, refused),
 			Reason: fmt.Sprintf("%s; the %s request of %s tokens does not fit %s%s: it fails", a.Reason,
-				strings.ReplaceAll(refused.Kind, "_", " "), policy.Thousands(sent), policy.Thousands(a.Limit), after),
-			Detail: map[string]int{"input_tokens": sent, "limit_tokens": a.Limit, "retries": refused.Retries},
+				strings.ReplaceAll(refused.Kind, "_", " "), policy.Thousands(sent), policy.Thousands(limit), after),
+			Detail: map[string]int{"input_tokens": sent, "limit_tokens": limit, "retries": refused.Retries},
 		}}
 	}
 	return nil

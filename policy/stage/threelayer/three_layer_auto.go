@@ -23,7 +23,7 @@ func defineThreeLayerAuto() policy.Definition {
 	return policy.Definition{
 		Name:    "three_layer_auto",
 		Summary: "Before a request whose messages are estimated at more than 50,000 tokens, and after a response that called the compact tool, two messages replace everything: a summary and its acknowledgement.",
-		Source:  "Learn Claude Code, session 06, layers 2 and 3 (autoCompact)",
+		Source:  "Learn Claude Code, session 06, layers 2 and 3 (autoCompact); it handles no summary request that exceeds the window less max_output: here it fails, the view stays, and the next request tries again",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare | policy.Respond | policy.Manual,
 		Params: &ThreeLayerAuto{
@@ -32,6 +32,7 @@ func defineThreeLayerAuto() policy.Definition {
 		},
 		Example: `before: messages whose JSON has 200,001 characters (200,000 would stay)
 after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
+		Window:     true,
 		Limits:     limits,
 		Compaction: &policy.Compaction{},
 		Check: func(c *policy.Check) {
@@ -99,22 +100,24 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
+	prompt := policy.RoundQuarter(len(summariseThis))
+	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: "own", Input: prompt + policy.RoundQuarter(min(n, s.p.SourceChars))}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.p.MaxOutput}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
 	summary, from, err := s.summary(c)
 	if err != nil {
 		return nil, err
 	}
-	prompt := policy.RoundQuarter(len(summariseThis))
+	call.Output = c.Weigh.Content(&summary[len(summary)-1])
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
 			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: summary},
 			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, understood)}},
 		},
-		Call: &policy.Call{
-			Kind: "compaction", Prompt: prompt, Prefix: "own",
-			Input:  prompt + policy.RoundQuarter(min(n, s.p.SourceChars)),
-			Output: c.Weigh.Content(&summary[len(summary)-1]),
-		},
+		Call:   call,
 		Detail: map[string]int{"json_chars": n},
 	}}, nil
 }
