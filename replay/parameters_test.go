@@ -35,6 +35,7 @@ func fitting() map[string]string {
 		"opencode_compaction.reserved":      "stages: [opencode_compaction: {count: '1.18', input_limit: 100000}]",
 		"opencode_prune.protected_tools":    "stages: [opencode_prune: {protect: 0, minimum: 0, protected_tools: []}]",
 		"post_compact.long_files":           "stages: [autocompact, post_compact: {file_tokens: 100}]",
+		"roo_condense.cut":                  "window: {context: 60000}\nstages: [roo_condense: {condense: false}]",
 		"three_layer_auto.tool":             "stages: [three_layer_auto]",
 	}
 }
