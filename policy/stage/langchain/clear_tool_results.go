@@ -10,9 +10,9 @@ import (
 
 // ClearToolResults are the parameters of clear_tool_results.
 type ClearToolResults struct {
-	Trigger         int      `yaml:"trigger" doc:"clearing begins once the messages are estimated at more than this; the system prompt and the tools do not count" unit:"tokens" min:"0"`
+	Trigger         int      `yaml:"trigger" doc:"clearing begins once the messages are estimated at this; the system prompt and the tools do not count" unit:"tokens" min:"0"`
 	Keep            int      `yaml:"keep" doc:"the newest results that stay, those of excluded tools among them" unit:"results" min:"0"`
-	ClearAtLeast    int      `yaml:"clear_at_least" doc:"stop once this much is cleared; 0: clear all that are old" unit:"tokens" min:"0"`
+	ClearAtLeast    int      `yaml:"clear_at_least" doc:"clear at least this much, results that would stay among it; python: stop once this much is cleared; 0: clear all that are old" unit:"tokens" min:"0"`
 	ExcludeTools    []string `yaml:"exclude_tools" doc:"tools whose results are never cleared; a trailing * matches any rest"`
 	ClearToolInputs bool     `yaml:"clear_tool_inputs" doc:"empty the inputs of the calls as well"`
 	Placeholder     string   `yaml:"placeholder" doc:"the text that replaces a cleared result"`
