@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -68,4 +70,37 @@ func TestThresholdBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, filepath.Join(dir, "baseline.json"), got)
+}
+
+// TestShippedCheckNamesAll holds that the shipped check has every built-in policy but the record itself.
+func TestShippedCheckNamesAll(t *testing.T) {
+	text, err := os.ReadFile(shippedCheck)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range preset.Names(reg) {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := "\n  - policy: " + name + "\n"; !p.Recorded && !strings.Contains(string(text), strings.TrimRight(line, "\n")) {
+			t.Errorf("%s has no %q: add it and run go test ./cmd -run TestShippedCheck -update", shippedCheck, strings.TrimSpace(line))
+		}
+	}
+}
+
+// TestBacktestBareName holds that a product's bare name is scored as the release that recorded each session.
+func TestBacktestBareName(t *testing.T) {
+	var scores [2][]byte
+	for i, name := range []string{"claude-code", "claude-code@recorded-version"} {
+		out := mustRun(t, "backtest", "-q", "-f", "json", "-p", name, filepath.Join("..", "testdata", "sessions", "compaction.jsonl"), filepath.Join("..", "testdata", "sessions", "microcompact.jsonl"))
+		scores[i] = bytes.Replace(out, []byte(`"policy": "`+name+`"`), nil, 1)
+	}
+	if !bytes.Equal(scores[0], scores[1]) || len(scores[0]) == 0 {
+		t.Error("the bare name has other scores")
+	}
 }
