@@ -88,7 +88,7 @@ func productOf(name string, list []PolicyInfo) (o object, line string) {
 		releases = append(releases, p.Name)
 	}
 	text := either(len(releases) == 1, releases[0], releases[0]+" to "+releases[len(releases)-1])
-	return object{{"name", name}, {"policies", releases}}, "the release of each session's time: " + text
+	return object{{"name", name}, {"policies", releases}}, "by session's time: " + text
 }
 
 // PolicyFinding is a setting of a policy that is valid and probably a mistake.
