@@ -16,7 +16,10 @@ var presets embed.FS
 
 // Family is Qwen Code.
 func Family() policy.Family {
-	return policy.Family{Name: "qwen", Title: "Qwen Code", Stages: stages(), Presets: presets}
+	return policy.Family{
+		Name: "qwen", Title: "Qwen Code", Stages: stages(), Presets: presets,
+		Orders: [][]string{{"qwen_microcompaction", "qwen_compaction"}},
+	}
 }
 
 // Texts that take the place of the history.

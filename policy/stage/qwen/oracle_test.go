@@ -1,11 +1,14 @@
 package qwen
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -29,6 +32,10 @@ type oracleCase struct {
 	Output     int
 	Thresholds [][3]float64 // window, automatic, forced
 
+	Clearing bool
+	Minutes  int      // since the last response
+	Cleared  [][2]int // content and part
+
 	Status string
 	Kept   int
 	Bridge bool
@@ -51,7 +58,7 @@ func TestOracle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		params := p.Stages[0].Params
+		params := p.Stages[len(p.Stages)-1].Params
 		for _, want := range c.Thresholds {
 			auto, hard := params.(*QwenCompaction).thresholds(int(want[0]))
 			if diff := cmp.Diff(want, [3]float64{want[0], auto, hard}); diff != "" {
@@ -59,6 +66,11 @@ func TestOracle(t *testing.T) {
 			}
 		}
 		if c.Thresholds != nil {
+			continue
+		}
+		if c.Clearing {
+			seen[fmt.Sprintf("clearing %v", len(c.Cleared) > 0)]++
+			testOracleClearing(t, o, c, p.Stages[0].Params)
 			continue
 		}
 		seen[c.Version+" "+c.Status]++
@@ -71,6 +83,7 @@ func TestOracle(t *testing.T) {
 		"0.15.10 COMPRESSED", "0.15.10 NOOP", "0.15.10 COMPRESSION_FAILED_INFLATED_TOKEN_COUNT",
 		"0.24.4 COMPRESSED", "0.24.4 NOOP", "0.24.4 COMPRESSION_FAILED_INFLATED_TOKEN_COUNT",
 		"0.24.4 COMPRESSION_FAILED_OUTPUT_TRUNCATED", "0.24.4 COMPRESSION_FAILED_API_ERROR", "0.24.4 STOPPED",
+		"clearing true", "clearing false",
 	} {
 		if seen[what] == 0 {
 			t.Errorf("no case of %s", what)
@@ -172,5 +185,25 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 	}
 	if diff := cmp.Diff([]any{c.Status, c.Kept, c.Bridge}, []any{status, kept, bridged}); diff != "" {
 		t.Errorf("%s, seed %d: -upstream +got\n%s\n%v", c.Version, c.Seed, diff, r.Edits())
+	}
+}
+
+func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase, params any) {
+	t.Helper()
+	conv := stagetest.NewConvo()
+	o.Add(t, conv, c.History)
+	last := conv.Messages[len(conv.Messages)-1].Time
+	o.Add(t, conv, []stagetest.OracleContent{c.Pending})
+	r := stagetest.NewRun(t, conv, stagetest.Start(t, defineQwenMicrocompaction(), params))
+	for m := range conv.Messages {
+		r.View.Join(m)
+	}
+	r.Fire(policy.Prepare, len(conv.Requests), policy.Context{Now: last.Add(time.Duration(c.Minutes) * time.Minute)})
+	var got [][2]int
+	for _, e := range r.View.Edits() {
+		got = append(got, [2]int{int(e.Target.Item), e.Target.Block})
+	}
+	if diff := cmp.Diff(c.Cleared, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s, clearing, seed %d: -upstream +got\n%s", c.Version, c.Seed, diff)
 	}
 }

@@ -13,7 +13,7 @@ import { contents, conversation, stub, text, write } from "../lib/contents.mjs";
 import { run, section } from "../lib/bundled.mjs";
 import { Dice, load, open } from "../lib/upstream.mjs";
 
-const COMPRESSIONS = 45; // of each release
+const COMPRESSIONS = 38; // of each release
 const tools = ["read_file", "run_shell_command", "grep_search", "edit"];
 const shell = ["run_shell_command"];
 const STATUS = ["", "COMPRESSED", "COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", "COMPRESSION_FAILED_TOKEN_COUNT_ERROR",
@@ -135,6 +135,22 @@ async function ladder(version, seed, up) {
   return c;
 }
 
+// clearing clears the results of a conversation that is about to go on.
+function clearing(version, seed, up) {
+  const d = new Dice(seed);
+  const c = { version, seed, clearing: true, history: conversation(d, { contents: 10 + d.n(50), tools: [...tools, "todo_write"], shell, answers: d.pick(20, 2), prompt: 300, result: d.pick(3000, 90000, 200000) }) };
+  const calls = c.history.at(-1)[3];
+  c.pending = calls.length > 0 ? ["r", calls.map(([id, tool]) => [id, tool, "output", d.n(3), d.n(90000)])] : ["u", d.n(3), 1 + d.n(500)];
+  c.minutes = calls.length > 0 ? 0 : d.pick(0, 59, 60, 61, 600);
+  const list = contents(c.history);
+  const settings = { toolResultsThresholdMinutes: 60, toolResultsNumToKeep: 5, toolResultsTotalCharsThreshold: 500000 };
+  Date.now = () => 1e12 + c.minutes * 60000;
+  const { history } = up.microcompactHistory(list, calls.length > 0 ? null : 1e12, settings, calls.length > 0 ? { sizeOnly: true, pendingContent: contents([c.pending])[0] } : undefined);
+  c.cleared = [];
+  history.forEach((h, i) => h.parts.forEach((p, j) => { if (p.functionResponse?.response.output === "[Old tool result content cleared]") c.cleared.push([i, j]); }));
+  return c;
+}
+
 const cases = [];
 {
   const src = "@qwen-code/qwen-code-core/dist/src";
@@ -164,6 +180,12 @@ for (const [version, path] of [["0.12.0", "packages/core/dist/src/services/chatC
     logChatCompression: () => {}, makeChatCompressionEvent: (e) => e, resolvePath: (p) => p, pathSep: "/", process,
   });
   up.side = side;
+  const names = { READ_FILE: "read_file", SHELL: "run_shell_command", GREP: "grep_search", GLOB: "glob", WEB_FETCH: "web_fetch", WEB_SEARCH: "web_search", READ_MCP_RESOURCE: "read_mcp_resource", EDIT: "edit", WRITE_FILE: "write_file", SKILL: "skill", TOOL_CALL: "tool_call" };
+  const micro = run(["config/clearContextDefaults", "services/microcompaction/microcompact"].map((n) => section(files, `packages/core/src/${n}.ts`)), ["microcompactHistory"],
+    { ToolNames: names, canonicalToolName: (n) => n, process, sanitizeMimeForPlaceholder: (m) => m });
+  const now = Date.now;
+  for (let seed = 1; seed <= COMPRESSIONS; seed++) cases.push(clearing(version, seed, micro));
+  Date.now = now;
   cases.push({ version, seed: 0, thresholds: [1000, 20000, 33000, 34000, 64000, 131072, 200000, 220000, 256000, 1000000].map((w) => { const t = up.computeThresholds(w); return [w, t.auto, t.hard]; }) });
   for (let seed = 1; seed <= 2 * COMPRESSIONS; seed++) cases.push(await ladder(version, seed, up));
 }
