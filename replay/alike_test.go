@@ -2,7 +2,6 @@ package replay_test
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // changed is a policy with one parameter changed.
@@ -78,13 +78,7 @@ func TestReplayAlike(t *testing.T) {
 }
 
 func figuresOf(tl *replay.Timeline) string {
-	v := compare.Of(tl)
-	for i := range v {
-		if math.IsNaN(v[i]) {
-			v[i] = -1
-		}
-	}
-	return fmt.Sprint([]float64(v))
+	return fmt.Sprint([]exact.Decimal(compare.Of(tl)))
 }
 
 // Policies that differ in what is not asked of stages are never told to do the same, nor is any beside the record.

@@ -115,7 +115,7 @@ func TestInflatedCompressionIsBilled(t *testing.T) {
 		yaml := fmt.Sprintf("name: mine\nstages:\n  - gemini_compression: {threshold: 0.105, summary: [fixed: %d]}\n", c.summary)
 		tl := replayed(t, conv, written(t, yaml), replay.Options{})
 		own := tl.Cost().Own
-		if own.Calls != c.calls || own.Output != c.output || tl.Totals.Compactions != c.made || !own.CostUSD.Known || own.CostUSD.Dollars*1e6 < float64(25*c.output) {
+		if own.Calls != c.calls || own.Output != c.output || tl.Totals.Compactions != c.made || !own.CostUSD.Known || own.CostUSD.Nano < int64(25000*c.output) {
 			t.Errorf("a summary of %d: own %+v, %d compactions; want %d calls of %d out and %d compactions", c.summary, own, tl.Totals.Compactions, c.calls, c.output, c.made)
 		}
 		if c.made > 0 {

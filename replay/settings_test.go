@@ -152,7 +152,7 @@ func TestCompactionCall(t *testing.T) {
 		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != tt.reads || !tt.reads && call.Cache.Uncached != call.Payload {
 			t.Errorf("%s: the call is %+v, the request before sent %d", tt.prefix, call.Cache, before.Payload)
 		}
-		if !call.CostUSD.Known || call.CostUSD.Dollars <= 0 {
+		if !call.CostUSD.Known || call.CostUSD.Nano <= 0 {
 			t.Errorf("%s: it costs %s", tt.prefix, call.CostUSD)
 		}
 		if m := after.Cache.Miss; m == nil || m.Kind != cache.Compacted || after.Cache.Read == 0 && tt.reads {

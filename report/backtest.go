@@ -154,7 +154,7 @@ func fidelityTable(list []backtest.Bar) *table {
 		case !m.Holds:
 			st, holds = red, "no"
 		}
-		t.add(st, m.Name, number(value), m.Of, number(bar+exact(m.Bar)), holds, m.About)
+		t.add(st, m.Name, number(value), m.Of, number(bar+unrounded(m.Bar)), holds, m.About)
 	}
 	return t
 }

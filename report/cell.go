@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -67,14 +67,14 @@ func cellCSV(v any) string {
 		return ""
 	case int:
 		return strconv.Itoa(v)
-	case float64:
-		return either(math.IsNaN(v), "", exact(v))
 	case decimal:
-		return exact(v.x)
+		return unrounded(v.x)
 	case time.Time:
 		return timeText(v, time.RFC3339Nano)
+	case exact.Decimal:
+		return v.String()
 	case price.USD:
-		return either(v.Known, places(v.Dollars, 6), "")
+		return v.Decimal().String()
 	case pair:
 		return cellCSV(v.csv)
 	}
@@ -118,7 +118,7 @@ func timeText(t time.Time, layout string) string {
 	return either(t.IsZero(), "", t.UTC().Format(layout))
 }
 
-func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+func unrounded(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func places(x float64, n int) string { return strconv.FormatFloat(x, 'f', n, 64) }
 

@@ -77,11 +77,11 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status))
 	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})
 	for _, f := range s.Figures {
-		if f.Status == check.OK && f.Before != nil && f.After != nil && *f.Before == *f.After {
+		if f.Status == check.OK && f.Before.Known && f.After.Cmp(f.Before) == 0 {
 			continue
 		}
 		before := number("-")
-		if f.Before != nil {
+		if f.Before.Known {
 			before = number(f.Value(f.Before))
 		}
 		t.add(statusStyle(f.Status, f.Status == check.Worse || f.Status == check.Broken),

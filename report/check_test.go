@@ -15,10 +15,15 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func figureValue(x float64) *float64 { return &x }
+// decimalOf is a number as it is written; NaN is not known.
+func decimalOf(x float64) exact.Decimal {
+	d, _ := exact.Parse(strconv.FormatFloat(x, 'f', -1, 64))
+	return d
+}
 
 // checkSample is a check with one of everything.
 func checkSample() *check.Report {
@@ -36,9 +41,9 @@ func checkSample() *check.Report {
 				{
 					Session: "b.jsonl", Policy: "mine", Status: check.Worse, Failed: true, Place: at,
 					Figures: []check.FigureReport{
-						{Figure: "calls", Before: figureValue(304), After: figureValue(538), Limit: "as in the baseline", Status: check.Changed},
-						{Figure: "model_peak", Unit: "tokens", Before: figureValue(143002), After: figureValue(104266), Limit: "as in the baseline", Status: check.Better},
-						{Figure: "cost_usd", Unit: "USD", Before: figureValue(19.2291), After: figureValue(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
+						{Figure: "calls", Before: decimalOf(304), After: decimalOf(538), Limit: "as in the baseline", Status: check.Changed},
+						{Figure: "model_peak", Unit: "tokens", Before: decimalOf(143002), After: decimalOf(104266), Limit: "as in the baseline", Status: check.Better},
+						{Figure: "cost_usd", Unit: "USD", Before: decimalOf(19.2291), After: decimalOf(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
 					},
 					Events: check.EventsReport{Before: &before, After: 4, First: &check.Difference{
 						N: 2, Expected: &check.EventDigest{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
@@ -51,7 +56,7 @@ func checkSample() *check.Report {
 					Session: "c.jsonl", Agent: "a1", Policy: "mine", Status: check.Broken, Failed: true, Place: check.Place{File: "ctxkit.yaml", Line: 9, Column: 7},
 					Figures: []check.FigureReport{
 						{Figure: "cost_usd", Unit: "USD", Limit: "at most 2", Status: check.Broken},
-						{Figure: "compactions", After: figureValue(2), Limit: "at most 2", Status: check.OK},
+						{Figure: "compactions", After: decimalOf(2), Limit: "at most 2", Status: check.OK},
 					},
 					Changes: []check.KeyChange{}, Reasons: []string{}, Command: []string{"ctxkit", "diff", "c.jsonl", "--policy", "mine.yaml"},
 				},
@@ -60,9 +65,9 @@ func checkSample() *check.Report {
 			}},
 			{Name: "other", Policy: "opencode", Place: place, Status: check.Changed, Sessions: []check.SessionReport{
 				{Session: "a.jsonl", Policy: "opencode-1.1.36", Status: check.Better, Place: place, Changes: []check.KeyChange{}, Reasons: []string{"run ctxkit check --update to keep it so"},
-					Figures: []check.FigureReport{{Figure: "misses", Before: figureValue(3), After: figureValue(0), Limit: "as in the baseline", Status: check.Better}}},
+					Figures: []check.FigureReport{{Figure: "misses", Before: decimalOf(3), After: decimalOf(0), Limit: "as in the baseline", Status: check.Better}}},
 				{Session: "b.jsonl", Policy: "opencode-1.1.36", Status: check.Changed, Place: place, Changes: []check.KeyChange{}, Reasons: []string{},
-					Figures: []check.FigureReport{{Figure: "events", Before: figureValue(-1000), After: figureValue(-2000), Limit: "as in the baseline", Status: check.Changed}}},
+					Figures: []check.FigureReport{{Figure: "events", Before: decimalOf(-1000), After: decimalOf(-2000), Limit: "as in the baseline", Status: check.Changed}}},
 			}},
 		},
 	}

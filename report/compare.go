@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
@@ -34,7 +35,7 @@ type figureTitle struct {
 // troubles are the titles of the figures in troubleTitles that are not 0 under every policy.
 func troubles(policies []compare.PolicyRow) []figureTitle {
 	return slices.DeleteFunc(slices.Clone(troubleTitles), func(f figureTitle) bool {
-		return !slices.ContainsFunc(policies, func(p compare.PolicyRow) bool { return figure(&p, f.figure).Total != 0 })
+		return !slices.ContainsFunc(policies, func(p compare.PolicyRow) bool { return figure(&p, f.figure).Total.N != 0 })
 	})
 }
 
@@ -66,7 +67,7 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		if len(c.Policies) > 1 {
 			p.heading("against " + c.Policies[0].Name)
 			first := &c.Policies[0]
-			p.table(compareTotals(c.Policies[1:], figureTitles, func(name string, x float64) string {
+			p.table(compareTotals(c.Policies[1:], figureTitles, func(name string, x exact.Decimal) string {
 				return differenceText(name, figure(first, name).Total, x)
 			}))
 		}
@@ -102,13 +103,13 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 func figure(p *compare.PolicyRow, name string) compare.Distribution {
 	if name == "cache_write" {
 		a, b := figure(p, "cache_write_5m"), figure(p, "cache_write_1h")
-		return compare.Distribution{Total: a.Total + b.Total, Median: math.NaN(), P90: math.NaN()}
+		return compare.Distribution{Total: a.Total.Add(b.Total)}
 	}
 	return p.Figures[slices.Index(compare.Names(), name)]
 }
 
 // compareTotals has a row per policy, with the text of each total.
-func compareTotals(policies []compare.PolicyRow, titles []figureTitle, text func(name string, x float64) string) *table {
+func compareTotals(policies []compare.PolicyRow, titles []figureTitle, text func(name string, x exact.Decimal) string) *table {
 	t := newTable([]column{{Title: "policy", Flex: true}})
 	for _, f := range titles {
 		t.columns = append(t.columns, column{Title: f.title})
@@ -149,22 +150,23 @@ func compareSpread(p *page, c *compare.Comparison) (hidden int) {
 }
 
 // quantileText is a value between two sessions': a small count has a decimal where it needs one.
-func quantileText(name string, x float64) string {
-	if name != "cost_usd" && math.Abs(x) < 100 && x != math.Round(x) {
-		return places(x, 1)
+func quantileText(name string, x exact.Decimal) string {
+	if name != "cost_usd" && x.Abs().Cmp(exact.Whole(100)) < 0 && x.Round(0).Cmp(x) != 0 {
+		return x.Text(1)
 	}
 	return figureText(name, x)
 }
 
 // figureText is a value for a narrow column: a dash where it is not known.
-func figureText(name string, x float64) string {
+func figureText(name string, d exact.Decimal) string {
+	x := d.Float()
 	switch size := math.Abs(x); {
-	case !compare.Known(x):
+	case !d.Known:
 		return "–"
 	case name == "cost_usd" && size < 9999.995:
-		return places(x, 2)
+		return d.Text(2)
 	case size < 9999.5:
-		return thousands(int(math.Round(x)))
+		return thousands(int(d.Round(0).N))
 	case size < 999500:
 		return places(x/1e3, either(size < 99950, 1, 0)) + "k"
 	case size < 999.95e6:
@@ -174,16 +176,17 @@ func figureText(name string, x float64) string {
 }
 
 // differenceText is how far b is from a: in percent, or as a number where a is small or nothing.
-func differenceText(name string, a, b float64) string {
-	switch d := b - a; {
-	case !compare.Known(a) || !compare.Known(b):
+func differenceText(name string, a, b exact.Decimal) string {
+	switch d := b.Sub(a); {
+	case !d.Known:
 		return "–"
-	case d == 0:
+	case d.N == 0:
 		return "0"
-	case name == "cost_usd" && a == 0 || name != "cost_usd" && math.Abs(a) < 100:
-		return either(d > 0, "+", "") + figureText(name, d)
+	case name == "cost_usd" && a.N == 0 || name != "cost_usd" && a.Abs().Cmp(exact.Whole(100)) < 0:
+		return either(d.N > 0, "+", "") + figureText(name, d)
 	default:
-		return fmt.Sprintf("%+.*f%%", either(math.Abs(d/a) < 0.0995, 1, 0), 100*d/a)
+		share := exact.Ratio(d.Times(100), a, 2)
+		return either(d.N > 0, "+", "") + share.Text(either(share.Abs().Cmp(exact.Of(995, 2)) < 0, 1, 0)) + "%"
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
 // spread returns one number of each figure of a policy.
-func spread(p *compare.PolicyRow, of func(s *compare.Distribution) float64) compare.Values {
+func spread(p *compare.PolicyRow, of func(s *compare.Distribution) exact.Decimal) compare.Values {
 	v := make(compare.Values, len(p.Figures))
 	for f := range p.Figures {
 		v[f] = of(&p.Figures[f])
@@ -18,7 +19,7 @@ func spread(p *compare.PolicyRow, of func(s *compare.Distribution) float64) comp
 }
 
 func totals(p *compare.PolicyRow) compare.Values {
-	return spread(p, func(s *compare.Distribution) float64 { return s.Total })
+	return spread(p, func(s *compare.Distribution) exact.Decimal { return s.Total })
 }
 
 // compareJSON is the JSON form of comparisons. Unknown figures are left out.
@@ -75,13 +76,13 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 	if i > 0 {
 		difference = totals(p)
 		for f, total := range totals(&c.Policies[0]) {
-			difference[f] -= total
+			difference[f] = difference[f].Sub(total)
 		}
 	}
 	return object{
 		{"policy", p.Name}, {"ran,omitempty", u.Ran}, {"truth,omitempty", u.Truths}, {"score,omitempty", u.Score}, {"totals", totals(p)},
-		{"median", spread(p, func(s *compare.Distribution) float64 { return s.Median })},
-		{"p90", spread(p, func(s *compare.Distribution) float64 { return s.P90 })},
+		{"median", spread(p, func(s *compare.Distribution) exact.Decimal { return s.Median })},
+		{"p90", spread(p, func(s *compare.Distribution) exact.Decimal { return s.P90 })},
 		{"best", best}, {"difference,omitempty", difference},
 	}
 }

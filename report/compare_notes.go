@@ -18,15 +18,15 @@ func inputsText(in compare.Inputs) string {
 // leads lists the figures by which each policy alone is the best: cost (what is sent, where a model has no price), peak
 // and misses.
 func leads(c *compare.Comparison) [][]string {
-	priced := !slices.ContainsFunc(c.Policies, func(p compare.PolicyRow) bool { return !compare.Known(figure(&p, "cost_usd").Total) })
+	priced := !slices.ContainsFunc(c.Policies, func(p compare.PolicyRow) bool { return !figure(&p, "cost_usd").Total.Known })
 	led := make([][]string, len(c.Policies))
 	for _, name := range sweep.Objectives(priced) {
 		best, alone := 0, len(c.Policies) > 1
 		for i := 1; i < len(c.Policies); i++ {
 			switch x, y := figure(&c.Policies[i], name).Total, figure(&c.Policies[best], name).Total; {
-			case x < y:
+			case x.Cmp(y) < 0:
 				best, alone = i, true
-			case x == y:
+			case x.Cmp(y) == 0:
 				alone = false
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -20,9 +21,9 @@ func TestQuantileText(t *testing.T) {
 		want string
 	}{
 		{"compactions", 0.5, "0.5"}, {"compactions", 2, "2"}, {"misses", 99.94, "99.9"}, {"misses", 100.5, "101"}, {"model_peak", -12345, "-12.3k"},
-		{"cost_usd", 0.5, "0.50"}, {"cost_usd", 9999.99, "9999.99"}, {"cost_usd", 12345, "12.3k"}, {"misses", math.NaN(), "–"}, {"misses", -0.25, "-0.2"},
+		{"cost_usd", 0.5, "0.50"}, {"cost_usd", 9999.99, "9999.99"}, {"cost_usd", 12345, "12.3k"}, {"misses", math.NaN(), "–"}, {"misses", -0.25, "-0.3"},
 	} {
-		if got := quantileText(c.name, c.x); got != c.want {
+		if got := quantileText(c.name, decimalOf(c.x)); got != c.want {
 			t.Errorf("%s %v is %q, want %q", c.name, c.x, got, c.want)
 		}
 	}
@@ -36,12 +37,15 @@ func comparedSample(sessions int) []compare.Comparison {
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
 			for f := range v {
-				v[f] = float64((i+1)*(f+7)*(p+3)) * 1234.5
+				v[f] = exact.Of(int64((i+1)*(f+7)*(p+3))*12345, 1)
+				if f == 0 { // requests
+					v[f] = exact.Whole((i + 1) * (p + 3) * 8641)
+				}
 			}
 			if p == 2 {
 				for f, name := range compare.Names() {
 					if name == "cost_usd" || name == "misses" {
-						v[f] = math.NaN()
+						v[f] = exact.Decimal{}
 					}
 				}
 			}

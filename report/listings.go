@@ -251,7 +251,7 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 			source = len(sources)
 			sources = append(sources, m.Source)
 		}
-		add := func(name, remarks string, window, caches, source, above any, input, write5m, write1h, read, output float64) {
+		add := func(name, remarks string, window, caches, source, above any, input, write5m, write1h, read, output price.Price) {
 			t.add(none, pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
 				m.MaxOutput, pair{caches, m.MinCacheable}, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note)
 		}
@@ -273,7 +273,7 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 }
 
 // dollars is a price without rounding.
-func dollars(x float64) number { return number(exact(x)) }
+func dollars(x price.Price) number { return number(x.Dollars().String()) }
 
 // priceRemarks describes a model beside its prices; its note is in JSON and CSV.
 func priceRemarks(m *price.Model) string {

@@ -26,7 +26,7 @@ type regretSession struct {
 func regretText(r *regret.Regret) string {
 	return phrase("%v of %v", count(len(r.Misses), "miss"), count(r.Removed, "removed block")) + phraseIf(len(r.Misses) > 0,
 		", %v tokens to fetch again, median distance %v request%v; the fewest misses possible within the budget: %v (%v tokens)",
-		r.Tokens, exact(r.MedianDistance), either(r.MedianDistance == 1, "", "s"), r.BoundMisses, r.BoundTokens)
+		r.Tokens, unrounded(r.MedianDistance), either(r.MedianDistance == 1, "", "s"), r.BoundMisses, r.BoundTokens)
 }
 
 // Regret lists the blocks that policies removed and that were needed later. Of the timelines it reads the names and

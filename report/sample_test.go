@@ -60,7 +60,7 @@ func sample(n int) *replay.Timeline {
 			call := r
 			call.Kind, call.Recorded, call.Tokens, call.Output, call.Payload = "compaction", nil, model+1257, 4100, model+1257
 			call.Cache.Write5m = call.Payload
-			call.CostUSD = price.USD{Dollars: 1.05, Known: true}
+			call.CostUSD = price.USD{Nano: 1_050_000_000, Known: true}
 			call.Events = []int{len(tl.Events)} // as the engine does, both name it
 			tl.Requests = append(tl.Requests, call)
 			r.Events = append(r.Events, event(k, replay.Event{
@@ -72,7 +72,7 @@ func sample(n int) *replay.Timeline {
 		}
 		r.Raw, r.Tokens, r.Payload, r.Used = raw, model, model, model+r.Output
 		r.Cache = sampleCache(k, model, step, len(r.Events) > 0)
-		r.CostUSD = price.USD{Dollars: float64(model) * 2e-6, Known: k != 3}
+		r.CostUSD = price.USD{Nano: int64(model) * 2000, Known: k != 3}
 		tl.Requests = append(tl.Requests, r)
 		at = at.Add(time.Duration(20+k%90) * time.Second)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
@@ -42,10 +42,10 @@ func sweepSVG(w io.Writer, s *sweep.Grid) error {
 	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
 	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: x, Y: y}
-	var plane [][]float64
+	var plane [][]exact.Decimal
 	for i := range s.Results {
 		d.Marks = append(d.Marks, mark{x.of(i), y.of(i), size.of(i), either(s.Front[i], "#c33", "none"), pointText(s, i)})
-		plane = append(plane, []float64{x.values[i], y.values[i]})
+		plane = append(plane, []exact.Decimal{x.values[i], y.values[i]})
 	}
 	d.Line = frontLine(d.Marks, sweep.Front(plane))
 	funcs := template.FuncMap{"xml": escaped, "px": func(x float64) string { return places(x, 1) }}
@@ -83,7 +83,7 @@ func pointText(s *sweep.Grid, i int) string {
 		parts = append(parts, s.Axes[j].Key+"="+v)
 	}
 	for _, name := range append(slices.Clone(s.By), "compactions") {
-		if f := figure(&s.Results[i], name); compare.Known(f.Total) {
+		if f := figure(&s.Results[i], name); f.Total.Known {
 			parts = append(parts, name+" "+figureText(name, f.Total))
 		}
 	}
@@ -100,9 +100,9 @@ func escaped(s string) string {
 // scale maps a figure of the results to pixels.
 type scale struct {
 	Name     string
-	values   []float64 // by result
-	lo, hi   float64   // the values at the ends
-	from, to float64   // the pixels at the ends
+	values   []exact.Decimal // by result
+	lo, hi   float64         // the values at the ends
+	from, to float64         // the pixels at the ends
 }
 
 // newScale returns the scale of a figure, with a margin of 5 % at both ends.
@@ -111,8 +111,8 @@ func newScale(s *sweep.Grid, name string, from, to float64) *scale {
 	for _, r := range s.Results {
 		v := figure(&r, name).Total
 		c.values = append(c.values, v)
-		if compare.Known(v) {
-			c.lo, c.hi = min(c.lo, v), max(c.hi, v)
+		if v.Known {
+			c.lo, c.hi = min(c.lo, v.Float()), max(c.hi, v.Float())
 		}
 	}
 	if c.lo > c.hi {
@@ -125,10 +125,10 @@ func newScale(s *sweep.Grid, name string, from, to float64) *scale {
 
 // of returns the pixel of result i; an unknown figure is at the low end.
 func (c *scale) of(i int) float64 {
-	return c.at(either(compare.Known(c.values[i]), c.values[i], c.lo))
+	return c.at(either(c.values[i].Known, c.values[i].Float(), c.lo))
 }
 
-func (c *scale) at(v float64) float64 { return c.from + (c.to-c.from)*(v-c.lo)/(c.hi-c.lo) }
+func (c *scale) at(v float64) float64 { return c.from + float64((c.to-c.from)*(v-c.lo)/(c.hi-c.lo)) }
 
 // tick is a round value on an axis.
 type tick struct {

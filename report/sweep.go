@@ -100,7 +100,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 func frontTitles(s *sweep.Grid) []string {
 	var out []string
 	for _, name := range s.By {
-		if len(s.Results) == 0 || compare.Known(figure(&s.Results[0], name).Total) {
+		if len(s.Results) == 0 || figure(&s.Results[0], name).Total.Known {
 			out = append(out, name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -26,7 +27,7 @@ func sweptSample(n, wanted int) *sweep.Grid {
 	for i := range n {
 		var p compare.PolicyRow
 		for f := range compare.Names() {
-			p.Figures = append(p.Figures, compare.Distribution{Total: float64((i*7919+f*104729)%100003) * 10})
+			p.Figures = append(p.Figures, compare.Distribution{Total: exact.Whole((i*7919 + f*104729) % 100003 * 10)})
 		}
 		s.Results = append(s.Results, p)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 const (
@@ -48,11 +49,11 @@ type BaselineCase struct {
 
 // BaselineSession is one replay.
 type BaselineSession struct {
-	Session string              `json:"session"`
-	Agent   string              `json:"agent,omitempty"`
-	Policy  string              `json:"policy"`  // a key of Policies
-	Figures map[string]*float64 `json:"figures"` // nil where there was no value
-	Events  []string            `json:"events"`
+	Session string                   `json:"session"`
+	Agent   string                   `json:"agent,omitempty"`
+	Policy  string                   `json:"policy"`  // a key of Policies
+	Figures map[string]exact.Decimal `json:"figures"` // null where there was no value
+	Events  []string                 `json:"events"`
 }
 
 func inputKey(session, agent string) string {
@@ -92,9 +93,9 @@ func NewBaseline(c *Config, results []CaseResult, tool string) *Baseline {
 			b.Policies[hash] = plan
 		}
 		b.Inputs[inputKey(r.Session, r.Agent)] = r.Input
-		figures := map[string]*float64{}
+		figures := map[string]exact.Decimal{}
 		for i, name := range b.Figures {
-			figures[name] = known(r.Values[i])
+			figures[name] = r.Values[i]
 		}
 		one := &b.Cases[r.Case]
 		one.Sessions = append(one.Sessions, BaselineSession{Session: r.Session, Agent: r.Agent, Policy: hash, Figures: figures, Events: r.Events})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 const head = "version: 1\nsessions: a.jsonl\nbaseline: b.json\n"
@@ -99,10 +100,10 @@ func TestDecoded(t *testing.T) {
 	if got := one.PolicyArgument(one.Policy.Text); got != "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]" {
 		t.Errorf("policy %s", got)
 	}
-	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != 0.005 || e.Line != 20 {
+	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != exact.Of(5, 3) || e.Line != 20 {
 		t.Errorf("%+v", e)
 	}
-	if e := one.Expect[3]; *e.Min != 1 || *e.Max != 2.5 {
+	if e := one.Expect[3]; e.Min.String() != "1" || e.Max.String() != "2.5" {
 		t.Errorf("%+v", e)
 	}
 }

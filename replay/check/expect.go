@@ -1,7 +1,7 @@
 package check
 
 import (
-	"math"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 const (
@@ -19,13 +20,13 @@ const (
 
 // Expectation is what is expected of a figure of each session.
 type Expectation struct {
-	strict.Position            // of the figure
-	Figure          string     `yaml:"-"`
-	Min             *float64   `yaml:"min" form:"count" none:"-" min:"-1e15" max:"1e15"`
-	Max             *float64   `yaml:"max" form:"count" none:"-" min:"-1e15" max:"1e15"`
-	Equals          *float64   `yaml:"equals" form:"count" none:"-" min:"-1e15" max:"1e15"`
-	Within          *Tolerance `yaml:"within" none:"-"` // of the baseline
-	Any             bool       `yaml:"-"`               // nothing is expected
+	strict.Position              // of the figure
+	Figure          string       `yaml:"-"`
+	Min             *FigureLimit `yaml:"min" none:"-"`
+	Max             *FigureLimit `yaml:"max" none:"-"`
+	Equals          *FigureLimit `yaml:"equals" none:"-"`
+	Within          *Tolerance   `yaml:"within" none:"-"` // of the baseline
+	Any             bool         `yaml:"-"`               // nothing is expected
 }
 
 // Expectations are in the order of the file.
@@ -45,8 +46,9 @@ func (l *Expectations) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 		case kv.Value.Value == anything:
 			e.Any = true
 		default:
-			x, ok := strict.Amount(kv.Value)
-			if e.Equals = &x; !ok {
+			x, ok := amount(kv.Value)
+			e.Equals = &FigureLimit{x}
+			if !ok {
 				r.Report(kv.Value, e.Figure+": "+strict.KindName(kv.Value)+" is not a number", limitHint)
 			}
 		}
@@ -62,41 +64,63 @@ func (e *Expectation) CheckFields() error {
 		return &strict.Error{Msg: "a map without a limit", Hint: limitHint}
 	case e.Equals != nil && (e.Min != nil || e.Max != nil):
 		return &strict.Error{Msg: "equals beside min or max", Hint: "keep one of them"}
-	case e.Min != nil && e.Max != nil && *e.Min > *e.Max:
+	case e.Min != nil && e.Max != nil && e.Min.Cmp(e.Max.Decimal) > 0:
 		return &strict.Error{Msg: "min is above max: no figure can keep both", Hint: "exchange them"}
 	}
 	return nil
 }
 
+// FigureLimit is a number that a figure is held against.
+type FigureLimit struct{ exact.Decimal }
+
+// ReadNode reads a number, also one as [strict.ParseCount] reads it.
+func (l *FigureLimit) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
+	var ok bool
+	if l.Decimal, ok = amount(n); !ok {
+		r.Report(n, key+": "+strict.KindName(n)+" is not a number", "write digits, such as 1000")
+	}
+}
+
+// amount reads a number exactly.
+func amount(n *strict.Node) (exact.Decimal, bool) {
+	if _, ok := strict.Amount(n); !ok {
+		return exact.Decimal{}, false
+	}
+	if i, ok := strict.ParseCount(n.Value); ok {
+		return exact.Whole(i), true
+	}
+	return exact.Parse(strings.ReplaceAll(n.Value, "_", ""))
+}
+
 // Tolerance is how far a figure may be from that of the baseline, both ways.
 type Tolerance struct {
-	Share  float64 // of the baseline's figure
-	Amount float64 // in the figure's unit
+	Share  exact.Decimal // of the baseline's figure
+	Amount exact.Decimal // in the figure's unit
 }
 
 // ReadNode reads 2% or a number.
 func (t *Tolerance) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
-	x, ok := strict.Amount(n)
+	x, ok := amount(n)
 	t.Amount = x
 	if share, percent := strings.CutSuffix(n.Value, "%"); percent {
-		var err error
-		x, err = strconv.ParseFloat(strings.TrimSpace(share), 64)
-		*t, ok = Tolerance{Share: x / 100}, err == nil && x <= 1000
+		x, ok = exact.Parse(strings.TrimSpace(share))
+		*t, ok = Tolerance{Share: x.Tenth().Tenth()}, ok && x.Cmp(exact.Whole(1000)) <= 0
 	}
-	if !ok || !(x >= 0) {
+	if !ok || x.N < 0 {
 		r.Report(n, key+": "+strict.KindName(n)+" is not a distance from the baseline", "write a share such as 2%, or a number that is not negative")
 	}
 }
 
 // String is the tolerance as it is written.
 func (t Tolerance) String() string {
-	if t.Share > 0 {
-		return strconv.FormatFloat(t.Share*100, 'g', 12, 64) + "%"
+	if t.Share.N > 0 {
+		return t.Share.Times(100).String() + "%"
 	}
-	return strconv.FormatFloat(t.Amount, 'f', -1, 64)
+	return cmp.Or(t.Amount.String(), "0")
 }
 
 // allows reports whether a change from before to after is within the tolerance.
-func (t Tolerance) allows(before, after float64) bool {
-	return math.Abs(after-before) <= max(t.Amount, t.Share*math.Abs(before))*(1+1e-12)
+func (t Tolerance) allows(before, after exact.Decimal) bool {
+	d := after.Sub(before).Abs()
+	return d.Cmp(t.Amount) <= 0 || d.Within(t.Share, before)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // command is a policy's name with the case's settings behind it.
@@ -147,10 +148,10 @@ func (s *SessionReport) ChangeLines(all bool, where string) []string {
 // Message says what became of the figure.
 func (f *FigureReport) Message() string {
 	text := f.Figure + " " + f.Value(f.After)
-	if !same(f.Before, f.After) && (f.Before != nil || f.Status == Changed) {
+	if f.Before.Cmp(f.After) != 0 && (f.Before.Known || f.Status == Changed) {
 		text = fmt.Sprintf("%s %s -> %s", f.Figure, f.Value(f.Before), f.Value(f.After))
 	}
-	if d := f.Difference(); d != "" && *f.Before != *f.After {
+	if d := f.Difference(); d != "" && f.Before.Cmp(f.After) != 0 {
 		text += " (" + d + ")"
 	}
 	if f.Limit != asBefore {
@@ -160,18 +161,24 @@ func (f *FigureReport) Message() string {
 }
 
 // Value is one of the figure's values as it is printed.
-func (f *FigureReport) Value(x *float64) string {
-	if x == nil {
+func (f *FigureReport) Value(x exact.Decimal) string {
+	switch {
+	case !x.Known:
 		return "not known"
+	case f.Unit == "USD":
+		return grouped(x.Text(f.places()))
 	}
-	if f.Unit == "USD" {
-		return grouped(strconv.FormatFloat(*x, 'f', 4, 64))
-	}
-	return number(*x)
+	return grouped(x.String())
 }
 
-// number writes x with a comma between groups of three.
-func number(x float64) string { return grouped(strconv.FormatFloat(x, 'f', -1, 64)) }
+// places are the decimals of an amount of money: four, or as many as show the difference.
+func (f *FigureReport) places() int {
+	n := 4
+	for f.Before.Cmp(f.After) != 0 && f.Before.Round(n).Cmp(f.After.Round(n)) == 0 {
+		n++
+	}
+	return n
+}
 
 func grouped(s string) string {
 	whole, part, _ := strings.Cut(s, ".")
@@ -186,16 +193,16 @@ func grouped(s string) string {
 
 // Difference is how far the figure is from the baseline: "+1,200, +3.40%"; "" where either is not known.
 func (f *FigureReport) Difference() string {
-	if f.Before == nil || f.After == nil {
+	if !f.Before.Known || !f.After.Known {
 		return ""
 	}
-	d := *f.After - *f.Before
-	text := f.Value(&d)
-	if d > 0 {
-		text = "+" + text
+	sign, d := "", f.After.Sub(f.Before)
+	if d.N > 0 {
+		sign = "+"
 	}
-	if d != 0 && *f.Before != 0 {
-		text += fmt.Sprintf(", %+.2f%%", 100*d/math.Abs(*f.Before))
+	text := sign + f.Value(d)
+	if share := exact.Ratio(d.Times(100), f.Before.Abs(), 2); d.N != 0 && share.Known {
+		text += ", " + sign + share.Text(2) + "%"
 	}
 	return text
 }
@@ -220,7 +227,7 @@ func (e *EventDigest) text() string {
 	if e.Request > 0 {
 		at = "at request " + strconv.Itoa(e.Request)
 	}
-	text := fmt.Sprintf("%s %s %s, %s -> %s tokens", e.Stage, e.Kind, at, number(float64(e.Before)), number(float64(e.After)))
+	text := fmt.Sprintf("%s %s %s, %s -> %s tokens", e.Stage, e.Kind, at, policy.Thousands(e.Before), policy.Thousands(e.After))
 	if e.Results > 0 {
 		text += fmt.Sprintf(", results: %d", e.Results)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // figures judges every figure. It gives the place of the first limit that does not hold.
@@ -12,7 +13,7 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 	var at *Place
 	status := OK // the figures' together
 	for i, f := range compare.Figures() {
-		row := FigureReport{Figure: f.Name, Unit: f.Unit, Status: OK, After: known(r.Values[i])}
+		row := FigureReport{Figure: f.Name, Unit: f.Unit, Status: OK, After: r.Values[i]}
 		held := false
 		if old != nil {
 			row.Before, held = old.Figures[f.Name]
@@ -29,7 +30,7 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 				row.Status = Broken
 			} else if e.Within != nil && old != nil {
 				row.Status = against(f.Better, e.Within, row.Before, row.After)
-				if row.Status == Changed || row.Before == nil {
+				if row.Status == Changed || !row.Before.Known {
 					row.Status = Broken // the configuration requires it
 				}
 			}
@@ -38,7 +39,7 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 				at = &p
 			}
 		case !held:
-			if old != nil && row.After != nil {
+			if old != nil && row.After.Known {
 				j.unsaid[f.Name] = true
 			}
 			continue
@@ -48,7 +49,7 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 				row.Limit = "within " + one.Within.String() + " of the baseline"
 			}
 			row.Status = against(f.Better, one.Within, row.Before, row.After)
-			if row.Status == OK && same(row.Before, row.After) {
+			if row.Status == OK && row.Before.Cmp(row.After) == 0 {
 				continue
 			}
 		}
@@ -72,7 +73,7 @@ func (j *judge) lost(one *Case, r *CaseResult, old *BaselineSession) []string {
 		if e := one.expectation(f.Name); e != nil && e.Within == nil {
 			continue // its limits replace the baseline
 		}
-		if _, held := old.Figures[f.Name]; !held && compare.Known(r.Values[i]) && (j.baseline.Tool == j.run.Tool || j.baseline.knew(f.Name)) {
+		if _, held := old.Figures[f.Name]; !held && r.Values[i].Known && (j.baseline.Tool == j.run.Tool || j.baseline.knew(f.Name)) {
 			list = append(list, f.Name)
 		}
 	}
@@ -91,31 +92,20 @@ func some(names []string) string {
 // asBefore is the limit of a figure that the configuration does not name.
 const asBefore = "as in the baseline"
 
-func known(x float64) *float64 {
-	if !compare.Known(x) {
-		return nil
-	}
-	return &x
-}
-
-func same(a, b *float64) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
-}
-
 // against says what became of a figure since the baseline.
-func against(better compare.Better, within *Tolerance, before, after *float64) Verdict {
+func against(better compare.Better, within *Tolerance, before, after exact.Decimal) Verdict {
 	switch {
-	case same(before, after):
+	case before.Cmp(after) == 0:
 		return OK
-	case after == nil && better != compare.Neither:
+	case !after.Known && better != compare.Neither:
 		return Worse // it is not known any more
-	case before == nil || after == nil:
+	case !before.Known || !after.Known:
 		return Changed
-	case within != nil && within.allows(*before, *after):
+	case within != nil && within.allows(before, after):
 		return OK
 	case better == compare.Neither:
 		return Changed
-	case (*after < *before) == (better == compare.Less):
+	case (after.Cmp(before) < 0) == (better == compare.Less):
 		return Better
 	}
 	return Worse
@@ -126,24 +116,25 @@ func (c *Case) expectation(figure string) *Expectation {
 }
 
 // holds reports whether the limits that need no baseline hold.
-func (e *Expectation) holds(x *float64) bool {
+func (e *Expectation) holds(x exact.Decimal) bool {
 	if e.Min == nil && e.Max == nil && e.Equals == nil {
 		return true
 	}
-	return x != nil && (e.Min == nil || *x >= *e.Min) && (e.Max == nil || *x <= *e.Max) && (e.Equals == nil || *x == *e.Equals)
+	return x.Known && (e.Min == nil || x.Cmp(e.Min.Decimal) >= 0) && (e.Max == nil || x.Cmp(e.Max.Decimal) <= 0) &&
+		(e.Equals == nil || x.Cmp(e.Equals.Decimal) == 0)
 }
 
 // text says what is expected, of the baseline only where it has the session.
 func (e *Expectation) text(baseline bool) string {
 	var parts []string
 	if e.Equals != nil {
-		parts = append(parts, number(*e.Equals))
+		parts = append(parts, grouped(e.Equals.String()))
 	}
 	if e.Min != nil {
-		parts = append(parts, "at least "+number(*e.Min))
+		parts = append(parts, "at least "+grouped(e.Min.String()))
 	}
 	if e.Max != nil {
-		parts = append(parts, "at most "+number(*e.Max))
+		parts = append(parts, "at most "+grouped(e.Max.String()))
 	}
 	if e.Within != nil && baseline {
 		parts = append(parts, "within "+e.Within.String()+" of the baseline")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 func decodePolicy(t *testing.T, name, text string) *policy.Policy {
@@ -42,9 +44,15 @@ func result(p *policy.Policy, session string, figures map[string]float64, events
 		if !ok {
 			x = 100
 		}
-		r.Values = append(r.Values, x)
+		r.Values = append(r.Values, decimal(x))
 	}
 	return r
+}
+
+// decimal is a number as it is written; NaN is not known.
+func decimal(x float64) exact.Decimal {
+	d, _ := exact.Parse(strconv.FormatFloat(x, 'f', -1, 64))
+	return d
 }
 
 const (

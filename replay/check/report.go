@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // Schema is the version of the JSON form of a Report.
@@ -100,12 +101,12 @@ type SessionReport struct {
 
 // FigureReport is one figure of one session.
 type FigureReport struct {
-	Figure string   `json:"figure"`
-	Unit   string   `json:"unit,omitempty"`
-	Before *float64 `json:"before,omitempty"` // in the baseline; nil: not known
-	After  *float64 `json:"after,omitempty"`
-	Limit  string   `json:"limit"`
-	Status Verdict  `json:"status"`
+	Figure string        `json:"figure"`
+	Unit   string        `json:"unit,omitempty"`
+	Before exact.Decimal `json:"before,omitzero"` // in the baseline
+	After  exact.Decimal `json:"after,omitzero"`
+	Limit  string        `json:"limit"`
+	Status Verdict       `json:"status"`
 }
 
 // EventsReport compares the lists of events.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -30,11 +29,6 @@ type CaseResult struct {
 // NewResult takes from a replay what is judged.
 func NewResult(tl *replay.Timeline) CaseResult {
 	r := CaseResult{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
-	for i, f := range compare.Figures() {
-		if f.Unit == "USD" {
-			r.Values[i] = math.Round(r.Values[i]*1e6) / 1e6
-		}
-	}
 	for i := range tl.Events {
 		r.Events[i] = newEvent(&tl.Events[i]).String()
 	}

@@ -3,13 +3,13 @@ package compare
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // Schema is the version of the JSON form of a comparison.
@@ -57,10 +57,10 @@ func NewSession(t *replay.Timeline, project string) ComparedSession {
 
 // Distribution is a figure over sessions.
 type Distribution struct {
-	Total  float64 // sum; of peaks the highest, of means the mean over requests
-	Median float64 // per session, 0.5 quantile by linear interpolation
-	P90    float64 // per session
-	Wins   int     // sessions in which this policy alone has the best value
+	Total  exact.Decimal // sum; of peaks the highest, of means the mean over requests
+	Median exact.Decimal // per session, 0.5 quantile by linear interpolation
+	P90    exact.Decimal // per session
+	Wins   int           // sessions in which this policy alone has the best value
 }
 
 // PolicyRow is one policy's row.
@@ -133,7 +133,7 @@ func newComparison(group string, policies []string, sessions []ComparedSession) 
 	for p := range policies {
 		c.Policies[p] = PolicyRow{Name: policies[p], Figures: make([]Distribution, len(figures))}
 		for f := range figures {
-			values, weights := make([]float64, len(sessions)), make([]float64, len(sessions))
+			values, weights := make(Values, len(sessions)), make(Values, len(sessions))
 			for s := range sessions {
 				values[s], weights[s] = sessions[s].Values[p][f], sessions[s].Values[p][requests]
 			}
@@ -147,44 +147,43 @@ func newComparison(group string, policies []string, sessions []ComparedSession) 
 	return c
 }
 
-func spread(g gather, values, weights []float64) Distribution {
-	s := Distribution{Total: math.NaN(), Median: math.NaN(), P90: math.NaN()}
-	var known []float64
-	total, weight := 0.0, 0.0
+func spread(g gather, values, weights Values) Distribution {
+	var known Values
+	total, weight := exact.Whole(0), exact.Whole(0)
 	for i, v := range values {
 		switch {
-		case !Known(v) && g == sum:
-			return s // a sum without one of its parts would look small
-		case !Known(v):
+		case !v.Known && g == sum:
+			return Distribution{} // a sum without one of its parts would look small
+		case !v.Known:
 			continue
 		case g == sum:
-			total += v
-		case g == highest:
-			total = max(total, v)
+			total = total.Add(v)
+		case g == highest && total.Cmp(v) < 0:
+			total = v
 		case g == mean:
-			total += v * weights[i]
-			weight += weights[i]
+			total = total.Add(v.Times(weights[i].N))
+			weight = weight.Add(weights[i])
 		}
 		known = append(known, v)
 	}
 	if len(known) == 0 {
-		return s
+		return Distribution{}
 	}
-	if g == mean && weight > 0 {
-		total /= weight
+	if g == mean && weight.N > 0 {
+		total = exact.Ratio(total, weight, 3)
 	}
-	slices.Sort(known)
-	return Distribution{Total: total, Median: quantile(known, 0.5), P90: quantile(known, 0.9)}
+	slices.SortFunc(known, exact.Decimal.Cmp)
+	return Distribution{Total: total, Median: quantile(known, 5), P90: quantile(known, 9)}
 }
 
-// quantile of sorted values, by linear interpolation between the two nearest.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
+// quantile is the value that so many tenths of the sorted values are below, by linear interpolation.
+func quantile(sorted Values, tenths int) exact.Decimal {
+	at := tenths * (len(sorted) - 1)
+	i, part := at/10, at%10
+	if part == 0 {
+		return sorted[i]
 	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	return sorted[i].Add(sorted[i+1].Sub(sorted[i]).Times(int64(part)).Tenth())
 }
 
 // wins counts the sessions in which one policy alone has the best value.
@@ -193,14 +192,14 @@ func (c *Comparison) wins(f int, better Better) {
 		return
 	}
 	for s := range c.Sessions {
-		best, at, ties := math.NaN(), -1, 0
+		best, at, ties := exact.Decimal{}, -1, 0
 		for p, v := range c.Sessions[s].Values {
 			x := v[f]
 			switch {
-			case !Known(x):
-			case at < 0 || better == Less && x < best || better == More && x > best:
+			case !x.Known:
+			case at < 0 || better == Less && x.Cmp(best) < 0 || better == More && x.Cmp(best) > 0:
 				best, at, ties = x, p, 0
-			case x == best:
+			case x.Cmp(best) == 0:
 				ties++
 			}
 		}

@@ -2,13 +2,14 @@ package compare
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 )
@@ -19,7 +20,7 @@ func TestFiguresOfATimeline(t *testing.T) {
 	tl := &replay.Timeline{
 		Totals: replay.Totals{
 			Requests: 3, Calls: 4, ModelPeak: 100, ModelMean: 50, Payload: 150, Saved: 30, Cache: cache.Split{Read: 90, Write5m: 40, Uncached: 20},
-			CostUSD: price.USD{Dollars: 1.5, Known: true}, Compactions: 1, Cleared: 2, ClearedTokens: 12,
+			CostUSD: price.USD{Nano: 1_500_000_000, Known: true}, Compactions: 1, Cleared: 2, ClearedTokens: 12,
 		},
 		Events: []replay.Event{
 			{Detail: map[string]int{"pre_tokens": 90, "tokens_saved": 6, "compacted_ids": 3}},
@@ -33,40 +34,46 @@ func TestFiguresOfATimeline(t *testing.T) {
 		"uncached": 20, "cost_usd": 1.5, "compactions": 1, "cleared_results": 2, "cleared_tokens": 12,
 		"client_pre_tokens": 2090, "client_tokens_saved": 10,
 	} {
-		if got := v.get(name); got != want {
+		if got := v.get(name); got.Cmp(decimal(want)) != 0 {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	if Known(v.get("misses")) || Known(v.get("refetch_tokens")) {
+	if v.get("misses").Known || v.get("refetch_tokens").Known {
 		t.Error("figures that were not worked out have values")
 	}
 	tl.Regret = &regret.Regret{Misses: make([]regret.Miss, 2), Tokens: 300, MedianDistance: 4.5, BoundMisses: 1, BoundTokens: 100}
-	if v := Of(tl); v.get("bound_misses") != 1 || v.get("bound_tokens") != 100 || v.get("median_distance") != 4.5 {
+	if v := Of(tl); v.get("bound_misses").String() != "1" || v.get("bound_tokens").String() != "100" || v.get("median_distance").String() != "4.5" {
 		t.Errorf("bound %v, %v tokens, distance %v", v.get("bound_misses"), v.get("bound_tokens"), v.get("median_distance"))
 	}
-	if v := Of(tl); v.get("misses") != 2 || v.get("refetch_tokens") != 300 {
+	if v := Of(tl); v.get("misses").String() != "2" || v.get("refetch_tokens").String() != "300" {
 		t.Errorf("misses %v, tokens %v", v.get("misses"), v.get("refetch_tokens"))
 	}
 	tl.Totals.Unpriced = 1
-	if v := Of(tl); Known(v.get("cost_usd")) {
+	if v := Of(tl); v.get("cost_usd").Known {
 		t.Errorf("a cost without one of its requests is %v", v.get("cost_usd"))
 	} else if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "cost_usd") || !strings.Contains(string(data), `"calls":4`) {
 		t.Errorf("got %s, %v", data, err)
 	}
-	if v := Of(&replay.Timeline{}); v.get("cost_usd") != 0 {
+	if v := Of(&replay.Timeline{}); v.get("cost_usd").String() != "0" {
 		t.Errorf("no request costs %v", v.get("cost_usd"))
 	}
 }
 
 // session has one value in every figure, but for requests.
+// decimal is a number as it is written; NaN is not known.
+func decimal(x float64) exact.Decimal {
+	d, _ := exact.Parse(strconv.FormatFloat(x, 'f', -1, 64))
+	return d
+}
+
 func sessionOf(name, model, version string, requests float64, values ...float64) ComparedSession {
 	s := ComparedSession{Origin: Origin{Session: name}, Model: model, Version: version, Project: "p"}
 	for _, x := range values {
 		v := make(Values, len(Names()))
 		for i := range v {
-			v[i] = x
+			v[i] = decimal(x)
 		}
-		v[index("requests")] = requests
+		v[index("requests")] = decimal(requests)
 		s.Values = append(s.Values, v)
 	}
 	return s
@@ -77,13 +84,13 @@ func TestTotalsAndSpread(t *testing.T) {
 		sessionOf("1", "m", "2.1.9", 1, 10, 20), sessionOf("2", "m", "2.1.10", 3, 30, 30), sessionOf("3", "n", "2.1.10", 6, 20, 10),
 	}, ByNothing)[0]
 	a := func(name string) Distribution { return c.Policies[0].Figures[index(name)] }
-	if got := a("payload_input"); got.Total != 60 || got.Median != 20 || math.Abs(got.P90-28) > 1e-9 || got.Wins != 1 {
+	if got := a("payload_input"); got.Total != decimal(60) || got.Median != decimal(20) || got.P90.Cmp(decimal(28)) != 0 || got.Wins != 1 {
 		t.Errorf("sent: %+v", got)
 	}
-	if got := a("model_peak"); got.Total != 30 {
+	if got := a("model_peak"); got.Total != decimal(30) {
 		t.Errorf("the peak of all is %v, want the highest", got.Total)
 	}
-	if got := a("model_mean"); got.Total != 22 {
+	if got := a("model_mean"); got.Total.Cmp(decimal(22)) != 0 {
 		t.Errorf("the mean of all is %v, want 22: (10 + 3x30 + 6x20) / 10", got.Total)
 	}
 	if got := a("tokens_saved"); got.Wins != 1 {
@@ -100,13 +107,13 @@ func TestTotalsAndSpread(t *testing.T) {
 // A sum without one of its parts is not told; peaks and means of the rest are.
 func TestUnknownValues(t *testing.T) {
 	s := []ComparedSession{sessionOf("1", "m", "v", 1, 10), sessionOf("2", "m", "v", 1, 30)}
-	s[1].Values[0][index("cost_usd")] = math.NaN()
-	s[1].Values[0][index("model_peak")] = math.NaN()
+	s[1].Values[0][index("cost_usd")] = exact.Decimal{}
+	s[1].Values[0][index("model_peak")] = exact.Decimal{}
 	c := Compare([]string{"a"}, s, ByNothing)[0]
-	if got := c.Policies[0].Figures[index("cost_usd")]; Known(got.Total) || Known(got.Median) {
+	if got := c.Policies[0].Figures[index("cost_usd")]; got.Total.Known || got.Median.Known {
 		t.Errorf("cost %+v", got)
 	}
-	if got := c.Policies[0].Figures[index("model_peak")]; got.Total != 10 {
+	if got := c.Policies[0].Figures[index("model_peak")]; got.Total != decimal(10) {
 		t.Errorf("peak %+v", got)
 	}
 	if c.Differ != -1 {
@@ -132,16 +139,20 @@ func TestGroups(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
-		q      float64
+		tenths int
 		want   float64
 	}{
-		{[]float64{5}, 0.5, 5}, {[]float64{1, 3}, 0.5, 2}, {[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0.9, 10}, {[]float64{1, 2}, 1, 2},
+		{[]float64{5}, 5, 5}, {[]float64{1, 3}, 5, 2}, {[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 9, 10}, {[]float64{1, 2}, 10, 2}, {[]float64{1, 2}, 9, 1.9},
 	} {
-		if got := quantile(c.values, c.q); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("the %v quantile of %v is %v, want %v", c.q, c.values, got, c.want)
+		var values Values
+		for _, x := range c.values {
+			values = append(values, decimal(x))
+		}
+		if got := quantile(values, c.tenths); got.Cmp(decimal(c.want)) != 0 {
+			t.Errorf("%v tenths of %v are below %v, want %v", c.tenths, c.values, got, c.want)
 		}
 	}
 }
 
 // get is the value of a figure by its name.
-func (v Values) get(name string) float64 { return v[slices.Index(Names(), name)] }
+func (v Values) get(name string) exact.Decimal { return v[slices.Index(Names(), name)] }

@@ -2,11 +2,11 @@ package compare
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // differ finds the session in which the policies differ most: by the tokens sent, else by the cost, else by the first
@@ -14,11 +14,11 @@ import (
 func (c *Comparison) differ() {
 	names := Names()
 	for _, name := range append([]string{"payload_input", "cost_usd"}, names...) {
-		f, most := slices.Index(names, name), 0.0
+		f, most := slices.Index(names, name), exact.Whole(0)
 		for s := range c.Sessions {
 			v := c.Sessions[s].Values
 			for p := 1; p < len(v); p++ {
-				if d := math.Abs(v[p][f] - v[0][f]); d > most { // never where one is not known
+				if d := v[p][f].Sub(v[0][f]).Abs(); d.Cmp(most) > 0 { // never where one is not known
 					most, c.Differ, c.DifferPolicy, c.DifferFigure = d, s, p, name
 				}
 			}

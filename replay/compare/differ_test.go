@@ -13,7 +13,7 @@ import (
 func alike(input string, different map[string]float64, apart ...int) ComparedSession {
 	s := sessionOf("s", "m", "v", 1, 10, 10)
 	for name, x := range different {
-		s.Values[1][index(name)] = x
+		s.Values[1][index(name)] = decimal(x)
 	}
 	s.Input, s.Apart = input, apart
 	return s

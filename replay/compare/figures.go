@@ -4,9 +4,10 @@ package compare
 
 import (
 	"encoding/json"
-	"math"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // Better says which of two values of a figure is better.
@@ -34,20 +35,20 @@ type Figure struct {
 	Unit   string // "tokens", "USD"; "" for counts
 	Better Better
 	gather gather
-	of     func(t *replay.Timeline) float64 // NaN where it is not known
+	of     func(t *replay.Timeline) exact.Decimal
 }
 
 // Figures lists all figures, in the order they are printed in.
 func Figures() []Figure {
-	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) float64 {
-		return func(t *replay.Timeline) float64 { return float64(get(&t.Totals)) }
+	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) exact.Decimal {
+		return func(t *replay.Timeline) exact.Decimal { return exact.Whole(get(&t.Totals)) }
 	}
-	regret := func(get func(t *replay.Timeline) int) func(*replay.Timeline) float64 {
-		return func(t *replay.Timeline) float64 {
+	regret := func(get func(t *replay.Timeline) int) func(*replay.Timeline) exact.Decimal {
+		return func(t *replay.Timeline) exact.Decimal {
 			if t.Regret == nil {
-				return math.NaN()
+				return exact.Decimal{}
 			}
-			return float64(get(t))
+			return exact.Whole(get(t))
 		}
 	}
 	return []Figure{
@@ -87,18 +88,18 @@ func Figures() []Figure {
 }
 
 // costUSD is not known where a request has no price: a part of the cost would look cheap. No request costs nothing.
-func costUSD(t *replay.Timeline) float64 {
+func costUSD(t *replay.Timeline) exact.Decimal {
 	if c := t.Totals.CostUSD; (c.Known || t.Totals.Calls == 0) && t.Totals.Unpriced == 0 {
-		return c.Dollars
+		return price.USD{Nano: c.Nano, Known: true}.Decimal()
 	}
-	return math.NaN()
+	return exact.Decimal{}
 }
 
-func medianDistance(t *replay.Timeline) float64 {
+func medianDistance(t *replay.Timeline) exact.Decimal {
 	if t.Regret == nil || len(t.Regret.Misses) == 0 {
-		return math.NaN()
+		return exact.Decimal{}
 	}
-	return t.Regret.MedianDistance
+	return exact.Of(int64(2*t.Regret.MedianDistance)*5, 1) // a multiple of a half
 }
 
 // Names lists the names of the figures.
@@ -112,19 +113,21 @@ func Names() []string {
 
 // detail sums the figures of any of the names that the client or the server would record in its events. They are its
 // own arithmetic, by which some policies decide, and may differ from what was really saved.
-func detail(names ...string) func(t *replay.Timeline) float64 {
-	return func(t *replay.Timeline) (n float64) {
+func detail(names ...string) func(t *replay.Timeline) exact.Decimal {
+	return func(t *replay.Timeline) exact.Decimal {
+		n := 0
 		for i := range t.Events {
 			for _, name := range names {
-				n += float64(t.Events[i].Detail[name])
+				n += t.Events[i].Detail[name]
 			}
 		}
-		return n
+		return exact.Whole(n)
 	}
 }
 
-// Values are the figures of one replay, by index into Figures; NaN where a figure is not known.
-type Values []float64
+// Values are the figures of one replay, by index into Figures. All values of a figure have as many decimals: its N can
+// be summed.
+type Values []exact.Decimal
 
 // Of reads the figures of a replay.
 func Of(t *replay.Timeline) (v Values) {
@@ -134,14 +137,11 @@ func Of(t *replay.Timeline) (v Values) {
 	return v
 }
 
-// Known reports whether there is a value.
-func Known(x float64) bool { return !math.IsNaN(x) }
-
 // MarshalJSON writes the known values by name.
 func (v Values) MarshalJSON() ([]byte, error) {
-	m := map[string]float64{}
+	m := map[string]exact.Decimal{}
 	for i, name := range Names() {
-		if Known(v[i]) {
+		if v[i].Known {
 			m[name] = v[i]
 		}
 	}

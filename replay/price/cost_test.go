@@ -11,6 +11,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
+// usd is a dollar per million tokens.
+const usd price.Price = 1_000_000_000
+
 func model(t *testing.T, id string) price.Model {
 	t.Helper()
 	table, err := price.Default()
@@ -31,30 +34,30 @@ func TestCost(t *testing.T) {
 		model  string
 		in     cache.Split
 		output int
-		want   float64
+		want   string
 	}{
-		{"plain input", "claude-opus-4-6", cache.Split{Uncached: million}, 0, 5},
-		{"a write for 5 minutes is 1.25 times that", "claude-opus-4-6", cache.Split{Write5m: million}, 0, 6.25},
-		{"one for an hour twice", "claude-opus-4-6", cache.Split{Write1h: million}, 0, 10},
-		{"a read a tenth", "claude-opus-4-6", cache.Split{Read: million}, 0, 0.5},
-		{"output", "claude-opus-4-6", cache.Split{}, million, 25},
-		{"a read is 0.025 times the input of Fable 5.1", "claude-fable-5-1", cache.Split{Read: million}, 0, 0.25},
-		{"0.05 times that of Opus 5.5", "claude-opus-5-5", cache.Split{Read: million}, 0, 0.2},
-		{"and of Sonnet 5.5", "claude-sonnet-5-5", cache.Split{Read: million}, 0, 0.1},
-		{"a list price that is no multiple", "claude-3-haiku", cache.Split{Read: million, Write5m: million}, 0, 0.33},
-		{"100,000 cached tokens and 50 behind them", "claude-sonnet-4-5", cache.Split{Read: 100000, Uncached: 50}, 0, 0.03015},
-		{"the documented compaction: 180,000 in, 3,500 out", "claude-sonnet-4-6", cache.Split{Uncached: 180000}, 3500, 0.5925},
-		{"and the message after it: 23,000 in, 1,000 out", "claude-sonnet-4-6", cache.Split{Uncached: 23000}, 1000, 0.084},
-		{"Haiku 5.5 at its tier", "claude-haiku-5-5", cache.Split{Uncached: 100000}, 0, 0.01},
-		{"one token above it the whole request costs more", "claude-haiku-5-5", cache.Split{Uncached: 100001}, 0, 0.0500005},
-		{"what is read counts towards the tier and is billed by it", "claude-haiku-5-5", cache.Split{Read: 150000}, 1000, 0.01},
-		{"Sonnet 4.5 up to 200,000", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1000}, 0, 0.0627},
-		{"and above", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1001}, 100, 0.127656},
-		{"the 4.6 generation has no tier", "claude-sonnet-4-6", cache.Split{Uncached: 900000}, 0, 2.7},
+		{"plain input", "claude-opus-4-6", cache.Split{Uncached: million}, 0, "5"},
+		{"a write for 5 minutes is 1.25 times that", "claude-opus-4-6", cache.Split{Write5m: million}, 0, "6.25"},
+		{"one for an hour twice", "claude-opus-4-6", cache.Split{Write1h: million}, 0, "10"},
+		{"a read a tenth", "claude-opus-4-6", cache.Split{Read: million}, 0, "0.5"},
+		{"output", "claude-opus-4-6", cache.Split{}, million, "25"},
+		{"a read is 0.025 times the input of Fable 5.1", "claude-fable-5-1", cache.Split{Read: million}, 0, "0.25"},
+		{"0.05 times that of Opus 5.5", "claude-opus-5-5", cache.Split{Read: million}, 0, "0.2"},
+		{"and of Sonnet 5.5", "claude-sonnet-5-5", cache.Split{Read: million}, 0, "0.1"},
+		{"a list price that is no multiple", "claude-3-haiku", cache.Split{Read: million, Write5m: million}, 0, "0.33"},
+		{"100,000 cached tokens and 50 behind them", "claude-sonnet-4-5", cache.Split{Read: 100000, Uncached: 50}, 0, "0.03015"},
+		{"the documented compaction: 180,000 in, 3,500 out", "claude-sonnet-4-6", cache.Split{Uncached: 180000}, 3500, "0.5925"},
+		{"and the message after it: 23,000 in, 1,000 out", "claude-sonnet-4-6", cache.Split{Uncached: 23000}, 1000, "0.084"},
+		{"Haiku 5.5 at its tier", "claude-haiku-5-5", cache.Split{Uncached: 100000}, 0, "0.01"},
+		{"one token above it the whole request costs more", "claude-haiku-5-5", cache.Split{Uncached: 100001}, 0, "0.0500005"},
+		{"what is read counts towards the tier and is billed by it", "claude-haiku-5-5", cache.Split{Read: 150000}, 1000, "0.01"},
+		{"Sonnet 4.5 up to 200,000", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1000}, 0, "0.0627"},
+		{"and above", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1001}, 100, "0.127656"},
+		{"the 4.6 generation has no tier", "claude-sonnet-4-6", cache.Split{Uncached: 900000}, 0, "2.7"},
 	} {
 		m := model(t, tt.model)
-		if got := m.Cost(tt.in, tt.output); !got.Known || math.Abs(got.Dollars-tt.want) > 1e-9 {
-			t.Errorf("%s: %v, want %v", tt.what, got.Dollars, tt.want)
+		if got := m.Cost(tt.in, tt.output); !got.Known || got.Decimal().String() != tt.want {
+			t.Errorf("%s: %v, want %v", tt.what, got.Decimal(), tt.want)
 		}
 	}
 }
@@ -64,24 +67,24 @@ func TestMultipliers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads := map[string]float64{
-		"claude-fable-5-1": 0.025, "claude-mythos-5-1": 0.025, "claude-opus-5-5": 0.05, "claude-sonnet-5-5": 0.05,
-		"claude-3-haiku": 0.12, // by its price list
+	reads := map[string]price.Price{ // thousandths of the input
+		"claude-fable-5-1": 25, "claude-mythos-5-1": 25, "claude-opus-5-5": 50, "claude-sonnet-5-5": 50,
+		"claude-3-haiku": 120, // by its price list
 	}
 	for _, m := range table.Models {
 		read := reads[m.ID]
 		if read == 0 {
-			read = 0.1
+			read = 100
 		}
-		write := 1.25
+		write := price.Price(1250)
 		if m.ID == "claude-3-haiku" {
-			write = 1.2
+			write = 1200
 		}
-		for what, x := range map[string][2]float64{
-			"5m write": {m.CacheWrite5m, write * m.Input}, "1h write": {m.CacheWrite1h, 2 * m.Input}, "read": {m.CacheRead, read * m.Input},
+		for what, x := range map[string][2]price.Price{
+			"5m write": {m.CacheWrite5m, m.Input / 1000 * write}, "1h write": {m.CacheWrite1h, 2 * m.Input}, "read": {m.CacheRead, m.Input / 1000 * read},
 		} {
-			if math.Abs(x[0]-x[1]) > 1e-9 {
-				t.Errorf("%s: a %s costs %v, want %v", m.ID, what, x[0], x[1])
+			if x[0] != x[1] {
+				t.Errorf("%s: a %s costs %v, want %v", m.ID, what, x[0].Dollars(), x[1].Dollars())
 			}
 		}
 	}
@@ -109,7 +112,7 @@ func TestAmount(t *testing.T) {
 	if sum.Known {
 		t.Error("adding nothing made it known")
 	}
-	sum.Add(price.USD{Dollars: 0.1234567, Known: true})
+	sum.Add(price.USD{Nano: 123_456_700, Known: true})
 	for _, want := range []price.USD{{}, sum} {
 		data, err := json.Marshal(struct {
 			A price.USD `json:"a,omitzero"`
@@ -117,12 +120,12 @@ func TestAmount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := string(data); want.Known && text != `{"a":0.123457}` || !want.Known && text != "{}" {
+		if text := string(data); want.Known && text != `{"a":0.1234567}` || !want.Known && text != "{}" {
 			t.Errorf("JSON is %s", text)
 		}
 	}
 	var back price.USD
-	if err := json.Unmarshal([]byte("0.5"), &back); err != nil || back != (price.USD{Dollars: 0.5, Known: true}) {
+	if err := json.Unmarshal([]byte("0.5"), &back); err != nil || back != (price.USD{Nano: 500_000_000, Known: true}) {
 		t.Errorf("read %v, %v", back, err)
 	}
 	if err := json.Unmarshal([]byte("null"), &back); err != nil || back.Known {
@@ -149,13 +152,13 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%d models of %s", len(over.Models), over.AsOf)
 	}
 	m, ok := over.Find("claude-opus-4-6")
-	if !ok || m.CacheWrite5m != 5 || m.CacheWrite1h != 8 || m.CacheRead != 0.4 || m.Tier.CacheRead != 0.8 || m.Context != 0 {
+	if !ok || m.CacheWrite5m != 5*usd || m.CacheWrite1h != 8*usd || m.CacheRead != usd*4/10 || m.Tier.CacheRead != usd*8/10 || m.Context != 0 {
 		t.Errorf("the row that replaces the embedded one is %+v", m)
 	}
-	if m, ok := over.Find("gpt-9-20260101"); !ok || m.CacheRead != 0.5 || m.CacheWrite1h != 2 {
+	if m, ok := over.Find("gpt-9-20260101"); !ok || m.CacheRead != usd/2 || m.CacheWrite1h != 2*usd {
 		t.Errorf("the new row is %+v", m)
 	}
-	if m, ok := over.Find("claude-opus-4-5"); !ok || m.Input != 5 {
+	if m, ok := over.Find("claude-opus-4-5"); !ok || m.Input != 5*usd {
 		t.Errorf("a row that the file does not have is %+v", m)
 	}
 }
@@ -174,6 +177,8 @@ func TestReadFileErrors(t *testing.T) {
 		{"{\"models\": [\n  {\"id\": \"a\", \"input\": \"1\"}]}", `p.json:2:24: models.input: "1" is not a number: `},
 		{"{\"models\": [\n  {\"id\": \"a\", \"input\": -1}]}", `p.json:2:24: models.input: -1 is out of range: give 0 or more`},
 		{`{"models": [{"id": "a", "input": 1e99, "output": 1}]}`, `p.json:1:34: models.input: 1e99 is out of range: give 1000000000 or less`},
+		{`{"models": [{"id": "a", "input": 0.0000000001, "output": 1}]}`, `p.json:1:34: models.input: 0.0000000001 has too many digits to be counted exactly: give at most 9 after the point`},
+		{`{"models": [{"id": "a", "input": 0.000000001, "output": 1}]}`, `p.json:1:13: models: the cache prices that follow from input 0.000000001 have too many digits to be counted exactly: give cache_write_5m and cache_read`},
 		{`{"models": [{"id": "a", "input": 1, "output": 1, "context": 1.5}]}`, `models.context: "1.5" is not a whole number: `},
 		{`{"models": [{"id": "a", "input": 1, "output": 1, "retired": 1}]}`, `models.retired: "1" is not true or false: `},
 		{`{"models": [{"input": 1, "output": 1}]}`, `p.json:1:13: models: no id: `},
@@ -203,7 +208,7 @@ func TestReadFileJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := table.Models[0]; m.ID != "a" || m.Input != 0.1 || m.Output != 12345678.123456789 || m.Note != "😀 é \\ud83d" {
+	if m := table.Models[0]; m.ID != "a" || m.Input != usd/10 || m.Output != 12345678123456789 || m.Note != "😀 é \\ud83d" {
 		t.Errorf("%+v", m)
 	}
 }
@@ -219,8 +224,8 @@ func FuzzReadFile(f *testing.F) {
 			if found, ok := table.Find(m.ID); ok && found.ID == "" {
 				t.Errorf("%q is found as nothing", m.ID)
 			}
-			if c := m.Cost(cache.Split{Uncached: 1 << 30, Read: 1 << 30}, 1<<30); c.Dollars < 0 {
-				t.Errorf("%q costs %v", m.ID, c.Dollars)
+			if c := m.Cost(cache.Split{Uncached: 1 << 30, Read: 1 << 30}, 1<<30); c.Nano < 0 {
+				t.Errorf("%q costs %v", m.ID, c.Nano)
 			}
 		}
 	})
@@ -230,13 +235,13 @@ func FuzzReadFile(f *testing.F) {
 // tokens of plain input: 173,000 without the cache, 39,800 where what the last request left, 148,000, is read at a
 // tenth.
 func TestCompactionBilling(t *testing.T) {
-	m := price.Model{Rates: price.Rates{Input: 1, CacheWrite5m: 1.25, CacheWrite1h: 2, CacheRead: 0.1, Output: 1}}
+	m := price.Model{Rates: price.Rates{Input: usd, CacheWrite5m: usd * 5 / 4, CacheWrite1h: 2 * usd, CacheRead: usd / 10, Output: usd}}
 	at := time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC)
 	mark := []cache.Breakpoint{{Position: 40, Tokens: 148000}}
 	for _, tt := range []struct {
 		what string
 		warm bool
-		want float64
+		want int64
 	}{
 		{"without the cache", false, 173000},
 		{"with it", true, 39800},
@@ -253,7 +258,7 @@ func TestCompactionBilling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Cost(in, 5000).Dollars * 1e6; math.Abs(got-tt.want) > 1e-6 {
+		if got := m.Cost(in, 5000).Nano / 1000; got != tt.want {
 			t.Errorf("%s: %v, want %v (%+v)", tt.what, got, tt.want, in)
 		}
 	}
@@ -266,7 +271,33 @@ func TestIterations(t *testing.T) {
 	var sum price.USD
 	sum.Add(m.Cost(cache.Split{Uncached: 180000}, 3500))
 	sum.Add(m.Cost(cache.Split{Uncached: 23000}, 1000))
-	if want := (203000*5 + 4500*25) / 1e6; math.Abs(sum.Dollars-want) > 1e-9 {
-		t.Errorf("%v, want %v", sum.Dollars, want)
+	if want := int64(203000*5000 + 4500*25000); sum.Nano != want {
+		t.Errorf("%v, want %v", sum.Nano, want)
+	}
+}
+
+// TestOddPrices: a price that is no whole number of billionths a token is added up exactly and rounded once a request.
+func TestOddPrices(t *testing.T) {
+	table, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "a", "input": 0.0375, "cache_read": 0.0005, "output": 1_000.000000001}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := table.Models[0]
+	for _, tt := range []struct {
+		in     cache.Split
+		output int
+		want   int64
+	}{
+		{cache.Split{Uncached: 1}, 0, 38},             // 37.5
+		{cache.Split{Uncached: 2}, 0, 75},             // 75
+		{cache.Split{Uncached: 1, Write5m: 1}, 0, 84}, // 37.5 + 46.875
+		{cache.Split{Uncached: 1, Read: 1}, 0, 38},    // 37.5 + 0.5
+		{cache.Split{Read: 1000}, 0, 500},             // 500
+		{cache.Split{}, 1_000_000, 1_000_000_000_001}, // the last digit counts
+		{cache.Split{}, 1 << 53, math.MaxInt64},       // more than an amount can be
+	} {
+		if got := m.Cost(tt.in, tt.output); got.Nano != tt.want {
+			t.Errorf("%+v, %d: %d, want %d", tt.in, tt.output, got.Nano, tt.want)
+		}
 	}
 }

@@ -6,19 +6,15 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 //go:embed models.json
 var embedded []byte
 
-// Model is one row of the table. Prices are USD per million tokens, Context, MaxOutput and MinCacheable tokens.
+// Model is one row of the table. Context, MaxOutput and MinCacheable are tokens.
 type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
@@ -53,13 +49,13 @@ func (m *Model) ContextOn(day time.Time) int {
 	return m.Context
 }
 
-// Rates is the price of each class of tokens, in USD per million tokens.
+// Rates is the price of each class of tokens.
 type Rates struct {
-	Input        float64 `json:"input" min:"0" required:"give the prices of input and output"`
-	CacheWrite5m float64 `json:"cache_write_5m" min:"0"`
-	CacheWrite1h float64 `json:"cache_write_1h" min:"0"`
-	CacheRead    float64 `json:"cache_read" min:"0"`
-	Output       float64 `json:"output" min:"0" required:"give the prices of input and output"`
+	Input        Price `json:"input" required:"give the prices of input and output"`
+	CacheWrite5m Price `json:"cache_write_5m"`
+	CacheWrite1h Price `json:"cache_write_1h"`
+	CacheRead    Price `json:"cache_read"`
+	Output       Price `json:"output" required:"give the prices of input and output"`
 }
 
 // Tier is the prices of a whole request whose input, cached or not, is above a number of tokens.
@@ -71,8 +67,8 @@ type Tier struct {
 
 // Fast is the prices of the fast mode. No cost uses them: sessions seldom record the mode.
 type Fast struct {
-	Input  float64 `json:"input" min:"0"`
-	Output float64 `json:"output" min:"0"`
+	Input  Price `json:"input"`
+	Output Price `json:"output"`
 }
 
 // Table finds models by id.
@@ -147,61 +143,4 @@ func Normalize(id string) string {
 		id = id[:i]
 	}
 	return strings.ReplaceAll(id, ".", "-")
-}
-
-// USD is an amount of money. It is not known, rather than zero, for a model that no table lists.
-type USD struct {
-	Dollars float64
-	Known   bool
-}
-
-// IsZero reports whether the amount is not known: it is then left out of JSON.
-func (u USD) IsZero() bool { return !u.Known }
-
-// Add adds what is known of another amount.
-func (u *USD) Add(o USD) {
-	if o.Known {
-		*u = USD{u.Dollars + o.Dollars, true}
-	}
-}
-
-// String is the amount with four decimals, or a dash.
-func (u USD) String() string {
-	if !u.Known {
-		return "-"
-	}
-	return strconv.FormatFloat(u.Dollars, 'f', 4, 64)
-}
-
-// MarshalJSON is the amount with at most six decimals, or null.
-func (u USD) MarshalJSON() ([]byte, error) {
-	if !u.Known {
-		return []byte("null"), nil
-	}
-	return strconv.AppendFloat(nil, math.Round(u.Dollars*1e6)/1e6, 'f', -1, 64), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (u *USD) UnmarshalJSON(data []byte) error {
-	*u = USD{}
-	if string(data) == "null" {
-		return nil
-	}
-	if err := json.Unmarshal(data, &u.Dollars); err != nil {
-		return fmt.Errorf("an amount in dollars: %w", err)
-	}
-	u.Known = true
-	return nil
-}
-
-// Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
-// output included.
-func (m *Model) Cost(in cache.Split, output int) USD {
-	r := &m.Rates
-	if t := m.Tier; t != nil && in.Input() > t.Above {
-		r = &t.Rates
-	}
-	n := float64(in.Uncached)*r.Input + float64(in.Write5m)*r.CacheWrite5m + float64(in.Write1h)*r.CacheWrite1h +
-		float64(in.Read)*r.CacheRead + float64(output)*r.Output
-	return USD{Dollars: n / 1e6, Known: true}
 }

@@ -84,8 +84,7 @@ func (m *Model) CheckFields() error {
 	case m.Tokenizer != "" && m.Tokenizer != "old" && m.Tokenizer != "new":
 		return &strict.Error{Msg: fmt.Sprintf("%s has the tokenizer %q", m.ID, m.Tokenizer), Hint: "write old or new"}
 	}
-	m.complete()
-	return nil
+	return m.complete()
 }
 
 // SetDefaults marks the cache prices as left out.
@@ -99,17 +98,25 @@ func (t *Tier) CheckFields() error {
 	if !t.Whole {
 		return &strict.Error{Msg: "a tier for a part of the request", Hint: "only tiers that the whole request is billed by are known: write true"}
 	}
-	t.complete()
-	return nil
+	return t.complete()
 }
 
 // complete fills in the cache prices that were left out.
-func (r *Rates) complete() {
-	for price, times := range map[*float64]float64{&r.CacheWrite5m: 1.25, &r.CacheWrite1h: 2, &r.CacheRead: 0.1} {
-		if *price == unset {
-			*price = r.Input * times
+func (r *Rates) complete() error {
+	for _, c := range []struct {
+		price        *Price
+		times, parts Price
+	}{{&r.CacheWrite5m, 5, 4}, {&r.CacheWrite1h, 2, 1}, {&r.CacheRead, 1, 10}} {
+		if *c.price != unset {
+			continue
 		}
+		if r.Input*c.times%c.parts != 0 {
+			return &strict.Error{Msg: "the cache prices that follow from input " + r.Input.Dollars().String() + " have too many digits to be counted exactly",
+				Hint: "give cache_write_5m and cache_read"}
+		}
+		*c.price = r.Input * c.times / c.parts
 	}
+	return nil
 }
 
 // Over is a table of t's rows and of the rows of base whose id t lacks.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // Schema is the version of the JSON form of a Result.
@@ -14,30 +15,31 @@ const Schema = "ctxkit.sweep/v1"
 
 // Front marks the points that no other one dominates, which is as good in every objective and better in one. Less is
 // better; an objective with an unknown value is left out.
-func Front(values [][]float64) []bool {
+func Front(values [][]exact.Decimal) []bool {
 	front := make([]bool, len(values))
 	if len(values) == 0 {
 		return front
 	}
 	var use []int
 	for o := range values[0] {
-		if !slices.ContainsFunc(values, func(v []float64) bool { return !compare.Known(v[o]) }) {
+		if !slices.ContainsFunc(values, func(v []exact.Decimal) bool { return !v[o].Known }) {
 			use = append(use, o)
 		}
 	}
 	for i := range values {
-		front[i] = !slices.ContainsFunc(values, func(v []float64) bool { return dominates(v, values[i], use) })
+		front[i] = !slices.ContainsFunc(values, func(v []exact.Decimal) bool { return dominates(v, values[i], use) })
 	}
 	return front
 }
 
-func dominates(a, b []float64, use []int) bool {
+func dominates(a, b []exact.Decimal, use []int) bool {
 	better := false
 	for _, o := range use {
-		if a[o] > b[o] {
+		d := a[o].Cmp(b[o])
+		if d > 0 {
 			return false
 		}
-		better = better || a[o] < b[o]
+		better = better || d < 0
 	}
 	return better
 }
@@ -69,11 +71,13 @@ type Grid struct {
 // Mark finds the front.
 func (s *Grid) Mark() {
 	names := compare.Names()
-	total := func(p compare.PolicyRow, figure string) float64 { return p.Figures[slices.Index(names, figure)].Total }
+	total := func(p compare.PolicyRow, figure string) exact.Decimal {
+		return p.Figures[slices.Index(names, figure)].Total
+	}
 	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool {
-		return !compare.Known(total(p, "cost_usd"))
+		return !total(p, "cost_usd").Known
 	}))
-	values := make([][]float64, len(s.Results))
+	values := make([][]exact.Decimal, len(s.Results))
 	for i, p := range s.Results {
 		for _, name := range s.By {
 			values[i] = append(values[i], total(p, name))

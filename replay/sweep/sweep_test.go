@@ -2,11 +2,12 @@ package sweep
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 func TestParseAxis(t *testing.T) {
@@ -90,30 +91,38 @@ func TestGridAndSample(t *testing.T) {
 func seeded(seed uint64) func(int) int { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
 func TestFront(t *testing.T) {
-	nan := math.NaN()
+	const unknown = -1
 	for _, c := range []struct {
-		values [][]float64
+		values [][]int64
 		want   string
 	}{
 		{nil, "[]"},
-		{[][]float64{{1, 5}, {2, 4}, {2, 5}, {3, 3}}, "[true true false true]"},
-		{[][]float64{{1, 1}, {1, 1}}, "[true true]"},
-		{[][]float64{{1, nan}, {2, 0}}, "[true false]"},
+		{[][]int64{{1, 5}, {2, 4}, {2, 5}, {3, 3}}, "[true true false true]"},
+		{[][]int64{{1, 1}, {1, 1}}, "[true true]"},
+		{[][]int64{{1, unknown}, {2, 0}}, "[true false]"},
 	} {
-		if got := fmt.Sprint(Front(c.values)); got != c.want {
+		var values [][]exact.Decimal
+		for _, row := range c.values {
+			var v []exact.Decimal
+			for _, x := range row {
+				v = append(v, exact.Decimal{N: x, Known: x != unknown})
+			}
+			values = append(values, v)
+		}
+		if got := fmt.Sprint(Front(values)); got != c.want {
 			t.Errorf("front of %v is %s, want %s", c.values, got, c.want)
 		}
 	}
 	// No point of the front is dominated, and every other one is by one of it.
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
-		values := make([][]float64, 1+r.IntN(30))
+		values := make([][]exact.Decimal, 1+r.IntN(30))
 		for i := range values {
-			values[i] = []float64{float64(r.IntN(6)), float64(r.IntN(6)), float64(r.IntN(6))}
+			values[i] = []exact.Decimal{exact.Whole(r.IntN(6)), exact.Whole(r.IntN(6)), exact.Whole(r.IntN(6))}
 		}
 		front := Front(values)
 		for i := range values {
-			by := slices.IndexFunc(values, func(v []float64) bool { return dominates(v, values[i], []int{0, 1, 2}) })
+			by := slices.IndexFunc(values, func(v []exact.Decimal) bool { return dominates(v, values[i], []int{0, 1, 2}) })
 			if front[i] != (by < 0) {
 				t.Fatalf("point %d of %v: on the front %v, dominated by %d", i, values, front[i], by)
 			}

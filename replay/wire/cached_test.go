@@ -316,9 +316,9 @@ func TestCachedPrefix(t *testing.T) {
 	if freshB := inputB - readB; freshB < 3*(inputA-readA) {
 		t.Errorf("by time %d tokens were not read, cached %d", freshB, inputA-readA)
 	}
-	if !(a.Totals.CostUSD.Dollars < c.Totals.CostUSD.Dollars && a.Totals.CostUSD.Dollars < b.Totals.CostUSD.Dollars) {
-		t.Errorf("cached %v, by time %v, nothing cleared %v", a.Totals.CostUSD.Dollars, b.Totals.CostUSD.Dollars, c.Totals.CostUSD.Dollars)
+	if !(a.Totals.CostUSD.Nano < c.Totals.CostUSD.Nano && a.Totals.CostUSD.Nano < b.Totals.CostUSD.Nano) {
+		t.Errorf("cached %v, by time %v, nothing cleared %v", a.Totals.CostUSD.Nano, b.Totals.CostUSD.Nano, c.Totals.CostUSD.Nano)
 	}
-	t.Logf("input tokens %d, %d, %d; not read %d, %d, %d; cost %v, %v, %v (cached, by time, nothing cleared)",
-		inputA, inputB, inputC, inputA-readA, inputB-readB, inputC-readC, a.Totals.CostUSD.Dollars, b.Totals.CostUSD.Dollars, c.Totals.CostUSD.Dollars)
+	t.Logf("input tokens %d, %d, %d; not read %d, %d, %d; cost %v, %v, %v nano-USD (cached, by time, nothing cleared)",
+		inputA, inputB, inputC, inputA-readA, inputB-readB, inputC-readC, a.Totals.CostUSD.Nano, b.Totals.CostUSD.Nano, c.Totals.CostUSD.Nano)
 }

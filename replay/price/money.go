@@ -1,0 +1,139 @@
+package price
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/exact"
+)
+
+// nano is the number of digits after the point of an amount and of a price.
+const nano = 9
+
+// USD is an amount of money in billionths of a dollar. It is not known, rather than zero, for a model that no table
+// lists.
+type USD struct {
+	Nano  int64
+	Known bool
+}
+
+// IsZero reports whether the amount is not known: it is then left out of JSON.
+func (u USD) IsZero() bool { return !u.Known }
+
+// Add adds what is known of another amount.
+func (u *USD) Add(o USD) {
+	if !o.Known {
+		return
+	}
+	sum := u.Nano + o.Nano
+	if o.Nano > 0 && sum < u.Nano {
+		sum = math.MaxInt64
+	}
+	*u = USD{sum, true}
+}
+
+// Decimal is the amount in dollars.
+func (u USD) Decimal() exact.Decimal { return exact.Decimal{N: u.Nano, Places: nano, Known: u.Known} }
+
+// String is the amount in dollars with four decimals, or a dash.
+func (u USD) String() string {
+	if !u.Known {
+		return "-"
+	}
+	return u.Decimal().Text(4)
+}
+
+// MarshalJSON is the amount in dollars, without rounding, or null.
+func (u USD) MarshalJSON() ([]byte, error) { return u.Decimal().MarshalJSON() }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (u *USD) UnmarshalJSON(data []byte) error {
+	n, known, err := readNano(data)
+	*u = USD{n, known}
+	return err
+}
+
+// readNano reads a number of dollars.
+func readNano(data []byte) (n int64, known bool, err error) {
+	var d exact.Decimal
+	if err := json.Unmarshal(data, &d); err != nil || !d.Known {
+		if err != nil {
+			err = fmt.Errorf("an amount in dollars: %w", err)
+		}
+		return 0, false, err
+	}
+	n, ok := d.At(nano)
+	if !ok {
+		return 0, false, fmt.Errorf("%s dollars are too many, or have more than %d digits after the point", data, nano)
+	}
+	return n, true, nil
+}
+
+// Price is what a million tokens cost, in billionths of a dollar.
+type Price int64
+
+// Dollars is the price in USD per million tokens.
+func (p Price) Dollars() exact.Decimal { return exact.Of(int64(p), nano) }
+
+// MarshalJSON is the price in USD per million tokens, without rounding.
+func (p Price) MarshalJSON() ([]byte, error) { return p.Dollars().MarshalJSON() }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *Price) UnmarshalJSON(data []byte) error {
+	n, _, err := readNano(data)
+	*p = Price(n)
+	return err
+}
+
+// ReadNode reads a price of a user's table. A price with more digits than an integer can hold is refused: it would be
+// rounded.
+func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
+	size, number := strict.Number(n)
+	d, _ := exact.Parse(strings.ReplaceAll(n.Value, "_", ""))
+	x, ok := d.At(nano)
+	switch {
+	case !number:
+		r.Report(n, key+": "+strict.KindName(n)+" is not a number", "write digits, such as 0.5")
+	case size < 0:
+		r.Report(n, key+": "+n.Value+" is out of range", "give 0 or more")
+	case size > strict.MaxNumber:
+		r.Report(n, key+": "+n.Value+" is out of range", fmt.Sprintf("give %d or less", strict.MaxNumber))
+	case !ok:
+		r.Report(n, key+": "+n.Value+" has too many digits to be counted exactly", fmt.Sprintf("give at most %d after the point", nano))
+	}
+	*p = Price(x)
+}
+
+// Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
+// output included. It is exact where a token costs a whole number of billionths, as all of the embedded table do, and
+// else rounded once, half up.
+func (m *Model) Cost(in cache.Split, output int) USD {
+	r := &m.Rates
+	if t := m.Tier; t != nil && in.Input() > t.Above {
+		r = &t.Rates
+	}
+	var high, low uint64 // of a millionth of the sum
+	for _, c := range [...]struct {
+		tokens int
+		price  Price
+	}{
+		{in.Uncached, r.Input}, {in.Write5m, r.CacheWrite5m}, {in.Write1h, r.CacheWrite1h}, {in.Read, r.CacheRead}, {output, r.Output},
+	} {
+		h, l := bits.Mul64(uint64(max(c.tokens, 0)), uint64(max(c.price, 0)))
+		var carry uint64
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
+	}
+	const million = 1_000_000
+	low, carry := bits.Add64(low, million/2, 0)
+	if high += carry; high >= million/2 { // more than an amount can be
+		return USD{math.MaxInt64, true}
+	}
+	n, _ := bits.Div64(high, low, million)
+	return USD{int64(n), true}
+}
