@@ -36,6 +36,7 @@ const (
 	KindServerClear EditKind = "server_clear" // payload only: server-side context editing
 	KindServerKeep  EditKind = "server_keep"  // payload only: a block the stage cleared or deleted on the server at the last request, and does not now
 	KindTag         EditKind = "tag"          // text is appended to the copy sent, raw stays
+	KindWrap        EditKind = "wrap"         // a text stands between others in the copy sent, or by itself again; raw stays
 	KindCall        EditKind = "call"         // a model call of the policy's own, such as the summary of a staged span; the view stays
 	KindFail        EditKind = "fail"         // a compaction, or another summary, that came to nothing; the view stays
 	KindInferred    EditKind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
@@ -145,7 +146,7 @@ type Edit struct {
 // fields names the fields from Target to Call that edits of this kind use; ok is false where there is no such kind.
 func (k EditKind) fields() (names string, ok bool) {
 	switch k {
-	case KindClear, KindPersist, KindTruncate, KindTag:
+	case KindClear, KindPersist, KindTruncate, KindTag, KindWrap:
 		return "Target New", true
 	case KindCacheEdit:
 		return "Target New Carrier", true // New nil: the block has no replacement

@@ -150,7 +150,7 @@ func (e *engine) segment() *Segment {
 func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
-		policy.KindServerKeep, policy.KindTag:
+		policy.KindServerKeep, policy.KindTag, policy.KindWrap:
 		t := EventTarget{Message: e.uuid(ed.Target.Item)}
 		result := false
 		if ed.Target.Block != policy.WholeItem {

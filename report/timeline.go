@@ -20,7 +20,7 @@ const (
 )
 
 // unmarked are the kinds of events that change nothing of what is sent.
-var unmarked = []policy.EditKind{policy.KindCall, policy.KindTag, policy.KindFail, policy.KindRefuse, policy.KindBlock}
+var unmarked = []policy.EditKind{policy.KindCall, policy.KindTag, policy.KindWrap, policy.KindFail, policy.KindRefuse, policy.KindBlock}
 
 // How much of a long list a table shows.
 const (

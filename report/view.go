@@ -194,7 +194,7 @@ func kindText(k policy.EditKind) string {
 	return cmp.Or(map[policy.EditKind]string{
 		policy.KindClear: "cleared", policy.KindServerClear: "cleared", policy.KindPersist: "persisted", policy.KindTruncate: "truncated",
 		policy.KindRemove: "removed", policy.KindCollapse: "collapsed", policy.KindSummarize: "summarised", policy.KindAttach: "added",
-		policy.KindCacheEdit: "deleted from the cache", policy.KindTag: "tagged",
+		policy.KindCacheEdit: "deleted from the cache", policy.KindTag: "tagged", policy.KindWrap: "wrapped",
 	}[k], string(k))
 }
 

@@ -18,7 +18,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	}
 	var err error
 	switch e.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindWrap:
 		err = v.replace(&e)
 	case policy.KindTag:
 		err = v.tag(&e)

@@ -171,7 +171,7 @@ func (v *View) ThinkingAfter(e *policy.Edit) (n int, first policy.ItemID) {
 	from := len(v.items)
 	var changed []policy.ItemID
 	switch e.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
 		changed = []policy.ItemID{e.Target.Item}
 	case policy.KindRemove, policy.KindCollapse:
 		changed = e.Items

@@ -23,6 +23,7 @@ const (
 	Collapsed  Status = "collapsed"  // replaced by the placeholder of a span
 	Summarised Status = "summarised" // replaced by a summary
 	Tagged     Status = "tagged"     // text was appended
+	Wrapped    Status = "wrapped"    // text was put around
 	Dropped    Status = "dropped"    // deleted from the server's cached view
 	Added      Status = "added"      // a message that the policy made
 	Said       Status = "said"       // said since the earlier of two requests
@@ -33,7 +34,7 @@ const (
 var statuses = map[policy.EditKind]Status{
 	policy.KindClear: Cleared, policy.KindServerClear: Cleared, policy.KindPersist: Persisted, policy.KindTruncate: Truncated,
 	policy.KindRemove: Removed, policy.KindCollapse: Collapsed, policy.KindSummarize: Summarised,
-	policy.KindTag: Tagged, policy.KindCacheEdit: Dropped,
+	policy.KindTag: Tagged, policy.KindWrap: Wrapped, policy.KindCacheEdit: Dropped,
 }
 
 // Side is how one view shows a message or a block, and the edit behind it.

@@ -179,7 +179,7 @@ func TestMarks(t *testing.T) {
 	v := viewAt(t, conv, 4, put(2, 0, "gone"), put(2, 1, "gone"), summary(3, "so far", 2), policy.Edit{Request: 4, Kind: policy.KindTag, Target: policy.Target{Item: 2, Block: -1}, New: put(0, 0, "tag").New})
 	want := []diff.Mark{
 		{Before: 2, Request: 2, Stage: "s", Kind: policy.KindClear, Edits: 2, TokensBefore: 2, TokensAfter: 2},
-		{Before: 3, Request: 3, Stage: "s", Kind: policy.KindSummarize, Edits: 1, TokensBefore: 3, TokensAfter: 2},
+		{Before: 3, Request: 3, Stage: "s", Kind: policy.KindSummarize, Edits: 1, TokensBefore: 3, TokensAfter: 2, Head: "c", Tail: "c"},
 	}
 	if diff := cmp.Diff(want, diff.Marks(v)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -72,7 +72,7 @@ func written(v *view.View, e *policy.Edit) EditOutput {
 		Insert: made(conv, e.Insert), Tail: made(conv, e.Tail),
 	}
 	switch e.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag,
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap,
 		policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
 		w.Message, w.Block = ItemName(conv, e.Target.Item), max(e.Target.Block, 0)
 		if e.Target.Item >= 0 && e.Target.Block >= 0 {

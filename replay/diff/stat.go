@@ -189,6 +189,10 @@ func (h *History) note(e *policy.Edit, in map[policy.ItemID]bool) {
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
 		h.Changed[e.Target] = e
+	case policy.KindWrap:
+		if h.Changed[e.Target] = e; e.New.Ref != nil && *e.New.Ref == e.Target {
+			delete(h.Changed, e.Target)
+		}
 	case policy.KindTag:
 		h.Tagged[e.Target.Item] = e
 	case policy.KindCacheEdit, policy.KindServerClear:

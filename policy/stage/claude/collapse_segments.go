@@ -55,7 +55,7 @@ func (s *segments) follow(v policy.View) (anew bool) {
 		switch edits[i].Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
-		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
 			changed = true
 		}
 	}

@@ -76,7 +76,7 @@ func (s *ItemSums) Follow(v policy.View) {
 				s.Sum -= s.Items[id]
 				delete(s.Items, id)
 			}
-		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag:
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
 			if _, ok := s.Items[e.Target.Item]; ok {
 				s.put(v, e.Target.Item)
 			}

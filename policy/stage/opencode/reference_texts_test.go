@@ -18,8 +18,8 @@ const (
 	AttachedMediaText = "Attached media from tool result:"
 
 	// QueuedPrefix and QueuedSuffix wrap a prompt queued while the loop runs. OpenCode 1.1.36: section 5.
-	QueuedPrefix = "<system-reminder>\nThe user sent the following message:\n"
-	QueuedSuffix = "\n\nPlease address this message and continue with your tasks.\n</system-reminder>"
+	QueuedPrefix = queuedPrefix
+	QueuedSuffix = queuedSuffix
 
 	// TruncatedTaskAdvice ends the hint below a truncated output for an agent with the task tool. OpenCode 1.1.36 to
 	// 1.18.34: section 9.

@@ -9,6 +9,7 @@ func stages() []policy.Definition {
 	return []policy.Definition{
 		defineOpencodeCompaction(),
 		defineOpencodePrune(),
+		defineOpencodeQueued(),
 		defineOpencodeTruncate(),
 	}
 }
