@@ -91,7 +91,7 @@ func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
 	}
 	r := stagetest.NewRun(t, c, stages...)
 	circumstances(d, r)
-	check := &checks{Bench: r, sticky: true}
+	check := &checks{Bench: r, sticky: def.Memory != policy.Stateless}
 	r.Each = check.request
 	r.All()
 	check.again()
@@ -135,7 +135,8 @@ func (s fitting) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, err
 }
 
-// checks are made after every request. What has taken the place of a block stays there; what is left of one that was
+// checks are made after every request. What has taken the place of a block stays there, unless the stage decides anew
+// at each request; what is left of one that was
 // cut may be cut again, or cleared.
 type checks struct {
 	*stagetest.Bench
