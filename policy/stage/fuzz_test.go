@@ -136,8 +136,7 @@ func (s fitting) Run(c *policy.Context) ([]policy.Edit, error) {
 }
 
 // checks are made after every request. What has taken the place of a block stays there, unless the stage decides anew
-// at each request; what is left of one that was
-// cut may be cut again, or cleared.
+// at each request; what is left of one that was cut may be cut again, or cleared.
 type checks struct {
 	*stagetest.Bench
 	sticky   bool
