@@ -28,6 +28,7 @@ type Quantity string
 // The quantities.
 const (
 	OfContext  Quantity = "context"  // the whole prompt: overhead and messages
+	OfRequest  Quantity = "request"  // the prompt of the request to come, with what no response has counted yet
 	OfMessages Quantity = "messages" // the messages, without overhead
 	OfResults  Quantity = "results"  // tool results
 	OfGrowth   Quantity = "growth"   // what was added since the stage last acted

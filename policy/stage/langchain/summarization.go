@@ -110,8 +110,12 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	for _, id := range ids[:cut] {
 		head += s.sums.Items[id]
 	}
+	reason := fmt.Sprintf("%d tokens of messages", tokens)
+	if at := s.p.limit(c.Window); at > 0 {
+		reason += fmt.Sprintf(" >= %d", at)
+	}
 	try := summarize.Attempt{
-		Trigger: "auto", Reason: fmt.Sprintf("%d tokens of messages", tokens), Limit: c.Window,
+		Trigger: "auto", Reason: reason, Limit: c.Window,
 		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + min(quarter(head), s.p.TrimTokens)},
 	}
 	failure := try.Failure(c)

@@ -83,6 +83,7 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	}
 	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
 		From: "the window less " + c.Name("pi_compaction.reserve"), Key: "pi_compaction.reserve", Lower: "make pi_compaction.reserve larger", Raise: "make pi_compaction.reserve smaller"})
+	l.Add(policy.Limit{Name: "overflow", Operator: ">", Tokens: c.Window, Of: policy.OfRequest, Acts: true, From: "context window", Key: "window.context"})
 	if !p.inRun() {
 		l.Note("pi_compaction acts when the agent stops, or when a request exceeds the window")
 	}
@@ -136,7 +137,7 @@ func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if used <= c.Window {
 		return nil, nil
 	}
-	return s.compact(c, c.View.IDs(), nil, "auto", fmt.Sprintf("the request of %d tokens exceeds the window of %d", used, c.Window), true)
+	return s.compact(c, c.View.IDs(), nil, "auto", fmt.Sprintf("the request of %d tokens > %d, the window", used, c.Window), true)
 }
 
 func (s *piCompaction) why(used, window int) string {
