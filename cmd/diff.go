@@ -146,6 +146,10 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	}
 	r := report.NewNamedDiff(d.conv.conv, found)
 	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, to, diff.Edits(right, before)
+	r.Truths[0] = d.pol.Truth
+	if d.against != nil {
+		r.Truths[1] = d.against.Truth
+	}
 	if from < to {
 		r.From = from
 	}

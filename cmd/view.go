@@ -121,7 +121,7 @@ func (s *opened) view(o *ViewOptions) error {
 	}
 	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	if o.As != asRaw {
-		v.Policy = s.pol.Name
+		v.Policy, v.Truth = s.pol.Name, s.pol.Truth
 		if v.View, err = s.conv.rec.ViewAt(s.pol, s.opt, n); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (s *opened) viewRequest(o *ViewOptions) error {
 		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
 	}
 	n := q.View.Edits()[len(q.View.Edits())-1].Request
-	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
+	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Truth: s.pol.Truth, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
 	if v.Body, err = wire.Model(q.View); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ const maxDetailed = 20
 func checkPage(p *page, r *check.Report) {
 	t := newTable([]column{{Title: "case", Flex: true}, {Title: "policy", Max: 34}}, titles("sessions", "failed", "result"))
 	for _, c := range r.Cases {
-		t.add(statusStyle(c.Status, c.Failed > 0), c.Name, c.Policy, len(c.Sessions), c.Failed, c.Status)
+		t.add(statusStyle(c.Status, c.Failed > 0), c.Name, markedName(c.Policy, c.Truth), len(c.Sessions), c.Failed, c.Status)
 	}
 	p.heading(r.File)
 	p.table(t)

@@ -8,6 +8,7 @@ import (
 	unified "github.com/rogpeppe/go-internal/diff"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
@@ -27,6 +28,8 @@ type NamedDiff struct {
 	Request int    `json:"request"`        // number of the main request; Of + 1 is the end of the file
 	Of      int    `json:"requests"`       // how many main requests there are
 	*diff.Diff
+	Truths [2]policy.Truth `json:"-"` // of Policy and Against
+
 	Stat  []diff.Row        `json:"stat"`
 	Edits []diff.EditOutput `json:"edits"` // all edits of the view, or those since From
 }
@@ -77,11 +80,11 @@ type diffPage struct {
 }
 
 func (p *diffPage) left() string {
-	return either(p.d.From > 0, "request "+thousands(p.d.From), p.d.Against)
+	return either(p.d.From > 0, "request "+thousands(p.d.From), markedName(p.d.Against, p.d.Truths[1]))
 }
 
 func (p *diffPage) right() string {
-	return either(p.d.From > 0, requestName(p.d.Request, p.d.Of), p.d.Policy)
+	return either(p.d.From > 0, requestName(p.d.Request, p.d.Of), markedName(p.d.Policy, p.d.Truths[0]))
 }
 
 func requestName(n, of int) string {
@@ -93,7 +96,7 @@ func (p *diffPage) head() {
 	p.heading(sessionTitle(d.Session, d.Agent))
 	what := phrase("%v to %v, at %v of %v", p.left(), p.right(), requestName(d.Request, d.Of), d.Of)
 	if d.From > 0 {
-		what = phrase("%v, %v to %v of %v", d.Policy, p.left(), p.right(), d.Of)
+		what = phrase("%v, %v to %v of %v", markedName(d.Policy, d.Truths[0]), p.left(), p.right(), d.Of)
 	}
 	p.fields([2]string{"file", d.File}, [2]string{"diff", what})
 	if d.From > 0 {

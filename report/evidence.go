@@ -48,6 +48,11 @@ func ScoreText(s *policy.Score) string {
 	return text
 }
 
+// markedName is a policy's name, with a mark where nothing confirms the policy.
+func markedName(name string, t policy.Truth) string {
+	return name + either(t.Hypothesis(), " ("+hypothesis+")", "")
+}
+
 // hypothesisText says that nothing confirms a policy, and how it does where it was tried.
 func hypothesisText(s *policy.Score) string {
 	text := "a hypothesis: described in one analysis"

@@ -21,8 +21,9 @@ type NamedView struct {
 	Conv     *session.Conversation
 	As       string // raw, model, payload, scrollback
 	Policy   string
-	Request  int // n of the main request; one more than there are: the end of the file
-	Overhead int // tokens
+	Truth    policy.Truth // of the policy
+	Request  int          // n of the main request; one more than there are: the end of the file
+	Overhead int          // tokens
 	View     *view.View
 	Body     *wire.Body
 	Marks    []diff.Mark // of scrollback: where something was compacted
@@ -75,7 +76,7 @@ func (p *viewPages) head() {
 		p.ownHead(at)
 		return
 	}
-	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
+	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth)},
 		[2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
 }

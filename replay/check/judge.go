@@ -32,7 +32,7 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 		s := j.session(&results[i])
 		r.Counts.add(s.Status, s.Failed)
 		one := &r.Cases[results[i].Case]
-		one.Sessions = append(one.Sessions, s)
+		one.Sessions, one.Truth = append(one.Sessions, s), results[i].Policy.Truth
 		one.Status = worst(one.Status, s.Status)
 		if s.Failed {
 			one.Failed++

@@ -76,6 +76,7 @@ func (c *Counts) add(s Verdict, failed bool) {
 type CaseReport struct {
 	Name     string          `json:"name"`
 	Policy   string          `json:"policy"`
+	Truth    policy.Truth    `json:"truth,omitempty"` // of the policy
 	Place    Place           `json:"place"`
 	Status   Verdict         `json:"status"` // the worst of its sessions
 	Failed   int             `json:"failed"` // sessions
