@@ -116,6 +116,7 @@ func runCheck(sys *system, o *CheckOptions) error {
 	if err != nil {
 		return err
 	}
+	c.cache(old)
 	out, err := o.create(sys, c.in.list)
 	if err != nil {
 		return err

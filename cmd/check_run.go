@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -30,12 +31,22 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
 	}
-	r := check.Judge(c.config, results, old, check.CheckRun{Tool: buildVersion(), Update: updateCommand(c.config.File), Updating: c.o.Update})
+	r := check.Judge(c.config, results, old, check.CheckRun{Tool: buildVersion(), Update: updateCommand(c.config.File), OldCosts: c.config.Counting.Cache == "", Updating: c.o.Update})
 	addCommands(r)
 	if c.o.Update {
 		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
 	}
 	return r, err
+}
+
+// cache chooses the prompt cache: that of the configuration, else one for all policies. A baseline from before there
+// was a choice is of each policy's own; so is the run then.
+func (c *checking) cache(old *check.Baseline) {
+	count := &c.config.Counting
+	if count.Cache == "" && (old == nil || c.o.Update || old.NamesCache()) {
+		count.Cache = string(replay.CacheEqual)
+	}
+	c.replays.Cache = count.Cache
 }
 
 // addCommands adds the commands that show why sessions are not as they were.

@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -35,7 +37,7 @@ A policy may carry settings of its own, separated by commas:
 		Example: `  ctxkit compare session.jsonl
   ctxkit compare ~/.claude/projects --policy claude-code --policy opencode --by version
   ctxkit compare session.jsonl --policy gemini-cli --policy gemini-cli,gemini_compression.threshold=0.7`,
-	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
+	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(report.ListFormats))
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))
 	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
@@ -57,6 +59,12 @@ func runCompare(sys *system, o *CompareOptions) error {
 		o.Policies = preset.Defaults().Compare
 	}
 	o.Regret = !o.NoRegret
+	for _, name := range o.Policies {
+		if _, setting, ok := strings.Cut(name, ",cache."); ok && o.Cache != string(replay.CacheOwn) {
+			setting, _, _ = strings.Cut(setting, ",")
+			o.messages(sys).warn(session.Warning{Message: fmt.Sprintf("cache.%s changes nothing with --cache %s: add --cache own", setting, o.Cache)})
+		}
+	}
 	choices, err := o.policies(sys, o.Policies, o.messages(sys))
 	if err != nil {
 		return err
@@ -92,6 +100,7 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 			s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
 		}
 		s.Values = append(s.Values, compare.Of(tl))
+		s.Breaks = append(s.Breaks, compare.BreaksOf(tl))
 		s.Apart = append(s.Apart, compare.Apart(first, tl))
 	}
 	return s, nil
@@ -118,6 +127,9 @@ func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
 	}
 	if o.Counter != tokens.NameUsage {
 		f.Tokens = o.Counter
+	}
+	if o.Cache != string(replay.CacheOwn) {
+		f.Cache = o.Cache
 	}
 	if o.Window > 0 {
 		f.Window = o.Window.String()

@@ -67,7 +67,7 @@ calls (compactions) are counted separately.`,
 			l.warn(tl.Warnings...)
 			return report.CostOf(tl)
 		}, report.Costs)
-	}, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions)...)
+	}, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 }
 
 func newPrices(sys *system) *cobra.Command {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -131,6 +132,26 @@ func (o *CountOptions) flags(cmd *cobra.Command) {
 }
 
 func (o *CountOptions) check() error { return oneOf("--tokens", o.Counter, tokens.Names()) }
+
+// CacheOptions say whose prompt cache is simulated.
+type CacheOptions struct {
+	Cache string // a replay.CacheMode; "": the command's default
+}
+
+var cacheModes = asNames([]replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone})
+
+// by are the options of a command with this default.
+func (o *CacheOptions) by(mode replay.CacheMode) *CacheOptions {
+	o.Cache = string(mode)
+	return o
+}
+
+func (o *CacheOptions) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.Cache, "cache", o.Cache, "whose prompt cache costs are by (`WHOSE`): equal (the session's own client and provider, for every policy), own (that of the policy's product) or none")
+	complete(cmd, "cache", cacheModes)
+}
+
+func (o *CacheOptions) check() error { return oneOf("--cache", o.Cache, cacheModes) }
 
 // OutputOptions say how and where results are written.
 type OutputOptions struct {

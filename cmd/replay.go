@@ -18,6 +18,7 @@ type ReplayOptions struct {
 	PolicyOptions
 	InputOptions
 	CountOptions
+	CacheOptions
 	PriceOptions
 	OutputOptions
 	CompactAt []int
@@ -51,7 +52,7 @@ func newReplay(sys *system) *cobra.Command {
 		Example: `  ctxkit replay session.jsonl --policy opencode
   ctxkit replay session.jsonl --policy opencode --set opencode_prune.protect=20000
   ctxkit replay ~/.claude/projects --policy claude-code --format csv -o requests.csv`,
-	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions)...)
+	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API, or edits before thinking that a model preserves")
@@ -136,7 +137,7 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 // options are the options of the replay.
 func (o *ReplayOptions) options() replay.Options {
 	return replay.Options{
-		Prices: o.table, Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
+		Prices: o.table, Cache: replay.CacheMode(o.Cache), Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
 		CompactAt: o.CompactAt, Regret: o.Regret,
 	}
 }

@@ -16,7 +16,7 @@ func commandWords(e *compare.Pointer) []string {
 	s := &e.Selection
 	for _, kv := range [][2]string{
 		{"--against", e.Against}, {"--at", e.At}, {"--agent", s.Agent}, {"--leaf", s.Leaf},
-		{"--tokens", s.Tokens}, {"--model", s.Model}, {"--window", s.Window}, {"--overhead", s.Overhead},
+		{"--tokens", s.Tokens}, {"--model", s.Model}, {"--window", s.Window}, {"--overhead", s.Overhead}, {"--cache", cacheWord(e)},
 	} {
 		if kv[1] != "" {
 			words = append(words, kv[0], kv[1])
@@ -29,6 +29,14 @@ func commandWords(e *compare.Pointer) []string {
 		words = append(words, "--env")
 	}
 	return words
+}
+
+// cacheWord is the cache of a command that shows costs.
+func cacheWord(e *compare.Pointer) string {
+	if e.Show == compare.ShowCost || e.Show == compare.ShowReplay {
+		return e.Selection.Cache
+	}
+	return ""
 }
 
 // updateCommand is the command line that writes the baseline of a configuration anew.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -41,7 +42,7 @@ prints the points that are finished.`,
 		Example: `  ctxkit sweep session.jsonl --policy opencode --vary opencode_prune.protect=20000..80000:20000
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 --vary window.buffer=5k..45k:10k \
       --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,
-	}, func() error { return runSweep(sys, o) }, o.shared(sys, o.listing(report.SweepFormats))...)
+	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats)), o.by(replay.CacheEqual))...)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
 	f.IntVar(&o.Samples, "samples", 0, "try `N` points of the grid, drawn at random, instead of all")
@@ -89,6 +90,11 @@ func (o *SweepOptions) plan() (*sweep.Plan, error) {
 
 func (r *replays) sweep(o *SweepOptions) error {
 	r.sys.finishes.Store(true)
+	for _, v := range o.Vary {
+		if strings.HasPrefix(v, "cache.") && o.Cache != string(replay.CacheOwn) {
+			return fmt.Errorf("flag --vary: %s changes nothing with --cache %s: add --cache own", strings.SplitN(v, "=", 2)[0], o.Cache)
+		}
+	}
 	name := o.unfolded().Policy
 	if len(o.Vary) == 0 {
 		return o.nothingToVary(r.choose)

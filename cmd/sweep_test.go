@@ -52,7 +52,7 @@ func TestSweepPoints(t *testing.T) {
 		t.Run(c.policy+" "+key, func(t *testing.T) {
 			var want []byte
 			for _, jobs := range []string{"1", "4"} {
-				out := mustRun(t, append([]string{"sweep", "-q", "-p", c.policy, "--vary", c.vary, "-f", "json", "--jobs", jobs}, files...)...)
+				out := mustRun(t, append([]string{"sweep", "-q", "--cache", "own", "-p", c.policy, "--vary", c.vary, "-f", "json", "--jobs", jobs}, files...)...)
 				if want != nil && string(want) != string(out) {
 					t.Errorf("%s jobs give other bytes than one", jobs)
 				}
@@ -62,7 +62,7 @@ func TestSweepPoints(t *testing.T) {
 			if err := json.Unmarshal(want, &sweep); err != nil {
 				t.Fatal(err)
 			}
-			args := append([]string{"compare", "-q", "-f", "json"}, files...)
+			args := append([]string{"compare", "-q", "--cache", "own", "-f", "json"}, files...)
 			for _, p := range sweep.Points {
 				args = append(args, "-p", fmt.Sprintf("%s,%s=%s", c.policy, key, p.Set[key]))
 			}

@@ -36,11 +36,13 @@ type caching struct {
 	head    cache.Head
 	version string
 	model   string
+	warm    int    // tokens that other sessions keep in the cache
+	ladder  ladder // what a request would read, cause by cause
 	marks   [cache.MaxBreakpoints]cache.Breakpoint
 }
 
-func newCaching(pol *policy.Policy, models *price.Table, long bool) *caching {
-	c := &caching{policy: pol.Cache, models: models, known: map[string]*price.Model{}}
+func newCaching(use policy.Caching, models *price.Table, long bool) *caching {
+	c := &caching{policy: use, models: models, known: map[string]*price.Model{}}
 	if c.policy.TTL == "1h" || c.policy.TTL == "auto" && long {
 		c.ttl = cache.Long
 	}
@@ -115,10 +117,15 @@ func (c *caching) begin(model, version string, overhead int) {
 		}
 		if !first {
 			c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+			c.ladder.limit(keepsAll, 0, "")
 		}
 	}
 	warm := c.policy.Warm == "always" || c.policy.Warm == "auto" && c.ttl == cache.Long
-	if (first || version != c.version || model != c.model) && warm && c.head.Shared > 0 {
+	c.warm = 0
+	if warm {
+		c.warm = c.head.Shared
+	}
+	if (first || version != c.version || model != c.model) && c.warm > 0 {
 		place := sharedPlace
 		if c.head.Shared == c.head.Own {
 			place = systemPlace
@@ -175,16 +182,19 @@ func (e *engine) noteChanges() {
 	e.cache.sim.Change(firstPlace+c.Place, cause)
 }
 
-// cacheRequest simulates main request k: payload tokens in all.
-func (e *engine) cacheRequest(k, payload int) CacheUse {
+// cacheRequest simulates main request k, and prices it.
+func (e *engine) cacheRequest(k int, row *Request) {
 	c, v := e.cache, e.view
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := cmp.Or(e.opt.Model, msg.Model)
 	c.begin(model, msg.Version, e.headOverhead(k))
 	if kind, ok := e.r.settings[k]; ok {
 		c.sim.Change(firstPlace, cache.Cause{Kind: kind})
+		c.ladder.limit(keepsAll, c.head.Own, "")
 	}
 	e.noteChanges()
+	payload := row.Payload
+	e.ladderChanges(payload)
 	for _, d := range v.ServerDrops() {
 		c.sim.Shrink(firstPlace+d.Place, d.Tokens)
 	}
@@ -196,19 +206,22 @@ func (e *engine) cacheRequest(k, payload int) CacheUse {
 	if start.IsZero() {
 		start = msg.Time
 	}
-	split, cause, err := c.sim.Request(cache.CachedRequest{
-		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: max(payload, 0),
+	request := cache.CachedRequest{
+		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: payload,
 		Breakpoints: c.breakpoints(firstPlace+v.Places()-1, payload, firstPlace+last, payload-tail),
-	})
+	}
+	split, cause, err := c.sim.Request(request)
 	if err != nil { // breakpoints follows the rules
 		e.fail(err)
 	}
 	v.Sent()
-	use := CacheUse{Split: split}
+	row.Cache = CacheUse{Split: split}
 	if cause.Kind != cache.None {
-		use.Miss = &cause
+		row.Cache.Miss = &cause
 	}
-	return use
+	row.CostUSD = c.cost(model, split, row.Output)
+	read, stage := c.ladder.request(&request, c.warm, c.ttl)
+	row.CostParts = c.mainParts(row, model, read, stage)
 }
 
 // lastMessage is the place at which the last message begins, and its tokens in the payload. Adjacent messages of one
@@ -252,9 +265,11 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 			from = firstPlace + place + call.Cut.Block
 		}
 	}
-	split, err := c.sim.Branch(from, cache.CachedRequest{
+	request := cache.CachedRequest{
 		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input, Breakpoints: c.breakpoints(end, input, 0, 0),
-	})
+	}
+	split, err := c.sim.Branch(from, request)
+	c.ladder.call(&request, c.head.Own, c.ttl)
 	if err != nil {
 		e.fail(err)
 	}

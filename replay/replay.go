@@ -19,6 +19,7 @@ type Options struct {
 	Window    int              // context window, tokens; 0: by client version and model
 	Overhead  policy.Overhead  // system prompt and tools; not given: the policy's, else from the first request's usage
 	CompactAt []int            // requests before which the user runs a manual compaction
+	Cache     CacheMode        // whose prompt cache is simulated; "": the policy's own
 	Regret    bool             // compute Timeline.Regret; reads every text of the conversation, once for all its replays
 	Prices    *price.Table     // replaces the embedded table of models and prices
 	Encoders  *tokens.Encoders // of Run: shared with other replays; nil: its own
@@ -137,7 +138,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
 	e.ceilings.pol = pol
-	e.cache = newCaching(pol, r.table(opt), asksForHour(r.Conv))
+	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
 		return nil, err
@@ -326,8 +327,7 @@ func (e *engine) account(k, used int) {
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
 	row.Output, row.Estimated = e.output(q.Message)
-	row.Cache = e.cacheRequest(k, row.Payload)
-	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, msg.Model), row.Cache.Split, row.Output)
+	e.cacheRequest(k, &row)
 	if msg.HasUsage {
 		row.Recorded = recordedUsage(&msg.Usage)
 	}

@@ -14,7 +14,7 @@ func (e *engine) timeline() *Timeline {
 	conv := e.conv
 	t := &Timeline{
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: e.pol.Name,
-		Chosen: e.pol.Chosen, Truth: e.pol.Truth, Score: e.pol.Score, Counter: e.counter, Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
+		Chosen: e.pol.Chosen, Truth: e.pol.Truth, Score: e.pol.Score, Counter: e.counter, Cache: cmp.Or(e.opt.Cache, CacheOwn), Model: cmp.Or(e.opt.Model, conv.Model), Version: conv.Version,
 		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
@@ -90,6 +90,12 @@ func (t *Timeline) total() {
 		tot.Output += r.Output
 		tot.Cache.Add(r.Cache.Split)
 		tot.CostUSD.Add(r.CostUSD)
+		if r.CostParts != nil {
+			if tot.CostParts == nil {
+				tot.CostParts = &CostParts{}
+			}
+			tot.CostParts.Add(r.CostParts)
+		}
 		if !r.CostUSD.Known {
 			tot.Unpriced++
 		}
@@ -107,6 +113,7 @@ func (t *Timeline) total() {
 	}
 	if tot.Requests > 0 {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
+		tot.PayloadMean = (tot.Payload - tot.OwnInput + tot.Requests/2) / tot.Requests
 	}
 	tot.Saved = tot.RawInput - (tot.Payload - tot.OwnInput)
 	run := 0 // compactions in a row that freed next to nothing
@@ -173,6 +180,8 @@ func (t *Timeline) CheckValid() error {
 		switch s := r.Cache.Split; {
 		case min(s.Read, s.Write5m, s.Write1h, s.Uncached) < 0 || s.Input() != r.Payload:
 			return fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, s)
+		case r.CostUSD.Known != (r.CostParts != nil) || r.CostParts != nil && r.CostParts.Sum() != r.CostUSD:
+			return fmt.Errorf("the parts of the cost of request %d do not add up to %s: %+v", r.N, r.CostUSD, r.CostParts)
 		case min(r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output) < 0:
 			return fmt.Errorf("request %d has a figure below zero: %+v", r.N, r)
 		case r.Kind == "main" && r.N != main:

@@ -207,6 +207,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model
 	}
 	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
+	row.CostParts = callParts(row.CostUSD)
 	e.requests = append(e.requests, row)
 }
 

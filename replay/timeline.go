@@ -32,6 +32,7 @@ type Timeline struct {
 	Truth    policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
 	Score    *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
 	Counter  string            `json:"counter"`
+	Cache    CacheMode         `json:"prompt_cache,omitempty"` // whose is simulated
 	Model    string            `json:"model"`
 	Version  string            `json:"client_version,omitempty"`
 	Window   int               `json:"window"`
@@ -62,23 +63,24 @@ type Lines struct {
 // Request is one API call as the policy would have made it. No figure is below 0: a figure from which an edit removes
 // more than there is, because the recorded usage is too small for the content, is 0.
 type Request struct {
-	N         int       `json:"n"` // of the main request; any other call carries the n of the request it comes before
-	UUID      string    `json:"uuid,omitempty"`
-	Time      time.Time `json:"time,omitzero"`
-	Kind      string    `json:"kind"` // main, compaction, collapse, session_memory
-	Model     string    `json:"model,omitempty"`
-	Raw       int       `json:"raw_tokens"`                 // raw history, overhead included
-	Tokens    int       `json:"model_tokens"`               // model view, overhead included
-	Payload   int       `json:"payload_tokens"`             // payload, overhead included
-	Overhead  int       `json:"overhead_tokens"`            // system prompt, tools, and what is on no line
-	Used      int       `json:"used_tokens"`                // the client's own estimate before this request's edits
-	Messages  int       `json:"messages"`                   // items in the model view
-	Output    int       `json:"output_tokens"`              // of the response
-	Estimated bool      `json:"output_estimated,omitempty"` // Output is the weight of the response: no reliable count is recorded
-	Cache     CacheUse  `json:"cache"`                      // simulated; adds up to payload_tokens
-	CostUSD   price.USD `json:"cost_usd,omitzero"`          // left out where no price is known for the model
-	Recorded  *Recorded `json:"recorded,omitempty"`
-	Events    []int     `json:"events"` // indexes into Timeline.Events
+	N         int        `json:"n"` // of the main request; any other call carries the n of the request it comes before
+	UUID      string     `json:"uuid,omitempty"`
+	Time      time.Time  `json:"time,omitzero"`
+	Kind      string     `json:"kind"` // main, compaction, collapse, session_memory
+	Model     string     `json:"model,omitempty"`
+	Raw       int        `json:"raw_tokens"`                 // raw history, overhead included
+	Tokens    int        `json:"model_tokens"`               // model view, overhead included
+	Payload   int        `json:"payload_tokens"`             // payload, overhead included
+	Overhead  int        `json:"overhead_tokens"`            // system prompt, tools, and what is on no line
+	Used      int        `json:"used_tokens"`                // the client's own estimate before this request's edits
+	Messages  int        `json:"messages"`                   // items in the model view
+	Output    int        `json:"output_tokens"`              // of the response
+	Estimated bool       `json:"output_estimated,omitempty"` // Output is the weight of the response: no reliable count is recorded
+	Cache     CacheUse   `json:"cache"`                      // simulated; adds up to payload_tokens
+	CostUSD   price.USD  `json:"cost_usd,omitzero"`          // left out where no price is known for the model
+	CostParts *CostParts `json:"cost_parts,omitempty"`       // they add up to cost_usd
+	Recorded  *Recorded  `json:"recorded,omitempty"`
+	Events    []int      `json:"events"` // indexes into Timeline.Events
 }
 
 // Recorded is the usage that the API reported, in tokens. Of several iterations within the request the input is that
@@ -162,6 +164,7 @@ type Totals struct {
 	ModelInput    int         `json:"model_input"`   // sum of model_tokens, the policy's own calls included
 	Payload       int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
 	PayloadPeak   int         `json:"payload_peak"`
+	PayloadMean   int         `json:"payload_mean"`
 	OwnInput      int         `json:"own_input"`     // of Payload: what the policy's own calls sent
 	Saved         int         `json:"tokens_saved"`  // RawInput less what main requests sent: RawInput - (Payload - OwnInput)
 	Output        int         `json:"output_tokens"` // of all calls
@@ -177,6 +180,7 @@ type Totals struct {
 	Events        int         `json:"events"`
 	Cache         cache.Split `json:"cache"`                        // of all calls
 	CostUSD       price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
+	CostParts     *CostParts  `json:"cost_parts,omitempty"`         // of cost_usd
 	Unpriced      int         `json:"unpriced_requests,omitempty"`  // calls whose model has none
 	Misses        *int        `json:"misses,omitempty"`             // with Regret
 	Violations    int         `json:"violations"`                   // findings of the policy

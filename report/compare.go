@@ -15,7 +15,7 @@ import (
 // figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
 // that are not of a point.
 var figureTitles = []figureTitle{
-	{"model_peak", "peak", true}, {"model_mean", "mean", true}, {"payload_input", "sent", true}, {"cache_read", "read", false},
+	{"payload_peak", "peak", true}, {"payload_mean", "mean", true}, {"payload_input", "sent", true}, {"cache_read", "read", false},
 	{"cache_write", "write", false}, {"uncached", "rest", false}, {"cost_usd", "USD", true}, {"compactions", "comp", true},
 	{"cleared_results", "clrd", true}, {"cleared_tokens", "tokens", false}, {"misses", "miss", true}, {"bound_misses", "bound", true},
 	{"violations", "viol", true},
@@ -70,6 +70,7 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 			p.table(compareTotals(c.Policies[1:], figureTitles, func(name string, x exact.Decimal) string {
 				return differenceText(name, figure(first, name).Total, x)
 			}))
+			p.items(none, partsTexts(&c))
 		}
 		if titles := troubles(c.Policies); len(titles) > 0 {
 			p.heading("requests without an answer, and compactions that brought little")
@@ -96,7 +97,7 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		p.notes(yellow, lostNotes(&c, &p.Hints))
 	}
 	p.notes(yellow, emptyNotes(in.Empty))
-	p.note(faint, "peak, mean: tokens of the model view with overhead. sent: input tokens of all requests, those of compactions too; read, write, rest: of these, the cache reads, the cache writes and what is not cached. comp: compactions. clrd, tokens: cleared results and their tokens. miss: blocks removed and needed again. bound: the fewest misses any policy could have within this budget. viol: violations of the API's rules.")
+	p.note(faint, cacheText(groups)+"peak, mean: tokens of the payload, what is sent, with overhead. sent: input tokens of all requests, those of compactions too; read, write, rest: of these, the cache reads, the cache writes and what is not cached. comp: compactions. clrd, tokens: cleared results and their tokens. miss: blocks removed and needed again. bound: the fewest misses any policy could have within this budget. viol: violations of the API's rules.")
 }
 
 // figure returns the spread of a figure; cache_write is the sum of two figures.

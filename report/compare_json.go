@@ -59,8 +59,12 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 			{"figure", c.DifferFigure}, {"command,omitempty", strings.Join(commandLines(c, hints), " && ")},
 		}
 	}
+	mode := ""
+	if len(c.Sessions) > 0 {
+		mode = string(c.Sessions[0].Cache)
+	}
 	return object{
-		{"group,omitempty", c.Group}, {"sessions", len(c.Sessions)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
+		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
 		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)}, {"each", each},
 	}
 }
@@ -79,11 +83,15 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 			difference[f] = difference[f].Sub(total)
 		}
 	}
+	var parts []compare.CostPart
+	if i > 0 {
+		parts = c.Parts(i)
+	}
 	return object{
 		{"policy", p.Name}, {"ran,omitempty", u.Ran}, {"truth,omitempty", u.Truths}, {"score,omitempty", u.Score}, {"totals", totals(p)},
 		{"median", spread(p, func(s *compare.Distribution) exact.Decimal { return s.Median })},
 		{"p90", spread(p, func(s *compare.Distribution) exact.Decimal { return s.P90 })},
-		{"best", best}, {"difference,omitempty", difference},
+		{"best", best}, {"difference,omitempty", difference}, {"cost_difference,omitempty", parts},
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
@@ -36,6 +38,41 @@ func leads(c *compare.Comparison) [][]string {
 		}
 	}
 	return led
+}
+
+// partsTexts say by what each policy costs more or less than the first: "+1.6 %: breaks +4.1 (prune), content -2.5".
+func partsTexts(c *compare.Comparison) (list []string) {
+	first := figure(&c.Policies[0], "cost_usd").Total
+	share := func(usd exact.Decimal) string {
+		text := exact.Ratio(usd.Times(100), first, 1).Text(1)
+		return either(usd.N > 0, "+", "") + text
+	}
+	for i := 1; i < len(c.Policies); i++ {
+		parts := c.Parts(i)
+		if len(parts) == 0 || first.N == 0 {
+			continue
+		}
+		var texts []string
+		for _, part := range parts {
+			texts = append(texts, part.Name+" "+share(part.USD)+before(" (", strings.Join(part.Stages, ", "))+either(len(part.Stages) > 0, ")", ""))
+		}
+		list = append(list, fmt.Sprintf("%s %s %%: %s", c.Policies[i].Name,
+			share(figure(&c.Policies[i], "cost_usd").Total.Sub(first)), strings.Join(texts, ", ")))
+	}
+	return list
+}
+
+// cacheText says whose prompt cache costs are by.
+func cacheText(groups []compare.Comparison) string {
+	for _, c := range groups {
+		for _, s := range c.Sessions {
+			return "Prompt cache: " + map[replay.CacheMode]string{
+				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: what is sent, by that cache; breaks: what edits made the cache lose. ",
+				replay.CacheOwn:   "each product's own. ", replay.CacheNone: "none. ",
+			}[s.Cache]
+		}
+	}
+	return ""
 }
 
 // emptyNotes names the conversations left out.

@@ -39,6 +39,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 		v.tokens.add(weights{e.Delta, e.Delta})
 		if e.Delta != 0 && v.sent.items > 0 {
 			v.changedAt(0, v.items[0].id)
+			v.sent.left += max(-e.Delta, 0)
 		}
 		e.After = v.tokens[0]
 	}
@@ -85,6 +86,7 @@ func (v *View) replace(e *policy.Edit) error {
 		return fmt.Errorf("no replacement for block %d of item %d", t.Block, t.Item)
 	}
 	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
+	v.leaves(t, v.payloadBlock(t))
 	s := v.ensure(t.Item)
 	if s.blocks == nil {
 		s.blocks = map[int]*policy.Content{}
@@ -151,6 +153,7 @@ func (v *View) remove(e *policy.Edit) error {
 		v.items[p].next = int32(p + 1)
 	}
 	for _, id := range e.Items {
+		v.itemLeaves(v.posOf(id), id)
 		w := v.weight(id)
 		e.Before += w[0]
 		v.tokens.sub(w)
@@ -207,7 +210,10 @@ func (v *View) rebuild(e *policy.Edit) error {
 		kept[id] = true
 	}
 	e.Before = v.tokens[0]
-	for _, it := range v.items {
+	for p, it := range v.items {
+		if !it.removed() && !kept[it.id] {
+			v.itemLeaves(p, it.id)
+		}
 		v.setPos(it.id, -1)
 		if !kept[it.id] {
 			v.strip(it.id)

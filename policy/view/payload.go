@@ -133,6 +133,9 @@ func (v *View) applyPayload(e *policy.Edit) error {
 	v.payload.add(now)
 	v.payload.sub(was)
 	e.After = v.payloadBlock(t)
+	if with, on := v.PayloadReplacement(t); on != had || !sameContent(old, with) {
+		v.leaves(t, e.Before)
+	}
 	v.touchPayload(e, old, had, was[0]-now[0])
 	return nil
 }

@@ -19,6 +19,8 @@ type sending struct {
 	changed SentChange // the first change since, where any is true
 	any     bool
 	dropped []ServerDrop
+	left    int                    // tokens of it that have left the payload since
+	touched map[policy.Target]bool // blocks that are not what was sent
 }
 
 // SentChange is a change to what has been sent.
@@ -36,6 +38,53 @@ type ServerDrop struct {
 
 // Sent notes that the payload has been sent. Blocks that join later, and edits to them, do not change it.
 func (v *View) Sent() { v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0]} }
+
+// LeftTokens is how much of the payload sent last has left it since, by the report's counter: what a request would not
+// read if what stays were read wherever it stands now.
+func (v *View) LeftTokens() int { return v.sent.left }
+
+// PayloadFrom is the tokens of the payload from a place on.
+func (v *View) PayloadFrom(place int) (n int) {
+	for i := len(v.items) - 1; i >= 0; i-- {
+		it := &v.items[i]
+		switch {
+		case it.removed():
+		case int(it.place) >= place:
+			n += v.PayloadWeight(it.id)
+		default:
+			for b := place - int(it.place); b < v.Blocks(it.id); b++ {
+				n += v.payloadBlock(policy.Target{Item: it.id, Block: b})
+			}
+			return n
+		}
+	}
+	return n
+}
+
+// leaves notes that a block with so many tokens is not sent any more as it was.
+func (v *View) leaves(t policy.Target, tokens int) {
+	if p := v.posOf(t.Item); p < 0 || p >= v.sent.items || v.sent.touched[t] {
+		return
+	}
+	if v.sent.touched == nil {
+		v.sent.touched = map[policy.Target]bool{}
+	}
+	v.sent.touched[t] = true
+	v.sent.left += tokens
+}
+
+// itemLeaves notes that an item at a position is not sent any more.
+func (v *View) itemLeaves(p int, id policy.ItemID) {
+	if p >= v.sent.items {
+		return
+	}
+	v.sent.left += v.PayloadWeight(id)
+	for t := range v.sent.touched { // a sum: order does not matter
+		if t.Item == id {
+			v.sent.left -= v.payloadBlock(t)
+		}
+	}
+}
 
 // FirstChange is the change since Sent that comes first in the payload; of those to one block the one made first. ok
 // is false where the next payload begins with the whole of the last one.

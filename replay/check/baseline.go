@@ -56,6 +56,12 @@ type BaselineSession struct {
 	Events  []string                 `json:"events"`
 }
 
+// NamesCache reports whether the baseline says whose prompt cache its costs are by. An older one does not: they are by
+// each policy's own, and rounded to a millionth of a dollar.
+func (b *Baseline) NamesCache() bool {
+	return slices.ContainsFunc(b.Cases, func(c BaselineCase) bool { return strings.Contains(", "+c.Counted, ", cache ") })
+}
+
 func inputKey(session, agent string) string {
 	if agent == "" {
 		return session

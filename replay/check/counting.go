@@ -14,8 +14,9 @@ type Counting struct {
 	Model    string `yaml:"model" form:"line"`
 	Window   string `yaml:"window" form:"line"`
 	Overhead string `yaml:"overhead" form:"line"`
-	Prices   string `yaml:"-"`      // ContentHash of the file of models and prices; "": the built-in ones
-	Regret   bool   `yaml:"regret"` // misses are computed
+	Cache    string `yaml:"cache" enum:"equal,own,none"` // whose prompt cache: replay.CacheMode
+	Prices   string `yaml:"-"`                           // ContentHash of the file of models and prices; "": the built-in ones
+	Regret   bool   `yaml:"regret"`                      // misses are computed
 }
 
 // ContentHash identifies the content of a file.
@@ -32,7 +33,7 @@ func (c Counting) settings() [][2]string {
 	}
 	return [][2]string{
 		{"tokens", c.Tokens}, {"agent", c.Agent}, {"model", c.Model}, {"window", c.Window}, {"overhead", c.Overhead},
-		{pricesKey, c.Prices}, {"regret", regret},
+		{"cache", c.Cache}, {pricesKey, c.Prices}, {"regret", regret},
 	}
 }
 

@@ -17,6 +17,9 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 		held := false
 		if old != nil {
 			row.Before, held = old.Figures[f.Name]
+			if d := row.After.Sub(row.Before).Abs(); j.run.OldCosts && f.Unit == "USD" && d.Known && d.Cmp(exact.Of(1, 6)) <= 0 {
+				row.Before = row.After // it was rounded
+			}
 		}
 		e := one.expectation(f.Name)
 		switch {

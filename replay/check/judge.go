@@ -13,6 +13,7 @@ import (
 type CheckRun struct {
 	Tool     string // version of ctxkit
 	Update   string // the command that writes the baseline
+	OldCosts bool   // the baseline does not name the prompt cache: see Baseline.NamesCache
 	Updating bool   // the results become the baseline: only limits fail
 }
 
@@ -52,6 +53,9 @@ func (j *judge) notes() []string {
 	var list []string
 	if was := j.baseline.Tool; was != j.run.Tool {
 		list = append(list, fmt.Sprintf("the baseline was made by ctxkit %s, this is %s", was, j.run.Tool))
+	}
+	if j.run.OldCosts {
+		list = append(list, "the baseline's costs are by each policy's own prompt cache, and so are these: "+j.run.Update+" takes one cache for all; cache: own in the configuration keeps it")
 	}
 	for _, name := range compare.Names() {
 		if j.unsaid[name] && !j.run.Updating {

@@ -521,3 +521,27 @@ func TestBaselineSchema(t *testing.T) {
 		}
 	}
 }
+
+// A baseline from before there was a choice of the prompt cache is judged by what it was counted with: its costs were
+// rounded to a millionth.
+func TestOldCosts(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decodePolicy(t, "p.yaml", "extends: codex")
+	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", map[string]float64{"cost_usd": 6.614489})}, "1.0")
+	if old.NamesCache() {
+		t.Error("a baseline without a cache names one")
+	}
+	for after, want := range map[float64]Verdict{6.6144885: OK, 6.61449: OK, 6.6144915: Worse} {
+		r := Judge(conf, []CaseResult{result(p, "a.jsonl", map[string]float64{"cost_usd": after})}, old, CheckRun{Tool: "1.0", OldCosts: true})
+		if got := r.Cases[0].Sessions[0].Status; got != want || len(r.Notes) != 1 {
+			t.Errorf("%v: %s, %q, want %s", after, got, r.Notes, want)
+		}
+	}
+	conf.Counting.Cache = "own"
+	if b := NewBaseline(conf, nil, "1.0"); !b.NamesCache() {
+		t.Errorf("%q names no cache", b.Cases[0].Counted)
+	}
+}

@@ -24,11 +24,13 @@ type ComparedSession struct {
 	Model     string
 	Version   string // of the client
 	Project   string
-	Unpriced  []string         // models of its requests that have no price, sorted
-	Policies  []*policy.Policy // those that ran
-	Values    []Values         // by policy
-	Apart     []int            // by policy: see Apart, against the first policy
-	Input     string           // the path it was read from; "-": standard input
+	Unpriced  []string             // models of its requests that have no price, sorted
+	Policies  []*policy.Policy     // those that ran
+	Values    []Values             // by policy
+	Breaks    [][]replay.StageCost // by policy: see BreaksOf
+	Cache     replay.CacheMode     // whose prompt cache was simulated
+	Apart     []int                // by policy: see Apart, against the first policy
+	Input     string               // the path it was read from; "-": standard input
 	Selection Selection
 }
 
@@ -51,7 +53,7 @@ type Origin struct {
 func NewSession(t *replay.Timeline, project string) ComparedSession {
 	return ComparedSession{
 		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
-		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(),
+		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache,
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 type Selection struct {
 	Agent, Leaf                     string
 	Tokens, Model, Window, Overhead string
+	Cache                           string // where it is not the policy's own
 	Tries                           []policy.Try
 	Env                             bool
 }

@@ -47,9 +47,9 @@ func dominates(a, b []exact.Decimal, use []int) bool {
 // Objectives are the figures of the front: cost (tokens sent where a model has no price), peak, regret.
 func Objectives(cost bool) []string {
 	if cost {
-		return []string{"cost_usd", "model_peak", "misses"}
+		return []string{"cost_usd", "payload_peak", "misses"}
 	}
-	return []string{"payload_input", "model_peak", "misses"}
+	return []string{"payload_input", "payload_peak", "misses"}
 }
 
 // Grid is a policy under many choices of its parameters. Results are those of the first points: fewer than Points

@@ -1,0 +1,220 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// CostParts is a cost by its reasons. The parts add up to the cost exactly; each may be below zero. They are the
+// differences between simulations of the same payloads, each with one more reason than the one before it.
+type CostParts struct {
+	Ideal     price.USD   `json:"ideal"`     // input: what was sent before and is still there is read, only the rest is written
+	Breaks    price.USD   `json:"breaks"`    // what the policy's edits made the cache lose
+	Lifetime  price.USD   `json:"lifetime"`  // what had expired
+	Placement price.USD   `json:"placement"` // what no breakpoint or look-back covered, or was too short
+	OwnCalls  price.USD   `json:"own_calls"` // the policy's own calls, with what they write
+	Output    price.USD   `json:"output"`    // of main requests, at the price of short prompts
+	ByStage   []StageCost `json:"breaks_by_stage,omitempty"`
+}
+
+// StageCost is the part of breaks that the edits of a stage caused.
+type StageCost struct {
+	Stage  string    `json:"stage"`
+	Breaks price.USD `json:"breaks"`
+}
+
+// Sum is all parts together.
+func (p *CostParts) Sum() price.USD {
+	var sum price.USD
+	for _, part := range [...]price.USD{p.Ideal, p.Breaks, p.Lifetime, p.Placement, p.OwnCalls, p.Output} {
+		sum.Add(part)
+	}
+	return sum
+}
+
+// Add adds another cost's parts; nil has none.
+func (p *CostParts) Add(o *CostParts) {
+	if o == nil {
+		return
+	}
+	for i, to := range [...]*price.USD{&p.Ideal, &p.Breaks, &p.Lifetime, &p.Placement, &p.OwnCalls, &p.Output} {
+		to.Add([...]price.USD{o.Ideal, o.Breaks, o.Lifetime, o.Placement, o.OwnCalls, o.Output}[i])
+	}
+	for _, s := range o.ByStage {
+		at, found := slices.BinarySearchFunc(p.ByStage, s.Stage, func(c StageCost, name string) int { return strings.Compare(c.Stage, name) })
+		if !found {
+			p.ByStage = slices.Insert(p.ByStage, at, StageCost{Stage: s.Stage})
+		}
+		p.ByStage[at].Breaks.Add(s.Breaks)
+	}
+}
+
+// The simulations beside the plain one, by what makes the cache lose something: nothing but what the client does
+// otherwise than the record's messages say, edits too, the end of a lifetime too.
+const (
+	keepsAll = iota
+	losesEdits
+	losesExpired
+	rungs
+)
+
+// kept is how much of the last payload each simulation has in the cache of a model.
+type kept struct {
+	model   string
+	tokens  [rungs]int
+	expires time.Time // of losesExpired
+	broken  string    // the stage whose edit made losesEdits fall behind keepsAll since the model's last request
+}
+
+// ladder holds the simulations of a replay, in which a prefix of any length is cached.
+type ladder struct {
+	models []kept
+	now    time.Time
+}
+
+// limit lets no simulation from one on have more than so many tokens of what was sent.
+func (l *ladder) limit(from, tokens int, stage string) {
+	for i := range l.models {
+		m := &l.models[i]
+		for r := from; r < rungs; r++ {
+			if r == losesEdits && m.tokens[r] > tokens && m.broken == "" {
+				m.broken = stage
+			}
+			m.tokens[r] = min(m.tokens[r], tokens)
+		}
+	}
+}
+
+// shrink takes tokens off what the simulations from one to another have, at least down to none.
+func (l *ladder) shrink(from, to, tokens int) {
+	for i := range l.models {
+		for r := from; r < to; r++ {
+			l.models[i].tokens[r] = max(l.models[i].tokens[r]-tokens, 0)
+		}
+	}
+}
+
+// of finds a model's.
+func (l *ladder) of(model string) *kept {
+	for i := range l.models {
+		if l.models[i].model == model {
+			return &l.models[i]
+		}
+	}
+	l.models = append(l.models, kept{model: model})
+	return &l.models[len(l.models)-1]
+}
+
+// request makes a main request: it returns what each simulation reads, and the stage whose edit broke the prefix.
+func (l *ladder) request(r *cache.CachedRequest, warm int, ttl cache.TTL) (read [rungs]int, stage string) {
+	if !r.Start.IsZero() {
+		l.now = r.Start
+	}
+	m := l.of(r.Model)
+	if l.now.After(m.expires) {
+		m.tokens[losesExpired] = 0
+	}
+	most := r.Tokens
+	for i := range read {
+		most = min(max(m.tokens[i], warm), most)
+		read[i] = most
+		m.tokens[i] = r.Tokens
+	}
+	from := l.now
+	if r.Lives.After(from) {
+		from = r.Lives
+	}
+	stage, m.broken, m.expires = m.broken, "", from.Add(ttl.Duration())
+	return read, stage
+}
+
+// call makes a call with the session's prefix: what it reads lives on; of what has expired it writes the head anew.
+func (l *ladder) call(r *cache.CachedRequest, head int, ttl cache.TTL) {
+	if !r.Start.IsZero() {
+		l.now = r.Start
+	}
+	m := l.of(r.Model)
+	if l.now.After(m.expires) {
+		m.tokens[losesExpired] = min(m.tokens[losesExpired], head)
+	}
+	if end := l.now.Add(ttl.Duration()); end.After(m.expires) {
+		m.expires = end
+	}
+}
+
+// ladderChanges passes on to the simulations what has changed since the last main request: payload is that of the next
+// one, in tokens.
+func (e *engine) ladderChanges(payload int) {
+	l, v := &e.cache.ladder, e.view
+	l.shrink(keepsAll, losesEdits, v.LeftTokens())
+	for _, d := range v.ServerDrops() {
+		l.shrink(losesEdits, rungs, d.Tokens)
+	}
+	if c, ok := v.FirstChange(); ok {
+		l.limit(losesEdits, max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage)
+	}
+}
+
+// mainParts are the parts of the cost of a main request; nil where its model has no price.
+func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage string) *CostParts {
+	m := c.find(model)
+	if m.ID == "" {
+		return nil
+	}
+	var cost [rungs + 1]int64
+	for i, n := range read {
+		in := cache.Split{Read: n}
+		if c.ttl == cache.Long {
+			in.Write1h = r.Payload - n
+		} else {
+			in.Write5m = r.Payload - n
+		}
+		cost[i] = m.Cost(in, r.Output).Nano
+	}
+	cost[rungs] = r.CostUSD.Nano
+	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
+	p := &CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
+	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
+	p.Breaks = usd(cost[losesEdits] - cost[keepsAll])
+	p.Lifetime = usd(cost[losesExpired] - cost[losesEdits])
+	p.Placement = usd(cost[rungs] - cost[losesExpired])
+	if p.Breaks.Nano != 0 {
+		p.ByStage = []StageCost{{stage, p.Breaks}}
+	}
+	return p
+}
+
+// callParts are the parts of the cost of a call of the policy's own.
+func callParts(cost price.USD) *CostParts {
+	if !cost.Known {
+		return nil
+	}
+	none := price.USD{Known: true}
+	return &CostParts{Ideal: none, Breaks: none, Lifetime: none, Placement: none, OwnCalls: cost, Output: none}
+}
+
+// CacheMode says whose prompt cache a replay simulates.
+type CacheMode string
+
+// The modes. The zero value is CacheOwn.
+const (
+	CacheEqual CacheMode = "equal" // that of the record's own client and provider, for every policy
+	CacheOwn   CacheMode = "own"   // that of the policy's product
+	CacheNone  CacheMode = "none"
+)
+
+// caching is how a policy's requests use the cache in the mode.
+func (m CacheMode) caching(pol *policy.Policy) policy.Caching {
+	switch m {
+	case CacheEqual:
+		return policy.DefaultCaching() // Claude Code's, with the lifetime that the record shows
+	case CacheNone:
+		return policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}
+	}
+	return pol.Cache
+}
