@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/scripts/generator"
 )
@@ -39,6 +41,48 @@ func TestStagesAreDocumented(t *testing.T) {
 			if strings.HasSuffix(p.Doc, ".") {
 				t.Errorf("stage %s: the doc of %s ends with a stop: leave it out, its type follows", d.Name, p.Name)
 			}
+		}
+	}
+}
+
+// TestIntro reads the policy files that the introduction shows, and checks that its table has every key of a file.
+func TestIntro(t *testing.T) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(intro, -1)
+	if len(examples) == 0 {
+		t.Error("no example")
+	}
+	for _, m := range examples {
+		p, err := policy.Decode("example", []byte(m[1]), reg, preset.Resolve(reg))
+		if err != nil {
+			t.Errorf("%s: %v", m[1], err)
+			continue
+		}
+		for _, f := range policy.Lint(p) {
+			t.Errorf("%s: %v", m[1], f)
+		}
+	}
+	var schema struct{ Properties map[string]any }
+	if err := json.Unmarshal(policy.Schema(reg), &schema); err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\|((?: `[a-z]+`,?)+) \\|").FindAllStringSubmatch(intro, -1) {
+		for key := range strings.SplitSeq(row[1], ",") {
+			described[strings.Trim(key, " `")] = true
+		}
+	}
+	for key := range schema.Properties {
+		if !described[key] {
+			t.Errorf("the table has no key %s", key)
+		}
+	}
+	for key := range described {
+		if schema.Properties[key] == nil {
+			t.Errorf("the table has a key %s, which is none of a policy file", key)
 		}
 	}
 }
