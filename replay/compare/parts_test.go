@@ -1,0 +1,86 @@
+package compare_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
+)
+
+// TestParts holds that the parts of a difference add up to it, the largest first, and that under one prompt cache
+// policies differ by content, breaks and own calls alone.
+func TestParts(t *testing.T) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"recorded", "claude-code-pipeline", "opencode-1.1.36", "opencode-1.18", "gemini-cli-0.26", "none"}
+	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, mode := range []replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone} {
+		var sessions []compare.ComparedSession
+		for _, file := range files {
+			f, err := session.Load(file, session.LoadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			rec, err := replay.NewRecord(f.Main)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s compare.ComparedSession
+			for _, name := range names {
+				pol, err := preset.Load(name, reg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tl, err := rec.Replay(pol, replay.Options{Cache: mode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(s.Values) == 0 {
+					s = compare.NewSession(tl, "p")
+				}
+				s.Values = append(s.Values, compare.Of(tl))
+				s.Breaks = append(s.Breaks, compare.BreaksOf(tl))
+			}
+			if len(s.Unpriced) == 0 {
+				sessions = append(sessions, s)
+			}
+		}
+		c := compare.Compare(names, sessions, compare.ByNothing)[0]
+		cost := slices.Index(compare.Names(), "cost_usd")
+		var seen []string
+		for p := 1; p < len(names); p++ {
+			sum, last := exact.Whole(0), exact.Decimal{}
+			for _, part := range c.Parts(p) {
+				if last.Known && part.USD.Abs().Cmp(last) > 0 {
+					t.Errorf("%s, %s: the parts are not the largest first: %+v", mode, names[p], c.Parts(p))
+				}
+				sum, last = sum.Add(part.USD), part.USD.Abs()
+				seen = append(seen, part.Name)
+				if part.Name == "breaks" && len(part.Stages) == 0 {
+					t.Errorf("%s, %s: breaks of no stage", mode, names[p])
+				}
+			}
+			if want := c.Policies[p].Figures[cost].Total.Sub(c.Policies[0].Figures[cost].Total); sum.Cmp(want) != 0 || want.N == 0 {
+				t.Errorf("%s, %s: the parts add up to %s of %s", mode, names[p], sum, want)
+			}
+		}
+		slices.Sort(seen)
+		if got := slices.Compact(seen); mode == replay.CacheEqual && !slices.Equal(got, []string{"breaks", "content", "own calls"}) {
+			t.Errorf("under one cache the policies differ by %q", got)
+		} else if mode == replay.CacheOwn && !slices.Contains(got, "lifetime") {
+			t.Errorf("under their own they differ by %q", got)
+		}
+	}
+}
