@@ -27,7 +27,7 @@ type head struct {
 	Product  string `yaml:"product" form:"line" doc:"whose release it is: its bare name means the release that was current when a session was recorded"`
 	Date     string `yaml:"date" form:"date" doc:"of the commit or release that the source names, YYYY-MM-DD"`
 	Valid    Valid  `yaml:"valid" doc:"when that release was the current one"`
-	Truth    Truth  `yaml:"truth" enum:"recorded,oracle,documented,described" doc:"what the policy's source is"`
+	Truth    Truth  `yaml:"truth" enum:"recorded,oracle,documented,described,own" doc:"what the policy's source is"`
 	Version  string `yaml:"version" form:"line" doc:"first release the policy stands for; texts that changed between releases are that one's"`
 	Recorded bool   `yaml:"recorded" doc:"what the client really did, instead of stages"`
 }
@@ -139,6 +139,9 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		d.set(n, p, whole)
 	}
 	d.finish(root, value, p, whole)
+	if p.base != nil && value["truth"] == nil && len(d.Errors) == 0 && len(DiffSettings(p.base.Resolved(), p.Resolved())) > 0 {
+		p.Truth = TruthOwn
+	}
 	return p
 }
 

@@ -39,7 +39,7 @@ func TestDecodeErrors(t *testing.T) {
 			"p.yaml:1:8: about: a list where text belongs: give it, such as a word",
 			"p.yaml:2:9: source: true is not text: put it in quotes")},
 		{"date", "date: 25 January\nstages: []\n", `p.yaml:1:7: date: "25 January" is not a date: write it as 2026-01-25`},
-		{"truth", "truth: documentd\nstages: []\n", `p.yaml:1:8: truth: "documentd" is not one of its values: did you mean documented? the others are recorded, oracle, described`},
+		{"truth", "truth: documentd\nstages: []\n", `p.yaml:1:8: truth: "documentd" is not one of its values: did you mean documented? the others are recorded, oracle, described, own`},
 		{"recorded", "recorded: maybe\nstages: []\n", `p.yaml:1:11: recorded: "maybe" is not true or false: write true or false`},
 		{"recorded with stages", "recorded: true\nstages: [bare]\n", "p.yaml:2:9: a recorded policy has stages: leave out either: the record is what the client did"},
 		{"no stages", "name: a\n", `p.yaml:1:1: the policy has no stages: list them under "stages:", [] for none, or say what it extends`},

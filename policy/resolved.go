@@ -75,7 +75,7 @@ func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 // Try adds a trial to the stage it is for. The policy has such a stage.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
-	p.Score = nil
+	p.Score, p.Truth = nil, TruthOwn
 	return s.Definition.Trial.Add(s.Params, t.Text)
 }
 
@@ -164,7 +164,7 @@ func (p *Policy) Set(key, value string) error {
 		changed.at = map[string]Position{}
 	}
 	changed.at[key] = Position{File: key}
-	changed.Score = nil
+	changed.Score, changed.Truth = nil, TruthOwn
 	if errs := changed.check(); len(errs) > 0 && len(p.check()) == 0 {
 		errs[0].Position = Position{}
 		return errs[0]

@@ -99,7 +99,7 @@ func TestExtends(t *testing.T) {
 
 	p := load("dir/p.yaml", "extends: mid.yaml\nwindow: {context: 9}\nset: {kinds.style: chars, window.overhead: 6}\n")
 	k := p.Stages[1].Params.(*kinds)
-	if p.Name != "p" || p.About != "the base" || p.Date != "2026-01-02" || p.Truth != TruthRecorded {
+	if p.Name != "p" || p.About != "the base" || p.Date != "2026-01-02" || p.Truth != TruthOwn {
 		t.Errorf("got %q, %q, %q, %q", p.Name, p.About, p.Date, p.Truth)
 	}
 	if p.Window.Context != 9 || sharedOf(&p.Stages[2]).Buffer != 2 || p.Window.Overhead != (Overhead{6, true}) {
@@ -187,6 +187,33 @@ func TestSet(t *testing.T) {
 	}
 	if _, err := p.Get("kinds.cuont"); err == nil {
 		t.Error("Get of an unknown key gave no error")
+	}
+}
+
+func TestTruthOfChanges(t *testing.T) {
+	resolve := library(map[string]string{"base": "truth: oracle\nstages: [kinds, picky]\n"})
+	for _, c := range []struct {
+		text string
+		want Truth
+	}{
+		{"extends: base\n", TruthOracle},
+		{"extends: base\nabout: other words\nset: {kinds.count: 3}\n", TruthOracle}, // the default
+		{"extends: base\nset: {kinds.count: 7}\n", TruthOwn},
+		{"extends: base\nstages: [kinds]\n", TruthOwn},
+		{"extends: base\nversion: '2'\n", TruthOwn},
+		{"extends: base\ntruth: described\nset: {kinds.count: 7}\n", TruthDescribed},
+		{"stages: [kinds]\n", ""},
+	} {
+		if p := mustDecode(t, "p.yaml", c.text, resolve); p.Truth != c.want {
+			t.Errorf("%q: got truth %q, want %q", c.text, p.Truth, c.want)
+		}
+	}
+	p := mustDecode(t, "base", "truth: oracle\nstages: [kinds]\n", nil)
+	if p.Set("kinds.count", "0") == nil || p.Truth != TruthOracle {
+		t.Errorf("a refused value changed the truth to %q", p.Truth)
+	}
+	if err := p.Set("kinds.count", "7"); err != nil || p.Truth != TruthOwn {
+		t.Errorf("set: got %q, %v", p.Truth, err)
 	}
 }
 

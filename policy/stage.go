@@ -33,7 +33,7 @@ func (m Moment) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Truth is the evidence for a stage.
+// Truth is the evidence for a stage or a policy.
 type Truth string
 
 // The kinds of truth, strongest first.
@@ -42,6 +42,7 @@ const (
 	TruthOracle     Truth = "oracle"     // the original program's answers
 	TruthDocumented Truth = "documented" // the vendor's documentation
 	TruthDescribed  Truth = "described"  // one written analysis, nothing to check against
+	TruthOwn        Truth = "own"        // of a changed policy: the evidence for its origin does not hold for it
 )
 
 // Memory says how a stage keeps to its decisions.

@@ -64,6 +64,9 @@ func hypothesisText(s *policy.Score) string {
 
 // TruthText says what stands behind a policy; "" where the policy does not say.
 func TruthText(t policy.Truth, s *policy.Score) string {
+	if t == policy.TruthOwn {
+		return string(t) + ": changed from its source"
+	}
 	return either(t.Hypothesis(), hypothesisText(s), string(t))
 }
 
