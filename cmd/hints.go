@@ -64,6 +64,7 @@ func reportHints() report.Hints {
 		Lint:   "ctxkit lint lists them",
 		Shell:  shellLine,
 
-		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's.",
+		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +
+			"Without a session, as in ctxkit thresholds, ctxkit policy show and extends, a bare name means the newest.",
 	}
 }

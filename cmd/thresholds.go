@@ -27,6 +27,11 @@ func newThresholds(sys *system) *cobra.Command {
 	o := &ThresholdsOptions{}
 	cmd := command(&cobra.Command{
 		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy, with their sources",
+		Long: `List the windows and thresholds that apply under a policy, with their sources.
+
+There is no session here, so a product's bare name means its newest release, not
+the one that was current when a session was recorded, as it does in replay;
+NAME@VERSION is that version's.`,
 		Example: `  ctxkit thresholds --policy claude-code-2.1.19
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
