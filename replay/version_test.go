@@ -107,11 +107,11 @@ func withVersion(rec *Record, version string) *Record {
 // withoutRecord leaves out what is the record's.
 func withoutRecord(t *Timeline) {
 	t.Version = ""
-	t.Totals.Cache, t.Totals.CostUSD = cache.Split{}, price.USD{}
+	t.Totals.Cache, t.Totals.CostUSD, t.Totals.CostParts = cache.Split{}, price.USD{}, nil
 	t.Totals.Output, t.Totals.OwnOutput = 0, 0
 	for i := range t.Requests {
 		r := &t.Requests[i]
-		r.Cache, r.CostUSD = CacheUse{}, price.USD{}
+		r.Cache, r.CostUSD, r.CostParts = CacheUse{}, price.USD{}, nil
 		r.Output, r.Estimated = 0, false
 	}
 }
