@@ -1,13 +1,17 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -47,9 +51,10 @@ const longView = `Show one session at one request, as one of six views:
   scrollback   what a person sees in the terminal: raw, with a mark at each
                compaction (by --policy; default: as recorded)
   summary-request  what a call of the policy's own is sent, such as that for
-               the summary of a compaction: the messages and the prompt. --at
-               event:K is the event with the call; a request's number the first
-               call before it; default: the last call
+               the summary of a compaction: the messages and the prompt, also
+               where it is refused. Only stages that know the messages have it.
+               --at event:K is the event with the call; a request's number the
+               first call before it; default: the last call
 
 --at is a request's number, last, peak (the largest payload), end (after the
 last request) or event:K (event K of ` + "`ctxkit replay`" + `). Model and payload
@@ -160,7 +165,11 @@ func (s *opened) viewRequest(o *ViewOptions) error {
 		return fmt.Errorf("flag --at: %w", err)
 	}
 	q, err := s.conv.rec.RequestOf(s.pol, s.opt, k)
-	if err != nil {
+	var unseen *replay.UnseenError
+	switch {
+	case errors.As(err, &unseen):
+		return fmt.Errorf("%w: policies whose requests can be seen: %s", err, strings.Join(requesters(s.sys.stages), ", "))
+	case err != nil:
 		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
 	}
 	n := q.View.Edits()[len(q.View.Edits())-1].Request
@@ -204,13 +213,33 @@ func callEvent(tl *replay.Timeline, at string) (int, error) {
 // callEvents says which events have a call.
 func callEvents(tl *replay.Timeline) string {
 	var list []string
-	for i := range tl.Requests {
-		if r := &tl.Requests[i]; r.Kind != "main" && len(r.Events) > 0 && len(list) < 8 {
-			list = append(list, fmt.Sprintf("event:%d", r.Events[0]))
+	for _, k := range tl.CallEvents() {
+		if len(list) < 8 {
+			list = append(list, fmt.Sprintf("event:%d", k))
 		}
 	}
 	if len(list) == 0 {
 		return "policy " + tl.Policy + " makes no call of its own in this session"
 	}
 	return "calls are made by " + strings.Join(list, ", ")
+}
+
+// requesters lists the policies with a stage that knows what its calls are sent, releases by their product's name.
+func requesters(reg policy.Registry) []string {
+	var list []string
+	for _, name := range preset.Names(reg) {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			continue // a built-in policy is read without an error: a test reads all
+		}
+		for _, s := range p.Stages {
+			if stage, err := s.Definition.New(s.Params); err == nil {
+				if _, ok := stage.(policy.Requester); ok {
+					list = append(list, cmp.Or(p.Product, p.Name))
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

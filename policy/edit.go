@@ -116,7 +116,7 @@ func (c *Call) Size(v View, overhead int) (input, sent int) {
 // Edit is what one stage did to one thing at one request, and why. Edits are the only way anything changes: view =
 // raw + edits.
 //
-// Each kind uses some of the fields from Target to Call, as fields lists them; Check finds the others.
+// Each kind uses some of the fields from Target to Refused, as fields lists them; Check finds the others.
 type Edit struct {
 	Request int // n of the request it belongs to (1-based); 0: after the last request
 	Stage   string
@@ -133,6 +133,7 @@ type Edit struct {
 	Tail    []Synthetic
 	Delta   int            // tokens, inferred edits only
 	Call    *Call          // summarize, collapse and call: the model call behind it; fail: the part of it that is billed
+	Refused *Call          // fail: the call that is refused, which is not billed
 	Group   int            // edits of one firing share a group; set by the engine
 	Detail  map[string]int // figures the client records of the event: "pre_tokens", "tokens_saved"
 
@@ -143,7 +144,7 @@ type Edit struct {
 	After  int // and after
 }
 
-// fields names the fields from Target to Call that edits of this kind use; ok is false where there is no such kind.
+// fields names the fields from Target to Refused that edits of this kind use; ok is false where there is no such kind.
 func (k EditKind) fields() (names string, ok bool) {
 	switch k {
 	case KindClear, KindPersist, KindTruncate, KindTag, KindWrap:
@@ -162,8 +163,10 @@ func (k EditKind) fields() (names string, ok bool) {
 		return "Insert", true // at the end
 	case KindSummarize:
 		return "Lead Insert Keep Tail Call", true // the new view, in this order; all else is removed
-	case KindCall, KindFail:
+	case KindCall:
 		return "Items Call", true // Items: what the call is about
+	case KindFail:
+		return "Items Call Refused", true
 	case KindInferred:
 		return "Delta", true
 	}
@@ -182,7 +185,7 @@ func (e *Edit) Check() error {
 	}{
 		{"Target", e.Target != Target{}}, {"New", e.New != nil}, {"Items", len(e.Items) > 0}, {"Carrier", e.Carrier != 0},
 		{"Lead", len(e.Lead) > 0}, {"Keep", len(e.Keep) > 0}, {"Insert", len(e.Insert) > 0}, {"Tail", len(e.Tail) > 0},
-		{"Delta", e.Delta != 0}, {"Call", e.Call != nil},
+		{"Delta", e.Delta != 0}, {"Call", e.Call != nil}, {"Refused", e.Refused != nil},
 	} {
 		if f.set && !strings.Contains(used, f.name) {
 			return fmt.Errorf("%s is set, which an edit of kind %s does not use", f.name, e.Kind)

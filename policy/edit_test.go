@@ -11,11 +11,11 @@ func TestEditCheck(t *testing.T) {
 	common := "Request Stage Kind Reason Trigger Group Detail Joined Before After" // of every kind
 	kinds := []EditKind{
 		KindClear, KindPersist, KindTruncate, KindRemove, KindCollapse, KindSummarize, KindAttach, KindCacheEdit, KindServerClear,
-		KindServerKeep, KindTag, KindCall, KindInferred,
+		KindServerKeep, KindTag, KindCall, KindFail, KindInferred,
 	}
 	set := Edit{
 		Request: 1, Stage: "s", Reason: "r", Trigger: "auto", Target: Target{Item: 1}, New: &Content{}, Items: []ItemID{1}, Carrier: 1,
-		Lead: []ItemID{1}, Keep: []ItemID{1}, Insert: []Synthetic{{}}, Tail: []Synthetic{{}}, Delta: 1, Call: &Call{}, Group: 1,
+		Lead: []ItemID{1}, Keep: []ItemID{1}, Insert: []Synthetic{{}}, Tail: []Synthetic{{}}, Delta: 1, Call: &Call{}, Refused: &Call{}, Group: 1,
 		Detail: map[string]int{"pre_tokens": 1}, Joined: 1, Before: 1, After: 1,
 	}
 	used := map[string]bool{}

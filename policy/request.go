@@ -2,10 +2,11 @@ package policy
 
 import "github.com/ctxkit/ctxkit/jsonl"
 
-// Requester is implemented by stages that know what a call of their own is sent. Of others the view is shown as it is
-// before the edit, and a stand-in for the prompt.
+// Requester is implemented by stages that know what a call of their own is sent. Of the calls of others only the
+// tokens are known.
 type Requester interface {
-	// Request is what the call of the edit that Run has just returned is sent. The edit is not applied yet.
+	// Request is what the call of the edit that Run has just returned is sent, also one that is refused. The edit is not
+	// applied yet.
 	Request(c *Context, e *Edit) (CallRequest, error)
 }
 

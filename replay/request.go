@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -13,6 +14,7 @@ type OwnRequest struct {
 	Event    int // of the edit with the call
 	Stage    string
 	Call     policy.Call // with its tokens
+	Refused  bool        // it does not fit: the API refuses it
 	Overhead int         // tokens of the session's system prompt and tools in it; 0: it has its own
 	View     *view.View  // its messages
 	System   string
@@ -20,7 +22,18 @@ type OwnRequest struct {
 	Unknown  string          // what is not known of it, a sentence; empty: nothing
 }
 
-// RequestOf replays up to event k and returns the request of its call, the first where there are several.
+// UnseenError is the error of [Record.RequestOf] for a call of which only the tokens are known, not the messages.
+type UnseenError struct {
+	Event int
+	Stage string // that makes the call
+}
+
+func (e *UnseenError) Error() string {
+	return fmt.Sprintf("event %d: the stage %s says which tokens its request has, not which messages", e.Event, e.Stage)
+}
+
+// RequestOf replays up to event k and returns the request of its call: of one that fails the refused one, else the
+// first. It returns an [UnseenError] where the stage does not know the messages.
 func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest, error) {
 	e, err := r.prepare(pol, opt)
 	if err != nil {
@@ -39,26 +52,25 @@ func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest,
 // ask takes the request of an edit's call, and ends the replay.
 func (e *engine) ask(stage string, ed *policy.Edit) {
 	e.ended = true
-	if ed.Call == nil {
+	call := cmp.Or(ed.Refused, ed.Call)
+	if call == nil {
 		return
 	}
 	q := e.asking
-	q.Stage, q.Call = stage, *ed.Call
+	s, ok := e.requester(stage)
+	if !ok {
+		e.fail(&UnseenError{q.Event, stage})
+		return
+	}
+	q.Stage, q.Call, q.Refused = stage, *call, ed.Refused != nil
 	if q.Call.Prefix == "session" {
 		q.Overhead = max(e.context.Overhead, 0)
 	}
 	q.Call.Input, _ = q.Call.Size(e.view, q.Overhead)
-	request := policy.CallRequest{
-		Edits: []policy.Edit{policy.Asking("", q.Call.Prompt)}, Unknown: "what the stage leaves out of the messages, or cuts, is not shown",
-	}
-	for i := range e.stages {
-		if s, ok := e.stages[i].stage.(policy.Requester); ok && e.stages[i].Definition.Name == stage {
-			var err error
-			if request, err = s.Request(&e.context, ed); err != nil {
-				e.fail(fmt.Errorf("stage %s: %w", stage, err))
-				return
-			}
-		}
+	request, err := s.Request(&e.context, ed)
+	if err != nil {
+		e.fail(fmt.Errorf("stage %s: %w", stage, err))
+		return
 	}
 	for _, edit := range request.Edits {
 		edit.Stage, edit.Request = stage, cmp.Or(ed.Request, len(e.conv.Requests)+1)
@@ -70,16 +82,47 @@ func (e *engine) ask(stage string, ed *policy.Edit) {
 	q.View, q.System, q.Without, q.Unknown = e.view, request.System, request.Without, request.Unknown
 }
 
+// requester is the stage of that name if it knows what its calls are sent.
+func (e *engine) requester(name string) (policy.Requester, bool) {
+	s := e.stageNamed(name)
+	if s == nil {
+		return nil, false
+	}
+	r, ok := s.stage.(policy.Requester)
+	return r, ok
+}
+
+// CallEvents are the events with calls of the policy's own, those that failed included, in order.
+func (t *Timeline) CallEvents() []int {
+	var list []int
+	for i := range t.Requests {
+		if r := &t.Requests[i]; r.Kind != "main" && len(r.Events) > 0 {
+			list = append(list, r.Events[0])
+		}
+	}
+	for i := range t.Events {
+		if t.Events[i].Kind == policy.KindFail {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // CallEvent is the event with the first call of a policy's own before main request n; with n 0 that of the last call.
 // ok is false where there is none.
 func (t *Timeline) CallEvent(n int) (event int, ok bool) {
-	for i := range t.Requests {
-		if r := &t.Requests[i]; r.Kind != "main" && len(r.Events) > 0 && (n == 0 || r.N == n) {
-			event = r.Events[0]
-			if ok = true; n > 0 {
-				break
-			}
+	list := t.CallEvents()
+	if n == 0 {
+		if len(list) > 0 {
+			return list[len(list)-1], true
+		}
+		return 0, false
+	}
+	for _, k := range list {
+		if at := t.Events[k].Request; at != nil && *at == n || at == nil && n > t.Totals.Requests {
+			return k, true
 		}
 	}
-	return event, ok
+	return 0, false
 }

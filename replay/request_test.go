@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ func TestRequestOf(t *testing.T) {
 	}
 	marked, put := 0, 0
 	for _, text := range []string{
-		"claude-code-2.1.19 200000", "claude-code-2.1.19 60000", "claude-code-2.1.119 45000", "claude-code-pipeline 100000", "opencode-1.1.36 100000", "timed 60000", "timed 100000",
+		"claude-code-2.1.19 200000", "claude-code-2.1.19 60000", "claude-code-2.1.119 45000", "claude-code-pipeline 100000", "opencode-1.1.36 100000", "opencode-1.18 100000", "timed 60000", "timed 100000",
 	} {
 		name, window, _ := strings.Cut(text, " ")
 		pol := written(t, "stages: [microcompact_time: {gap: 0s, keep_recent: 0}, autocompact]")
@@ -56,7 +57,11 @@ func TestRequestOf(t *testing.T) {
 				if marker > 0 {
 					marked++
 				}
-				if want := q.Call.Input - q.Overhead - q.Call.Prompt - marker; got != want {
+				off := 0
+				if name == "opencode-1.18" {
+					off = q.Call.Input / 20 // it counts a cut result by its share of the whole
+				}
+				if want := q.Call.Input - q.Overhead - q.Call.Prompt - marker; got < want-off || got > want+off {
 					t.Errorf("%s, %s, event %d: messages of %d tokens, the call counts %d", text, file, q.Event, got, want)
 				}
 				for _, e := range q.View.Edits() {
@@ -96,6 +101,66 @@ func messages(q *replay.OwnRequest) (tokens, marker int) {
 		tokens -= q.View.BlockTokens(t)
 	}
 	return tokens, marker
+}
+
+// TestRequestRefused: a call that fails has its request too, larger than the limit that it does not fit.
+func TestRequestRefused(t *testing.T) {
+	rec, err := replay.NewRecord(load(t, "../testdata/sessions/big.jsonl").Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, window := range map[string]int{"claude-code-2.1.19": 30000, "opencode-1.1.36": 40000, "opencode-1.18": 33000} {
+		pol, opt := named(t, name), replay.Options{Window: window}
+		tl, err := rec.Replay(pol, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, failed := tl.CallEvents(), 0
+		for _, k := range list {
+			if tl.Events[k].Kind != policy.KindFail {
+				continue
+			}
+			failed++
+			q, err := rec.RequestOf(pol, opt, k)
+			if err != nil {
+				t.Fatalf("%s, event %d: %v", name, k, err)
+			}
+			if want := tl.Events[k].Detail["input_tokens"]; q.Call.Input != want || !q.Refused || q.View.Len() < 2 {
+				t.Errorf("%s, event %d: %d tokens in %d messages, the event says %d", name, k, q.Call.Input, q.View.Len(), want)
+			}
+			if at, ok := tl.CallEvent(*tl.Events[k].Request); !ok || at > k {
+				t.Errorf("%s: the first call before request %d is of event %d, %t", name, *tl.Events[k].Request, at, ok)
+			}
+		}
+		if failed == 0 {
+			t.Errorf("%s: no call fails in %d tokens", name, window)
+		}
+	}
+}
+
+// TestRequestUnseen: where the stage does not know the messages, an error names the event and the stage.
+func TestRequestUnseen(t *testing.T) {
+	for name, file := range map[string]string{"goose-1.28": "big", "pi-0.87": "big", "recorded": "compaction"} {
+		rec, err := replay.NewRecord(load(t, "../testdata/sessions/"+file+".jsonl").Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pol, opt := named(t, name), replay.Options{}
+		tl, err := rec.Replay(pol, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, ok := tl.CallEvent(0)
+		if !ok {
+			t.Errorf("%s: no call", name)
+			continue
+		}
+		_, err = rec.RequestOf(pol, opt, k)
+		var unseen *replay.UnseenError
+		if !errors.As(err, &unseen) || unseen.Event != k || unseen.Stage != tl.Events[k].Stage {
+			t.Errorf("%s, event %d: %v", name, k, err)
+		}
+	}
 }
 
 func TestCallEvent(t *testing.T) {

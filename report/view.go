@@ -89,7 +89,7 @@ func (p *viewPages) ownHead(at string) {
 		over, system = ", "+thousands(q.Overhead)+" of them overhead", "the session's, with its tools: no transcript holds them"
 	}
 	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
-		[2]string{"call", phrase("%v of event %v, by %v", q.Call.Kind, q.Event, q.Stage)},
+		[2]string{"call", phrase("%v of event %v, by %v%v", q.Call.Kind, q.Event, q.Stage, either(q.Refused, "; it is refused", ""))},
 		[2]string{"tokens", phrase("%v counted by the call%v; %v retried", q.Call.Input, over, count(q.Call.Retries, "request"))},
 		[2]string{"system", system}, [2]string{"unknown", q.Unknown})
 }

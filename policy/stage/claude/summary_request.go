@@ -37,7 +37,7 @@ func promptText(tokens int) string {
 // prompt.
 func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
 	r := policy.CallRequest{Edits: beforeMicrocompaction(c)}
-	if e.Call.Prefix == "own" {
+	if s.p.Prefix == "own" {
 		r.System = ownSystem
 	}
 	var attached, cut []policy.ItemID

@@ -16,10 +16,10 @@ var compactionRequest string
 
 // Request is what the compaction's call is sent. OpenCode 1.1.36 sends every visible message, the compaction message
 // and a prompt; 1.18 the head as text, tool outputs cut, inside a prompt whose text is not known here. Section 8.
-func (s *opencodeCompaction) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
+func (s *opencodeCompaction) Request(c *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
 	if !s.version.KeepsTail {
 		ask := policy.Asking(compactionRequest, s.p.Prompt)
-		ask.Insert = append([]policy.Synthetic{e.Insert[0]}, ask.Insert...)
+		ask.Insert = append([]policy.Synthetic{compactionMessage()}, ask.Insert...)
 		return policy.CallRequest{Edits: []policy.Edit{ask}, Unknown: "its system prompt, the compaction agent's, is counted and not shown"}, nil
 	}
 	r := policy.CallRequest{Unknown: "the messages are sent as text inside the prompt, with an earlier summary in a section of its own"}

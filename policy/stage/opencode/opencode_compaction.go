@@ -179,11 +179,10 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	if err != nil {
 		return nil, err
 	}
-	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
-			{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}},
+			compactionMessage(),
 			{Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
 		},
 		Keep: summarize.Kept(c, boundary, keep),
@@ -194,6 +193,12 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 		e.Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{goOn}}}
 	}
 	return []policy.Edit{e}, nil
+}
+
+// compactionMessage is the message that a compaction begins with.
+func compactionMessage() policy.Synthetic {
+	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
+	return policy.Synthetic{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}}
 }
 
 // summarisedOutput is how many characters of a tool output the 1.18 summariser is shown.

@@ -40,7 +40,7 @@ func (a *Attempt) Failure(c *policy.Context) []policy.Edit {
 			after = fmt.Sprintf(" after %d retries", refused.Retries)
 		}
 		return []policy.Edit{{
-			Kind: policy.KindFail, Trigger: a.Trigger, Items: a.Items, Call: callsBefore(a.Call, refused),
+			Kind: policy.KindFail, Trigger: a.Trigger, Items: a.Items, Call: callsBefore(a.Call, refused), Refused: refused,
 			Reason: fmt.Sprintf("%s; the %s request of %s tokens does not fit %s%s: it fails", a.Reason,
 				strings.ReplaceAll(refused.Kind, "_", " "), policy.Thousands(sent), policy.Thousands(limit), after),
 			Detail: map[string]int{"input_tokens": sent, "limit_tokens": limit, "retries": refused.Retries},
