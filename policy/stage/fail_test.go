@@ -11,6 +11,9 @@ import (
 // TestSummaryRequestsFail: where a summary request does not fit the window, every stage that makes one leaves the view,
 // bills nothing, says both sizes, and tries again at a later request. Some products cut the request until it fits, or the view instead.
 func TestSummaryRequestsFail(t *testing.T) {
+	mayFit := map[string]bool{ // what goes is cut until it fits, or each message of it to so many characters or tokens
+		"cline_compaction": true, "condenser_events": true, "langchain_summarization": true,
+	}
 	for _, def := range allStages(t).Definitions() {
 		if def.Compaction == nil {
 			continue
@@ -40,7 +43,10 @@ func TestSummaryRequestsFail(t *testing.T) {
 				}
 				at[e.Request] = true
 			}
-			if len(at) < 2 && !fits {
+			switch {
+			case fits != mayFit[def.Name]:
+				t.Errorf("a request fits: %t, want %t", fits, mayFit[def.Name])
+			case len(at) < 2 && !fits:
 				t.Errorf("failures at requests %v, want several", at)
 			}
 		})
