@@ -75,7 +75,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 		if err := failed[chosen.Policy]; err != nil {
 			return nil, fmt.Errorf("%s: %w", chosenText(name, chosen.Policy, chosen.Why), err)
 		}
-		return read[chosen.Policy].As(chosen.Version, chosen.Why), nil
+		return read[chosen.Policy].As(chosen.Version, chosen.Why, chosen.Older), nil
 	}, nil
 }
 

@@ -22,6 +22,7 @@ type Policy struct {
 	Date     string // of the commit or release that Source names, YYYY-MM-DD
 	Valid    Valid
 	Chosen   string // why a bare name means this policy for a session; "": it was named
+	Older    bool   // with Chosen: the session is older than the release, which is the oldest known
 	Truth    Truth
 	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
 	Recorded bool   // the engine's own track: what the client really did
@@ -37,10 +38,11 @@ type Policy struct {
 	moving string              // the name by which it extends base, where that may mean another policy tomorrow
 }
 
-// As is the policy as a release of its product: its texts are that release's. It shares everything else with p.
-func (p *Policy) As(version, chosen string) *Policy {
+// As is the policy as a release of its product, chosen for a session: its texts are that release's, version "" is p's
+// own. It shares everything else with p.
+func (p *Policy) As(version, chosen string, older bool) *Policy {
 	c := *p
-	c.Version, c.Chosen = cmp.Or(version, p.Version), chosen
+	c.Version, c.Chosen, c.Older = cmp.Or(version, p.Version), chosen, older
 	return &c
 }
 

@@ -53,6 +53,7 @@ type Use struct {
 type Ran struct {
 	Policy   string `json:"policy"`
 	Sessions int    `json:"sessions"`
+	Older    int    `json:"older,omitempty"` // of Sessions: those older than the release, the oldest known of its product
 }
 
 // Hypothesis reports whether nothing confirms one of the policies.
@@ -70,6 +71,9 @@ func NewUse(name string, list []*Policy) Use {
 				i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: p.Name})
 			}
 			u.Ran[i].Sessions++
+			if p.Older {
+				u.Ran[i].Older++
+			}
 		}
 		if seen[p.Name] {
 			continue

@@ -88,7 +88,11 @@ func ranText(u *policy.Use) string {
 		sessions += r.Sessions
 	}
 	for i, r := range u.Ran {
-		ran = append(ran, r.Policy+phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions))))
+		text := r.Policy + phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions)))
+		if r.Older > 0 {
+			text += either(sessions == 1, " (the session is older than it)", phrase(" (%v older than it)", r.Older))
+		}
+		ran = append(ran, text)
 	}
 	return phraseIf(len(ran) > 0, "%v is the release of each session's time: %v", u.Name, strings.Join(ran, ", "))
 }

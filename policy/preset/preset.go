@@ -98,7 +98,7 @@ func LoadFor(nameOrFile string, client Client, reg policy.Registry) (*policy.Pol
 	if err != nil {
 		return nil, err
 	}
-	p = p.As(chosen.Version, chosen.Why)
+	p = p.As(chosen.Version, chosen.Why, chosen.Older)
 	if p.File == "" {
 		p.Score = ReadScores().Policies[p.Name]
 	}

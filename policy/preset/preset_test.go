@@ -140,15 +140,16 @@ func TestFor(t *testing.T) {
 	}{
 		{"none", recorded, preset.Chosen{Policy: "none"}},
 		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
-		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session"}},
-		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session"}},
-		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", ""}},
-		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.18", "1.14.20", ""}},
+		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
+		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
+		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", "", false}},
+		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.18", "1.14.20", "", false}},
 		{"opencode@latest", recorded, preset.Chosen{Policy: "opencode-1.18"}},
-		{"opencode", recorded, preset.Chosen{"opencode-1.1.36", "", "opencode as of 2026-02-17"}},
-		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.18", "", "opencode as of 2026-04-21"}},
-		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session is of 2025-06-01"}},
-		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-1.18", "", "the newest opencode known"}},
+		{"opencode", recorded, preset.Chosen{"opencode-1.1.36", "", "opencode as of 2026-02-17", false}},
+		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.18", "", "opencode as of 2026-04-21", false}},
+		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session is of 2025-06-01", true}},
+		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.14"}, preset.Chosen{"claude-code-2.1.19", "2.1.14", "claude-code 2.1.14 recorded the session, older than any known", true}},
+		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-1.18", "", "the newest opencode known", false}},
 	} {
 		if got, err := preset.For(c.name, c.client, registry(t)); err != nil || got != c.want {
 			t.Errorf("%s for %v: got %v, %v, want %v", c.name, c.client, got, err, c.want)

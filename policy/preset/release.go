@@ -86,6 +86,7 @@ type Chosen struct {
 	Policy  string
 	Version string // the very release that was asked for or that recorded the session; "": that of the policy
 	Why     string // why a product's bare name means it: "" where it was named
+	Older   bool   // the session is older than it: no release of its time is known
 }
 
 // BySession reports whether the session decides which policy a name means.
@@ -113,7 +114,13 @@ func For(name string, c Client, reg policy.Registry) (Chosen, error) {
 		}
 		return Chosen{Policy: ofVersion(list, version).Policy, Version: version}, nil
 	case c.Product == product && isVersion(c.Version):
-		return Chosen{ofVersion(list, c.Version).Policy, c.Version, fmt.Sprintf("%s %s recorded the session", product, c.Version)}, nil
+		r := ofVersion(list, c.Version)
+		older := compareVersions(c.Version, r.Version) < 0
+		why := fmt.Sprintf("%s %s recorded the session", product, c.Version)
+		if older {
+			why += ", older than any known"
+		}
+		return Chosen{r.Policy, c.Version, why, older}, nil
 	case c.Time.IsZero():
 		return Chosen{Policy: list[len(list)-1].Policy, Why: "the newest " + product + " known"}, nil
 	}
@@ -123,7 +130,7 @@ func For(name string, c Client, reg policy.Registry) (Chosen, error) {
 			return Chosen{Policy: r.Policy, Why: product + " as of " + day}, nil
 		}
 	}
-	return Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session is of %s", product, day)}, nil
+	return Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session is of %s", product, day), Older: true}, nil
 }
 
 // ofVersion is the newest release that is not later than a version, else the oldest.

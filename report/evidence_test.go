@@ -1,0 +1,26 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+func TestRanText(t *testing.T) {
+	ran := func(name, version, why string, older bool) *policy.Policy {
+		return (&policy.Policy{Name: name}).As(version, why, older)
+	}
+	first, older, next := ran("p-1", "1", "of its time", false), ran("p-1", "1", "the oldest", true), ran("p-2", "2", "of its time", false)
+	for want, list := range map[string][]*policy.Policy{
+		"": {ran("p-1", "1", "", false)},
+		"p is the release of each session's time: p-1":                                           {first},
+		"p is the release of each session's time: p-1 (the session is older than it)":            {older},
+		"p is the release of each session's time: p-1 in 3 sessions (2 older than it), p-2 in 1": {next, older, first, older},
+		"p is the release of each session's time: p-1 in 1 session, p-2 in 1":                    {next, first},
+	} {
+		use := policy.NewUse("p", list)
+		if got := ranText(&use); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
