@@ -232,7 +232,7 @@ func TestCorpusRecorded(t *testing.T) {
 }
 
 // TestCorpusNoLateMicrocompact: no client from 2.1.25 on has recorded a microcompaction by size, or left the drop of
-// one, and the policy makes none in their sessions.
+// one, and the policy of their version makes none in their sessions.
 func TestCorpusNoLateMicrocompact(t *testing.T) {
 	sessions := 0
 	for _, path := range corpusFiles(t) {
@@ -241,7 +241,7 @@ func TestCorpusNoLateMicrocompact(t *testing.T) {
 			continue
 		}
 		sessions++
-		for _, ev := range run(t, conv, "claude-code-2.1").Events {
+		for _, ev := range run(t, conv, "claude-code@"+conv.Version).Events {
 			if ev.Stage == "microcompact_size" {
 				t.Errorf("%s (client %s): microcompaction at request %d", filepath.Base(path), conv.Version, *ev.Request)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -508,6 +509,23 @@ func TestInert(t *testing.T) {
 		}
 		if out != want {
 			t.Errorf("%q became %q, want %q", in, out, want)
+		}
+	}
+}
+
+// Short numbers, by which sessions name tasks and lines, keep apart: each has a stand-in of its own.
+func TestShortNumbers(t *testing.T) {
+	for seed := range byte(20) {
+		book := newCodebook(nil)
+		book.seed[0] = seed
+		of := map[string]string{}
+		for n := range 10 {
+			w := strconv.Itoa(n)
+			s := book.mixed(w, 0, 1)
+			if was, ok := of[s]; ok {
+				t.Errorf("seed %d: %s and %s are both %s", seed, was, w, s)
+			}
+			of[s] = w
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package anonymize
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -287,7 +289,32 @@ func (c *codebook) lookup(w string, fill, wider func(d *draw, out []byte)) strin
 	}
 	s := string(out)
 	if !data {
+		if c.taken[s] {
+			s = c.freeNumber(w, s)
+		}
 		c.assigned[w], c.taken[s] = s, true
+	}
+	return s
+}
+
+// freeNumber is the next number after s that no other word of one or two digits has: w itself where it is the only
+// one, s where there is none.
+func (c *codebook) freeNumber(w, s string) string {
+	first, err := strconv.Atoi(s)
+	if err != nil || len(s) > 2 {
+		return s
+	}
+	of := 10
+	if len(s) == 2 {
+		of = 100
+	}
+	for n := 1; n < of; n++ {
+		if next := fmt.Sprintf("%0*d", len(s), (first+n)%of); next != w && !c.taken[next] {
+			return next
+		}
+	}
+	if !c.taken[w] {
+		return w
 	}
 	return s
 }
