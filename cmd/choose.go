@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -31,52 +33,68 @@ func clientOf(conv *session.Conversation) preset.Client {
 	return c
 }
 
-// choosePolicy reads the policy; where its name leaves the release to the session, the policies of all releases.
-// Settings have to fit the releases that sessions have, and at least one.
+// choosePolicy reads the policy; where its name leaves the release to the session, that of each session's release, and
+// warns of those that it gives. Settings have to fit the releases that sessions have, and at least one.
 func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
-	names := []string{name}
-	if preset.BySession(name, sys.stages) {
-		names = names[:0]
-		product, _, _ := strings.Cut(name, "@")
-		for _, r := range slices.Backward(preset.Releases(product, sys.stages)) {
-			names = append(names, r.Policy)
-		}
-	}
-	read, failed := map[string]*policy.Policy{}, map[string]error{}
-	var warnings []session.Warning
-	for _, by.Policy = range names {
+	if !preset.BySession(name, sys.stages) {
 		p, err := readPolicy(sys, by)
 		if err != nil {
-			failed[by.Policy] = err
-			continue
+			return nil, err
 		}
-		read[by.Policy] = p.Policy
 		p.checkCompactAt(sys, o.CompactAt)
-		for _, w := range p.warnings {
-			if !slices.Contains(warnings, w) {
-				warnings = append(warnings, w)
-				warn(w)
-			}
-		}
+		warn(p.warnings...)
+		return func(preset.Client) (*policy.Policy, error) { return p.Policy, nil }, nil
 	}
-	if len(read) == 0 {
-		return nil, failed[names[0]]
+	if err := by.fitsRelease(sys); err != nil {
+		return nil, err
 	}
-	if p := read[name]; p != nil {
-		return func(preset.Client) (*policy.Policy, error) { return p, nil }, nil
+	if by.tried != nil {
+		by.tried = new(bool) // fitsRelease has told the caller
 	}
+	var mu sync.Mutex
+	read, warned := map[preset.Chosen]*policy.Policy{}, map[string]bool{}
 	return func(client preset.Client) (*policy.Policy, error) {
 		chosen, err := preset.For(name, client, sys.stages)
 		if err != nil {
 			return nil, err
 		}
-		if err := failed[chosen.Policy]; err != nil {
+		mu.Lock()
+		defer mu.Unlock()
+		if p := read[chosen]; p != nil {
+			return p, nil
+		}
+		p, err := readPolicyFor(sys, by, client)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", chosenText(name, chosen.Policy, chosen.Why), err)
 		}
-		return read[chosen.Policy].As(chosen.Version, chosen.Why, chosen.Older), nil
+		p.checkCompactAt(sys, o.CompactAt)
+		for _, w := range p.warnings {
+			if !warned[w.Message] {
+				warned[w.Message] = true
+				warn(w)
+			}
+		}
+		read[chosen] = p.Policy
+		return p.Policy, nil
 	}, nil
+}
+
+// fitsRelease is the error of settings that fit no release of a product: that of the newest.
+func (o PolicyOptions) fitsRelease(sys *system) (err error) {
+	product, _, _ := strings.Cut(o.Policy, "@")
+	fits := false
+	for _, r := range slices.Backward(preset.Releases(product, sys.stages)) {
+		o.Policy = r.Policy
+		_, wrong := readPolicy(sys, o)
+		fits = fits || wrong == nil
+		err = cmp.Or(err, wrong)
+	}
+	if fits {
+		return nil
+	}
+	return err
 }
 
 // chosenText says which policy a name is for a session, and why.

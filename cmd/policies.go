@@ -31,11 +31,16 @@ func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
 
 // readPolicy reads a policy and changes it as the command line says.
 func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
+	return readPolicyFor(sys, o, preset.Client{})
+}
+
+// readPolicyFor is readPolicy for the session of a client.
+func readPolicyFor(sys *system, o PolicyOptions, client preset.Client) (*loadedPolicy, error) {
 	o = o.unfolded()
 	if o.Policy == "" {
 		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(preset.Known(sys.stages), ", "))
 	}
-	read, err := preset.Load(o.Policy, sys.stages)
+	read, err := preset.LoadFor(o.Policy, client, sys.stages)
 	if err != nil {
 		return nil, policyHint(err)
 	}

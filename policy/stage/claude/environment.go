@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -20,6 +21,10 @@ const (
 	envNoAuto       = "DISABLE_AUTO_COMPACT"
 	envNoMicro      = "DISABLE_MICROCOMPACT"
 	standardContext = 200000 // the window of a model without a larger one, tokens
+
+	// The first clients that read two of them.
+	windowSince    = "2.1.75"
+	noMillionSince = "2.1.50"
 )
 
 func variables() []string {
@@ -28,19 +33,20 @@ func variables() []string {
 
 // environment changes a policy as the environment variables of Claude Code do (analyses of Claude Code 2.1.19 and
 // 2.1.x; its documentation of environment variables for the window, which clients from 2.1.75 on read, and for the
-// switch of the million, from 2.1.50 on). It warns of a value that the client ignores, and ignores it too.
+// switch of the million, from 2.1.50 on). It warns of a value that the client of the policy's version ignores, and
+// ignores it too; a policy without a version stands for the newest.
 func environment(e *policy.Environment) {
 	for _, v := range []struct {
-		name, key, want string
-		read            func(string) (string, bool)
+		name, since, key, want string
+		read                   func(string) (string, bool)
 	}{
-		{envPercent, "window.pct_override", "a percentage over 0 and up to 100", readPercent},
-		{envWindow, "window.auto_compact_window", "a whole number over 0", readWindow},
-		{envBlocking, "window.blocking_limit", "a whole number over 0", readPositive},
-		{envMaxOutput, "window.max_output", "a whole number over 0", readPositive},
+		{envPercent, "", "window.pct_override", "a percentage over 0 and up to 100", readPercent},
+		{envWindow, windowSince, "window.auto_compact_window", "a whole number over 0", readWindow},
+		{envBlocking, "", "window.blocking_limit", "a whole number over 0", readPositive},
+		{envMaxOutput, "", "window.max_output", "a whole number over 0", readPositive},
 	} {
 		given := e.Get(v.name)
-		if given == "" || !e.Has(v.key) {
+		if given == "" || !e.Has(v.key) || !isRead(e, v.name, v.since) {
 			continue
 		}
 		value, ok := v.read(given)
@@ -48,7 +54,8 @@ func environment(e *policy.Environment) {
 			e.Warn(v.name, "%q is not %s: the client ignores it, and so does the policy", given, v.want)
 		}
 	}
-	if w := windowIn(e.Policy); isOn(e.Get(envNoMillion)) && w != nil && (w.CompactWindow == 0 || w.CompactWindow > standardContext) {
+	if w := windowIn(e.Policy); isOn(e.Get(envNoMillion)) && w != nil && isRead(e, envNoMillion, noMillionSince) &&
+		(w.CompactWindow == 0 || w.CompactWindow > standardContext) {
 		e.Change("window.auto_compact_window", strconv.Itoa(standardContext), envNoMillion)
 	}
 	for _, name := range []string{envNoCompact, envNoAuto} {
@@ -65,6 +72,17 @@ func environment(e *policy.Environment) {
 			return strings.HasPrefix(s.Definition.Name, "microcompact")
 		})
 	}
+}
+
+// isRead reports whether the policy's client reads a variable that came with version since ("": always), and warns
+// where it does not.
+func isRead(e *policy.Environment, name, since string) bool {
+	version := e.Policy.Version
+	if since == "" || version == "" || session.CompareVersions(version, since) >= 0 {
+		return true
+	}
+	e.Warn(name, "clients before %s do not read it: %s, of version %s, ignores it too", since, e.Policy.Name, version)
+	return false
 }
 
 // readPercent reads a percentage as the client does, by its beginning.
