@@ -146,9 +146,9 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	}
 	r := report.NewNamedDiff(d.conv.conv, found)
 	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, to, diff.Edits(right, before)
-	r.Truths[0] = d.pol.Truth
+	r.Truths[0], r.Chosen[0] = d.pol.Truth, d.pol.Chosen
 	if d.against != nil {
-		r.Truths[1] = d.against.Truth
+		r.Truths[1], r.Chosen[1] = d.against.Truth, d.against.Chosen
 	}
 	if from < to {
 		r.From = from

@@ -65,7 +65,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 // thresholds are a policy's limits in the window that the flags, the policy or the model give.
 func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) report.LimitList {
 	t := report.LimitList{
-		Schema: report.ThresholdsSchema, Policy: pol.Name, Source: pol.Source, Truth: report.TruthText(pol.Truth, pol.Score), Model: o.Model,
+		Schema: report.ThresholdsSchema, Policy: pol.Name, Source: pol.Source, Chosen: pol.Chosen, Truth: report.TruthText(pol.Truth, pol.Score), Model: o.Model,
 		Window: replay.DefaultWindow, WindowFrom: "assumed: no model and no --window given",
 	}
 	c := policy.Circumstances{OutputFrom: "no model given", By: pol.by}

@@ -126,7 +126,7 @@ func (s *opened) view(o *ViewOptions) error {
 	}
 	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	if o.As != asRaw {
-		v.Policy, v.Truth = s.pol.Name, s.pol.Truth
+		v.Policy, v.Chosen, v.Truth = s.pol.Name, s.pol.Chosen, s.pol.Truth
 		if v.View, err = s.conv.rec.ViewAt(s.pol, s.opt, n); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (s *opened) viewRequest(o *ViewOptions) error {
 		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
 	}
 	n := q.View.Edits()[len(q.View.Edits())-1].Request
-	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Truth: s.pol.Truth, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
+	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Chosen: s.pol.Chosen, Truth: s.pol.Truth, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
 	if v.Body, err = wire.Model(q.View); err != nil {
 		return err
 	}

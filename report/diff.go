@@ -29,6 +29,7 @@ type NamedDiff struct {
 	Of      int    `json:"requests"`       // how many main requests there are
 	*diff.Diff
 	Truths [2]policy.Truth `json:"-"` // of Policy and Against
+	Chosen [2]string       `json:"-"` // why a product's bare name means them for the session
 
 	Stat  []diff.Row        `json:"stat"`
 	Edits []diff.EditOutput `json:"edits"` // all edits of the view, or those since From
@@ -98,7 +99,9 @@ func (p *diffPage) head() {
 	if d.From > 0 {
 		what = phrase("%v, %v to %v of %v", markedName(d.Policy, d.Truths[0]), p.left(), p.right(), d.Of)
 	}
-	p.fields([2]string{"file", d.File}, [2]string{"diff", what})
+	chosen := func(i int, name string) string { return phraseIf(d.Chosen[i] != "", "%v: %v", name, d.Chosen[i]) }
+	p.fields([2]string{"file", d.File}, [2]string{"diff", what}, [2]string{"policy", chosen(0, d.Policy)},
+		[2]string{"against", either(d.From == 0, chosen(1, d.Against), "")})
 	if d.From > 0 {
 		p.note(bold, firstText(d.First))
 	}

@@ -165,6 +165,7 @@ type LimitList struct {
 	Schema     string        `json:"schema"`
 	Policy     string        `json:"policy"`
 	Source     string        `json:"source"`
+	Chosen     string        `json:"-"` // why a product's bare name means it
 	Truth      string        `json:"-"` // what stands behind it, in words; "": that is not known
 	Model      string        `json:"model,omitempty"`
 	Window     int           `json:"window"`
@@ -230,7 +231,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 			t.add(none, "note", nil, nil, nil, nil, nil, nil, note)
 		}
 	}
-	return listing(t, list, append([]string{"policy " + list.Policy + " (" + joined("; ", list.Source, list.Truth) + ")"}, list.Notes...)...).print(w, opt)
+	return listing(t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + " (" + joined("; ", list.Source, list.Truth) + ")"}, list.Notes...)...).print(w, opt)
 }
 
 // PricesSchema is the version of the JSON form of prices.

@@ -21,6 +21,7 @@ type NamedView struct {
 	Conv     *session.Conversation
 	As       string // raw, model, payload, scrollback
 	Policy   string
+	Chosen   string       // why a product's bare name means the policy for the session
 	Truth    policy.Truth // of the policy
 	Request  int          // n of the main request; one more than there are: the end of the file
 	Overhead int          // tokens
@@ -76,7 +77,7 @@ func (p *viewPages) head() {
 		p.ownHead(at)
 		return
 	}
-	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth)},
+	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
 		[2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
 }
@@ -88,7 +89,7 @@ func (p *viewPages) ownHead(at string) {
 	if q.Overhead > 0 {
 		over, system = ", "+thousands(q.Overhead)+" of them overhead", "the session's, with its tools: no transcript holds them"
 	}
-	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy},
+	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy + before(": ", v.Chosen)},
 		[2]string{"call", phrase("%v of event %v, by %v%v", q.Call.Kind, q.Event, q.Stage, either(q.Refused, "; it is refused", ""))},
 		[2]string{"tokens", phrase("%v counted by the call%v; %v retried", q.Call.Input, over, count(q.Call.Retries, "request"))},
 		[2]string{"system", system}, [2]string{"unknown", q.Unknown})
