@@ -57,7 +57,7 @@ func TestSchemaIsStrict(t *testing.T) {
 	for _, change := range [][2]string{
 		{`"policy": `, `"polisy": `},
 		{`"raw_tokens": 19919`, `"raw_tokens": "19919"`},
-		{`"kind": "main"`, `"kind": "side"`},
+		{`"kind": "main"`, `"kind": "Side"`},
 		{`"schema": "ctxkit.replay/v1"`, `"schema": "ctxkit.replay/v2"`},
 		{`"kind": "summarize"`, `"kind": "shrink"`},
 		{`"read": `, `"extra": 1, "read": `},
