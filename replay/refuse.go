@@ -86,6 +86,7 @@ func (e *engine) unanswered(k, used int, row *Request) {
 	n := k + 1
 	ev := Event{
 		N: len(e.events), Request: &n, Stage: stageAPI, Kind: kind, Detail: map[string]int{"over": over}, Targets: []EventTarget{},
+		Before: row.Payload, After: row.Payload,
 		Reason: fmt.Sprintf("a payload of %s tokens in a window of %s, %s too many: the API would refuse it",
 			policy.Thousands(row.Payload), policy.Thousands(c.window), policy.Thousands(over)),
 	}

@@ -86,7 +86,8 @@ func TestRefused(t *testing.T) {
 				t.Fatalf("%s: request %d is %d over the window, and no event says so", c.name, q.N, excess)
 			}
 			over++
-			if event.Detail["over"] != excess || !strings.Contains(event.Reason, policy.Thousands(excess)+" too many") || *event.Request != q.N || event.Saved != 0 {
+			if event.Detail["over"] != excess || !strings.Contains(event.Reason, policy.Thousands(excess)+" too many") || *event.Request != q.N ||
+				event.Before != q.Payload || event.After != q.Payload || event.Saved != 0 {
 				t.Errorf("%s: request %d is %d over: %+v", c.name, q.N, excess, event)
 			}
 		}
@@ -128,7 +129,7 @@ func TestBlocked(t *testing.T) {
 			for _, n := range q.Events {
 				ev := &tl.Events[n]
 				is = is || ev.Kind == policy.KindBlock
-				if c.from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && ev.Detail["over"] != q.Used-c.from) {
+				if c.from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && (ev.Detail["over"] != q.Used-c.from || ev.Before != q.Payload || ev.After != q.Payload)) {
 					t.Errorf("%s: request %d, used %d: %s %+v", c.name, q.N, q.Used, ev.Reason, ev.Detail)
 				}
 			}

@@ -119,7 +119,7 @@ type Event struct {
 	Kind     policy.EditKind `json:"kind"`
 	Trigger  string          `json:"trigger,omitempty"`
 	Reason   string          `json:"reason"`
-	Before   int             `json:"tokens_before"` // of what changed
+	Before   int             `json:"tokens_before"` // of what changed; of a request without an answer: its payload, also after
 	After    int             `json:"tokens_after"`
 	Saved    int             `json:"tokens_saved"`       // Before - After
 	Results  int             `json:"results,omitempty"`  // tool_results changed

@@ -146,7 +146,11 @@ func printEvents(p *page, tl *replay.Timeline) {
 			at = number(thousands(*e.Request))
 		}
 		st := map[policy.EditKind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
-		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, e.After, e.Saved)
+		after, saved := any(e.After), any(e.Saved)
+		if lost(e.Kind) { // it changes nothing
+			after, saved = nil, nil
+		}
+		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, after, saved)
 	}
 	p.table(t)
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
