@@ -22,6 +22,10 @@ const (
 	envNoMicro      = "DISABLE_MICROCOMPACT"
 	standardContext = 200000 // the window of a model without a larger one, tokens
 
+	// The bounds of the window that automatic compaction goes by, tokens.
+	smallestWindow = 100000
+	largestWindow  = 1000000
+
 	// The first clients that read two of them.
 	windowSince    = "2.1.75"
 	noMillionSince = "2.1.50"
@@ -50,8 +54,12 @@ func environment(e *policy.Environment) {
 			continue
 		}
 		value, ok := v.read(given)
-		if !ok || !e.Change(v.key, value, v.name) {
+		switch {
+		case !ok || !e.Change(v.key, value, v.name):
 			e.Warn(v.name, "%q is not %s: the client ignores it, and so does the policy", given, v.want)
+		case v.name == envWindow && value != strings.TrimSpace(given):
+			e.Warn(v.name, "%q is taken as %s: the client reads the whole number at the beginning, and takes %d to %d", given, value,
+				smallestWindow, largestWindow)
 		}
 	}
 	if w := windowIn(e.Policy); isOn(e.Get(envNoMillion)) && w != nil && isRead(e, envNoMillion, noMillionSince) &&
@@ -91,11 +99,11 @@ func readPercent(s string) (string, bool) {
 	return strconv.Quote(strconv.FormatFloat(p, 'g', -1, 64)), ok
 }
 
-// readWindow reads the window that automatic compaction goes by: from 100,000 to 1,000,000 tokens.
+// readWindow reads the window that automatic compaction goes by, within its bounds.
 func readWindow(s string) (string, bool) {
 	text, ok := readPositive(s)
 	n, err := strconv.Atoi(text)
-	return strconv.Itoa(min(max(n, 100000), 1000000)), ok && err == nil
+	return strconv.Itoa(min(max(n, smallestWindow), largestWindow)), ok && err == nil
 }
 
 // windowIn are the thresholds' parameters of a policy, nil where no stage reads them.

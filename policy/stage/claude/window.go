@@ -110,6 +110,7 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	window := "context window"
 	if w.CompactWindow > 0 && w.CompactWindow < c.Window {
 		window = fmt.Sprintf("%s %s", c.Name("window.auto_compact_window"), n(w.CompactWindow))
+		l.Note("%s holds automatic compaction alone: the context window and the blocking limit stay as they are", c.Name("window.auto_compact_window"))
 	}
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
 	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
