@@ -49,8 +49,8 @@ type Change struct {
 }
 
 // Diff lists what differs between two policies, key by key, every default spelled out: where they come from, the
-// window, the cache, the list of stages, then the parameters of each stage. Policies without a difference do the
-// same.
+// window, the cache, the list of stages, then the parameters of each stage. Product and time of validity count between
+// releases alone. Policies without a difference do the same.
 func Diff(a, b *Policy) []Change {
 	var list []Change
 	add := func(key, from, to string) {
@@ -60,8 +60,11 @@ func Diff(a, b *Policy) []Change {
 	}
 	from, _ := strict.Fields(a.head())
 	to, _ := strict.Fields(b.head())
+	release := a.Product != "" && b.Product != ""
 	for i := range from[:len(from)-2] { // version and recorded are settings
-		add(from[i].Name, aboutText(from[i]), aboutText(to[i]))
+		if name := from[i].Name; release || name != "product" && name != "valid" {
+			add(name, aboutText(from[i]), aboutText(to[i]))
+		}
 	}
 	return append(list, DiffSettings(a.Resolved(), b.Resolved())...)
 }

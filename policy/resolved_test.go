@@ -312,6 +312,18 @@ func TestDiff(t *testing.T) {
 	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
 		t.Error(diff)
 	}
+	release := func(product, from string) *Policy {
+		return mustDecode(t, "r", "product: "+product+"\nvalid: {from: "+from+", source: tests}\nstages: []\n", nil)
+	}
+	own := mustDecode(t, "r", "stages: []\n", nil)
+	for _, c := range []struct {
+		a, b *Policy
+		want int
+	}{{release("x", "2026-01-02"), own, 0}, {own, release("x", "2026-01-02"), 0}, {release("x", "2026-01-02"), release("y", "2026-01-03"), 2}} {
+		if got := Diff(c.a, c.b); len(got) != c.want {
+			t.Errorf("got %v, want %d keys", got, c.want)
+		}
+	}
 	if changes := Diff(a, a.Clone()); len(changes) > 0 {
 		t.Errorf("a policy differs from itself: %v", changes)
 	}

@@ -21,6 +21,22 @@ var figureTitles = []figureTitle{
 	{"violations", "viol", true},
 }
 
+// legend says what the titles mean that need it.
+func legend(titles []figureTitle) string {
+	about := map[string]string{
+		"refused":            "requests over the window, or blocked by the client; the costs of such a policy are a bound.",
+		"blocked":            "of these, those that the client itself does not send.",
+		"failed_compactions": "compactions that came to nothing.",
+		"thrash":             "compactions that freed less than a tenth of what they read.",
+		"thrash_run":         "the most of them without another compaction between.",
+	}
+	var list []string
+	for _, f := range titles {
+		list = append(list, f.title+": "+about[f.figure])
+	}
+	return strings.Join(list, " ")
+}
+
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
 var troubleTitles = []figureTitle{
 	{"refused", "refused", true}, {"blocked", "blocked", false}, {"failed_compactions", "failed", true}, {"thrash", "thrash", true},
@@ -75,8 +91,7 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		if titles := troubles(c.Policies); len(titles) > 0 {
 			p.heading("requests without an answer, and compactions that brought little")
 			p.table(compareTotals(c.Policies, titles, figureText))
-			p.note(faint, "refused: requests over the window, or blocked by the client; the costs of such a policy are a bound. "+
-				"failed: compactions that came to nothing. thrash: those that freed less than a tenth of what they read.")
+			p.note(faint, legend(titles))
 		}
 		if t := evidenceTable(uses); len(t.rows) > 0 {
 			p.heading("what stands behind the policies")

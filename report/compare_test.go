@@ -110,3 +110,15 @@ func TestComparisons(t *testing.T) {
 		}
 	}
 }
+
+func TestLegend(t *testing.T) {
+	for _, f := range troubleTitles {
+		text := legend([]figureTitle{f})
+		if !strings.HasPrefix(text, f.title+": ") || !strings.HasSuffix(text, ".") || strings.Count(text, ": ") != 1 {
+			t.Errorf("%s: got %q", f.figure, text)
+		}
+	}
+	if got, want := legend(troubleTitles[2:3]), "failed: compactions that came to nothing."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

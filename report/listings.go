@@ -68,12 +68,12 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 				copy(figures[4:], []any{f.Recorded, f.Decided, f.Free})
 			}
 		}
-		cells := []any{pair{name, p.Name}, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, cmp.Or(p.From, p.Date), ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
+		cells := []any{pair{name, p.Name}, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From, ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
 		t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), p.About, p.Source)...)
 	}
 	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
 		"A product's bare name means the release of each session's time; for a session of the product itself, the one that recorded it. "+opt.Hints.Releases,
-		"from: first day as the current release, or the date of the source. hypothesis: described in one analysis, and nothing confirms it. "+
+		"from: first day as the current release, where there is one. hypothesis: described in one analysis, and nothing confirms it. "+
 			"score: decided/free/recorded: of the compactions that sessions of the product record, how many the policy decides at the exact request, "+
 			"and how many in a free replay; * in windows fitted to the record.").print(w, opt)
 }
