@@ -43,7 +43,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 		if err != nil {
 			return nil, err
 		}
-		p.checkCompactAt(sys, o.CompactAt)
+		p.checkCompactAt(o.CompactAt)
 		warn(p.warnings...)
 		return func(preset.Client) (*policy.Policy, error) { return p.Policy, nil }, nil
 	}
@@ -69,7 +69,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", chosenText(name, chosen.Policy, chosen.Why), err)
 		}
-		p.checkCompactAt(sys, o.CompactAt)
+		p.checkCompactAt(o.CompactAt)
 		for _, w := range p.warnings {
 			if !warned[w.Message] {
 				warned[w.Message] = true

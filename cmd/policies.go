@@ -94,7 +94,7 @@ func (p *loadedPolicy) warn(format string, args ...any) {
 }
 
 // checkCompactAt warns where nothing answers --compact-at, and says what would.
-func (p *loadedPolicy) checkCompactAt(sys *system, at []int) {
+func (p *loadedPolicy) checkCompactAt(at []int) {
 	if len(at) == 0 {
 		return
 	}
@@ -110,13 +110,7 @@ func (p *loadedPolicy) checkCompactAt(sys *system, at []int) {
 		hint = "leave " + key + " as it is"
 	}
 	if hint == "" {
-		var names []string
-		for _, d := range sys.stages.Definitions() {
-			if answersManual(d) {
-				names = append(names, d.Name)
-			}
-		}
-		hint = "use a policy with one of " + strings.Join(names, ", ")
+		hint = "use the policy of a product with a command to compact"
 	}
 	p.warn("flag --compact-at: policy %s has no stage that answers it, nothing is compacted there: %s", p.Name, hint)
 }
