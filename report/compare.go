@@ -12,6 +12,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
+// nameWidth is room for the name of a policy on one line; longer ones have settings or folders.
+const nameWidth = 28
+
 // figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
 // that are not of a point.
 var figureTitles = []figureTitle{
@@ -126,7 +129,7 @@ func figure(p *compare.PolicyRow, name string) compare.Distribution {
 
 // compareTotals has a row per policy, with the text of each total.
 func compareTotals(policies []compare.PolicyRow, titles []figureTitle, text func(name string, x exact.Decimal) string) *table {
-	t := newTable([]column{{Title: "policy", Flex: true}})
+	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}})
 	for _, f := range titles {
 		t.columns = append(t.columns, column{Title: f.title})
 	}
@@ -144,7 +147,7 @@ func compareTotals(policies []compare.PolicyRow, titles []figureTitle, text func
 // leaves out.
 func compareSpread(p *page, c *compare.Comparison) (hidden int) {
 	shown := troubles(c.Policies)
-	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true}}, titles("total", "median", "p90", "best"))
+	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true, Min: nameWidth}}, titles("total", "median", "p90", "best"))
 	for f, figure := range compare.Figures() {
 		if isTrouble(troubleTitles, figure.Name) && !isTrouble(shown, figure.Name) {
 			continue

@@ -84,7 +84,7 @@ func TestComparisons(t *testing.T) {
 			}
 			if f == FormatTable {
 				for line := range strings.Lines(s) {
-					if w := width(strings.TrimSuffix(line, "\n")); w > lineWidth && !strings.HasPrefix(line, "  ctxkit ") {
+					if w := width(strings.TrimSuffix(line, "\n")); w > lineWidth+nameWidth-8 && !strings.HasPrefix(line, "  ctxkit ") {
 						t.Errorf("%d columns: %s", w, line)
 					}
 				}
@@ -120,5 +120,14 @@ func TestLegend(t *testing.T) {
 	}
 	if got, want := legend(troubleTitles[2:3]), "failed: compactions that came to nothing."; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNamesStayWhole(t *testing.T) {
+	name := strings.Repeat("n", nameWidth)
+	g := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}}, titles("figure"))
+	g.add(none, name, strings.Repeat("9", lineWidth))
+	if got := g.grid().widths()[0]; got != nameWidth {
+		t.Errorf("a name of %d characters has %d", nameWidth, got)
 	}
 }

@@ -113,7 +113,7 @@ func doubtText(u *policy.Use, leads []string) string {
 func evidenceTable(uses []policy.Use) *table {
 	scored := slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil })
 	of := func(n, recorded int) string { return phraseIf(recorded > 0, "%v of %v", n, recorded) }
-	t := newTable([]column{{Title: "policy", Flex: true}}, titles("truth"))
+	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}}, titles("truth"))
 	if scored {
 		t.columns = append(t.columns, titles("decided", "free replay", "false alarms", "fitted: decided", "free replay")...)
 	}

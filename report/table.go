@@ -20,6 +20,7 @@ const lineWidth = 100
 type column struct {
 	Title, Key string
 	Max        int  // widest it may be in text; 0: no limit but lineWidth
+	Min        int  // narrowest a Flex column gets where its cells need as much; 0: 8
 	Flex       bool // takes the rest of the line and wraps; at most one per table
 	Cut        bool // takes the rest of the line and is cut, instead of Flex
 }
@@ -158,7 +159,8 @@ func (g *grid) widths() []int {
 		total += ws[i]
 	}
 	if flex >= 0 && total > g.width {
-		ws[flex] = max(width(g.columns[flex].Title), ws[flex]-(total-g.width), 8)
+		least := max(width(g.columns[flex].Title), min(g.columns[flex].Min, ws[flex]), 8)
+		ws[flex] = max(least, ws[flex]-(total-g.width))
 	}
 	return ws
 }
