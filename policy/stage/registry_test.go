@@ -60,7 +60,11 @@ func TestPresets(t *testing.T) {
 		},
 		"openhands-1.7": {
 			"condenser_events.max_size": "240", "condenser_events.keep_first": "2", "condenser_events.cut": "units",
-			"condenser_events.minimum_progress": "0.1", "condenser_events.hard_reset": "true", "condenser_events.agent_limit": "false",
+			"condenser_events.minimum_progress": "0", "condenser_events.hard_reset": "true", "condenser_events.agent_limit": "false",
+		},
+		"openhands-1.11": {
+			"condenser_events.max_size": "240", "condenser_events.minimum_progress": "0.1", "condenser_events.hard_reset": "true",
+			"condenser_events.agent_limit": "false",
 		},
 		"openhands-1.43": {"condenser_events.max_size": "240", "condenser_events.agent_limit": "true"},
 		"codex-local": {

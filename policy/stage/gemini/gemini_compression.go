@@ -80,7 +80,7 @@ func check(c *policy.Check) {
 // is the message about to be sent.
 type geminiCompression struct {
 	p      GeminiCompression
-	failed bool                  // a compression made the history larger
+	failed bool                  // an automatic compression made the history larger, and none has succeeded since
 	idle   bool                  // nothing could be split
 	epoch  int                   // of the view when nothing could
 	seen   int                   // items that had joined then
@@ -171,6 +171,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		reason += "; summary: " + from + "; the history would have been larger, and stays"
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: h.items[:split], Call: call, Reason: reason}}, nil
 	}
+	s.failed = false // startChat
 	keep := summarize.Kept(c, boundary, slices.Concat(h.items[split:], h.pending))
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,

@@ -382,6 +382,12 @@ func TestGeminiFailed(t *testing.T) {
 	if r.View.Epoch() != 1 {
 		t.Errorf("edits %v", r.Edits())
 	}
+	// One that succeeded lets automatic ones be tried again.
+	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 400000}}
+	r.Fire(policy.Prepare, 6, policy.Context{})
+	if r.View.Epoch() != 2 {
+		t.Errorf("edits %v", r.Edits())
+	}
 }
 
 // While nothing can be split it waits for a prompt, or an answer without calls.

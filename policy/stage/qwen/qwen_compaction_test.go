@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
 // talk is a conversation whose next prompt is a result of so many characters.
@@ -88,5 +89,40 @@ func TestQwenCompactionBreaker(t *testing.T) {
 	r.Fire(policy.Manual, 3, policy.Context{}) // by hand it is tried all the same
 	if e := r.View.Edits()[6]; e.Kind != policy.KindFail || e.Trigger != "manual" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// After a failure there is no further automatic compression, until one by hand succeeds.
+func TestQwenCompressionFailed(t *testing.T) {
+	p := *defineQwenCompression().Params.(*QwenCompression)
+	p.Rules, p.Summary = "0.12", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 50000}}
+	c := stagetest.NewConvo()
+	for range 4 {
+		c.Prompt(strings.Repeat("x", 20000))
+		c.Assistant(stagetest.Say("done"))
+	}
+	c.Prompt("go")
+	s := &qwenCompression{p: p, breaker: summarize.Breaker{Most: 1}}
+	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineQwenCompression(), Stage: s})
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	fire := func(m policy.Moment) {
+		r.Last = last(150000, 0)
+		r.Fire(m, 5, policy.Context{})
+	}
+	fire(policy.Prepare)
+	s.p.Summary[0].Tokens = 100
+	fire(policy.Prepare)
+	if n := len(r.View.Edits()); n != 1 || r.View.Edits()[0].Kind != policy.KindFail {
+		t.Fatalf("edits %v, want one failure", r.Edits())
+	}
+	fire(policy.Manual)
+	if r.View.Epoch() != 1 {
+		t.Fatalf("edits %v, want a compression by hand", r.Edits())
+	}
+	fire(policy.Prepare)
+	if r.View.Epoch() != 2 {
+		t.Errorf("edits %v, want a further automatic compression", r.Edits())
 	}
 }

@@ -29,7 +29,7 @@ const minShare = 0.05
 func defineQwenCompression() policy.Definition {
 	return policy.Definition{
 		Name:    "qwen_compression",
-		Summary: "Once the last prompt filled 70 % of the window, about the older 70 % of the history becomes a summary and its acknowledgement; after a compression that made the history larger there is no further automatic one.",
+		Summary: "Once the last prompt filled 70 % of the window, about the older 70 % of the history becomes a summary and its acknowledgement; after a compression that made the history larger there is no further automatic one until one by hand succeeds.",
 		Source:  "Qwen Code: @qwen-code/qwen-code-core 0.0.14, dist/src/core/client.js (tryCompressChat); chatCompressionService.ts as bundled in the npm releases 0.12.0, 0.15.6 and 0.15.10; oracle cases of 0.0.14, 0.12.0 and 0.15.10. 0.0.14 counts the history by a request of its own, which is taken for the report's count; from 0.12 on the new size is computed from the usage of the summary request, of which 1,000 tokens are taken for its prompt. Where 0.0.14 summarises a call whose result is about to be sent, the call stays",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare | policy.Manual,
@@ -100,6 +100,7 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		return failure, nil
 	}
+	s.breaker.Note(nil) // startChat
 	var more []policy.Synthetic
 	if keep := history[split:]; len(keep) > 0 && c.View.Role(keep[0]) == session.Assistant && s.p.Rules == "0.15" {
 		more = []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{text(bridge)}}}
