@@ -142,6 +142,8 @@ func TestFor(t *testing.T) {
 		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
 		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
 		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
+		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.78", Version: "2.1.99"}},
+		{"claude-code-x", recorded, preset.Chosen{Policy: "claude-code-x"}},
 		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", "", false}},
 		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.18", "1.14.20", "", false}},
 		{"opencode@latest", recorded, preset.Chosen{Policy: "opencode-1.18"}},

@@ -97,13 +97,13 @@ func BySession(name string, reg policy.Registry) bool {
 
 // For finds the policy that a name means for the session of a client: a product's bare name means the release that
 // was current then, which for a session of the product itself is the one that recorded it; NAME@latest the newest;
-// NAME@VERSION that version's. Any other name is that of a policy.
+// NAME@VERSION or NAME-VERSION that version's. Any other name is that of a policy.
 func For(name string, c Client, reg policy.Registry) (Chosen, error) {
 	product, version, at := strings.Cut(name, "@")
 	list := Releases(product, reg)
 	switch {
 	case len(list) == 0 && !at:
-		return Chosen{Policy: name}, nil
+		return named(name, reg), nil
 	case len(list) == 0:
 		return Chosen{}, fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, Products(reg)))
 	case version == Latest:
@@ -131,6 +131,20 @@ func For(name string, c Client, reg policy.Registry) (Chosen, error) {
 		}
 	}
 	return Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session is of %s", product, day), Older: true}, nil
+}
+
+// named is the policy of that name, else, where the name is a product's and a version (claude-code-2.1.99), that of the
+// version.
+func named(name string, reg policy.Registry) Chosen {
+	if _, err := read(reg, name); err == nil {
+		return Chosen{Policy: name}
+	}
+	for i := strings.LastIndex(name, "-"); i > 0; i = strings.LastIndex(name[:i], "-") {
+		if list := Releases(name[:i], reg); len(list) > 0 && isVersion(name[i+1:]) {
+			return Chosen{Policy: ofVersion(list, name[i+1:]).Policy, Version: name[i+1:]}
+		}
+	}
+	return Chosen{Policy: name}
 }
 
 // ofVersion is the newest release that is not later than a version, else the oldest.
