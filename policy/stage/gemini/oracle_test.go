@@ -11,7 +11,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -60,30 +59,12 @@ func changeOf(e *policy.Edit) oracleChange {
 	return oracleChange{int(e.Target.Item), e.Target.Block, jsonl.Measure(e.New.Text).UTF16, stagetest.Print(text)}
 }
 
-// presetOf is the policy of a version.
-func presetOf(t *testing.T, version string) *policy.Policy {
-	t.Helper()
-	reg, err := policy.NewRegistry(Family())
-	if err != nil {
-		t.Fatal(err)
-	}
-	chosen, err := preset.For("gemini-cli@"+version, preset.Client{}, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := preset.Load(chosen.Policy, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func TestOracle(t *testing.T) {
 	o := stagetest.LoadOracle[oracleCase](t, filepath.Join("testdata", "cases.json"))
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
-		p := presetOf(t, c.Version)
+		p := stagetest.Preset(t, Family(), "gemini-cli@"+c.Version)
 		conv := stagetest.NewConvo()
 		o.Add(t, conv, c.History)
 		switch c.Kind {

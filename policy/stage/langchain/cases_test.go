@@ -20,7 +20,25 @@ type caseFile struct {
 	Package string
 	Window  int
 	Summary int // characters
-	Cases   []upstreamCase
+	// Defaults are what upstream does unless told; Prompt is characters.
+	Defaults struct {
+		Edit struct {
+			Trigger, Keep, Least int
+			Inputs               bool
+			Placeholder          string
+		}
+		Summary struct {
+			Trigger, Keep contextSizeByType
+			Prompt        int
+		}
+	}
+	Cases []upstreamCase
+}
+
+// contextSizeByType is a size as Deep Agents writes it.
+type contextSizeByType struct {
+	Type  string
+	Value float64
 }
 
 type upstreamCase struct {
@@ -108,12 +126,37 @@ func (tt *upstreamCase) conversation() *stagetest.Convo {
 	return c
 }
 
+func clearing(t *testing.T) ClearToolResults {
+	t.Helper()
+	return *stagetest.Preset(t, Family(), "langchain-clear-tool-uses").Stages[0].Params.(*ClearToolResults)
+}
+
+func summarizing(t *testing.T) Summarization {
+	t.Helper()
+	return *stagetest.Preset(t, Family(), "langchain-summarization").Stages[0].Params.(*Summarization)
+}
+
+// TestUpstreamDefaults compares the figures of the presets with upstream's.
+func TestUpstreamDefaults(t *testing.T) {
+	f := readCases(t)
+	p, edit := clearing(t), f.Defaults.Edit
+	got := []any{p.Trigger, p.Keep, p.ClearAtLeast, p.ClearToolInputs, p.Placeholder}
+	if diff := cmp.Diff([]any{edit.Trigger, edit.Keep, edit.Least, edit.Inputs, edit.Placeholder}, got); diff != "" {
+		t.Errorf("clearing: -upstream +preset\n%s", diff)
+	}
+	q, summary := summarizing(t), f.Defaults.Summary
+	got = []any{contextSizeByType{"fraction", q.TriggerFraction}, contextSizeByType{"fraction", q.KeepFraction}, q.Prompt}
+	if diff := cmp.Diff([]any{summary.Trigger, summary.Keep, quarter(summary.Prompt)}, got); diff != "" {
+		t.Errorf("summarization: -upstream +preset\n%s", diff)
+	}
+}
+
 // TestUpstreamClearing compares what each request holds with what LangChain's own agent sent.
 func TestUpstreamClearing(t *testing.T) {
 	f := readCases(t)
 	cleared, requests := 0, 0
 	for _, tt := range f.Cases {
-		p := *defineClearToolResults().Params.(*ClearToolResults)
+		p := clearing(t)
 		p.Trigger, p.Keep, p.ClearAtLeast = tt.Edit.Trigger, tt.Edit.Keep, tt.Edit.Least
 		p.ClearToolInputs, p.ExcludeTools = tt.Edit.Inputs, tt.Edit.Exclude
 		r := stagetest.NewRun(t, tt.conversation(), stagetest.Start(t, defineClearToolResults(), &p))
@@ -152,10 +195,9 @@ func TestUpstreamSummarization(t *testing.T) {
 	f := readCases(t)
 	summaries, requests := 0, 0
 	for _, tt := range f.Cases {
-		p := *defineSummarization().Params.(*Summarization)
+		p := summarizing(t)
 		p.TriggerTokens, p.TriggerFraction, p.TriggerMessages = tt.Summary.Trigger.Tokens, tt.Summary.Trigger.Fraction, tt.Summary.Trigger.Messages
 		p.KeepTokens, p.KeepFraction, p.KeepMessages = tt.Summary.Keep.Tokens, tt.Summary.Keep.Fraction, tt.Summary.Keep.Messages
-		p.TrimTokens = 4000
 		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: f.Summary / 4}}
 		r := stagetest.NewRun(t, tt.conversation(), stagetest.Start(t, defineSummarization(), &p))
 		if r.Window = f.Window; p.TriggerFraction == 0 && p.KeepFraction == 0 {

@@ -182,15 +182,39 @@ func TestUpstream(t *testing.T) {
 	t.Logf("compactions %v, refused %d", compactions, none)
 }
 
-func against(t *testing.T, f *caseFile, tt *upstreamCase, rules string, points []*compacted) (made int) {
-	c, message, request := conversation(tt.List)
-	p := *definePiCompaction().Params.(*PiCompaction)
-	p.Auto, p.KeepRecent, p.Rules, p.Thinking = false, tt.Keep, rules, rules != rulesProjection
+// TestUpstreamDefaults compares the figures of each preset with those of the release that it stands for.
+func TestUpstreamDefaults(t *testing.T) {
+	f := readCases(t)
 	for _, release := range f.Releases {
-		if release.Rules == rules {
-			p.Prompt, p.UpdatePrompt, p.PrefixPrompt = quarter(release.Sizes[0]), quarter(release.Sizes[1]), quarter(release.Sizes[2])
+		p := presetOf(t, f, release.Rules)
+		got := []any{p.Rules, p.Reserve, p.KeepRecent, p.Prompt, p.UpdatePrompt, p.PrefixPrompt}
+		want := []any{
+			release.Rules, f.Defaults.ReserveTokens, f.Defaults.KeepRecentTokens,
+			quarter(release.Sizes[0]), quarter(release.Sizes[1]), quarter(release.Sizes[2]),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -upstream +preset\n%s", release.Package, diff)
 		}
 	}
+}
+
+// presetOf are the parameters of the preset for the release whose rules are given.
+func presetOf(t *testing.T, f *caseFile, rules string) *PiCompaction {
+	t.Helper()
+	for _, release := range f.Releases {
+		if release.Rules == rules {
+			version := release.Package[strings.LastIndex(release.Package, "@"):]
+			return stagetest.Preset(t, Family(), "pi"+version).Stages[0].Params.(*PiCompaction)
+		}
+	}
+	t.Fatalf("no release has the rules %s", rules)
+	return nil
+}
+
+func against(t *testing.T, f *caseFile, tt *upstreamCase, rules string, points []*compacted) (made int) {
+	c, message, request := conversation(tt.List)
+	p := *presetOf(t, f, rules)
+	p.Auto, p.KeepRecent = false, tt.Keep
 	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))
 	r.Window = 10_000_000
 	r.Manual = map[int]bool{}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -43,21 +42,10 @@ type oracleCase struct {
 
 func TestOracle(t *testing.T) {
 	o := stagetest.LoadOracle[oracleCase](t, filepath.Join("testdata", "cases.json"))
-	reg, err := policy.NewRegistry(Family())
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
-		chosen, err := preset.For("qwen-code@"+c.Version, preset.Client{}, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := preset.Load(chosen.Policy, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := stagetest.Preset(t, Family(), "qwen-code@"+c.Version)
 		params := p.Stages[len(p.Stages)-1].Params
 		for _, want := range c.Thresholds {
 			auto, hard := params.(*QwenCompaction).thresholds(int(want[0]))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
@@ -99,4 +101,18 @@ func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 			t.Fatalf("no content is of kind %q", kind)
 		}
 	}
+}
+
+// Preset loads a built-in policy of a family. name may be that of a product's release, PRODUCT@VERSION.
+func Preset(t testing.TB, f policy.Family, name string) *policy.Policy {
+	t.Helper()
+	reg, err := policy.NewRegistry(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := preset.Load(name, reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

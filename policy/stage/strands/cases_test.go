@@ -66,16 +66,16 @@ func upstreamCases(t *testing.T) (f caseFile) {
 	return f
 }
 
-// typescript is the sliding window of the TypeScript SDK.
-func typescript(messages int) *SlidingWindow {
-	return &SlidingWindow{
-		Messages: messages, Every: "turn_end", Cut: "prompt", Anchor: true, Truncate: "overflow", Above: 450,
-		Notice: "\n<truncated chars=\"{chars}\"/>\n", Overflow: true,
-	}
+// typescript are the parameters of the preset for the TypeScript SDK.
+func typescript(t *testing.T) *SlidingWindow {
+	t.Helper()
+	return stagetest.Preset(t, Family(), "strands-typescript@1.19.0").Stages[0].Params.(*SlidingWindow)
 }
 
 func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
 	t.Helper()
+	p := typescript(t)
+	p.Messages = messages
 	c := stagetest.NewConvo()
 	for i, e := range list {
 		var parts []stagetest.BlockText
@@ -98,7 +98,7 @@ func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
 		}
 		c.Assistant(parts...)
 	}
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), typescript(messages)))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), p))
 	for m := range c.Messages {
 		r.View.Join(m)
 	}
@@ -135,7 +135,7 @@ func (s state) tokens(t *testing.T, list []entry) int {
 // What is left is what the TypeScript SDK's own code leaves, when the agent stops and after each reduction.
 func TestCases(t *testing.T) {
 	f := upstreamCases(t)
-	if p := defineSlidingWindow().Params.(*SlidingWindow); p.Messages != f.Window {
+	if p := typescript(t); p.Messages != f.Window {
 		t.Errorf("%d messages, upstream has %d", p.Messages, f.Window)
 	}
 	slid, reduced := 0, 0

@@ -7,17 +7,19 @@
 
 import { Dice, install, load } from "../lib/upstream.mjs";
 
-const PACKAGE = "langchain@1.5.14", CORE = "@langchain/core@1.4.0";
+const PACKAGE = "langchain@1.5.14", CORE = "@langchain/core@1.4.0", DEEP_AGENTS = "deepagents@1.14.1";
 const CONVERSATIONS = 150;
 
 const dir = install(PACKAGE, CORE);
 console.warn = () => {};
-const { createAgent, contextEditingMiddleware, ClearToolUsesEdit, summarizationMiddleware, tool, BaseChatModel, AIMessage, AIMessageChunk, z, countTokensApproximately } = await load(dir, `
+const { createAgent, contextEditingMiddleware, ClearToolUsesEdit, summarizationMiddleware, tool, BaseChatModel, AIMessage, AIMessageChunk, z, countTokensApproximately, DEFAULT_SUMMARY_PROMPT } = await load(dir, `
   export { createAgent, contextEditingMiddleware, ClearToolUsesEdit, summarizationMiddleware, tool } from "langchain";
   export { BaseChatModel } from "@langchain/core/language_models/chat_models";
   export { AIMessage } from "@langchain/core/messages";
   export { countTokensApproximately } from "./node_modules/langchain/dist/agents/middleware/utils.js";
+  export { DEFAULT_SUMMARY_PROMPT } from "./node_modules/langchain/dist/agents/middleware/summarization.js";
   export * as z from "zod";`);
+const { computeSummarizationDefaults } = await load(install(DEEP_AGENTS), `export { computeSummarizationDefaults } from "deepagents";`);
 
 const text = (n) => "x".repeat(n);
 const TOOLS = ["read", "bash", "grep"];
@@ -88,4 +90,8 @@ for (let seed = 0; seed < CONVERSATIONS; seed++) {
   c.asked = log.asked;
   cases.push(c);
 }
-process.stdout.write(`{"package":${JSON.stringify(PACKAGE)},"window":${WINDOW},"summary":${SUMMARY},\n"cases":[\n${cases.map((c) => JSON.stringify(c)).join(",\n")}\n]}\n`);
+// What the two do unless told; the summarization's shares of the window are those that Deep Agents gives.
+const { trigger, keep, clearAtLeast, clearToolInputs, placeholder } = new ClearToolUsesEdit();
+const shares = computeSummarizationDefaults({ profile: { maxInputTokens: WINDOW } });
+const defaults = { edit: { trigger: trigger.tokens, keep: keep.messages, least: clearAtLeast, inputs: clearToolInputs, placeholder }, summary: { trigger: shares.trigger, keep: shares.keep, prompt: DEFAULT_SUMMARY_PROMPT.replace("{messages}", "").length } };
+process.stdout.write(`{"package":${JSON.stringify(PACKAGE)},"window":${WINDOW},"summary":${SUMMARY},"defaults":${JSON.stringify(defaults)},\n"cases":[\n${cases.map((c) => JSON.stringify(c)).join(",\n")}\n]}\n`);
