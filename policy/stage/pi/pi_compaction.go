@@ -134,6 +134,7 @@ func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	for _, id := range pending {
 		used += s.tokens(c.View, id)
 	}
+	used = max(used, measure.PromptTokens(c)) // the API refuses by its own count
 	if used <= c.Window {
 		return nil, nil
 	}

@@ -119,3 +119,26 @@ func TestPiFails(t *testing.T) {
 		t.Errorf("a limit of %d, want the window less 800", limit)
 	}
 }
+
+// The API counts a request: one that exceeds the window is refused, however small Pi's own estimate of it is.
+func TestPiOverflow(t *testing.T) {
+	for _, tt := range []struct {
+		overhead int
+		want     []string
+	}{
+		{0, nil},
+		{7500, []string{"summarize@4"}},
+	} {
+		r := bench(t, nil, 1000, 2000, 3000, 4000, 4000)
+		r.Overhead = tt.overhead
+		r.All()
+		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+			t.Errorf("%d tokens that Pi does not count: -want +got\n%s", tt.overhead, diff)
+		}
+		for _, e := range r.View.Edits()[:min(1, len(tt.want))] {
+			if want := "the request of 10612 tokens > 10000, the window"; !strings.HasPrefix(e.Reason, want) {
+				t.Errorf("reason %q, want %q", e.Reason, want)
+			}
+		}
+	}
+}
