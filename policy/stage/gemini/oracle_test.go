@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -64,7 +65,7 @@ func TestOracle(t *testing.T) {
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
-		p := stagetest.Preset(t, Family(), "gemini-cli@"+c.Version)
+		p := stagetest.Preset(t, Family(), preset.Load, "gemini-cli@"+c.Version)
 		conv := stagetest.NewConvo()
 		o.Add(t, conv, c.History)
 		switch c.Kind {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -128,12 +129,12 @@ func (tt *upstreamCase) conversation() *stagetest.Convo {
 
 func clearing(t *testing.T) ClearToolResults {
 	t.Helper()
-	return *stagetest.Preset(t, Family(), "langchain-clear-tool-uses").Stages[0].Params.(*ClearToolResults)
+	return *stagetest.Preset(t, Family(), preset.Load, "langchain-clear-tool-uses").Stages[0].Params.(*ClearToolResults)
 }
 
 func summarizing(t *testing.T) Summarization {
 	t.Helper()
-	return *stagetest.Preset(t, Family(), "langchain-summarization").Stages[0].Params.(*Summarization)
+	return *stagetest.Preset(t, Family(), preset.Load, "langchain-summarization").Stages[0].Params.(*Summarization)
 }
 
 // TestUpstreamDefaults compares the figures of the presets with upstream's.

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -204,7 +205,7 @@ func presetOf(t *testing.T, f *caseFile, rules string) *PiCompaction {
 	for _, release := range f.Releases {
 		if release.Rules == rules {
 			version := release.Package[strings.LastIndex(release.Package, "@"):]
-			return stagetest.Preset(t, Family(), "pi"+version).Stages[0].Params.(*PiCompaction)
+			return stagetest.Preset(t, Family(), preset.Load, "pi"+version).Stages[0].Params.(*PiCompaction)
 		}
 	}
 	t.Fatalf("no release has the rules %s", rules)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -45,7 +46,7 @@ func TestOracle(t *testing.T) {
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
-		p := stagetest.Preset(t, Family(), "qwen-code@"+c.Version)
+		p := stagetest.Preset(t, Family(), preset.Load, "qwen-code@"+c.Version)
 		params := p.Stages[len(p.Stages)-1].Params
 		for _, want := range c.Thresholds {
 			auto, hard := params.(*QwenCompaction).thresholds(int(want[0]))

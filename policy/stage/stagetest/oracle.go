@@ -10,7 +10,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
@@ -103,14 +102,14 @@ func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 	}
 }
 
-// Preset loads a built-in policy of a family. name may be that of a product's release, PRODUCT@VERSION.
-func Preset(t testing.TB, f policy.Family, name string) *policy.Policy {
+// Preset loads a built-in policy of a family by load, which is preset.Load. name may be that of a product's release, PRODUCT@VERSION.
+func Preset(t testing.TB, f policy.Family, load func(string, policy.Registry) (*policy.Policy, error), name string) *policy.Policy {
 	t.Helper()
 	reg, err := policy.NewRegistry(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := preset.Load(name, reg)
+	p, err := load(name, reg)
 	if err != nil {
 		t.Fatal(err)
 	}

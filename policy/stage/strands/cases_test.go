@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -69,7 +70,7 @@ func upstreamCases(t *testing.T) (f caseFile) {
 // typescript are the parameters of the preset for the TypeScript SDK.
 func typescript(t *testing.T) *SlidingWindow {
 	t.Helper()
-	return stagetest.Preset(t, Family(), "strands-typescript@1.19.0").Stages[0].Params.(*SlidingWindow)
+	return stagetest.Preset(t, Family(), preset.Load, "strands-typescript@1.19.0").Stages[0].Params.(*SlidingWindow)
 }
 
 func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
