@@ -102,8 +102,11 @@ func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 	}
 }
 
-// Preset loads a built-in policy of a family by load, which is preset.Load. name may be that of a product's release, PRODUCT@VERSION.
-func Preset(t testing.TB, f policy.Family, load func(string, policy.Registry) (*policy.Policy, error), name string) *policy.Policy {
+// Load is preset.Load, which the bench may not know.
+type Load func(name string, reg policy.Registry) (*policy.Policy, error)
+
+// Preset loads a built-in policy of a family. name may be that of a product's release, PRODUCT@VERSION.
+func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
 	reg, err := policy.NewRegistry(f)
 	if err != nil {
