@@ -150,7 +150,7 @@ func TestFor(t *testing.T) {
 		{"opencode", recorded, preset.Chosen{"opencode-1.1.36", "", "opencode as of 2026-02-17", false}},
 		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.18", "", "opencode as of 2026-04-21", false}},
 		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session is of 2025-06-01", true}},
-		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.14"}, preset.Chosen{"claude-code-2.1.19", "2.1.14", "claude-code 2.1.14 recorded the session, older than any known", true}},
+		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.19", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known", true}},
 		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-1.18", "", "the newest opencode known", false}},
 	} {
 		if got, err := preset.For(c.name, c.client, registry(t)); err != nil || got != c.want {
@@ -308,7 +308,7 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"claude-code@":     `"" is no version of claude-code: write it as claude-code@2.1.19, or claude-code@latest`,
+		"claude-code@":     `"" is no version of claude-code: write it as claude-code@2.1.12, or claude-code@latest`,
 		"claude-code@new":  `"new" is no version of claude-code`,
 		"claude-cod@2.1":   `no versions of "claude-cod" are known: did you mean claude-code?`,
 		"claude-cod@2.1.1": `no versions of "claude-cod" are known: did you mean claude-code?`,
