@@ -43,7 +43,9 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 		if err != nil {
 			return nil, err
 		}
-		p.checkCompactAt(o.CompactAt)
+		if err := p.checkCompactAt(o.CompactAt); err != nil {
+			return nil, err
+		}
 		warn(p.warnings...)
 		return func(preset.Client) (*policy.Policy, error) { return p.Policy, nil }, nil
 	}
@@ -69,7 +71,9 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", chosenText(name, chosen.Policy, chosen.Why), err)
 		}
-		p.checkCompactAt(o.CompactAt)
+		if err := p.checkCompactAt(o.CompactAt); err != nil {
+			return nil, err
+		}
 		for _, w := range p.warnings {
 			if !warned[w.Message] {
 				warned[w.Message] = true

@@ -93,10 +93,10 @@ func (p *loadedPolicy) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, session.Warning{Message: fmt.Sprintf(format, args...)})
 }
 
-// checkCompactAt warns where nothing answers --compact-at, and says what would.
-func (p *loadedPolicy) checkCompactAt(at []int) {
+// checkCompactAt is the error where nothing answers --compact-at. It says what would.
+func (p *loadedPolicy) checkCompactAt(at []int) error {
 	if len(at) == 0 {
-		return
+		return nil
 	}
 	hint := ""
 	for _, s := range p.Stages {
@@ -105,14 +105,14 @@ func (p *loadedPolicy) checkCompactAt(at []int) {
 		}
 		key := s.Definition.Name + ".manual"
 		if answer, err := p.Get(key); err != nil || answer != "ignore" {
-			return
+			return nil
 		}
 		hint = "leave " + key + " as it is"
 	}
 	if hint == "" {
 		hint = "use the policy of a product with a command to compact"
 	}
-	p.warn("flag --compact-at: policy %s has no stage that answers it, nothing is compacted there: %s", p.Name, hint)
+	return fmt.Errorf("flag --compact-at: policy %s has no stage that answers it: %s", p.Name, hint)
 }
 
 // answersManual reports whether a stage can compact where the user asks for it.
