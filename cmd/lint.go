@@ -100,3 +100,10 @@ func lintInput(j *job, path string) (list []*lint.Problems, err error) {
 	}
 	return list, nil
 }
+
+func places(what string, n int) string {
+	if n == 1 {
+		return what + " in 1 place"
+	}
+	return fmt.Sprintf("%s in %d places", what, n)
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // long reports whether tests take all of their samples, not a part.
@@ -195,18 +196,21 @@ func TestSuggestion(t *testing.T) {
 }
 
 func TestStrictError(t *testing.T) {
+	const hint = ": see the warnings and events, allow one with --allow, or leave out --strict"
 	for _, c := range []struct {
-		violations, preserved int
-		want                  string
+		faults  []compare.FaultCount
+		allowed []string
+		want    string
 	}{
-		{0, 0, ""},
-		{1, 0, "a check did not hold: breaks of a rule of the API in 1 place: see the warnings, or leave out --strict"},
-		{0, 2, "a check did not hold: edits before thinking that the model preserves in 2 places: see the warnings, or leave out --strict"},
-		{3, 1, "a check did not hold: breaks of a rule of the API in 3 places, edits before thinking that the model preserves in 1 place: see the warnings, or leave out --strict"},
+		{nil, nil, ""},
+		{[]compare.FaultCount{{Figure: "violations", N: 1}}, nil, "1 broken rule of the API (violations)" + hint},
+		{[]compare.FaultCount{{Figure: "violations", N: 1}, {Figure: "refused", N: 2}, {Figure: "violations", N: 3}}, nil, "2 requests over the window, or blocked (refused); 4 broken rules of the API (violations)" + hint},
+		{[]compare.FaultCount{{Figure: "violations", N: 1}, {Figure: "thrash", N: 2}}, []string{"violations"}, "2 compactions that freed less than a tenth (thrash)" + hint},
+		{[]compare.FaultCount{{Figure: "thrash", N: 2}}, []string{"violations", "thrash"}, ""},
 	} {
-		err := strictError(c.violations, c.preserved)
-		if got := fmt.Sprint(err); err != nil && (got != c.want || !errors.Is(err, errCheckFailed)) || err == nil && c.want != "" {
-			t.Errorf("%d, %d: %v, want %q", c.violations, c.preserved, err, c.want)
+		err := strictError(c.faults, c.allowed)
+		if got := fmt.Sprint(err); err != nil && (got != "a check did not hold: "+c.want || !errors.Is(err, errCheckFailed)) || err == nil && c.want != "" {
+			t.Errorf("%v without %v: %v, want %q", c.faults, c.allowed, err, c.want)
 		}
 	}
 }

@@ -3,12 +3,14 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -23,6 +25,7 @@ type ReplayOptions struct {
 	OutputOptions
 	CompactAt []int
 	Strict    bool
+	Allow     []string // with Strict: faults that do not fail
 	Regret    bool
 	ASCII     bool
 }
@@ -55,7 +58,8 @@ func newReplay(sys *system) *cobra.Command {
 	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
-	f.BoolVar(&o.Strict, "strict", false, "exit 1 where the policy breaks a rule of the API, or edits before thinking that a model preserves")
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a fault is found: "+strings.Join(compare.FaultNames(), ", "))
+	f.StringSliceVar(&o.Allow, "allow", nil, "with --strict: do not fail for the fault `NAME` (repeatable)")
 	f.BoolVar(&o.Regret, "regret", false, "count what the policy removed too early (searches every text)")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
 	return cmd
@@ -143,6 +147,14 @@ func (o *ReplayOptions) options() replay.Options {
 }
 
 func runReplay(sys *system, o *ReplayOptions) error {
+	for _, name := range o.Allow {
+		if err := oneOf("--allow", name, compare.FaultNames()); err != nil {
+			return err
+		}
+		if !o.Strict {
+			return fmt.Errorf("flag --allow: it is for --strict: add that, or leave out --allow")
+		}
+	}
 	r, err := o.begin(sys)
 	if err != nil {
 		return err
@@ -159,10 +171,9 @@ func (r *replays) print() error {
 	if err != nil {
 		return err
 	}
-	violations, preserved := 0, 0
+	var faults []compare.FaultCount
 	failed, err := r.each("replayed", func(l *conversationLoop, tl *replay.Timeline) error {
-		violations += tl.Totals.Violations
-		preserved += tl.Totals.Preserved
+		faults = append(faults, compare.Faults(tl)...)
 		if opt.Format == report.FormatNDJSON || opt.Format == report.FormatCSV {
 			l.warn(tl.Warnings...) // these formats have no place for warnings
 		}
@@ -177,30 +188,27 @@ func (r *replays) print() error {
 	case failed != nil:
 		return failed
 	case o.Strict:
-		return strictError(violations, preserved)
+		return strictError(faults, o.Allow)
 	}
 	return nil
 }
 
-// strictError is the error of broken rules of the API, and of edits before preserved thinking: accounts that are new
-// enough get an error for such a request, the others lose the thinking.
-func strictError(violations, preserved int) error {
+// strictError is the error of faults that are not allowed.
+func strictError(faults []compare.FaultCount, allowed []string) error {
 	var what []string
-	if violations > 0 {
-		what = append(what, places("breaks of a rule of the API", violations))
-	}
-	if preserved > 0 {
-		what = append(what, places("edits before thinking that the model preserves", preserved))
+	for _, name := range compare.FaultNames() {
+		n := 0
+		for _, f := range faults {
+			if f.Figure == name {
+				n += f.N
+			}
+		}
+		if n > 0 && !slices.Contains(allowed, name) {
+			what = append(what, compare.FaultCount{Figure: name, N: n}.String())
+		}
 	}
 	if len(what) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: see the warnings, or leave out --strict", errCheckFailed, strings.Join(what, ", "))
-}
-
-func places(what string, n int) string {
-	if n == 1 {
-		return what + " in 1 place"
-	}
-	return fmt.Sprintf("%s in %d places", what, n)
+	return fmt.Errorf("%w: %s: see the warnings and events, allow one with --allow, or leave out --strict", errCheckFailed, strings.Join(what, "; "))
 }

@@ -91,6 +91,7 @@ func Figures() []Figure {
 		{"bound_tokens", "tokens", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundTokens })},
 		{"median_distance", "requests", Neither, mean, medianDistance},
 		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
+		{"preserved_thinking", "", Less, sum, total(func(t *replay.Totals) int { return t.Preserved })},
 	}
 }
 
