@@ -78,6 +78,11 @@ func runCompare(sys *system, o *CompareOptions) error {
 	sessions, failed, err := collect(loop, func(c agentConversation) (compare.ComparedSession, error) {
 		return o.compareOne(sys, c, choices)
 	})
+	var converted []*replay.Conversion
+	for i := range sessions {
+		converted = append(converted, sessions[i].Converted)
+	}
+	j.msgs.converted(converted)
 	return j.finish(failed, err, len(sessions), func() error {
 		return report.Comparisons(j.out, o.comparisons(sessions), loop.inputs(failed), o.report(sys))
 	})

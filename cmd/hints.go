@@ -30,6 +30,23 @@ func addHints(list []session.Warning) {
 	}
 }
 
+// converted says which models' tokens were converted to those of another model.
+func (m *messages) converted(list []*replay.Conversion) {
+	said := map[string]bool{}
+	for _, c := range list {
+		if c == nil {
+			continue
+		}
+		for i := range c.Models {
+			one := &replay.Conversion{Source: c.Source, Models: c.Models[i : i+1]}
+			if text := "tokens are " + report.ConversionText(one); c.Models[i].To.Known && !said[text] {
+				said[text] = true
+				m.warn(session.Warning{Message: text})
+			}
+		}
+	}
+}
+
 // gridHint adds to the error of a grid that is too large what to do about it.
 func gridHint(err error) error {
 	if errors.Is(err, sweep.ErrGridTooLarge) {

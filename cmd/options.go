@@ -124,7 +124,7 @@ type CountOptions struct {
 
 func (o *CountOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.Model, "model", "", "assume another model than the recorded one (`NAME`)")
+	f.StringVar(&o.Model, "model", "", "assume another model than the recorded one (`NAME`): its window, prices and tokenizer")
 	f.Var(&o.Window, "window", "context window in tokens (`N`, 200k, 1M); default: by client version and model")
 	f.StringVar(&o.Counter, "tokens", "usage", "token counter: usage (calibrated to what the API reported), heuristic, o200k_base or cl100k_base (`NAME`)")
 	complete(cmd, "tokens", tokens.Names())

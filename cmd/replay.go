@@ -117,10 +117,13 @@ func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*co
 		return err
 	}
 	var list []T
+	var converted []*replay.Conversion
 	failed, err := r.each(verb, func(l *conversationLoop, tl *replay.Timeline) error {
 		list = append(list, row(l, tl))
+		converted = append(converted, tl.Converted)
 		return nil
 	})
+	r.msgs.converted(converted)
 	return r.finish(failed, err, len(list), func() error { return print(r.out, list, r.use(), o.report(sys)) })
 }
 

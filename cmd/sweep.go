@@ -132,6 +132,9 @@ func (r *replays) sweep(o *SweepOptions) error {
 		ran[i] = list[i].Policy
 	}
 	s.Use = policy.NewUse(name, ran)
+	if err := o.sayConverted(loop, list); err != nil {
+		return err
+	}
 	if s.Applied, err = plan.Applied(list); err != nil {
 		return o.varyError(err)
 	}
@@ -143,6 +146,20 @@ func (r *replays) sweep(o *SweepOptions) error {
 		return err
 	}
 	return failed
+}
+
+// sayConverted says how the tokens of sessions are converted.
+func (o *SweepOptions) sayConverted(l *conversationLoop, list []*sweep.SweptSession) error {
+	var converted []*replay.Conversion
+	for _, s := range list {
+		c, err := s.Record.Conversion(o.options())
+		if err != nil {
+			return err
+		}
+		converted = append(converted, c)
+	}
+	l.msgs.converted(converted)
+	return nil
 }
 
 // try tries all points. After an interrupt the result holds those that are finished.

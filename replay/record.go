@@ -45,6 +45,10 @@ type Record struct {
 	uses     func() (*regret.Index, error)
 	digests  *policy.Digests // nil: nothing is kept for the next replay
 	most     atomic.Int64    // the most edits of a replay; of a shared record
+
+	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
+	converting sync.Mutex
+	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
 
 // sharedTexts is the memory for digests of texts in a shared record, bytes; the index of uses has as much again.
@@ -90,12 +94,17 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 			return nil, err
 		}
 	}
-	n := len(conv.Requests)
+	return r, r.follow()
+}
+
+// follow computes the recorded view, and what it says of the overhead, from the calibration.
+func (r *Record) follow() error {
+	n := len(r.Conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
-	t := &recordTrack{r: r, view: view.New(conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}}
-	walk(conv, t)
+	t := &recordTrack{r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}}
+	walk(r.Conv, t)
 	if t.err != nil {
-		return nil, t.err
+		return t.err
 	}
 	r.edits = t.view.Edits()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
@@ -105,7 +114,7 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 		}
 		return x, err
 	})
-	return r, nil
+	return nil
 }
 
 // recordTrack computes the recorded view.
@@ -255,8 +264,9 @@ func (t *recordTrack) request(k int) {
 	}
 	ctx := -1
 	if msg.HasUsage {
-		ctx = msg.Usage.Context()
-		if within := msg.Usage.Compactions(); within.Calls > 0 {
+		u := r.usage(msg)
+		ctx = u.Context()
+		if within := u.Compactions(); within.Calls > 0 {
 			t.apply(compactedWithin(k, &within), noAct)
 		}
 		over = t.settle(k, ctx, over)

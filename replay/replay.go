@@ -131,6 +131,10 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 
 // prepare makes an engine at the start of the conversation.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
+	r, err := r.under(opt)
+	if err != nil {
+		return nil, err
+	}
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, outputs: map[string]int{},
@@ -304,7 +308,7 @@ func (e *engine) used(k int) (used, tail int) {
 		}
 		q := &e.conv.Messages[e.conv.Requests[j].Message]
 		tail = e.tail(e.conv.Requests[j].Message)
-		return max(q.Usage.Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
+		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := tokens.DefaultOverhead
 	if e.fixed >= 0 || k < len(e.r.overhead) {
@@ -355,8 +359,9 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.
-		in := scaled(row.Cache.Split, max(msg.Usage.Context()+e.weight[k]-e.r.weight[k], 0))
-		in.Output, in.Thinking = msg.Usage.Output, msg.Usage.Thinking
+		u := e.r.usage(msg)
+		in := scaled(row.Cache.Split, max(u.Context()+e.weight[k]-e.r.weight[k], 0))
+		in.Output, in.Thinking = u.Output, u.Thinking
 		e.last.Usage = in
 	}
 	e.compacted, e.before = false, 0

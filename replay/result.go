@@ -18,6 +18,7 @@ func (e *engine) timeline() *Timeline {
 		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
+	t.Converted = e.r.conversion()
 	for _, sc := range e.pol.Stages {
 		t.Stages = append(t.Stages, sc.Definition.Name)
 	}
@@ -34,7 +35,7 @@ func (e *engine) timeline() *Timeline {
 	}
 	if e.opt.Model != "" {
 		if _, known := e.r.table(e.opt).Find(e.opt.Model); !known {
-			e.warn(0, "the model %q is not in the table: its window and largest output are assumed", e.opt.Model).Code = CodeModelUnknown
+			e.warn(0, "the model %q is not in the table: its window and largest output are assumed, and tokens are those of the recorded model", e.opt.Model).Code = CodeModelUnknown
 		}
 	}
 	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {

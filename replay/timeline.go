@@ -22,29 +22,30 @@ const Schema = "ctxkit.replay/v1"
 // Timeline is the result of one replay: pure data. Everything printed is a function of it. Token figures are by
 // Counter.
 type Timeline struct {
-	Schema   string            `json:"schema"`
-	Session  string            `json:"session"`
-	Agent    string            `json:"agent,omitempty"`
-	File     string            `json:"file"`
-	Title    string            `json:"title,omitempty"`
-	Policy   string            `json:"policy"`
-	Chosen   string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
-	Truth    policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
-	Score    *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
-	Counter  string            `json:"counter"`
-	Cache    CacheMode         `json:"prompt_cache,omitempty"` // whose is simulated
-	Model    string            `json:"model"`
-	Version  string            `json:"client_version,omitempty"`
-	Window   int               `json:"window"`
-	Limits   []policy.Limit    `json:"limits"` // at which the policy's stages act, in Window
-	Stages   []string          `json:"stages"` // of the policy, in order
-	Lines    Lines             `json:"lines"`
-	Requests []Request         `json:"requests"`
-	Events   []Event           `json:"events"`
-	Totals   Totals            `json:"totals"`
-	Regret   *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
-	Findings []RequestFinding  `json:"findings"`         // broken rules
-	Warnings []session.Warning `json:"warnings"`
+	Schema    string            `json:"schema"`
+	Session   string            `json:"session"`
+	Agent     string            `json:"agent,omitempty"`
+	File      string            `json:"file"`
+	Title     string            `json:"title,omitempty"`
+	Policy    string            `json:"policy"`
+	Chosen    string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
+	Truth     policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
+	Score     *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
+	Counter   string            `json:"counter"`
+	Cache     CacheMode         `json:"prompt_cache,omitempty"` // whose is simulated
+	Model     string            `json:"model"`
+	Converted *Conversion       `json:"converted,omitempty"` // with Options.Model, where it has another tokenizer
+	Version   string            `json:"client_version,omitempty"`
+	Window    int               `json:"window"`
+	Limits    []policy.Limit    `json:"limits"` // at which the policy's stages act, in Window
+	Stages    []string          `json:"stages"` // of the policy, in order
+	Lines     Lines             `json:"lines"`
+	Requests  []Request         `json:"requests"`
+	Events    []Event           `json:"events"`
+	Totals    Totals            `json:"totals"`
+	Regret    *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
+	Findings  []RequestFinding  `json:"findings"`         // broken rules
+	Warnings  []session.Warning `json:"warnings"`
 
 	unpriced []string
 }

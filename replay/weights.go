@@ -37,13 +37,14 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 // is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
 func (e *engine) output(m int) (n int, estimated bool) {
 	msg := &e.conv.Messages[m]
+	recorded := e.r.usage(msg).Output
 	if e.r.Cal.Reliable[m] {
-		return msg.Usage.Output, false
+		return recorded, false
 	}
 	for b := range msg.Blocks {
 		n += e.report.Block(m, b)
 	}
-	return max(n, msg.Usage.Output), true
+	return max(n, recorded), true
 }
 
 // Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may

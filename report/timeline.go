@@ -62,8 +62,25 @@ func headFields(tl *replay.Timeline) [][2]string {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
-	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"policy", tl.Policy + before(": ", tl.Chosen)},
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
 		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens"}, {"limits", strings.Join(limits, ", ")}}
+}
+
+// ConversionText says how tokens became those of another model; "" where they did not.
+func ConversionText(c *replay.Conversion) string {
+	if c == nil {
+		return ""
+	}
+	var parts []string
+	for _, m := range c.Models {
+		name := m.Model + phraseIf(len(c.Models) > 1, " (%v)", count(m.Requests, "request"))
+		if m.To.Known {
+			parts = append(parts, name+" times "+m.Ratio.String()+" = "+m.To.Text(2)+" / "+m.From.Text(2))
+		} else {
+			parts = append(parts, name+" unchanged")
+		}
+	}
+	return "converted from those of " + strings.Join(parts, ", ") + " (" + c.Source + ")"
 }
 
 // recordedSpan is when and by which client the session was recorded.

@@ -32,6 +32,7 @@ type ComparedSession struct {
 	Apart     []int                // by policy: see Apart, against the first policy
 	Input     string               // the path it was read from; "-": standard input
 	Selection Selection
+	Converted *replay.Conversion // of its tokens, to those of another model; nil: none
 }
 
 // Inputs counts the inputs of sessions, and names the conversations left out.
@@ -53,7 +54,7 @@ type Origin struct {
 func NewSession(t *replay.Timeline, project string) ComparedSession {
 	return ComparedSession{
 		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
-		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache,
+		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
 	}
 }
 

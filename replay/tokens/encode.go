@@ -22,14 +22,17 @@ type EncodeOptions struct {
 	LargeImages bool    // the model is of the 4.7 generation or later (see ImageCost)
 }
 
-// NewTokenizer is the price table's name for the tokenizer of the 4.7 generation and later.
-const NewTokenizer = "new"
-
-// Tokens of Claude for one of o200k_base, by the generation of its tokenizer: the growth of the recorded context over
-// what joined, median of 50 and 15 recorded sessions (quartiles 1.19 to 1.27 and 1.68 to 1.75).
+// The price table's names for Claude's tokenizers: up to the 4.6 generation, and from 4.7 on.
 const (
-	oldRatio = 1.24
-	newRatio = 1.7
+	OldTokenizer = "old"
+	NewTokenizer = "new"
+)
+
+// Tokens of Claude for a hundred of o200k_base, by the generation of its tokenizer: the growth of the recorded context
+// over what joined, median of 50 and 15 recorded sessions (quartiles 119 to 127 and 168 to 175).
+const (
+	oldRatio = 124
+	newRatio = 170
 )
 
 // Ratio is the number of a model's tokens for one of o200k_base: one for a model that is not Claude. A model without
@@ -37,11 +40,11 @@ const (
 func Ratio(model, tokenizer string) float64 {
 	switch {
 	case tokenizer == NewTokenizer:
-		return newRatio
+		return newRatio / 100.0
 	case tokenizer == "" && model != "" && !strings.Contains(strings.ToLower(model), "claude"):
 		return 1
 	}
-	return oldRatio
+	return oldRatio / 100.0
 }
 
 // Encoded returns the table of a conversation's blocks counted in an encoding: text and thinking as they are; a

@@ -1,0 +1,115 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// Conversion says how the tokens of a record became those of another model's tokenizer.
+type Conversion struct {
+	Source string           `json:"source"` // of the ratios
+	Models []ConvertedModel `json:"models"` // in the order of their first requests
+}
+
+// ConvertedModel is a model of the record.
+type ConvertedModel struct {
+	Model    string        `json:"model"`
+	Requests int           `json:"requests"`
+	Ratio    exact.Decimal `json:"ratio"` // what its tokens are multiplied by; 1: it has the same tokenizer, or none that is known
+	To       exact.Decimal `json:"to,omitzero"`
+	From     exact.Decimal `json:"from,omitzero"` // Ratio is To / From, each as Source says
+}
+
+// under is the record in the tokens of the model that a replay puts in the place of the recorded ones. Each request
+// converts by its own model, and each message by the model of the first request that has it.
+func (r *Record) under(opt Options) (*Record, error) {
+	if opt.Model == "" {
+		return r, nil
+	}
+	table := r.table(opt)
+	target, _ := table.Find(opt.Model)
+	factors, any := map[string]tokens.Factor{}, false
+	for _, q := range r.Conv.Requests {
+		name := r.Conv.Messages[q.Message].Model
+		if _, done := factors[name]; !done {
+			m, _ := table.Find(name)
+			factors[name] = tokens.NewFactor(m.Tokenizer, target.Tokenizer)
+			any = any || !factors[name].IsOne()
+		}
+	}
+	if !any {
+		return r, nil
+	}
+	r.converting.Lock()
+	defer r.converting.Unlock()
+	if to := r.converted[target.Tokenizer]; to != nil {
+		return to, nil
+	}
+	to := &Record{
+		Conv: r.Conv, Counted: r.Counted, models: r.models, encoders: r.encoders, model: target, rule: r.rule,
+		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
+		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, factors: factors,
+	}
+	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
+	if err := to.follow(); err != nil {
+		return nil, err
+	}
+	if r.converted == nil {
+		r.converted = map[string]*Record{}
+	}
+	r.converted[target.Tokenizer] = to
+	return to, nil
+}
+
+// Conversion says how a replay with the options converts the record's tokens; nil where it does not.
+func (r *Record) Conversion(opt Options) (*Conversion, error) {
+	to, err := r.under(opt)
+	if err != nil {
+		return nil, err
+	}
+	return to.conversion(), nil
+}
+
+// factorOf gives the factor of each message.
+func (r *Record) factorOf() func(message int) tokens.Factor {
+	by, m := make([]tokens.Factor, len(r.Conv.Messages)), 0
+	for _, q := range r.Conv.Requests {
+		f := r.factors[r.Conv.Messages[q.Message].Model]
+		for ; m <= q.Message; m++ {
+			by[m] = f
+		}
+	}
+	for ; m > 0 && m < len(by); m++ {
+		by[m] = by[m-1]
+	}
+	return func(message int) tokens.Factor { return by[message] }
+}
+
+// usage is what the API reported for a response, in the record's tokens.
+func (r *Record) usage(m *session.Message) jsonl.Usage { return r.factors[m.Model].Usage(m.Usage) }
+
+// conversion says how the record was converted; nil where it was not.
+func (r *Record) conversion() *Conversion {
+	if r.factors == nil {
+		return nil
+	}
+	c := &Conversion{Source: tokens.FactorSource}
+	for _, q := range r.Conv.Requests {
+		name := r.Conv.Messages[q.Message].Model
+		at := slices.IndexFunc(c.Models, func(m ConvertedModel) bool { return m.Model == name })
+		if at < 0 {
+			at = len(c.Models)
+			one := ConvertedModel{Model: name, Ratio: r.factors[name].Ratio()}
+			if f := r.factors[name]; !f.IsOne() {
+				one.To, one.From = f.Terms()
+			}
+			c.Models = append(c.Models, one)
+		}
+		c.Models[at].Requests++
+	}
+	return c
+}
