@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
@@ -57,17 +59,69 @@ func newCost(sys *system) *cobra.Command {
 The prompt cache is simulated: what each request reads, writes and sends
 uncached follows from where the client marks it, from the recorded times, and
 from what the policy's edits change of the request before. The policy's own
-calls (compactions) are counted separately.`,
+calls (compactions) are counted separately.
+
+The bill of the record, from the usage that the API reported, stands beside it;
+the steps from one to the other add up.`,
 		Example: `  ctxkit cost session.jsonl --policy claude-code
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
   ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
   ctxkit cost session.jsonl --policy recorded --prices mine.json`,
-	}, func() error {
-		return listReplays(sys, o, "priced", func(l *conversationLoop, tl *replay.Timeline) report.SessionCost {
-			l.warn(tl.Warnings...)
-			return report.CostOf(tl)
-		}, report.Costs)
-	}, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+}
+
+// pricedReplay is the cost of one conversation and what there is to say of it.
+type pricedReplay struct {
+	cost     report.SessionCost
+	pol      *policy.Policy
+	warnings []session.Warning
+}
+
+func runCost(sys *system, o *ReplayOptions) error {
+	r, err := o.begin(sys)
+	if err != nil {
+		return err
+	}
+	loop := r.loop("priced")
+	var list []report.SessionCost
+	failed, err := eachConversation(loop, r.price, func(one pricedReplay) error {
+		loop.warn(one.warnings...)
+		r.ran = append(r.ran, one.pol)
+		list = append(list, one.cost)
+		return nil
+	})
+	return r.finish(failed, err, len(list), func() error { return report.Costs(r.out, list, r.use(), o.report(sys)) })
+}
+
+// price replays a conversation, and computes what it was billed. Of a main conversation without its subagents, the
+// bill includes theirs.
+func (r *replays) price(c agentConversation) (one pricedReplay, err error) {
+	if one.pol, err = r.choose(clientOf(c.conv)); err != nil {
+		return one, err
+	}
+	opt := r.o.options()
+	tl, err := c.replay(one.pol, opt)
+	if err != nil {
+		return one, err
+	}
+	one.warnings = tl.Warnings
+	var others []*session.Conversation
+	if c.main && r.o.Agent == "main" {
+		agents := &conversations{path: c.input, files: []*session.File{c.file}}
+		if _, err := agents.addSubagents("all", 1, func(list ...session.Warning) { one.warnings = append(one.warnings, list...) }); err != nil {
+			one.warnings = append(one.warnings, session.Warning{Message: err.Error()})
+		}
+		defer func() {
+			agents.files = agents.files[1:]
+			agents.close()
+		}()
+		for _, sub := range agents.list {
+			others = append(others, sub.conv)
+		}
+	}
+	bridge, err := c.rec.Bridge(tl, one.pol, opt, others...)
+	one.cost = report.CostOf(tl, bridge)
+	return one, err
 }
 
 func newPrices(sys *system) *cobra.Command {

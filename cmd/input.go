@@ -175,6 +175,7 @@ type agentConversation struct {
 	agent string // id, where the conversation does not hold it itself
 	input string // what it was read from, or is beside
 	main  bool   // it is the input's main conversation
+	file  *session.File
 	conv  *session.Conversation
 	rec   *replay.Record // nil until the conversation is worked on
 }
@@ -207,7 +208,7 @@ func (c *conversations) stopped() error {
 
 func (c *conversations) add(agent string, main bool, list ...*session.Conversation) {
 	for _, conv := range list {
-		c.list = append(c.list, agentConversation{agent: agent, input: c.path, main: main, conv: conv})
+		c.list = append(c.list, agentConversation{agent: agent, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv})
 	}
 }
 
@@ -236,11 +237,24 @@ func load(path string, stdin io.Reader, o InputOptions, jobs int, warn func(...s
 	return c, nil
 }
 
-// subagents adds the conversations of subagents: those in the input itself, and those in files of their own.
+// subagents adds the conversations of subagents; it is an error where there is none of that name.
 func (c *conversations) subagents(name string, jobs int, warn func(...session.Warning)) error {
+	known, err := c.addSubagents(name, jobs, warn)
+	if err != nil || len(c.list) > 0 {
+		return err
+	}
+	what := "the session has no subagent"
+	if len(known) > 0 {
+		what = suggestion(strings.TrimPrefix(name, "agent-"), known, "the session has "+strings.Join(known[:min(5, len(known))], ", "))
+	}
+	return &jsonl.FileError{Path: c.path, Err: fmt.Errorf("no subagent %q: %s", name, what)}
+}
+
+// addSubagents adds the conversations of subagents, those in the input itself and those in files of their own, and
+// lists the names of all.
+func (c *conversations) addSubagents(name string, jobs int, warn func(...session.Warning)) (known []string, err error) {
 	id := strings.TrimPrefix(name, "agent-")
 	wanted := func(agent string) bool { return name == "all" || agent == id }
-	var known []string
 	for _, s := range c.files[0].Sidechains {
 		known = append(known, s.Agent)
 		if wanted(s.Agent) {
@@ -250,9 +264,8 @@ func (c *conversations) subagents(name string, jobs int, warn func(...session.Wa
 	var agents []session.Subagent
 	if c.path != "-" {
 		var warnings []session.Warning
-		var err error
 		if agents, warnings, err = session.Subagents(c.path); err != nil {
-			return pathError(c.path, err)
+			return known, pathError(c.path, err)
 		}
 		warn(warnings...)
 	}
@@ -264,17 +277,10 @@ func (c *conversations) subagents(name string, jobs int, warn func(...session.Wa
 		// --leaf names a line of the main conversation.
 		sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs})
 		if err != nil {
-			return pathError(a.Path, err)
+			return known, pathError(a.Path, err)
 		}
 		c.files = append(c.files, sub)
 		c.add(a.ID, false, sub.Conversations()...)
 	}
-	if len(c.list) > 0 {
-		return nil
-	}
-	what := "the session has no subagent"
-	if len(known) > 0 {
-		what = suggestion(id, known, "the session has "+strings.Join(known[:min(5, len(known))], ", "))
-	}
-	return &jsonl.FileError{Path: c.path, Err: fmt.Errorf("no subagent %q: %s", name, what)}
+	return known, nil
 }

@@ -1,12 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // CostSchema is the version of the JSON form of costs.
@@ -15,44 +19,224 @@ const CostSchema = "ctxkit.cost/v1"
 // SessionCost is what one conversation costs under a policy.
 type SessionCost struct {
 	named
-	Model string `json:"model"`
+	Model string           `json:"model"`
+	Cache replay.CacheMode `json:"prompt_cache,omitempty"`
 	*replay.Cost
-	Total replay.Bill `json:"total"`
+	Total      replay.Bill       `json:"total"`
+	Parts      *replay.CostParts `json:"cost_parts,omitempty"` // of the total's cost
+	Bridge     *replay.Bridge    `json:"bridge,omitempty"`
+	Refused    int               `json:"refused"`
+	Violations int               `json:"violations"`
+
+	totals    replay.Totals
+	converted *replay.Conversion
 }
 
-// CostOf returns the cost of a timeline.
-func CostOf(tl *replay.Timeline) SessionCost {
+// CostOf returns the cost of a timeline. bridge leads to it from what the API billed; nil: that is not shown.
+func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
 	c := tl.Cost()
-	return SessionCost{names(tl), tl.Model, c, c.Total()}
+	return SessionCost{
+		named: names(tl), Model: tl.Model, Cache: tl.Cache, Cost: c, Total: c.Total(), Parts: tl.Totals.CostParts, Bridge: bridge,
+		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, converted: tl.Converted,
+	}
 }
 
-// Costs prints what conversations cost under the policies that use names.
-func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
-	t := newTable([]column{{Title: "session", Flex: true}}, keys(namedKeys), keys("model kind"),
-		[]column{{Title: "calls", Key: "calls"}, {Title: "read", Key: "cache_read"}, {Title: "written"}}, keys("cache_write_5m cache_write_1h"),
-		[]column{{Title: "uncached", Key: "cache_uncached"}, {Title: "output", Key: "output_tokens"}, {Key: "estimated_outputs"}, {Title: "USD", Key: "cost_usd"}},
-		keys("unpriced_requests conversation_tokens"))
-	add := func(st style, title, kind string, s *SessionCost, b replay.Bill) *row {
-		cells := append([]any{title}, s.cells()...)
-		return t.add(st, append(cells, s.Model, kind, b.Calls, b.Input.Read, b.Input.Write5m+b.Input.Write1h, b.Input.Write5m, b.Input.Write1h,
-			b.Input.Uncached, b.Output, b.Estimated, b.CostUSD, b.Unpriced, s.Conversation)...)
-	}
-	sum := SessionCost{Cost: &replay.Cost{}}
+// costSum is the sum of costs.
+func costSum(list []SessionCost) *SessionCost {
+	sum := &SessionCost{Cost: &replay.Cost{}, Parts: &replay.CostParts{}, Bridge: &replay.Bridge{Recorded: &replay.RecordedBill{Models: []replay.ModelBill{}}, Steps: []replay.BridgeStep{}}}
 	for i := range list {
 		s := &list[i]
-		add(none, strings.TrimSpace(s.Session+" "+s.Agent), "main", s, s.Main)
-		add(yellow, "+ the policy's own calls", "own", s, s.Own).noTab = s.Own.Calls == 0
 		sum.Total.Add(s.Total)
 		sum.Own.Add(s.Own)
 		sum.Conversation += s.Conversation
 		sum.Lost = append(sum.Lost, s.Lost...)
+		sum.Parts.Add(s.Parts)
+		if s.Bridge != nil {
+			sum.Bridge.Add(s.Bridge)
+		}
+		sum.Refused += s.Refused
+		sum.Violations += s.Violations
+		sum.Cache, sum.converted = s.Cache, cmp.Or(sum.converted, s.converted)
+		t := &sum.totals
+		t.Requests += s.totals.Requests
+		t.Refused += s.totals.Refused
+		t.Blocked += s.totals.Blocked
+	}
+	return sum
+}
+
+// Costs prints what conversations cost under the policies that use names.
+func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
+	sum := costSum(list)
+	t := costTable(list, sum)
+	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
+	d := listing(t, json)
+	d.page = func(p *page) {
+		p.note(bold, billText(sum, use.Name))
+		p.notes(yellow, troubleNotes(&sum.totals))
+		p.heading("cost by session")
+		p.table(t)
+		if sum.Bridge.Cost.Known {
+			p.heading("from the bill to this cost")
+			p.table(bridgeTable(sum, use.Name))
+			p.heading("what the cost is made of")
+			p.table(partsTable(sum))
+		}
+		if models := sum.Bridge.Recorded.Models; len(models) > 0 {
+			p.heading("what was billed")
+			p.table(billedTable(models))
+		}
+		p.notes(faint, costNotes(sum))
+	}
+	return d.after(use).print(w, opt)
+}
+
+// costTable has a row per conversation, and one for the policy's own calls in it.
+func costTable(list []SessionCost, sum *SessionCost) *table {
+	t := newTable([]column{{Title: "session", Flex: true}}, keys(namedKeys), keys("model kind"),
+		[]column{{Title: "calls", Key: "calls"}, {Title: "read", Key: "cache_read"}, {Title: "written"}}, keys("cache_write_5m cache_write_1h"),
+		[]column{{Title: "uncached", Key: "cache_uncached"}, {Title: "output", Key: "output_tokens"}, {Key: "estimated_outputs"}, {Title: "USD", Key: "cost_usd"}},
+		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")))
+	add := func(st style, title, kind string, s *SessionCost, b replay.Bill) *row {
+		cells := append([]any{title}, s.cells()...)
+		cells = append(cells, s.Model, kind, b.Calls, b.Input.Read, b.Input.Write5m+b.Input.Write1h, b.Input.Write5m, b.Input.Write1h,
+			b.Input.Uncached, b.Output, b.Estimated, b.CostUSD, b.Unpriced, s.Conversation)
+		if kind == kindMain && s.Bridge != nil {
+			cells = append(cells, s.Bridge.Recorded.CostUSD, s.Bridge.Simulated)
+			for _, name := range replay.Steps() {
+				cells = append(cells, s.Bridge.Step(name).USD)
+			}
+		}
+		return t.add(st, cells...)
+	}
+	for i := range list {
+		s := &list[i]
+		add(none, strings.TrimSpace(s.Session+" "+s.Agent), kindMain, s, s.Main)
+		add(yellow, "+ the policy's own calls", "own", s, s.Own).noTab = s.Own.Calls == 0
 	}
 	if len(list) != 1 || list[0].Own.Calls > 0 {
-		add(bold, "sum", "", &sum, sum.Total).noCSV = true
+		add(bold, "sum", "", sum, sum.Total).noCSV = true
 	}
-	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}}
-	d := listing(t, json, costNotes(&sum)...)
-	return d.after(use).print(w, opt)
+	return t
+}
+
+// billText is the answer in words: what the record was billed, and what it costs by the simulation, as it was and under
+// the policy.
+func billText(sum *SessionCost, name string) string {
+	b := sum.Bridge
+	if b.Recorded.Requests == 0 && !b.Cost.Known {
+		return ""
+	}
+	billed := "The record has no usage: what it was billed is not known."
+	if b.Recorded.Requests > 0 {
+		billed = phrase("The record was billed %v by its usage.", usd(b.Recorded.CostUSD))
+	}
+	switch {
+	case !b.Cost.Known:
+		return billed
+	case b.Cost == b.Simulated && !slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return strings.HasPrefix(s.Step, replay.OfPolicy) }):
+		return billed + phrase(" Simulated, it costs %v%v.", usd(b.Cost), before(", ", shareText(b.Recorded.CostUSD, b.Cost, "than that")))
+	}
+	return billed + phrase(" Simulated, it costs %v; under %v it would have cost %v%v.", usd(b.Simulated), name, usd(b.Cost),
+		before(", ", shareText(b.Simulated, b.Cost, "")))
+}
+
+func usd(u price.USD) string { return either(u.Known, u.Decimal().Text(2)+" USD", "an unknown amount") }
+
+// shareText says by how much b is more or less than a: "5.1 % less"; "" where a is nothing.
+func shareText(a, b price.USD, than string) string {
+	share := exact.Ratio(exact.Whole(100*(b.Nano-a.Nano)), exact.Whole(a.Nano), 1)
+	switch {
+	case !share.Known:
+		return ""
+	case share.N == 0:
+		return "as much"
+	}
+	return strings.TrimSpace(share.Abs().Text(1) + " % " + either(share.N > 0, "more", "less") + " " + than)
+}
+
+// bridgeTable leads from the recorded bill to the cost.
+func bridgeTable(sum *SessionCost, name string) *table {
+	b := sum.Bridge
+	t := newTable([]column{{Title: "step", Flex: true}}, titles("calls", "USD"))
+	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
+	t.add(bold, "billed, as the usage says", b.Recorded.Calls, b.Recorded.CostUSD)
+	simulated := false
+	total := func() {
+		if !simulated {
+			simulated = true
+			t.add(bold, "= the record, simulated", "", b.Simulated)
+		}
+	}
+	texts := stepTexts(sum.Parts.ByStage)
+	for _, s := range b.Steps {
+		if strings.HasPrefix(s.Step, replay.OfPolicy) {
+			total()
+		}
+		t.add(none, texts[s.Step], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD))
+	}
+	total()
+	if b.Cost != b.Simulated || len(t.rows) > 0 && t.rows[len(t.rows)-1].cells[0] != "= the record, simulated" {
+		t.add(bold, "= under "+name, "", b.Cost)
+	}
+	return t
+}
+
+// stepTexts are the steps of a bridge in words; stages are those whose edits broke the prefix.
+func stepTexts(stages []replay.StageCost) map[string]string {
+	var named []string
+	for _, s := range stages {
+		named = append(named, s.Stage)
+	}
+	return map[string]string{
+		replay.StepSubagents:  "subagents, which this replay leaves out",
+		replay.StepRounds:     "samplings within requests, before their last",
+		replay.StepUnreported: "requests without recorded usage",
+		replay.StepOutputs:    "outputs estimated, where no reliable count is recorded",
+		replay.StepCounted:    "input counted otherwise than recorded",
+		replay.StepRead:       "prompt cache simulated: reads",
+		replay.StepWritten:    "prompt cache simulated: writes",
+		replay.StepUncached:   "prompt cache simulated: uncached",
+		replay.StepClient:     "the client's own calls, which no line bills",
+		replay.StepModel:      "another model: prices, tokenizer, cache",
+		replay.StepIdeal:      "policy: content",
+		replay.StepBreaks:     "policy: breaks of the cached prefix" + before(": ", strings.Join(named, ", ")),
+		replay.StepLifetime:   "policy: expired",
+		replay.StepPlacement:  "policy: not covered by breakpoints",
+		replay.StepOwnCalls:   "policy: own calls, for the client's",
+		replay.StepOutput:     "policy: output",
+	}
+}
+
+// partsTable splits the cost by its reasons.
+func partsTable(sum *SessionCost) *table {
+	t := newTable([]column{{Title: "part", Flex: true}}, titles("USD", "share"))
+	add := func(title string, u price.USD) {
+		share := exact.Ratio(exact.Whole(u.Nano).Times(100), exact.Whole(sum.Total.CostUSD.Nano), 1)
+		t.add(none, title, either(u.Known, u, price.USD{Known: true}), number(either(share.Known, share.Text(1)+" %", "")))
+	}
+	p := sum.Parts
+	add("ideal: what is sent, read from the cache wherever it was sent before", p.Ideal)
+	add("breaks: what edits made the cache lose", p.Breaks)
+	for _, s := range p.ByStage {
+		if len(p.ByStage) > 1 {
+			add("breaks by "+s.Stage, s.Breaks)
+		}
+	}
+	add("lifetime: what had expired", p.Lifetime)
+	add("placement: what no breakpoint or look-back covered", p.Placement)
+	add("own calls", p.OwnCalls)
+	add("output", p.Output)
+	return t
+}
+
+// billedTable is the recorded bill by model and token class.
+func billedTable(models []replay.ModelBill) *table {
+	t := newTable([]column{{Title: "model", Flex: true}}, titles("calls", "read", "written 5m", "written 1h", "uncached", "output", "USD"))
+	for _, m := range models {
+		t.add(none, m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD)
+	}
+	return t
 }
 
 // costNotes explain the sum.
@@ -72,6 +256,10 @@ func costNotes(sum *SessionCost) []string {
 	}
 	note(own > 0, "The policy's own calls use %v tokens, %v the conversation itself (%v).", own, share, sum.Conversation)
 	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
+	note(sum.converted != nil, "Tokens are %v.", ConversionText(sum.converted))
+	note(true, "%v", cacheNote(sum.Cache))
+	note(sum.Bridge.Recorded.Without > 0, "%v of the record without usage: nothing is known of what %v billed.",
+		count(sum.Bridge.Recorded.Without, "request"), either(sum.Bridge.Recorded.Without == 1, "it was", "they were"))
 	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.",
 		total.Estimated, count(total.Calls, "response"))
 	note(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request"))
@@ -93,4 +281,13 @@ func lostText(list []replay.Lost) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// cacheNote says whose prompt cache was simulated.
+func cacheNote(mode replay.CacheMode) string {
+	return map[replay.CacheMode]string{
+		replay.CacheEqual: "Prompt cache: that of the session's own client and provider.",
+		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare counts all policies under the record's.",
+		replay.CacheNone:  "Prompt cache: none.",
+	}[mode]
 }

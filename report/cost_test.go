@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -17,7 +18,7 @@ func TestCosts(t *testing.T) {
 	for name, tls := range map[string][]*replay.Timeline{"one": {sample(30)}, "several": {sample(30), sample(3)}, "none": {}, "empty": {sample(0)}, "hostile": {hostile()}} {
 		var list []SessionCost
 		for _, tl := range tls {
-			list = append(list, CostOf(tl))
+			list = append(list, CostOf(tl, bridgeOf(tl)))
 		}
 		for _, f := range ListFormats {
 			var b bytes.Buffer
@@ -37,6 +38,21 @@ func TestCosts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// bridgeOf is a bridge with each step.
+func bridgeOf(tl *replay.Timeline) *replay.Bridge {
+	amount := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
+	bill := replay.Bill{Calls: 7, Input: cache.Split{Read: 100_000, Write1h: 5000, Uncached: 12}, Output: 400, CostUSD: amount(1_234_567_891)}
+	b := &replay.Bridge{
+		Recorded: &replay.RecordedBill{Bill: bill, Models: []replay.ModelBill{{Model: tl.Model, Bill: bill}}, Requests: 7, Without: 1, Agents: 2},
+		Cost:     tl.Totals.CostUSD, Steps: []replay.BridgeStep{},
+	}
+	for i, name := range replay.Steps() {
+		b.Steps = append(b.Steps, replay.BridgeStep{Step: name, Calls: i % 3, USD: amount(int64(i-4) * 123_456_789)})
+	}
+	b.Simulated = amount(3_000_000_000)
+	return b
 }
 
 func TestPrices(t *testing.T) {

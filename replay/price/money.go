@@ -109,14 +109,19 @@ func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	*p = Price(x)
 }
 
+// RatesFor is the prices of a request with so many tokens of input, cached or not.
+func (m *Model) RatesFor(input int) Rates {
+	if t := m.Tier; t != nil && input > t.Above {
+		return t.Rates
+	}
+	return m.Rates
+}
+
 // Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
 // output included. It is exact where a token costs a whole number of billionths, as all of the embedded table do, and
 // else rounded once, half up.
 func (m *Model) Cost(in cache.Split, output int) USD {
-	r := &m.Rates
-	if t := m.Tier; t != nil && in.Input() > t.Above {
-		r = &t.Rates
-	}
+	r := m.RatesFor(in.Input())
 	var high, low uint64 // of a millionth of the sum
 	for _, c := range [...]struct {
 		tokens int
