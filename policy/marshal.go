@@ -20,13 +20,13 @@ func Marshal(p *Policy) []byte {
 	var stages []*strict.Node
 	for i, b := range c.blocks() {
 		if i < len(c.sections()) {
-			strict.Put(root, b.name, strict.Block(b.fields))
+			strict.Put(root, b.name, strict.Block(b.fields()))
 			continue
 		}
 		item := strict.Text(b.name)
-		if len(b.fields) > 0 {
+		if fields := b.fields(); len(fields) > 0 {
 			item = strict.Map()
-			strict.Put(item, b.name, strict.Block(b.fields))
+			strict.Put(item, b.name, strict.Block(fields))
 		}
 		stages = append(stages, item)
 	}
@@ -95,7 +95,7 @@ func (p *Policy) Resolved() []Setting {
 		{"stages", "[" + strings.Join(p.owners()[len(p.sections()):], ", ") + "]"},
 	}
 	for _, b := range p.blocks() {
-		for _, f := range b.fields {
+		for _, f := range b.fields() {
 			list = append(list, Setting{b.name + "." + f.Name, f.Text()})
 		}
 	}

@@ -50,21 +50,21 @@ func (p *Policy) stage(name string) *StageConfig {
 // block is a section or a stage of a policy with its parameters.
 type block struct {
 	name   string
-	fields []strict.Field
+	params any
+}
+
+func (b block) fields() []strict.Field {
+	fields, _ := strict.Fields(b.params) // Registry.Check refuses wrong ones
+	return fields
 }
 
 // blocks lists the sections, then the stages.
-func (p *Policy) blocks() []block {
-	var list []block
-	add := func(name string, params any) {
-		fields, _ := strict.Fields(params) // Registry.Check refuses wrong ones
-		list = append(list, block{name, fields})
-	}
+func (p *Policy) blocks() (list []block) {
 	for _, s := range p.sections() {
-		add(s.key, s.params)
+		list = append(list, block{s.key, s.params})
 	}
 	for _, s := range p.Stages {
-		add(s.Definition.Name, s.Params)
+		list = append(list, block{s.Definition.Name, s.Params})
 	}
 	return list
 }
@@ -92,7 +92,7 @@ func (p *Policy) fields(owner string) ([]strict.Field, bool) {
 	if i < 0 {
 		return nil, false
 	}
-	return list[i].fields, true
+	return list[i].fields(), true
 }
 
 // field finds what a key such as "snip.tag" or "window.buffer" names.
@@ -133,7 +133,7 @@ func (p *Policy) readByNone(name string) bool {
 func (p *Policy) Keys() []string {
 	var list []string
 	for _, b := range p.blocks() {
-		for _, f := range b.fields {
+		for _, f := range b.fields() {
 			list = append(list, b.name+"."+f.Name)
 		}
 	}

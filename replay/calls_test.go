@@ -132,6 +132,9 @@ func TestInflatedCompressionIsBilled(t *testing.T) {
 // TestUsageBelowContent: where the recorded usage cannot be that of the content no figure falls below zero, and that
 // is said once.
 func TestUsageBelowContent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many replays")
+	}
 	build := func(usage func(k int) int) *session.Conversation {
 		s := newScript()
 		for k := range 40 {

@@ -56,7 +56,30 @@ func load(t testing.TB, path string) *session.File {
 // registry holds all stages, for all tests: to make one tries every default.
 var registry = sync.OnceValues(stage.Registry)
 
+// loaded holds the built-in policies by name.
+var loaded = sync.OnceValues(func() (map[string]*policy.Policy, error) {
+	reg, err := registry()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*policy.Policy{}
+	for _, name := range preset.Names(reg) {
+		if all[name], err = preset.Load(name, reg); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+// named is a copy of a built-in policy, by its own name or a product's.
 func named(t testing.TB, name string) *policy.Policy {
+	all, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := all[name]; p != nil {
+		return p.Clone()
+	}
 	reg, err := registry()
 	if err != nil {
 		t.Fatal(err)
@@ -100,11 +123,13 @@ func presets(t testing.TB) []*policy.Policy {
 	return list
 }
 
+// recordOf is a record that keeps digests of its texts, as for many replays; TestSharedRecord compares it with others.
 func recordOf(t testing.TB, conv *session.Conversation) *replay.Record {
 	rec, err := replay.NewRecord(conv)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rec.Share()
 	return rec
 }
 

@@ -19,6 +19,9 @@ import (
 // TestLimits replays every shipped session under every built-in policy: the events name the limits that the policy
 // states, and the timeline states the same ones.
 func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many replays")
+	}
 	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +76,7 @@ func (t *limitsTest) session(conv *session.Conversation) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rec.Share()
 	for _, pol := range t.policies {
 		for _, window := range []int{0, 100_000, 30_000} {
 			opt := Options{Window: window}

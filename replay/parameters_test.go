@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -50,7 +49,7 @@ func TestParametersAct(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &parameterTrial{t: t, reg: reg, base: map[string]string{}, records: map[string]*replay.Record{}}
+	a := &parameterTrial{t: t, reg: reg, presets: presets(t), base: map[string]string{}, records: map[string]*replay.Record{}}
 	a.sessions()
 	idle, fitting := idle(), fitting()
 	for _, d := range reg.Definitions() {
@@ -78,6 +77,7 @@ func TestParametersAct(t *testing.T) {
 type parameterTrial struct {
 	t       *testing.T
 	reg     policy.Registry
+	presets []*policy.Policy
 	files   []string
 	records map[string]*replay.Record
 	base    map[string]string // output by base policy and session
@@ -93,11 +93,7 @@ func (a *parameterTrial) sessions() {
 	size := map[string]int{}
 	for _, f := range append(files, more...) {
 		conv := load(a.t, f).Main
-		rec, err := replay.NewRecord(conv)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		a.records[f], size[f] = rec, len(conv.Messages)
+		a.records[f], size[f] = recordOf(a.t, conv), len(conv.Messages)
 		if len(conv.Requests) > 0 {
 			a.files = append(a.files, f)
 		}
@@ -114,11 +110,7 @@ func (a *parameterTrial) bases(d policy.Definition) []*policy.Policy {
 	} {
 		list = append(list, a.policy(strconv.Itoa(len(text))+d.Name, text))
 	}
-	for _, name := range preset.Names(a.reg) {
-		p, err := preset.Load(name, a.reg)
-		if err != nil {
-			a.t.Fatal(err)
-		}
+	for _, p := range a.presets {
 		if p.Has(d.Name) {
 			list = append(list, p)
 		}
@@ -137,16 +129,18 @@ func (a *parameterTrial) policy(name, text string) *policy.Policy {
 // acts looks for a value, a policy and a session with another output.
 func (a *parameterTrial) acts(bases []*policy.Policy, key string, p policy.Param) bool {
 	for _, base := range bases {
+		var changed []*policy.Policy
+		for _, v := range values(p) {
+			if q := base.Clone(); q.Set(key, v) == nil {
+				changed = append(changed, q)
+			}
+		}
 		for _, f := range a.files {
 			at := base.Name + " " + f
 			if a.base[at] == "" {
 				a.base[at] = a.output(base, f)
 			}
-			for _, v := range values(p) {
-				q := base.Clone()
-				if q.Set(key, v) != nil {
-					continue
-				}
+			for _, q := range changed {
 				if a.output(q, f) != a.base[at] {
 					return true
 				}

@@ -86,6 +86,9 @@ func naive(t *testing.T, conv *session.Conversation, v *view.View) []policy.Item
 
 // TestViewFromEdits rebuilds each view from the edit list alone and compares items and sums.
 func TestViewFromEdits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many replays")
+	}
 	all := presets(t)
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
@@ -152,11 +155,12 @@ func TestNoneIsRaw(t *testing.T) {
 // TestSavedIsOfTheSessionsRequests: what a policy's own calls send is told apart, and does not count against what its
 // edits saved.
 func TestSavedIsOfTheSessionsRequests(t *testing.T) {
-	own := 0
+	own, all := 0, presets(t)
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
-			for _, name := range presetNames(t) {
-				tl := run(t, conv, name)
+			rec := recordOf(t, conv)
+			for _, pol := range all {
+				tl := runOn(t, rec, pol)
 				var want, got struct{ saved, input, output, sent int }
 				for _, q := range tl.Requests {
 					want.sent += q.Payload
@@ -170,7 +174,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 				tot := tl.Totals
 				got.saved, got.input, got.output, got.sent = tot.Saved, tot.OwnInput, tot.OwnOutput, tot.Payload
 				if got != want {
-					t.Errorf("%s under %s: totals %+v, the rows say %+v", path, name, got, want)
+					t.Errorf("%s under %s: totals %+v, the rows say %+v", path, pol.Name, got, want)
 				}
 				own += got.input
 			}

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,9 +17,16 @@ import (
 // TestRequestOf: the messages of a call's own request weigh what the call counts, at every call of the policies that
 // say what they send, whatever was dropped or put back.
 func TestRequestOf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many replays")
+	}
 	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
+	}
+	records := map[string]*replay.Record{}
+	for _, file := range files {
+		records[file] = recordOf(t, load(t, file).Main)
 	}
 	marked, put := 0, 0
 	for _, text := range []string{
@@ -34,10 +42,7 @@ func TestRequestOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			rec, err := replay.NewRecord(load(t, file).Main)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := records[file]
 			tl, err := rec.Replay(pol, opt)
 			if err != nil {
 				t.Fatal(err)
@@ -105,10 +110,10 @@ func messages(q *replay.OwnRequest) (tokens, marker int) {
 
 // TestRequestRefused: a call that fails has its request too, larger than the limit that it does not fit.
 func TestRequestRefused(t *testing.T) {
-	rec, err := replay.NewRecord(load(t, "../testdata/sessions/big.jsonl").Main)
-	if err != nil {
-		t.Fatal(err)
+	if testing.Short() {
+		t.Skip("many replays")
 	}
+	rec := recordOf(t, load(t, "../testdata/sessions/big.jsonl").Main)
 	for name, window := range map[string]int{"claude-code-2.1.19": 30000, "opencode-1.1.36": 40000, "opencode-1.18": 33000} {
 		pol, opt := named(t, name), replay.Options{Window: window}
 		tl, err := rec.Replay(pol, opt)
@@ -120,7 +125,9 @@ func TestRequestRefused(t *testing.T) {
 			if tl.Events[k].Kind != policy.KindFail {
 				continue
 			}
-			failed++
+			if failed++; failed%10 != 1 && os.Getenv("CTXKIT_LONG") == "" { // each request is another replay
+				continue
+			}
 			q, err := rec.RequestOf(pol, opt, k)
 			if err != nil {
 				t.Fatalf("%s, event %d: %v", name, k, err)

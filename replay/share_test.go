@@ -67,7 +67,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 					return
 				}
 				if got != want[i] {
-					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy.Name, r.window, cmp.Diff(strings.Split(want[i], "\n"), strings.Split(got, "\n")))
+					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy.Name, r.window, cmp.Diff(strings.Split(want[i], ","), strings.Split(got, ",")))
 				}
 			}
 		})
@@ -92,6 +92,6 @@ func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := json.MarshalIndent(tl, "", " ")
+	out, err := json.Marshal(tl)
 	return b.String() + string(out), err
 }

@@ -42,7 +42,7 @@ func FuzzStages(f *testing.F) {
 }
 
 func TestStageSeeds(t *testing.T) {
-	seeds := uint64(400)
+	seeds := uint64(200)
 	if testing.Short() {
 		seeds = 50
 	}
@@ -73,7 +73,7 @@ func TestStageSeeds(t *testing.T) {
 }
 
 func TestStagesSeeds(t *testing.T) {
-	for seed := range uint64(1500) {
+	for seed := range uint64(500) {
 		fuzzSome(t, stagetest.NewDice(seed, nil))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

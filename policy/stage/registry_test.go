@@ -175,13 +175,17 @@ func TestCompactsAt(t *testing.T) {
 // TestVariables: a family lists the environment variables that it reads, all of them and no others.
 func TestVariables(t *testing.T) {
 	reg := allStages(t)
+	var policies []*policy.Policy
+	for _, name := range preset.Names(reg) {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, p)
+	}
 	for _, f := range reg.Families() {
 		read := map[string]bool{}
-		for _, name := range preset.Names(reg) {
-			p, err := preset.Load(name, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, p := range policies {
 			if f.Environment != nil {
 				f.Environment(&policy.Environment{Policy: p, From: map[string]string{}, Get: func(name string) string {
 					read[name] = true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -273,8 +274,8 @@ func TestContextManagement(t *testing.T) {
 	}
 }
 
-// TestSessions holds of every sample session, policy and request: the body is JSON, roles alternate, and without a
-// policy it is the raw history.
+// TestSessions holds of every sample session and policy: the body is JSON, roles alternate, and without a policy it is
+// the raw history. It takes the end and two requests, other ones under each policy; CTXKIT_LONG=1 eight.
 func TestSessions(t *testing.T) {
 	files, err := filepath.Glob(shipped + "/*.jsonl")
 	more, _ := filepath.Glob(shipped + "/*/*.jsonl")
@@ -286,6 +287,18 @@ func TestSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var policies []*policy.Policy
+	for _, name := range preset.Names(reg) {
+		pol, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, pol)
+	}
+	some := 2
+	if os.Getenv("CTXKIT_LONG") == "1" {
+		some = 8
+	}
 	for _, file := range files {
 		f, err := session.Load(file, session.LoadOptions{})
 		if err != nil {
@@ -296,14 +309,12 @@ func TestSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := 1 + len(f.Main.Requests)/8
-		for _, name := range preset.Names(reg) {
-			pol, err := preset.Load(name, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+		rec.Share()
+		step := 1 + len(f.Main.Requests)/some
+		for i, pol := range policies {
+			name := pol.Name
 			err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
-				if n%step != 0 && n <= len(f.Main.Requests) {
+				if (n+i)%step != 0 && n <= len(f.Main.Requests) {
 					return true
 				}
 				body, err := wire.Payload(v, pol)
