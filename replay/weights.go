@@ -103,6 +103,9 @@ func (e *engine) estimate(id policy.ItemID) int {
 	if id >= 0 && e.conv.Messages[id].Lost {
 		return e.r.Cal.Lost[id]
 	}
+	if id >= 0 && e.conv.Messages[id].Uncounted {
+		return 0
+	}
 	n := 0
 	for b := range e.view.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}

@@ -43,6 +43,13 @@ func (ld *loader) account() {
 			ld.aside(int(n.line), AsideBranch)
 		}
 	}
+	for i := range ld.queued {
+		if ld.queued[i].used {
+			ld.lines.Used++
+		} else {
+			ld.aside(int(ld.queued[i].block.Line), Reason("metadata: "+typeQueue))
+		}
+	}
 	for i := range ld.marks {
 		if ld.marks[i].used {
 			ld.lines.Used++

@@ -54,7 +54,7 @@ func readAttachment(raw []byte) attachment {
 		_ = json.Unmarshal(raw, &t)
 		f = attachmentFields{Type: t.Type, Content: raw}
 	}
-	a := attachment{kind: f.Type, prompt: f.Type == "queued_command" && (f.CommandMode == "" || f.CommandMode == "prompt")}
+	a := attachment{kind: f.Type, prompt: f.Type == typeQueued && (f.CommandMode == "" || f.CommandMode == "prompt")}
 	if unsent[f.Type] {
 		return a
 	}
@@ -63,6 +63,9 @@ func readAttachment(raw []byte) attachment {
 		extra = fixedText[f.Type]
 	}
 	a.length = jsonl.Measure(f.text()).Add(jsonl.Metrics{UTF16: extra, Bytes: extra, JSON: extra})
+	if a.prompt && len(f.Rendered) == 0 {
+		a.length = a.length.Add(aroundQueued(""))
+	}
 	return a
 }
 

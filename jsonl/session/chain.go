@@ -26,6 +26,7 @@ type chain struct {
 	uuids    []string           // of these lines
 	turnOver bool               // a line since the last message ended the turn
 	conv     *Conversation
+	queued   []int32   // queued prompts that were sent and are not emitted yet
 	after    *Boundary // set while lines that a compaction produced may follow
 }
 
@@ -57,6 +58,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	c.conv.Messages = make([]Message, 0, most)
 	c.walk(leaf)
 	c.unite()
+	c.findQueued()
 	c.emit()
 	c.finish()
 	return c.conv
@@ -98,6 +100,9 @@ func (c *chain) emit() {
 			if !c.answersLater(i) {
 				c.user(i)
 			}
+		}
+		if len(c.queued) > 0 {
+			c.emitQueued()
 		}
 	}
 	for _, i := range beside {

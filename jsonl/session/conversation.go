@@ -97,6 +97,7 @@ type Message struct {
 	Lost       bool   // a placeholder for tool_results that are not in the file
 	Earlier    bool   // a placeholder for the history before the start of the file
 	Queued     bool   // a prompt queued while the agent ran: ends no turn
+	Uncounted  bool   // the client's own estimate of its context leaves it out
 	Attachment string // attachment type, for ClassAttachment
 	Version    string // client version that wrote it
 	File       int32  // index into Conversation.Sources

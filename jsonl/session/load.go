@@ -77,6 +77,8 @@ type loader struct {
 	aiTitle  string
 	summary  string
 	marks    []mark
+	queued   []queued        // texts that were put into the queue
+	attached map[string]bool // queued texts that stand in attachments
 	calls    []snipInput     // inputs of the Snip tool
 	callAt   map[string]int  // tool_use id -> index into calls
 	removed  map[string]bool // uuids that a snip removed
@@ -182,6 +184,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	case "summary", "custom-title", "ai-title":
 		ld.noteTitle(e)
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
+		return
+	case typeQueue:
+		ld.queue(e)
 		return
 	case typeCommit, typeSnapshot, typeReplacement:
 		ld.mark(e)
@@ -322,6 +327,12 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	a := readAttachment(e.Attachment)
 	n.head = a.kind
+	if a.kind == typeQueued {
+		if ld.attached == nil {
+			ld.attached = map[string]bool{}
+		}
+		ld.attached[attachmentText(e.Attachment)] = true
+	}
 	if a.prompt {
 		n.class = ClassPrompt
 	}

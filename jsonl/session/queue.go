@@ -1,0 +1,157 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// typeQueue is the type of the lines that record the client's queue of prompts: enqueue, and dequeue, remove or popAll
+// where one leaves it. A prompt is typed while the agent runs. At the end of a round of tool calls the client sends it
+// beside their results, as a message of its own, and records a remove. From 2.1.101 on it records the message too, as
+// an attachment; before, the queue alone has the text (cli.js of 2.0.76, 2.1.5, 2.1.50 and 2.1.91). What is dequeued
+// starts a turn and stands in a line of its own, and popAll gives it back to the person to edit.
+const typeQueue = "queue-operation"
+
+const typeQueued = "queued_command" // of the attachment
+
+// notices start queued texts of the client itself. Up to 2.1.91 it sends none of them beside results.
+var notices = [...]string{"<agent-notification>", "<bash-notification>", "<task-notification>", `{"task_id":`}
+
+// queued is a text that was put into the client's queue.
+type queued struct {
+	text    string
+	version string // of the client
+	block   Block
+	left    bool
+	taken   time.Time // when it was removed; zero: it was not
+	after   int32     // the line of the result that it was sent beside
+	used    bool      // part of the conversation
+}
+
+type queueOperation struct {
+	Operation string `json:"operation"`
+	Content   string `json:"content"`
+}
+
+// queue notes a line of the queue.
+func (ld *loader) queue(e *jsonl.Entry) {
+	var op queueOperation
+	if json.Unmarshal(e.Raw, &op) == nil && op.Operation == "enqueue" && op.Content != "" {
+		ld.enqueue(e, op.Content)
+		return
+	}
+	ld.aside(e.Line, Reason("metadata: "+e.Type))
+	if i := ld.leaves(op.Content); i >= 0 {
+		ld.queued[i].left = true
+		if op.Operation == "remove" {
+			ld.queued[i].taken = e.Time
+		}
+	}
+}
+
+func (ld *loader) enqueue(e *jsonl.Entry, text string) {
+	q := queued{text: text}
+	if ld.env != nil {
+		q.version = ld.env.version
+	}
+	span := jsonl.Span{Off: e.Offset, Len: len(e.Raw)}
+	q.block = Block{
+		ContentBlock: jsonl.ContentBlock{
+			Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.version)),
+			JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
+		},
+		Line: int32(e.Line),
+	}
+	ld.queued = append(ld.queued, q)
+}
+
+// leaves is the text that leaves the queue: the named one, else the oldest prompt, else the oldest; -1: none.
+func (ld *loader) leaves(named string) int {
+	find := func(is func(text string) bool) int {
+		return slices.IndexFunc(ld.queued, func(q queued) bool { return !q.left && is(q.text) })
+	}
+	if named != "" {
+		return find(func(text string) bool { return text == named })
+	}
+	if i := find(func(text string) bool { return !isNotice(text) }); i >= 0 {
+		return i
+	}
+	return find(func(string) bool { return true })
+}
+
+func isNotice(text string) bool { return startsWith(strings.TrimSpace(text), notices[:]...) }
+
+// What the client writes around a queued prompt, up to 2.1.19 and later.
+const (
+	queuedBefore20 = reminderHead + "The user sent the following message:\n" + "\n\nPlease address this message and continue with your tasks." + reminderTail
+	queuedSince20  = reminderHead + "The user sent a new message while you were working:\n" +
+		"\n\nIMPORTANT: After completing your current task, you MUST address the user's message above. Do not ignore it." + reminderTail
+	reminderHead = "<system-reminder>\n"
+	reminderTail = "\n</system-reminder>"
+)
+
+// aroundQueued is the length of what a client writes around a queued prompt.
+func aroundQueued(version string) jsonl.Metrics {
+	n := len(queuedSince20)
+	if olderThan(version, "2.1.20") {
+		n = len(queuedBefore20)
+	}
+	return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n}
+}
+
+func olderThan(version, release string) bool {
+	return version != "" && CompareVersions(version, release) < 0
+}
+
+// findQueued finds the prompts that the client sent beside the results of tool calls: those removed from the queue when
+// a result was the newest message, of which no attachment exists. A prompt removed while a response came was withdrawn.
+func (c *chain) findQueued() {
+	if c.id > 1 || !slices.ContainsFunc(c.ld.queued, func(q queued) bool { return !q.taken.IsZero() }) {
+		return
+	}
+	byTime := slices.DeleteFunc(slices.Clone(c.order), func(i int32) bool {
+		n := &c.ld.nodes[i]
+		return n.kind != nodeUser && n.kind != nodeAssistant || n.time.IsZero()
+	})
+	slices.SortStableFunc(byTime, func(a, b int32) int { return c.ld.nodes[a].time.Compare(c.ld.nodes[b].time) })
+	for k := range c.ld.queued {
+		q := &c.ld.queued[k]
+		if q.taken.IsZero() || isNotice(q.text) || c.ld.attached[q.text] {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(byTime, q.taken, func(i int32, t time.Time) int {
+			if c.ld.nodes[i].time.After(t) {
+				return 1
+			}
+			return -1
+		})
+		if at > 0 && c.ld.nodes[byTime[at-1]].class == ClassToolResult {
+			q.after = byTime[at-1]
+			c.queued = append(c.queued, int32(k))
+		}
+	}
+}
+
+// emitQueued adds the queued prompts whose results are in the conversation. Those of an abandoned branch stay away.
+func (c *chain) emitQueued() {
+	c.queued = slices.DeleteFunc(c.queued, func(k int32) bool {
+		q := &c.ld.queued[k]
+		if !c.ld.nodes[q.after].emitted {
+			return false
+		}
+		q.used = true
+		uuid := fmt.Sprintf("queued-%d", q.block.Line)
+		c.conv.Messages = append(c.conv.Messages, Message{
+			UUID: uuid, UUIDs: []string{uuid}, Role: User, Class: ClassPrompt, Queued: true, Time: q.taken,
+			Uncounted: olderThan(q.version, "2.1.33"), // they estimate no attachments
+			Blocks:    []Block{q.block}, Version: q.version, Attachment: typeQueued, Line: q.block.Line, LastLine: q.block.Line,
+		})
+		c.turnOver = false
+		return true
+	})
+}
