@@ -125,7 +125,8 @@ const (
 	StepUnreported = "without_usage"     // requests without recorded usage
 	StepOutputs    = "estimated_outputs" // outputs without a reliable count
 	StepCounted    = "counted_otherwise" // inputs of another size than recorded
-	StepRead       = "cache_read"        // the same input, by the simulated cache: what is read,
+	StepFirst      = "first_request"     // its cache: what other sessions, or requests before the file's start, left there
+	StepRead       = "cache_read"        // the same input of the other requests, by the simulated cache: what is read,
 	StepWritten    = "cache_written"     // written
 	StepUncached   = "cache_uncached"    // and neither
 	StepClient     = "client_calls"      // calls of the recorded client that no line bills: compactions
@@ -144,7 +145,7 @@ const OfPolicy = "policy_"
 // Steps lists the steps of a bridge in their order.
 func Steps() []string {
 	return []string{
-		StepSubagents, StepRounds, StepUnreported, StepOutputs, StepCounted, StepRead, StepWritten, StepUncached, StepClient, StepModel,
+		StepSubagents, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
 		StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput,
 	}
 }
@@ -284,6 +285,10 @@ func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 		if sent := resized(s.last, row.Payload); sent != s.last {
 			b.step(StepCounted, 1, m.Cost(sent, row.Output).Nano-at)
 			s.last, at = sent, m.Cost(sent, row.Output).Nano
+		}
+		if row.N == 1 {
+			b.step(StepFirst, 1, row.CostUSD.Nano-at)
+			continue
 		}
 		// The input is as large: both are billed by the same rates.
 		rates := &price.Model{Rates: m.RatesFor(row.Payload)}

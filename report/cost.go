@@ -194,6 +194,7 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 		replay.StepUnreported: "requests without recorded usage",
 		replay.StepOutputs:    "outputs estimated, where no reliable count is recorded",
 		replay.StepCounted:    "input counted otherwise than recorded",
+		replay.StepFirst:      "prompt cache at the first request, filled by nothing here",
 		replay.StepRead:       "prompt cache simulated: reads",
 		replay.StepWritten:    "prompt cache simulated: writes",
 		replay.StepUncached:   "prompt cache simulated: uncached",
