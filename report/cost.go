@@ -131,13 +131,14 @@ func billText(sum *SessionCost, name string) string {
 	if b.Recorded.Requests > 0 {
 		billed = phrase("The record was billed %v by its usage.", usd(b.Recorded.CostUSD))
 	}
+	without := phraseIf(b.Recorded.Agents > 0, " without its %v", count(b.Recorded.Agents, "subagent"))
 	switch {
 	case !b.Cost.Known:
 		return billed
 	case b.Cost == b.Simulated && !slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return strings.HasPrefix(s.Step, replay.OfPolicy) }):
-		return billed + phrase(" Simulated, it costs %v%v.", usd(b.Cost), before(", ", shareText(b.Recorded.CostUSD, b.Cost, "than that")))
+		return billed + phrase(" Simulated%v, it costs %v%v.", without, usd(b.Cost), before(", ", shareText(b.Recorded.CostUSD, b.Cost, "than that")))
 	}
-	return billed + phrase(" Simulated, it costs %v; under %v it would have cost %v%v.", usd(b.Simulated), name, usd(b.Cost),
+	return billed + phrase(" Simulated%v, it costs %v; under %v it would have cost %v%v.", without, usd(b.Simulated), name, usd(b.Cost),
 		before(", ", shareText(b.Simulated, b.Cost, "")))
 }
 
