@@ -22,15 +22,19 @@ type CompareOptions struct {
 	Policies []string
 	By       string
 	NoRegret bool
+	Strict   bool
 }
 
 func newCompare(sys *system) *cobra.Command {
 	o := &CompareOptions{}
 	cmd := command(&cobra.Command{
 		Use: "compare INPUT...", Short: "Compare policies over the same sessions", Args: arguments(&o.Inputs),
-		Long: `Compare policies over the same sessions: one row per policy, its differences to
-the first, and over several sessions the spread and in how many of them each
-has the better figure.
+		Long: `Compare policies over the same sessions: what can be concluded, one row per
+policy, and its differences to the first.
+
+A policy is infeasible in a session where the API would refuse a request, or a
+request breaks its rules: its cost there is a bound, and its differences are
+over the other sessions. Intervals hold 90 % of 2,000 draws of projects.
 
 A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.protect=20000`,
@@ -41,6 +45,7 @@ A policy may carry settings of its own, separated by commas:
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))
 	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a policy is infeasible in any session")
 	o.noRegret(f, &o.NoRegret)
 	return cmd
 }
@@ -83,9 +88,34 @@ func runCompare(sys *system, o *CompareOptions) error {
 		converted = append(converted, sessions[i].Converted)
 	}
 	j.msgs.converted(converted)
-	return j.finish(failed, err, len(sessions), func() error {
-		return report.Comparisons(j.out, o.comparisons(sessions), loop.inputs(failed), o.report(sys))
+	list := o.comparisons(sessions)
+	err = j.finish(failed, err, len(sessions), func() error {
+		return report.Comparisons(j.out, list, loop.inputs(failed), o.report(sys))
 	})
+	if err == nil && o.Strict {
+		err = infeasible(list)
+	}
+	return err
+}
+
+// infeasible is the error of policies that are infeasible in a session.
+func infeasible(list []compare.Comparison) error {
+	sessions, names := map[string]int{}, []string{}
+	for _, c := range list {
+		for _, p := range c.Policies {
+			if p.Infeasible > 0 && sessions[p.Name] == 0 {
+				names = append(names, p.Name)
+			}
+			sessions[p.Name] += p.Infeasible
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s in %d", name, sessions[name])
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: sessions in which a policy is infeasible: %s: leave the policy out, or --strict", errCheckFailed, strings.Join(names, ", "))
 }
 
 // compareOne replays a conversation under each policy.

@@ -10,7 +10,7 @@ import (
 // last digit depends on the processor. Decimal.Float is for pictures and narrow columns.
 func TestMoneyIsInteger(t *testing.T) {
 	_, byDir := sources(t)
-	for _, dir := range []string{"replay/price", "replay/cache", "replay/exact", "replay/compare", "replay/check"} {
+	for _, dir := range []string{"replay/price", "replay/cache", "replay/exact", "replay/interval", "replay/compare", "replay/check"} {
 		if len(byDir[dir]) == 0 {
 			t.Errorf("no package %s", dir)
 		}

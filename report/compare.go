@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -16,39 +16,58 @@ import (
 const nameWidth = 28
 
 // figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
-// that are not of a point.
+// that are not of a point, a comparison those for --all.
 var figureTitles = []figureTitle{
-	{"payload_peak", "peak", true}, {"payload_mean", "mean", true}, {"payload_input", "sent", true}, {"cache_read", "read", false},
-	{"cache_write", "write", false}, {"uncached", "rest", false}, {"cost_usd", "USD", true}, {"compactions", "comp", true},
-	{"cleared_results", "clrd", true}, {"cleared_tokens", "tokens", false}, {"misses", "miss", true}, {"bound_misses", "bound", true},
-	{"violations", "viol", true},
+	{"payload_peak", "peak", true, false}, {"payload_mean", "mean", true, false}, {"payload_input", "sent", true, false},
+	{"cache_read", "read", false, true}, {"cache_write", "write", false, true}, {"uncached", "rest", false, true},
+	{"cost_usd", "USD", true, false}, {"compactions", "comp", true, false}, {"cleared_results", "clrd", true, false},
+	{"cleared_tokens", "tokens", false, true}, {"misses", "miss", true, false}, {"bound_misses", "bound", true, false},
 }
 
-// legend says what the titles mean that need it.
+// troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
+var troubleTitles = []figureTitle{
+	{"refused", "refused", true, false}, {"blocked", "blocked", false, false}, {"violations", "viol", true, false},
+	{"preserved_thinking", "thinking", true, false}, {"failed_compactions", "failed", true, false}, {"thrash", "thrash", true, false},
+	{"thrash_run", "in a row", false, false},
+}
+
+// differenceTitles are the figures that a table of differences over several sessions shows.
+var differenceTitles = []string{"payload_input", "cost_usd"}
+
+// legend says what the titles mean.
 func legend(titles []figureTitle) string {
 	about := map[string]string{
-		"refused":            "requests over the window, or blocked by the client; the costs of such a policy are a bound.",
+		"payload_peak":       "tokens of the largest request, with overhead.",
+		"payload_mean":       "tokens of a request.",
+		"payload_input":      "input tokens of all requests, those of compactions too.",
+		"cache_read":         "of these, from the cache.",
+		"cache_write":        "into the cache.",
+		"uncached":           "neither.",
+		"compactions":        "compactions.",
+		"cleared_results":    "cleared results.",
+		"cleared_tokens":     "their tokens.",
+		"misses":             "blocks removed and needed again.",
+		"bound_misses":       "the fewest misses any policy could have within this budget.",
+		"refused":            "requests over the window, or blocked by the client.",
 		"blocked":            "of these, those that the client itself does not send.",
+		"violations":         "violations of the API's rules.",
+		"preserved_thinking": "edits before thinking that the model preserves.",
 		"failed_compactions": "compactions that came to nothing.",
 		"thrash":             "compactions that freed less than a tenth of what they read.",
 		"thrash_run":         "the most of them without another compaction between.",
 	}
 	var list []string
 	for _, f := range titles {
-		list = append(list, f.title+": "+about[f.figure])
+		if about[f.figure] != "" {
+			list = append(list, f.title+": "+about[f.figure])
+		}
 	}
 	return strings.Join(list, " ")
 }
 
-// troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
-var troubleTitles = []figureTitle{
-	{"refused", "refused", true}, {"blocked", "blocked", false}, {"failed_compactions", "failed", true}, {"thrash", "thrash", true},
-	{"thrash_run", "in a row", false},
-}
-
 type figureTitle struct {
 	figure, title string
-	point         bool
+	point, all    bool
 }
 
 // troubles are the titles of the figures in troubleTitles that are not 0 under every policy.
@@ -56,11 +75,6 @@ func troubles(policies []compare.PolicyRow) []figureTitle {
 	return slices.DeleteFunc(slices.Clone(troubleTitles), func(f figureTitle) bool {
 		return !slices.ContainsFunc(policies, func(p compare.PolicyRow) bool { return figure(&p, f.figure).Total.N != 0 })
 	})
-}
-
-// isTrouble reports whether a figure is one of the titles.
-func isTrouble(titles []figureTitle, name string) bool {
-	return slices.ContainsFunc(titles, func(f figureTitle) bool { return f.figure == name })
 }
 
 // Comparisons prints policies side by side, one comparison per group; in counts the inputs of all of them.
@@ -73,49 +87,84 @@ func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 }
 
 func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
-	for _, c := range groups {
-		p.heading(phraseIf(c.Group != "", "%v: ", c.Group) + count(len(c.Sessions), "session") + inputsText(in))
-		p.table(compareTotals(c.Policies, figureTitles, figureText))
-		uses := c.Uses()
-		for i := range uses {
-			p.note(none, ranText(&uses[i]))
+	one := len(groups) == 1 && groups[0].Group == ""
+	if !one {
+		sessions := 0
+		for _, c := range groups {
+			sessions += len(c.Sessions)
 		}
-		for i, figures := range leads(&c) {
-			p.note(yellow, doubtText(&uses[i], figures))
+		p.heading(count(sessions, "session") + " in " + count(len(groups), "group") + inputsText(in))
+	}
+	for i := range groups {
+		c := &groups[i]
+		if !one {
+			p.heading(c.Group + ": " + count(len(c.Sessions), "session"))
 		}
-		if len(c.Policies) > 1 {
-			p.heading("against " + c.Policies[0].Name)
-			first := &c.Policies[0]
-			p.table(compareTotals(c.Policies[1:], figureTitles, func(name string, x exact.Decimal) string {
-				return differenceText(name, figure(first, name).Total, x)
-			}))
-			p.items(none, partsTexts(&c))
+		conclude(p, c)
+		if one {
+			p.heading(count(len(c.Sessions), "session") + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
 		}
-		if titles := troubles(c.Policies); len(titles) > 0 {
-			p.heading("requests without an answer, and compactions that brought little")
-			p.table(compareTotals(c.Policies, titles, figureText))
-			p.note(faint, legend(titles))
-		}
-		if t := evidenceTable(uses); len(t.rows) > 0 {
-			p.heading("what stands behind the policies")
-			p.table(t)
-		}
-		if len(c.Sessions) > 1 {
-			p.heading("by session: total, median, 90th percentile, and in how many sessions the policy alone is best")
-			p.hidden(compareSpread(p, &c), "figure", "json contains them; none of them says which policy is better")
-			if len(c.Sessions) < compare.Few {
-				p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles are of %s only", count(len(c.Sessions), "session")))
-			}
-		}
-		if c.Differ >= 0 {
-			p.note(none, differText(&c))
-			p.commands(commandLines(&c, &p.Hints)...)
-		}
-		p.notes(yellow, unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints))
-		p.notes(yellow, lostNotes(&c, &p.Hints))
+		comparePage(p, c)
 	}
 	p.notes(yellow, emptyNotes(in.Empty))
-	p.note(faint, cacheText(groups)+"peak, mean: tokens of the payload, what is sent, with overhead. sent: input tokens of all requests, those of compactions too; read, write, rest: of these, the cache reads, the cache writes and what is not cached. comp: compactions. clrd, tokens: cleared results and their tokens. miss: blocks removed and needed again. bound: the fewest misses any policy could have within this budget. viol: violations of the API's rules.")
+	p.note(faint, cacheText(groups)+legend(p.titles()))
+}
+
+// titles are those that the page shows.
+func (p *page) titles() []figureTitle {
+	return slices.DeleteFunc(slices.Clone(figureTitles), func(f figureTitle) bool { return f.all && !p.All })
+}
+
+func comparePage(p *page, c *compare.Comparison) {
+	p.table(compareTotals(shownRows(c), c, p.titles()))
+	p.note(yellow, feasibleText(c))
+	uses := c.Uses()
+	for i := range uses {
+		p.note(none, ranText(&uses[i], p.All))
+	}
+	for i, figures := range leads(c) {
+		p.note(yellow, doubtText(&uses[i], figures))
+	}
+	if len(c.Policies) > 1 {
+		if t := differences(p, c); len(t.rows) > 0 {
+			p.heading("against " + c.Policies[0].Name)
+			p.table(t)
+		}
+		p.items(none, partsTexts(c))
+	}
+	if titles := troubles(c.Policies); len(titles) > 0 {
+		p.heading("what makes figures doubtful" + phraseIf(len(c.Common) < len(c.Sessions), ", over all %v", count(len(c.Sessions), "session")))
+		p.table(compareTotals(c.Policies, nil, titles))
+		p.note(faint, legend(titles))
+	}
+	if t := evidenceTable(uses); p.All && len(t.rows) > 0 {
+		p.heading("what stands behind the policies")
+		p.table(t)
+	} else {
+		p.note(none, evidenceText(uses))
+	}
+	if p.All && len(c.Sessions) > 1 {
+		p.heading("by session: total, median and 90th percentile")
+		p.table(compareSpread(c))
+		if len(c.Sessions) < compare.Few {
+			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles are of %s only", count(len(c.Sessions), "session")))
+		}
+	}
+	if c.Differ >= 0 {
+		p.note(none, differText(c))
+		p.commands(commandLines(c, &p.Hints)...)
+	}
+	p.notes(yellow, unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints))
+	p.notes(yellow, lostNotes(c, &p.Hints))
+}
+
+// projects counts the projects of a comparison's sessions.
+func projects(c *compare.Comparison) int {
+	names := map[string]bool{}
+	for i := range c.Sessions {
+		names[c.Sessions[i].Project] = true
+	}
+	return len(names)
 }
 
 // figure returns the spread of a figure; cache_write is the sum of two figures.
@@ -127,45 +176,42 @@ func figure(p *compare.PolicyRow, name string) compare.Distribution {
 	return p.Figures[slices.Index(compare.Names(), name)]
 }
 
-// compareTotals has a row per policy, with the text of each total.
-func compareTotals(policies []compare.PolicyRow, titles []figureTitle, text func(name string, x exact.Decimal) string) *table {
+// compareTotals has a row per policy, with the total of each figure, and where some sessions are left out of these the
+// cost of all of c. c may be nil.
+func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles []figureTitle) *table {
 	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}})
 	for _, f := range titles {
 		t.columns = append(t.columns, column{Title: f.title})
 	}
-	for _, policy := range policies {
+	part := c != nil && partly(c)
+	if part {
+		t.columns = append(t.columns, column{Title: "USD of all"})
+	}
+	for i, policy := range policies {
 		cells := []any{policy.Name}
 		for _, f := range titles {
-			cells = append(cells, number(text(f.figure, figure(&policy, f.figure).Total)))
+			cells = append(cells, number(figureText(f.figure, figure(&policy, f.figure).Total)))
+		}
+		if part {
+			all := &c.Policies[i]
+			cells = append(cells, number(figureText("cost_usd", figure(all, "cost_usd").Total)+either(all.Infeasible > 0, bound, "")))
 		}
 		t.add(none, cells...)
 	}
 	return t
 }
 
-// compareSpread prints each figure by which one policy can be better than another, or all; it returns how many it
-// leaves out.
-func compareSpread(p *page, c *compare.Comparison) (hidden int) {
-	shown := troubles(c.Policies)
-	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true, Min: nameWidth}}, titles("total", "median", "p90", "best"))
+// compareSpread has rows for each figure, one a policy.
+func compareSpread(c *compare.Comparison) *table {
+	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true, Min: nameWidth}}, titles("total", "median", "p90"))
 	for f, figure := range compare.Figures() {
-		if isTrouble(troubleTitles, figure.Name) && !isTrouble(shown, figure.Name) {
-			continue
-		}
-		ranked := figure.Better != compare.Neither
-		if !ranked && !p.All {
-			hidden++
-			continue
-		}
-		for i, policy := range c.Policies {
+		for i, policy := range shownRows(c) {
 			s := &policy.Figures[f]
 			t.add(none, either(i == 0, figure.Name, ""), policy.Name, number(figureText(figure.Name, s.Total)),
-				number(quantileText(figure.Name, s.Median)), number(quantileText(figure.Name, s.P90)),
-				number(either(ranked, strconv.Itoa(s.Wins), "")))
+				number(quantileText(figure.Name, s.Median)), number(quantileText(figure.Name, s.P90)))
 		}
 	}
-	p.table(t)
-	return hidden
+	return t
 }
 
 // quantileText is a value between two sessions': a small count has a decimal where it needs one.
@@ -194,9 +240,56 @@ func figureText(name string, d exact.Decimal) string {
 	return places(x/1e9, 1) + "G"
 }
 
-// differenceText is how far b is from a: in percent, or as a number where a is small or nothing.
-func differenceText(name string, a, b exact.Decimal) string {
-	switch d := b.Sub(a); {
+// differences has a row per policy but the first, with its differences to the first over the sessions of their pair.
+func differences(p *page, c *compare.Comparison) *table {
+	judged, names := c.Judged, compare.Names()
+	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}})
+	several := len(c.Sessions) > 1
+	part := several && slices.ContainsFunc(c.Pairs[1:], func(pair compare.Contrast) bool { return len(pair.Sessions) < len(c.Sessions) })
+	if part {
+		t.columns = append(t.columns, column{Title: "sessions"})
+	}
+	shown := slices.DeleteFunc(p.titles(), func(f figureTitle) bool { return several && !p.All && !slices.Contains(differenceTitles, f.figure) })
+	for _, f := range shown {
+		t.columns = append(t.columns, column{Title: f.title})
+	}
+	if several {
+		t.columns = append(t.columns, titles("90 %", "lower", "even", "higher")...)
+	}
+	for i := 1; i < len(c.Policies); i++ {
+		pair := &c.Pairs[i]
+		if len(pair.Sessions) == 0 {
+			continue // as the conclusion says
+		}
+		cells := []any{c.Policies[i].Name}
+		if part {
+			cells = append(cells, len(pair.Sessions))
+		}
+		for _, f := range shown {
+			cells = append(cells, number(differenceText(f.figure, versus(pair, f.figure, names))))
+		}
+		if several {
+			v := &pair.Figures[judged]
+			cells = append(cells, number(cmp.Or(boundsText(v), "–")), v.Lower, v.Even, v.Higher)
+		}
+		t.add(none, cells...)
+	}
+	return t
+}
+
+// versus is a figure of a pair; cache_write is the sum of two.
+func versus(pair *compare.Contrast, name string, names []string) compare.Versus {
+	if name == "cache_write" {
+		a, b := versus(pair, "cache_write_5m", names), versus(pair, "cache_write_1h", names)
+		a.First, a.Difference = a.First.Add(b.First), a.Difference.Add(b.Difference)
+		return a
+	}
+	return pair.Figures[slices.Index(names, name)]
+}
+
+// differenceText is a difference: in percent, or as a number where the first policy's total is small or nothing.
+func differenceText(name string, v compare.Versus) string {
+	switch a, d := v.First, v.Difference; {
 	case !d.Known:
 		return "–"
 	case d.N == 0:
@@ -204,14 +297,17 @@ func differenceText(name string, a, b exact.Decimal) string {
 	case name == "cost_usd" && a.N == 0 || name != "cost_usd" && a.Abs().Cmp(exact.Whole(100)) < 0:
 		return either(d.N > 0, "+", "") + figureText(name, d)
 	default:
-		share := exact.Ratio(d.Times(100), a, 2)
-		return either(d.N > 0, "+", "") + share.Text(either(share.Abs().Cmp(exact.Of(995, 2)) < 0, 1, 0)) + "%"
+		share := exact.Ratio(d.Times(100), a, 1)
+		if share.Abs().Cmp(exact.Whole(10)) >= 0 {
+			share = exact.Ratio(d.Times(100), a, 0)
+		}
+		return either(d.N > 0, "+", "") + share.Text(share.Places) + "%"
 	}
 }
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
 			for p, values := range s.Values {
@@ -219,7 +315,7 @@ func compareCSV(groups []compare.Comparison) *table {
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, cells...)
+				t.add(none, append(cells, values.Feasible())...)
 			}
 		}
 	}

@@ -64,35 +64,51 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		mode = string(c.Sessions[0].Cache)
 	}
 	return object{
-		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
+		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"projects", projects(c)},
+		{"feasible_sessions", len(c.Common)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
 		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)}, {"each", each},
 	}
 }
 
 func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
-	p, best := &c.Policies[i], map[string]int{}
-	for f, figure := range compare.Figures() {
-		if figure.Better != compare.Neither {
-			best[figure.Name] = p.Figures[f].Wins
-		}
+	p := &c.Policies[i]
+	o := object{
+		{"policy", p.Name}, {"ran,omitempty", u.Ran}, {"truth,omitempty", u.Truths}, {"score,omitempty", u.Score},
+		{"infeasible_sessions", p.Infeasible}, {"bound", p.Bound}, {"totals", totals(p)},
 	}
-	var difference compare.Values
-	if i > 0 {
-		difference = totals(p)
-		for f, total := range totals(&c.Policies[0]) {
-			difference[f] = difference[f].Sub(total)
-		}
+	if len(c.Common) < len(c.Sessions) {
+		o = append(o, member{"feasible_totals,omitempty", totals(&compare.PolicyRow{Figures: p.Common})})
 	}
-	var parts []compare.CostPart
-	if i > 0 {
-		parts = c.Parts(i)
-	}
-	return object{
-		{"policy", p.Name}, {"ran,omitempty", u.Ran}, {"truth,omitempty", u.Truths}, {"score,omitempty", u.Score}, {"totals", totals(p)},
+	o = append(o, object{
 		{"median", spread(p, func(s *compare.Distribution) exact.Decimal { return s.Median })},
 		{"p90", spread(p, func(s *compare.Distribution) exact.Decimal { return s.P90 })},
-		{"best", best}, {"difference,omitempty", difference}, {"cost_difference,omitempty", parts},
+	}...)
+	if i == 0 {
+		return o
 	}
+	pair, figures, judged := &c.Pairs[i], compare.Figures(), &c.Pairs[i].Figures[c.Judged]
+	difference, each := make(compare.Values, len(figures)), map[string]object{}
+	for f, figure := range figures {
+		v := &pair.Figures[f]
+		difference[f] = v.Difference
+		if figure.Better != compare.Neither && v.Sessions > 0 {
+			each[figure.Name] = object{
+				{"sessions", v.Sessions}, {"share,omitempty", v.Interval.Value}, {"low,omitempty", v.Interval.Lower}, {"high,omitempty", v.Interval.Upper},
+				{"lower", v.Lower}, {"even", v.Even}, {"higher", v.Higher},
+			}
+		}
+	}
+	against := object{
+		{"sessions", len(pair.Sessions)}, {"projects", judged.Projects}, {"clustered_by", either(judged.Projects == 1, "session", "project")},
+		{"judged", figures[c.Judged].Name}, {"verdict,omitempty", string(judged.Conclusion())}, {"conclusion", conclusion(c, i)},
+		{"half_sessions,omitempty", pair.Half},
+	}
+	if pair.Half > 0 {
+		against = append(against, member{"largest_project", object{{"project", pair.Largest.Project}, {"share", pair.Largest.Of}}})
+	}
+	return append(o, object{
+		{"difference", difference}, {"cost_difference,omitempty", c.Parts(i)}, {"against", append(against, member{"figures", each})},
+	}...)
 }
 
 // sweepJSON is the JSON form of a sweep.

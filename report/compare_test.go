@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -32,19 +34,25 @@ func TestQuantileText(t *testing.T) {
 func comparedSample(sessions int) []compare.Comparison {
 	var list []compare.ComparedSession
 	for i := range sessions {
-		s := compare.ComparedSession{Origin: compare.Origin{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Malformed: 2 * i}, Model: "claude-opus-4-6", Version: "2.1.19", Project: "\x1b[31mp\u202e",
+		s := compare.ComparedSession{Origin: compare.Origin{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Malformed: 2 * i}, Model: "claude-opus-4-6", Version: "2.1.19", Project: fmt.Sprintf("/home/\x1b[31mp\u202e%d", i%6), Cache: replay.CacheEqual,
 			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Selection: compare.Selection{Agent: "a5"}}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
 			for f := range v {
 				v[f] = exact.Of(int64((i+1)*(f+7)*(p+3))*12345, 1)
-				if f == 0 { // requests
-					v[f] = exact.Whole((i + 1) * (p + 3) * 8641)
+				switch name := compare.Names()[f]; {
+				case name == "requests":
+					v[f] = exact.Whole((i + 1) * 8641)
+				case name == "refused" && p == 2 && i == 1:
+				case name == "refused" || name == "violations":
+					v[f] = exact.Whole(0)
+				case name == "cost_usd" && i%3 == 1:
+					v[f] = exact.Of(int64(i*1000-p*(i%2)*300), 1)
 				}
 			}
 			if p == 2 {
 				for f, name := range compare.Names() {
-					if name == "cost_usd" || name == "misses" {
+					if name == "cost_usd" && i == sessions-1 || name == "misses" {
 						v[f] = exact.Decimal{}
 					}
 				}
@@ -76,7 +84,7 @@ func renderCompared(t *testing.T, sessions int, opt Layout) string {
 
 func TestComparisons(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "compare.v1.json"))
-	for _, n := range []int{0, 1, 3} {
+	for _, n := range []int{0, 1, 2, 12} {
 		for _, f := range ListFormats {
 			s := renderCompared(t, n, Layout{Format: f})
 			if strings.ContainsAny(s, "\x1b\u202e") {
@@ -94,17 +102,19 @@ func TestComparisons(t *testing.T) {
 					t.Errorf("%d: %v", n, err)
 				}
 			}
-			if n == 3 && f == FormatTable {
-				for _, want := range []string{"figure ", " median ", " p90 ", " best", "\nmodel_peak ", "\ncost_usd ", "\nviolations ", " bound "} {
+			if n == 12 && f == FormatTable {
+				for _, want := range []string{" lower ", " even ", " higher", " 90 % ", " USD of all", "\n*: infeasible", "- Over 12 sessions in 6 projects, "} {
 					if !strings.Contains(s, want) {
 						t.Errorf("the table has no %q", want)
 					}
 				}
-				if strings.Contains(s, "\ncache_read ") || !strings.Contains(renderCompared(t, n, Layout{Format: f, All: true}), "\ncache_read ") {
-					t.Error("--all is to show what is neither better nor worse, and it alone")
+				for _, want := range []string{" median ", " p90\n", "\ncache_read ", " rest "} {
+					if strings.Contains(s, want) || !strings.Contains(renderCompared(t, n, Layout{Format: f, All: true}), want) {
+						t.Errorf("--all is to show %q, and it alone", want)
+					}
 				}
 			}
-			if n == 3 {
+			if n == 12 {
 				golden.Check(t, filepath.Join("testdata", "compare."+string(f)), []byte(s))
 			}
 		}
@@ -112,13 +122,16 @@ func TestComparisons(t *testing.T) {
 }
 
 func TestLegend(t *testing.T) {
-	for _, f := range troubleTitles {
+	for _, f := range slices.Concat(figureTitles, troubleTitles) {
+		if f.figure == "cost_usd" {
+			continue
+		}
 		text := legend([]figureTitle{f})
 		if !strings.HasPrefix(text, f.title+": ") || !strings.HasSuffix(text, ".") || strings.Count(text, ": ") != 1 {
 			t.Errorf("%s: got %q", f.figure, text)
 		}
 	}
-	if got, want := legend(troubleTitles[2:3]), "failed: compactions that came to nothing."; got != want {
+	if got, want := legend(troubleTitles[4:5]), "failed: compactions that came to nothing."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

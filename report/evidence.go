@@ -73,15 +73,18 @@ func TruthText(t policy.Truth, s *policy.Score) string {
 // useNotes say what the names of policies meant, and which of them are hypotheses.
 func useNotes(p *page, uses ...policy.Use) {
 	for i := range uses {
-		p.note(none, ranText(&uses[i]))
+		p.note(none, ranText(&uses[i], true))
 	}
 	for i := range uses {
 		p.note(yellow, doubtText(&uses[i], nil))
 	}
 }
 
-// ranText says which releases the bare name of a product meant; "" where the name is a policy's own.
-func ranText(u *policy.Use) string {
+// mostReleases is how many releases of a product are named where not all are.
+const mostReleases = 3
+
+// ranText says which releases the bare name of a product meant, all or some of them; "" where the name is a policy's own.
+func ranText(u *policy.Use, all bool) string {
 	var ran []string
 	sessions := 0
 	for _, r := range u.Ran {
@@ -93,6 +96,9 @@ func ranText(u *policy.Use) string {
 			text += either(sessions == 1, " (the session is older than it)", phrase(" (%v older than it)", r.Older))
 		}
 		ran = append(ran, text)
+	}
+	if n := len(ran) - mostReleases; !all && n > 1 {
+		ran = append(ran[:mostReleases], phrase("and %v more", n))
 	}
 	return phraseIf(len(ran) > 0, "%v is the release of each session's time: %v", u.Name, strings.Join(ran, ", "))
 }
@@ -107,6 +113,22 @@ func doubtText(u *policy.Use, leads []string) string {
 		led = " leads in " + joined(" and ", strings.Join(leads[:n-1], ", "), leads[n-1]) + ", and"
 	}
 	return u.Name + led + " is " + hypothesisText(u.Score)
+}
+
+// evidenceText says in short what stands behind policies.
+func evidenceText(uses []policy.Use) string {
+	var list []string
+	for _, u := range uses {
+		if len(u.Truths) == 0 {
+			continue
+		}
+		decided := ""
+		if s := u.Score; s != nil && s.Recorded > 0 {
+			decided = phrase("decides %v of %v", s.Decided, count(s.Recorded, "recorded compaction"))
+		}
+		list = append(list, u.Name+" ("+joined("; ", ShortTruth(u.Truths...), decided)+")")
+	}
+	return before("truth: ", strings.Join(list, ", "))
 }
 
 // evidenceTable has a row per policy that says what stands behind it.

@@ -19,8 +19,12 @@ func TestRanText(t *testing.T) {
 		"p is the release of each session's time: p-1 in 1 session, p-2 in 1":                    {next, first},
 	} {
 		use := policy.NewUse("p", list)
-		if got := ranText(&use); got != want {
+		if got := ranText(&use, true); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+	five := policy.NewUse("p", []*policy.Policy{first, first, next, ran("p-3", "3", "of its time", false), ran("p-4", "4", "of its time", false), ran("p-5", "5", "of its time", false)})
+	if got, want := ranText(&five, false), "p is the release of each session's time: p-1 in 2 sessions, p-2 in 1, p-3 in 1, and 2 more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -63,13 +63,15 @@ type Distribution struct {
 	Total  exact.Decimal // sum; of peaks the highest, of means the mean over requests
 	Median exact.Decimal // per session, 0.5 quantile by linear interpolation
 	P90    exact.Decimal // per session
-	Wins   int           // sessions in which this policy alone has the best value
 }
 
 // PolicyRow is one policy's row.
 type PolicyRow struct {
-	Name    string
-	Figures []Distribution // by index into Figures
+	Name       string
+	Figures    []Distribution // by index into Figures, over all sessions
+	Common     []Distribution // the same over Comparison.Common
+	Infeasible int            // sessions in which the policy is infeasible: there its figures are a bound
+	Bound      bool           // infeasible in too many sessions to be a candidate
 }
 
 // Uses says what the name of each policy meant.
@@ -92,8 +94,11 @@ type Comparison struct {
 	Group        string // model, version or project all sessions share; "" for all of them
 	Policies     []PolicyRow
 	Sessions     []ComparedSession
-	Differ       int // the session in which a policy differs most from the first; -1: none differs
-	DifferPolicy int // that policy
+	Common       []int      // the sessions, by index, in which every policy that is no bound is feasible
+	Pairs        []Contrast // by policy: against the first, whose own is empty
+	Judged       int        // index into Figures of the figure that the verdict is about: cost, or what is sent where no cost is known
+	Differ       int        // the session in which a policy differs most from the first; -1: none differs
+	DifferPolicy int        // that policy
 	DifferFigure string
 	Commands     [][]string // command lines that show the Evidence, filled in by the caller
 }
@@ -130,24 +135,37 @@ func Compare(policies []string, sessions []ComparedSession, by Group) (out []Com
 }
 
 func newComparison(group string, policies []string, sessions []ComparedSession) Comparison {
-	figures := Figures()
 	c := Comparison{Group: group, Sessions: sessions, Policies: make([]PolicyRow, len(policies)), Differ: -1}
-	requests := slices.Index(Names(), "requests")
 	for p := range policies {
-		c.Policies[p] = PolicyRow{Name: policies[p], Figures: make([]Distribution, len(figures))}
-		for f := range figures {
-			values, weights := make(Values, len(sessions)), make(Values, len(sessions))
-			for s := range sessions {
-				values[s], weights[s] = sessions[s].Values[p][f], sessions[s].Values[p][requests]
-			}
-			c.Policies[p].Figures[f] = spread(figures[f].gather, values, weights)
-		}
+		c.Policies[p].Name = policies[p]
 	}
-	for f := range figures {
-		c.wins(f, figures[f].Better)
+	feasible := c.feasibility()
+	all := make([]int, len(sessions))
+	for s := range sessions {
+		all[s] = s
 	}
+	for p := range policies {
+		c.Policies[p].Figures, c.Policies[p].Common = c.spread(p, all), c.spread(p, c.Common)
+	}
+	c.pair(feasible)
 	c.differ()
 	return c
+}
+
+// spread sums the figures of a policy up over some sessions.
+func (c *Comparison) spread(p int, sessions []int) []Distribution {
+	figures := Figures()
+	list := make([]Distribution, len(figures))
+	requests := slices.Index(Names(), "requests")
+	for f := range figures {
+		values, weights := make(Values, len(sessions)), make(Values, len(sessions))
+		for i, s := range sessions {
+			v := c.Sessions[s].Values[p]
+			values[i], weights[i] = v[f], v[requests]
+		}
+		list[f] = spread(figures[f].gather, values, weights)
+	}
+	return list
 }
 
 func spread(g gather, values, weights Values) Distribution {
@@ -187,27 +205,4 @@ func quantile(sorted Values, tenths int) exact.Decimal {
 		return sorted[i]
 	}
 	return sorted[i].Add(sorted[i+1].Sub(sorted[i]).Times(int64(part)).Tenth())
-}
-
-// wins counts the sessions in which one policy alone has the best value.
-func (c *Comparison) wins(f int, better Better) {
-	if better == Neither {
-		return
-	}
-	for s := range c.Sessions {
-		best, at, ties := exact.Decimal{}, -1, 0
-		for p, v := range c.Sessions[s].Values {
-			x := v[f]
-			switch {
-			case !x.Known:
-			case at < 0 || better == Less && x.Cmp(best) < 0 || better == More && x.Cmp(best) > 0:
-				best, at, ties = x, p, 0
-			case x.Cmp(best) == 0:
-				ties++
-			}
-		}
-		if at >= 0 && ties == 0 && len(c.Policies) > 1 {
-			c.Policies[at].Figures[f].Wins++
-		}
-	}
 }

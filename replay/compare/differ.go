@@ -9,15 +9,22 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// differ finds the session in which the policies differ most: by the tokens sent, else by the cost, else by the first
-// figure that differs.
+// differ finds the session in which a policy differs most from the first: by the tokens sent, else by the cost, else by
+// the first figure that differs. Only where both are feasible nowhere do other sessions count.
 func (c *Comparison) differ() {
-	names := Names()
+	names, all := Names(), make([]int, len(c.Sessions))
+	none := true
+	for s := range all {
+		all[s] = s
+	}
+	for p := range c.Pairs {
+		none = none && len(c.Pairs[p].Sessions) == 0
+	}
 	for _, name := range append([]string{"payload_input", "cost_usd"}, names...) {
 		f, most := slices.Index(names, name), exact.Whole(0)
-		for s := range c.Sessions {
-			v := c.Sessions[s].Values
-			for p := 1; p < len(v); p++ {
+		for p := 1; p < len(c.Policies); p++ {
+			for _, s := range either(none, all, c.Pairs[p].Sessions) {
+				v := c.Sessions[s].Values
 				if d := v[p][f].Sub(v[0][f]).Abs(); d.Cmp(most) > 0 { // never where one is not known
 					most, c.Differ, c.DifferPolicy, c.DifferFigure = d, s, p, name
 				}
@@ -27,6 +34,13 @@ func (c *Comparison) differ() {
 			return
 		}
 	}
+}
+
+func either[T any](ok bool, a, b T) T {
+	if ok {
+		return a
+	}
+	return b
 }
 
 // Evidence is where to see the difference in the session in which the policies differ most: their views side by side

@@ -18,14 +18,13 @@ type CostPart struct {
 
 const mostStages = 3
 
-// Parts is the difference in cost between a policy and the first, over all sessions, by its reasons, the largest
-// first; they add up to the difference. Nil where a cost is not known.
+// Parts is the difference in cost between a policy and the first, over the sessions of their pair, by its reasons, the
+// largest first; they add up to the difference. Nil where a cost is not known.
 //
 // Under one cache for all, what expires and what no breakpoint covers follows from what is sent: it is content.
 func (c *Comparison) Parts(p int) []CostPart {
 	diff := func(figure string) exact.Decimal {
-		f := slices.Index(Names(), figure)
-		return c.Policies[p].Figures[f].Total.Sub(c.Policies[0].Figures[f].Total)
+		return c.Pairs[p].Figures[slices.Index(Names(), figure)].Difference
 	}
 	content, lifetime, placement := diff("cost_ideal"), diff("cost_lifetime"), diff("cost_placement")
 	if len(c.Sessions) > 0 && c.Sessions[0].Cache == replay.CacheEqual {
@@ -45,10 +44,10 @@ func (c *Comparison) Parts(p int) []CostPart {
 }
 
 // breaking lists the stages whose edits broke the prefix most, of the policy that pays more for it.
-func (c *Comparison) breaking(p int) (names []string) {
+func (c *Comparison) breaking(pair int) (names []string) {
 	breaks := func(p int) (list []replay.StageCost, sum int64) {
 		var all replay.CostParts
-		for i := range c.Sessions {
+		for _, i := range c.Pairs[pair].Sessions {
 			if s := &c.Sessions[i]; p < len(s.Breaks) {
 				all.Add(&replay.CostParts{ByStage: s.Breaks[p]})
 			}
@@ -58,7 +57,7 @@ func (c *Comparison) breaking(p int) (names []string) {
 		}
 		return all.ByStage, sum
 	}
-	list, sum := breaks(p)
+	list, sum := breaks(pair)
 	if first, other := breaks(0); other > sum {
 		list = first
 	}

@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/interval"
+)
+
+// Least is the fewest clusters from which an interval is given. Fewer that all differ in one direction do so by chance
+// in more than one of ten comparisons: 2 of 16 with four of them, 2 of 32 with five.
+const Least = 5
+
+// Contrast is a policy against the first, over the sessions in which both are feasible.
+type Contrast struct {
+	Sessions []int    // by index into Comparison.Sessions
+	Figures  []Versus // by index into Figures
+	Half     int      // the fewest sessions that make half of the absolute difference in the judged figure
+	Largest  Share    // the project that makes most of it
+}
+
+// Share is the share of a project in an absolute difference, with four digits.
+type Share struct {
+	Project string
+	Of      exact.Decimal
+}
+
+// Versus is one figure of a policy against the first, over the sessions of their pair in which both have it.
+type Versus struct {
+	Sessions   int
+	Projects   int
+	First      exact.Decimal // the first policy's total
+	Difference exact.Decimal // of the totals
+	// Interval is the difference as a share of First, with its bounds from Least clusters on: projects, or sessions where
+	// all are of one project. It is known of sums and means that are better where they are less, or more.
+	Interval            interval.Interval
+	Lower, Even, Higher int // sessions in which the policy's value is lower by more than 0.5 %, even, or higher
+}
+
+// Conclusion is what can be concluded from a difference.
+type Conclusion string
+
+// The verdicts.
+const (
+	VerdictNone    Conclusion = ""              // there is nothing to compare
+	VerdictSame    Conclusion = "same"          // no session differs
+	VerdictTooFew  Conclusion = "too_few"       // too few clusters differ to tell
+	VerdictUnknown Conclusion = "no_difference" // the interval covers 0: none can be told
+	VerdictLess    Conclusion = "less"
+	VerdictMore    Conclusion = "more"
+)
+
+// Clusters is how many clusters the interval is over.
+func (v *Versus) Clusters() int {
+	if v.Projects == 1 {
+		return v.Sessions
+	}
+	return v.Projects
+}
+
+// Conclusion is what the interval says about other sessions.
+func (v *Versus) Conclusion() Conclusion {
+	zero := exact.Whole(0)
+	switch {
+	case v.Sessions == 0:
+		return VerdictNone
+	case v.Lower+v.Higher == 0 && v.Difference.Cmp(zero) == 0:
+		return VerdictSame
+	case !v.Interval.Lower.Known:
+		return VerdictTooFew
+	case v.Interval.Covers(zero):
+		return VerdictUnknown
+	case v.Difference.Cmp(zero) < 0:
+		return VerdictLess
+	}
+	return VerdictMore
+}
+
+// pair compares each policy with the first, where both are feasible.
+func (c *Comparison) pair(feasible [][]bool) {
+	c.Pairs = make([]Contrast, len(c.Policies))
+	for p := 1; p < len(c.Policies); p++ {
+		for s := range c.Sessions {
+			if feasible[s][0] && feasible[s][p] {
+				c.Pairs[p].Sessions = append(c.Pairs[p].Sessions, s)
+			}
+		}
+		for f, figure := range Figures() {
+			c.Pairs[p].Figures = append(c.Pairs[p].Figures, c.versus(p, f, figure))
+		}
+	}
+	names := Names()
+	c.Judged = slices.Index(names, "cost_usd")
+	if !slices.ContainsFunc(c.Pairs, func(p Contrast) bool { return p.Figures != nil && p.Figures[c.Judged].Sessions > 0 }) {
+		c.Judged = slices.Index(names, "payload_input")
+	}
+	for p := 1; p < len(c.Pairs); p++ {
+		c.concentration(p)
+	}
+}
+
+// versus compares one figure of a policy with the first's.
+func (c *Comparison) versus(p, f int, figure Figure) (v Versus) {
+	requests := slices.Index(Names(), "requests")
+	var own, first, weights Values
+	clusters := map[string]*interval.Ratio{}
+	var each []interval.Ratio
+	even := exact.Of(5, 3)
+	for _, s := range c.Pairs[p].Sessions {
+		session := &c.Sessions[s]
+		x, y, weight := session.Values[p][f], session.Values[0][f], session.Values[0][requests]
+		d := x.Sub(y)
+		if !d.Known {
+			continue
+		}
+		own, first, weights = append(own, x), append(first, y), append(weights, weight)
+		switch {
+		case d.Abs().Within(even, y):
+			v.Even++
+		case d.N < 0:
+			v.Lower++
+		default:
+			v.Higher++
+		}
+		r := interval.Ratio{Num: d.N, Den: y.N}
+		if figure.gather == mean {
+			r = interval.Ratio{Num: d.Times(weight.N).N, Den: y.Times(weight.N).N}
+		}
+		each = append(each, r)
+		if clusters[session.Project] == nil {
+			clusters[session.Project] = &interval.Ratio{}
+		}
+		clusters[session.Project].Num += r.Num
+		clusters[session.Project].Den += r.Den
+	}
+	v.Sessions, v.Projects = len(own), len(clusters)
+	if len(own) == 0 {
+		return v
+	}
+	v.First = spread(figure.gather, first, weights).Total
+	v.Difference = spread(figure.gather, own, weights).Total.Sub(v.First)
+	if figure.Better == Neither || figure.gather == highest {
+		return v
+	}
+	if len(clusters) > 1 {
+		each = nil
+		for _, r := range clusters {
+			each = append(each, *r)
+		}
+	}
+	v.Interval = interval.Of(each) // in any order
+	if len(each) < Least {
+		v.Interval.Lower, v.Interval.Upper = exact.Decimal{}, exact.Decimal{}
+	}
+	return v
+}
+
+// concentration says how much of the judged difference few sessions and one project make.
+func (c *Comparison) concentration(p int) {
+	pair := &c.Pairs[p]
+	var each []int64
+	all, projects := exact.Whole(0), map[string]exact.Decimal{}
+	for _, s := range pair.Sessions {
+		session := &c.Sessions[s]
+		d := session.Values[p][c.Judged].Sub(session.Values[0][c.Judged]).Abs()
+		if !d.Known || d.N == 0 {
+			continue
+		}
+		each, all = append(each, d.N), all.Add(d)
+		if _, ok := projects[session.Project]; !ok {
+			projects[session.Project] = exact.Whole(0)
+		}
+		projects[session.Project] = projects[session.Project].Add(d)
+	}
+	if len(each) == 0 {
+		return
+	}
+	slices.SortFunc(each, func(a, b int64) int { return cmp.Compare(b, a) })
+	for left := all.N; left > all.N/2; pair.Half++ {
+		left -= each[pair.Half]
+	}
+	for _, name := range slices.Sorted(maps.Keys(projects)) {
+		if share := exact.Ratio(projects[name], all, 4); share.Cmp(pair.Largest.Of) > 0 {
+			pair.Largest = Share{name, share}
+		}
+	}
+}
