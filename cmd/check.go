@@ -116,7 +116,6 @@ func runCheck(sys *system, o *CheckOptions) error {
 	if err != nil {
 		return err
 	}
-	c.cache(old)
 	out, err := o.create(sys, c.in.list)
 	if err != nil {
 		return err
@@ -148,7 +147,7 @@ func inCI(env func(string) string) bool {
 // write writes the baseline.
 func (c *checking) write(b *check.Baseline) error {
 	o := OutputOptions{File: c.path(c.config.Baseline)}
-	return o.print(c.sys, func(w io.Writer, _ report.Layout) error { return report.WriteJSON(w, b) })
+	return o.print(c.sys, func(w io.Writer, _ report.Layout) error { return b.Write(w) })
 }
 
 // print writes the result in one format.

@@ -63,7 +63,7 @@ func (c *checking) settings() error {
 	count := c.config.Counting
 	r := &c.replays
 	r.Counter, r.Agent, r.Model, r.Jobs, r.Quiet = count.Tokens, count.Agent, count.Model, c.o.Jobs, true
-	r.Regret = count.Regret
+	r.Regret, r.Cache = count.Regret, count.Cache
 	var errs policy.Errors
 	wrong := func(key, msg, hint string) {
 		errs.Report(c.config.Places[key], key+": "+msg, hint)

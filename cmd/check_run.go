@@ -2,9 +2,9 @@ package cmd
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -15,7 +15,7 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	msgs := c.o.messages(c.sys)
 	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
-	failed, err := eachConversation(j.loop("checked"), c.replay, func(list []check.CaseResult) error {
+	failed, err := eachConversation(j.loop("checked"), func(conv agentConversation) ([]check.CaseResult, error) { return c.replay(conv, old) }, func(list []check.CaseResult) error {
 		results = append(results, unique(results, list)...)
 		return nil
 	})
@@ -31,22 +31,12 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("%s: nothing was replayed: name sessions that hold a conversation", c.config.File)
 	}
-	r := check.Judge(c.config, results, old, check.CheckRun{Tool: buildVersion(), Update: updateCommand(c.config.File), OldCosts: c.config.Counting.Cache == "", Updating: c.o.Update})
+	r := check.Judge(c.config, results, old, check.CheckRun{Tool: buildVersion(), Update: updateCommand(c.config.File), Updating: c.o.Update})
 	addCommands(r)
 	if c.o.Update {
 		err = c.write(check.NewBaseline(c.config, results, buildVersion()))
 	}
 	return r, err
-}
-
-// cache chooses the prompt cache: that of the configuration, else one for all policies. A baseline from before there
-// was a choice is of each policy's own; so is the run then.
-func (c *checking) cache(old *check.Baseline) {
-	count := &c.config.Counting
-	if count.Cache == "" && (old == nil || c.o.Update || old.NamesCache()) {
-		count.Cache = string(replay.CacheEqual)
-	}
-	c.replays.Cache = count.Cache
 }
 
 // addCommands adds the commands that show why sessions are not as they were.
@@ -75,8 +65,9 @@ func unique(have, list []check.CaseResult) []check.CaseResult {
 	return list
 }
 
-// replay replays a conversation for each of its cases, on one record.
-func (c *checking) replay(conv agentConversation) (list []check.CaseResult, err error) {
+// replay replays a conversation for each of its cases, on one record, and for the baseline's policies where these are
+// other ones.
+func (c *checking) replay(conv agentConversation, old *check.Baseline) (list []check.CaseResult, err error) {
 	in := c.checked[conv.input]
 	hash, err := in.hash()
 	if err != nil {
@@ -94,10 +85,49 @@ func (c *checking) replay(conv agentConversation) (list []check.CaseResult, err 
 		if err != nil {
 			return nil, err
 		}
-		r := check.NewResult(tl)
-		r.Case, r.Session, r.Agent, r.File, r.Input, r.Policy = i, in.name, tl.Agent, conv.input, hash, pol
-		r.Command = c.config.Cases[i].PolicyArgument(c.argument(i))
+		r := check.CaseResult{
+			Case: i, Session: in.name, Agent: tl.Agent, File: conv.input, Input: hash, Policy: pol, Outcome: check.NewOutcome(tl),
+			Command: c.config.Cases[i].PolicyArgument(c.argument(i)),
+		}
+		if r.Files, err = c.hashes(pol.Files()); err != nil {
+			return nil, err
+		}
+		if old != nil {
+			if plan := old.Plan(c.config, &r); plan != nil {
+				r.Old = c.replayOld(conv, plan)
+			}
+		}
 		list = append(list, r)
+	}
+	return list, nil
+}
+
+// replayOld replays a policy of the baseline.
+func (c *checking) replayOld(conv agentConversation, plan *check.BaselinePlan) *check.OldResult {
+	pol, err := plan.Rebuild(c.sys.stages)
+	if err != nil {
+		return &check.OldResult{Err: err}
+	}
+	tl, err := conv.replay(pol, c.replays.options())
+	if err != nil {
+		return &check.OldResult{Err: err}
+	}
+	return &check.OldResult{Outcome: check.NewOutcome(tl), Settings: pol.Resolved()}
+}
+
+// hashes are the content hashes of a policy's files, by their names relative to the configuration.
+func (c *checking) hashes(files []string) (map[string]string, error) {
+	list := map[string]string{}
+	for _, file := range files {
+		data, err := readLimited(file, maxCheckFile)
+		if err != nil {
+			return nil, pathError(file, err)
+		}
+		name := file
+		if rel, err := filepath.Rel(c.dir, file); err == nil {
+			name = rel
+		}
+		list[filepath.ToSlash(name)] = check.ContentHash(data)
 	}
 	return list, nil
 }

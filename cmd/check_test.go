@@ -38,6 +38,76 @@ func TestShippedCheck(t *testing.T) {
 	}
 }
 
+// TestCheckTool holds that what another version of ctxkit does otherwise is told from what the policy does: the
+// baseline's policy is replayed by this version, and only the rest fails.
+func TestCheckTool(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session, err := filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("ctxkit.yaml", "version: 1\nsessions: '"+session+"'\nbaseline: baseline.json\ncases: [{name: mine, policy: ./mine.yaml}]\n")
+	write("mine.yaml", "extends: opencode-1.1.36\n")
+	run := func(args ...string) (int, string) {
+		var out bytes.Buffer
+		code := Main(append([]string{"check", filepath.Join(dir, "ctxkit.yaml")}, args...), nil, &out, &out)
+		return code, out.String()
+	}
+	if code, out := run("--update", "--force"); code != exitDone {
+		t.Fatal(out)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "baseline.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := strings.Replace(string(text), `"tool": "`+buildVersion()+`"`, `"tool": "0.9"`, 1)
+	other := strings.Replace(older, `"cost_usd":19.6`, `"cost_usd":18.6`, 1)
+	if older == string(text) || other == older {
+		t.Fatal("the baseline is not as this test expects")
+	}
+	for _, c := range []struct {
+		name, baseline, policy string
+		code                   int
+		want, not              []string
+	}{
+		{"nothing", older, "", exitDone, []string{"1 replay in 1 case: 1 ok; passed"}, []string{"itself"}},
+		{"ctxkit", other, "", exitDone, []string{
+			"changed by ctxkit itself, from 0.9 to ", "by ctxkit itself: cost_usd 18.6593 -> 19.6593", "1 ok; 1 changed by ctxkit itself; passed",
+			"ctxkit itself changed 1 of 1 replays, which fails nothing: ", "--update",
+		}, []string{"FAILED"}},
+		{"the policy", older, "set: {opencode_compaction.auto: false}\n", exitCheckFailed, []string{"FAILED: worse", "cost_usd           19.6593     27.1990"}, []string{"itself"}},
+		{"both", other, "set: {opencode_compaction.auto: false}\n", exitCheckFailed, []string{"FAILED: worse", "cost_usd           19.6593     27.1990", "by ctxkit itself: cost_usd 18.6593 -> 19.6593"}, nil},
+		{"ctxkit, and the policy to no effect", other, "set: {opencode_prune.protect: 40001}\n", exitDone, []string{
+			"changed: opencode_prune.protect 40000 -> 40001", "no session here can tell", "by ctxkit itself: cost_usd 18.6593 -> 19.6593",
+		}, []string{"FAILED"}},
+		{"another build", strings.Replace(other, `"tool": "0.9"`, `"tool": "`+buildVersion()+`"`, 1), "", exitCheckFailed, []string{"FAILED: worse", "so it was edited, or made by another build of it"}, []string{"itself"}},
+	} {
+		write("baseline.json", c.baseline)
+		write("mine.yaml", "extends: opencode-1.1.36\n"+c.policy)
+		code, out := run()
+		plain := strings.Join(strings.Fields(out), " ")
+		if code != c.code {
+			t.Errorf("%s: exit %d:\n%s", c.name, code, out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(plain, strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("%s: no %q in\n%s", c.name, want, out)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(plain, not) {
+				t.Errorf("%s: %q in\n%s", c.name, not, out)
+			}
+		}
+	}
+}
+
 // TestThresholdBaseline keeps the baseline of docs/check.md's example, which is of another threshold than its policy
 // has now.
 func TestThresholdBaseline(t *testing.T) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/check"
@@ -41,6 +42,7 @@ func checkPage(p *page, r *check.Report) {
 	}
 	p.heading(r.File)
 	p.table(t)
+	checkEffects(p, r)
 	listed := 0
 	for _, failing := range []bool{true, false} {
 		for _, c := range r.Cases {
@@ -57,6 +59,7 @@ func checkPage(p *page, r *check.Report) {
 	if !p.All {
 		p.hidden(listed-maxDetailed, "session", "json contains them")
 	}
+	checkByTool(p, r)
 	if len(r.Stale) > 0 {
 		p.heading(either(r.Updated, "removed from the baseline", "the baseline does not match"))
 		p.items(either(r.Updated, none, red), r.Stale)
@@ -72,11 +75,48 @@ func checkPage(p *page, r *check.Report) {
 	}
 }
 
+// maxEffects is how many lines a page has on the policies of all cases.
+const maxEffects = 12
+
+// checkEffects prints which changes of policies no session shows, and which stages do nothing.
+func checkEffects(p *page, r *check.Report) {
+	var lines []string
+	for i := range r.Cases {
+		for _, line := range r.Cases[i].Lines() {
+			lines = append(lines, r.Cases[i].Name+": "+line)
+		}
+	}
+	shown := either(p.All, len(lines), min(len(lines), maxEffects))
+	p.items(none, lines[:shown])
+	p.hidden(len(lines)-shown, "line", "json contains them")
+}
+
+// checkByTool prints what ctxkit itself changed in sessions that are otherwise as they were.
+func checkByTool(p *page, r *check.Report) {
+	var lines []string
+	for i := range r.Cases {
+		for _, s := range r.Cases[i].Sessions {
+			if s.ByTool != nil && s.Status == check.OK {
+				lines = append(lines, r.Cases[i].Name+", "+s.Session+before(", agent ", s.Agent)+": "+s.ByTool.Message())
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	shown := either(p.All, len(lines), min(len(lines), maxDetailed))
+	p.heading("changed by ctxkit itself, from " + r.BaselineTool + " to " + r.Tool)
+	p.items(none, lines[:shown])
+	p.hidden(len(lines)-shown, "session", "json contains them")
+}
+
 // checkSession prints the result of one session: each figure that changed, and why.
 func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status))
 	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})
-	for _, f := range s.Figures {
+	figures := slices.Clone(s.Figures)
+	slices.SortStableFunc(figures, func(a, b check.FigureReport) int { return b.Status.Compare(a.Status) })
+	for _, f := range figures {
 		if f.Status == check.OK && f.Before.Known && f.After.Cmp(f.Before) == 0 {
 			continue
 		}
@@ -95,6 +135,9 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	for _, line := range s.ChangeLines(p.All, joined(", ", p.Hints.All, "json contains them")) {
 		more = append(more, "policy: "+line)
 	}
+	if s.ByTool != nil {
+		more = append(more, s.ByTool.Message())
+	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
 		p.commands(p.Hints.commandLine(s.Command))
@@ -109,6 +152,6 @@ func checkSummary(r *check.Report) string {
 		some(c.Changed, "changed"), some(c.Better, "better"), some(c.OK, "ok"))
 	n := len(r.Stale)
 	return phrase("%v in %v: %v%v; %v", count(c.Replays, "replay"), count(len(r.Cases), "case"), parts,
-		phraseIf(n > 0 && !r.Updated, "; %v in the baseline only", n),
+		phraseIf(c.ByTool > 0 && !r.Updated, "; %v changed by ctxkit itself", c.ByTool)+phraseIf(n > 0 && !r.Updated, "; %v in the baseline only", n),
 		either(r.Updated, "written to "+r.Baseline, either(r.Passed, "passed", "failed")))
 }

@@ -36,6 +36,7 @@ type junitSuite struct {
 	junitCounts
 	Skipped int         `xml:"skipped,attr"`
 	Cases   []junitCase `xml:"testcase"`
+	Out     string      `xml:"system-out,omitempty"` // of the whole case
 }
 
 type junitCase struct {
@@ -57,7 +58,7 @@ type junitFault struct {
 func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 	out := junitSuites{Name: Clean(cmp.Or(opt.Suite, r.File))}
 	for _, c := range r.Cases {
-		suite := junitSuite{Name: Clean(c.Name)}
+		suite := junitSuite{Name: Clean(c.Name), Out: Clean(strings.Join(c.Lines(), "; "))}
 		for _, s := range c.Sessions {
 			suite.add(junitSession(&c, &s, &opt.Hints))
 		}
@@ -81,7 +82,7 @@ func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 
 func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) junitCase {
 	one := junitCase{Name: Clean(s.Session) + before("#", Clean(s.Agent)), Class: Clean(c.Name)}
-	if s.Status == check.OK {
+	if s.Status == check.OK && s.ByTool == nil {
 		return one
 	}
 	text := strings.Join(sessionLines(s, hints), "\n")
@@ -141,10 +142,16 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 		githubCommand(&b, level, at.File, at.Line, at.Column, title, strings.Join(data, "%0A"))
 	}
 	for _, c := range r.Cases {
+		if at := c.Place; c.Effect == check.EffectUnseen || c.Effect == check.EffectNone {
+			if len(c.Changes) > 0 {
+				at = c.Changes[0].Place
+			}
+			annotate("notice", at, c.Name+": policy", []string{Clean(c.Lines()[0])})
+		}
 		for _, s := range c.Sessions {
-			if s.Status != check.OK {
+			if s.Status != check.OK || s.ByTool != nil {
 				level := either(s.Failed, "error", either(s.Status == check.Changed, "warning", "notice"))
-				annotate(level, s.Place, c.Name+": "+string(s.Status), sessionLines(&s, &opt.Hints))
+				annotate(level, s.Place, c.Name+": "+either(s.Status == check.OK, "changed by ctxkit itself", string(s.Status)), sessionLines(&s, &opt.Hints))
 			}
 		}
 	}

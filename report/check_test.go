@@ -32,7 +32,7 @@ func checkSample() *check.Report {
 	at := check.Place{File: "mine.yaml", Line: 4, Column: 3}
 	return &check.Report{
 		Schema: check.Schema, File: "ctxkit.yaml", Baseline: "baseline.json", Tool: "1.1.0", BaselineTool: "1.0.0",
-		Counts: check.Counts{Replays: 6, Failed: 4, OK: 1, Better: 1, Changed: 1, Stale: 1, Worse: 1, Broken: 1},
+		Counts: check.Counts{Replays: 7, Failed: 4, OK: 2, Better: 1, Changed: 1, Stale: 1, Worse: 1, Broken: 1, ByTool: 1},
 		Notes:  []string{"the baseline was made by ctxkit 1.0.0, this is 1.1.0"},
 		Stale:  []string{`session gone.jsonl of case "prune" is in the baseline and not among the sessions any more`},
 		Cases: []check.CaseReport{
@@ -63,6 +63,15 @@ func checkSample() *check.Report {
 				{Session: "d.jsonl", Policy: "mine", Status: check.Stale, Failed: true, Place: place, Figures: []check.FigureReport{}, Changes: []check.KeyChange{},
 					Reasons: []string{"the session is not in the baseline", "it is not judged: look at it, then run ctxkit check --update"}},
 			}},
+			{Name: "unseen", Policy: "./mine.yaml", Place: place, Status: check.OK, Effect: check.EffectUnseen, Idle: []string{"s"},
+				Changes: []check.KeyChange{{Key: "s.threshold", From: "0.7", To: "0.71", Place: at}}, Sessions: []check.SessionReport{
+					{Session: "a.jsonl", Policy: "mine", Status: check.OK, Place: at, Figures: []check.FigureReport{}, Changes: []check.KeyChange{}, Reasons: []string{},
+						ByTool: &check.ToolReport{Events: check.EventsReport{Before: &before, After: 3, First: &check.Difference{N: 1}}, Figures: []check.FigureReport{
+							{Figure: "cost_usd", Unit: "USD", Before: decimalOf(1), After: decimalOf(1.5), Status: check.Worse},
+							{Figure: "calls", Before: decimalOf(3), After: decimalOf(2), Status: check.Changed},
+						}}},
+				}},
+			{Name: "reworded", Policy: "./mine.yaml", Place: place, Status: check.OK, Effect: check.EffectNone, Reworded: "mine.yaml changed", Sessions: []check.SessionReport{}},
 			{Name: "other", Policy: "opencode", Place: place, Status: check.Changed, Sessions: []check.SessionReport{
 				{Session: "a.jsonl", Policy: "opencode-1.1.36", Status: check.Better, Place: place, Changes: []check.KeyChange{}, Reasons: []string{"run ctxkit check --update to keep it so"},
 					Figures: []check.FigureReport{{Figure: "misses", Before: decimalOf(3), After: decimalOf(0), Limit: "as in the baseline", Status: check.Better}}},
@@ -81,7 +90,10 @@ func checkHostile() *check.Report {
 	r.Stale, r.Notes = []string{hostileText}, []string{hostileText}
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		c.Name, c.Policy = hostileText, hostileText
+		c.Name, c.Policy, c.Reworded, c.Idle = hostileText, hostileText, hostileText, []string{hostileText}
+		for n := range c.Changes {
+			c.Changes[n] = check.KeyChange{Key: hostileText, From: hostileText, To: hostileText, Place: check.Place{File: hostileText, Line: 1, Column: 1}}
+		}
 		for k := range c.Sessions {
 			s := &c.Sessions[k]
 			s.Session, s.Policy, s.Place.File = hostileText, hostileText, hostileText

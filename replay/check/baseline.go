@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -20,13 +21,14 @@ const (
 	schemas = "ctxkit.baseline/" // what the schema of every version begins with
 
 	// BaselineSchema is the version of the file format.
-	BaselineSchema = schemas + "v1"
+	BaselineSchema = schemas + "v2"
 )
 
 // Baseline is the accepted result of replays.
 type Baseline struct {
 	Schema   string                  `json:"schema"`
 	Tool     string                  `json:"tool"`
+	Counted  string                  `json:"counted"`  // Counting.String
 	Inputs   map[string]string       `json:"inputs"`   // content hash, by session (and agent)
 	Policies map[string]BaselinePlan `json:"policies"` // by hash of what they do
 	Figures  []string                `json:"figures"`  // all that the tool knew
@@ -42,8 +44,8 @@ type BaselinePlan struct {
 // BaselineCase is a case of the configuration as it was.
 type BaselineCase struct {
 	Name     string            `json:"name"`
-	Policy   string            `json:"policy"`  // as it was named, with its settings
-	Counted  string            `json:"counted"` // Counting.String
+	Policy   string            `json:"policy"`          // as it was named, with its settings
+	Files    map[string]string `json:"files,omitempty"` // content hashes of the files it was read from
 	Sessions []BaselineSession `json:"sessions"`
 }
 
@@ -51,15 +53,33 @@ type BaselineCase struct {
 type BaselineSession struct {
 	Session string                   `json:"session"`
 	Agent   string                   `json:"agent,omitempty"`
-	Policy  string                   `json:"policy"`  // a key of Policies
-	Figures map[string]exact.Decimal `json:"figures"` // null where there was no value
-	Events  []string                 `json:"events"`
+	Policy  string                   `json:"policy"`            // a key of Policies
+	Figures map[string]exact.Decimal `json:"figures,omitempty"` // null where there was no value
+	Events  []string                 `json:"events,omitempty"`  // the first of them
+	More    string                   `json:"more,omitempty"`    // how many other events there were, and their digest
 }
 
-// NamesCache reports whether the baseline says whose prompt cache its costs are by. An older one does not: they are by
-// each policy's own, and rounded to a millionth of a dollar.
-func (b *Baseline) NamesCache() bool {
-	return slices.ContainsFunc(b.Cases, func(c BaselineCase) bool { return strings.Contains(", "+c.Counted, ", cache ") })
+// keptEvents is how many events of a replay a baseline holds one by one.
+const keptEvents = 8
+
+// eventDigest is what a baseline holds of the events of a replay: the first ones, and of the others their number and a
+// digest.
+func eventDigest(events []string, kept int) (first []string, more string) {
+	if len(events) <= kept {
+		return events, ""
+	}
+	h := sha256.New()
+	for _, e := range events[kept:] {
+		fmt.Fprintln(h, e)
+	}
+	return events[:kept], fmt.Sprintf("%d %x", len(events)-kept, h.Sum(nil)[:8])
+}
+
+// count is how many events there were.
+func (s *BaselineSession) count() int {
+	n, _, _ := strings.Cut(s.More, " ")
+	more, _ := strconv.Atoi(n)
+	return len(s.Events) + more
 }
 
 func inputKey(session, agent string) string {
@@ -81,12 +101,11 @@ func planHash(settings []policy.Setting) string {
 // NewBaseline is the baseline of a run's results.
 func NewBaseline(c *Config, results []CaseResult, tool string) *Baseline {
 	b := &Baseline{
-		Schema: BaselineSchema, Tool: tool, Inputs: map[string]string{}, Policies: map[string]BaselinePlan{},
+		Schema: BaselineSchema, Tool: tool, Counted: c.Counting.String(), Inputs: map[string]string{}, Policies: map[string]BaselinePlan{},
 		Figures: compare.Names(), Cases: make([]BaselineCase, len(c.Cases)),
 	}
-	counted := c.Counting.String()
 	for i := range c.Cases {
-		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy.Text), Counted: counted, Sessions: []BaselineSession{}}
+		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy.Text), Sessions: []BaselineSession{}}
 	}
 	for _, r := range results {
 		settings := r.Policy.Resolved()
@@ -99,12 +118,16 @@ func NewBaseline(c *Config, results []CaseResult, tool string) *Baseline {
 			b.Policies[hash] = plan
 		}
 		b.Inputs[inputKey(r.Session, r.Agent)] = r.Input
-		figures := map[string]exact.Decimal{}
-		for i, name := range b.Figures {
-			figures[name] = r.Values[i]
-		}
 		one := &b.Cases[r.Case]
-		one.Sessions = append(one.Sessions, BaselineSession{Session: r.Session, Agent: r.Agent, Policy: hash, Figures: figures, Events: r.Events})
+		s := BaselineSession{Session: r.Session, Agent: r.Agent, Policy: hash, Figures: byName(r.Values)}
+		s.Events, s.More = eventDigest(r.Events, keptEvents)
+		one.Sessions = append(one.Sessions, s)
+		for name, hash := range r.Files {
+			if one.Files == nil {
+				one.Files = map[string]string{}
+			}
+			one.Files[name] = hash
+		}
 	}
 	return b
 }
@@ -145,13 +168,13 @@ func ReadBaseline(file string, data []byte, update string) (*Baseline, error) {
 	if head.Schema != BaselineSchema {
 		return nil, fmt.Errorf("%s: schema %q is not %s: %s, or take the ctxkit that wrote it", file, head.Schema, BaselineSchema, hint)
 	}
-	b := &Baseline{}
+	var f baselineFile
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(b); err != nil {
+	if err := d.Decode(&f); err != nil {
 		return nil, bad(err)
 	}
-	return b, nil
+	return f.unfold(), nil
 }
 
 // jsonProblem says what a JSON decoder found wrong, and on which line.
@@ -166,7 +189,7 @@ func jsonProblem(data []byte, err error) (line int, what string) {
 	case errors.As(err, &kind) && kind.Field == "":
 		at, what = int(kind.Offset), kind.Value+" in place of a map"
 	case errors.As(err, &kind):
-		at, what = int(kind.Offset), kind.Field+" is of the wrong kind ("+kind.Value+")"
+		at, what = int(kind.Offset), strings.TrimPrefix(kind.Field, "Baseline.")+" is of the wrong kind ("+kind.Value+")"
 	}
 	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
 }

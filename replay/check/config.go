@@ -4,9 +4,12 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 const (
@@ -27,6 +30,7 @@ type Config struct {
 	Baseline     string                     `yaml:"baseline" form:"line"` // a file, relative to this one; "": none
 	Within       *Tolerance                 `yaml:"within" none:"-"`      // of figures a case says nothing of
 	AllowChanges bool                       `yaml:"allow_changes"`
+	Allow        []string                   `yaml:"allow" enum:"refused,violations,preserved_thinking,thrash,failed_compactions"` // faults that are not limited
 	Cases        []Case                     `yaml:"cases" form:"filled" required:"list them under \"cases:\", each after \"- \" with a name and a policy"`
 	Places       map[string]strict.Position `yaml:"-"` // of the values of its keys
 }
@@ -47,6 +51,7 @@ type Case struct {
 	Expect       Expectations `yaml:"expect"`
 	Within       *Tolerance   `yaml:"within" none:"-"`
 	AllowChanges *bool        `yaml:"allow_changes" none:"-"`
+	Allow        []string     `yaml:"allow" enum:"refused,violations,preserved_thinking,thrash,failed_compactions"`
 }
 
 // ChangedSetting is a changed parameter of a case's policy.
@@ -76,7 +81,7 @@ func Decode(file string, data []byte) (*Config, error) {
 	root, errs := strict.Parse(file, data, strict.Document{
 		Name: "configuration", Example: "version: 1", Start: "write version, sessions and cases (docs/check.md has an example)",
 	})
-	c := &Config{File: file, Counting: Counting{Tokens: "usage", Agent: "main"}, Places: map[string]strict.Position{}}
+	c := &Config{File: file, Counting: Counting{Tokens: "usage", Agent: "main", Cache: string(replay.CacheEqual), Regret: true}, Places: map[string]strict.Position{}}
 	r := &strict.Decoder{File: file, Errors: errs, Found: func(key string, at strict.Position) { c.Places[key] = at }}
 	if root != nil {
 		r.Struct(root, c, "")
@@ -114,7 +119,7 @@ func (c *Config) finish(r *strict.Decoder) {
 			}
 		}
 		if !one.Expects() && len(r.Errors) == 0 {
-			r.Errors.Report(one.Position, name+" expects nothing, and there is no baseline", "write what to expect under \"expect:\", such as {compactions: {max: 2}}, or name a baseline file")
+			r.Errors.Report(one.Position, name+" expects nothing, allows every fault, and there is no baseline", "write what to expect under \"expect:\", such as {compactions: {max: 2}}, or name a baseline file")
 		}
 	}
 }
@@ -132,6 +137,9 @@ func (c *Case) complete(config *Config) {
 	if c.AllowChanges == nil {
 		c.AllowChanges = &config.AllowChanges
 	}
+	if c.Allow == nil {
+		c.Allow = config.Allow
+	}
 	for _, e := range c.Expect {
 		config.Counting.Regret = config.Counting.Regret || (e.Figure == "misses" || e.Figure == "refetch_tokens") && !e.Any
 	}
@@ -145,11 +153,22 @@ func (c *Config) SessionsOf(i int) []TextLine {
 	return c.Sessions
 }
 
+// allows reports whether a fault has no limit: it is allowed by name, or anything is expected of it.
+func (c *Case) allows(fault string) bool {
+	e := c.expectation(fault)
+	return slices.Contains(c.Allow, fault) || e != nil && e.Any
+}
+
 // mayChange reports whether changes that are neither better nor worse pass.
 func (c *Case) mayChange() bool { return c.AllowChanges != nil && *c.AllowChanges }
 
-// Expects reports whether anything is expected of a case by itself.
+// Expects reports whether anything is expected of a case without a baseline.
 func (c *Case) Expects() bool {
+	for _, name := range compare.FaultNames() {
+		if !c.allows(name) {
+			return true
+		}
+	}
 	for _, e := range c.Expect {
 		if !e.Any && (e.Min != nil || e.Max != nil || e.Equals != nil) {
 			return true

@@ -25,7 +25,7 @@ var decodings = []struct {
 	lax              bool   // a schema cannot say that
 }{
 	{"least", "version: 1\ncases:\n  - policy: none\n    sessions: a.jsonl\n    expect: {events: 0}\n", "", false},
-	{"most", head + "tokens: heuristic\nagent: all\nmodel: m\nwindow: 200k\noverhead: 100\nprices: p.json\nregret: true\nwithin: 2%\nallow_changes: true\n" +
+	{"most", head + "tokens: heuristic\nagent: all\nmodel: m\nwindow: 200k\noverhead: 100\nprices: p.json\nregret: true\nwithin: 2%\nallow_changes: true\nallow: [refused]\n" +
 		"cases:\n  - name: x\n    policy: opencode,opencode_prune.protect=1\n    set: {opencode_prune.minimum: 3, a.b: [c, d]}\n    sessions: [b.jsonl, 'c/**/*.jsonl']\n    within: 5\n    allow_changes: false\n" +
 		"    expect: {events: any, calls: 3, cost_usd: {within: 0.5 %}, misses: {min: 1, max: 2.5}, violations: {equals: 0}}\n", "", false},
 	{"empty", "", "c.yaml:1:1: the file is empty: write version, sessions and cases (docs/check.md has an example)", false},
@@ -46,8 +46,10 @@ var decodings = []struct {
 	{"no sessions", "version: 1\nbaseline: b\ncases: [{policy: none}]", `c.yaml:3:9: case "none" has no sessions`, true},
 	{"empty sessions", "version: 1\nbaseline: b\nsessions: []\ncases: [{policy: none}]", "c.yaml:3:11: sessions: the list is empty", false},
 	{"sessions of maps", "version: 1\nbaseline: b\nsessions: [{a: b}]\ncases: [{policy: none}]", "c.yaml:3:12: sessions: a map where text belongs", false},
-	{"nothing expected", "version: 1\nsessions: a\ncases: [{policy: none}]", `c.yaml:3:9: case "none" expects nothing, and there is no baseline: write what to expect`, true},
-	{"nothing but any", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: any}}]", `c.yaml:3:9: case "none" expects nothing`, true},
+	{"no faults expected", "version: 1\nsessions: a\ncases: [{policy: none}]", "", false},
+	{"every fault allowed", "version: 1\nsessions: a\nallow: [refused, violations, preserved_thinking, thrash]\ncases: [{policy: none, expect: {failed_compactions: any}}]", `c.yaml:4:9: case "none" expects nothing, allows every fault, and there is no baseline: write what to expect`, true},
+	{"faults of a case", head + "allow: [refused]\ncases: [{policy: none, allow: []}, {policy: codex, allow: thrash}]", "", true},
+	{"an unknown fault", head + "allow: [cost_usd]\ncases: [{policy: none}]", `c.yaml:4:9: allow: "cost_usd" is not one of its values: use one of refused,`, false},
 	{"within nothing", "version: 1\nsessions: a\ncases: [{policy: none, expect: {events: {within: 1, max: 2}}}]", "c.yaml:3:33: events: within needs a baseline, and there is none", true},
 	{"unknown figure", head + "cases: [{policy: none, expect: {cost: 1}}]", `c.yaml:4:33: expect: unknown figure "cost": did you mean `, false},
 	{"unknown limit", head + "cases: [{policy: none, expect: {events: {most: 1}}}]", `c.yaml:4:42: events: unknown key "most": use one of min, max, equals, within`, false},
@@ -91,7 +93,7 @@ func TestDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := c.Cases[0]
-	if c.Counting != (Counting{Tokens: "heuristic", Agent: "all", Model: "m", Window: "200k", Overhead: "100", Regret: true}) || c.Prices != "p.json" || c.Baseline != "b.json" {
+	if c.Counting != (Counting{Tokens: "heuristic", Agent: "all", Model: "m", Window: "200k", Overhead: "100", Cache: "equal", Regret: true}) || c.Prices != "p.json" || c.Baseline != "b.json" {
 		t.Errorf("%+v", c)
 	}
 	if one.Within.String() != "5" || c.Within.String() != "2%" || *one.AllowChanges || !c.AllowChanges || len(c.SessionsOf(0)) != 2 {
@@ -100,7 +102,7 @@ func TestDecoded(t *testing.T) {
 	if got := one.PolicyArgument(one.Policy.Text); got != "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]" {
 		t.Errorf("policy %s", got)
 	}
-	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != exact.Of(5, 3) || e.Line != 20 {
+	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != exact.Of(5, 3) || e.Line != 21 {
 		t.Errorf("%+v", e)
 	}
 	if e := one.Expect[3]; e.Min.String() != "1" || e.Max.String() != "2.5" {
@@ -135,6 +137,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	var doc struct {
+		Defs       map[string]struct{ Enum []string } `json:"$defs"`
 		Properties map[string]struct {
 			Items struct {
 				Properties map[string]struct {
@@ -151,6 +154,9 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := doc.Properties["cases"].Items.Properties
+	if got := doc.Defs["fault"].Enum; !slices.Equal(got, compare.FaultNames()) {
+		t.Errorf("faults of the schema: %v, want %v", got, compare.FaultNames())
+	}
 	if got := cases["expect"].PropertyNames.Enum; !slices.Equal(got, compare.Names()) {
 		t.Errorf("figures of the schema: %v, want %v", got, compare.Names())
 	}

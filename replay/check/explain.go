@@ -46,11 +46,8 @@ func (j *judge) explain(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 	}
 }
 
-// blame says what is left where nothing of a check's own has changed.
+// blame says what is left where nothing of a check's own has changed, nor the version of ctxkit.
 func (j *judge) blame() string {
-	if was, now := j.baseline.Tool, j.run.Tool; was != now {
-		return fmt.Sprintf("ctxkit itself has, from %s to %s", was, now)
-	}
 	return fmt.Sprintf("the baseline says ctxkit %s, as this is, so it was edited, or made by another build of it", j.run.Tool)
 }
 
@@ -65,7 +62,7 @@ func (j *judge) evidence(one *Case, r *CaseResult, old *BaselineSession, s *Sess
 	if c.Tokens != "usage" {
 		e.Selection.Tokens = c.Tokens
 	}
-	if d := s.Events.First; d != nil {
+	if d := s.Events.First; d != nil && (d.Expected != nil || d.Got != nil) {
 		e.At = atEnd
 		at := math.MaxInt
 		for _, event := range []*EventDigest{d.Expected, d.Got} {
@@ -122,7 +119,30 @@ func (s *SessionReport) lines(of ...Verdict) []string {
 		lines = append(lines, s.Events.First.Message())
 	}
 	lines = append(lines, s.ChangeLines(false, "json holds them")...)
+	if s.ByTool != nil {
+		lines = append(lines, s.ByTool.Message())
+	}
 	return append(lines, s.Reasons...)
+}
+
+// Message says what ctxkit itself changed: the figures that are judged, how many others, and the first event.
+func (t *ToolReport) Message() string {
+	var parts []string
+	for i := range t.Figures {
+		if f := &t.Figures[i]; judged(f.Figure) {
+			parts = append(parts, f.Message())
+		}
+	}
+	switch more := len(t.Figures) - len(parts); {
+	case more == 1:
+		parts = append(parts, "1 figure that is not judged")
+	case more > 1:
+		parts = append(parts, fmt.Sprintf("%d figures that are not judged", more))
+	}
+	if t.Events.First != nil {
+		parts = append(parts, t.Events.First.Message())
+	}
+	return "by ctxkit itself: " + strings.Join(parts, "; ")
 }
 
 // maxChanges is how many changed keys are listed.
@@ -154,7 +174,7 @@ func (f *FigureReport) Message() string {
 	if d := f.Difference(); d != "" && f.Before.Cmp(f.After) != 0 {
 		text += " (" + d + ")"
 	}
-	if f.Limit != asBefore {
+	if f.Limit != asBefore && f.Limit != "" {
 		text += ", wanted " + f.Limit
 	}
 	return text
@@ -209,6 +229,9 @@ func (f *FigureReport) Difference() string {
 
 // Message says which event is the first that is not as it was.
 func (d *Difference) Message() string {
+	if d.Expected == nil && d.Got == nil {
+		return fmt.Sprintf("event %d or a later one differs: of these the baseline holds a digest", d.N)
+	}
 	expected, got := d.Expected.text(), d.Got.text()
 	if expected == got {
 		got += ", but with another trigger, other targets or other figures of its own (marks " + d.Expected.Mark + ", " + d.Got.Mark + ")"

@@ -2,36 +2,45 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
+// judged reports whether a figure decides if a replay is better or worse where the configuration does not name it: what
+// it costs, the largest request, what was needed and is gone, and the faults. Any other figure that differs is a change.
+func judged(figure string) bool {
+	return slices.Contains([]string{"cost_usd", "payload_peak", regretFigure}, figure) || isFault(figure)
+}
+
+const regretFigure = "misses"
+
+func isFault(figure string) bool { return slices.Contains(compare.FaultNames(), figure) }
+
 // figures judges every figure. It gives the place of the first limit that does not hold.
-func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *SessionReport) *Place {
+func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *Place {
 	var at *Place
 	status := OK // the figures' together
 	for i, f := range compare.Figures() {
 		row := FigureReport{Figure: f.Name, Unit: f.Unit, Status: OK, After: r.Values[i]}
 		held := false
-		if old != nil {
-			row.Before, held = old.Figures[f.Name]
-			if d := row.After.Sub(row.Before).Abs(); j.run.OldCosts && f.Unit == "USD" && d.Known && d.Cmp(exact.Of(1, 6)) <= 0 {
-				row.Before = row.After // it was rounded
-			}
+		if was != nil {
+			row.Before, held = was.figures[f.Name]
 		}
 		e := one.expectation(f.Name)
+		fault := isFault(f.Name) && e == nil
 		switch {
-		case e != nil && e.Any:
+		case e != nil && e.Any, fault && one.allows(f.Name):
 			continue
 		case e != nil:
-			if row.Limit = e.text(old != nil); row.Limit == "" {
+			if row.Limit = e.text(was != nil); row.Limit == "" {
 				continue // all that is expected is to be near a baseline that says nothing of the session
 			}
 			if !e.holds(row.After) {
 				row.Status = Broken
-			} else if e.Within != nil && old != nil {
+			} else if e.Within != nil && was != nil {
 				row.Status = against(f.Better, e.Within, row.Before, row.After)
 				if row.Status == Changed || !row.Before.Known {
 					row.Status = Broken // the configuration requires it
@@ -41,17 +50,27 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 				p := placeOf(e.Position)
 				at = &p
 			}
-		case !held:
-			if old != nil && row.After.Known {
-				j.unsaid[f.Name] = true
+		case fault && j.baseline == nil && j.config.Baseline == "":
+			row.Limit = "0, or allow: [" + f.Name + "]"
+			if row.After.N == 0 {
+				continue
 			}
+			row.Status = Broken
+		case !held:
 			continue
 		default:
 			row.Limit = asBefore
-			if one.Within != nil {
-				row.Limit = "within " + one.Within.String() + " of the baseline"
+			within, better := one.Within, f.Better
+			if !judged(f.Name) {
+				better = compare.Neither
 			}
-			row.Status = against(f.Better, one.Within, row.Before, row.After)
+			switch {
+			case fault:
+				row.Limit, within = "at most "+grouped(row.Before.String()), nil
+			case within != nil:
+				row.Limit = "within " + within.String() + " of the baseline"
+			}
+			row.Status = against(better, within, row.Before, row.After)
 			if row.Status == OK && row.Before.Cmp(row.After) == 0 {
 				continue
 			}
@@ -64,8 +83,25 @@ func (j *judge) figures(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 			status = Better
 		}
 	}
+	if status == Better && one.blind(r, was) {
+		status = Changed
+		s.Reasons = append(s.Reasons, "it removes more than the baseline, and what of it was needed is not counted: that is not better, set regret: true")
+	}
 	s.Status = worst(s.Status, status)
 	return at
+}
+
+// blind reports whether a replay removes more than before without anything that could count against it.
+func (c *Case) blind(r *CaseResult, was *past) bool {
+	value := func(figure string) (before, after exact.Decimal) {
+		return was.figures[figure], r.Values[slices.Index(compare.Names(), figure)]
+	}
+	if before, after := value("tokens_saved"); after.Cmp(before) <= 0 {
+		return false
+	}
+	before, after := value(regretFigure)
+	e := c.expectation(regretFigure)
+	return !before.Known || !after.Known || e != nil && e.Any
 }
 
 // lost lists the figures that have a value now and are not in the baseline, though the version that made it knew

@@ -13,7 +13,6 @@ import (
 type CheckRun struct {
 	Tool     string // version of ctxkit
 	Update   string // the command that writes the baseline
-	OldCosts bool   // the baseline does not name the prompt cache: see Baseline.NamesCache
 	Updating bool   // the results become the baseline: only limits fail
 }
 
@@ -30,36 +29,39 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 		r.Cases[i] = CaseReport{Name: one.Name, Policy: one.command(one.Policy.Text), Place: placeOf(one.Position), Status: OK, Sessions: []SessionReport{}}
 	}
 	for i := range results {
-		s := j.session(&results[i])
-		r.Counts.add(s.Status, s.Failed)
 		one := &r.Cases[results[i].Case]
+		s := j.session(&results[i], one)
+		r.Counts.add(&s)
 		one.Sessions, one.Truth = append(one.Sessions, s), results[i].Policy.Truth
 		one.Status = worst(one.Status, s.Status)
 		if s.Failed {
 			one.Failed++
 		}
 	}
+	for i := range r.Cases {
+		j.effect(i, results, &r.Cases[i])
+	}
 	if b != nil {
 		r.BaselineTool = b.Tool
 		r.Stale = append(r.Stale, j.gone(results)...)
-		r.Notes = append(r.Notes, j.notes()...)
+		r.Notes = append(r.Notes, j.notes(r.Counts)...)
 	}
 	r.Passed = r.Counts.Failed == 0 && (len(r.Stale) == 0 || run.Updating) && r.Counts.Replays > 0
 	return r
 }
 
 // notes are what is worth knowing and fails nothing.
-func (j *judge) notes() []string {
+func (j *judge) notes(counts Counts) []string {
 	var list []string
 	if was := j.baseline.Tool; was != j.run.Tool {
 		list = append(list, fmt.Sprintf("the baseline was made by ctxkit %s, this is %s", was, j.run.Tool))
 	}
-	if j.run.OldCosts {
-		list = append(list, "the baseline's costs are by each policy's own prompt cache, and so are these: "+j.run.Update+" takes one cache for all; cache: own in the configuration keeps it")
+	if counts.ByTool > 0 && !j.run.Updating {
+		list = append(list, fmt.Sprintf("ctxkit itself changed %d of %d replays, which fails nothing: %s takes its figures", counts.ByTool, counts.Replays, j.run.Update))
 	}
 	for _, name := range compare.Names() {
 		if j.unsaid[name] && !j.run.Updating {
-			list = append(list, "the version that made the baseline did not know "+name+", which is not judged: "+j.run.Update+" adds it")
+			list = append(list, "the version that made the baseline did not know "+name+": "+j.run.Update+" adds it")
 		}
 	}
 	for _, name := range j.baseline.Figures {
@@ -103,8 +105,8 @@ func (j *judge) gone(results []CaseResult) []string {
 	return list
 }
 
-// session judges one result.
-func (j *judge) session(r *CaseResult) SessionReport {
+// session judges one result of a case.
+func (j *judge) session(r *CaseResult, in *CaseReport) SessionReport {
 	one := &j.config.Cases[r.Case]
 	s := SessionReport{
 		Session: r.Session, Agent: r.Agent, Policy: r.Policy.Name, Status: OK, Place: placeOf(one.Policy.Position),
@@ -118,10 +120,17 @@ func (j *judge) session(r *CaseResult) SessionReport {
 			s.Reasons = append(s.Reasons, why)
 		}
 	}
-	at := j.figures(one, r, old, &s)
+	var was *past
 	if old != nil {
-		j.events(r, old, &s)
 		s.Changes = j.changes(one, r, old)
+		was = j.reference(r, old, &s)
+		j.unsay(one, r, old)
+		in.compared = true
+		in.moved = in.moved || !was.same(&r.Outcome)
+	}
+	at := j.figures(one, r, was, &s)
+	if was != nil {
+		s.Events = was.compare(r.Events)
 		if s.Status == OK && s.Events.First != nil {
 			s.Status = Changed
 		}
@@ -151,8 +160,8 @@ func (j *judge) before(one *Case, r *CaseResult) (*BaselineSession, string) {
 	if session == nil {
 		return nil, "the session is not in the baseline"
 	}
-	if now := j.config.Counting; old.Counted != now.String() {
-		return nil, "the settings have changed since the baseline was made: " + now.change(old.Counted)
+	if now := j.config.Counting; j.baseline.Counted != now.String() {
+		return nil, "the settings have changed since the baseline was made: " + now.change(j.baseline.Counted)
 	}
 	if hash := j.baseline.Inputs[name]; hash != r.Input {
 		return nil, "the session's content has changed since the baseline was made"
@@ -166,35 +175,24 @@ func (j *judge) before(one *Case, r *CaseResult) (*BaselineSession, string) {
 	return session, ""
 }
 
-// events finds the first event that is not as it was.
-func (j *judge) events(r *CaseResult, old *BaselineSession, s *SessionReport) {
-	n := len(old.Events)
-	s.Events.Before = &n
-	i := 0
-	for i < min(n, len(r.Events)) && old.Events[i] == r.Events[i] {
-		i++
+// unsay notes the figures that the version which made the baseline did not know.
+func (j *judge) unsay(one *Case, r *CaseResult, old *BaselineSession) {
+	for i, name := range compare.Names() {
+		if _, held := old.Figures[name]; !held && r.Values[i].Known && one.expectation(name) == nil {
+			j.unsaid[name] = true
+		}
 	}
-	if i < max(n, len(r.Events)) {
-		s.Events.First = &Difference{N: i, Expected: eventAt(old.Events, i), Got: eventAt(r.Events, i)}
-	}
-}
-
-func eventAt(events []string, i int) *EventDigest {
-	if i >= len(events) {
-		return nil
-	}
-	e, ok := ParseEvent(events[i])
-	if !ok {
-		e = EventDigest{Stage: events[i]} // an edited baseline: shown unchanged
-	}
-	return &e
 }
 
 // changes lists the keys of the policy that are not as they were, those that stand in a file of the user's first.
 func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) []KeyChange {
 	now := r.Policy.Resolved()
+	was := j.baseline.Policies[old.Policy].settings(now)
+	if r.replayedOld() {
+		was = r.Old.Settings // keys that only one version knows are no change of the policy
+	}
 	list := []KeyChange{}
-	for _, c := range policy.DiffSettings(j.baseline.Policies[old.Policy].settings(now), now) {
+	for _, c := range policy.DiffSettings(was, now) {
 		list = append(list, KeyChange{c.Key, c.From, c.To, placeOf(one.place(r.Policy, c.Key))})
 	}
 	own := func(k KeyChange) bool { return k.Place != placeOf(one.Policy.Position) }

@@ -85,7 +85,7 @@ func (c parameterChange) judge(t *testing.T, p *policy.Policy, before, after []o
 			}
 			return results
 		}
-		return Judge(config, results(after), NewBaseline(config, results(before), "before"), CheckRun{Tool: "after"}).Cases[0].Sessions
+		return Judge(config, results(after), NewBaseline(config, results(before), "before"), CheckRun{Tool: "before"}).Cases[0].Sessions
 	}
 	if !slices.ContainsFunc(report(true, false), func(s SessionReport) bool { return s.Status != OK }) {
 		t.Errorf("%s: events change and no figure does", c.name)
@@ -110,7 +110,7 @@ func outcomes(t *testing.T, records []*replay.Record, p *policy.Policy) (list []
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := outcome{CaseResult: NewResult(tl)}
+		o := outcome{CaseResult: CaseResult{Outcome: NewOutcome(tl)}}
 		o.Session, o.Input = strconv.Itoa(i), "sha256:same"
 		for k := range tl.Events {
 			tl.Events[k].Reason = ""

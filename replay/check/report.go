@@ -28,6 +28,12 @@ func (s Verdict) rank() int {
 	return slices.Index([]Verdict{OK, Better, Changed, Stale, Worse, Broken}, s)
 }
 
+// Compare is above 0 where s is what to look at first: broken, worse, better, then changed.
+func (s Verdict) Compare(o Verdict) int {
+	order := []Verdict{OK, Stale, Changed, Better, Worse, Broken}
+	return slices.Index(order, s) - slices.Index(order, o)
+}
+
 func worst(a, b Verdict) Verdict {
 	if b.rank() > a.rank() {
 		return b
@@ -62,15 +68,29 @@ type Counts struct {
 	Stale   int `json:"stale"`
 	Worse   int `json:"worse"`
 	Broken  int `json:"broken"`
+	ByTool  int `json:"by_tool"` // also of those above: ctxkit itself changed them
 }
 
-func (c *Counts) add(s Verdict, failed bool) {
+func (c *Counts) add(s *SessionReport) {
 	c.Replays++
-	if failed {
+	if s.Failed {
 		c.Failed++
 	}
-	*map[Verdict]*int{OK: &c.OK, Better: &c.Better, Changed: &c.Changed, Stale: &c.Stale, Worse: &c.Worse, Broken: &c.Broken}[s]++
+	if s.ByTool != nil {
+		c.ByTool++
+	}
+	*map[Verdict]*int{OK: &c.OK, Better: &c.Better, Changed: &c.Changed, Stale: &c.Stale, Worse: &c.Worse, Broken: &c.Broken}[s.Status]++
 }
+
+// Effect is what a change of a policy since the baseline does.
+type Effect string
+
+// The effects; "" is of a policy that was not changed.
+const (
+	EffectNone   Effect = "none"   // other words, the same settings
+	EffectUnseen Effect = "unseen" // other settings, and no session has another figure or event
+	EffectSeen   Effect = "seen"
+)
 
 // CaseReport is one case.
 type CaseReport struct {
@@ -80,7 +100,13 @@ type CaseReport struct {
 	Place    Place           `json:"place"`
 	Status   Verdict         `json:"status"` // the worst of its sessions
 	Failed   int             `json:"failed"` // sessions
+	Effect   Effect          `json:"effect,omitempty"`
+	Changes  []KeyChange     `json:"policy_changes,omitempty"` // of all sessions
+	Reworded string          `json:"reworded,omitempty"`       // EffectNone: what is other than in the baseline
+	Idle     []string        `json:"idle_stages,omitempty"`    // stages without an event in any session
 	Sessions []SessionReport `json:"sessions"`
+
+	compared, moved bool // a session is in the baseline; a figure or an event of one differs
 }
 
 // SessionReport is one session of a case.
@@ -94,10 +120,17 @@ type SessionReport struct {
 	Figures []FigureReport `json:"figures"` // that changed, or have a limit
 	Events  EventsReport   `json:"events"`
 	Changes []KeyChange    `json:"policy_changes"`    // of the policy since the baseline
+	ByTool  *ToolReport    `json:"by_tool,omitempty"` // what this version of ctxkit does otherwise than the baseline's
 	Reasons []string       `json:"reasons"`           // in words, without the figures
 	Command []string       `json:"command,omitempty"` // a command line that shows the evidence, filled in by the caller
 
 	Evidence *compare.Pointer `json:"-"` // where it shows; nil: nowhere
+}
+
+// ToolReport compares the baseline with the same policy under this version of ctxkit. Nothing of it fails.
+type ToolReport struct {
+	Figures []FigureReport `json:"figures"` // that differ
+	Events  EventsReport   `json:"events"`
 }
 
 // FigureReport is one figure of one session.
@@ -106,7 +139,7 @@ type FigureReport struct {
 	Unit   string        `json:"unit,omitempty"`
 	Before exact.Decimal `json:"before,omitzero"` // in the baseline
 	After  exact.Decimal `json:"after,omitzero"`
-	Limit  string        `json:"limit"`
+	Limit  string        `json:"limit,omitempty"`
 	Status Verdict       `json:"status"`
 }
 
@@ -117,7 +150,8 @@ type EventsReport struct {
 	First  *Difference `json:"first_difference,omitempty"`
 }
 
-// Difference is the first event that is not as it was. One side is nil where there is no such event.
+// Difference is the first event that is not as it was. One side is nil where there is no such event; both are where a
+// baseline holds only a digest of it and of all that follow.
 type Difference struct {
 	N        int          `json:"n"` // index into both lists
 	Expected *EventDigest `json:"expected,omitempty"`

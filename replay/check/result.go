@@ -22,17 +22,35 @@ type CaseResult struct {
 	Command string // the policy, as a command of this run takes it: NAME[,STAGE.PARAM=VALUE …]
 	Input   string // content hash
 	Policy  *policy.Policy
-	Values  compare.Values
-	Events  []string // each as Event.String
+	Files   map[string]string // content hashes of the files that the policy was read from
+	Old     *OldResult        // what the baseline's policy does here; nil where it is the same one, or not in a baseline
+	Outcome
 }
 
-// NewResult takes from a replay what is judged.
-func NewResult(tl *replay.Timeline) CaseResult {
-	r := CaseResult{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
+// Outcome is what is judged of a replay.
+type Outcome struct {
+	Values compare.Values
+	Events []string // each as Event.String
+	Acted  []string // stages with an event
+}
+
+// OldResult is the replay of a baseline's policy by this version.
+type OldResult struct {
+	Outcome
+	Settings []policy.Setting // of the policy, as this version lists them
+	Err      error            // why it cannot be replayed
+}
+
+// NewOutcome takes from a replay what is judged.
+func NewOutcome(tl *replay.Timeline) Outcome {
+	o := Outcome{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
 	for i := range tl.Events {
-		r.Events[i] = newEvent(&tl.Events[i]).String()
+		o.Events[i] = newEvent(&tl.Events[i]).String()
+		if stage := tl.Events[i].Stage; !slices.Contains(o.Acted, stage) {
+			o.Acted = append(o.Acted, stage)
+		}
 	}
-	return r
+	return o
 }
 
 // EventDigest is what a baseline keeps of an event: enough to see that it differs from another one, without its text.

@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
+
+// Rebuild makes a policy of what [Policy.Resolved] lists. It acts as the policy that was listed; where it comes from
+// is not known. Settings may be those of another version: a parameter that they leave out has its default, and unknown
+// are the keys of parameters that no stage of the policy has here. The error says why there is no such policy here.
+func Rebuild(name string, settings []Setting, reg Registry) (p *Policy, unknown []string, err error) {
+	p = defaults(reg)
+	p.Name, p.Truth = name, TruthOwn
+	for _, s := range settings {
+		switch s.Key {
+		case "version":
+			p.Version = s.Value
+		case "recorded":
+			if p.Recorded, err = strconv.ParseBool(s.Value); err != nil {
+				return nil, nil, &Error{Msg: "recorded: " + strict.Quote(s.Value) + " is not true or false"}
+			}
+		case "stages":
+			for stage := range strings.SplitSeq(strings.Trim(s.Value, "[]"), ", ") {
+				if stage == "" {
+					continue
+				}
+				def, ok := reg.Lookup(stage)
+				if !ok || p.stage(stage) != nil {
+					return nil, nil, &Error{Msg: "there is no stage " + strict.Quote(stage)}
+				}
+				p.Stages = append(p.Stages, StageConfig{Definition: def, Params: strict.Clone(def.Params)})
+			}
+		}
+	}
+	p.share()
+	for _, s := range settings {
+		if !strings.Contains(s.Key, ".") {
+			continue
+		}
+		f, missing := p.field(s.Key)
+		if missing != nil {
+			unknown = append(unknown, s.Key)
+			continue
+		}
+		if err := f.SetText(s.Key, s.Value); err != nil {
+			return nil, nil, err
+		}
+	}
+	if errs := p.check(); len(errs) > 0 {
+		return nil, nil, errs[0]
+	}
+	return p, unknown, nil
+}

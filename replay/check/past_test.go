@@ -1,0 +1,259 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// TestRebuild holds that every built-in policy can be made anew of what a baseline has of it, and does the same.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := sampleRecords(t)
+	for _, name := range preset.Names(reg) {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := &Config{Cases: []Case{{Name: "x"}}}
+		b := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
+		if b.Plan(conf, &CaseResult{Session: "a.jsonl", Policy: p}) != nil {
+			t.Errorf("%s: the policy is another one than in its baseline", name)
+		}
+		for _, plan := range b.Policies {
+			q, err := plan.Rebuild(reg)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got, want := q.Resolved(), p.Resolved(); !slices.Equal(got, want) {
+				t.Errorf("%s is rebuilt with %v", name, policy.DiffSettings(want, got))
+			}
+			for i, rec := range records {
+				if was, now := replayed(t, rec, p), replayed(t, rec, q); !bytes.Equal(was, now) {
+					t.Errorf("%s does something else in session %d when rebuilt", name, i)
+				}
+			}
+		}
+	}
+}
+
+// replayed is a replay as JSON, without where its policy comes from.
+func replayed(t *testing.T, rec *replay.Record, p *policy.Policy) []byte {
+	t.Helper()
+	tl, err := rec.Replay(p, replay.Options{Cache: replay.CacheEqual})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl.Truth, tl.Score, tl.Chosen = "", nil, ""
+	text, err := json.Marshal(tl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestSplit holds that what ctxkit changed and what the policy changed are told apart, and that only the second fails.
+func TestSplit(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, now := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n"), decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 30000}\n")
+	cost := func(x float64) map[string]float64 { return map[string]float64{"cost_usd": x} }
+	outcome := func(x float64, events ...string) *OldResult {
+		return &OldResult{Outcome: result(was, "", cost(x), events...).Outcome, Settings: was.Resolved()}
+	}
+	for _, c := range []struct {
+		name   string
+		tool   string
+		policy *policy.Policy
+		after  float64 // the cost; 100 in the baseline
+		events []string
+		old    *OldResult // what the baseline's policy does now
+		status Verdict
+		failed bool
+		want   []string // in the message
+	}{
+		{"nothing", "1.0", was, 100, nil, nil, OK, false, nil},
+		{"the policy, for the worse", "1.0", now, 101, nil, outcome(100), Worse, true, []string{"cost_usd 100.0000 -> 101.0000", "opencode_prune.protect 40000 -> 30000"}},
+		{"ctxkit, for the worse", "1.1", was, 101, nil, nil, OK, false, []string{"by ctxkit itself: cost_usd 100.0000 -> 101.0000 (+1.0000, +1.00%)"}},
+		{"ctxkit, its events", "1.1", was, 100, []string{otherEvent}, nil, OK, false, []string{"by ctxkit itself: first differing event 0"}},
+		{"both, for the worse", "1.1", now, 103, nil, outcome(102), Worse, true, []string{"; cost_usd 102.0000 -> 103.0000 (+1.0000", "by ctxkit itself: cost_usd 100.0000 -> 102.0000 (+2.0000"}},
+		{"ctxkit worse, the policy better", "1.1", now, 101, nil, outcome(102), Better, false, []string{"; cost_usd 102.0000 -> 101.0000 (-1.0000", "by ctxkit itself: cost_usd 100.0000 -> 102.0000"}},
+		{"ctxkit better, the policy worse", "1.1", now, 99, nil, outcome(98), Worse, true, []string{"; cost_usd 98.0000 -> 99.0000", "by ctxkit itself: cost_usd 100.0000 -> 98.0000"}},
+		{"ctxkit, and the policy to no effect", "1.1", now, 102, nil, outcome(102), OK, false, []string{"by ctxkit itself: cost_usd 100.0000 -> 102.0000"}},
+		{"a newer ctxkit, the policy alone", "1.1", now, 101, nil, outcome(100), Worse, true, []string{"; cost_usd 100.0000 -> 101.0000"}},
+		{"the old policy cannot be replayed", "1.1", now, 101, nil, &OldResult{Err: errors.New("there is no stage x")}, Worse, true,
+			[]string{"ctxkit itself has changed from 1.0 to 1.1, and cannot replay the baseline's policy (there is no stage x)"}},
+		{"another build of the same version", "1.0", now, 101, nil, outcome(102), Worse, true, []string{"; cost_usd 100.0000 -> 101.0000", "the baseline's own policy does not do what the baseline says", "was edited, or made by another build"}},
+	} {
+		old := NewBaseline(conf, []CaseResult{result(was, "a.jsonl", cost(100))}, "1.0")
+		r := result(c.policy, "a.jsonl", cost(c.after), c.events...)
+		r.Old = c.old
+		report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: c.tool, Update: "update"})
+		s := report.Cases[0].Sessions[0]
+		text := s.Message()
+		if s.Status != c.status || s.Failed != c.failed || report.Passed == c.failed {
+			t.Errorf("%s: %s, failed %v, passed %v: %s", c.name, s.Status, s.Failed, report.Passed, text)
+		}
+		split := strings.Contains(strings.Join(c.want, ""), "by ctxkit itself")
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q, want %q in it", c.name, text, want)
+			}
+		}
+		if notes := strings.Join(report.Notes, "; "); (s.ByTool != nil) != split || strings.Contains(notes, "ctxkit itself changed 1 of 1 replays, which fails nothing: update takes its figures") != split {
+			t.Errorf("%s: by ctxkit %v, notes %q", c.name, s.ByTool, notes)
+		}
+	}
+}
+
+// TestSplitKeys holds that a key which only one version of ctxkit knows is no change of the policy.
+func TestSplitKeys(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
+	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
+	plan := old.Policies[planHash(p.Resolved())]
+	delete(plan.Settings, "opencode_prune.turns")
+	plan.Settings["opencode_prune.gone"] = "1"
+	old.Policies["0123456789abcdef"] = plan
+	old.Cases[0].Sessions[0].Policy = "0123456789abcdef"
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := result(p, "a.jsonl", nil)
+	q, err := old.Plan(conf, &r).Rebuild(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Old = &OldResult{Outcome: r.Outcome, Settings: q.Resolved()}
+	report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.1"})
+	if s := report.Cases[0].Sessions[0]; s.Status != OK || len(s.Changes) > 0 || report.Cases[0].Effect != "" {
+		t.Errorf("%s, effect %q", s.Message(), report.Cases[0].Effect)
+	}
+}
+
+// TestEffect holds what is said of a policy that was changed, and of stages that do nothing.
+func TestEffect(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base = "extends: opencode-1.1.36\n"
+	file := func(text string, session string, events ...string) CaseResult {
+		r := result(decodePolicy(t, "mine.yaml", text), session, nil, events...)
+		r.Files = map[string]string{"mine.yaml": ContentHash([]byte(text))}
+		for _, s := range r.Policy.Stages {
+			r.Acted = append(r.Acted, s.Definition.Name)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name   string
+		text   string
+		change func(r []CaseResult)
+		was    string // how the baseline names the policy
+		effect Effect
+		lines  []string
+	}{
+		{"as it was", base, nil, "", "", nil},
+		{"another value that no session shows", base + "set: {opencode_prune.protect: 40001}\n", nil, "", EffectUnseen, []string{"changed: opencode_prune.protect 40000 -> 40001 (mine.yaml:2); no session here can tell"}},
+		{"another value, and one event", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[1].Events = []string{oneEvent} }, "", EffectSeen, nil},
+		{"another value, and a figure within its tolerance", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Values[slices.Index(compare.Names(), "calls")] = decimal(101) }, "", EffectSeen, nil},
+		{"a comment", "# mine\n" + base, nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
+		{"a name", base + "name: other\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
+		{"about", base + "about: other words\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
+		{"what names it", base, nil, "opencode", EffectNone, []string{"./mine.yaml in place of opencode: the policy does the same"}},
+		{"a stage that does nothing", base, func(r []CaseResult) { r[0].Acted, r[1].Acted = slices.DeleteFunc(r[0].Acted, func(s string) bool { return s == "opencode_prune" }), nil }, "", "", []string{"no session here makes opencode_prune act"}},
+		{"a new session alone", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Session, r[1].Session = "y", "z" }, "", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old := NewBaseline(conf, []CaseResult{file(base, "a.jsonl"), file(base, "b.jsonl")}, "1.0")
+			if c.was != "" {
+				old.Cases[0].Policy = c.was
+			}
+			now := []CaseResult{file(c.text, "a.jsonl"), file(c.text, "b.jsonl")}
+			if c.change != nil {
+				c.change(now)
+			}
+			one := Judge(conf, now, old, CheckRun{Tool: "1.0"}).Cases[0]
+			if one.Effect != c.effect || !slices.Equal(one.Lines(), c.lines) {
+				t.Errorf("%q, %q", one.Effect, one.Lines())
+			}
+			if passes := c.effect != EffectSeen && one.Status != Stale; passes != (one.Failed == 0) {
+				t.Errorf("%d fail", one.Failed)
+			}
+		})
+	}
+}
+
+// TestFaultLimits holds that a fault fails without a baseline, but for one that is allowed.
+func TestFaultLimits(t *testing.T) {
+	none := map[string]float64{"refused": 0, "violations": 0, "preserved_thinking": 0, "thrash": 0, "failed_compactions": 0}
+	for allow, failing := range map[string]int{"[]": 5, "[thrash]": 4, "[thrash, refused]": 3} {
+		conf, err := Decode("c.yaml", []byte("version: 1\nsessions: a\nallow: [violations]\ncases: [{policy: none, allow: "+allow+"}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := decodePolicy(t, "p.yaml", "stages: []")
+		s := Judge(conf, []CaseResult{result(p, "a.jsonl", nil)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
+		broken := 0
+		for _, f := range s.Figures {
+			if f.Status == Broken {
+				broken++
+			}
+		}
+		if broken != failing || s.Status != Broken || !strings.Contains(s.Message(), "preserved_thinking 100, wanted 0, or allow: [preserved_thinking]") {
+			t.Errorf("allow %s: %d fail: %s", allow, broken, s.Message())
+		}
+		if s := Judge(conf, []CaseResult{result(p, "a.jsonl", none)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]; s.Status != OK || len(s.Figures) > 0 {
+			t.Errorf("allow %s, without a fault: %s", allow, s.Message())
+		}
+	}
+}
+
+// TestLaterEvents holds that an event is compared also where the baseline holds a digest of it.
+func TestLaterEvents(t *testing.T) {
+	var many []string
+	for range keptEvents + 5 {
+		many = append(many, oneEvent)
+	}
+	s := BaselineSession{}
+	s.Events, s.More = eventDigest(many, keptEvents)
+	was := s.past()
+	if r := was.compare(many); r.First != nil || *r.Before != len(many) || r.After != len(many) {
+		t.Errorf("%+v", r)
+	}
+	changed := slices.Clone(many)
+	changed[keptEvents+1] = otherEvent
+	for name, c := range map[string]struct {
+		got []string
+		n   int
+	}{"changed": {changed, keptEvents}, "fewer": {many[:len(many)-1], keptEvents}, "as many as are kept": {many[:keptEvents], keptEvents}, "few": {many[:3], 3}, "more": {append(slices.Clone(many), oneEvent), keptEvents}} {
+		r := was.compare(c.got)
+		if r.First == nil || r.First.N != c.n || c.n == keptEvents != strings.Contains(r.First.Message(), "event 8 or a later one differs") {
+			t.Errorf("%s: %+v", name, r.First)
+		}
+	}
+	whole := &past{events: many}
+	if r := whole.compare(changed); r.First.N != keptEvents+1 || r.First.Got == nil {
+		t.Errorf("%+v", r.First)
+	}
+}
