@@ -122,9 +122,15 @@ func sweepJSON(s *sweep.Grid) object {
 		for j, v := range s.Points[i] {
 			set[s.Axes[j].Key] = v
 		}
-		points = append(points, object{{"set", set}, {"totals", totals(&s.Results[i])}, {"front", s.Front[i]}})
+		point := object{{"set", set}, {"totals", totals(&s.Results[i])}}
+		if s.Common > 0 && s.Common < s.Sessions {
+			point = append(point, member{"feasible_totals", totals(&compare.PolicyRow{Figures: s.Results[i].Common})})
+		}
+		points = append(points, append(point, object{
+			{"infeasible_sessions", s.Results[i].Infeasible}, {"bound", s.Bound(i)}, {"front", s.Front[i]},
+		}...))
 	}
-	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"sessions", s.Sessions}}
+	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"prompt_cache,omitempty", string(s.Cache)}, {"sessions", s.Sessions}, {"feasible_sessions", s.Common}}
 	o = append(o, inputsJSON("", s.Inputs)[1:]...)
 	return append(o, object{
 		{"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
