@@ -133,6 +133,13 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 		if first == nil {
 			first, s = tl, compare.NewSession(tl, projectOf(c))
 			s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
+			agents := 0
+			if c.main && o.Agent == "main" {
+				agents = c.subagents()
+			}
+			if err := s.Mark(c.rec, tl, agents); err != nil {
+				return s, err
+			}
 		}
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Breaks = append(s.Breaks, compare.BreaksOf(tl))

@@ -48,7 +48,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		}
 		each = append(each, object{
 			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
-			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"figures", figures},
+			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"flags,omitempty", s.Flags}, {"figures", figures},
 		})
 	}
 	var differ object
@@ -59,6 +59,13 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 			{"figure", c.DifferFigure}, {"command,omitempty", strings.Join(commandLines(c, hints), " && ")},
 		}
 	}
+	var flags []object
+	for _, f := range compare.Flags() {
+		if n := c.Flagged(f); n > 0 {
+			flags = append(flags, object{{"flag", f}, {"sessions", n}})
+		}
+	}
+	again := c.Rereads()
 	mode := ""
 	if len(c.Sessions) > 0 {
 		mode = string(c.Sessions[0].Cache)
@@ -66,7 +73,8 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 	return object{
 		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"projects", projects(c)},
 		{"feasible_sessions", len(c.Common)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
-		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)}, {"each", each},
+		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)},
+		{"flags,omitempty", flags}, {"rereads,omitempty", again}, {"each", each},
 	}
 }
 

@@ -30,6 +30,8 @@ type ComparedSession struct {
 	Breaks    [][]replay.StageCost // by policy: see BreaksOf
 	Cache     replay.CacheMode     // whose prompt cache was simulated
 	Apart     []int                // by policy: see Apart, against the first policy
+	Flags     []Flag               // in the order of Flags
+	Rereads   replay.Rereads       // after the recorded compactions
 	Input     string               // the path it was read from; "-": standard input
 	Selection Selection
 	Converted *replay.Conversion // of its tokens, to those of another model; nil: none
