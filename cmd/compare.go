@@ -124,23 +124,21 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 	if err != nil {
 		return s, err
 	}
-	var first *replay.Timeline
+	var timelines []*replay.Timeline
 	for _, pol := range policies {
 		tl, err := c.replay(pol, o.options())
 		if err != nil {
 			return s, err
 		}
-		if first == nil {
-			first, s = tl, compare.NewSession(tl, projectOf(c))
-			s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
-			agents := 0
-			if c.main && o.Agent == "main" {
-				agents = c.subagents()
-			}
-			if err := s.Mark(c.rec, tl, agents); err != nil {
-				return s, err
-			}
-		}
+		timelines = append(timelines, tl)
+	}
+	if err := c.rec.ShareBound(o.options(), timelines); err != nil {
+		return s, err
+	}
+	first := timelines[0]
+	s = compare.NewSession(first, projectOf(c))
+	s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
+	for _, tl := range timelines {
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Breaks = append(s.Breaks, compare.BreaksOf(tl))
 		s.Apart = append(s.Apart, compare.Apart(first, tl))

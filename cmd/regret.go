@@ -14,10 +14,12 @@ func newRegret(sys *system) *cobra.Command {
 		Args: arguments(&o.Inputs),
 		Long: `List what a policy removed too early: for each block that was gone when the
 recorded conversation used it, which stage removed it, at which request, and
-the text that shows the use.
+the text that shows the use: a file that was read again after the record had
+lost it too, the old text of an edit, or a quotation. What stands anywhere else
+in the view, in whatever form, is not missed.
 
-Each total is followed by a lower bound: the fewest misses any policy could have
-within the same budget of tokens.`,
+Each total is followed by the number of misses that chance explains, and by a
+lower bound: the fewest misses of a choice of blocks that knows the future.`,
 		Example: `  ctxkit regret session.jsonl --policy opencode
   ctxkit regret ~/.claude/projects --policy claude-code --format csv -o misses.csv`,
 	}, func() error {

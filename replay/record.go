@@ -51,7 +51,7 @@ type Record struct {
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
 
-// sharedTexts is the memory for digests of texts in a shared record, bytes; the index of uses has as much again.
+// sharedTexts is the memory for digests of texts in a shared record, bytes.
 const sharedTexts = 8 << 20
 
 // Share makes the record keep digests of its texts for later replays, which makes these faster and does not change
@@ -60,6 +60,15 @@ func (r *Record) Share() { r.digests = policy.NewDigests(sharedTexts) }
 
 // Edits returns the record as edits on the raw history. The caller does not change them.
 func (r *Record) Edits() []policy.Edit { return r.edits }
+
+// Chance is what chance makes look like a miss on the record's own track.
+func (r *Record) Chance() (regret.Chance, error) {
+	x, err := r.uses()
+	if err != nil {
+		return regret.Chance{}, err
+	}
+	return x.Chance(), nil
+}
 
 // table is the table of models of a replay.
 func (r *Record) table(opt Options) *price.Table { return cmp.Or(opt.Prices, r.models) }
@@ -108,11 +117,7 @@ func (r *Record) follow() error {
 	}
 	r.edits = t.view.Edits()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
-		x, err := regret.NewIndex(r.Conv, r.edits)
-		if err == nil && r.digests != nil {
-			x.Share(sharedTexts)
-		}
-		return x, err
+		return regret.NewIndex(r.Conv, r.edits)
 	})
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -56,12 +58,71 @@ func (e *engine) finish() (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Regret, err = uses.Judge(e.view.Edits(), e.report, e.pol.Recorded); err != nil {
+	judged := regret.Judged{Edits: e.view.Edits(), Recorded: e.pol.Recorded, Weigh: e.report, Refetch: e.refetch(t)}
+	if t.Regret, err = uses.Judge(judged); err != nil {
 		return nil, err
 	}
+	t.Regret.Bound = uses.Bound(e.report, t.budget())
 	n := len(t.Regret.Misses)
 	t.Totals.Misses = &n
 	return t, nil
+}
+
+// budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
+func (t *Timeline) budget() int {
+	least := -1
+	for i := range t.Requests {
+		if r := &t.Requests[i]; r.Kind == "main" && (least < 0 || r.Overhead < least) {
+			least = r.Overhead
+		}
+	}
+	return t.Totals.PayloadPeak - max(least, 0)
+}
+
+// ShareBound gives replays of the record, made with the same options, one bound of misses: under the smallest of their
+// budgets, so that the bound does not differ between them.
+func (r *Record) ShareBound(opt Options, replays []*Timeline) error {
+	if !opt.Regret || len(replays) == 0 {
+		return nil
+	}
+	uses, err := r.uses()
+	if err != nil {
+		return err
+	}
+	e := &engine{r: r, opt: opt, conv: r.Conv, pol: &policy.Policy{}}
+	if _, err := e.weighBy(opt.Counter); err != nil {
+		return err
+	}
+	budget := replays[0].budget()
+	for _, t := range replays[1:] {
+		budget = min(budget, t.budget())
+	}
+	bound := uses.Bound(e.report, budget)
+	for _, t := range replays {
+		t.Regret.Bound = bound
+	}
+	return nil
+}
+
+// refetch prices what a policy has to get back: a request more, which reads what the last one sent and writes the
+// tokens to the cache.
+func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
+	main := make([]*Request, 0, len(e.conv.Requests))
+	for i := range t.Requests {
+		if t.Requests[i].Kind == "main" {
+			main = append(main, &t.Requests[i])
+		}
+	}
+	return func(n, tokens int) price.USD {
+		row := main[n-1]
+		in := cache.Split{Read: row.Payload}
+		if row.Cache.Write1h > row.Cache.Write5m {
+			in.Write1h = tokens
+		} else {
+			in.Write5m = tokens
+		}
+		return e.cache.cost(row.Model, in, 0)
+	}
 }
 
 // engine is one replay: the track of a policy.

@@ -21,7 +21,7 @@ var figureTitles = []figureTitle{
 	{"payload_peak", "peak", true, false}, {"payload_mean", "mean", true, false}, {"payload_input", "sent", true, false},
 	{"cache_read", "read", false, true}, {"cache_write", "write", false, true}, {"uncached", "rest", false, true},
 	{"cost_usd", "USD", true, false}, {"compactions", "comp", true, false}, {"cleared_results", "clrd", true, false},
-	{"cleared_tokens", "tokens", false, true}, {"misses", "miss", true, false}, {"bound_misses", "bound", true, false},
+	{"cleared_tokens", "tokens", false, true}, {"misses", "miss", true, false}, {"bound_misses", "bound", false, true},
 }
 
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
@@ -47,7 +47,7 @@ func legend(titles []figureTitle) string {
 		"cleared_results":    "cleared results.",
 		"cleared_tokens":     "their tokens.",
 		"misses":             "blocks removed and needed again.",
-		"bound_misses":       "the fewest misses any policy could have within this budget.",
+		"bound_misses":       "the fewest misses of a choice of blocks that knows the future, within the smallest of the peaks.",
 		"refused":            "requests over the window, or blocked by the client.",
 		"blocked":            "of these, those that the client itself does not send.",
 		"violations":         "violations of the API's rules.",
@@ -131,10 +131,6 @@ func comparePage(p *page, c *compare.Comparison) {
 			p.table(t)
 		}
 		p.items(none, partsTexts(c))
-	}
-	if flags := flagTexts(c); len(flags) > 0 {
-		p.heading("about the sessions, under every policy")
-		p.items(none, flags)
 	}
 	if titles := troubles(c.Policies); len(titles) > 0 {
 		p.heading("what makes figures doubtful" + phraseIf(len(c.Common) < len(c.Sessions), ", over all %v", count(len(c.Sessions), "session")))
@@ -311,16 +307,15 @@ func differenceText(name string, v compare.Versus) string {
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags"))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			flags := strings.Trim(fmt.Sprint(s.Flags), "[]")
 			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, append(cells, values.Feasible(), flags)...)
+				t.add(none, append(cells, values.Feasible())...)
 			}
 		}
 	}

@@ -22,11 +22,32 @@ type regretSession struct {
 	Regret *regret.Regret `json:"regret"`
 }
 
-// regretText describes the regret of a replay in one line.
-func regretText(r *regret.Regret) string {
-	return phrase("%v of %v", count(len(r.Misses), "miss"), count(r.Removed, "removed block")) + phraseIf(len(r.Misses) > 0,
-		", %v tokens to fetch again, median distance %v request%v; the fewest misses possible within the budget: %v (%v tokens)",
-		r.Tokens, unrounded(r.MedianDistance), either(r.MedianDistance == 1, "", "s"), r.BoundMisses, r.BoundTokens)
+// regretText describes the regret of replays in one line.
+func regretText(list ...*regret.Regret) string {
+	t := regret.Sum(list)
+	text := phrase("%v of %v", count(t.Misses, "miss"), count(t.Removed, "removed block"))
+	if t.Misses == 0 {
+		return text
+	}
+	text += phrase(" (%v re-read, %v edited, %v quoted), %v by chance: ", t.Rereads, t.Edits, t.Quotes, t.Expected.Text(1))
+	if t.Chance() {
+		text += "no more than chance"
+	} else {
+		text += fmt.Sprintf("%s more than chance (90 %%: %s to %s)", t.Excess.Text(1), t.Lower.Text(1), t.Upper.Text(1))
+	}
+	text += phrase("; %v tokens to fetch again", t.Tokens)
+	if t.Cost.Known {
+		text += fmt.Sprintf(", %s USD", t.Cost.Text(4))
+	}
+	if len(list) > 1 {
+		return text
+	}
+	r := list[0]
+	text += phrase("; median distance %v request%v", unrounded(r.MedianDistance), either(r.MedianDistance == 1, "", "s"))
+	if b := r.Bound; b != nil {
+		text += phrase("; within %v tokens a choice that knows the future misses at least %v", b.Budget, b.Misses)
+	}
+	return text
 }
 
 // Regret lists the blocks that policies removed and that were needed later. Of the timelines it reads the names and
@@ -52,6 +73,13 @@ func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) err
 			}
 		}
 		notes = append(notes, name+regretText(tl.Regret))
+	}
+	if len(tls) > 1 {
+		list := make([]*regret.Regret, len(tls))
+		for i, tl := range tls {
+			list[i] = tl.Regret
+		}
+		notes = append(notes, "all: "+regretText(list...))
 	}
 	if hidden > 0 {
 		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv contain them"))

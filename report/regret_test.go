@@ -8,19 +8,23 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
 func regretSample(n int) *replay.Timeline {
-	r := &regret.Regret{Misses: []regret.Miss{}, Used: 60, Removed: 50, BoundMisses: n / 2, BoundTokens: 10 * n, MedianDistance: 12.5}
+	r := &regret.Regret{Misses: []regret.Miss{}, Removed: 50, Bound: &regret.Bound{Budget: 100_000, Misses: n / 2, Tokens: 10 * n}, Placebo: &regret.Placebo{Misses: 1, Removed: 70}, MedianDistance: 12.5}
+	r.Expected, r.Excess = exact.Of(250, 3), exact.Of(int64(1000*n-250), 3)
 	for i := range n {
 		r.Misses = append(r.Misses, regret.Miss{
 			Message: "u-1", ToolUse: "toolu_1", Tool: "Read", Line: 10 + i, Tokens: 1234, Removed: 100, Stage: "opencode_prune", Kind: policy.KindClear,
-			Needed: 112 + i, Evidence: regret.Quoted, Quote: "=cmd|'/c'\x1b[31m\u202e quoted", UsedBy: "u-2", UsedLine: 300,
+			Needed: 112 + i, Evidence: regret.Quoted, Quote: "=cmd|'/c'\x1b[31m\u202e quoted", UsedBy: "u-2", UsedLine: 300, Offset: 7, USD: price.USD{Nano: 31_250_000, Known: true},
 		})
 		r.Tokens += 1234
 	}
+	r.USD = r.Cost()
 	return &replay.Timeline{Session: "s-1", File: "s-1.jsonl", Policy: "opencode", Counter: "usage", Regret: r}
 }
 

@@ -141,7 +141,7 @@ func (c *Case) complete(config *Config) {
 		c.Allow = config.Allow
 	}
 	for _, e := range c.Expect {
-		config.Counting.Regret = config.Counting.Regret || (e.Figure == "misses" || e.Figure == "refetch_tokens") && !e.Any
+		config.Counting.Regret = config.Counting.Regret || compare.OfRegret(e.Figure) && !e.Any
 	}
 }
 

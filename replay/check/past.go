@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -168,9 +167,6 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 		c.Effect = EffectSeen
 	case len(c.Changes) > 0:
 		c.Effect = EffectUnseen
-		if cacheKey := func(k KeyChange) bool { return strings.HasPrefix(k.Key, "cache.") }; j.config.Counting.Cache != string(replay.CacheOwn) && slices.ContainsFunc(c.Changes, cacheKey) {
-			c.Hint = "keys of the cache count under cache: own alone"
-		}
 	case old.Policy != c.Policy:
 		c.Effect, c.Reworded = EffectNone, fmt.Sprintf("%s in place of %s", c.Policy, old.Policy)
 	default:
@@ -199,11 +195,7 @@ func (c *CaseReport) Lines() []string {
 		if more := len(c.Changes) - maxChanges; more > 0 {
 			keys = append(keys, fmt.Sprintf("%d more keys", more))
 		}
-		line := "changed: " + strings.Join(keys, ", ") + "; no session here can tell"
-		if c.Hint != "" {
-			line += ": " + c.Hint
-		}
-		lines = append(lines, line)
+		lines = append(lines, "changed: "+strings.Join(keys, ", ")+"; no session here can tell")
 	case EffectNone:
 		lines = append(lines, c.Reworded+": the policy does the same")
 	}

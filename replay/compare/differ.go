@@ -71,7 +71,8 @@ func shownBy(figure string) Show {
 	switch figure {
 	case "payload_input", "cost_usd", "cache_read", "cache_write_5m", "cache_write_1h", "uncached", "calls", "output_tokens":
 		return ShowCost
-	case "misses", "refetch_tokens", "bound_misses", "bound_tokens", "median_distance":
+	}
+	if OfRegret(figure) {
 		return ShowRegret
 	}
 	return ShowReplay

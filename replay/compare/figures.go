@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
 // Better says which of two values of a figure is better.
@@ -43,14 +44,6 @@ func Figures() []Figure {
 	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) exact.Decimal {
 		return func(t *replay.Timeline) exact.Decimal { return exact.Whole(get(&t.Totals)) }
 	}
-	regret := func(get func(t *replay.Timeline) int) func(*replay.Timeline) exact.Decimal {
-		return func(t *replay.Timeline) exact.Decimal {
-			if t.Regret == nil {
-				return exact.Decimal{}
-			}
-			return exact.Whole(get(t))
-		}
-	}
 	return []Figure{
 		{"requests", "", Neither, sum, total(func(t *replay.Totals) int { return t.Requests })},
 		{"calls", "", Neither, sum, total(func(t *replay.Totals) int { return t.Calls })},
@@ -85,10 +78,17 @@ func Figures() []Figure {
 		{"client_pre_tokens", "tokens", Neither, sum, detail("pre_tokens")},
 		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens")},
 		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
-		{"misses", "", Less, sum, regret(func(t *replay.Timeline) int { return len(t.Regret.Misses) })},
-		{"refetch_tokens", "tokens", Less, sum, regret(func(t *replay.Timeline) int { return t.Regret.Tokens })},
-		{"bound_misses", "", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundMisses })},
-		{"bound_tokens", "tokens", Neither, sum, regret(func(t *replay.Timeline) int { return t.Regret.BoundTokens })},
+		{"misses", "", Less, sum, regretCount(func(r *regret.Regret) int { return len(r.Misses) })},
+		{"misses_reread", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Reread) })},
+		{"misses_edit", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Edited) })},
+		{"misses_quote", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Quoted) })},
+		{"expected_by_chance", "", Neither, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Expected })},
+		{"excess_misses", "", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Excess })},
+		{"removed_blocks", "", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Removed })},
+		{"refetch_tokens", "tokens", Less, sum, regretCount(func(r *regret.Regret) int { return r.Tokens })},
+		{"refetch_usd", "USD", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Cost().Decimal() })},
+		{"bound_misses", "", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Bound.Misses })},
+		{"bound_tokens", "tokens", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Bound.Tokens })},
 		{"median_distance", "requests", Neither, mean, medianDistance},
 		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
 		{"preserved_thinking", "", Less, sum, total(func(t *replay.Totals) int { return t.Preserved })},
@@ -101,6 +101,30 @@ func costUSD(t *replay.Timeline) exact.Decimal {
 		return price.USD{Nano: c.Nano, Known: true}.Decimal()
 	}
 	return exact.Decimal{}
+}
+
+// OfRegret reports whether a figure is known only where the regret is computed.
+func OfRegret(figure string) bool {
+	switch figure {
+	case "misses", "misses_reread", "misses_edit", "misses_quote", "expected_by_chance", "excess_misses", "removed_blocks",
+		"refetch_tokens", "refetch_usd", "bound_misses", "bound_tokens", "median_distance":
+		return true
+	}
+	return false
+}
+
+// ofRegret is not known where the regret was not computed.
+func ofRegret(get func(r *regret.Regret) exact.Decimal) func(*replay.Timeline) exact.Decimal {
+	return func(t *replay.Timeline) exact.Decimal {
+		if t.Regret == nil {
+			return exact.Decimal{}
+		}
+		return get(t.Regret)
+	}
+}
+
+func regretCount(get func(r *regret.Regret) int) func(*replay.Timeline) exact.Decimal {
+	return ofRegret(func(r *regret.Regret) exact.Decimal { return exact.Whole(get(r)) })
 }
 
 func medianDistance(t *replay.Timeline) exact.Decimal {

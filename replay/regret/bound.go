@@ -2,139 +2,123 @@ package regret
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// demand is what a clairvoyant policy has to keep, and the tokens it may keep.
-//
-// Needed are all blocks that are used, each from the request it joined at to the last that uses it. The budget at
-// request k is the judged policy's own tokens of evictable blocks at k. A needed block that the policy never missed
-// counts there up to its last use even if something else held its content (a summary that quotes it, another block
-// with the same text), because the clairvoyant has only the blocks themselves.
-type demand struct {
-	needed  []need
-	budget  []int                   // by request, from 0; tokens
-	windows *cache[[2]int, *window] // of demands with the same needs, or nil
-}
-
+// need is a block that the recorded conversation used again.
 type need struct {
 	tokens   int
-	from, to int // requests, 0-based, both included
+	from, to int // requests, 0-based, both included: from the one it joined at to the last that uses it
 }
 
-// lastUses notes the last request that uses each block.
-func (x *Index) lastUses() {
-	x.last = make([]int32, x.base[len(x.base)-1])
-	x.ends = make([][]int32, len(x.conv.Requests)+2)
+// needs lists the blocks that are used and that no other block can stand in for.
+func (x *Index) needs(w policy.Weigher) []need {
+	last := map[int32]int{}
+	var order []int32
 	for i := range x.uses {
-		x.last[x.uses[i].source] = int32(x.uses[i].request)
+		u := &x.uses[i]
+		if len(u.holders) > 1 {
+			continue
+		}
+		if _, ok := last[u.sources[0]]; !ok {
+			order = append(order, u.sources[0])
+		}
+		last[u.sources[0]] = u.request
 	}
-	for b, n := range x.last {
-		if n > 0 {
-			x.used = append(x.used, int32(b))
-			x.ends[n+1] = append(x.ends[n+1], int32(b))
+	list := make([]need, 0, len(order))
+	for _, b := range order {
+		m, i := x.at(b)
+		if from, to := x.joined[m]-1, last[b]-1; from <= to {
+			list = append(list, need{tokens: w.Block(m, i), from: from, to: to})
 		}
 	}
+	return list
 }
 
-func (x *Index) demand(edits []policy.Edit, w policy.Weigher, record bool, missed []bool) (*demand, error) {
-	d := &demand{budget: make([]int, len(x.conv.Requests))}
-	s := newSight(x, record)
-	s.blind = true
-	total := 0
-	counted := make([]bool, len(s.present))
-	now := 0 // n of the current request
-	s.onChange = func(b int32) {
-		m, i := x.at(b)
-		if x.conv.Messages[m].RecordOnly || !evictable(x.conv.Messages[m].Blocks[i].Kind) {
-			return
-		}
-		n := int(x.last[b])
-		if holds := s.visible(b) || n > 0 && !missed[b] && s.joined > m && now <= n; holds != counted[b] {
-			counted[b] = holds
-			if t := w.Block(m, i); holds {
-				total += t
-			} else {
-				total -= t
-			}
-		}
-	}
-	for now = 1; now <= len(d.budget); now++ {
-		for _, b := range x.ends[now] {
-			s.onChange(b)
-		}
-		if err := s.until(edits, now); err != nil {
-			return nil, err
-		}
-		d.budget[now-1] = total
-	}
-	d.needed = make([]need, len(x.used))
-	for k, b := range x.used {
-		m, i := x.at(b)
-		d.needed[k] = need{tokens: w.Block(m, i), from: x.joined[m] - 1, to: int(x.last[b]) - 1}
-	}
-	d.windows = x.shared.windowsOf(d.needed)
-	return d, nil
+// Bound returns the fewest misses, and the fewest tokens to fetch again, of any choice of blocks that keeps no more
+// than a budget of tokens at any request. The clairvoyant knows what will be used and keeps the blocks themselves; it
+// writes no summaries.
+func (x *Index) Bound(w policy.Weigher, budget int) *Bound {
+	misses, tokens := bound(x.needs(w), len(x.conv.Requests), budget)
+	return &Bound{Budget: budget, Misses: misses, Tokens: tokens}
 }
 
-// maxWindows is the approximate number of windows of requests that a bound examines.
-const maxWindows = 256
-
-// bound returns the fewest misses, and the fewest tokens to fetch again, of any choice of blocks that fits the budget
-// at every request.
+// bound examines windows of the n requests: all, halves, quarters … down to single requests.
 //
 // Proof. A choice S is the set of blocks without a miss: each b of S is kept at every request of its stretch, so for
-// every k the tokens of those b of S whose stretch contains k are at most B(k). Sum that over the requests k of any
-// window W: the footprints a(b) = tokens(b) x |stretch(b) and W|, summed over S, are at most B(W), the sum of B(k)
-// over W. So |S|, counting only blocks whose stretch intersects W, is at most the most blocks whose footprints fit
-// B(W): a knapsack of equal values, for which taking the smallest footprints first is best. All other blocks that
-// intersect W are misses. For tokens the values are tokens(b); the relaxation that allows a part of the last block is
-// solved by taking the greatest value per footprint first, that is the shortest stretches, and is no smaller than the
-// best whole choice. Both hold for each W, so the largest over any windows is a bound. (The footprint relaxation is
-// PFOO-L of Berger, Beckmann and Harchol-Balter, "Practical bounds on optimal caching with variable object sizes",
-// 2018, applied to windows.)
-//
-// The model has no block that leaves and comes back by itself, as server-side clearing can cause: Judge's budget
-// counts it as kept in between.
-func (d *demand) bound() (misses, tokens int) {
-	for _, w := range d.stretches() {
-		budget := 0
-		for _, b := range d.budget[w[0] : w[1]+1] {
-			budget += b
+// every k the tokens of those b of S whose stretch contains k are at most B. Sum that over the requests k of any
+// window W: the footprints a(b) = tokens(b) x |stretch(b) and W|, summed over S, are at most B x |W|. So |S|, counting
+// only blocks whose stretch intersects W, is at most the most blocks whose footprints fit B x |W|: a knapsack of equal
+// values, for which taking the smallest footprints first is best. All other blocks that intersect W are misses. For
+// tokens the values are tokens(b); the relaxation that allows a part of the last block is solved by taking the greatest
+// value per footprint first, that is the shortest stretches, and is no smaller than the best whole choice. Both hold for
+// each W, so the largest over any windows is a bound. (The footprint relaxation is PFOO-L of Berger, Beckmann and
+// Harchol-Balter, "Practical bounds on optimal caching with variable object sizes", 2018, applied to windows.)
+func bound(needs []need, n, budget int) (misses, tokens int) {
+	budget = max(budget, 0)
+	for length := n; length > 0; length /= 2 {
+		for from := 0; from < n; from += length {
+			to := min(from+length, n) - 1
+			m, t := newWindow(needs, from, to).bound(budget * (to - from + 1))
+			misses, tokens = max(misses, m), max(tokens, t)
 		}
-		m, t := d.windows.get(w, func() (*window, int) { return newWindow(d.needed, w[0], w[1]) }).bound(budget)
-		misses, tokens = max(misses, m), max(tokens, t)
 	}
 	return misses, tokens
 }
 
-// stretches lists the windows of requests to examine: from each large fall of the budget to the next, and dyadic ones
-// down to a 32nd.
-func (d *demand) stretches() [][2]int {
-	n := len(d.budget)
-	var out [][2]int
-	for length := n; length > n>>6; length /= 2 {
-		for from := 0; from < n; from += length {
-			out = append(out, [2]int{from, min(from+length, n) - 1})
+// window is a stretch of requests with the blocks that are needed in it.
+type window struct {
+	footprints []int  // sums of the smallest one, two … footprints
+	shortest   []part // the needed blocks, the shortest stretches first
+	tokens     int    // of all needed blocks
+}
+
+// part is a needed block in a window, with sums up to and including it.
+type part struct {
+	tokens, length    int // of this one
+	sum, sumFootprint int
+}
+
+// newWindow returns the window of the requests from, to (both included).
+func newWindow(needed []need, from, to int) *window {
+	w := &window{}
+	for _, n := range needed {
+		if l := min(n.to, to) - max(n.from, from) + 1; l > 0 {
+			w.shortest = append(w.shortest, part{tokens: n.tokens, length: l})
+			w.footprints = append(w.footprints, n.tokens*l)
+			w.tokens += n.tokens
 		}
 	}
-	var falls []int
-	for k := 1; k < n; k++ {
-		if d.budget[k] < d.budget[k-1] {
-			falls = append(falls, k)
-		}
+	slices.Sort(w.footprints)
+	for i := 1; i < len(w.footprints); i++ {
+		w.footprints[i] += w.footprints[i-1]
 	}
-	fall := func(k int) int { return d.budget[k-1] - d.budget[k] }
-	slices.SortStableFunc(falls, func(a, b int) int { return fall(b) - fall(a) })
-	falls = falls[:min(len(falls), maxWindows/2)]
-	slices.Sort(falls)
-	for i, k := range falls {
-		end := n
-		if i+1 < len(falls) {
-			end = falls[i+1]
-		}
-		out = append(out, [2]int{k, k}, [2]int{k, end - 1})
+	slices.SortFunc(w.shortest, func(a, b part) int { return a.length - b.length })
+	sum, footprint := 0, 0
+	for i := range w.shortest {
+		p := &w.shortest[i]
+		sum += p.tokens
+		footprint += p.tokens * p.length
+		p.sum, p.sumFootprint = sum, footprint
 	}
-	return out
+	return w
+}
+
+// bound returns the fewest blocks, and the fewest tokens, that do not fit a budget. The budget is in tokens times
+// requests.
+func (w *window) bound(budget int) (misses, tokens int) {
+	fit := sort.Search(len(w.footprints), func(i int) bool { return w.footprints[i] > budget })
+	whole := sort.Search(len(w.shortest), func(i int) bool { return w.shortest[i].sumFootprint > budget })
+	kept, left := 0, budget
+	if whole > 0 {
+		kept, left = w.shortest[whole-1].sum, budget-w.shortest[whole-1].sumFootprint
+	}
+	if whole < len(w.shortest) {
+		// The kept part of a block is rounded up: a bound must not be too high.
+		length := w.shortest[whole].length
+		kept += (left + length - 1) / length
+	}
+	return len(w.footprints) - fit, max(w.tokens-kept, 0)
 }

@@ -5,23 +5,28 @@ import (
 	"testing"
 )
 
-// dicedDemand draws a small demand.
+// demand is a small case: what is needed, and the tokens that may be kept at each request.
+type demand struct {
+	needed   []need
+	requests int
+	budget   int
+}
+
 func dicedDemand(r *rand.Rand, blocks int) *demand {
-	n := 1 + r.IntN(8)
-	d := &demand{budget: make([]int, n)}
+	d := &demand{requests: 1 + r.IntN(8), budget: r.IntN(60)}
 	for range 1 + r.IntN(blocks) {
-		from := r.IntN(n)
-		d.needed = append(d.needed, need{tokens: 1 + r.IntN(20), from: from, to: from + r.IntN(n-from)})
-	}
-	for k := range d.budget {
-		d.budget[k] = r.IntN(60)
+		from := r.IntN(d.requests)
+		d.needed = append(d.needed, need{tokens: 1 + r.IntN(20), from: from, to: from + r.IntN(d.requests-from)})
 	}
 	return d
 }
 
+func (d *demand) bound() (misses, tokens int) { return bound(d.needed, d.requests, d.budget) }
+
 // fits reports whether the blocks of a set can be kept at every request.
 func (d *demand) fits(set uint) bool {
-	for k, b := range d.budget {
+	for k := range d.requests {
+		b := d.budget
 		for i, n := range d.needed {
 			if set>>i&1 == 1 && n.from <= k && k <= n.to {
 				b -= n.tokens

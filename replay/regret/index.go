@@ -2,11 +2,10 @@ package regret
 
 import (
 	"cmp"
-	"path"
+	"fmt"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -15,41 +14,39 @@ import (
 // one; it does not change.
 type Index struct {
 	conv   *session.Conversation
-	base   []int32   // by message: the number of its first block
-	uses   []use     // in order of request
-	joined []int     // by message: n of the first request that can hold it
-	of     []int32   // by block: its message
-	last   []int32   // by block: n of the last request that uses it, 0: none does
-	used   []int32   // blocks that are used
-	ends   [][]int32 // by n: blocks not needed from there on
-	shared *shared   // nil: nothing is kept for the next policy
+	base   []int32  // by message: the number of its first block
+	of     []int32  // by block: its message
+	joined []int    // by message: n of the first request that can hold it
+	uses   []needle // in order of request
+	chance Chance   // quotes and edits of what the record's agent no longer had
+	floor  *Chance  // of many recorded sessions
+	gone   []int    // by block: n of the first request without it on the record's own track; 0: it stayed
 }
 
-// use is one use of one block.
-type use struct {
-	request  int   // n
-	source   int32 // the block that is used
-	message  int32 // that uses it
-	line     int32
-	evidence Evidence
-	holders  []int32 // blocks that hold what was used; nil for a quotation
-	text     string  // of an edit: what must be in view
-	words    []word  // of a quotation
-	quote    string
-}
-
-// word is a distinctive word of a quotation and the blocks that held it.
-type word struct {
-	hash    uint64
-	length  int32
-	count   int32
-	holders [maxHolders]int32
+// needle is a text that the agent used, and the blocks that held it before.
+type needle struct {
+	evidence      Evidence
+	text          string // in its normal form
+	quote         string // for people
+	offset        int    // of the quote in the text of the use
+	before, after string // a quote: what stands around it in the use, in the normal form
+	request       int    // n
+	message, line int32  // that uses it
+	at            int32  // the block that uses it
+	holders       []int32
+	sources       []int32 // the holders that it can have been taken from
+	others        int     // holders that are neither the agent's own nor on the record's track alone
+	dropped       bool
 }
 
 // NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
 // the agent had.
 func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
+	var err error
+	if x.floor, err = Floor(); err != nil {
+		return nil, err
+	}
 	next := 0
 	for m := range conv.Messages {
 		x.base[m+1] = x.base[m] + int32(len(conv.Messages[m].Blocks))
@@ -61,40 +58,52 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		}
 		x.joined[m] = next + 1
 	}
-	folder := names.Trim(conv.CWD)
-	b := &builder{
-		Index: x, folder: folder, folderName: path.Base(folder),
-		seen: map[uint64]int32{}, files: map[string]*file{}, reads: map[readRange]int32{},
-	}
-	for m := range conv.Messages {
-		if err := b.message(m); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(x.uses, func(a, b use) int { return cmp.Compare(a.request, b.request) })
-	if err := x.dropUnforced(recorded); err != nil {
+	found, err := x.candidates()
+	if err != nil {
 		return nil, err
 	}
-	x.lastUses()
-	return x, nil
+	if err := x.locate(found); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		n := &found[i]
+		n.sources = slices.DeleteFunc(n.sources, func(b int32) bool { return !slices.Contains(n.holders, b) })
+	}
+	found = slices.DeleteFunc(found, func(n needle) bool { return n.dropped || len(n.sources) == 0 })
+	slices.SortStableFunc(found, func(a, b needle) int { return cmp.Compare(a.request, b.request) })
+	return x, x.divide(found, recorded)
 }
 
-// dropUnforced drops the repeated reads that the agent made with the first result still in its view: no policy is to
-// blame for them.
-func (x *Index) dropUnforced(recorded []policy.Edit) error {
-	s := newSight(x, true)
-	kept := x.uses[:0]
-	err := s.walk(recorded, func(u *use) error {
-		if u.evidence == Reread {
-			if missing, err := s.missing(u); err != nil || !missing {
-				return err
+// divide tells the uses from the coincidences: the record's agent had what it quoted or edited, and had lost what it
+// read again.
+func (x *Index) divide(found []needle, recorded []policy.Edit) error {
+	j := newJudge(x, recorded, true)
+	counted := make([]bool, len(x.of))
+	at := 0
+	for n := 1; n <= len(x.conv.Requests); n++ {
+		if err := j.until(recorded, n); err != nil {
+			return err
+		}
+		for ; at < len(found) && found[at].request == n; at++ {
+			u := &found[at]
+			missing := j.missing(u)
+			if missing == (u.evidence == Reread) {
+				x.uses = append(x.uses, *u)
+			} else if i := slices.IndexFunc(u.sources, func(b int32) bool { return j.removedAt(b) > 0 && !counted[b] }); missing && i >= 0 {
+				source := u.sources[i]
+				counted[source] = true
+				x.chance.coincidence(u.evidence, n-j.removedAt(source))
 			}
 		}
-		kept = append(kept, *u)
-		return nil
-	})
-	x.uses = kept
-	return err
+	}
+	x.gone = make([]int, len(x.of))
+	for b := range x.of {
+		if x.gone[b] = j.removedAt(int32(b)); x.gone[b] > 0 && x.can(int32(b)) {
+			x.chance.Blocks++
+			gained(&x.chance.Requests, x.gone[b], len(x.conv.Requests)+1)
+		}
+	}
+	return nil
 }
 
 // at returns the message of a block and its index there.
@@ -108,128 +117,94 @@ func (x *Index) block(block int32) *session.Block {
 	return &x.conv.Messages[m].Blocks[b]
 }
 
-// builder reads a conversation in order.
-type builder struct {
-	*Index
-	words    []word           // every distinctive word so far
-	seen     map[uint64]int32 // hash -> index into words
-	files    map[string]*file
-	reads    map[readRange]int32 // the newest Read result of a range
-	calls    []call              // without a result so far
-	attached []int32             // the newest attached files
+// own reports whether the agent wrote a block.
+func (x *Index) own(block int32) bool { return x.conv.Messages[x.of[block]].Role == session.Assistant }
 
-	folder     string // the client's working folder: every request names it
-	folderName string
-
-	quotes  []quotation // of the current block, by source
-	quoting map[int32]int
-	counted map[uint64]bool
+// can reports whether something can be taken from a block: a tool result, or what a person or the client said.
+func (x *Index) can(block int32) bool {
+	m := &x.conv.Messages[x.of[block]]
+	return !m.RecordOnly && m.Role != session.Assistant && evictable(x.block(block).Kind)
 }
 
-type quotation struct {
-	use
-	length int32
+// text returns the text of a block in raw history; of a call, the strings of its input, one a line.
+func (x *Index) text(block int32) (string, error) {
+	text, err := x.conv.WholeText(x.at(block))
+	if err != nil {
+		return "", fmt.Errorf("looking for uses: %w", err)
+	}
+	if x.block(block).Kind == jsonl.KindToolUse {
+		return inputTexts(text), nil
+	}
+	return text, nil
 }
 
-func (b *builder) message(m int) error {
-	msg := &b.conv.Messages[m]
-	if msg.Lost || msg.Earlier {
+// What makes a quotation distinctive.
+const (
+	minRun     = 24 // letters and digits of a line of an old_string, and of what is read again
+	minQuote   = 32 // letters and digits that stand in both texts in one piece, with a name in it
+	maxHolders = 3  // a text in more blocks identifies none of them
+)
+
+// locate finds every block that holds a needle before its use, and those it can have been taken from. It drops what
+// the agent had written before and what many blocks hold.
+func (x *Index) locate(found []needle) error {
+	s := newScan()
+	last := int32(0)
+	for i := range found {
+		s.add(found[i].text, int32(i))
+		last = max(last, found[i].at)
+	}
+	if len(found) == 0 {
 		return nil
 	}
-	request := b.joined[m]
-	if msg.Class == session.ClassResponse {
-		request-- // what it uses was in the view it answers
-	}
-	uses := !msg.RecordOnly && (msg.Class == session.ClassResponse || msg.Class == session.ClassPrompt) &&
-		request >= 1 && request <= len(b.conv.Requests)
-	for i := range msg.Blocks {
-		bl := &msg.Blocks[i]
-		if !evictable(bl.Kind) && bl.Kind != jsonl.KindAttachment {
-			continue
-		}
-		at := b.base[m] + int32(i)
-		text, err := b.text(at)
+	var text []byte
+	for b := range last {
+		t, err := x.text(b)
 		if err != nil {
 			return err
 		}
-		switch bl.Kind {
-		case jsonl.KindToolUse:
-			var in input
-			if in, text, err = readInput(text); err != nil {
-				text = "" // an input that is no object names nothing
+		text = fold(text[:0], t)
+		only := x.conv.Messages[x.of[b]].RecordOnly
+		s.each(text, func(id int32, from int) bool {
+			n := &found[id]
+			if n.dropped || n.at <= b {
+				return false
 			}
-			if uses {
-				if err := b.call(m, i, request, in); err != nil {
-					return err
-				}
+			if len(text)-from < len(n.text) || string(text[from:from+len(n.text)]) != n.text {
+				return true
 			}
-		case jsonl.KindToolResult:
-			if err := b.result(bl, at, text); err != nil {
-				return err
-			}
-		case jsonl.KindAttachment:
-			b.attachment(at, bl.Type)
-		}
-		b.addWords(m, at, request, text, uses && bl.Kind != jsonl.KindToolResult)
+			n.hold(x, b, only, text, from)
+			return !n.dropped
+		})
 	}
 	return nil
 }
 
-// addWords notes that a block holds the distinctive words of its text. Words that an earlier message held are
-// quotations, if quotes is set.
-func (b *builder) addWords(m int, at int32, request int, text string, quotes bool) {
-	b.quotes, b.quoting, b.counted = b.quotes[:0], map[int32]int{}, map[uint64]bool{}
-	words(text, func(w string) {
-		h := names.Hash(w)
-		if b.counted[h] || w == b.folder || w == b.folderName {
-			return
-		}
-		b.counted[h] = true
-		i, known := b.seen[h]
-		if !known {
-			i = int32(len(b.words))
-			b.seen[h] = i
-			b.words = append(b.words, word{hash: h, length: int32(len(w))})
-		}
-		e := &b.words[i]
-		if quotes && e.count > 0 && e.count <= maxHolders && e.holders[e.count-1] < b.base[m] {
-			b.quote(e, w, m, request)
-		}
-		if e.count < maxHolders {
-			e.holders[e.count] = at
-		}
-		e.count++
-	})
-	for i := range b.quotes {
-		if b.quotes[i].length >= minQuoted {
-			b.uses = append(b.uses, b.quotes[i].use)
-		}
-	}
-}
-
-// quote notes one word shared with the block that held it first: a result, or a person's text. The agent may repeat
-// from its own knowledge what it wrote first.
-func (b *builder) quote(e *word, w string, m, request int) {
-	source := e.holders[0]
-	from := &b.conv.Messages[b.of[source]]
-	if from.RecordOnly || from.Role == session.Assistant || !evictable(b.block(source).Kind) {
+// hold notes that a block holds the needle at a place of its normal form.
+func (n *needle) hold(x *Index, b int32, only bool, text []byte, from int) {
+	if n.evidence != Reread && x.own(b) && !only {
+		n.dropped = true
 		return
 	}
-	i, ok := b.quoting[source]
-	if !ok {
-		i = len(b.quotes)
-		b.quoting[source] = i
-		b.quotes = append(b.quotes, quotation{use: use{
-			request: request, source: source, message: int32(m), line: b.conv.Messages[m].Line, evidence: Quoted,
-		}})
+	if k := len(n.holders); k == 0 || n.holders[k-1] != b {
+		n.holders = append(n.holders, b)
+		if n.others++; only {
+			n.others--
+		}
+		n.dropped = n.evidence != Reread && n.others > maxHolders
 	}
-	q := &b.quotes[i]
-	if len(q.words) == maxWords {
-		return
+	if n.evidence == Reread || !x.can(b) || len(n.sources) > 0 && n.sources[len(n.sources)-1] == b {
+		return // the sources of what is read again are known
 	}
-	q.words = append(q.words, *e)
-	q.length += e.length
-	if len(w) > len(q.quote) {
-		q.quote = w
+	run := len(n.text)
+	for i := 1; i <= min(len(n.before), from) && n.before[len(n.before)-i] == text[from-i]; i++ {
+		run++
+	}
+	rest := text[from+len(n.text):]
+	for i := 0; i < min(len(n.after), len(rest)) && n.after[i] == rest[i]; i++ {
+		run++
+	}
+	if run >= minQuote || n.evidence == Edited {
+		n.sources = append(n.sources, b)
 	}
 }

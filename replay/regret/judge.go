@@ -1,44 +1,120 @@
 package regret
 
-import "github.com/ctxkit/ctxkit/policy"
+import (
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
 
-// Judge finds the misses of a policy from its edits. If record is set, they are the record's own. w gives the tokens
-// of blocks.
-func (x *Index) Judge(edits []policy.Edit, w policy.Weigher, record bool) (*Regret, error) {
-	n := len(x.of)
-	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]bool, n), removedBy: make([]int32, n), missed: make([]bool, n)}
-	j.onEdit = j.note
-	if err := j.walk(edits, j.visit); err != nil {
-		return nil, err
-	}
-	r := &Regret{Misses: append([]Miss{}, j.misses...), Used: len(x.used)}
-	for _, removed := range j.removed {
-		if removed {
-			r.Removed++
+// Judged is what a policy did to a conversation.
+type Judged struct {
+	Edits    []policy.Edit
+	Recorded bool           // the edits are the record's own
+	Weigh    policy.Weigher // tokens of blocks
+
+	// Refetch is the cost of getting so many tokens back before request n. nil: it is not known.
+	Refetch func(n, tokens int) price.USD
+}
+
+// Judge finds the misses of a policy.
+func (x *Index) Judge(p Judged) (*Regret, error) {
+	j := newJudge(x, p.Edits, p.Recorded)
+	r := &Regret{Misses: []Miss{}}
+	missed := make([]bool, len(x.of))
+	at := 0
+	for n := 1; n <= len(x.conv.Requests); n++ {
+		if err := j.until(p.Edits, n); err != nil {
+			return nil, err
+		}
+		for ; at < len(x.uses) && x.uses[at].request == n; at++ {
+			u := &x.uses[at]
+			source := j.source(u, p.Weigh)
+			if source < 0 || missed[source] || !j.missing(u) {
+				continue
+			}
+			missed[source] = true
+			r.add(j.miss(u, source, p.Weigh), &p)
 		}
 	}
-	for i := range r.Misses {
-		m := &r.Misses[i]
-		m.Tokens = w.Block(x.at(m.block))
-		r.Tokens += m.Tokens
+	var requests [Bands]int // that a block was removed, and the record still had it
+	for b, at := range j.removed {
+		if at == 0 || !x.can(int32(b)) {
+			continue
+		}
+		r.Removed++
+		end := len(x.conv.Requests) + 1
+		if x.gone[b] > 0 {
+			end = min(end, x.gone[b])
+		}
+		gained(&requests, at, end)
 	}
+	r.USD = r.Cost()
 	r.MedianDistance = median(r.Misses)
-	d, err := x.demand(edits, w, record, j.missed)
-	if err != nil {
-		return nil, err
+	if x.chance.Blocks > 0 {
+		r.Placebo = &Placebo{x.chance.Misses(), x.chance.Blocks}
 	}
-	r.BoundMisses, r.BoundTokens = d.bound()
+	r.Expected = exact.Of(x.floor.Expected(requests), 3)
+	r.Excess = exact.Of(int64(len(r.Misses))*1000-r.Expected.N, 3)
 	return r, nil
 }
 
-// judge checks each use against the view as it was sent.
+// add adds a miss, with its price.
+func (r *Regret) add(m Miss, p *Judged) {
+	if p.Refetch != nil {
+		m.USD = p.Refetch(m.Needed, m.Tokens)
+	}
+	r.Tokens += m.Tokens
+	r.Misses = append(r.Misses, m)
+}
+
+// judge follows which blocks a policy has removed.
 type judge struct {
 	*sight
 	edits     []policy.Edit
-	removed   []bool  // by block: it was removed at least once
+	removed   []int   // by block: n of the request at which it was removed first; 0: never
 	removedBy []int32 // by block: 1 + the index of the edit that removed it, 0: it is in view
-	missed    []bool  // by block
-	misses    []Miss
+}
+
+func newJudge(x *Index, edits []policy.Edit, record bool) *judge {
+	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int32, len(x.of))}
+	j.onEdit = j.note
+	return j
+}
+
+// removedAt is n of the request at which the block was removed; 0: it is in view.
+func (j *judge) removedAt(b int32) int {
+	if j.removedBy[b] == 0 {
+		return 0
+	}
+	return j.edits[j.removedBy[b]-1].Request
+}
+
+// source is the smallest removed block that would have served a use, -1 where none was removed.
+func (j *judge) source(u *needle, w policy.Weigher) int32 {
+	source, least := int32(-1), 0
+	for _, b := range u.sources {
+		if j.removedBy[b] == 0 {
+			continue
+		}
+		if t := w.Block(j.x.at(b)); source < 0 || t < least {
+			source, least = b, t
+		}
+	}
+	return source
+}
+
+func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
+	from, _ := j.x.at(source)
+	bl, e := j.x.block(source), &j.edits[j.removedBy[source]-1]
+	m := Miss{
+		Message: j.x.conv.Messages[from].UUID, Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
+		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
+		UsedBy: j.x.conv.Messages[u.message].UUID, UsedLine: int(u.line), Offset: u.offset,
+	}
+	if bl.ID != "" {
+		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
+	}
+	return m
 }
 
 // note remembers the blocks that edit i removed.
@@ -64,9 +140,6 @@ func (j *judge) note(i int, e *policy.Edit) {
 }
 
 func (j *judge) removeMessage(m, edit int) {
-	if j.x.conv.Messages[m].RecordOnly {
-		return
-	}
 	for b := j.x.base[m]; b < j.x.base[m+1]; b++ {
 		j.remove(b, edit)
 	}
@@ -74,34 +147,10 @@ func (j *judge) removeMessage(m, edit int) {
 
 // remove notes the edit that removed a block: the first one, until the block is back.
 func (j *judge) remove(b int32, edit int) {
-	if !evictable(j.x.block(b).Kind) {
-		return
+	if j.removed[b] == 0 {
+		j.removed[b] = max(j.edits[edit].Request, 1)
 	}
-	j.removed[b] = true
 	if j.removedBy[b] == 0 {
 		j.removedBy[b] = int32(edit) + 1
 	}
-}
-
-func (j *judge) visit(u *use) error {
-	edit := int(j.removedBy[u.source]) - 1
-	if edit < 0 || j.missed[u.source] {
-		return nil // always in view; or never, which is a loss of the record itself
-	}
-	if missing, err := j.missing(u); err != nil || !missing {
-		return err
-	}
-	j.missed[u.source] = true
-	from, _ := j.x.at(u.source)
-	bl, e := j.x.block(u.source), &j.edits[edit]
-	m := Miss{
-		Message: j.x.conv.Messages[from].UUID, Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
-		Needed: u.request, Evidence: u.evidence, Quote: u.quote,
-		UsedBy: j.x.conv.Messages[u.message].UUID, UsedLine: int(u.line), block: u.source,
-	}
-	if bl.ID != "" {
-		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
-	}
-	j.misses = append(j.misses, m)
-	return nil
 }

@@ -114,7 +114,7 @@ func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Ed
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := x.Judge(edits, flat{}, false)
+	r, err := x.Judge(regret.Judged{Edits: edits, Weigh: flat{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,11 @@ package regret
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // Evidence says how a use was recognised.
@@ -51,7 +52,8 @@ type Miss struct {
 	Quote    string          `json:"quote"` // what was used, or a part of it
 	UsedBy   string          `json:"used_by"`
 	UsedLine int             `json:"used_line"`
-	block    int32
+	Offset   int             `json:"used_offset"`  // of the quote in the text of the use, bytes
+	USD      price.USD       `json:"usd,omitzero"` // of getting it back
 }
 
 // Distance is the number of requests between the removal of a block and its use; 0 if it was needed at the very
@@ -60,13 +62,51 @@ func (m *Miss) Distance() int { return m.Needed - m.Removed }
 
 // Regret is the regret of one policy over one conversation.
 type Regret struct {
-	Misses         []Miss  `json:"misses"`          // in the order they were needed
-	Tokens         int     `json:"refetch_tokens"`  // of the missed blocks
+	Misses   []Miss        `json:"misses"`             // in the order they were needed
+	Expected exact.Decimal `json:"expected_by_chance"` // misses that chance explains
+	Excess   exact.Decimal `json:"excess_misses"`      // the misses less those
+	Tokens   int           `json:"refetch_tokens"`     // of the missed blocks
+	USD      price.USD     `json:"refetch_usd,omitzero"`
+	Removed  int           `json:"removed_blocks"` // results and messages that the policy removed
+	Placebo  *Placebo      `json:"placebo,omitempty"`
+	Bound    *Bound        `json:"bound,omitempty"`
+
 	MedianDistance float64 `json:"median_distance"` // requests, 0 without a miss
-	Used           int     `json:"used_blocks"`     // blocks that were used later at all
-	Removed        int     `json:"removed_blocks"`  // blocks that the policy removed
-	BoundMisses    int     `json:"bound_misses"`    // no choice under the same budget has fewer
-	BoundTokens    int     `json:"bound_tokens"`    // nor fetches fewer tokens again
+}
+
+// Count is the number of misses with evidence of one kind.
+func (r *Regret) Count(e Evidence) (n int) {
+	for i := range r.Misses {
+		if r.Misses[i].Evidence == e {
+			n++
+		}
+	}
+	return n
+}
+
+// Cost is the cost of getting all misses back; not known where that of one is not.
+func (r *Regret) Cost() price.USD {
+	sum := price.USD{Known: true}
+	for i := range r.Misses {
+		if !r.Misses[i].USD.Known {
+			return price.USD{}
+		}
+		sum.Add(r.Misses[i].USD)
+	}
+	return sum
+}
+
+// Placebo is what the same search finds among the blocks that the record itself had removed. None of it is a use.
+type Placebo struct {
+	Misses  int `json:"misses"`
+	Removed int `json:"removed_blocks"`
+}
+
+// Bound is the fewest misses, and the fewest tokens to fetch again, of any choice of blocks within a budget.
+type Bound struct {
+	Budget int `json:"budget_tokens"`
+	Misses int `json:"misses"`
+	Tokens int `json:"tokens"`
 }
 
 func median(misses []Miss) float64 {
@@ -85,59 +125,4 @@ func median(misses []Miss) float64 {
 // reasoning of earlier turns.
 func evictable(k jsonl.Kind) bool {
 	return k == jsonl.KindText || k == jsonl.KindToolUse || k == jsonl.KindToolResult
-}
-
-// window is a stretch of requests with the blocks that are needed in it. Its bound can be computed for any budget.
-type window struct {
-	footprints []int  // sums of the smallest one, two … footprints
-	shortest   []part // the needed blocks, the shortest stretches first
-	tokens     int    // of all needed blocks
-}
-
-// part is a needed block in a window, with sums up to and including it.
-type part struct {
-	tokens, length    int // of this one
-	sum, sumFootprint int
-}
-
-// newWindow returns the window of the requests from, to (both included) and its size in bytes.
-func newWindow(needed []need, from, to int) (*window, int) {
-	w := &window{}
-	for _, n := range needed {
-		if l := min(n.to, to) - max(n.from, from) + 1; l > 0 {
-			w.shortest = append(w.shortest, part{tokens: n.tokens, length: l})
-			w.footprints = append(w.footprints, n.tokens*l)
-			w.tokens += n.tokens
-		}
-	}
-	slices.Sort(w.footprints)
-	for i := 1; i < len(w.footprints); i++ {
-		w.footprints[i] += w.footprints[i-1]
-	}
-	slices.SortFunc(w.shortest, func(a, b part) int { return a.length - b.length })
-	sum, footprint := 0, 0
-	for i := range w.shortest {
-		p := &w.shortest[i]
-		sum += p.tokens
-		footprint += p.tokens * p.length
-		p.sum, p.sumFootprint = sum, footprint
-	}
-	return w, 40 * len(w.shortest)
-}
-
-// bound returns the fewest blocks, and the fewest tokens, that do not fit a budget. The budget is in tokens times
-// requests.
-func (w *window) bound(budget int) (misses, tokens int) {
-	fit := sort.Search(len(w.footprints), func(i int) bool { return w.footprints[i] > budget })
-	whole := sort.Search(len(w.shortest), func(i int) bool { return w.shortest[i].sumFootprint > budget })
-	kept, left := 0, budget
-	if whole > 0 {
-		kept, left = w.shortest[whole-1].sum, budget-w.shortest[whole-1].sumFootprint
-	}
-	if whole < len(w.shortest) {
-		// The kept part of a block is rounded up: a bound must not be too high.
-		length := w.shortest[whole].length
-		kept += (left + length - 1) / length
-	}
-	return len(w.footprints) - fit, max(w.tokens-kept, 0)
 }

@@ -29,21 +29,15 @@ type Oracle[T any] struct {
 // LoadOracle reads a file of cases.
 func LoadOracle[T any](t testing.TB, path string) *Oracle[T] {
 	t.Helper()
-	return LoadCases[Oracle[T]](t, path)
-}
-
-// LoadCases reads a file of cases of any form.
-func LoadCases[T any](t testing.TB, path string) *T {
-	t.Helper()
 	data, err := os.ReadFile(path)
-	cases := new(T)
+	o := &Oracle[T]{}
 	if err == nil {
-		err = json.Unmarshal(data, cases)
+		err = json.Unmarshal(data, o)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cases
+	return o
 }
 
 // Text is a text written out.

@@ -268,12 +268,18 @@ func (s *slidingWindow) begins(i int) bool {
 }
 
 func (s *slidingWindow) follow(v policy.View) {
-	items, anew := s.seen.Arrived(v, otherRemoval)
-	if anew {
+	edits, joined, anew := s.seen.Follow(v)
+	if anew || slices.ContainsFunc(edits, otherRemoval) {
 		s.runs = nil
+		for id := range v.Items {
+			s.put(v, id)
+		}
+		return
 	}
-	for _, id := range items {
-		s.put(v, id)
+	for _, id := range joined {
+		if v.Has(id) {
+			s.put(v, id)
+		}
 	}
 }
 

@@ -1,0 +1,310 @@
+package regret
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// input is the input of a file tool.
+type input struct {
+	FilePath     string `json:"file_path"`
+	NotebookPath string `json:"notebook_path"`
+	replacement
+	Edits []replacement `json:"edits"`
+}
+
+type replacement struct {
+	OldString string `json:"old_string"`
+	NewString string `json:"new_string"`
+}
+
+// edits lists the replacements of an Edit or a MultiEdit.
+func (in *input) edits() []replacement { return append([]replacement{in.replacement}, in.Edits...) }
+
+func (in *input) path() string { return cmp.Or(in.FilePath, in.NotebookPath) }
+
+func readInput(raw string) (in input) {
+	// A field of another type belongs to a tool that is no file tool.
+	_ = json.Unmarshal([]byte(raw), &in)
+	return in
+}
+
+// inputTexts is every string in a tool's input, one a line, without the keys: these are the tool's words and not the
+// agent's. An input that is no JSON has none.
+func inputTexts(raw string) string {
+	var b strings.Builder
+	if err := values(json.NewDecoder(strings.NewReader(raw)), &b); err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	return b.String()
+}
+
+// values writes the strings of the next JSON value, without keys.
+func values(d *json.Decoder, b *strings.Builder) error {
+	tok, err := d.Token()
+	if err != nil {
+		return err
+	}
+	switch tok := tok.(type) {
+	case string:
+		b.WriteString(tok + "\n")
+	case json.Delim:
+		for d.More() {
+			if tok == '{' {
+				if _, err := d.Token(); err != nil {
+					return err
+				}
+			}
+			if err := values(d, b); err != nil {
+				return err
+			}
+		}
+		_, err = d.Token() // the end of it
+	}
+	return err
+}
+
+// builder reads a conversation in order and collects what may be a use.
+type builder struct {
+	*Index
+	found  []needle
+	seen   map[uint64]sighting // names by hash
+	files  map[string]*file
+	calls  []call // without a result so far
+	folder string // the client's working folder, in the normal form: every request names it
+}
+
+// sighting is where a name was seen so far.
+type sighting struct {
+	message int32 // the first, that is not the agent's
+	blocks  uint8 // how many blocks of others hold it, up to maxHolders + 1
+	agent   bool  // the agent wrote it
+}
+
+// file is what was read of one file.
+type file struct {
+	reads  []read // results of Read, oldest first
+	state  int    // its current state, as far as tools changed it
+	states int    // number of states so far
+}
+
+// read is a result of Read, in one of a file's states.
+type read struct {
+	at    int32
+	state int
+}
+
+// call is a call of a file tool whose result has not come yet.
+type call struct {
+	id      string
+	path    string
+	changes bool // the file
+	from    int  // a change: the state before it
+	state   int  // of the file when it was called
+	request int
+	message int32
+	line    int32
+	at      int32
+}
+
+// candidates lists what the agent may have taken from an earlier block, in the order of the uses. The blocks that
+// really hold it are not known yet.
+func (x *Index) candidates() ([]needle, error) {
+	b := &builder{Index: x, seen: map[uint64]sighting{}, files: map[string]*file{}, folder: foldString(x.conv.CWD)}
+	for m := range x.conv.Messages {
+		if err := b.message(m); err != nil {
+			return nil, err
+		}
+	}
+	return b.found, nil
+}
+
+func (b *builder) message(m int) error {
+	msg := &b.conv.Messages[m]
+	if msg.Lost || msg.Earlier || msg.RecordOnly {
+		return nil
+	}
+	request := b.joined[m] - 1 // what a response uses was in the view it answers
+	uses := msg.Class == session.ClassResponse && request >= 1 && request <= len(b.conv.Requests)
+	for i := range msg.Blocks {
+		bl := &msg.Blocks[i]
+		at := b.base[m] + int32(i)
+		text, err := b.conv.WholeText(m, i)
+		if err != nil {
+			return err
+		}
+		use := needle{request: request, message: int32(m), line: bl.Line, at: at}
+		switch bl.Kind {
+		case jsonl.KindText:
+			if uses {
+				b.quotes(&use, text, "")
+			}
+		case jsonl.KindToolUse:
+			raw := text
+			text = inputTexts(raw)
+			if uses {
+				b.call(bl, &use, raw, text)
+			}
+		case jsonl.KindToolResult:
+			if err := b.result(bl, at, text); err != nil {
+				return err
+			}
+		}
+		b.see(int32(m), text, msg.Role == session.Assistant)
+	}
+	return nil
+}
+
+// see notes the names of a block.
+func (b *builder) see(m int32, text string, agent bool) {
+	counted := map[uint64]bool{}
+	eachName(text, func(name string, _ int) {
+		h := hashName(name)
+		if counted[h] {
+			return
+		}
+		counted[h] = true
+		s := b.seen[h]
+		if agent {
+			s.agent = true
+		} else {
+			if s.blocks == 0 {
+				s.message = m
+			}
+			s.blocks = min(s.blocks+1, maxHolders+1)
+		}
+		b.seen[h] = s
+	})
+}
+
+// around is how much of the text around a name is compared, in bytes before it is brought to its normal form.
+const around = 4 * minQuote
+
+// quotes collects the names of a text that others wrote first. without is a text, in its normal form, whose names do
+// not count.
+func (b *builder) quotes(use *needle, text, without string) {
+	counted := map[uint64]bool{}
+	eachName(text, func(name string, from int) {
+		h := hashName(name)
+		s := b.seen[h]
+		if s.agent || s.blocks == 0 || s.blocks > maxHolders || s.message >= use.message || counted[h] {
+			return
+		}
+		counted[h] = true
+		n := *use
+		n.text = foldString(name)
+		if strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
+			return
+		}
+		n.evidence, n.quote, n.offset = Quoted, strings.Clone(name), from
+		n.before = foldString(text[max(0, from-around):from])
+		n.after = foldString(text[from+len(name) : min(len(text), from+len(name)+around)])
+		n.before = n.before[max(0, len(n.before)-minQuote):]
+		n.after = n.after[:min(len(n.after), minQuote)]
+		b.found = append(b.found, n)
+	})
+}
+
+func (b *builder) file(path string) *file {
+	if b.files[path] == nil {
+		b.files[path] = &file{}
+	}
+	return b.files[path]
+}
+
+// call examines one call of a tool.
+func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
+	in := input{}
+	switch bl.Name {
+	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
+		in = readInput(raw)
+	}
+	path := in.path()
+	if path == "" {
+		b.quotes(use, text, "")
+		return
+	}
+	f := b.file(path)
+	c := call{id: bl.ID, path: path, from: f.state, state: f.state, request: use.request, message: use.message, line: use.line, at: use.at}
+	without := ""
+	switch bl.Name {
+	case "Edit", "MultiEdit", "NotebookEdit":
+		for _, e := range in.edits() {
+			b.edit(use, e.OldString)
+			without += foldString(e.OldString)
+		}
+		fallthrough
+	case "Write":
+		c.changes = true
+		f.states++
+		f.state = f.states
+	}
+	b.calls = append(b.calls, c)
+	b.quotes(use, text, without)
+}
+
+// maxLines is how many lines of one old_string are looked for: the longest.
+const maxLines = 3
+
+// edit collects what an old_string shows of a file.
+func (b *builder) edit(use *needle, old string) {
+	var lines []needle
+	for line := range strings.Lines(old) {
+		n := *use
+		if n.text = foldString(line); len(n.text) >= minRun {
+			n.evidence, n.quote = Edited, strings.Clone(strings.TrimSpace(line))
+			lines = append(lines, n)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b needle) int { return len(b.text) - len(a.text) })
+	b.found = append(b.found, lines[:min(len(lines), maxLines)]...)
+}
+
+// result notes what a Read showed, and takes back a change that failed.
+func (b *builder) result(bl *session.Block, at int32, text string) error {
+	i := slices.IndexFunc(b.calls, func(c call) bool { return c.id == bl.ID })
+	if i < 0 {
+		return nil
+	}
+	c := b.calls[i]
+	b.calls = slices.Delete(b.calls, i, i+1)
+	f := b.files[c.path]
+	switch {
+	case c.changes && bl.IsError:
+		// Other changes of the same message remain: the file is then in a state of its own.
+		if f.state == c.from+1 && f.state == f.states {
+			f.state = c.from
+		}
+	case !c.changes && !bl.IsError && !strings.HasPrefix(text, session.UnchangedFile):
+		b.readAgain(f, &c, text)
+		f.reads = append(f.reads, read{at, c.state})
+	}
+	return nil
+}
+
+// readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
+// result as a whole: a file that somebody else has changed had to be read.
+func (b *builder) readAgain(f *file, c *call, text string) {
+	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at, text: foldString(shown(text))}
+	for _, r := range f.reads {
+		if r.state == c.state {
+			n.sources = append(n.sources, r.at)
+		}
+	}
+	if len(n.sources) > 0 && len(n.text) >= minRun {
+		b.found = append(b.found, n)
+	}
+}
+
+// shown is the part of a file that the result of a Read shows.
+func shown(result string) string {
+	text, _, _ := strings.Cut(result, "<system-reminder>")
+	return text
+}

@@ -1,0 +1,120 @@
+package regret
+
+import "strings"
+
+// fold is the normal form in which texts are searched: letters and digits alone, small, without the line numbers that
+// Read and searches put before a line. Two texts that differ in white space, quotes, escapes, the case of a name or in
+// how a name joins its words (carry_forward, carryForward) have one form; a relative path is a part of the absolute one.
+// What is not contained in this form is not contained in any other.
+func fold(dst []byte, text string) []byte {
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, " ")
+		if bare, ok := cutNumber(rest, "→", "\t"); ok {
+			line = bare
+		}
+		for i := 0; i < len(line); i++ {
+			if c := folded[line[i]]; c != 0 {
+				dst = append(dst, c)
+			}
+		}
+	}
+	return dst
+}
+
+func foldString(text string) string { return string(fold(nil, text)) }
+
+// folded is the form of a byte, 0 of one that is left out. Bytes of characters outside ASCII stay as they are.
+var folded = func() (t [256]byte) {
+	for i := range t {
+		switch c := byte(i); {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80:
+			t[i] = c
+		case c >= 'A' && c <= 'Z':
+			t[i] = c | 0x20
+		}
+	}
+	return t
+}()
+
+// cutNumber cuts a decimal number and one of the separators off the start of a text.
+func cutNumber(text string, separators ...string) (rest string, ok bool) {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	if digits > 0 {
+		for _, s := range separators {
+			if rest, ok := strings.CutPrefix(text[digits:], s); ok {
+				return rest, true
+			}
+		}
+	}
+	return text, false
+}
+
+// What makes a name: a run of letters, digits, _ and - that is not a word of a natural language.
+const (
+	minName = 10 // letters and digits
+	maxName = 128
+)
+
+// eachName yields the names of a text in order, repetitions included, with the place behind each.
+func eachName(text string, yield func(name string, from int)) {
+	for i := 0; i < len(text); {
+		if !nameByte[text[i]] {
+			i++
+			continue
+		}
+		from := i
+		for i < len(text) && nameByte[text[i]] {
+			i++
+		}
+		to := i
+		if text[from] == '-' { // an option of a command: what it offers is no secret
+			continue
+		}
+		for from < to && (text[from] == '-' || text[from] == '_') {
+			from++
+		}
+		for from < to && (text[to-1] == '-' || text[to-1] == '_') {
+			to--
+		}
+		if to-from >= minName && to-from <= maxName && named(text[from:to]) {
+			yield(text[from:to], from)
+		}
+	}
+}
+
+var nameByte = func() (t [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") {
+		t[c] = true
+	}
+	return t
+}()
+
+// named reports whether a run of name bytes is a name: it has a digit, an underscore, a hyphen or a capital after a
+// small letter, and enough letters and digits.
+func named(w string) bool {
+	size, mark := 0, false
+	for i := 0; i < len(w); i++ {
+		c := w[i]
+		if folded[c] == 0 {
+			mark = true
+			continue
+		}
+		size++
+		mark = mark || c <= '9' || c <= 'Z' && i > 0 && w[i-1] >= 'a' && w[i-1] <= 'z'
+	}
+	return mark && size >= minName
+}
+
+// hashName is FNV-1a, 64 bits, of the normal form.
+func hashName(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(s); i++ {
+		if c := folded[s[i]]; c != 0 {
+			h = (h ^ uint64(c)) * 1099511628211
+		}
+	}
+	return h
+}

@@ -1,0 +1,210 @@
+package regret_test
+
+import (
+	"encoding/json"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/regret"
+)
+
+func policies(t *testing.T, names ...string) (list []*policy.Policy) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		pol, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, pol)
+	}
+	return list
+}
+
+// several remove in different ways: results, messages, all, parts of results, on the server.
+var several = []string{"recorded", "claude-code-2.1.19", "opencode", "openhands", "langchain-clear-tool-uses", "sliding-window", "swe-agent", "anthropic-context-editing", "openclaw"}
+
+// TestEvidenceIsNotInView searches for the evidence of every miss in the texts of the view that was sent, with
+// strings.Contains.
+func TestEvidenceIsNotInView(t *testing.T) {
+	files, _ := filepath.Glob("../../testdata/sessions/*.jsonl")
+	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" && !testing.Short() {
+		more, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+		files = append(files, more...)
+	}
+	found := map[regret.Evidence]int{}
+	for _, path := range files {
+		f, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, conv := range f.Conversations() {
+			rec, err := replay.NewRecord(conv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pol := range policies(t, several...) {
+				opt := replay.Options{Regret: true}
+				if strings.Contains(path, "testdata") && !pol.Recorded {
+					opt.Window = 30_000 // small sessions: policies act in them all the same
+				}
+				checkEvidence(t, rec, pol, opt, found)
+			}
+		}
+		f.Close()
+	}
+	t.Logf("evidence of %v", found)
+	if found[edit] == 0 || found[quote] == 0 || found[reread] == 0 {
+		t.Errorf("evidence of %v: a kind was not tested", found)
+	}
+}
+
+func checkEvidence(t *testing.T, rec *replay.Record, pol *policy.Policy, opt replay.Options, found map[regret.Evidence]int) {
+	tl, err := rec.Replay(pol, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[int][]*regret.Miss{}
+	for i := range tl.Regret.Misses {
+		m := &tl.Regret.Misses[i]
+		found[m.Evidence]++
+		at[m.Needed] = append(at[m.Needed], m)
+		if pol.Recorded && m.Evidence != reread {
+			t.Errorf("%s: a %s on the record: %+v", rec.Conv.Path, m.Evidence, m)
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	opt.Regret = false
+	err = rec.EachView(pol, opt, func(n int, v *view.View) bool {
+		if len(at[n]) == 0 {
+			return true
+		}
+		all := strings.Join(slices.Collect(texts(t, v)), "\n")
+		for _, m := range at[n] {
+			if strings.Contains(all, evidence(t, rec.Conv, m)) {
+				t.Errorf("%s under %s: %q is in view at request %d, removed before %d", rec.Conv.Path, pol.Name, m.Quote, n, m.Removed)
+			}
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// texts yields the texts of a view that are sent, without white space and line numbers.
+func texts(t *testing.T, v *view.View) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for id := range v.Items {
+			for b := range v.Blocks(id) {
+				at := policy.Target{Item: id, Block: b}
+				text, err := v.Text(at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c, ok := v.PayloadReplacement(at); ok {
+					if text = ""; c != nil {
+						text = c.Text
+					}
+				}
+				var js any
+				if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &js) == nil {
+					text = strings.Join(stringsIn(js), "\n")
+				}
+				if !yield(normal(text)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func stringsIn(v any) (list []string) {
+	switch v := v.(type) {
+	case string:
+		list = append(list, v)
+	case []any:
+		for _, e := range v {
+			list = append(list, stringsIn(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			list = append(list, stringsIn(e)...)
+		}
+	}
+	return list
+}
+
+var lineNumber = regexp.MustCompile(`(?m)^ *\d+(→|\t)`)
+
+func normal(text string) string {
+	return strings.Join(strings.Fields(lineNumber.ReplaceAllString(text, "")), "")
+}
+
+// evidence is what has to be in view for a miss to be false: of a Read, all of what it shows again.
+func evidence(t *testing.T, conv *session.Conversation, m *regret.Miss) string {
+	if m.Evidence != reread {
+		return normal(m.Quote)
+	}
+	for i := range conv.Messages {
+		for b := range conv.Messages[i].Blocks {
+			use := &conv.Messages[i].Blocks[b]
+			if int(use.Line) != m.UsedLine || use.Name == "" {
+				continue
+			}
+			again := result(t, conv, use.ID)
+			text, err := conv.WholeText(int(again.Item), again.Block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _, _ = strings.Cut(text, "<system-reminder>")
+			return normal(text)
+		}
+	}
+	t.Fatalf("no use on line %d", m.UsedLine)
+	return ""
+}
+
+// TestSame: the same replay finds the same, on a record of its own and on a shared one.
+func TestSame(t *testing.T) {
+	f, err := session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := ""
+	for range 2 {
+		rec, err := replay.NewRecord(f.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Share()
+		for _, pol := range policies(t, "openhands", "sliding-window", "openhands") {
+			tl, err := rec.Replay(pol, replay.Options{Regret: true, Window: 60_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			js, _ := json.Marshal(tl.Regret)
+			if strings.HasPrefix(pol.Name, "openhands") && want != "" && want != string(js) {
+				t.Errorf("another replay finds\n%s\nthan the first\n%s", js, want)
+			} else if want == "" {
+				want = string(js)
+			}
+		}
+	}
+}

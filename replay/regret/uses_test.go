@@ -1,0 +1,304 @@
+package regret_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/regret"
+)
+
+const (
+	edit   = regret.Edited
+	quote  = regret.Quoted
+	reread = regret.Reread
+)
+
+// TestRules judges stories whose result "r" is cleared before request 4, unless they say otherwise.
+func TestRules(t *testing.T) {
+	const line = "the ledger keeps one entry for each reservation"
+	read := map[string]any{"file_path": "/p/a.go"}
+	change := func(old string) map[string]any {
+		return map[string]any{"file_path": "/p/a.go", "old_string": old, "new_string": "y"}
+	}
+	for name, c := range map[string]struct {
+		tell func(s *story)
+		want []regret.Evidence
+	}{
+		"an edit of a line that only the block shows": {func(s *story) {
+			s.call("r", "Read", read, "     1→package p\n     2→"+line+"\n")
+			s.says("filler")
+			s.call("e", "Edit", change("\t"+line), "ok")
+		}, []regret.Evidence{edit}},
+		"of lines that end in CR LF": {func(s *story) {
+			s.call("r", "Read", read, "     1→"+line+"\r\n     2→b := 2\r\n")
+			s.says("filler")
+			s.call("e", "Edit", change(line+"\nb := 2"), "ok")
+		}, []regret.Evidence{edit}},
+		"by MultiEdit": {func(s *story) {
+			s.call("r", "Read", read, "1\t"+line+"\n")
+			s.says("filler")
+			s.call("e", "MultiEdit", map[string]any{"file_path": "/p/a.go", "edits": []any{map[string]any{"old_string": line, "new_string": "c"}}}, "ok")
+		}, []regret.Evidence{edit}},
+		"of a short line": {func(s *story) {
+			s.call("r", "Read", read, "     1→x := 1\n")
+			s.says("filler")
+			s.call("e", "Edit", change("x := 1"), "ok")
+		}, nil},
+		"of a line that a search in view shows in another form": {func(s *story) {
+			s.call("r", "Read", read, "     1→"+line+"\n")
+			s.call("g", "Grep", map[string]any{"pattern": "ledger"}, `src/a.go:1:"The ledger\tkeeps one_entry for each Reservation"`)
+			s.call("e", "Edit", change(strings.ReplaceAll(line, "\t", "")), "ok")
+		}, []regret.Evidence{edit}}, // the escape is a letter
+		"of a line that a search in view shows": {func(s *story) {
+			s.call("r", "Read", read, "     1→"+line+"\n")
+			s.call("g", "Grep", map[string]any{"pattern": "ledger"}, `src/a.go:1:	"The ledger keeps one_entry for  each Reservation"`)
+			s.call("e", "Edit", change(line), "ok")
+		}, nil},
+		"of a line that the agent wrote before": {func(s *story) {
+			s.call("w", "Write", map[string]any{"file_path": "/p/a.go", "content": line}, "ok")
+			s.call("r", "Read", read, "     1→"+line+"\n")
+			s.call("e", "Edit", change(line), "ok")
+		}, nil},
+		"of a line that the same message names": {func(s *story) {
+			s.call("r", "Read", read, "     1→"+line+"\n")
+			s.says("filler")
+			s.says(line + ": I change it.")
+			s.call("e", "Edit", change(line), "ok")
+		}, nil},
+		"of a line in many blocks": {func(s *story) {
+			for _, n := range []string{"r", "2", "3", "4"} {
+				s.call(n, "Read", read, "     1→"+line+"\n     2→"+n)
+			}
+			s.call("e", "Edit", change(line), "ok")
+		}, nil},
+		"of a line that the prompt has": {func(s *story) {
+			s.call("r", "Read", read, "     1→"+line+"\n")
+			s.prompt("why does it say that " + line + "?")
+			s.says("filler")
+			s.call("e", "Edit", change(line), "ok")
+		}, nil},
+		"of a line that an attachment has": {func(s *story) {
+			s.call("r", "Read", read, "     1→"+line+"\n")
+			s.line("attachment", nil, map[string]any{"attachment": map[string]any{
+				"type": "file", "filename": "/p/a.go", "content": map[string]any{"type": "text", "file": map[string]any{"filePath": "/p/a.go", "content": line}},
+			}})
+			s.says("filler")
+			s.call("e", "Edit", change(line), "ok")
+		}, nil},
+		"a quote with a name in it": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget_table in main.o\n")
+			s.says("filler")
+			s.says("The linker has an undefined reference to `frobnicate_widget_table`.")
+		}, []regret.Evidence{quote}},
+		"a long name by itself": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "git log"}, "commit 66aa3f67d4b1308bb08388ccb929fc27967e8259\n")
+			s.says("filler")
+			s.call("x", "Bash", map[string]any{"command": "git show 66aa3f67d4b1308bb08388ccb929fc27967e8259"}, "ok")
+		}, []regret.Evidence{quote}},
+		"a name alone": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget in main.o\n")
+			s.says("filler")
+			s.says("So frobnicate_widget it is.")
+		}, nil},
+		"a quote without a name": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "cat t"}, line)
+			s.says("filler")
+			s.says(line)
+		}, nil},
+		"a name that something in view joins otherwise": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget_table in main.o\n")
+			s.says("I look at it.")
+			s.call("g", "Grep", map[string]any{"pattern": "x"}, "type FrobnicateWidgetTables struct")
+			s.says("The linker has an undefined reference to frobnicate_widget_table.")
+		}, nil},
+		"an option of a command": {func(s *story) {
+			s.call("r", "Read", read, "run `cargo clippy --all-targets --workspace -- -D warnings`\n")
+			s.says("filler")
+			s.call("x", "Bash", map[string]any{"command": "cargo clippy --all-targets --workspace -- -D warnings"}, "ok")
+		}, nil},
+		"the working directory": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "pwd"}, "/home/dev/harbor-warehouse\n/home/dev/harbor-warehouse/build\n")
+			s.says("filler")
+			s.call("x", "Bash", map[string]any{"command": "cd /home/dev/harbor-warehouse && make -C /home/dev/harbor-warehouse/build"}, "ok")
+		}, nil},
+		"what a person says": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget_table in main.o\n")
+			s.says("filler")
+			s.prompt("what is the undefined reference to frobnicate_widget_table?")
+			s.says("Nothing.")
+		}, nil},
+		"a second use of the same block": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget_table in main.o\nerror: undefined reference to another_missing_symbol in main.o\n")
+			s.says("filler")
+			s.says("The linker has an undefined reference to frobnicate_widget_table.")
+			s.says("And an undefined reference to another_missing_symbol in main.o.")
+		}, []regret.Evidence{quote}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &story{}
+			s.prompt("go")
+			s.says("I begin.")
+			c.tell(s)
+			s.says("done")
+			conv := s.load(t)
+			r := judge(t, conv, nil, []policy.Edit{clear(conv, 4, result(t, conv, s.at["r"]), "[cleared]")})
+			var got []regret.Evidence
+			for i := range r.Misses {
+				got = append(got, r.Misses[i].Evidence)
+				if m := &r.Misses[i]; m.ToolUse != s.at["r"] || m.Removed != 4 || m.Stage != "test" || m.Tokens != 100 || m.Quote == "" || m.UsedLine == 0 {
+					t.Errorf("miss %+v", m)
+				}
+			}
+			if strings.Join(words(got), " ") != strings.Join(words(c.want), " ") {
+				t.Errorf("misses %+v, want %v", r.Misses, c.want)
+			}
+			if r := judge(t, conv, nil, nil); len(r.Misses) != 0 || r.Removed != 0 {
+				t.Errorf("nothing was removed, and yet: %+v", r)
+			}
+		})
+	}
+}
+
+func words(list []regret.Evidence) (out []string) {
+	for _, e := range list {
+		out = append(out, string(e))
+	}
+	return out
+}
+
+// TestReread: a Read is a miss where the record and the policy had lost what it shows again.
+func TestReread(t *testing.T) {
+	const head = "     1→the first line of the file\n     2→and the second one\n"
+	const whole = head + "     3→and a third line behind them\n"
+	part := map[string]any{"file_path": "/p/a.go", "limit": 2}
+	for name, c := range map[string]struct {
+		other map[string]any // read beside the range, and never taken away
+		shows string
+		again string
+		want  int
+	}{
+		"the range alone":               {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", head, 1},
+		"the same text of another file": {map[string]any{"file_path": "/p/b.go"}, whole, head, 0},
+		"all of the file stays":         {map[string]any{"file_path": "/p/a.go"}, whole, head, 0},
+		"another range stays":           {map[string]any{"file_path": "/p/a.go", "offset": 3}, "     3→and a third line behind them\n", head, 1},
+		"a part of it again":            {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", "     2→and the second one of the file\n", 0},
+		"changed by somebody else":      {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", "     1→the first line of the file\n     2→and another one\n", 0},
+		"not shown again":               {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", session.UnchangedFile + ". The content is still current.", 0},
+		"a reminder behind it":          {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &story{}
+			s.prompt("go")
+			s.call("other", "Read", c.other, c.shows)
+			s.call("first", "Read", part, head)
+			s.says("filler")
+			s.call("again", "Read", part, c.again)
+			s.says("done")
+			conv := s.load(t)
+			lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]")}
+			if r := judge(t, conv, lost, lost); len(r.Misses) != c.want || c.want > 0 && (r.Misses[0].Evidence != reread || r.Misses[0].ToolUse != s.at["first"]) {
+				t.Errorf("misses %+v, want %d", r.Misses, c.want)
+			}
+			if r := judge(t, conv, nil, lost); len(r.Misses) != 0 {
+				t.Errorf("the record read it again with the first in view, and yet: %+v", r.Misses)
+			}
+			if r := judge(t, conv, lost, nil); len(r.Misses) != 0 {
+				t.Errorf("a policy that kept everything misses %+v", r.Misses)
+			}
+		})
+	}
+}
+
+// TestRereadAfterChange: the agent's own change of a file is a reason to read it again; one that failed is none.
+func TestRereadAfterChange(t *testing.T) {
+	const text = "     1→the first line of the whole file\n"
+	for name, failed := range map[string]bool{"a change": false, "one that failed": true} {
+		s := &story{}
+		s.prompt("go")
+		s.call("first", "Read", map[string]any{"file_path": "/p/a.go"}, text)
+		s.call("edit", "Edit", map[string]any{"file_path": "/p/a.go", "old_string": "nowhere", "new_string": "y"}, "result")
+		if failed {
+			s.fail()
+		}
+		s.call("again", "Read", map[string]any{"file_path": "/p/a.go"}, text)
+		s.says("done")
+		conv := s.load(t)
+		lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["first"]), "[cleared]")}
+		if r := judge(t, conv, lost, lost); (len(r.Misses) == 1) != failed {
+			t.Errorf("%s: misses %+v", name, r.Misses)
+		}
+	}
+}
+
+// quoted is a session in which a result is quoted at request 3.
+func quoted() *story {
+	s := &story{}
+	s.prompt("go")
+	s.call("found", "Bash", map[string]any{"command": "ls"}, "only here: see quite_special_identifier_5 in the log\n")
+	s.says("I see.")
+	s.says("So only here: quite_special_identifier_5 in the log.")
+	s.says("So, see quite_special_identifier_5 in the log.")
+	return s
+}
+
+const quotedName = "quite_special_identifier_5"
+
+// TestPolicyTexts: what a policy puts into view is in view; a summary that is a number of tokens holds nothing.
+func TestPolicyTexts(t *testing.T) {
+	s := &story{}
+	s.prompt("go")
+	s.call("found", "Bash", map[string]any{"command": "ls"}, "only here: see "+quotedName+" in the log\n")
+	s.says("I see.")
+	s.says("One should see " + quotedName + " in the log.")
+	conv := s.load(t)
+	at := result(t, conv, s.at["found"])
+	text := func(s string) *policy.Content { c := policy.NewContent(jsonl.KindText, s); return &c }
+	summary := func(c policy.Content) policy.Edit {
+		return policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{c}}}}
+	}
+	for name, c := range map[string]struct {
+		edits []policy.Edit
+		want  int
+	}{
+		"a summary that names it":    {[]policy.Edit{summary(*text("we found " + quotedName))}, 0},
+		"one that does not":          {[]policy.Edit{summary(*text("we found something"))}, 1},
+		"one that is a number":       {[]policy.Edit{summary(policy.Content{Kind: jsonl.KindText, Tokens: 5000})}, 1},
+		"one that refers to it":      {[]policy.Edit{summary(policy.Content{Kind: jsonl.KindText, Ref: &at})}, 0},
+		"a summary of the summary":   {[]policy.Edit{summary(*text("we found " + quotedName)), summary(*text("nothing"))}, 1},
+		"a placeholder":              {[]policy.Edit{{Kind: policy.KindClear, Target: at, New: text("[cleared]")}}, 1},
+		"a preview":                  {[]policy.Edit{{Kind: policy.KindPersist, Target: at, New: text("saved; begins: " + quotedName)}}, 0},
+		"the block restored":         {[]policy.Edit{{Kind: policy.KindClear, Target: at, New: text("[cleared]")}, {Kind: policy.KindClear, Target: at, New: &policy.Content{Kind: jsonl.KindToolResult, Ref: &at}}}, 0},
+		"the preview removed":        {[]policy.Edit{{Kind: policy.KindPersist, Target: at, New: text(quotedName)}, {Kind: policy.KindRemove, Items: []policy.ItemID{at.Item}}}, 1},
+		"wrapped":                    {[]policy.Edit{{Kind: policy.KindWrap, Target: at, New: text("<r>" + quotedName + "</r>")}}, 0},
+		"a placeholder for the span": {[]policy.Edit{{Kind: policy.KindCollapse, Items: []policy.ItemID{at.Item}, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{*text(quotedName)}}}}}, 0},
+		"cleared on the server":      {[]policy.Edit{{Kind: policy.KindServerClear, Target: at}}, 1},
+		"and given back":             {[]policy.Edit{{Kind: policy.KindServerClear, Target: at}, {Kind: policy.KindServerKeep, Target: at}}, 0},
+	} {
+		for i := range c.edits {
+			c.edits[i].Request, c.edits[i].Stage, c.edits[i].Joined = 3, "test", conv.Requests[2].Message
+		}
+		if r := judge(t, conv, nil, c.edits); len(r.Misses) != c.want {
+			t.Errorf("%s: misses %+v, want %d", name, r.Misses, c.want)
+		}
+	}
+}
+
+// TestPlacebo: what the record's agent wrote without having it is a coincidence, and no miss of any policy.
+func TestPlacebo(t *testing.T) {
+	s := quoted()
+	conv := s.load(t)
+	lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["found"]), "[cleared]")}
+	r := judge(t, conv, lost, lost)
+	if len(r.Misses) != 0 || r.Placebo == nil || r.Placebo.Misses != 1 || r.Placebo.Removed != 1 {
+		t.Errorf("on the record: misses %+v, placebo %+v", r.Misses, r.Placebo)
+	}
+	if r.Expected.N != 0 {
+		t.Errorf("%s misses by chance, though the record had lost the block as early", r.Expected)
+	}
+	if r := judge(t, conv, nil, lost); len(r.Misses) != 1 || r.Placebo != nil || r.Excess.N != 1000-r.Expected.N {
+		t.Errorf("with the block in the record's view: %+v", r)
+	}
+}
