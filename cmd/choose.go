@@ -53,7 +53,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 		return nil, err
 	}
 	if by.tried != nil {
-		by.tried = new(bool) // fitsRelease has told the caller
+		by.tried = new(bool) // fitsRelease has tried them
 	}
 	var mu sync.Mutex
 	read, warned := map[preset.Chosen]*policy.Policy{}, map[string]bool{}

@@ -20,7 +20,7 @@ type options interface {
 }
 
 // command completes a command: it gets the flags of shared options, and runs where their values pass their checks.
-// Flags of its own are added by the caller.
+// The caller adds its flags.
 func command(cmd *cobra.Command, run func() error, shared ...options) *cobra.Command {
 	for _, o := range shared {
 		o.flags(cmd)

@@ -127,6 +127,9 @@ func TestMaxLine(t *testing.T) {
 
 // A line over the limit must not be held in memory.
 func TestMaxLineMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 1 GiB")
+	}
 	long := io.MultiReader(strings.NewReader(`{}`+"\n"+`{"a":"`), io.LimitReader(repeat('x'), 1<<30), strings.NewReader("\"}\n{}\n"))
 	r := NewReader(long, "f", ReadOptions{MaxLine: 1 << 20})
 	all, err := readAll(r)

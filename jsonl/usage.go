@@ -3,7 +3,7 @@ package jsonl
 import "github.com/ctxkit/ctxkit/jsonl/scan"
 
 // Usage is the API's report for one response as recorded, in tokens. The API may sample several times within a
-// request: around tools of its own, and to compact. The input fields are those of the last sampling, the size of the
+// request: around its own tools, and to compact. The input fields are those of the last sampling, the size of the
 // context; the samplings before it are in Rounds and Compactions.
 type Usage struct {
 	Input      int // input_tokens: neither read from nor written to the cache

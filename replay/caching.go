@@ -104,7 +104,7 @@ func (e *engine) headOverhead(k int) int {
 }
 
 // begin changes the simulation at a new client version or model before a request: another version is another process,
-// with tools and a system prompt of its own.
+// with its own tools and system prompt.
 func (c *caching) begin(model, version string, overhead int) {
 	first := c.model == ""
 	if first || version != c.version {

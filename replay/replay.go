@@ -343,7 +343,7 @@ func (e *engine) turnEnd(next int, final bool) {
 	e.runStages(policy.TurnEnd, next, policy.Context{Final: final})
 }
 
-// manual runs the stages for the user's own compaction: of a recorded boundary, or -1. It is a turn of its own.
+// manual runs the stages for the user's own compaction: of a recorded boundary, or -1. It is a separate turn.
 func (e *engine) manual(boundary, next int) {
 	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: boundary}}
 	c.Used, c.UsedTail = e.used(min(next, len(e.conv.Requests)))

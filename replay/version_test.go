@@ -20,7 +20,7 @@ import (
 // A policy has a version, a record has another: rewriting the versions of the clients that recorded a session changes
 // nothing of a named policy but what is the record's: the weights and output that follow from recorded usage, which
 // some versions recorded wrong; what the cache held when a client began, and when its settings broke it. A policy is
-// compared under another version in each conversation, with CTXKIT_LONG under all.
+// compared under another version in each conversation, with CTXKIT_LONG=1 under all.
 func TestRecordedVersionDecidesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays")
@@ -43,7 +43,7 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d sessions, %v", len(paths), err)
 	}
-	all := os.Getenv("CTXKIT_LONG") != ""
+	all := os.Getenv("CTXKIT_LONG") == "1"
 	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" {
 		more, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
 		if err != nil {

@@ -197,7 +197,7 @@ func shownEvents(tl *replay.Timeline, all bool) []int {
 	return list
 }
 
-// eventText describes an event by everything that has no column of its own.
+// eventText describes an event by everything that has no column.
 func eventText(tl *replay.Timeline, e *replay.Event) string {
 	text := e.Reason
 	if e.Results > 0 {

@@ -115,6 +115,9 @@ func TestLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := 20000
+			if testing.Short() {
+				n = 4000
+			}
 			if strings.Contains(name, "and") && os.Getenv("CTXKIT_LONG") == "1" {
 				n = 100000 // the shapes of real files
 			}

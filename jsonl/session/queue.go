@@ -12,9 +12,9 @@ import (
 
 // typeQueue is the type of the lines that record the client's queue of prompts: enqueue, and dequeue, remove or popAll
 // where one leaves it. A prompt is typed while the agent runs. At the end of a round of tool calls the client sends it
-// beside their results, as a message of its own, and records a remove. From 2.1.101 on it records the message too, as
+// beside their results, as a separate message, and records a remove. From 2.1.101 on it records the message too, as
 // an attachment; before, the queue alone has the text (cli.js of 2.0.76, 2.1.5, 2.1.50 and 2.1.91). What is dequeued
-// starts a turn and stands in a line of its own, and popAll gives it back to the person to edit.
+// starts a turn and stands in its own line, and popAll gives it back to the person to edit.
 const typeQueue = "queue-operation"
 
 const typeQueued = "queued_command" // of the attachment

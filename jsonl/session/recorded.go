@@ -21,7 +21,7 @@ func (c *chain) begin(b Boundary) {
 }
 
 // summary records a compact summary: that of the boundary above it, or, in the 1.0.x form without boundaries, a
-// compaction of its own.
+// separate compaction.
 func (c *chain) summary(i int32, at int) {
 	n := &c.ld.nodes[i]
 	if c.after != nil && c.after.Summary < 0 && c.after.Before == at {

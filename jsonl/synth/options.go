@@ -39,7 +39,7 @@ type SessionOptions struct {
 	Attachments    float64 // share of requests with an attachment line before them (2.1.91 on)
 	Metadata       float64 // share of requests with lines outside the chain around them: titles, modes, snapshots
 	Rewinds        float64 // share of turns whose prompt was first sent in another form: two prompts with one parent
-	Subagents      float64 // share of requests that start a subagent, with a file of its own (see Open) from 2.0 on
+	Subagents      float64 // share of requests that start a subagent, with its own file (see Open) from 2.0 on
 	Offloads       float64 // share of tool calls whose output goes to a file (see Open): the session holds a preview
 	CJK            float64 // share of prompts, answers and files in Chinese, Japanese or Korean, with emoji
 	Interrupts     float64 // share of turns that the user stops

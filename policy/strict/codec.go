@@ -49,7 +49,7 @@ func codecOf(t reflect.Type) (c codec, ok bool) {
 	return codec{}, false
 }
 
-// isCustom reports whether a type has a notation of its own.
+// isCustom reports whether a type has its own notation.
 func isCustom(t reflect.Type) bool { return reflect.PointerTo(t).Implements(reflect.TypeFor[Custom]()) }
 
 func pointerCodec(t reflect.Type) (codec, bool) {

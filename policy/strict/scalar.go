@@ -25,7 +25,7 @@ type scalar struct {
 	schema func(p *Param) map[string]any
 }
 
-// scalarOf finds the scalar of a type that has no notation of its own.
+// scalarOf finds the scalar of a type without its own notation.
 func scalarOf(t reflect.Type) (s scalar, ok bool) {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():

@@ -54,7 +54,7 @@ type Breakpoint struct {
 type CachedRequest struct {
 	Start       time.Time    // zero: when the request before was made
 	Lives       time.Time    // start of the lifetimes of what it reads and writes; zero: Start
-	Model       string       // each model has a cache of its own
+	Model       string       // each model has its own cache
 	Minimum     int          // shortest prefix the model caches, tokens
 	Tokens      int          // of the whole input
 	Breakpoints []Breakpoint // by position, ascending; 1h before 5m

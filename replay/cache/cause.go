@@ -10,7 +10,7 @@ const (
 	Expired      BreakCause = "ttl"           // the lifetime of the entry was over
 	Edited       BreakCause = "edit"          // a stage changed what had been sent
 	Compacted    BreakCause = "compaction"    // the messages were rebuilt
-	ModelSwitch  BreakCause = "model_switch"  // each model has a cache of its own
+	ModelSwitch  BreakCause = "model_switch"  // each model has its own cache
 	ToolsChanged BreakCause = "tools_changed" // tools or system prompt changed
 	ImageAdded   BreakCause = "image_added"   // an image was added or removed: the messages' cache is lost
 	SkillRan     BreakCause = "skill"         // the client sends other settings while a skill runs

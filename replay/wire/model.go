@@ -92,7 +92,7 @@ func (b *BodyBlock) text() (text string, ok bool) {
 	return block.Text, true
 }
 
-// tagged appends a tag to the last text of a message, or as a text of its own.
+// tagged appends a tag to the last text of a message, or as a separate text.
 func tagged(blocks []BodyBlock, id policy.ItemID, tag string) []BodyBlock {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if text, ok := blocks[i].text(); ok {

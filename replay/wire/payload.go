@@ -76,7 +76,7 @@ func (b *Body) lastMarked() int {
 }
 
 // cacheEdits puts each cache edit into the message that carries it. What it deletes must be in an earlier message: if
-// both are in one, the item that carries the edit begins a message of its own.
+// both are in one, the item that carries the edit begins a separate message.
 func (b *Body) cacheEdits(v *view.View) {
 	byCarrier := map[policy.ItemID][]policy.CacheEdit{}
 	for _, c := range v.CacheEdits() {

@@ -1,5 +1,5 @@
 // Checkdates compares the dates of built-in policies with the publication of the npm packages that their sources name,
-// as npm view tells it. A registry that mirrors another gives the day of its own copy for old versions, which is never
+// as npm view prints them. A registry that mirrors another gives the day of its own copy for old versions, which is never
 // before the publication: a date later than the time is wrong; an earlier one is undecidable unless the times of the
 // later versions are in order. Policies whose source begins with no package are named as unchecked, and the last line
 // counts. It exits with 1 if a date is wrong or a policy cannot be read, with 2 if npm cannot be asked.

@@ -251,7 +251,7 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 	return list
 }
 
-// prefixed is a summary after a prefix, joined where the summary has a text of its own here.
+// prefixed is a summary after a prefix, joined where the summary has its own text here.
 func prefixed(prefix string, summary policy.Content) []policy.Content {
 	if summary.Ref == nil && summary.Tokens == 0 {
 		return []policy.Content{policy.NewContent(jsonl.KindText, prefix+summary.Text)}

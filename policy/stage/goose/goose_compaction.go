@@ -63,7 +63,7 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	}
 }
 
-// What Goose tells the model after a summary.
+// What Goose writes after a summary.
 const (
 	goOnTalking = "Your context was compacted. The previous message contains a summary of the conversation so far.\nDo not mention that you read a summary or that conversation summarization occurred.\nJust continue the conversation naturally based on the summarized context."
 	goOnCalling = "Your context was compacted. The previous message contains a summary of the conversation so far.\nDo not mention that you read a summary or that conversation summarization occurred.\nContinue calling tools as necessary to complete the task."

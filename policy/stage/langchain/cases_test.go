@@ -21,7 +21,7 @@ type caseFile struct {
 	Package string
 	Window  int
 	Summary int // characters
-	// Defaults are what upstream does unless told; Prompt is characters.
+	// Defaults are what upstream does by default; Prompt is characters.
 	Defaults struct {
 		Edit struct {
 			Trigger, Keep, Least int

@@ -136,7 +136,7 @@ const summaryPrefix = "Here is a summary of the conversation to date:\n\n"
 // errorSummary is the summary where its request is refused.
 const errorSummary = "Error generating summary: Error: prompt is too long"
 
-// prefixed is a summary after the prefix, joined where the summary has a text of its own here.
+// prefixed is a summary after the prefix, joined where the summary has its own text here.
 func prefixed(summary policy.Content) []policy.Content {
 	if summary.Ref == nil && summary.Tokens == 0 {
 		return []policy.Content{policy.NewContent(jsonl.KindText, summaryPrefix+summary.Text)}

@@ -67,7 +67,7 @@ func (p *OpencodeCompaction) rules() (version, error) {
 	return version{}, fmt.Errorf("no opencode version %q", p.Count)
 }
 
-// modelLimit holds a model's limits in tokens. Input is 0 for a model without a limit of its own for the input.
+// modelLimit holds a model's limits in tokens. Input is 0 for a model without its own limit for the input.
 type modelLimit struct{ Context, Input, Output int }
 
 // maxOutput is the output limit of a request: min(limit.output, outputTokenMax), or outputTokenMax for a model

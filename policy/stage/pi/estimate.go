@@ -14,7 +14,7 @@ import (
 const imageChars = 4800
 
 // tokens is the client's estimate of an item, in tokens: a quarter of the characters of each of its messages, rounded
-// up. A tool_result is a message of its own.
+// up. A tool_result is a separate message.
 func (s *piCompaction) tokens(v policy.View, id policy.ItemID) int {
 	n, chars := 0, 0
 	for b := range v.Blocks(id) {

@@ -309,7 +309,7 @@ const (
 )
 
 // message is the content of the summary's message: the summary, the lists of files, and the client's words around
-// them, in one text where the summary has a text of its own here.
+// them, in one text where the summary has its own text here.
 func (s *piCompaction) message(summary policy.Content) []policy.Content {
 	end := s.files.lists() + summaryEnd
 	if summary.Ref == nil && summary.Tokens == 0 {
