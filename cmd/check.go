@@ -43,7 +43,8 @@ func newCheck(sys *system) *cobra.Command {
 		Long: `Replay sessions under policies as a file says, and judge the figures by the
 limits in the file and by a baseline of earlier figures. Worse figures fail,
 better ones are reported and ask for --update; the first differing event of each
-session is named. FILE is ctxkit.yaml in the working folder unless another is
+session is named. A change of a policy that no session shows is named and passes,
+as does what another version of ctxkit changed by itself. FILE is ctxkit.yaml in the working folder unless another is
 named; docs/check.md describes it.
 
 Exit status: 0 everything passes; 1 something fails, or the baseline is of other

@@ -138,6 +138,13 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 	first := timelines[0]
 	s = compare.NewSession(first, projectOf(c))
 	s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
+	agents := 0
+	if c.main && o.Agent == "main" {
+		agents = c.subagents()
+	}
+	if err := s.Mark(c.rec, first, agents); err != nil {
+		return s, err
+	}
 	for _, tl := range timelines {
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Breaks = append(s.Breaks, compare.BreaksOf(tl))

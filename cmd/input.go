@@ -187,6 +187,18 @@ func (c *agentConversation) source() *compare.Origin {
 	}
 }
 
+// subagents counts the subagents of a main conversation: those in its file, and those with files beside it that can be
+// listed.
+func (c *agentConversation) subagents() int {
+	n := len(c.file.Sidechains)
+	if c.input != "-" {
+		if list, _, err := session.Subagents(c.input); err == nil {
+			n += len(list)
+		}
+	}
+	return n
+}
+
 // name is the id of the conversation's agent; "" for a main conversation.
 func (c *agentConversation) name() string { return cmp.Or(c.conv.Agent, c.agent) }
 

@@ -31,7 +31,9 @@ func newSweep(sys *system) *cobra.Command {
 		Short: "Try values of a policy's parameters and mark the best",
 		Args:  arguments(&o.Inputs),
 		Long: `Replay sessions under every choice of some parameters of a policy, and mark the
-choices that no other one beats in cost, peak and regret at once.
+choices that no other one beats in cost, mean size of a request and regret at
+once. A choice under which the API would refuse requests is a bound, not one of
+them.
 
 --vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or durations,
 both ends included; a range without a step has five values. Several --vary make
@@ -126,7 +128,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &sweep.Grid{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed)}
+	s := &sweep.Grid{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed), Cache: replay.CacheMode(o.Cache)}
 	ran := make([]*policy.Policy, len(list))
 	for i := range list {
 		ran[i] = list[i].Policy
@@ -175,7 +177,7 @@ func (r *replays) try(plan *sweep.Plan, list []*sweep.SweptSession, s *sweep.Gri
 	}, func(_ int, t sweep.Tried, err error) error {
 		if err == nil {
 			progress.step()
-			s.Results, s.Unpriced = append(s.Results, t.Row), t.Unpriced
+			s.Tried, s.Unpriced = append(s.Tried, t.Values), t.Unpriced
 		}
 		return err
 	})

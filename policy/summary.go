@@ -28,6 +28,11 @@ type SummaryChoice struct {
 // SummaryChoices are tried in order until one has a summary.
 type SummaryChoices []SummaryChoice
 
+// DefaultSummary is the recorded summary, or a fixed one of DefaultSummaryTokens.
+func DefaultSummary() SummaryChoices {
+	return SummaryChoices{{Kind: SummaryRecorded}, {Kind: SummaryFixed, Tokens: DefaultSummaryTokens}}
+}
+
 // String is the choice as a policy file writes it.
 func (c SummaryChoice) String() string {
 	if c.Kind == SummaryFixed {

@@ -132,6 +132,10 @@ func comparePage(p *page, c *compare.Comparison) {
 		}
 		p.items(none, partsTexts(c))
 	}
+	if flags := flagTexts(c); len(flags) > 0 {
+		p.heading("about the sessions, under every policy")
+		p.items(none, flags)
+	}
 	if titles := troubles(c.Policies); len(titles) > 0 {
 		p.heading("what makes figures doubtful" + phraseIf(len(c.Common) < len(c.Sessions), ", over all %v", count(len(c.Sessions), "session")))
 		p.table(compareTotals(c.Policies, nil, titles))
@@ -307,15 +311,16 @@ func differenceText(name string, v compare.Versus) string {
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible"))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
+			flags := strings.Trim(fmt.Sprint(s.Flags), "[]")
 			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, append(cells, values.Feasible())...)
+				t.add(none, append(cells, values.Feasible(), flags)...)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		}
 		each = append(each, object{
 			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
-			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"figures", figures},
+			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"flags,omitempty", s.Flags}, {"figures", figures},
 		})
 	}
 	var differ object
@@ -59,6 +59,13 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 			{"figure", c.DifferFigure}, {"command,omitempty", strings.Join(commandLines(c, hints), " && ")},
 		}
 	}
+	var flags []object
+	for _, f := range compare.Flags() {
+		if n := c.Flagged(f); n > 0 {
+			flags = append(flags, object{{"flag", f}, {"sessions", n}})
+		}
+	}
+	again := c.Rereads()
 	mode := ""
 	if len(c.Sessions) > 0 {
 		mode = string(c.Sessions[0].Cache)
@@ -66,7 +73,8 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 	return object{
 		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"projects", projects(c)},
 		{"feasible_sessions", len(c.Common)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
-		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)}, {"each", each},
+		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)},
+		{"flags,omitempty", flags}, {"rereads,omitempty", again}, {"each", each},
 	}
 }
 
@@ -122,9 +130,15 @@ func sweepJSON(s *sweep.Grid) object {
 		for j, v := range s.Points[i] {
 			set[s.Axes[j].Key] = v
 		}
-		points = append(points, object{{"set", set}, {"totals", totals(&s.Results[i])}, {"front", s.Front[i]}})
+		point := object{{"set", set}, {"totals", totals(&s.Results[i])}}
+		if s.Common > 0 && s.Common < s.Sessions {
+			point = append(point, member{"feasible_totals", totals(&compare.PolicyRow{Figures: s.Results[i].Common})})
+		}
+		points = append(points, append(point, object{
+			{"infeasible_sessions", s.Results[i].Infeasible}, {"bound", s.Bound(i)}, {"front", s.Front[i]},
+		}...))
 	}
-	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"sessions", s.Sessions}}
+	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"prompt_cache,omitempty", string(s.Cache)}, {"sessions", s.Sessions}, {"feasible_sessions", s.Common}}
 	o = append(o, inputsJSON("", s.Inputs)[1:]...)
 	return append(o, object{
 		{"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},

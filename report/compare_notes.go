@@ -86,7 +86,8 @@ func conclusion(c *compare.Comparison, i int) string {
 	text := ""
 	if v.Sessions > 0 {
 		text = over(c, v) + compared(c, own.Name, v)
-		if most := &c.Pairs[i].Largest; v.Projects > 1 && most.Of.Cmp(exact.Of(5, 1)) > 0 && v.Interval.Lower.Known {
+		verdict := v.Conclusion()
+		if most := &c.Pairs[i].Largest; v.Projects > 1 && most.Of.Cmp(exact.Of(5, 1)) > 0 && (verdict == compare.VerdictLess || verdict == compare.VerdictMore) {
 			text += phrase("; %v %% of what differs is in one project", most.Of.Times(100).Text(0))
 		}
 	}
@@ -229,6 +230,26 @@ func concentrationText(c *compare.Comparison, i int) string {
 	}
 	return phrase("; half of what differs is in %v of %v", pair.Half, count(v.Sessions, "session")) +
 		phraseIf(v.Projects > 1, ", %v %% in the project %v", pair.Largest.Of.Times(100).Text(0), lastElement(pair.Largest.Project))
+}
+
+// flagTexts say what makes the figures of sessions doubtful, under every policy.
+func flagTexts(c *compare.Comparison) (list []string) {
+	again := c.Rereads()
+	about := map[compare.Flag]string{
+		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts cold",
+		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
+		compare.FlagOutputs:   "outputs estimated, the same for every policy",
+		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of what is sent, at most)",
+			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
+		compare.FlagSubagents: "subagents left out",
+		compare.FlagUnpriced:  "a model without a price; no cost is compared",
+	}
+	for _, f := range compare.Flags() {
+		if n := c.Flagged(f); n > 0 {
+			list = append(list, either(len(c.Sessions) == 1, "this session", thousands(n)+" of "+count(len(c.Sessions), "session"))+": "+about[f])
+		}
+	}
+	return list
 }
 
 // lastElement is the last element of a path.

@@ -36,6 +36,10 @@ func comparedSample(sessions int) []compare.Comparison {
 	for i := range sessions {
 		s := compare.ComparedSession{Origin: compare.Origin{Session: fmt.Sprintf("s-%d", i), File: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Malformed: 2 * i}, Model: "claude-opus-4-6", Version: "2.1.19", Project: fmt.Sprintf("/home/\x1b[31mp\u202e%d", i%6), Cache: replay.CacheEqual,
 			Apart: []int{0, 7 * i, 3}, Input: fmt.Sprintf("dir with spaces/s-%d.jsonl", i), Selection: compare.Selection{Agent: "a5"}}
+		if i%2 == 0 {
+			s.Flags = compare.Flags()[i%3 : 4+i%3]
+			s.Rereads = replay.Rereads{Files: i, Tokens: 4000 * i, Carried: 99999 * i}
+		}
 		for p := range 3 {
 			v := make(compare.Values, len(compare.Names()))
 			for f := range v {
@@ -117,6 +121,15 @@ func TestComparisons(t *testing.T) {
 			if n == 12 {
 				golden.Check(t, filepath.Join("testdata", "compare."+string(f)), []byte(s))
 			}
+		}
+	}
+}
+
+func TestFlagTexts(t *testing.T) {
+	for _, f := range compare.Flags() {
+		c := compare.Comparison{Sessions: []compare.ComparedSession{{Flags: []compare.Flag{f}}, {}}}
+		if got := flagTexts(&c); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 2 sessions: ") || len(got[0]) < 30 {
+			t.Errorf("%s: got %q", f, got)
 		}
 	}
 }

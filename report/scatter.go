@@ -36,18 +36,22 @@ type mark struct {
 	Fill, Text string
 }
 
-// sweepSVG draws the points of a sweep: the cost to the right, the peak upwards, misses as the size of the mark. The
-// front is filled. A line joins the front of cost and peak alone.
+// sweepSVG draws the points of a sweep: the cost to the right, the mean size of a request upwards, misses as
+// the size of the mark. The front is filled. A line joins the front of cost and size alone.
 func sweepSVG(w io.Writer, s *sweep.Grid) error {
 	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
 	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: x, Y: y}
 	var plane [][]exact.Decimal
+	var candidates []mark
 	for i := range s.Results {
 		d.Marks = append(d.Marks, mark{x.of(i), y.of(i), size.of(i), either(s.Front[i], "#c33", "none"), pointText(s, i)})
-		plane = append(plane, []exact.Decimal{x.values[i], y.values[i]})
+		if !s.Bound(i) {
+			candidates = append(candidates, d.Marks[i])
+			plane = append(plane, []exact.Decimal{x.values[i], y.values[i]})
+		}
 	}
-	d.Line = frontLine(d.Marks, sweep.Front(plane))
+	d.Line = frontLine(candidates, sweep.Front(plane))
 	funcs := template.FuncMap{"xml": escaped, "px": func(x float64) string { return places(x, 1) }}
 	var b bytes.Buffer
 	if err := template.Must(template.New("scatter").Funcs(funcs).Parse(scatterTemplate)).Execute(&b, d); err != nil {
@@ -82,10 +86,15 @@ func pointText(s *sweep.Grid, i int) string {
 	for j, v := range s.Points[i] {
 		parts = append(parts, s.Axes[j].Key+"="+v)
 	}
+	row := s.Results[i]
+	row.Figures = s.Figures(&row)
 	for _, name := range append(slices.Clone(s.By), "compactions") {
-		if f := figure(&s.Results[i], name); f.Total.Known {
+		if f := figure(&row, name); f.Total.Known {
 			parts = append(parts, name+" "+figureText(name, f.Total))
 		}
+	}
+	if s.Bound(i) {
+		parts = append(parts, "infeasible: a bound")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -108,7 +117,7 @@ type scale struct {
 // newScale returns the scale of a figure, with a margin of 5 % at both ends.
 func newScale(s *sweep.Grid, name string, from, to float64) *scale {
 	c := &scale{Name: name, lo: math.Inf(1), hi: math.Inf(-1), from: from, to: to}
-	for _, r := range s.Results {
+	for _, r := range pointRows(s) {
 		v := figure(&r, name).Total
 		c.values = append(c.values, v)
 		if v.Known {

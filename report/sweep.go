@@ -60,6 +60,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	}
 	t.columns = append(t.columns, column{Key: "front"})
 	shown := map[string]string{}
+	rows := pointRows(s)
 	for _, f := range slices.Concat(figureTitles, troubles(s.Results)) {
 		shown[f.figure] = either(f.point, f.title, "")
 	}
@@ -69,17 +70,18 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	}
 	t.columns = append(t.columns, column{Title: "front"})
 	off := 0
-	for i, r := range s.Results {
+	for i := range rows {
 		cells := []any{s.Policy, s.Sessions}
 		for _, v := range s.Points[i] {
 			cells = append(cells, number(v))
 		}
 		cells = append(cells, s.Front[i])
-		for f, x := range totals(&r) {
-			cells = append(cells, pair{number(figureText(names[f], x)), x})
+		over := totals(&s.Results[i])
+		for f, x := range totals(&rows[i]) {
+			cells = append(cells, pair{number(figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
-		row := t.add(either(s.Front[i], bold, none), append(cells, either(s.Front[i], "*", ""))...)
+		row := t.add(either(s.Front[i], bold, none), append(cells, either(s.Bound(i), pointBound, either(s.Front[i], "*", "")))...)
 		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t
@@ -93,14 +95,43 @@ func sweepPage(p *page, s *sweep.Grid) {
 	p.hidden(hidden, "point", "json and csv contain them")
 	useNotes(p, s.Use)
 	p.notes(yellow, sweepNotes(s, &p.Hints))
-	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one")
+	bounds := 0
+	for i := range s.Results {
+		bounds += either(s.Bound(i), 1, 0)
+	}
+	if s.Common > 0 && s.Common < s.Sessions {
+		p.note(none, phrase("Sums are over the %v of %v in which every point%v is feasible; csv and json have those over all.",
+			s.Common, count(s.Sessions, "session"), phraseIf(bounds > 0, " but those marked %v", pointBound)))
+	}
+	if bounds > 0 {
+		p.note(yellow, phrase("%v %v: the API would have refused requests, or a rule of it is broken: a bound, not on the front.", pointBound, count(bounds, "point")))
+	}
+	if bounds > 0 && bounds == len(s.Results) {
+		p.note(yellow, "No point could have run: there is no front.")
+	}
+	if len(s.Results) > 0 && !slices.Contains(frontTitles(s), s.By[len(s.By)-1]) {
+		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the front.")
+	}
+	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one. "+cacheNote(s.Cache))
+}
+
+// pointBound marks a point that is a bound.
+const pointBound = "!"
+
+// pointRows are the rows of points with their figures over the sessions that count.
+func pointRows(s *sweep.Grid) []compare.PolicyRow {
+	rows := slices.Clone(s.Results)
+	for i := range rows {
+		rows[i].Figures = s.Figures(&rows[i])
+	}
+	return rows
 }
 
 // frontTitles returns the figures that the front is by: those that are known.
 func frontTitles(s *sweep.Grid) []string {
 	var out []string
 	for _, name := range s.By {
-		if len(s.Results) == 0 || figure(&s.Results[0], name).Total.Known {
+		if rows := pointRows(s); len(rows) == 0 || figure(&rows[0], name).Total.Known {
 			out = append(out, name)
 		}
 	}

@@ -25,11 +25,14 @@ func sweptSample(n, wanted int) *sweep.Grid {
 		s.Points = append(s.Points, sweep.Point{fmt.Sprint(1000 * i), "<script>"})
 	}
 	for i := range n {
-		var p compare.PolicyRow
-		for f := range compare.Names() {
-			p.Figures = append(p.Figures, compare.Distribution{Total: exact.Whole((i*7919 + f*104729) % 100003 * 10)})
+		v := make(compare.Values, len(compare.Names()))
+		for f, name := range compare.Names() {
+			v[f] = exact.Whole((i*7919 + f*104729) % 100003 * 10)
+			if (name == "refused" || name == "violations") && i%4 != 2 {
+				v[f] = exact.Whole(0)
+			}
 		}
-		s.Results = append(s.Results, p)
+		s.Tried = append(s.Tried, []compare.Values{v, v})
 	}
 	s.Mark()
 	return s

@@ -332,9 +332,9 @@ func picture(v *view.View) shownView {
 func randomStage(d *stagetest.Dice, t testing.TB, def policy.Definition) stagetest.Named {
 	p := reflect.New(reflect.TypeOf(def.Params).Elem())
 	p.Elem().Set(reflect.ValueOf(def.Params).Elem())
-	for i := range p.Elem().NumField() {
-		if f := p.Elem().Type().Field(i); d.N(4) > 0 {
-			randomParam(d, p.Elem().Field(i), f.Tag)
+	for _, f := range reflect.VisibleFields(p.Type().Elem()) {
+		if !f.Anonymous && d.N(4) > 0 {
+			randomParam(d, p.Elem().FieldByIndex(f.Index), f.Tag)
 		}
 	}
 	st, err := def.New(p.Interface())

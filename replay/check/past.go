@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -167,6 +168,9 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 		c.Effect = EffectSeen
 	case len(c.Changes) > 0:
 		c.Effect = EffectUnseen
+		if cacheKey := func(k KeyChange) bool { return strings.HasPrefix(k.Key, "cache.") }; j.config.Counting.Cache != string(replay.CacheOwn) && slices.ContainsFunc(c.Changes, cacheKey) {
+			c.Hint = "keys of the cache count under cache: own alone"
+		}
 	case old.Policy != c.Policy:
 		c.Effect, c.Reworded = EffectNone, fmt.Sprintf("%s in place of %s", c.Policy, old.Policy)
 	default:
@@ -195,7 +199,11 @@ func (c *CaseReport) Lines() []string {
 		if more := len(c.Changes) - maxChanges; more > 0 {
 			keys = append(keys, fmt.Sprintf("%d more keys", more))
 		}
-		lines = append(lines, "changed: "+strings.Join(keys, ", ")+"; no session here can tell")
+		line := "changed: " + strings.Join(keys, ", ") + "; no session here can tell"
+		if c.Hint != "" {
+			line += ": " + c.Hint
+		}
+		lines = append(lines, line)
 	case EffectNone:
 		lines = append(lines, c.Reworded+": the policy does the same")
 	}

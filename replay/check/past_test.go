@@ -175,13 +175,16 @@ func TestEffect(t *testing.T) {
 	}{
 		{"as it was", base, nil, "", "", nil},
 		{"another value that no session shows", base + "set: {opencode_prune.protect: 40001}\n", nil, "", EffectUnseen, []string{"changed: opencode_prune.protect 40000 -> 40001 (mine.yaml:2); no session here can tell"}},
+		{"the cache", base + "set: {cache.ttl: 1h}\n", nil, "", EffectUnseen, []string{"changed: cache.ttl 5m -> 1h (mine.yaml:2); no session here can tell: keys of the cache count under cache: own alone"}},
 		{"another value, and one event", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[1].Events = []string{oneEvent} }, "", EffectSeen, nil},
 		{"another value, and a figure within its tolerance", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Values[slices.Index(compare.Names(), "calls")] = decimal(101) }, "", EffectSeen, nil},
 		{"a comment", "# mine\n" + base, nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
 		{"a name", base + "name: other\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
 		{"about", base + "about: other words\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
 		{"what names it", base, nil, "opencode", EffectNone, []string{"./mine.yaml in place of opencode: the policy does the same"}},
-		{"a stage that does nothing", base, func(r []CaseResult) { r[0].Acted, r[1].Acted = slices.DeleteFunc(r[0].Acted, func(s string) bool { return s == "opencode_prune" }), nil }, "", "", []string{"no session here makes opencode_prune act"}},
+		{"a stage that does nothing", base, func(r []CaseResult) {
+			r[0].Acted, r[1].Acted = slices.DeleteFunc(r[0].Acted, func(s string) bool { return s == "opencode_prune" }), nil
+		}, "", "", []string{"no session here makes opencode_prune act"}},
 		{"a new session alone", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Session, r[1].Session = "y", "z" }, "", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

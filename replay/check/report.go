@@ -102,6 +102,7 @@ type CaseReport struct {
 	Failed   int             `json:"failed"` // sessions
 	Effect   Effect          `json:"effect,omitempty"`
 	Changes  []KeyChange     `json:"policy_changes,omitempty"` // of all sessions
+	Hint     string          `json:"hint,omitempty"`           // EffectUnseen: why no session can tell, where that is known
 	Reworded string          `json:"reworded,omitempty"`       // EffectNone: what is other than in the baseline
 	Idle     []string        `json:"idle_stages,omitempty"`    // stages without an event in any session
 	Sessions []SessionReport `json:"sessions"`

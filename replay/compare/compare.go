@@ -30,6 +30,8 @@ type ComparedSession struct {
 	Breaks    [][]replay.StageCost // by policy: see BreaksOf
 	Cache     replay.CacheMode     // whose prompt cache was simulated
 	Apart     []int                // by policy: see Apart, against the first policy
+	Flags     []Flag               // in the order of Flags
+	Rereads   replay.Rereads       // after the recorded compactions
 	Input     string               // the path it was read from; "-": standard input
 	Selection Selection
 	Converted *replay.Conversion // of its tokens, to those of another model; nil: none
@@ -135,11 +137,25 @@ func Compare(policies []string, sessions []ComparedSession, by Group) (out []Com
 }
 
 func newComparison(group string, policies []string, sessions []ComparedSession) Comparison {
-	c := Comparison{Group: group, Sessions: sessions, Policies: make([]PolicyRow, len(policies)), Differ: -1}
+	c, feasible := sums(group, policies, sessions)
+	c.pair(feasible)
+	c.differ()
+	return c
+}
+
+// Sums is a comparison without what is judged of pairs: the rows of the policies, and the sessions in common.
+func Sums(policies []string, sessions []ComparedSession) Comparison {
+	c, _ := sums("", policies, sessions)
+	return c
+}
+
+// sums sums sessions up, and says where each policy is feasible, by session and policy.
+func sums(group string, policies []string, sessions []ComparedSession) (c Comparison, feasible [][]bool) {
+	c = Comparison{Group: group, Sessions: sessions, Policies: make([]PolicyRow, len(policies)), Differ: -1}
 	for p := range policies {
 		c.Policies[p].Name = policies[p]
 	}
-	feasible := c.feasibility()
+	feasible = c.feasibility()
 	all := make([]int, len(sessions))
 	for s := range sessions {
 		all[s] = s
@@ -147,9 +163,7 @@ func newComparison(group string, policies []string, sessions []ComparedSession) 
 	for p := range policies {
 		c.Policies[p].Figures, c.Policies[p].Common = c.spread(p, all), c.spread(p, c.Common)
 	}
-	c.pair(feasible)
-	c.differ()
-	return c
+	return c, feasible
 }
 
 // spread sums the figures of a policy up over some sessions.

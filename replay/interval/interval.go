@@ -40,6 +40,9 @@ func (i *Interval) Covers(x exact.Decimal) bool {
 func Of(clusters []Ratio) Interval {
 	list := slices.Clone(clusters)
 	slices.SortFunc(list, compare)
+	if !slices.ContainsFunc(list, func(r Ratio) bool { return r.Num != 0 }) { // no draw differs
+		list = list[len(list)-min(len(list), 1):] // the largest denominator
+	}
 	return bootstrap(len(list), func(times []int64) (int64, bool) { return quotient(list, times) })
 }
 

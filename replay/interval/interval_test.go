@@ -58,6 +58,9 @@ func TestEdges(t *testing.T) {
 	if got := Of([]Ratio{{-1, 3}, {0, 0}}); got.Value.String() != "-0.333333333" || got.Lower != got.Value || got.Upper != got.Value {
 		t.Errorf("draws without a denominator count: %+v", got) // they are left out
 	}
+	if got := Of([]Ratio{{0, 5}, {0, 0}, {0, 7}}); got.Value.String() != "0" || got.Lower.String() != "0" || got.Upper.String() != "0" {
+		t.Errorf("no difference: %+v", got)
+	}
 	if got := Of([]Ratio{{1 << 62, 1}}); got.Value.Known {
 		t.Errorf("a ratio that does not fit is %+v", got)
 	}

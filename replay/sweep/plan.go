@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -137,22 +136,23 @@ func (p *Plan) Applied(list []*SweptSession) ([]int, error) {
 	return applied, nil
 }
 
-// Tried is a point's row, and the models of its requests that have no price.
+// Tried is what one point gives: its figures by session, and the models of its requests that have no price.
 type Tried struct {
-	Row      compare.PolicyRow
+	Values   []compare.Values
 	Unpriced []compare.Unpriced
 }
 
 // Try replays every session under one point's policy.
 func (p *Plan) Try(point int, list []*SweptSession, opt replay.Options) (Tried, error) {
-	sessions := make([]compare.ComparedSession, len(list))
+	t, sessions := Tried{}, make([]compare.ComparedSession, len(list))
 	for i, s := range list {
 		o, err := s.try(p, point, opt)
 		if err != nil {
 			return Tried{}, fmt.Errorf("%s: %w", s.File, err)
 		}
-		sessions[i] = compare.ComparedSession{Origin: s.Origin, Unpriced: o.unpriced, Values: []compare.Values{o.values}}
+		sessions[i] = compare.ComparedSession{Origin: s.Origin, Unpriced: o.unpriced}
+		t.Values = append(t.Values, o.values)
 	}
-	name := strings.Join(p.Points[point], ",")
-	return Tried{compare.Compare([]string{name}, sessions, compare.ByNothing)[0].Policies[0], compare.UnpricedModels(sessions)}, nil
+	t.Unpriced = compare.UnpricedModels(sessions)
+	return t, nil
 }

@@ -4,8 +4,10 @@ package sweep
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -44,23 +46,28 @@ func dominates(a, b []exact.Decimal, use []int) bool {
 	return better
 }
 
-// Objectives are the figures of the front: cost (tokens sent where a model has no price), peak, regret.
+// Objectives are the figures of the front: cost (tokens sent where a model has no price), the mean size of a request,
+// regret. The mean is of the payload, over requests: the largest request of all sessions is one request's, which most
+// parameters do not touch.
 func Objectives(cost bool) []string {
 	if cost {
-		return []string{"cost_usd", "payload_peak", "misses"}
+		return []string{"cost_usd", "payload_mean", "misses"}
 	}
-	return []string{"payload_input", "payload_peak", "misses"}
+	return []string{"payload_input", "payload_mean", "misses"}
 }
 
-// Grid is a policy under many choices of its parameters. Results are those of the first points: fewer than Points
-// where the work was interrupted.
+// Grid is a policy under many choices of its parameters. Tried and Results are those of the first points: fewer than
+// Points where the work was interrupted.
 type Grid struct {
 	Policy   string
 	Use      policy.Use // what the policy's name meant
 	Axes     []Axis
 	Points   []Point
+	Tried    [][]compare.Values // by point and session
+	Cache    replay.CacheMode   // whose prompt cache was simulated
 	Results  []compare.PolicyRow
 	Sessions int
+	Common   int   // sessions in which every point that is no bound is feasible; 0: none, all sums are over all sessions
 	Applied  []int // by axis: sessions whose policy has the parameter
 	Inputs   compare.Inputs
 	Unpriced []compare.Unpriced
@@ -68,20 +75,51 @@ type Grid struct {
 	By       []string // the figures the front is by
 }
 
-// Mark finds the front.
+// Mark sums the tried points up and finds the front. A point that is infeasible in many sessions is a bound and not on
+// it; sessions in which one of the others is infeasible do not count.
 func (s *Grid) Mark() {
-	names := compare.Names()
-	total := func(p compare.PolicyRow, figure string) exact.Decimal {
-		return p.Figures[slices.Index(names, figure)].Total
-	}
-	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool {
-		return !total(p, "cost_usd").Known
-	}))
-	values := make([][]exact.Decimal, len(s.Results))
-	for i, p := range s.Results {
-		for _, name := range s.By {
-			values[i] = append(values[i], total(p, name))
+	points, sessions := make([]string, len(s.Tried)), make([]compare.ComparedSession, s.Sessions)
+	for i, values := range s.Tried {
+		points[i] = strings.Join(s.Points[i], ",")
+		for j := range sessions {
+			sessions[j].Values = append(sessions[j].Values, values[j])
 		}
 	}
-	s.Front = Front(values)
+	c := compare.Sums(points, sessions)
+	s.Results, s.Common = c.Policies, len(c.Common)
+	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool { return !s.total(&p, "cost_usd").Known }))
+	var values [][]exact.Decimal
+	var candidates []int
+	for i := range s.Results {
+		if s.Bound(i) {
+			continue
+		}
+		var v []exact.Decimal
+		for _, name := range s.By {
+			v = append(v, s.total(&s.Results[i], name))
+		}
+		values, candidates = append(values, v), append(candidates, i)
+	}
+	s.Front = make([]bool, len(s.Results))
+	for k, on := range Front(values) {
+		s.Front[candidates[k]] = on
+	}
+}
+
+// Bound reports whether a point could not have run: it is a bound, and no candidate.
+func (s *Grid) Bound(point int) bool {
+	r := &s.Results[point]
+	return r.Bound || s.Common == 0 && r.Infeasible > 0
+}
+
+// Figures are a point's figures over the sessions that count.
+func (s *Grid) Figures(r *compare.PolicyRow) []compare.Distribution {
+	if s.Common > 0 {
+		return r.Common
+	}
+	return r.Figures
+}
+
+func (s *Grid) total(r *compare.PolicyRow, figure string) exact.Decimal {
+	return s.Figures(r)[slices.Index(compare.Names(), figure)].Total
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
@@ -127,5 +128,42 @@ func TestFront(t *testing.T) {
 				t.Fatalf("point %d of %v: on the front %v, dominated by %d", i, values, front[i], by)
 			}
 		}
+	}
+}
+
+// TestMark: a point that is infeasible in many sessions is not on the front; a session in which another one is
+// infeasible counts for none.
+func TestMark(t *testing.T) {
+	at := func(name string) int { return slices.Index(compare.Names(), name) }
+	values := func(cost, refused int) compare.Values {
+		v := make(compare.Values, len(compare.Names()))
+		for i := range v {
+			v[i] = exact.Whole(0)
+		}
+		v[at("cost_usd")], v[at("refused")] = exact.Whole(cost), exact.Whole(refused)
+		return v
+	}
+	s := &Grid{Sessions: 11, Points: []Point{{"cheap"}, {"once"}, {"dear"}}}
+	for p, refused := range []int{9, 1, 0} { // sessions
+		var list []compare.Values
+		for i := range s.Sessions {
+			over := 0
+			if i < refused {
+				over = 3
+			}
+			list = append(list, values([]int{1, 2, 2}[p]+p*1000*over, over))
+		}
+		s.Tried = append(s.Tried, list)
+	}
+	s.Mark()
+	if s.Common != 10 || fmt.Sprint(s.Front) != "[false true true]" || !s.Bound(0) || s.Bound(1) || s.Bound(2) {
+		t.Errorf("%d sessions in common, front %v, bounds %v %v %v", s.Common, s.Front, s.Bound(0), s.Bound(1), s.Bound(2))
+	}
+	s.Sessions = 1
+	for p := range s.Tried {
+		s.Tried[p] = []compare.Values{values(p, 1)}
+	}
+	if s.Mark(); s.Common != 0 || fmt.Sprint(s.Front) != "[false false false]" {
+		t.Errorf("%d sessions in common, front %v where no point could have run", s.Common, s.Front)
 	}
 }

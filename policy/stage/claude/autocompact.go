@@ -31,7 +31,7 @@ func defineAutocompact() policy.Definition {
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &Autocompact{
-			Enabled: true, Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
+			Enabled: true, Summary: policy.DefaultSummary(),
 			PromptTokens: 1257, Prefix: "own", Retries: 3, Gap: "reported", Manual: "replay",
 		},
 		Example: `before: used 155,277 >= threshold 155,000; the view holds 310 messages

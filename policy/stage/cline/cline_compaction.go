@@ -14,15 +14,14 @@ import (
 
 // ClineCompaction are the parameters of cline_compaction.
 type ClineCompaction struct {
-	Trigger       float64               `yaml:"trigger" doc:"compact once the request is estimated at this share of the input limit" min:"0.01" max:"1"`
-	Input         float64               `yaml:"input_share" doc:"the input limit, as a share of the window: 1 where the model's entry names one as large as the window (Anthropic's), 0.9 where it names none" min:"0.01" max:"1"`
-	Preserve      int                   `yaml:"preserve_tokens" doc:"the newest messages that stay, by the estimate; no more than the target leaves" unit:"tokens" min:"0"`
-	Target        float64               `yaml:"target" doc:"what the compacted request may have, as a share of the trigger" min:"0.01" max:"1"`
-	LongTarget    float64               `yaml:"long_target" doc:"the same from five exchanges on, as a share of the input limit, where the model's largest output is known and smaller than that" min:"0.01" max:"1"`
-	Underestimate float64               `yaml:"underestimate" doc:"the limits shrink by how far the last request of the turn was above its estimate, at most by this; 1: they do not" min:"1" max:"100"`
-	Prompt        int                   `yaml:"prompt_tokens" doc:"the summariser's system prompt and request" unit:"tokens" min:"0"`
-	Summary       policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual        string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Trigger       float64 `yaml:"trigger" doc:"compact once the request is estimated at this share of the input limit" min:"0.01" max:"1"`
+	Input         float64 `yaml:"input_share" doc:"the input limit, as a share of the window: 1 where the model's entry names one as large as the window (Anthropic's), 0.9 where it names none" min:"0.01" max:"1"`
+	Preserve      int     `yaml:"preserve_tokens" doc:"the newest messages that stay, by the estimate; no more than the target leaves" unit:"tokens" min:"0"`
+	Target        float64 `yaml:"target" doc:"what the compacted request may have, as a share of the trigger" min:"0.01" max:"1"`
+	LongTarget    float64 `yaml:"long_target" doc:"the same from five exchanges on, as a share of the input limit, where the model's largest output is known and smaller than that" min:"0.01" max:"1"`
+	Underestimate float64 `yaml:"underestimate" doc:"the limits shrink by how far the last request of the turn was above its estimate, at most by this; 1: they do not" min:"1" max:"100"`
+	Prompt        int     `yaml:"prompt_tokens" doc:"the summariser's system prompt and request" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 const compactionName = "cline_compaction"
@@ -36,7 +35,7 @@ func defineClineCompaction() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &ClineCompaction{
 			Trigger: 0.9, Input: 1, Preserve: 20000, Target: 0.7, LongTarget: 0.5, Underestimate: 4, Prompt: 150,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 540,000 characters, which are 180,000 tokens by the estimate, in a window of 200,000
 after:  "Context summary: …" and the newest messages of 60,000 characters, from an assistant message or a prompt on`,

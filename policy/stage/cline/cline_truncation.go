@@ -297,18 +297,12 @@ func characters(v policy.View, id policy.ItemID) int {
 }
 
 func (s *clineTruncation) follow(v policy.View) {
-	edits, joined, anew := s.seen.Follow(v)
-	if anew || slices.ContainsFunc(edits, func(e policy.Edit) bool { return e.Moves() && e.Stage != truncationName }) {
+	items, anew := s.seen.Arrived(v, func(e policy.Edit) bool { return e.Moves() && e.Stage != truncationName })
+	if anew {
 		s.runs, s.stub, s.hidden = nil, nil, nil
-		for id := range v.Items {
-			s.put(v, id)
-		}
-		return
 	}
-	for _, id := range joined {
-		if v.Has(id) {
-			s.put(v, id)
-		}
+	for _, id := range items {
+		s.put(v, id)
 	}
 }
 

@@ -15,15 +15,14 @@ import (
 
 // CodexCompaction are the parameters of codex_compaction.
 type CodexCompaction struct {
-	Form       string                `yaml:"form" doc:"who compacts: local, a summary that the model writes; remote_v1 and remote_v2, one encrypted item of the provider's, with every final answer of the agent's (v1) or none (v2)" enum:"local,remote_v1,remote_v2"`
-	Percent    int                   `yaml:"percent" doc:"compact at this share of the window" unit:"percent" min:"1" max:"100"`
-	TokenLimit *int                  `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
-	Reasoning  string                `yaml:"reasoning" doc:"whether the estimate counts the encrypted reasoning from before the last user message once more; Claude's thinking is none" enum:"encrypted,none"`
-	UserTokens *int                  `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
-	Context    string                `yaml:"context" doc:"whether the reminders and attachments from before the session's first response are sent again" enum:"again,none"`
-	Prompt     int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
-	Summary    policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual     string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Form       string `yaml:"form" doc:"who compacts: local, a summary that the model writes; remote_v1 and remote_v2, one encrypted item of the provider's, with every final answer of the agent's (v1) or none (v2)" enum:"local,remote_v1,remote_v2"`
+	Percent    int    `yaml:"percent" doc:"compact at this share of the window" unit:"percent" min:"1" max:"100"`
+	TokenLimit *int   `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
+	Reasoning  string `yaml:"reasoning" doc:"whether the estimate counts the encrypted reasoning from before the last user message once more; Claude's thinking is none" enum:"encrypted,none"`
+	UserTokens *int   `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
+	Context    string `yaml:"context" doc:"whether the reminders and attachments from before the session's first response are sent again" enum:"again,none"`
+	Prompt     int    `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 // The values of form.
@@ -43,7 +42,7 @@ func defineCodexCompaction() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CodexCompaction{
 			Form: formLocal, Percent: 90, Reasoning: "encrypted", UserTokens: &userTokens, Context: "again", Prompt: 113,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
 after:  the first prompt cut to 3,000 tokens, the other two, "Another language model started to solve this problem …" and the summary`,

@@ -12,14 +12,13 @@ import (
 
 // CrushSummarize are the parameters of crush_summarize.
 type CrushSummarize struct {
-	Auto    bool                  `yaml:"auto" doc:"summarise when little of the window is left; false (disable_auto_summarize): only when the user asks"`
-	Large   int                   `yaml:"large_window" doc:"a larger window than this is a large one" unit:"tokens" min:"0"`
-	Buffer  int                   `yaml:"buffer" doc:"summarise when no more than this is left of a large window" unit:"tokens" min:"0"`
-	Percent int                   `yaml:"percent" doc:"summarise when no more than this share is left of any other window" unit:"percent" min:"0" max:"100"`
-	Count   string                `yaml:"count" doc:"what a step fills: read leaves out what it wrote to the cache, all counts it too" enum:"read,all"`
-	Prompt  int                   `yaml:"prompt_tokens" doc:"the summariser's system prompt and the request for the summary" unit:"tokens" min:"0"`
-	Summary policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual  string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Auto    bool   `yaml:"auto" doc:"summarise when little of the window is left; false (disable_auto_summarize): only when the user asks"`
+	Large   int    `yaml:"large_window" doc:"a larger window than this is a large one" unit:"tokens" min:"0"`
+	Buffer  int    `yaml:"buffer" doc:"summarise when no more than this is left of a large window" unit:"tokens" min:"0"`
+	Percent int    `yaml:"percent" doc:"summarise when no more than this share is left of any other window" unit:"percent" min:"0" max:"100"`
+	Count   string `yaml:"count" doc:"what a step fills: read leaves out what it wrote to the cache, all counts it too" enum:"read,all"`
+	Prompt  int    `yaml:"prompt_tokens" doc:"the summariser's system prompt and the request for the summary" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 func defineCrushSummarize() policy.Definition {
@@ -31,7 +30,7 @@ func defineCrushSummarize() policy.Definition {
 		Moments: policy.Respond | policy.Manual,
 		Params: &CrushSummarize{
 			Auto: true, Large: 200000, Buffer: 20000, Percent: 20, Count: "read", Prompt: 474,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: a step of 160,000 tokens that called a tool, in a window of 200,000
 after:  the summary, "The previous session was interrupted because it got too long, the initial user request was: …"`,

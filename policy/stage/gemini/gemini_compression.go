@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
@@ -17,20 +18,19 @@ const geminiUnderstood = "Got it. Thanks for the additional context!"
 
 // GeminiCompression are the parameters of gemini_compression.
 type GeminiCompression struct {
-	Threshold      float64               `yaml:"threshold" doc:"compress once the last prompt reached this share of the window: 0.5; earlier 0.7, 0.2 and 0.95" min:"0" max:"1"`
-	Preserve       float64               `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
-	ResponseBudget int                   `yaml:"response_budget" doc:"size limit of the newest tool results together; older ones are cut and saved" unit:"tokens" min:"0"`
-	Cut            string                `yaml:"cut" doc:"how: not at all (to 0.25), to their last lines (0.26 to 0.28), or to a beginning and an end by characters (later)" enum:"none,lines,chars"`
-	CutLines       int                   `yaml:"cut_lines" doc:"the last lines that are left" unit:"lines" min:"1"`
-	CutChars       int                   `yaml:"cut_chars" doc:"the characters that are left, a fifth of them from the beginning, or four for each token of the window that the last prompt left free" unit:"characters" min:"1"`
-	AfterFailure   string                `yaml:"after_failure" doc:"what an automatic compression does once one made the history larger: nothing (to 0.30), or cut results only" enum:"nothing,cut"`
-	Estimate       string                `yaml:"estimate" doc:"a result's estimate: the JSON of its part (to 0.27), or of its response and the tool's name" enum:"part,response"`
-	OtherTokens    float64               `yaml:"other_tokens" doc:"the estimate of a character beyond ASCII: 1.3, from 0.43 on 1.5" unit:"tokens" min:"0"`
-	Verify         bool                  `yaml:"verify" doc:"a second call checks the summary"`
-	Prompt         int                   `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
-	VerifyPrompt   int                   `yaml:"verify_prompt_tokens" doc:"the sentence that asks for the check" unit:"tokens" min:"0"`
-	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual         string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Threshold      float64 `yaml:"threshold" doc:"compress once the last prompt reached this share of the window: 0.5; earlier 0.7, 0.2 and 0.95" min:"0" max:"1"`
+	Preserve       float64 `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
+	ResponseBudget int     `yaml:"response_budget" doc:"size limit of the newest tool results together; older ones are cut and saved" unit:"tokens" min:"0"`
+	Cut            string  `yaml:"cut" doc:"how: not at all (to 0.25), to their last lines (0.26 to 0.28), or to a beginning and an end by characters (later)" enum:"none,lines,chars"`
+	CutLines       int     `yaml:"cut_lines" doc:"the last lines that are left" unit:"lines" min:"1"`
+	CutChars       int     `yaml:"cut_chars" doc:"the characters that are left, a fifth of them from the beginning, or four for each token of the window that the last prompt left free" unit:"characters" min:"1"`
+	AfterFailure   string  `yaml:"after_failure" doc:"what an automatic compression does once one made the history larger: nothing (to 0.30), or cut results only" enum:"nothing,cut"`
+	Estimate       string  `yaml:"estimate" doc:"a result's estimate: the JSON of its part (to 0.27), or of its response and the tool's name" enum:"part,response"`
+	OtherTokens    float64 `yaml:"other_tokens" doc:"the estimate of a character beyond ASCII: 1.3, from 0.43 on 1.5" unit:"tokens" min:"0"`
+	Verify         bool    `yaml:"verify" doc:"a second call checks the summary"`
+	Prompt         int     `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
+	VerifyPrompt   int     `yaml:"verify_prompt_tokens" doc:"the sentence that asks for the check" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 func defineGeminiCompression() policy.Definition {
@@ -42,7 +42,7 @@ func defineGeminiCompression() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &GeminiCompression{
 			Threshold: 0.5, Preserve: 0.3, ResponseBudget: 50000, Cut: "chars", CutLines: 30, CutChars: 40000, AfterFailure: "cut", Estimate: "response", OtherTokens: 1.5, Verify: true, Prompt: 1000, VerifyPrompt: 83,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
@@ -140,18 +140,18 @@ func (s *geminiCompression) stuck(v policy.View) bool {
 }
 
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
-	h := historyOf(c.View, force)
-	if len(h.items) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
+	history, pending := measure.History(c.View, force)
+	if len(history) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
 		return nil, nil
 	}
-	cuts, err := s.cut(c, h)
+	cuts, err := s.cut(c, history)
 	if err != nil {
 		return nil, err
 	}
 	if s.failed && !force {
-		return s.cutOnly(c, h, cuts, reason), nil
+		return s.cutOnly(c, history, cuts, reason), nil
 	}
-	split := s.split(c.View, h, cuts)
+	split := s.split(c.View, history, cuts)
 	if split == 0 {
 		s.idle, s.epoch, s.seen = true, c.View.Epoch(), len(c.View.Arrived())
 		return nil, nil
@@ -161,18 +161,18 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	if err != nil {
 		return nil, err
 	}
-	call := s.call(c, h.items[:split], cuts, &summary)
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: h.items[:split], Limit: c.Window}
+	call := s.call(c, history[:split], cuts, &summary)
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
-	if before := s.prompt(c); before > 0 && int(s.size(c.View, h.items[split:], cuts)+s.textSize(&summary)+s.estimate.ascii(len(geminiUnderstood))) > before {
+	if before := s.prompt(c); before > 0 && int(s.size(c.View, history[split:], cuts)+s.textSize(&summary)+s.estimate.ascii(len(geminiUnderstood))) > before {
 		s.failed = s.failed || !force
 		reason += "; summary: " + from + "; the history would have been larger, and stays"
-		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: h.items[:split], Call: call, Reason: reason}}, nil
+		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: history[:split], Call: call, Reason: reason}}, nil
 	}
 	s.failed = false // startChat
-	keep := summarize.Kept(c, boundary, slices.Concat(h.items[split:], h.pending))
+	keep := summarize.Kept(c, boundary, slices.Concat(history[split:], pending))
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
@@ -185,11 +185,11 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 }
 
 // cutOnly cuts results without a summary, after a compression that made the history larger.
-func (s *geminiCompression) cutOnly(c *policy.Context, h geminiHistory, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
-	if len(cuts) == 0 || int(s.size(c.View, h.items, cuts)) >= s.prompt(c) {
+func (s *geminiCompression) cutOnly(c *policy.Context, history []policy.ItemID, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
+	if len(cuts) == 0 || int(s.size(c.View, history, cuts)) >= s.prompt(c) {
 		return nil
 	}
-	return s.edits(c, h.items, cuts, "auto", reason+"; a compression failed before")
+	return s.edits(c, history, cuts, "auto", reason+"; a compression failed before")
 }
 
 // edits cuts the results that stay, in their order.

@@ -109,7 +109,7 @@ func TestGeminiSplitSource(t *testing.T) {
 		}
 		r := stagetest.NewRun(t, c)
 		p := gemini(func(p *GeminiCompression) { p.Preserve = 0.05 + 0.9*float64(d.N(10))/9 })
-		var h geminiHistory
+		var history []policy.ItemID
 		var chars []int
 		var splits []bool
 		open := map[string]bool{}
@@ -120,7 +120,7 @@ func TestGeminiSplitSource(t *testing.T) {
 				continue
 			}
 			r.View.Join(m)
-			h.items = append(h.items, policy.ItemID(m))
+			history = append(history, policy.ItemID(m))
 			one := contentOf(c, m)
 			n := 0
 			if len(one.Parts) > 0 {
@@ -130,11 +130,11 @@ func TestGeminiSplitSource(t *testing.T) {
 			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && len(open) == 0)
 			measure.NoteCalls(&c.Messages[m], open)
 		}
-		end := h.items[len(h.items)-1]
+		end := history[len(history)-1]
 		endsOpen := r.View.Role(end) == session.User || contents(r.View, nil).CallsTool(end)
 		s := newCompression(p)
 		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
-		if got := s.split(r.View, h, nil); got != want {
+		if got := s.split(r.View, history, nil); got != want {
 			t.Fatalf("seed %d: split at %d of %d, want %d", seed, got, len(chars), want)
 		}
 		switch want {
@@ -185,7 +185,7 @@ func TestGeminiSplitCases(t *testing.T) {
 			r.View.Join(m)
 		}
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
-		if got := s.split(r.View, geminiHistory{items: r.View.IDs()}, nil); got != tt.want {
+		if got := s.split(r.View, r.View.IDs(), nil); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -11,22 +11,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
-// geminiHistory is a view as Gemini CLI has it.
-type geminiHistory struct {
-	items   []policy.ItemID
-	pending []policy.ItemID // the message about to be sent
-}
-
-// historyOf is everything in view up to the last response, or the whole view.
-func historyOf(v policy.View, all bool) geminiHistory {
-	ids := v.IDs()
-	end := len(ids)
-	for !all && end > 0 && v.Role(ids[end-1]) == session.User {
-		end--
-	}
-	return geminiHistory{ids[:end], ids[end:]}
-}
-
 // shells are the tools whose failures are output: the product's own, and that of recorded sessions.
 func shells() []string { return []string{"Bash", "run_shell_command"} }
 
@@ -44,7 +28,7 @@ type geminiCut struct {
 // cut finds the tool results over the budget and what is left of each. It adds up results from the newest to the
 // oldest; each one that exceeds the budget is cut, and what is left of it counts. A result that was cut before, or
 // that is no longer than a cut one, stays.
-func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.Target]*policy.Content, error) {
+func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map[policy.Target]*policy.Content, error) {
 	if s.p.Cut == "none" {
 		return nil, nil
 	}
@@ -53,8 +37,8 @@ func (s *geminiCompression) cut(c *policy.Context, h geminiHistory) (map[policy.
 	total := 0
 	chars := s.cutChars(c)
 	what := fmt.Sprintf("gemini cut %s %d %d %v", s.p.Cut, s.p.CutLines, chars, s.estimate)
-	for i := len(h.items) - 1; i >= 0; i-- {
-		id := h.items[i]
+	for i := len(history) - 1; i >= 0; i-- {
+		id := history[i]
 		for b := v.Blocks(id) - 1; b >= 0; b-- {
 			t := policy.Target{Item: id, Block: b}
 			raw := v.Raw(t)
@@ -278,11 +262,11 @@ func responseTokens(g measure.GenAI, t policy.Target) float64 {
 }
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
-func (s *geminiCompression) split(v policy.View, h geminiHistory, cuts map[policy.Target]*policy.Content) int {
+func (s *geminiCompression) split(v policy.View, history []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
 	g := contents(v, cuts)
-	at, found := g.Split(h.items, s.p.Preserve)
-	if end := h.items[len(h.items)-1]; !found && v.Role(end) == session.Assistant && !g.CallsTool(end) {
-		return len(h.items)
+	at, found := g.Split(history, s.p.Preserve)
+	if end := history[len(history)-1]; !found && v.Role(end) == session.Assistant && !g.CallsTool(end) {
+		return len(history)
 	}
 	return at
 }

@@ -14,11 +14,10 @@ import (
 
 // GooseCompaction are the parameters of goose_compaction.
 type GooseCompaction struct {
-	Threshold float64               `yaml:"threshold" doc:"compact when a turn begins and the last response's total is over this share of the window; 0 or 1: never" min:"0" max:"1"`
-	Overflow  bool                  `yaml:"overflow" doc:"compact in a turn as well, when a request is larger than the window"`
-	Prompt    int                   `yaml:"prompt_tokens" doc:"the summariser's prompt without the conversation in it, and the sentence that asks for the summary" unit:"tokens" min:"0"`
-	Summary   policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual    string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Threshold float64 `yaml:"threshold" doc:"compact when a turn begins and the last response's total is over this share of the window; 0 or 1: never" min:"0" max:"1"`
+	Overflow  bool    `yaml:"overflow" doc:"compact in a turn as well, when a request is larger than the window"`
+	Prompt    int     `yaml:"prompt_tokens" doc:"the summariser's prompt without the conversation in it, and the sentence that asks for the summary" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 const compactionName = "goose_compaction"
@@ -32,7 +31,7 @@ func defineGooseCompaction() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &GooseCompaction{
 			Threshold: 0.8, Overflow: true, Prompt: 314,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: a response of 160,001 tokens in a window of 200,000, and a prompt
 after:  the summary, "Your context was compacted. …", the prompt`,

@@ -3,7 +3,6 @@ package langchain
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -93,19 +92,6 @@ func (p *turnPart) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func readCases(t *testing.T) *caseFile {
-	t.Helper()
-	data, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f caseFile
-	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatal(err)
-	}
-	return &f
-}
-
 func (tt *upstreamCase) conversation() *stagetest.Convo {
 	c := stagetest.NewConvo()
 	said := func(n int) string { return strings.Repeat("x", n) }
@@ -139,7 +125,7 @@ func summarizing(t *testing.T) Summarization {
 
 // TestUpstreamDefaults compares the figures of the presets with upstream's.
 func TestUpstreamDefaults(t *testing.T) {
-	f := readCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	p, edit := clearing(t), f.Defaults.Edit
 	got := []any{p.Trigger, p.Keep, p.ClearAtLeast, p.ClearToolInputs, p.Placeholder}
 	if diff := cmp.Diff([]any{edit.Trigger, edit.Keep, edit.Least, edit.Inputs, edit.Placeholder}, got); diff != "" {
@@ -154,7 +140,7 @@ func TestUpstreamDefaults(t *testing.T) {
 
 // TestUpstreamClearing compares what each request holds with what LangChain's own agent sent.
 func TestUpstreamClearing(t *testing.T) {
-	f := readCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	cleared, requests := 0, 0
 	for _, tt := range f.Cases {
 		p := clearing(t)
@@ -193,7 +179,7 @@ func TestUpstreamClearing(t *testing.T) {
 
 // TestUpstreamSummarization compares what each request holds with what LangChain's own agent sent.
 func TestUpstreamSummarization(t *testing.T) {
-	f := readCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	summaries, requests := 0, 0
 	for _, tt := range f.Cases {
 		p := summarizing(t)

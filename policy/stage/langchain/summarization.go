@@ -32,7 +32,7 @@ func defineSummarization() policy.Definition {
 		Moments: policy.Prepare,
 		Params: &Summarization{
 			KeepMessages: 20, TrimTokens: 4000, Prompt: 428, TriggerFraction: 0.85,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}},
+			Summary: policy.DefaultSummary(),
 		},
 		Example: `before: 170,000 tokens of messages in a window of 200,000; of the newest 20 messages the first is a tool result
 after:  "Here is a summary of the conversation to date:" and the summary, the call of that result, and the 20 messages`,

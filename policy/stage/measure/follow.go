@@ -21,6 +21,16 @@ func (f *Follower) Follow(v policy.View) (edits []policy.Edit, joined []policy.I
 	return edits, joined, anew
 }
 
+// Arrived returns the items that are new in view since the last call. anew is true where they are all of the view: at
+// the first call, after a change of the epoch, and after an edit that moved reports.
+func (f *Follower) Arrived(v policy.View, moved func(policy.Edit) bool) (items []policy.ItemID, anew bool) {
+	edits, joined, anew := f.Follow(v)
+	if anew || slices.ContainsFunc(edits, moved) {
+		return v.IDs(), true
+	}
+	return slices.DeleteFunc(slices.Clone(joined), func(id policy.ItemID) bool { return !v.Has(id) }), false
+}
+
 // Ageing lists the results that a stage has not dealt with yet. Results it has dealt with are old for good.
 type Ageing struct {
 	epoch  int

@@ -16,6 +16,17 @@ type GenAI struct {
 	Plain []string
 }
 
+// History divides a view into the history, up to the last response, and the message about to be sent. With all the
+// whole view is history.
+func History(v policy.View, all bool) (history, pending []policy.ItemID) {
+	ids := v.IDs()
+	end := len(ids)
+	for !all && end > 0 && v.Role(ids[end-1]) == session.User {
+		end--
+	}
+	return ids[:end], ids[end:]
+}
+
 // ResponseKey is the member of a functionResponse's response that holds a result's text.
 func (g GenAI) ResponseKey(raw *session.Block) string {
 	if raw.IsError && !Matches(g.Plain, g.View.Conversation().ToolName(raw.ID)) {

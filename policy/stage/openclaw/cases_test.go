@@ -3,7 +3,6 @@ package openclaw
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -102,17 +101,11 @@ func (tt *upstreamCase) conversation() (c *stagetest.Convo, at map[int]time.Time
 
 // TestUpstream compares what is pruned at each request with what OpenClaw's own code prunes.
 func TestUpstream(t *testing.T) {
-	data, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f caseFile
-	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatal(err)
-	}
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	requests, trims, clears := 0, 0, 0
 	for _, tt := range f.Cases {
 		p := *defineCacheTTLPrune().Params.(*CacheTTLPrune)
+		var err error
 		if p.TTL, err = time.ParseDuration(tt.TTL); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{
 			Auto: true, Count: "1.1.36", Reserved: unset, OutputMax: defaultOutputTokenMax, TailTurns: unset, PreserveRecent: unset,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Prompt: 225,
+			Summary: policy.DefaultSummary(), Prompt: 225,
 		},
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
 after:  "What did we do so far?", the summary, "Continue if you have next steps"`,

@@ -13,18 +13,17 @@ import (
 
 // CondenserEvents are the parameters of condenser_events.
 type CondenserEvents struct {
-	MaxSize      int                   `yaml:"max_size" doc:"condense when the view holds more events than this; half of it is left" unit:"events" min:"4"`
-	MaxTokens    *int                  `yaml:"max_tokens" doc:"condense as well when the prompt is over this; half of it is left" unit:"tokens" min:"1"`
-	AgentLimit   bool                  `yaml:"agent_limit" doc:"whether the window is such a limit too"`
-	KeepFirst    int                   `yaml:"keep_first" doc:"the first events, which stay: the system prompt is the first of them" unit:"events" min:"0"`
-	Cut          string                `yaml:"cut" doc:"where a condensation begins and ends: halves, anywhere, and what lost its call or result goes too; units, at the next event that parts no call from its result and no tool loop that began with thinking" enum:"halves,units"`
-	Progress     float64               `yaml:"minimum_progress" doc:"no condensation that forgets less than this share of the events" min:"0" max:"1"`
-	HardReset    bool                  `yaml:"hard_reset" doc:"where tokens or the user want a condensation and there is none, everything becomes the summary"`
-	Overflow     bool                  `yaml:"overflow" doc:"condense to half of the events when a request is larger than the window"`
-	MaxEventSize int                   `yaml:"max_event_chars" doc:"how much of an event the summariser is shown" unit:"characters" min:"1"`
-	Prompt       int                   `yaml:"prompt_tokens" doc:"the summariser's prompt" unit:"tokens" min:"0"`
-	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	MaxSize      int     `yaml:"max_size" doc:"condense when the view holds more events than this; half of it is left" unit:"events" min:"4"`
+	MaxTokens    *int    `yaml:"max_tokens" doc:"condense as well when the prompt is over this; half of it is left" unit:"tokens" min:"1"`
+	AgentLimit   bool    `yaml:"agent_limit" doc:"whether the window is such a limit too"`
+	KeepFirst    int     `yaml:"keep_first" doc:"the first events, which stay: the system prompt is the first of them" unit:"events" min:"0"`
+	Cut          string  `yaml:"cut" doc:"where a condensation begins and ends: halves, anywhere, and what lost its call or result goes too; units, at the next event that parts no call from its result and no tool loop that began with thinking" enum:"halves,units"`
+	Progress     float64 `yaml:"minimum_progress" doc:"no condensation that forgets less than this share of the events" min:"0" max:"1"`
+	HardReset    bool    `yaml:"hard_reset" doc:"where tokens or the user want a condensation and there is none, everything becomes the summary"`
+	Overflow     bool    `yaml:"overflow" doc:"condense to half of the events when a request is larger than the window"`
+	MaxEventSize int     `yaml:"max_event_chars" doc:"how much of an event the summariser is shown" unit:"characters" min:"1"`
+	Prompt       int     `yaml:"prompt_tokens" doc:"the summariser's prompt" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 // The values of cut.
@@ -48,7 +47,7 @@ func defineCondenserEvents() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CondenserEvents{
 			MaxSize: 120, KeepFirst: 4, Cut: cutHalves, Overflow: true, MaxEventSize: 500, Prompt: 480,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 121 events: the system prompt, a prompt, 59 calls, 58 results, a prompt and an answer
 after:  the first 4, the summary, the newest 55`,

@@ -3,7 +3,6 @@ package pi
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -94,19 +93,6 @@ func (e *entry) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func readCases(t *testing.T) *caseFile {
-	t.Helper()
-	data, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f caseFile
-	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatal(err)
-	}
-	return &f
-}
-
 // conversation is a case's conversation. Results that follow each other are one message. message gives the message
 // of each entry, request the request of each response.
 func conversation(list []entry) (c *stagetest.Convo, message []int, request map[int]int) {
@@ -162,7 +148,7 @@ func conversation(list []entry) (c *stagetest.Convo, message []int, request map[
 
 // TestUpstream compares the stage with Pi's own compactions.
 func TestUpstream(t *testing.T) {
-	f := readCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	compactions, none := map[string]int{}, 0
 	for _, tt := range f.Cases {
 		for _, out := range tt.Out {
@@ -185,7 +171,7 @@ func TestUpstream(t *testing.T) {
 
 // TestUpstreamDefaults compares the figures of each preset with those of the release that it stands for.
 func TestUpstreamDefaults(t *testing.T) {
-	f := readCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	for _, release := range f.Releases {
 		p := presetOf(t, f, release.Rules)
 		got := []any{p.Rules, p.Reserve, p.KeepRecent, p.Prompt, p.UpdatePrompt, p.PrefixPrompt}
@@ -286,7 +272,7 @@ func compareOne(t *testing.T, e *policy.Edit, w *compacted, first policy.ItemID,
 }
 
 func TestUpstreamTrigger(t *testing.T) {
-	f := readCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	p := definePiCompaction().Params.(*PiCompaction)
 	if p.Reserve != f.Defaults.ReserveTokens || p.KeepRecent != f.Defaults.KeepRecentTokens {
 		t.Errorf("reserve %d, keep_recent %d, upstream %+v", p.Reserve, p.KeepRecent, f.Defaults)

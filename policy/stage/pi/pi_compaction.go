@@ -14,17 +14,16 @@ import (
 
 // PiCompaction are the parameters of pi_compaction.
 type PiCompaction struct {
-	Auto         bool                  `yaml:"auto" doc:"compact without being asked"`
-	Reserve      int                   `yaml:"reserve" doc:"compact once fewer than this are left of the window" unit:"tokens" min:"0"`
-	KeepRecent   int                   `yaml:"keep_recent" doc:"the newest messages that stay, by characters / 4" unit:"tokens" min:"0"`
-	Rules        string                `yaml:"rules" doc:"the release whose rules hold; 0.31: what an earlier compaction kept is dropped by the next; 0.63: it is summarized; 0.84: also between tool results and the next response; 0.87: also where the newest tool results alone exceed keep_recent" enum:"0.31,0.63,0.84,0.87"`
-	Prompt       int                   `yaml:"prompt_tokens" doc:"the system prompt of the summary and what asks for it" unit:"tokens" min:"0"`
-	UpdatePrompt int                   `yaml:"update_prompt_tokens" doc:"the same where an earlier summary is brought up to date" unit:"tokens" min:"0"`
-	PrefixPrompt int                   `yaml:"prefix_prompt_tokens" doc:"the same for the beginning of a turn that is cut in two" unit:"tokens" min:"0"`
-	ResultChars  int                   `yaml:"result_chars" doc:"what the summary's request shows of a tool result" unit:"characters" min:"0"`
-	Thinking     bool                  `yaml:"thinking" doc:"the summary's request shows thinking"`
-	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Auto         bool   `yaml:"auto" doc:"compact without being asked"`
+	Reserve      int    `yaml:"reserve" doc:"compact once fewer than this are left of the window" unit:"tokens" min:"0"`
+	KeepRecent   int    `yaml:"keep_recent" doc:"the newest messages that stay, by characters / 4" unit:"tokens" min:"0"`
+	Rules        string `yaml:"rules" doc:"the release whose rules hold; 0.31: what an earlier compaction kept is dropped by the next; 0.63: it is summarized; 0.84: also between tool results and the next response; 0.87: also where the newest tool results alone exceed keep_recent" enum:"0.31,0.63,0.84,0.87"`
+	Prompt       int    `yaml:"prompt_tokens" doc:"the system prompt of the summary and what asks for it" unit:"tokens" min:"0"`
+	UpdatePrompt int    `yaml:"update_prompt_tokens" doc:"the same where an earlier summary is brought up to date" unit:"tokens" min:"0"`
+	PrefixPrompt int    `yaml:"prefix_prompt_tokens" doc:"the same for the beginning of a turn that is cut in two" unit:"tokens" min:"0"`
+	ResultChars  int    `yaml:"result_chars" doc:"what the summary's request shows of a tool result" unit:"characters" min:"0"`
+	Thinking     bool   `yaml:"thinking" doc:"the summary's request shows thinking"`
+	summarize.Params
 }
 
 func definePiCompaction() policy.Definition {
@@ -37,7 +36,7 @@ func definePiCompaction() policy.Definition {
 		Params: &PiCompaction{
 			Auto: true, Reserve: 16384, KeepRecent: 20000, Rules: rulesProjection,
 			Prompt: 306, UpdatePrompt: 411, PrefixPrompt: 252, ResultChars: 2000,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 183,617 of 200,000 tokens used; the newest messages are a call with a result of 30,000 tokens, and an answer
 after:  a user message with the summary and the lists of files read and modified, then the call, its result and the answer`,

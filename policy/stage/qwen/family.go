@@ -5,7 +5,6 @@ import (
 	"embed"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
@@ -37,17 +36,6 @@ const promptSurplus = 1000
 // contents measures a view. A shell's failure is output.
 func contents(v policy.View) measure.GenAI {
 	return measure.GenAI{View: v, Plain: []string{"Bash", "run_shell_command"}}
-}
-
-// historyOf divides a view in the history, up to the last response, and the message about to be sent. For a manual
-// compaction all is history.
-func historyOf(v policy.View, all bool) (history, pending []policy.ItemID) {
-	ids := v.IDs()
-	end := len(ids)
-	for !all && end > 0 && v.Role(ids[end-1]) == session.User {
-		end--
-	}
-	return ids[:end], ids[end:]
 }
 
 // attempt is one compaction: the summary of some items.

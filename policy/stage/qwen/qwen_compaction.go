@@ -14,15 +14,14 @@ import (
 
 // QwenCompaction are the parameters of qwen_compaction.
 type QwenCompaction struct {
-	Share    float64               `yaml:"share" doc:"compact from this share of the window on, if that is less than what reserve and buffer leave of it" min:"0" max:"1"`
-	Reserve  int                   `yaml:"reserve" doc:"kept free for the summary, which may be no longer" unit:"tokens" min:"1"`
-	Buffer   int                   `yaml:"buffer" doc:"kept free beyond that" unit:"tokens" min:"0"`
-	Rescue   int                   `yaml:"rescue" doc:"so close to what the reserve leaves, and so far above the limit at least, a compaction is forced, breaker or not" unit:"tokens" min:"0"`
-	Failures int                   `yaml:"max_failures" doc:"no further automatic try after so many failures in a row, of either kind" unit:"failures" min:"1"`
-	Prompt   int                   `yaml:"prompt_tokens" doc:"the system prompt of the compaction and the sentence that asks for the summary" unit:"tokens" min:"0"`
-	Prefix   string                `yaml:"prefix" doc:"what the summary request begins with: its own prompt, or what the session's requests do, where that leaves room for the summary (0.24, for providers with a prompt cache)" enum:"own,session"`
-	Summary  policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual   string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Share    float64 `yaml:"share" doc:"compact from this share of the window on, if that is less than what reserve and buffer leave of it" min:"0" max:"1"`
+	Reserve  int     `yaml:"reserve" doc:"kept free for the summary, which may be no longer" unit:"tokens" min:"1"`
+	Buffer   int     `yaml:"buffer" doc:"kept free beyond that" unit:"tokens" min:"0"`
+	Rescue   int     `yaml:"rescue" doc:"so close to what the reserve leaves, and so far above the limit at least, a compaction is forced, breaker or not" unit:"tokens" min:"0"`
+	Failures int     `yaml:"max_failures" doc:"no further automatic try after so many failures in a row, of either kind" unit:"failures" min:"1"`
+	Prompt   int     `yaml:"prompt_tokens" doc:"the system prompt of the compaction and the sentence that asks for the summary" unit:"tokens" min:"0"`
+	Prefix   string  `yaml:"prefix" doc:"what the summary request begins with: its own prompt, or what the session's requests do, where that leaves room for the summary (0.24, for providers with a prompt cache)" enum:"own,session"`
+	summarize.Params
 }
 
 func defineQwenCompaction() policy.Definition {
@@ -34,7 +33,7 @@ func defineQwenCompaction() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &QwenCompaction{
 			Share: 0.85, Reserve: 20000, Buffer: 13000, Rescue: 3000, Failures: 3, Prompt: 920, Prefix: "session",
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: a last prompt of 160,000 tokens with 3,000 of output, a result of 16,000 characters to be sent; a window of 200,000
 after:  167,000 >= min(170,000, 167,000): the summary, "Got it. Thanks for the additional context!", the open call and its result`,
@@ -81,7 +80,7 @@ func (s *qwenCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	h := &prompt{View: c.View, size: c.Last.Usage.Context()}
-	h.history, h.pending = historyOf(c.View, manual)
+	h.history, h.pending = measure.History(c.View, manual)
 	if len(h.history) < 2 {
 		return nil, nil
 	}

@@ -14,13 +14,12 @@ import (
 
 // QwenCompression are the parameters of qwen_compression.
 type QwenCompression struct {
-	Threshold float64               `yaml:"threshold" doc:"compress once the last prompt reached this share of the window" min:"0" max:"1"`
-	Preserve  float64               `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
-	Rules     string                `yaml:"rules" doc:"how the history is divided: 0.0.14 at the next user message behind the content that reaches the share; 0.12 at the last before it where there is none; 0.15 then behind all but the newest rounds, and only where 5 % of the history becomes a summary" enum:"0.0.14,0.12,0.15"`
-	Rounds    int                   `yaml:"rounds" doc:"rules 0.15: the newest rounds of calls and results that stay where the last user message is too old" unit:"rounds" min:"0"`
-	Prompt    int                   `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
-	Summary   policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual    string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Threshold float64 `yaml:"threshold" doc:"compress once the last prompt reached this share of the window" min:"0" max:"1"`
+	Preserve  float64 `yaml:"preserve" doc:"the newest share of the history, by characters of its JSON, that stays" min:"0.01" max:"0.99"`
+	Rules     string  `yaml:"rules" doc:"how the history is divided: 0.0.14 at the next user message behind the content that reaches the share; 0.12 at the last before it where there is none; 0.15 then behind all but the newest rounds, and only where 5 % of the history becomes a summary" enum:"0.0.14,0.12,0.15"`
+	Rounds    int     `yaml:"rounds" doc:"rules 0.15: the newest rounds of calls and results that stay where the last user message is too old" unit:"rounds" min:"0"`
+	Prompt    int     `yaml:"prompt_tokens" doc:"the system prompt of the compression and the sentence that asks for the summary" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 // minShare is the least share of the history that rules 0.15 summarise (MIN_COMPRESSION_FRACTION).
@@ -35,7 +34,7 @@ func defineQwenCompression() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &QwenCompression{
 			Threshold: 0.7, Preserve: 0.3, Rules: "0.15", Rounds: 2, Prompt: 768,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: a prompt of 140,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
@@ -72,7 +71,7 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	if manual && s.p.Manual != "replay" || !manual && (s.breaker.Open() || s.p.Threshold <= 0) {
 		return nil, nil
 	}
-	history, pending := historyOf(c.View, manual)
+	history, pending := measure.History(c.View, manual)
 	if len(history) == 0 {
 		return nil, nil
 	}

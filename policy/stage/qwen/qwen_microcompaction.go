@@ -79,7 +79,7 @@ func (s *qwenMicrocompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if pause == 0 && s.sums.Sum <= s.p.Chars {
 		return nil, nil
 	}
-	history, _ := historyOf(c.View, false)
+	history, _ := measure.History(c.View, false)
 	var results []policy.Target
 	for _, id := range history {
 		for b := range c.View.Blocks(id) {

@@ -13,15 +13,14 @@ import (
 
 // RooCondense are the parameters of roo_condense.
 type RooCondense struct {
-	Condense bool                  `yaml:"condense" doc:"condense with a model (autoCondenseContext); false: only cut the oldest messages off"`
-	Percent  float64               `yaml:"percent" doc:"condense once the context fills this share of the window (autoCondenseContextPercent); 100 never comes before the buffer" unit:"percent" min:"5" max:"100"`
-	Buffer   float64               `yaml:"buffer" doc:"the share of the window that stays free beside the reserve; below that it is condensed, or cut, in any case" min:"0" max:"0.9"`
-	Reserve  int                   `yaml:"reserve" doc:"what the response may take: 8,192 for Anthropic's models without reasoning and where the model names none" unit:"tokens" min:"0"`
-	Keep     int                   `yaml:"keep" doc:"the newest messages that stay beside the summary and the first one; 0: only the summary stays" unit:"messages" min:"0"`
-	Cut      float64               `yaml:"cut" doc:"the share of the messages after the first that is cut off where condensing is off or fails" min:"0.1" max:"1"`
-	Prompt   int                   `yaml:"prompt_tokens" doc:"the summariser's system prompt and request" unit:"tokens" min:"0"`
-	Summary  policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
-	Manual   string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+	Condense bool    `yaml:"condense" doc:"condense with a model (autoCondenseContext); false: only cut the oldest messages off"`
+	Percent  float64 `yaml:"percent" doc:"condense once the context fills this share of the window (autoCondenseContextPercent); 100 never comes before the buffer" unit:"percent" min:"5" max:"100"`
+	Buffer   float64 `yaml:"buffer" doc:"the share of the window that stays free beside the reserve; below that it is condensed, or cut, in any case" min:"0" max:"0.9"`
+	Reserve  int     `yaml:"reserve" doc:"what the response may take: 8,192 for Anthropic's models without reasoning and where the model names none" unit:"tokens" min:"0"`
+	Keep     int     `yaml:"keep" doc:"the newest messages that stay beside the summary and the first one; 0: only the summary stays" unit:"messages" min:"0"`
+	Cut      float64 `yaml:"cut" doc:"the share of the messages after the first that is cut off where condensing is off or fails" min:"0.1" max:"1"`
+	Prompt   int     `yaml:"prompt_tokens" doc:"the summariser's system prompt and request" unit:"tokens" min:"0"`
+	summarize.Params
 }
 
 const condenseName = "roo_condense"
@@ -35,7 +34,7 @@ func defineRooCondense() policy.Definition {
 		Moments: policy.Prepare | policy.Manual,
 		Params: &RooCondense{
 			Condense: true, Percent: 100, Buffer: 0.1, Reserve: 8192, Cut: 0.5, Prompt: 700,
-			Summary: policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: policy.DefaultSummaryTokens}}, Manual: "replay",
+			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 171,809 tokens in a window of 200,000; 40 messages
 after:  the summary`,

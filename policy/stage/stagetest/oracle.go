@@ -29,15 +29,21 @@ type Oracle[T any] struct {
 // LoadOracle reads a file of cases.
 func LoadOracle[T any](t testing.TB, path string) *Oracle[T] {
 	t.Helper()
+	return LoadCases[Oracle[T]](t, path)
+}
+
+// LoadCases reads a file of cases of any form.
+func LoadCases[T any](t testing.TB, path string) *T {
+	t.Helper()
 	data, err := os.ReadFile(path)
-	o := &Oracle[T]{}
+	cases := new(T)
 	if err == nil {
-		err = json.Unmarshal(data, o)
+		err = json.Unmarshal(data, cases)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return cases
 }
 
 // Text is a text written out.

@@ -3,7 +3,6 @@ package strands
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -53,18 +52,6 @@ func (e *entry) UnmarshalJSON(data []byte) error {
 		}
 	}
 	return nil
-}
-
-func upstreamCases(t *testing.T) (f caseFile) {
-	t.Helper()
-	data, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 // typescript are the parameters of the preset for the TypeScript SDK.
@@ -135,7 +122,7 @@ func (s state) tokens(t *testing.T, list []entry) int {
 
 // What is left is what the TypeScript SDK's own code leaves, when the agent stops and after each reduction.
 func TestCases(t *testing.T) {
-	f := upstreamCases(t)
+	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	if p := typescript(t); p.Messages != f.Window {
 		t.Errorf("%d messages, upstream has %d", p.Messages, f.Window)
 	}

@@ -268,18 +268,12 @@ func (s *slidingWindow) begins(i int) bool {
 }
 
 func (s *slidingWindow) follow(v policy.View) {
-	edits, joined, anew := s.seen.Follow(v)
-	if anew || slices.ContainsFunc(edits, otherRemoval) {
+	items, anew := s.seen.Arrived(v, otherRemoval)
+	if anew {
 		s.runs = nil
-		for id := range v.Items {
-			s.put(v, id)
-		}
-		return
 	}
-	for _, id := range joined {
-		if v.Has(id) {
-			s.put(v, id)
-		}
+	for _, id := range items {
+		s.put(v, id)
 	}
 }
 

@@ -9,6 +9,15 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
+// Params are the parameters that stages share whose summary takes the place of the view.
+type Params struct {
+	Summary policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Manual  string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
+}
+
+// DefaultParams takes recorded summaries, or fixed ones, and replays compactions the user asked for.
+func DefaultParams() Params { return Params{Summary: policy.DefaultSummary(), Manual: "replay"} }
+
 // Since returns the items that joined after a recorded boundary, none for a boundary of -1. A summary used at a later
 // request than the client used it does not cover them: they stay.
 func Since(c *policy.Context, boundary int) []policy.ItemID {

@@ -1,0 +1,62 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// Flag is a reason to doubt the figures of a session, under every policy.
+type Flag string
+
+// The flags.
+const (
+	FlagMidway    Flag = "begins_mid_conversation"
+	FlagEstimated Flag = "usage_estimated"   // none is recorded
+	FlagOutputs   Flag = "outputs_estimated" // of some requests
+	FlagCompacted Flag = "compacted_when_recorded"
+	FlagSubagents Flag = "subagents_left_out"
+	FlagUnpriced  Flag = "model_without_price"
+)
+
+// Flags lists the flags in their order.
+func Flags() []Flag {
+	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagSubagents, FlagUnpriced}
+}
+
+// Mark sets the flags of a session by its record and by a replay of it. subagents is how many are left out.
+func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents int) (err error) {
+	is := map[Flag]bool{
+		FlagMidway:    len(rec.Conv.Messages) > 0 && rec.Conv.Messages[0].Earlier,
+		FlagEstimated: !rec.Cal.Recorded,
+		FlagOutputs:   rec.Cal.Recorded && slices.ContainsFunc(t.Requests, func(r replay.Request) bool { return r.Estimated }),
+		FlagCompacted: len(rec.Conv.Boundaries) > 0,
+		FlagSubagents: subagents > 0,
+		FlagUnpriced:  t.Totals.Unpriced > 0,
+	}
+	for _, f := range Flags() {
+		if is[f] {
+			s.Flags = append(s.Flags, f)
+		}
+	}
+	s.Rereads, err = rec.Rereads()
+	return err
+}
+
+// Flagged counts the sessions with a flag.
+func (c *Comparison) Flagged(f Flag) (n int) {
+	for i := range c.Sessions {
+		if slices.Contains(c.Sessions[i].Flags, f) {
+			n++
+		}
+	}
+	return n
+}
+
+// Rereads are those of all sessions.
+func (c *Comparison) Rereads() (all replay.Rereads) {
+	for i := range c.Sessions {
+		all.Add(c.Sessions[i].Rereads)
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package replay
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// soonAfter is how many requests after a compaction a Read counts as its consequence.
+const soonAfter = 30
+
+// Rereads are the files that the agent read again soon after a compaction of its own. A policy that had not compacted
+// there might have spared them: in its views the file stands twice.
+type Rereads struct {
+	Files   int `json:"files"`   // results of Read, within soonAfter requests after a compaction, of files read before it; each file once
+	Tokens  int `json:"tokens"`  // of these results
+	Carried int `json:"carried"` // tokens times the requests after: the most that they add to what is sent
+}
+
+// Rereads looks for files that were read again because of the recorded compactions.
+func (r *Record) Rereads() (list Rereads, err error) {
+	conv := r.Conv
+	if len(conv.Boundaries) == 0 {
+		return list, nil
+	}
+	seen, before, pending := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	boundary, since, request := 0, 0, 0 // the next boundary; requests since the last one, and all
+	for m := range conv.Messages {
+		for ; boundary < len(conv.Boundaries) && conv.Boundaries[boundary].Before <= m; boundary++ {
+			before, since = maps.Clone(seen), request
+		}
+		msg := &conv.Messages[m]
+		if request < len(conv.Requests) && conv.Requests[request].Message == m {
+			request++
+		}
+		for i := range msg.Blocks {
+			switch bl := &msg.Blocks[i]; {
+			case msg.RecordOnly:
+			case bl.Kind == jsonl.KindToolUse && bl.Name == "Read":
+				input, err := conv.Raw(m, i)
+				if err != nil {
+					return list, err
+				}
+				var in struct {
+					Path string `json:"file_path"`
+				}
+				if json.Unmarshal(input, &in) != nil || in.Path == "" {
+					continue
+				}
+				if before[in.Path] && request-since <= soonAfter {
+					delete(before, in.Path)
+					pending[bl.ID] = true
+				}
+				seen[in.Path] = true
+			case bl.Kind == jsonl.KindToolResult && pending[bl.ID]:
+				delete(pending, bl.ID)
+				n := r.Cal.Block(m, i)
+				list.Files++
+				list.Tokens += n
+				list.Carried += n * (len(conv.Requests) - request)
+			}
+		}
+	}
+	return list, nil
+}
+
+// Add adds the files of another session.
+func (r *Rereads) Add(o Rereads) {
+	r.Files += o.Files
+	r.Tokens += o.Tokens
+	r.Carried += o.Carried
+}
