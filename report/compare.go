@@ -104,7 +104,11 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		if one {
 			p.heading(count(len(c.Sessions), "session") + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
 		}
-		comparePage(p, c)
+		comparePage(p, c, !one && !p.All)
+	}
+	if !p.All {
+		what := either(one, "classes of the cache, medians and percentiles", "notes on groups, classes of the cache, medians and percentiles")
+		p.note(faint, "("+what+" are hidden: "+joined(", ", p.Hints.All, "json contains them")+")")
 	}
 	p.notes(yellow, emptyNotes(in.Empty))
 	p.note(faint, cacheText(groups)+legend(p.titles()))
@@ -115,22 +119,24 @@ func (p *page) titles() []figureTitle {
 	return slices.DeleteFunc(slices.Clone(figureTitles), func(f figureTitle) bool { return f.all && !p.All })
 }
 
-func comparePage(p *page, c *compare.Comparison) {
+// comparePage prints the tables of a comparison, in short those of figures only.
+func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.table(compareTotals(shownRows(c), c, p.titles()))
 	p.note(yellow, feasibleText(c))
 	uses := c.Uses()
 	for i := range uses {
-		p.note(none, ranText(&uses[i], p.All))
+		p.note(none, either(short, "", ranText(&uses[i], p.All)))
 	}
 	for i, figures := range leads(c) {
 		p.note(yellow, doubtText(&uses[i], figures))
 	}
-	if len(c.Policies) > 1 {
-		if t := differences(p, c); len(t.rows) > 0 {
-			p.heading("against " + c.Policies[0].Name)
-			p.table(t)
-		}
+	if t := differences(p, c); len(t.rows) > 0 {
+		p.heading("against " + c.Policies[0].Name)
+		p.table(t)
 		p.items(none, partsTexts(c))
+	}
+	if short {
+		return
 	}
 	if flags := flagTexts(c); len(flags) > 0 {
 		p.heading("about the sessions, under every policy")
@@ -248,12 +254,15 @@ func figureText(name string, d exact.Decimal) string {
 func differences(p *page, c *compare.Comparison) *table {
 	judged, names := c.Judged, compare.Names()
 	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}})
+	if len(c.Policies) < 2 {
+		return t
+	}
 	several := len(c.Sessions) > 1
 	part := several && slices.ContainsFunc(c.Pairs[1:], func(pair compare.Contrast) bool { return len(pair.Sessions) < len(c.Sessions) })
 	if part {
 		t.columns = append(t.columns, column{Title: "sessions"})
 	}
-	shown := slices.DeleteFunc(p.titles(), func(f figureTitle) bool { return several && !p.All && !slices.Contains(differenceTitles, f.figure) })
+	shown := slices.DeleteFunc(p.titles(), func(f figureTitle) bool { return several && !slices.Contains(differenceTitles, f.figure) })
 	for _, f := range shown {
 		t.columns = append(t.columns, column{Title: f.title})
 	}
@@ -262,7 +271,7 @@ func differences(p *page, c *compare.Comparison) *table {
 	}
 	for i := 1; i < len(c.Policies); i++ {
 		pair := &c.Pairs[i]
-		if len(pair.Sessions) == 0 {
+		if v := &pair.Figures[judged]; v.Conclusion() == compare.VerdictNone || v.Conclusion() == compare.VerdictSame && !p.All {
 			continue // as the conclusion says
 		}
 		cells := []any{c.Policies[i].Name}
