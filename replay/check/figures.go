@@ -15,7 +15,9 @@ func judged(figure string) bool {
 	return slices.Contains([]string{"cost_usd", "payload_peak", regretFigure}, figure) || isFault(figure)
 }
 
-const regretFigure = "misses"
+// regretFigure is the misses less those that chance explains. Which these are grows with what is removed, so it is better
+// or worse only where the misses are.
+const regretFigure = "excess_misses"
 
 func isFault(figure string) bool { return slices.Contains(compare.FaultNames(), figure) }
 
@@ -71,6 +73,9 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 				row.Limit = "within " + within.String() + " of the baseline"
 			}
 			row.Status = against(better, within, row.Before, row.After)
+			if f.Name == regretFigure && row.Status != OK && !r.follows("misses", was, row.Status) {
+				row.Status = Changed
+			}
 			if row.Status == OK && row.Before.Cmp(row.After) == 0 {
 				continue
 			}
@@ -83,25 +88,42 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 			status = Better
 		}
 	}
-	if status == Better && one.blind(r, was) {
+	if why := one.doubt(r, was); status == Better && why != "" {
 		status = Changed
-		s.Reasons = append(s.Reasons, "it removes more than the baseline, and what of it was needed is not counted: that is not better, set regret: true")
+		s.Reasons = append(s.Reasons, why+": that is not better")
 	}
 	s.Status = worst(s.Status, status)
 	return at
 }
 
-// blind reports whether a replay removes more than before without anything that could count against it.
-func (c *Case) blind(r *CaseResult, was *past) bool {
-	value := func(figure string) (before, after exact.Decimal) {
-		return was.figures[figure], r.Values[slices.Index(compare.Names(), figure)]
+// value is a figure before and now.
+func (r *CaseResult) value(figure string, was *past) (before, after exact.Decimal) {
+	return was.figures[figure], r.Values[slices.Index(compare.Names(), figure)]
+}
+
+// follows reports whether a figure of which less is better became what the status says, or is not known on either side.
+func (r *CaseResult) follows(figure string, was *past, status Verdict) bool {
+	before, after := r.value(figure, was)
+	return !before.Known || !after.Known || against(compare.Less, nil, before, after) == status
+}
+
+// doubt says why a replay that is otherwise better is not: it removes more than before without anything that counts
+// against it, or more is missed, if no more than chance explains. "" is no doubt.
+func (c *Case) doubt(r *CaseResult, was *past) string {
+	if was == nil {
+		return ""
 	}
-	if before, after := value("tokens_saved"); after.Cmp(before) <= 0 {
-		return false
+	if before, after := r.value("misses", was); before.Known && after.Cmp(before) > 0 {
+		return "more is missed, as chance explains"
 	}
-	before, after := value(regretFigure)
-	e := c.expectation(regretFigure)
-	return !before.Known || !after.Known || e != nil && e.Any
+	if before, after := r.value("tokens_saved", was); after.Cmp(before) <= 0 {
+		return ""
+	}
+	before, after := r.value(regretFigure, was)
+	if e := c.expectation(regretFigure); !before.Known || !after.Known || e != nil && e.Any {
+		return "it removes more than the baseline, and what of it was needed is not counted (regret: true counts it)"
+	}
+	return ""
 }
 
 // lost lists the figures that have a value now and are not in the baseline, though the version that made it knew
