@@ -1,0 +1,73 @@
+package regret
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// FuzzScan: every occurrence of every needle is found, and nothing else.
+func FuzzScan(f *testing.F) {
+	f.Add("abcdefghabcdefgh", "abcdefgh", "bcdefghab")
+	f.Add("aaaaaaaaaaaa", "aaaaaaaa", "aaaaaaaaa")
+	f.Fuzz(func(t *testing.T, text, a, b string) {
+		needles := []string{a, b}
+		if len(a) < prefix || len(b) < prefix {
+			return
+		}
+		s := newScan()
+		got := make([][]int, 2)
+		for i, n := range needles {
+			s.add(n, int32(i))
+		}
+		s.each([]byte(text), func(id int32, from int) bool {
+			if strings.HasPrefix(text[from:], needles[id]) {
+				got[id] = append(got[id], from)
+			}
+			return true
+		})
+		for i, n := range needles {
+			var want []int
+			for at := range len(text) {
+				if strings.HasPrefix(text[at:], n) {
+					want = append(want, at)
+				}
+			}
+			if !slices.Equal(got[i], want) {
+				t.Errorf("%q in %q at %v, want %v", n, text, got[i], want)
+			}
+		}
+	})
+}
+
+// FuzzNames: a name stands where it is said to, and has one hash in all its forms.
+func FuzzNames(f *testing.F) {
+	f.Add("run --all-targets on src/fooBarBaz_9.go, then some-other-name")
+	f.Add("0123456789→generated_identifier")
+	f.Fuzz(func(t *testing.T, text string) {
+		eachName(text, func(name string, from int) {
+			if text[from:from+len(name)] != name || !named(name) || len(foldString(name)) < minName {
+				t.Errorf("%q at %d of %q", name, from, text)
+			}
+			if hashName(name) != hashName(strings.ToUpper(strings.ReplaceAll(name, "_", ""))) {
+				t.Errorf("%q has two hashes", name)
+			}
+		})
+	})
+}
+
+func TestFold(t *testing.T) {
+	for _, c := range [][2]string{
+		{"     1→func Foo() {\n    12→\treturn nil\n", "funcfooreturnnil"},
+		{"1\tone_two\r\n2\tThree", "onetwothree"},
+		{"a 12 b", "a12b"},
+		{"12 monkeys", "12monkeys"},
+		{`"x\"y"`, "xy"},
+		{"仓库 Ledger", "仓库ledger"},
+		{"", ""},
+	} {
+		if got := foldString(c[0]); got != c[1] {
+			t.Errorf("%q is %q, want %q", c[0], got, c[1])
+		}
+	}
+}
