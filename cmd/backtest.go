@@ -124,7 +124,9 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 	var sessions []*backtest.SessionScore
 	record := 0
-	failed, err := eachConversation(r.loop("scored"), func(c agentConversation) (scoredSession, error) {
+	loop := r.loop("scored")
+	loop.unfitted = true // the scored policy finds the window itself
+	failed, err := eachConversation(loop, func(c agentConversation) (scoredSession, error) {
 		return o.score(r, c)
 	}, func(s scoredSession) error {
 		if s.Requests > 0 {

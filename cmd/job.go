@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -59,6 +60,7 @@ type conversationLoop struct {
 	verb      string // of the progress: "replayed"
 	skipEmpty bool   // leave out conversations without requests; none left is an error
 	keepOpen  bool   // keep the files open until close
+	unfitted  bool   // leave the windows as they are by model and client
 
 	progress *progress
 	empty    []compare.Origin // left out
@@ -181,7 +183,7 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 				continue
 			}
 			var r result
-			if c.rec, err = replay.NewRecordWith(c.conv, l.encoders); err == nil {
+			if c.rec, err = l.record(c.conv); err == nil {
 				r.v, err = work(c)
 			}
 			if err != nil {
@@ -202,6 +204,30 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 		err = l.nothing(failed)
 	}
 	return failed, err
+}
+
+func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, error) {
+	if l.unfitted {
+		return replay.NewRecordWith(conv, l.encoders)
+	}
+	return newRecord(l.sys, conv, l.encoders)
+}
+
+// newRecord is the record of a conversation, in the window that its client's user set where the compactions show it.
+func newRecord(sys *system, conv *session.Conversation, encoders *tokens.Encoders) (*replay.Record, error) {
+	r, err := replay.NewRecordWith(conv, encoders)
+	if err != nil || conv.Product == "" || len(conv.Boundaries) == 0 {
+		return r, err
+	}
+	pol, err := preset.LoadFor(conv.Product, clientOf(conv), sys.stages)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := r.FitWindow(pol, replay.Options{})
+	if err == nil {
+		r.UseWindow(fit)
+	}
+	return r, err
 }
 
 // collect is eachConversation with the results in a list.

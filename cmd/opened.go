@@ -48,7 +48,7 @@ func (s *opened) read(path string) error {
 	s.conv = convs.list[0]
 	s.msgs.warn(s.conv.conv.Warnings...)
 	if s.pol, err = s.choose(clientOf(s.conv.conv)); err == nil {
-		s.conv.rec, err = replay.NewRecordWith(s.conv.conv, s.encoders)
+		s.conv.rec, err = newRecord(s.sys, s.conv.conv, s.encoders)
 	}
 	if err != nil {
 		return pathError(path, err)

@@ -42,6 +42,7 @@ type Record struct {
 	edits    []policy.Edit                  // the record as edits on raw
 	notes    []recordedAct                  // by edit: what the client recorded
 	settings map[int]cache.BreakCause       // by request (0-based): what else the client did
+	fit      *Fit                           // nil: the window is by model and client
 	uses     func() (*regret.Index, error)
 	digests  *policy.Digests // nil: nothing is kept for the next replay
 	most     atomic.Int64    // the most edits of a replay; of a shared record

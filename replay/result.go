@@ -64,6 +64,9 @@ func (e *engine) widest(t *Timeline) {
 	if len(e.conv.Requests) == 0 && (at.Window == 0 || e.opt.Window > 0) {
 		at.Window = e.r.window(windowKey{}, e.opt)
 	}
+	if f := e.fitted(); e.pol.Window.Context == 0 {
+		t.Fit = f
+	}
 	last := 0
 	for k := range e.conv.Requests {
 		m := &e.conv.Messages[e.conv.Requests[k].Message]

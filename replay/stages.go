@@ -283,7 +283,26 @@ func (e *engine) windowUnder(w policy.Window, k int) int {
 	if w.Context > 0 && e.opt.Window == 0 {
 		return w.Context
 	}
-	key := e.windowKey(w, &e.conv.Messages[e.conv.Requests[k].Message])
+	n := e.modelWindow(e.windowKey(w, &e.conv.Messages[e.conv.Requests[k].Message]))
+	if f := e.fitted(); f == nil {
+		return n
+	} else if e.lastKey.model == e.conv.Model {
+		return f.Window
+	} else {
+		return min(f.Window, n)
+	}
+}
+
+// fitted is the window of the record's own user, nil where it is not known or not asked for.
+func (e *engine) fitted() *Fit {
+	if e.opt.Window > 0 || e.opt.Model != "" {
+		return nil
+	}
+	return e.r.fit
+}
+
+// modelWindow is the context window by model and client.
+func (e *engine) modelWindow(key windowKey) int {
 	if key == e.lastKey && e.lastWindow > 0 {
 		return e.lastWindow
 	}

@@ -37,8 +37,9 @@ type Timeline struct {
 	Converted *Conversion       `json:"converted,omitempty"` // with Options.Model, where it has another tokenizer
 	Version   string            `json:"client_version,omitempty"`
 	Window    int               `json:"window"`
-	Limits    []policy.Limit    `json:"limits"` // at which the policy's stages act, in Window
-	Stages    []string          `json:"stages"` // of the policy, in order
+	Fit       *Fit              `json:"window_fit,omitempty"` // the window is fitted to the recorded compactions
+	Limits    []policy.Limit    `json:"limits"`               // at which the policy's stages act, in Window
+	Stages    []string          `json:"stages"`               // of the policy, in order
 	Lines     Lines             `json:"lines"`
 	Requests  []Request         `json:"requests"`
 	Events    []Event           `json:"events"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -42,13 +43,13 @@ func sampleBacktest() *backtest.Scores {
 	}
 	fitted := &backtest.SessionScore{
 		Session: "s-2", Agent: "a1", File: "proj/s-2.jsonl", Model: "claude-opus-4-7", Version: "2.1.119", Clients: "2.1.119+", Policy: "claude-code-2.1.119",
-		Requests: 900, Window: 400000, Fit: &backtest.Fit{Window: 400000, Least: 399578, Most: 401320, Agrees: true},
+		Requests: 900, Window: 400000, Fit: &replay.Fit{Window: 400000, Least: 399578, Most: 401320, Agrees: true},
 		Compactions: []backtest.CompactionScore{{Line: 706, Request: 300, Version: "2.1.119", PreTokens: 368320, Used: 368320, Threshold: 367000, Hit: true}},
 		Alarms:      []backtest.Alarm{}, Micro: []backtest.Microcompacted{}, MicroAlarms: []int{}, Breaks: []backtest.Break{},
 		Usage: backtest.UsageScore{Requests: 899, Read: figure(200000000, 199900000), Near: 899, Close: 890},
 	}
 	torn := *fitted
-	torn.Session, torn.Agent, torn.Fit = "s-3", "", &backtest.Fit{Window: 401000, Least: 413001, Most: 401000}
+	torn.Session, torn.Agent, torn.Fit = "s-3", "", &replay.Fit{Window: 401000, Least: 413001, Most: 401000}
 	return backtest.Sum("claude-code@recorded-version", []*backtest.SessionScore{plain, fitted, &torn})
 }
 

@@ -241,6 +241,7 @@ func flagTexts(c *compare.Comparison) (list []string) {
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
 		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of what is sent, at most)",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
+		compare.FlagWindow:    "window as the user had set it, by the recorded compactions; --window sets another",
 		compare.FlagSubagents: "subagents left out",
 		compare.FlagUnpriced:  "a model without a price; no cost is compared",
 	}

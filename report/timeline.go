@@ -63,7 +63,7 @@ func headFields(tl *replay.Timeline) [][2]string {
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
-		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens"}, {"limits", strings.Join(limits, ", ")}}
+		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens" + either(tl.Fit != nil, ", fitted to the recorded compactions; --window sets another", "")}, {"limits", strings.Join(limits, ", ")}}
 }
 
 // ConversionText says how tokens became those of another model; "" where they did not.

@@ -9,11 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// scored reports whether a recorded compaction can be scored: it is automatic, and a request follows.
-func scored(conv *session.Conversation, b *session.Boundary) bool {
-	return b.Trigger == "auto" && b.Request >= 1 && b.Request <= len(conv.Requests)
-}
-
 // compactions scores the recorded ones, each on the recorded view: a decision that differs does not change the next.
 func (s *SessionScore) compactions(conv *session.Conversation, decisions []replay.Decision) {
 	for i := range conv.Boundaries {
@@ -22,7 +17,7 @@ func (s *SessionScore) compactions(conv *session.Conversation, decisions []repla
 		case b.Trigger != "auto":
 			s.Manual++
 			continue
-		case !scored(conv, b):
+		case !replay.Precedes(conv, b):
 			s.Last++
 			continue
 		}
@@ -34,19 +29,8 @@ func (s *SessionScore) compactions(conv *session.Conversation, decisions []repla
 	}
 }
 
-// explained returns the requests at which a compaction by the policy is no false alarm: one is recorded there or at
-// the request before.
-func explained(conv *session.Conversation) map[int]bool {
-	at := map[int]bool{}
-	for i := range conv.Boundaries {
-		n := conv.Boundaries[i].Request
-		at[n], at[n+1] = true, true
-	}
-	return at
-}
-
 func (s *SessionScore) alarms(r *replay.Record, decisions []replay.Decision) {
-	known := explained(r.Conv)
+	known := replay.NearCompactions(r.Conv)
 	for i := range decisions {
 		if d := &decisions[i]; d.Compact && !known[d.Request] {
 			s.Alarms = append(s.Alarms, Alarm{Request: d.Request, Line: r.LineAt(d.Request), Used: d.Used, Threshold: d.Limit})
@@ -57,7 +41,7 @@ func (s *SessionScore) alarms(r *replay.Record, decisions []replay.Decision) {
 // free scores the policy's own replay, where one decision changes the next: it pairs recorded compactions with the
 // policy's own, the nearest first, each at most once.
 func (s *SessionScore) free(conv *session.Conversation, own *replay.Timeline) {
-	known := explained(conv)
+	known := replay.NearCompactions(conv)
 	var fired []int
 	for i := range own.Events {
 		if e := &own.Events[i]; e.Kind == policy.KindSummarize && e.Trigger == "auto" && e.Request != nil {

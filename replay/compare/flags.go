@@ -15,13 +15,14 @@ const (
 	FlagEstimated Flag = "usage_estimated"   // none is recorded
 	FlagOutputs   Flag = "outputs_estimated" // of some requests
 	FlagCompacted Flag = "compacted_when_recorded"
+	FlagWindow    Flag = "window_fitted" // the user's own, by the recorded compactions
 	FlagSubagents Flag = "subagents_left_out"
 	FlagUnpriced  Flag = "model_without_price"
 )
 
 // Flags lists the flags in their order.
 func Flags() []Flag {
-	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagSubagents, FlagUnpriced}
+	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced}
 }
 
 // Mark sets the flags of a session by its record and by a replay of it. subagents is how many are left out.
@@ -31,6 +32,7 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 		FlagEstimated: !rec.Cal.Recorded,
 		FlagOutputs:   rec.Cal.Recorded && slices.ContainsFunc(t.Requests, func(r replay.Request) bool { return r.Estimated }),
 		FlagCompacted: len(rec.Conv.Boundaries) > 0,
+		FlagWindow:    t.Fit != nil,
 		FlagSubagents: subagents > 0,
 		FlagUnpriced:  t.Totals.Unpriced > 0,
 	}

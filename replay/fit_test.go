@@ -1,10 +1,9 @@
-package backtest
+package replay
 
 import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/replay"
 )
 
 func TestRoundest(t *testing.T) {
@@ -21,9 +20,9 @@ func TestRoundest(t *testing.T) {
 // TestFitContradiction: where a request went on above what another compacted at, no window explains both; the
 // recorded compactions decide.
 func TestFitContradiction(t *testing.T) {
-	decisions := make([]replay.Decision, 4)
+	decisions := make([]Decision, 4)
 	for i, used := range []int{100000, 380000, 200000, 368000} {
-		decisions[i] = replay.Decision{Request: i + 1, Used: used, Window: 1000000, Limit: 967000}
+		decisions[i] = Decision{Request: i + 1, Used: used, Window: 1000000, Limit: 967000}
 	}
 	conv := &session.Conversation{Requests: make([]session.APICall, 4)}
 	if f := fit(conv, decisions); f != nil {
@@ -38,15 +37,5 @@ func TestFitContradiction(t *testing.T) {
 	decisions[1].Used = 366000
 	if f := fit(conv, decisions); f == nil || *f != (Fit{Window: 400000, Least: 399001, Most: 401000, Agrees: true}) {
 		t.Errorf("%+v", f)
-	}
-}
-
-func TestClientBand(t *testing.T) {
-	for version, want := range map[string]string{
-		"": "to 2.1.11", "1.0.53": "to 2.1.11", "2.1.12": "2.1.12-2.1.20", "2.1.20": "2.1.12-2.1.20", "2.1.21": "2.1.21-2.1.51", "2.1.52": "2.1.52-2.1.118", "2.1.119": "2.1.119+", "3.0.0": "2.1.119+",
-	} {
-		if got := compactionBands.of(version); got != want {
-			t.Errorf("%q: %q, want %q", version, got, want)
-		}
 	}
 }
