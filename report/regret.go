@@ -33,7 +33,7 @@ func regretText(list ...*regret.Regret) string {
 	if t.Chance() {
 		text += "no more than chance"
 	} else {
-		text += fmt.Sprintf("%s more than chance (90 %%: %s to %s)", t.Excess.Text(1), t.Lower.Text(1), t.Upper.Text(1))
+		text += fmt.Sprintf("%s more than chance (90 %% over %s: %s to %s)", t.Excess.Text(1), t.Over, t.Lower.Text(1), t.Upper.Text(1))
 	}
 	text += phrase("; %v tokens to fetch again", t.Tokens)
 	if t.Cost.Known {

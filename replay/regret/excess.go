@@ -12,9 +12,10 @@ type Total struct {
 	Expected                exact.Decimal
 	Cost                    exact.Decimal // USD, of getting the misses back
 
-	// Excess is the misses less those that chance explains, with the bounds of a 90 % interval: over the replays, or
-	// over the removed blocks of one replay.
+	// Excess is the misses less those that chance explains, with the bounds of a 90 % interval over the replays with
+	// removed blocks; over the removed blocks where the replays are too few.
 	Excess, Lower, Upper exact.Decimal
+	Over                 string // "sessions" or "blocks"
 }
 
 // Sum adds up replays.
@@ -35,13 +36,16 @@ func Sum(list []*Regret) Total {
 		c := r.Cost()
 		known = known && c.Known
 		cost.Add(c)
-		units = append(units, interval.Ratio{Num: r.Excess.N, Den: int64(r.Removed)})
+		if r.Removed > 0 {
+			units = append(units, interval.Ratio{Num: r.Excess.N, Den: int64(r.Removed)})
+		}
 	}
 	if known {
 		t.Cost = cost.Decimal()
 	}
-	if len(list) == 1 {
-		units = units[:0]
+	t.Over = "sessions"
+	if len(units) < fewest {
+		t.Over, units = "blocks", units[:0]
 		for b := range max(t.Removed, t.Misses) {
 			excess := -t.Expected.N / int64(max(t.Removed, 1))
 			if b < t.Misses {
@@ -57,6 +61,9 @@ func Sum(list []*Regret) Total {
 	}
 	return t
 }
+
+// fewest is the number of sessions from which on an interval is over them.
+const fewest = 5
 
 // milli is how many digits after the point numbers of misses have.
 const milli = 3
