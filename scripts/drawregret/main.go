@@ -145,7 +145,7 @@ func (d *drawing) misses(path string, yield func(*replay.Record, drawn, *regret.
 		if len(conv.Requests) == 0 {
 			continue
 		}
-		rec, err := replay.NewRecord(conv)
+		rec, err := record(conv, reg)
 		if err != nil {
 			return err
 		}
@@ -171,6 +171,21 @@ func (d *drawing) misses(path string, yield func(*replay.Record, drawn, *regret.
 		}
 	}
 	return nil
+}
+
+// record is the record of a conversation, in the window that its user had set.
+func record(conv *session.Conversation, reg policy.Registry) (*replay.Record, error) {
+	rec, err := replay.NewRecord(conv)
+	if err != nil || conv.Product == "" {
+		return rec, err
+	}
+	own, err := policyOf(conv.Product, conv, reg)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := rec.FitWindow(own, replay.Options{})
+	rec.UseWindow(fit)
+	return rec, err
 }
 
 func policyOf(name string, conv *session.Conversation, reg policy.Registry) (*policy.Policy, error) {
