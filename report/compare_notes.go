@@ -42,17 +42,14 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 
 // feasibleText says which sessions sums leave out, and what the mark means.
 func feasibleText(c *compare.Comparison) string {
-	var bounds, texts []string
-	infeasible := false
+	var texts []string
+	infeasible, bounds := false, false
 	for _, p := range c.Policies {
-		infeasible = infeasible || p.Infeasible > 0
-		if p.Bound {
-			bounds = append(bounds, p.Name)
-		}
+		infeasible, bounds = infeasible || p.Infeasible > 0, bounds || p.Bound
 	}
 	if partly(c) {
 		texts = append(texts, fmt.Sprintf("sums are over the %s of %s in which every policy%s is feasible; the last column is over all",
-			thousands(len(c.Common)), count(len(c.Sessions), "session"), before(" but ", strings.Join(bounds, ", "))))
+			thousands(len(c.Common)), count(len(c.Sessions), "session"), either(bounds, " without "+bound, "")))
 	}
 	if infeasible {
 		texts = append(texts, bound+": infeasible, a bound: requests could not have been sent")

@@ -125,6 +125,75 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
+// TestConclusion holds the words for what can be told, and for what cannot.
+func TestConclusion(t *testing.T) {
+	type cost [3]int // of the first policy, of the other one; and its refused requests
+	for _, c := range []struct {
+		want     string
+		projects int
+		costs    []cost
+	}{
+		{"In this session, b costs 10.0 % more than a.", 1, []cost{{100, 110}}},
+		{"In this session, b costs the same as a.", 1, []cost{{100, 100}}},
+		{"b is infeasible in this session (2 requests refused): its cost there is a bound; no session compares b with a.", 1, []cost{{100, 110, 2}}},
+		{"Over 3 sessions in 3 projects, b costs 10.0 % less than a: 3 projects are too few to conclude from.", 3, []cost{{100, 90}, {100, 90}, {100, 90}}},
+		{"Over 5 sessions in 1 project, b costs 10.0 % less than a (90 % over sessions: -10.0 to -10.0).", 1, []cost{{100, 90}, {100, 90}, {100, 90}, {100, 90}, {100, 90}}},
+		{
+			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -2.0 to +6.0): no difference can be told; b is infeasible in 1 of 6 sessions (1 request refused): its cost there is a bound.",
+			6, []cost{{100, 110}, {100, 100}, {100, 95}, {100, 105}, {100, 100}, {100, 9, 1}},
+		},
+		{"Over 5 sessions in 5 projects, b costs about as much as a (90 %: 0.0 to +0.1).", 5, []cost{{10000, 10006}, {10000, 10004}, {10000, 10004}, {10000, 10004}, {10000, 10004}}},
+		{"Over 5 sessions in 5 projects, b costs 2.0 % more than a (90 %: 0.0 to +6.0): no difference can be told.", 5, []cost{{100, 110}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}},
+	} {
+		var sessions []compare.ComparedSession
+		for i, x := range c.costs {
+			s := compare.ComparedSession{Project: fmt.Sprint(i % c.projects)}
+			for p := range 2 {
+				v := make(compare.Values, len(compare.Names()))
+				for f, name := range compare.Names() {
+					v[f] = exact.Whole(0)
+					if name == "cost_usd" {
+						v[f] = exact.Whole(x[p])
+					} else if name == "refused" && p == 1 {
+						v[f] = exact.Whole(x[2])
+					}
+				}
+				s.Values = append(s.Values, v)
+			}
+			sessions = append(sessions, s)
+		}
+		if got := conclusion(&compare.Compare([]string{"a", "b"}, sessions, compare.ByNothing)[0], 1); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// TestBoundsAreMarked holds that a policy that is infeasible in many sessions has a mark, and takes no session away.
+func TestBoundsAreMarked(t *testing.T) {
+	rows := func(bound bool, common []int) compare.Comparison {
+		return compare.Comparison{
+			Sessions: make([]compare.ComparedSession, 3), Common: common,
+			Policies: []compare.PolicyRow{{Name: "a"}, {Name: "b", Infeasible: 1, Bound: bound}},
+		}
+	}
+	for _, c := range []struct {
+		of         compare.Comparison
+		name, text string
+	}{
+		{rows(true, []int{0, 1, 2}), "b*", "*: infeasible, a bound: requests could not have been sent"},
+		{rows(true, []int{0, 2}), "b*", "sums are over the 2 of 3 sessions in which every policy without * is feasible; the last column is over all; *: infeasible, a bound: requests could not have been sent"},
+		{rows(false, []int{0, 2}), "b", "sums are over the 2 of 3 sessions in which every policy is feasible; the last column is over all; *: infeasible, a bound: requests could not have been sent"},
+		{rows(false, nil), "b*", "*: infeasible, a bound: requests could not have been sent"},
+	} {
+		if got := shownRows(&c.of); got[0].Name != "a" || got[1].Name != c.name {
+			t.Errorf("the rows are of %s and %s, want %s", got[0].Name, got[1].Name, c.name)
+		}
+		if got := feasibleText(&c.of); got != c.text {
+			t.Errorf("got  %s\nwant %s", got, c.text)
+		}
+	}
+}
+
 func TestFlagTexts(t *testing.T) {
 	for _, f := range compare.Flags() {
 		c := compare.Comparison{Sessions: []compare.ComparedSession{{Flags: []compare.Flag{f}}, {}}}
