@@ -116,7 +116,12 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})
 	figures := slices.Clone(s.Figures)
 	slices.SortStableFunc(figures, func(a, b check.FigureReport) int { return b.Status.Compare(a.Status) })
+	hidden := 0
 	for _, f := range figures {
+		if !f.Decides && s.Status != check.Changed && !p.All {
+			hidden++
+			continue
+		}
 		if f.Status == check.OK && f.Before.Known && f.After.Cmp(f.Before) == 0 {
 			continue
 		}
@@ -128,6 +133,7 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 			f.Figure, before, number(f.Value(f.After)), number(cellText(orDash(f.Difference()))), f.Limit, f.Status)
 	}
 	p.table(t)
+	p.hidden(hidden, "changed figure", "json contains them")
 	var more []string
 	if d := s.Events.First; d != nil {
 		more = append(more, d.Message())

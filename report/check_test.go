@@ -42,8 +42,8 @@ func checkSample() *check.Report {
 					Session: "b.jsonl", Policy: "mine", Status: check.Worse, Failed: true, Place: at,
 					Figures: []check.FigureReport{
 						{Figure: "calls", Before: decimalOf(304), After: decimalOf(538), Limit: "as in the baseline", Status: check.Changed},
-						{Figure: "model_peak", Unit: "tokens", Before: decimalOf(143002), After: decimalOf(104266), Limit: "as in the baseline", Status: check.Better},
-						{Figure: "cost_usd", Unit: "USD", Before: decimalOf(19.2291), After: decimalOf(78.5399), Limit: "within 2% of the baseline", Status: check.Worse},
+						{Figure: "model_peak", Unit: "tokens", Before: decimalOf(143002), After: decimalOf(104266), Limit: "as in the baseline", Status: check.Better, Decides: true},
+						{Figure: "cost_usd", Unit: "USD", Before: decimalOf(19.2291), After: decimalOf(78.5399), Limit: "within 2% of the baseline", Status: check.Worse, Decides: true},
 					},
 					Events: check.EventsReport{Before: &before, After: 4, First: &check.Difference{
 						N: 2, Expected: &check.EventDigest{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
@@ -55,8 +55,8 @@ func checkSample() *check.Report {
 				{
 					Session: "c.jsonl", Agent: "a1", Policy: "mine", Status: check.Broken, Failed: true, Place: check.Place{File: "ctxkit.yaml", Line: 9, Column: 7},
 					Figures: []check.FigureReport{
-						{Figure: "cost_usd", Unit: "USD", Limit: "at most 2", Status: check.Broken},
-						{Figure: "compactions", After: decimalOf(2), Limit: "at most 2", Status: check.OK},
+						{Figure: "cost_usd", Unit: "USD", Limit: "at most 2", Status: check.Broken, Decides: true},
+						{Figure: "compactions", After: decimalOf(2), Limit: "at most 2", Status: check.OK, Decides: true},
 					},
 					Changes: []check.KeyChange{}, Reasons: []string{}, Command: []string{"ctxkit", "diff", "c.jsonl", "--policy", "mine.yaml"},
 				},
@@ -74,7 +74,7 @@ func checkSample() *check.Report {
 			{Name: "reworded", Policy: "./mine.yaml", Place: place, Status: check.OK, Effect: check.EffectNone, Reworded: "mine.yaml changed", Sessions: []check.SessionReport{}},
 			{Name: "other", Policy: "opencode", Place: place, Status: check.Changed, Sessions: []check.SessionReport{
 				{Session: "a.jsonl", Policy: "opencode-1.1.36", Status: check.Better, Place: place, Changes: []check.KeyChange{}, Reasons: []string{"run ctxkit check --update to keep it so"},
-					Figures: []check.FigureReport{{Figure: "misses", Before: decimalOf(3), After: decimalOf(0), Limit: "as in the baseline", Status: check.Better}}},
+					Figures: []check.FigureReport{{Figure: "misses", Before: decimalOf(3), After: decimalOf(0), Limit: "as in the baseline", Status: check.Better, Decides: true}}},
 				{Session: "b.jsonl", Policy: "opencode-1.1.36", Status: check.Changed, Place: place, Changes: []check.KeyChange{}, Reasons: []string{},
 					Figures: []check.FigureReport{{Figure: "events", Before: decimalOf(-1000), After: decimalOf(-2000), Limit: "as in the baseline", Status: check.Changed}}},
 			}},

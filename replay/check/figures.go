@@ -32,6 +32,7 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 			row.Before, held = was.figures[f.Name]
 		}
 		e := one.expectation(f.Name)
+		row.Decides = e != nil || judged(f.Name)
 		fault := isFault(f.Name) && e == nil
 		switch {
 		case e != nil && e.Any, fault && one.allows(f.Name):

@@ -142,6 +142,8 @@ type FigureReport struct {
 	After  exact.Decimal `json:"after,omitzero"`
 	Limit  string        `json:"limit,omitempty"`
 	Status Verdict       `json:"status"`
+
+	Decides bool `json:"decides,omitempty"` // it can be better or worse: by itself, or as the configuration names it
 }
 
 // EventsReport compares the lists of events.
