@@ -73,7 +73,7 @@ func (f Factor) spent(s jsonl.Spent) jsonl.Spent {
 // that a policy puts in. Images are converted like texts.
 func (c *Calibration) Converted(of func(message int) Factor, own Factor) *Calibration {
 	to := *c
-	to.WeightTable = c.WeightTable.converted(of, own)
+	to.WeightTable = c.converted(of, own)
 	to.Lost = make([]int, len(c.Lost))
 	for m, n := range c.Lost {
 		to.Lost[m] = of(m).Of(n)
