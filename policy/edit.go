@@ -134,6 +134,7 @@ type Edit struct {
 	Delta   int            // tokens, inferred edits only
 	Call    *Call          // summarize, collapse and call: the model call behind it; fail: the part of it that is billed
 	Refused *Call          // fail: the call that is refused, which is not billed
+	Warm    bool           // server_clear: the cache holds the payload without the block already; set by the engine
 	Group   int            // edits of one firing share a group; set by the engine
 	Detail  map[string]int // figures the client records of the event: "pre_tokens", "tokens_saved"
 

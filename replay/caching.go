@@ -176,7 +176,10 @@ func (e *engine) noteChanges() {
 	}
 	ed := &e.view.Edits()[c.Edit]
 	cause := cache.Cause{Kind: cache.Compacted}
-	if ed.Kind != policy.KindSummarize {
+	switch {
+	case ed.Stage == stageServer:
+		cause.Kind = cache.Thinking
+	case ed.Kind != policy.KindSummarize:
 		cause = cache.Cause{Kind: cache.Edited, Stage: ed.Stage, Message: e.uuid(c.Item)}
 	}
 	e.cache.sim.Change(firstPlace+c.Place, cause)

@@ -193,3 +193,76 @@ func TestUsageBelowContent(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordedCompactionCall: the request for a recorded summary holds what Claude Code's policies say it holds: the
+// view as it was before a microcompaction at the same request, the prompt, and from 2.1.37 on the session's prefix.
+func TestRecordedCompactionCall(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		prompt  int
+		session bool
+	}{{"2.1.20", 1257, false}, {"2.1.36", 800, false}, {"2.1.37", 800, true}} {
+		s := loop(20000, 40000, 60000, 80000)
+		s.version = tt.version
+		for _, l := range s.lines {
+			l["version"] = tt.version
+		}
+		s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
+			"trigger": "auto", "preTokens": 3000, "tokensSaved": 1000, "compactedToolIds": []string{"t1"},
+		}})
+		s.boundary("auto", 80100, 400)
+		s.user(40)
+		s.answer(context(30000), text(40))
+		conv := s.load(t)
+		before := 0 // the view just before the microcompaction
+		for k, tl := range map[string]*replay.Timeline{
+			"usage":     replayed(t, conv, named(t, "recorded"), replay.Options{}),
+			"heuristic": replayed(t, conv, named(t, "recorded"), replay.Options{Counter: "heuristic"}),
+		} {
+			cleared, call := 0, replay.Request{}
+			for _, ev := range tl.Events {
+				if ev.Kind == policy.KindClear {
+					cleared += ev.Saved
+				}
+				if ev.Kind == policy.KindSummarize {
+					before = ev.Before
+				}
+			}
+			for _, r := range tl.Requests {
+				if r.Kind == "compaction" {
+					call = r
+				}
+			}
+			want := before + cleared + tt.prompt
+			if over := mains(tl)[4].Overhead; tt.session {
+				want += over
+			}
+			if cleared == 0 || call.Payload != want || (call.Overhead > 0) != tt.session {
+				t.Errorf("%s, %s: the call sends %d tokens, want %d; %d cleared", tt.version, k, call.Payload, want, cleared)
+			}
+		}
+	}
+}
+
+// TestHiddenMicrocompaction: what a client says it saved of results that are before the start of the file is its
+// estimate: it weighs what the session's results weigh at that.
+func TestHiddenMicrocompaction(t *testing.T) {
+	s := loop(100000, 101500, 103000, 104500)
+	s.version = "2.1.17"
+	s.lines[0]["parentUuid"] = "before"
+	s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
+		"trigger": "auto", "preTokens": 50000, "tokensSaved": 20000, "compactedToolIds": []string{"gone"},
+	}})
+	s.user(40)
+	s.answer(context(75000), text(40))
+	conv := s.load(t)
+	if !conv.Messages[0].Earlier {
+		t.Fatal("the file does not begin in mid-conversation")
+	}
+	for _, name := range []string{"recorded", "none"} {
+		rows := mains(replayed(t, conv, named(t, name), replay.Options{Overhead: policy.Overhead{Given: true, Tokens: 18800}}))
+		if fell := rows[3].Payload - rows[4].Payload; fell < 26000 || fell > 31000 {
+			t.Errorf("%s: the view falls by %d tokens, want 20,000 times what results weigh of their estimate", name, fell)
+		}
+	}
+}

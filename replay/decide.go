@@ -49,7 +49,7 @@ func (t *deciding) recorded(act recordedAct) {
 }
 
 func (t *deciding) request(k int) {
-	t.weigh()
+	t.weigh(k)
 	if t.decide(k); t.err == nil {
 		t.account(k, t.decisions[k].Used)
 	}

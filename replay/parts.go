@@ -156,7 +156,12 @@ func (e *engine) ladderChanges(payload int) {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
 	if c, ok := v.FirstChange(); ok {
-		l.limit(losesEdits, max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage)
+		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
+		if stage == stageServer {
+			l.limit(keepsAll, kept, "") // no edit of the policy's
+		} else {
+			l.limit(losesEdits, kept, stage)
+		}
 	}
 }
 

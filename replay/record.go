@@ -27,25 +27,26 @@ type Record struct {
 
 	Counted tokens.CountedModel // how Cal weighs the conversation's model
 
-	models   *price.Table
-	encoders *tokens.Encoders
-	model    price.Model                // of the conversation, zero where it is not known
-	rule     policy.MicrocompactionRule // of the client that recorded it
-	encoding sync.Mutex
-	encoded  map[string]*tokens.WeightTable // by encoding; guarded by encoding
-	context  []int                          // recorded context of each request; -1 where it is not known
-	largest  map[string]int                 // the largest recorded context by model
-	weight   []int                          // weight of R at each request, calibrated
-	overhead []int                          // context less R's weight: system prompt, tools, unrecorded reminders
-	reinject []int                          // by boundary: tokens sent after it that are on no line
-	summary  []int                          // by boundary: weight of the recorded summary
-	edits    []policy.Edit                  // the record as edits on raw
-	notes    []recordedAct                  // by edit: what the client recorded
-	settings map[int]cache.BreakCause       // by request (0-based): what else the client did
-	fit      *Fit                           // nil: the window is by model and client
-	uses     func() (*regret.Index, error)
-	digests  *policy.Digests // nil: nothing is kept for the next replay
-	most     atomic.Int64    // the most edits of a replay; of a shared record
+	models    *price.Table
+	encoders  *tokens.Encoders
+	model     price.Model    // of the conversation, zero where it is not known
+	client    *policy.Family // of the client that recorded it
+	encoding  sync.Mutex
+	encoded   map[string]*tokens.WeightTable // by encoding; guarded by encoding
+	context   []int                          // recorded context of each request; -1 where it is not known
+	largest   map[string]int                 // the largest recorded context by model
+	weight    []int                          // weight of R's payload at each request, calibrated
+	overhead  []int                          // context less that weight: system prompt, tools, unrecorded reminders
+	reinject  []int                          // by boundary: tokens sent after it that are on no line
+	summary   []int                          // by boundary: weight of the recorded summary
+	edits     []policy.Edit                  // the record as edits on raw
+	notes     []recordedAct                  // by edit: what the client recorded
+	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
+	asksAgain bool                           // the client sends a request after each turn that no line holds
+	fit       *Fit                           // nil: the window is by model and client
+	uses      func() (*regret.Index, error)
+	digests   *policy.Digests // nil: nothing is kept for the next replay
+	most      atomic.Int64    // the most edits of a replay; of a shared record
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
@@ -89,15 +90,16 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 	}
 	m, _ := models.Find(conv.Model)
 	families := stage.Families()
-	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families, conv.Model)}
+	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families)}
 	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, rule: microcompaction(families),
+		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, client: recordingClient(families),
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops),
+		asksAgain: asksAgain(conv, cal),
 	}
 	if !r.Cal.Recorded {
 		if r.Cal.WeightTable, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
@@ -111,12 +113,15 @@ func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Reco
 func (r *Record) follow() error {
 	n := len(r.Conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
-	t := &recordTrack{r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}}
+	t := &recordTrack{
+		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{},
+		thinking: tokens.NewThinking(r.Conv, r.Counted.ClearsThinking),
+	}
 	walk(r.Conv, t)
 	if t.err != nil {
 		return t.err
 	}
-	r.edits = t.view.Edits()
+	r.edits = t.edits
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
 		return regret.NewIndex(r.Conv, r.edits)
 	})
@@ -125,12 +130,14 @@ func (r *Record) follow() error {
 
 // recordTrack computes the recorded view.
 type recordTrack struct {
-	r       *Record
-	view    *view.View
-	pending int // boundary before the next request, -1: none
-	drops   []tokens.Drop
-	folded  map[int]policy.ItemID // by collapse: its placeholder
-	err     error
+	r        *Record
+	view     *view.View
+	edits    []policy.Edit // of the client
+	thinking *tokens.Thinking
+	pending  int // boundary before the next request, -1: none
+	drops    []tokens.Drop
+	folded   map[int]policy.ItemID // by collapse: its placeholder
+	err      error
 }
 
 // recordStage is the stage name on events of the record.
@@ -143,7 +150,7 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 		t.fail(err)
 		return e
 	}
-	t.r.notes = append(t.r.notes, act)
+	t.edits, t.r.notes = append(t.edits, e), append(t.r.notes, act)
 	return e
 }
 
@@ -182,7 +189,7 @@ func (t *recordTrack) boundary(act recordedAct) {
 		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
 		Reason: "the client compacted (" + b.Trigger + ")",
 		Detail: map[string]int{"pre_tokens": b.PreTokens},
-		Call:   &policy.Call{Kind: "compaction", Prefix: compactionPrefix(b.Version)},
+		Call:   &policy.Call{Kind: "compaction"}, // compactionCall says more
 	}
 	if b.PostTokens > 0 {
 		e.Detail["post_tokens"] = b.PostTokens
@@ -200,18 +207,9 @@ func (t *recordTrack) boundary(act recordedAct) {
 	t.pending = act.at
 }
 
-// compactionPrefix is the prefix of a client's compaction request: from 2.1.37 on the session's, whose cache it
-// reads. The evidence is the usage of one recorded request, a read of 166,636 tokens.
-func compactionPrefix(version string) string {
-	if version != "" && session.CompareVersions(version, "2.1.37") >= 0 {
-		return "session"
-	}
-	return "own"
-}
-
 func (t *recordTrack) micro(act recordedAct) {
 	m := &t.r.Conv.Micro[act.at]
-	rule := t.r.rule
+	rule := t.r.client.Microcompaction
 	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
 	detail := map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved}
 	// Applying changes results' states, not their number or order.
@@ -248,9 +246,27 @@ func (r *Record) hiddenMicro(i int, view *view.View) policy.Edit {
 		Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
 	}
 	if len(r.Conv.Messages) > 0 && r.Conv.Messages[0].Earlier && view.Has(0) {
-		e.Delta = -min(m.TokensSaved, r.Cal.Message(0))
+		e.Delta = -min(r.fromEstimate(m.TokensSaved), r.Cal.Message(0))
 	}
 	return e
+}
+
+// fromEstimate is what results weigh that a client estimates at so many tokens: in proportion to the session's results.
+func (r *Record) fromEstimate(n int) int {
+	weight, estimate := 0, 0
+	for m := range r.Conv.Messages {
+		blocks := r.Conv.Messages[m].Blocks
+		for b := range blocks {
+			if blocks[b].Kind == jsonl.KindToolResult {
+				weight += r.Cal.Block(m, b)
+				estimate += tokens.Estimate(&blocks[b])
+			}
+		}
+	}
+	if estimate == 0 {
+		return n
+	}
+	return n * weight / estimate
 }
 
 // hidden reports whether none of a recorded microcompaction's results is in the file.
@@ -263,7 +279,14 @@ func (r *Record) hidden(i int) bool {
 
 func (t *recordTrack) request(k int) {
 	r := t.r
-	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
+	m := r.Conv.Requests[k].Message
+	msg := &r.Conv.Messages[m]
+	for _, e := range thinkingEdits(t.thinking, t.view, m, msg.Model) {
+		e.Stage = stageServer
+		if _, err := t.view.Apply(e); err != nil {
+			t.fail(err)
+		}
+	}
 	over := tokens.DefaultOverhead
 	if k > 0 {
 		over = r.overhead[k-1]
@@ -280,7 +303,7 @@ func (t *recordTrack) request(k int) {
 	t.pending = -1
 	r.context = append(r.context, ctx)
 	r.largest[msg.Model] = max(r.largest[msg.Model], ctx)
-	r.weight = append(r.weight, t.view.Tokens())
+	r.weight = append(r.weight, t.view.PayloadTokens())
 	r.overhead = append(r.overhead, over)
 }
 
@@ -298,10 +321,10 @@ func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 	}
 }
 
-// settle makes R's weight and the overhead add up to the recorded context; it returns the overhead.
+// settle makes the weight of R's payload and the overhead add up to the recorded context; it returns the overhead.
 func (t *recordTrack) settle(k, ctx, over int) int {
 	r := t.r
-	rest := ctx - t.view.Tokens()
+	rest := ctx - t.view.PayloadTokens()
 	first := !slices.ContainsFunc(r.context, func(n int) bool { return n >= 0 })
 	for len(t.drops) > 0 && t.drops[0].Request < k+1 {
 		t.drops = t.drops[1:]
@@ -327,7 +350,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		}, noAct)
 		if !d.Shared {
 			t.inferMicro(k)
-			return ctx - t.view.Tokens()
+			return ctx - t.view.PayloadTokens()
 		}
 	}
 	return rest
@@ -335,7 +358,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 
 // inferMicro makes the edits of a microcompaction that left no line, by the client's rule.
 func (t *recordTrack) inferMicro(k int) {
-	edits, err := t.r.rule.Stage().Run(&policy.Context{
+	edits, err := t.r.client.Microcompaction.Stage().Run(&policy.Context{
 		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
 	})
 	if err != nil {
@@ -357,17 +380,15 @@ func reinjection(n int) policy.Synthetic {
 	}
 }
 
-// microcompaction is the rule of the client whose sessions record microcompactions.
-func microcompaction(families []policy.Family) policy.MicrocompactionRule {
-	for i := range families {
-		if rule := families[i].Microcompaction; rule != nil {
-			return rule
-		}
-	}
-	return nil
+// recordingClient is the family of the client whose sessions record compactions.
+func recordingClient(families []policy.Family) *policy.Family {
+	i := slices.IndexFunc(families, func(f policy.Family) bool { return f.Microcompaction != nil && f.CompactionCall != nil })
+	return &families[i]
 }
 
-// clearsThinking reports whether the server of a model clears the thinking of earlier turns by itself.
-func clearsThinking(families []policy.Family, model string) bool {
-	return slices.ContainsFunc(families, func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
+// clearsThinking returns a test of a model: whether it is sent the thinking of the current turn alone.
+func clearsThinking(families []policy.Family) func(model string) bool {
+	return func(model string) bool {
+		return slices.ContainsFunc(families, func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
+	}
 }

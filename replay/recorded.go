@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -35,7 +36,7 @@ func (t *replayedRecord) join(m int) {
 }
 
 func (t *replayedRecord) request(k int) {
-	t.weigh()
+	t.weigh(k)
 	used, _ := t.used(k)
 	if t.before > 0 {
 		used, t.before = t.before, 0
@@ -43,8 +44,9 @@ func (t *replayedRecord) request(k int) {
 	t.account(k, used)
 }
 
-// weigh applies the edits that the record made when it weighed the next request.
-func (t *replayedRecord) weigh() {
+// weigh applies the edits that were made when request k (0-based) was weighed.
+func (t *replayedRecord) weigh(k int) {
+	t.leaveOut(k)
 	for t.at < len(t.r.edits) && t.r.edits[t.at].Joined <= t.view.Joined() && atRequest(&t.r.edits[t.at], t.r.notes[t.at]) {
 		t.applyAct(t.r.notes[t.at], true)
 	}
@@ -82,7 +84,8 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 		if edits[i].Call != nil {
 			c := *edits[i].Call
 			switch {
-			case act.kind == actBoundary && t.conv.Boundaries[act.at].Summary >= 0:
+			case act.kind == actBoundary:
+				c = *t.compactionCall(&t.conv.Boundaries[act.at])
 				c.Output = t.r.summary[act.at]
 			case act.kind == actCollapse:
 				c.Output = t.report.Content(&edits[i].Insert[0].Contents[0])
@@ -101,4 +104,22 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 	if kind := t.events[n].Kind; act.kind != actBoundary || kind == policy.KindSummarize {
 		t.events[n].Recorded = t.r.event(act)
 	}
+}
+
+// compactionCall is the request for the summary of a recorded compaction. It holds the view as it was before a
+// microcompaction at the same request.
+func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
+	before, over := t.view.Tokens(), 0
+	for _, e := range slices.Backward(t.view.Edits()) {
+		if e.Request != b.Request {
+			break
+		}
+		if e.Kind == policy.KindClear || e.Kind == policy.KindInferred {
+			before += e.Before - e.After
+		}
+	}
+	if n := len(t.conv.Requests); n > 0 {
+		over = t.overhead(min(b.Request, n) - 1)
+	}
+	return t.r.client.CompactionCall(b.Version, t.view, before, over)
 }

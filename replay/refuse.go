@@ -11,6 +11,7 @@ import (
 const (
 	stageAPI    = "api"    // would refuse the request
 	stageClient = "client" // would not send it
+	stageServer = "server" // leaves blocks out by itself
 )
 
 // ceiling is what a main request may reach, tokens.

@@ -167,6 +167,7 @@ type engine struct {
 	ceilings   ceilings       // what a request may reach
 	unfit      excess         // requests whose recorded usage is below the weight of their content
 	cache      *caching
+	thinking   *tokens.Thinking // nil: the policy says what the server leaves out
 	checks     checks
 	cleared    clearing
 }
@@ -202,7 +203,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
-	e.ceilings.pol = pol
+	e.ceilings.pol, e.thinking = pol, r.newThinking(pol)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
@@ -319,6 +320,7 @@ func (e *engine) request(k int) {
 		e.turnEnd(k, false)
 		e.manual(-1, k)
 	}
+	e.leaveOut(k)
 	// The client decides before the call: by the time of the last message, not of the response.
 	c := policy.Context{Now: e.now}
 	if e.now.IsZero() {

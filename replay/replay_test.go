@@ -118,7 +118,7 @@ func TestViewFromEdits(t *testing.T) {
 	}
 }
 
-// TestRecordedTotals: where the record has usage, the recorded policy's model tokens are the recorded context, to the
+// TestRecordedTotals: where the record has usage, the recorded policy sends the recorded context, to the
 // token.
 func TestRecordedTotals(t *testing.T) {
 	for _, path := range shippedFiles(t) {
@@ -127,8 +127,8 @@ func TestRecordedTotals(t *testing.T) {
 				if q.Kind != "main" || q.Recorded == nil {
 					continue
 				}
-				if want := q.Recorded.Input + q.Recorded.CacheWrite + q.Recorded.CacheRead; q.Tokens != want {
-					t.Errorf("%s request %d: %d tokens, recorded %d", path, q.N, q.Tokens, want)
+				if want := q.Recorded.Input + q.Recorded.CacheWrite + q.Recorded.CacheRead; q.Payload != want {
+					t.Errorf("%s request %d: %d tokens, recorded %d", path, q.N, q.Payload, want)
 				}
 			}
 		}

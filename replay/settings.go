@@ -31,10 +31,7 @@ func settingsChanges(conv *session.Conversation, drops []tokens.Drop) map[int]ca
 		if _, known := changes[k]; known || !d.Shared {
 			continue
 		}
-		switch d.Cause {
-		case tokens.ThinkingCleared:
-			changes[k] = cache.Thinking
-		case tokens.Unexplained:
+		if d.Cause == tokens.Unexplained {
 			changes[k] = cache.ContextFell
 		}
 	}

@@ -120,7 +120,9 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				e.fail(err)
 				return
 			}
-			e.cleared.weigh(&ed, was-e.view.PayloadTokens())
+			if stage != stageServer {
+				e.cleared.weigh(&ed, was-e.view.PayloadTokens())
+			}
 			ev.Before += ed.Before
 			ev.After += ed.After
 			e.targets(&ev, &ed)

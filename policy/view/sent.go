@@ -30,7 +30,7 @@ type SentChange struct {
 	Edit  int           // index into Edits of the edit that changed it
 }
 
-// ServerDrop is a block that the server deletes from its cached view. The cached prefix stays valid.
+// ServerDrop is a block that the server's cached view does not hold any more. The cached prefix stays valid.
 type ServerDrop struct {
 	Place  int // of the block
 	Tokens int // it is shorter by, by the report's counter
@@ -90,7 +90,7 @@ func (v *View) itemLeaves(p int, id policy.ItemID) {
 // is false where the next payload begins with the whole of the last one.
 func (v *View) FirstChange() (c SentChange, ok bool) { return v.sent.changed, v.sent.any }
 
-// ServerDrops lists the blocks that cache_edits deleted since Sent, in order. The slice is the view's own.
+// ServerDrops lists the blocks that left the cached view since Sent without changing its prefix, in order. The slice is the view's own.
 func (v *View) ServerDrops() []ServerDrop { return v.sent.dropped }
 
 // Places is the place the next block to join will have.
@@ -141,12 +141,13 @@ func (v *View) changedAt(place int, id policy.ItemID) {
 }
 
 // touchPayload notes the change of a block by a payload-only edit. was is the earlier payload replacement, if had. An
-// edit that replaces by the same content changes nothing; a cache_edit takes saved tokens off and keeps the prefix.
+// edit that replaces by the same content changes nothing; a cache_edit, and an edit of what the cache holds without the
+// block, takes saved tokens off and keeps the prefix.
 func (v *View) touchPayload(e *policy.Edit, was *policy.Content, had bool, saved int) {
 	now, has := v.PayloadReplacement(e.Target)
 	switch p := v.posOf(e.Target.Item); {
 	case had == has && sameContent(was, now):
-	case e.Kind != policy.KindCacheEdit:
+	case e.Kind != policy.KindCacheEdit && !e.Warm:
 		v.touch(e.Target)
 	case p < v.sent.items:
 		v.sent.dropped = append(v.sent.dropped, ServerDrop{int(v.items[p].place) + e.Target.Block, saved})

@@ -96,7 +96,7 @@ func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 		Request: s.Request, Model: answer.Model, Version: answer.Version, Context: s.Context, Growth: s.Growth,
 		Anchor: s.Cut, Learn: s.Learn, Counts: make(map[string]float64, len(y.tables)),
 	}
-	joined, cleared := y.meter.Next(s)
+	joined, left, back := y.meter.Next(s)
 	y.step.Amounts = joined
 	for m := s.From; m < s.To; m++ {
 		if !y.conv.Messages[m].RecordOnly {
@@ -105,8 +105,13 @@ func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 			}
 		}
 	}
-	for _, t := range cleared {
+	for _, t := range left {
 		y.leave(t)
+	}
+	for _, t := range back {
+		in := y.meter.Sent(t)
+		y.step.Amounts.Add(&in, 1)
+		y.count(t, 1)
 	}
 	for i := range edits {
 		y.edit(&edits[i])

@@ -120,9 +120,8 @@ func toolTexts(tool string) (input, result texts) {
 type Meter struct {
 	conv     *session.Conversation
 	model    CountedModel
-	reliable []bool          // by message: a response with reliable output tokens
-	thought  []policy.Target // thinking since the last user prompt, if the server clears it then
-	cleared  []policy.Target
+	reliable []bool // by message: a response with reliable output tokens
+	thinking *Thinking
 	other    map[policy.Target]jsonl.Metrics // results that were sent with another text from the first request on
 	images   pictures
 }
@@ -131,14 +130,16 @@ type Meter struct {
 func NewMeter(conv *session.Conversation, model CountedModel) *Meter {
 	return &Meter{
 		conv: conv, model: model, reliable: reliableOutputs(conv), other: replacedAtOnce(conv),
-		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
+		thinking: NewThinking(conv, model.ClearsThinking),
+		images:   pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
 	}
 }
 
-// Next measures what the messages of the next span add to the context, and lists what the server clears there:
-// thinking of turns that are over. Call it for all spans in order; cleared is valid up to the next call.
-func (s *Meter) Next(sp *Increment) (joined Amounts, cleared []policy.Target) {
-	return s.joined(sp), s.follow(sp)
+// Next measures what the messages of the next span add to the context, and lists the thinking that the server leaves
+// out from there on, and that it does not leave out any more. Call it for all spans in order.
+func (s *Meter) Next(sp *Increment) (joined Amounts, left, back []policy.Target) {
+	left, back = s.follow(sp)
+	return s.joined(sp), left, back
 }
 
 // joined measures what the messages of a span add to the context.
@@ -151,31 +152,13 @@ func (s *Meter) joined(sp *Increment) (joined Amounts) {
 	return joined
 }
 
-// follow lists what the server clears in the next span.
-func (s *Meter) follow(sp *Increment) (cleared []policy.Target) {
-	if !s.model.ClearsThinking {
-		return nil
-	}
+// follow lists what the server leaves out from the next span on, and what it does not leave out any more. Nothing
+// from before a compaction is sent after it.
+func (s *Meter) follow(sp *Increment) (left, back []policy.Target) {
 	if sp.Cut {
-		s.thought = s.thought[:0]
+		s.thinking.forget(sp.From)
 	}
-	s.cleared = s.cleared[:0]
-	for m := sp.From; m < sp.To; m++ {
-		msg := &s.conv.Messages[m]
-		switch {
-		case msg.RecordOnly:
-		case msg.Role == session.Assistant:
-			for b := range msg.Blocks {
-				if msg.Blocks[b].Kind == jsonl.KindThinking {
-					s.thought = append(s.thought, policy.Target{Item: policy.ItemID(m), Block: b})
-				}
-			}
-		case msg.Class == session.ClassPrompt:
-			s.cleared = append(s.cleared, s.thought...)
-			s.thought = s.thought[:0]
-		}
-	}
-	return s.cleared
+	return s.thinking.Request(sp.To, s.conv.Messages[sp.To].Model)
 }
 
 // Sent measures blocks as they were sent.

@@ -8,9 +8,9 @@ import (
 
 // CountedModel is what the usage counter needs of a session's model.
 type CountedModel struct {
-	Tokenizer      string      // "old": up to the 4.6 generation, or "new"
-	ClearsThinking bool        // the server clears the thinking of earlier turns at the next user prompt
-	Rates          *TokenRates // the prior of a session's own rates; nil: DefaultRates
+	Tokenizer      string                  // "old": up to the 4.6 generation, or "new"
+	ClearsThinking func(model string) bool // a model is sent the thinking of the current turn alone; nil: none is
+	Rates          *TokenRates             // the prior of a session's own rates; nil: DefaultRates
 }
 
 // Calibration is the usage counter: weights scaled so that what joined between two requests adds up to what the API
@@ -54,9 +54,9 @@ func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, er
 // learn measures the spans whose growth is explained.
 func learn(meter *Meter, spans []Increment) (samples []Sample) {
 	for i := range spans {
-		cleared := meter.follow(&spans[i])
+		left, _ := meter.follow(&spans[i])
 		if spans[i].Learn {
-			joined, less := meter.joined(&spans[i]), meter.Sent(cleared...)
+			joined, less := meter.joined(&spans[i]), meter.Sent(left...)
 			joined.Add(&less, -1)
 			samples = append(samples, Sample{joined, float64(spans[i].Growth)})
 		}

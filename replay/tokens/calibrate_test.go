@@ -175,7 +175,7 @@ func TestClearedThinking(t *testing.T) {
 	}
 	model := round()
 	kept := calibrate(t, talk(), model)
-	model.ClearsThinking = true
+	model.ClearsThinking = func(string) bool { return true }
 	cleared := calibrate(t, talk(), model)
 	if got := kept.Message(1) + kept.Message(2); got < 2999 || got > 3001 {
 		t.Errorf("thinking kept: the span weighs %d, want 3,000", got)
@@ -186,16 +186,16 @@ func TestClearedThinking(t *testing.T) {
 	conv := talk()
 	conv.Messages[1].Blocks[0].Text = chars(16000)
 	conv.Messages[3].Usage.CacheRead = 17500 - 10
-	for cause, clears := range map[string]bool{"the server cleared the thinking of earlier turns": true, "no line says why": false} {
-		model.ClearsThinking = clears
-		if drops := calibrate(t, conv, model).Drops; len(drops) != 1 || drops[0].Cause != cause {
-			t.Errorf("thinking cleared %v: %+v", clears, drops)
+	for drops, clears := range []bool{1: false, 0: true} {
+		model.ClearsThinking = func(string) bool { return clears }
+		if got := calibrate(t, conv, model).Drops; len(got) != drops || drops > 0 && got[0].Cause != tokens.Unexplained {
+			t.Errorf("thinking cleared %v: %+v", clears, got)
 		}
 	}
-	model.ClearsThinking = true
+	model.ClearsThinking = func(string) bool { return true }
 	meter := tokens.NewMeter(talk(), model)
 	spans, _ := tokens.Spans(talk())
-	if _, gone := meter.Next(&spans[0]); len(gone) != 1 || gone[0] != (policy.Target{Item: 1}) {
+	if _, gone, _ := meter.Next(&spans[0]); len(gone) != 1 || gone[0] != (policy.Target{Item: 1}) {
 		t.Errorf("cleared: %v", gone)
 	}
 }

@@ -16,14 +16,15 @@ type Increment struct {
 	Context  int  // recorded context of the later request, tokens
 	Growth   int  // over that of the earlier one
 	Cut      bool // a compaction is in it
-	Learn    bool // the growth is what joined, so it gives the weight of blocks
+	Whole    bool // the growth is what joined, less what the server left out from there on
+	Learn    bool // Whole, and the context grew: so it gives the weight of blocks
 }
 
 // Drop is a fall of the recorded context that no line explains.
 type Drop struct {
 	Request int    // n of the first request after it
 	Tokens  int    // size of the fall
-	Cause   string // what changed at the same request, what the server cleared, or Unrecorded
+	Cause   string // what changed at the same request, or Unrecorded
 	Shared  bool   // a change of scale (model, version): every view shares it
 }
 
@@ -31,8 +32,8 @@ type Drop struct {
 // (docs/internals/decisions.md, decision 3).
 const DropThreshold = 2000
 
-// Spans returns the spans of a conversation's requests, in order. The growth of a span is what joined if the context
-// grew, the client recorded no removal from the view, the model stayed the same and no result is lost.
+// Spans returns the spans of a conversation's requests, in order. A span is whole if the client recorded no removal
+// from the view, the model stayed the same and no result is lost.
 func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
 	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
@@ -58,8 +59,9 @@ func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
 			s.Cut = s.Cut || cut[n] || conv.Messages[conv.Requests[n-1].Message].Usage.Compactions().Calls > 0
 			removed = removed || s.Cut || edited[n]
 		}
-		s.Learn = s.Growth > 0 && p.Model == cur.Model && !removed &&
+		s.Whole = p.Model == cur.Model && !removed &&
 			!slices.ContainsFunc(conv.Messages[s.From:s.To], func(m session.Message) bool { return m.Lost })
+		s.Learn = s.Whole && s.Growth > 0
 		if !removed && s.Growth < -DropThreshold {
 			drops = append(drops, dropped(p, cur, &s))
 		}
@@ -126,9 +128,8 @@ func dropped(p, q *session.Message, s *Increment) Drop {
 
 // Causes of drops that no line records.
 const (
-	Unexplained     = "no line says why"
-	ThinkingCleared = "the server cleared the thinking of earlier turns"
-	Unrecorded      = "unrecorded microcompaction" // of the size of a microcompaction
+	Unexplained = "no line says why"
+	Unrecorded  = "unrecorded microcompaction" // of the size of a microcompaction
 )
 
 // unrecordedMicrocompaction reports whether a fall has the size of a microcompaction: clients up to 2.1.24 made them

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -23,24 +24,47 @@ func (c *Calibration) weigh(meter *Meter, spans []Increment) {
 	for m := range c.conv.Messages {
 		w.set(m, 1)
 	}
-	meter.thought = meter.thought[:0]
+	meter.thinking = NewThinking(c.conv, meter.model.ClearsThinking)
 	for i := range spans {
 		s := &spans[i]
-		cleared := 0.0
-		for _, t := range meter.follow(s) {
-			cleared += w.asSent(t)
+		left, _ := meter.follow(s)
+		if less := w.leaving(s, left); s.Whole && float64(s.Growth)+less.before+less.own > 0 {
+			w.share(s, less)
 		}
-		if s.Learn {
-			w.share(s, cleared)
-			continue
-		}
-		// The server cleared thinking if that is most of an unexplained drop.
-		for i := range c.Drops {
-			if d := &c.Drops[i]; d.Request == s.Request && d.Cause == Unexplained && 2*cleared > float64(d.Tokens) {
-				d.Cause = ThinkingCleared
-			}
+		if len(left) > 0 {
+			c.explain(s.Request, w.sum(left))
 		}
 	}
+}
+
+// leaving is what thinking weighs that the server left out from a span on: of messages before it, and of its own, by
+// the rates, where its share of the growth is not known yet.
+type leaving struct{ before, own float64 }
+
+func (w *weighing) leaving(s *Increment, left []policy.Target) (l leaving) {
+	for _, t := range left {
+		if m := int(t.Item); m < s.From || w.meter.reliable[m] {
+			l.before += float64(w.Block(m, t.Block))
+		} else {
+			l.own += w.asSent(t)
+		}
+	}
+	return l
+}
+
+func (w *weighing) sum(blocks []policy.Target) (n int) {
+	for _, t := range blocks {
+		n += w.Block(int(t.Item), t.Block)
+	}
+	return n
+}
+
+// explain drops a fall of the context at a request if thinking of so many tokens, which the server left out, explains
+// all of it but what is too little to report.
+func (c *Calibration) explain(request, less int) {
+	c.Drops = slices.DeleteFunc(c.Drops, func(d Drop) bool {
+		return d.Request == request && d.Cause == Unexplained && d.Tokens-less < DropThreshold
+	})
 }
 
 // measure computes the weight of each block by the rates.
@@ -85,9 +109,9 @@ func (w *weighing) around(m int) float64 {
 
 // share scales the blocks that joined in a span to its growth, without responses of reliable output tokens: by at
 // least 0.4 and at most 2.5. The rest of the growth belongs to no block.
-func (w *weighing) share(s *Increment, cleared float64) {
+func (w *weighing) share(s *Increment, less leaving) {
 	const least, most = 0.4, 2.5
-	known, rest := 0.0, 0.0
+	known, rest := -less.before, -less.own
 	for m := s.From; m < s.To; m++ {
 		if w.meter.reliable[m] {
 			known += float64(w.conv.Messages[m].Usage.Output)*w.Rates[Output] + w.around(m)
@@ -101,7 +125,7 @@ func (w *weighing) share(s *Increment, cleared float64) {
 	if rest <= 0 {
 		return
 	}
-	by := math.Min(math.Max((float64(s.Growth)+cleared-known)/rest, least), most)
+	by := math.Min(math.Max((float64(s.Growth)-known)/rest, least), most)
 	for m := s.From; m < s.To; m++ {
 		if !w.meter.reliable[m] {
 			w.set(m, by)

@@ -161,17 +161,7 @@ func newestRounds(v policy.View, n int) []policy.ItemID {
 // calls. The rest then begins with an assistant message, so a meta user message goes first. If the gap is not
 // reported each retry drops a fifth of the rounds that are left, at least one.
 func (s *autocompact) call(c *policy.Context) *policy.Call {
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix}
-	call.Input = c.Before + s.p.PromptTokens
-	for id := range c.View.Items {
-		n := leftOut(c.View, id)
-		if call.Input -= n; n > 0 && call.Cut == nil {
-			call.Cut = &policy.Target{Item: id}
-		}
-	}
-	if s.p.Prefix == "session" {
-		call.Input += c.Overhead
-	}
+	call := summaryCall(c.View, c.Before, c.Overhead, s.p.PromptTokens, s.p.Prefix)
 	limit := thresholds(c).Effective
 	if limit <= 0 {
 		return call
@@ -200,6 +190,35 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	}
 	call.Input = max(call.Input, 1)
 	return call
+}
+
+// summaryCall is the compaction's own request for a view that fits the window.
+func summaryCall(v policy.View, before, overhead, prompt int, prefix string) *policy.Call {
+	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: prefix, Input: before + prompt}
+	for id := range v.Items {
+		n := leftOut(v, id)
+		if call.Input -= n; n > 0 && call.Cut == nil {
+			call.Cut = &policy.Target{Item: id}
+		}
+	}
+	if prefix == "session" {
+		call.Input += overhead
+	}
+	return call
+}
+
+// recordedCall is the request of a compaction that a client recorded: with the prompt of 2.1.19 up to 2.1.20, from
+// 2.1.37 on with the session's prefix, whose cache it reads. The evidence for that is the usage of one recorded request,
+// a read of 166,636 tokens.
+func recordedCall(version string, v policy.View, before, overhead int) *policy.Call {
+	prompt, prefix := 1257, "own"
+	if version != "" && session.CompareVersions(version, "2.1.21") >= 0 {
+		prompt = 800
+	}
+	if version != "" && session.CompareVersions(version, "2.1.37") >= 0 {
+		prefix = "session"
+	}
+	return summaryCall(v, before, overhead, prompt, prefix)
 }
 
 // leftOut returns the tokens of one item that a compaction's request leaves out.
