@@ -107,7 +107,7 @@ type call struct {
 	path    string
 	changes bool // the file
 	from    int  // a change: the state before it
-	state   int  // of the file when it was called
+	state   int  // of the file that a Read shows, or a change leaves
 	request int
 	message int32
 	line    int32
@@ -245,6 +245,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
 		c.changes = true
 		f.states++
 		f.state = f.states
+		c.state = f.state
 	}
 	b.calls = append(b.calls, c)
 	b.quotes(use, text, without)
@@ -279,7 +280,7 @@ func (b *builder) result(bl *session.Block, at int32, text string) error {
 	switch {
 	case c.changes && bl.IsError:
 		// Other changes of the same message remain: the file is then in a state of its own.
-		if f.state == c.from+1 && f.state == f.states {
+		if f.state == c.state {
 			f.state = c.from
 		}
 	case !c.changes && !bl.IsError && !strings.HasPrefix(text, session.UnchangedFile):

@@ -215,12 +215,14 @@ func TestReread(t *testing.T) {
 // TestRereadAfterChange: the agent's own change of a file is a reason to read it again; one that failed is none.
 func TestRereadAfterChange(t *testing.T) {
 	const text = "     1→the first line of the whole file\n"
-	for name, failed := range map[string]bool{"a change": false, "one that failed": true} {
+	for name, failed := range map[string]bool{"a change": false, "two that failed": true} {
 		s := &story{}
 		s.prompt("go")
 		s.call("first", "Read", map[string]any{"file_path": "/p/a.go"}, text)
 		s.call("edit", "Edit", map[string]any{"file_path": "/p/a.go", "old_string": "nowhere", "new_string": "y"}, "result")
 		if failed {
+			s.fail()
+			s.call("edit again", "Edit", map[string]any{"file_path": "/p/a.go", "old_string": "neither here", "new_string": "y"}, "result")
 			s.fail()
 		}
 		s.call("again", "Read", map[string]any{"file_path": "/p/a.go"}, text)
