@@ -79,6 +79,7 @@ func reportHints() report.Hints {
 		Full:   "--full shows them",
 		Prices: "ctxkit prices lists the models that have one",
 		Lint:   "ctxkit lint lists them",
+		Window: "--window sets another",
 		Shell:  shellLine,
 
 		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +

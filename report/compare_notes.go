@@ -230,7 +230,7 @@ func concentrationText(c *compare.Comparison, i int) string {
 }
 
 // flagTexts say what makes the figures of sessions doubtful, under every policy.
-func flagTexts(c *compare.Comparison) (list []string) {
+func flagTexts(c *compare.Comparison, hints *Hints) (list []string) {
 	again := c.Rereads()
 	about := map[compare.Flag]string{
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts cold",
@@ -238,7 +238,7 @@ func flagTexts(c *compare.Comparison) (list []string) {
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
 		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of what is sent, at most)",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
-		compare.FlagWindow:    "window as the user had set it, by the recorded compactions; --window sets another",
+		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out",
 		compare.FlagUnpriced:  "a model without a price; no cost is compared",
 	}

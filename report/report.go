@@ -61,6 +61,7 @@ type Hints struct {
 	Full   string // shows the lines that are folded
 	Prices string // lists the models that have a price
 	Lint   string // lists malformed lines
+	Window string // takes another context window
 
 	Releases string // how releases of a product are named
 

@@ -33,7 +33,7 @@ const (
 // printTimeline prints one timeline.
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
-	p.fields(headFields(tl)...)
+	p.fields(headFields(tl, &p.Hints)...)
 	if tl.Truth.Hypothesis() {
 		p.note(yellow, tl.Policy+" is "+hypothesisText(tl.Score))
 	}
@@ -55,7 +55,7 @@ func printTimeline(p *page, tl *replay.Timeline) {
 	printWarnings(p, tl)
 }
 
-func headFields(tl *replay.Timeline) [][2]string {
+func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 	var limits []string
 	for _, l := range tl.Limits {
 		if l.Acts {
@@ -63,7 +63,7 @@ func headFields(tl *replay.Timeline) [][2]string {
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
-		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens" + either(tl.Fit != nil, ", fitted to the recorded compactions; --window sets another", "")}, {"limits", strings.Join(limits, ", ")}}
+		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens" + either(tl.Fit != nil, ", fitted to the recorded compactions"+before("; ", hints.Window), "")}, {"limits", strings.Join(limits, ", ")}}
 }
 
 // ConversionText says how tokens became those of another model; "" where they did not.
