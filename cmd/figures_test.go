@@ -348,7 +348,7 @@ func (r *rawTimeline) clearedTokens() (n int64) {
 		if e.Request != nil {
 			at = *e.Request
 		}
-		if !slices.Contains(blocks, i) {
+		if !slices.Contains(blocks, i) || e.Stage == "server" { // what the server leaves out is not the policy's
 			other[at] += e.Saved
 			continue
 		}
