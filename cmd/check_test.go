@@ -78,13 +78,13 @@ func TestCheckTool(t *testing.T) {
 	}{
 		{"nothing", older, "", exitDone, []string{"1 replay in 1 case: 1 ok; passed"}, []string{"itself"}},
 		{"ctxkit", other, "", exitDone, []string{
-			"changed by ctxkit itself, from 0.9 to ", "by ctxkit itself: cost_usd 18.6593 -> 19.6593", "1 ok; 1 changed by ctxkit itself; passed",
+			"changed by ctxkit itself, from 0.9 to ", "by ctxkit itself: cost_usd 18.6600 -> 19.6600", "1 ok; 1 changed by ctxkit itself; passed",
 			"ctxkit itself changed 1 of 1 replays, which fails nothing: ", "--update",
 		}, []string{"FAILED"}},
-		{"the policy", older, "set: {opencode_compaction.auto: false}\n", exitCheckFailed, []string{"FAILED: worse", "cost_usd           19.6593     27.1990"}, []string{"itself"}},
-		{"both", other, "set: {opencode_compaction.auto: false}\n", exitCheckFailed, []string{"FAILED: worse", "cost_usd           19.6593     27.1990", "by ctxkit itself: cost_usd 18.6593 -> 19.6593"}, nil},
+		{"the policy", older, "set: {opencode_compaction.auto: false}\n", exitCheckFailed, []string{"FAILED: worse", "cost_usd           19.6600     27.1987"}, []string{"itself"}},
+		{"both", other, "set: {opencode_compaction.auto: false}\n", exitCheckFailed, []string{"FAILED: worse", "cost_usd           19.6600     27.1987", "by ctxkit itself: cost_usd 18.6600 -> 19.6600"}, nil},
 		{"ctxkit, and the policy to no effect", other, "set: {opencode_prune.protect: 40001}\n", exitDone, []string{
-			"changed: opencode_prune.protect 40000 -> 40001", "no session here can tell", "by ctxkit itself: cost_usd 18.6593 -> 19.6593",
+			"changed: opencode_prune.protect 40000 -> 40001", "no session here can tell", "by ctxkit itself: cost_usd 18.6600 -> 19.6600",
 		}, []string{"FAILED"}},
 		{"another build", strings.Replace(other, `"tool": "0.9"`, `"tool": "`+buildVersion()+`"`, 1), "", exitCheckFailed, []string{"FAILED: worse", "so it was edited, or made by another build of it"}, []string{"itself"}},
 	} {

@@ -15,7 +15,7 @@ import (
 )
 
 // fittedOn is the date rates.json says: of the last change of the sessions or of the fit.
-const fittedOn = "2026-11-21"
+const fittedOn = "2026-11-22"
 
 // everyFile matches all sessions of the corpus, those of subagents too.
 var everyFile = []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*/subagents/*.jsonl"}
