@@ -116,7 +116,7 @@ func (c *Call) Size(v View, overhead int) (input, sent int) {
 // Edit is what one stage did to one thing at one request, and why. Edits are the only way anything changes: view =
 // raw + edits.
 //
-// Each kind uses some of the fields from Target to Refused, as fields lists them; Check finds the others.
+// Each kind uses some of the fields from Target to Warm, as fields lists them; Check finds the others.
 type Edit struct {
 	Request int // n of the request it belongs to (1-based); 0: after the last request
 	Stage   string
@@ -145,7 +145,7 @@ type Edit struct {
 	After  int // and after
 }
 
-// fields names the fields from Target to Refused that edits of this kind use; ok is false where there is no such kind.
+// fields names the fields from Target to Warm that edits of this kind use; ok is false where there is no such kind.
 func (k EditKind) fields() (names string, ok bool) {
 	switch k {
 	case KindClear, KindPersist, KindTruncate, KindTag, KindWrap:
@@ -153,7 +153,7 @@ func (k EditKind) fields() (names string, ok bool) {
 	case KindCacheEdit:
 		return "Target New Carrier", true // New nil: the block has no replacement
 	case KindServerClear:
-		return "Target New", true // New nil: the block has no replacement
+		return "Target New Warm", true // New nil: the block has no replacement
 	case KindServerKeep:
 		return "Target", true // undoes the payload-only edit of the same stage there
 	case KindRemove:
@@ -186,7 +186,7 @@ func (e *Edit) Check() error {
 	}{
 		{"Target", e.Target != Target{}}, {"New", e.New != nil}, {"Items", len(e.Items) > 0}, {"Carrier", e.Carrier != 0},
 		{"Lead", len(e.Lead) > 0}, {"Keep", len(e.Keep) > 0}, {"Insert", len(e.Insert) > 0}, {"Tail", len(e.Tail) > 0},
-		{"Delta", e.Delta != 0}, {"Call", e.Call != nil}, {"Refused", e.Refused != nil},
+		{"Delta", e.Delta != 0}, {"Call", e.Call != nil}, {"Refused", e.Refused != nil}, {"Warm", e.Warm},
 	} {
 		if f.set && !strings.Contains(used, f.name) {
 			return fmt.Errorf("%s is set, which an edit of kind %s does not use", f.name, e.Kind)

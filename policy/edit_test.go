@@ -14,7 +14,7 @@ func TestEditCheck(t *testing.T) {
 		KindServerKeep, KindTag, KindCall, KindFail, KindInferred,
 	}
 	set := Edit{
-		Request: 1, Stage: "s", Reason: "r", Trigger: "auto", Target: Target{Item: 1}, New: &Content{}, Items: []ItemID{1}, Carrier: 1,
+		Request: 1, Stage: "s", Reason: "r", Trigger: "auto", Target: Target{Item: 1}, Warm: true, New: &Content{}, Items: []ItemID{1}, Carrier: 1,
 		Lead: []ItemID{1}, Keep: []ItemID{1}, Insert: []Synthetic{{}}, Tail: []Synthetic{{}}, Delta: 1, Call: &Call{}, Refused: &Call{}, Group: 1,
 		Detail: map[string]int{"pre_tokens": 1}, Joined: 1, Before: 1, After: 1,
 	}
