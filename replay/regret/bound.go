@@ -19,7 +19,7 @@ func (x *Index) needs(w policy.Weigher) []need {
 	var order []int32
 	for i := range x.uses {
 		u := &x.uses[i]
-		if len(u.holders) > 1 {
+		if !x.alone(u) {
 			continue
 		}
 		if _, ok := last[u.sources[0]]; !ok {
@@ -35,6 +35,12 @@ func (x *Index) needs(w policy.Weigher) []need {
 		}
 	}
 	return list
+}
+
+// alone reports whether a single block holds what was used, or a line of it.
+func (x *Index) alone(u *needle) bool {
+	single := func(l int32) bool { return len(x.lines[l].holders) == 1 }
+	return len(u.holders) == 1 && (len(u.lines) == 0 || slices.ContainsFunc(u.lines, single))
 }
 
 // Bound returns the fewest misses, and the fewest tokens to fetch again, of any choice of blocks that keeps no more

@@ -293,7 +293,13 @@ func (b *builder) result(bl *session.Block, at int32, text string) error {
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
 func (b *builder) readAgain(f *file, c *call, text string) {
-	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at, text: foldString(shown(text))}
+	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at}
+	var folded []byte
+	for line := range strings.Lines(shown(text)) {
+		folded = fold(folded, line)
+		n.ends = append(n.ends, int32(len(folded)))
+	}
+	n.text = string(folded)
 	for _, r := range f.reads {
 		if r.state == c.state {
 			n.sources = append(n.sources, r.at)

@@ -18,6 +18,7 @@ type Index struct {
 	of     []int32  // by block: its message
 	joined []int    // by message: n of the first request that can hold it
 	uses   []needle // in order of request
+	lines  []needle // of what was read again
 	chance Chance   // quotes and edits of what the record's agent no longer had
 	floor  *Chance  // of many recorded sessions
 	gone   []int    // by block: n of the first request without it on the record's own track; 0: it stayed
@@ -37,6 +38,8 @@ type needle struct {
 	sources       []int32 // the holders that it can have been taken from
 	others        int     // holders that are neither the agent's own nor on the record's track alone
 	dropped       bool
+	ends          []int32 // a Read again: where its lines end in text
+	lines         []int32 // those of some length: the view can hold them in several pieces
 }
 
 // NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
@@ -62,6 +65,10 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(n needle) bool { // the record had lost nothing yet
+		return n.evidence == Reread && (len(recorded) == 0 || n.request < recorded[0].Request)
+	})
+	x.split(found)
 	if err := x.locate(found); err != nil {
 		return nil, err
 	}
@@ -140,19 +147,46 @@ func (x *Index) text(block int32) (string, error) {
 
 // What makes a quotation distinctive.
 const (
+	minLine    = 12 // letters and digits of a line of what is read again; shorter ones stand anywhere
 	minRun     = 24 // letters and digits of a line of an old_string, and of what is read again
 	minQuote   = 32 // letters and digits that stand in both texts in one piece, with a name in it
 	maxHolders = 3  // a text in more blocks identifies none of them
 )
 
-// locate finds every block that holds a needle before its use, and those it can have been taken from. It drops what
-// the agent had written before and what many blocks hold.
+// split lists the lines of what is read again, each once.
+func (x *Index) split(found []needle) {
+	known := map[string]int32{}
+	for i := range found {
+		n, from := &found[i], int32(0)
+		for _, end := range n.ends {
+			line := n.text[from:end]
+			if from = end; len(line) < minLine {
+				continue
+			}
+			l, ok := known[line]
+			if !ok {
+				l = int32(len(x.lines))
+				known[line] = l
+				x.lines = append(x.lines, needle{evidence: Reread, text: line})
+			}
+			x.lines[l].at = max(x.lines[l].at, n.at)
+			n.lines = append(n.lines, l)
+		}
+	}
+}
+
+// locate finds every block that holds a needle or a line before its use, and those it can have been taken from. It
+// drops what the agent had written before and what many blocks hold.
 func (x *Index) locate(found []needle) error {
 	s := newScan()
 	last := int32(0)
-	for i := range found {
-		s.add(found[i].text, int32(i))
-		last = max(last, found[i].at)
+	needles := make([]*needle, 0, len(found)+len(x.lines))
+	for _, list := range [...][]needle{found, x.lines} {
+		for i := range list {
+			s.add(list[i].text, int32(len(needles)))
+			needles = append(needles, &list[i])
+			last = max(last, list[i].at)
+		}
 	}
 	if len(found) == 0 {
 		return nil
@@ -166,7 +200,7 @@ func (x *Index) locate(found []needle) error {
 		text = fold(text[:0], t)
 		only := x.conv.Messages[x.of[b]].RecordOnly
 		s.each(text, func(id int32, from int) bool {
-			n := &found[id]
+			n := needles[id]
 			if n.dropped || n.at <= b {
 				return false
 			}

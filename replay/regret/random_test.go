@@ -88,7 +88,7 @@ func TestRandomSessions(t *testing.T) {
 		applied(t, conv, edits, func(n int, v *view.View) {
 			all := strings.ToLower(strings.Join(slices.Collect(texts(t, v)), "\n"))
 			for i := range got.Misses {
-				if m := &got.Misses[i]; m.Needed == n && strings.Contains(all, strings.ToLower(evidence(t, conv, m))) {
+				if m := &got.Misses[i]; m.Needed == n && inView(all, lower(evidence(t, conv, m))) {
 					t.Errorf("%+v: in view", m)
 				}
 			}
@@ -97,6 +97,13 @@ func TestRandomSessions(t *testing.T) {
 	if found < 100 {
 		t.Errorf("%d misses: too few to test anything", found)
 	}
+}
+
+func lower(list []string) []string {
+	for i := range list {
+		list[i] = strings.ToLower(list[i])
+	}
+	return list
 }
 
 // applied applies edits to a view, those it can, and calls each with the view as it is sent.

@@ -12,8 +12,8 @@
 //     lines first seen in the block.
 //
 // A use is a miss if neither the block nor anything else in the view holds what was used: another result, the agent's
-// own words, a stub's preview, a summary's text. Each block counts at most one miss. A summary without text (fixed:
-// N) holds nothing.
+// own words, a stub's preview, a summary's text. Each line of what is read again may stand in another of these. Each
+// block counts at most one miss. A summary without text (fixed: N) holds nothing.
 //
 // The result is deterministic. What the agent would have done with a smaller view is not known.
 package regret

@@ -181,15 +181,22 @@ func (s *sight) textOf(c *policy.Content) (string, error) {
 	return foldString(text), nil
 }
 
-// missing reports whether nothing in view holds what was used: no block, and no text of the policy.
+// missing reports whether something that was used is in no part of the view: no block, and no text of the policy. Of
+// what was read again, each line may be in another part.
 func (s *sight) missing(u *needle) bool {
-	if slices.ContainsFunc(u.holders, s.visible) {
-		return false
+	absent := func(l int32) bool { return !s.holds(&s.x.lines[l]) }
+	return !s.holds(u) && (len(u.lines) == 0 || slices.ContainsFunc(u.lines, absent))
+}
+
+// holds reports whether one part of the view holds a text as a whole.
+func (s *sight) holds(n *needle) bool {
+	if slices.ContainsFunc(n.holders, s.visible) {
+		return true
 	}
 	for text := range s.shows {
-		if strings.Contains(text, u.text) {
-			return false
+		if strings.Contains(text, n.text) {
+			return true
 		}
 	}
-	return true
+	return false
 }

@@ -174,27 +174,33 @@ func TestReread(t *testing.T) {
 	const head = "     1→the first line of the file\n     2→and the second one\n"
 	const whole = head + "     3→and a third line behind them\n"
 	part := map[string]any{"file_path": "/p/a.go", "limit": 2}
+	other := func(n string) map[string]any { return map[string]any{"file_path": "/p/" + n + ".go"} }
+	const something = "     1→something else\n"
 	for name, c := range map[string]struct {
 		other map[string]any // read beside the range, and never taken away
 		shows string
+		says  string // the agent, after both
 		again string
 		want  int
 	}{
-		"the range alone":               {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", head, 1},
-		"the same text of another file": {map[string]any{"file_path": "/p/b.go"}, whole, head, 0},
-		"all of the file stays":         {map[string]any{"file_path": "/p/a.go"}, whole, head, 0},
-		"another range stays":           {map[string]any{"file_path": "/p/a.go", "offset": 3}, "     3→and a third line behind them\n", head, 1},
-		"a part of it again":            {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", "     2→and the second one of the file\n", 0},
-		"changed by somebody else":      {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", "     1→the first line of the file\n     2→and another one\n", 0},
-		"not shown again":               {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", session.UnchangedFile + ". The content is still current.", 0},
-		"a reminder behind it":          {map[string]any{"file_path": "/p/b.go"}, "     1→something else\n", head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
+		"the range alone":               {other("b"), something, "", head, 1},
+		"the same text of another file": {other("b"), whole, "", head, 0},
+		"all of the file stays":         {other("a"), whole, "", head, 0},
+		"another range stays":           {map[string]any{"file_path": "/p/a.go", "offset": 3}, "     3→and a third line behind them\n", "", head, 1},
+		"a part of it again":            {other("b"), something, "", "     2→and the second one of the file\n", 0},
+		"changed by somebody else":      {other("b"), something, "", "     1→the first line of the file\n     2→and another one\n", 0},
+		"not shown again":               {other("b"), something, "", session.UnchangedFile + ". The content is still current.", 0},
+		"a reminder behind it":          {other("b"), something, "", head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
+		"each line somewhere":           {other("b"), "src/a.go:1:the first line of the file\n", "and the second one", head, 0},
+		"one line stays":                {other("b"), "src/a.go:1:the first line of the file\n", "", head, 1},
+		"a short line does not":         {other("b"), "src/a.go:1:the first line of the file\n", "", "     1→the first line of the file\n     2→and the sec", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &story{}
 			s.prompt("go")
 			s.call("other", "Read", c.other, c.shows)
 			s.call("first", "Read", part, head)
-			s.says("filler")
+			s.says("filler\n" + c.says)
 			s.call("again", "Read", part, c.again)
 			s.says("done")
 			conv := s.load(t)
@@ -209,6 +215,33 @@ func TestReread(t *testing.T) {
 				t.Errorf("a policy that kept everything misses %+v", r.Misses)
 			}
 		})
+	}
+}
+
+// TestRereadInPieces: what is read again stood, line by line, in a later result too.
+func TestRereadInPieces(t *testing.T) {
+	const text = "     1→the first line of the file\n     2→and the second one\n"
+	s := &story{}
+	s.prompt("go")
+	s.call("first", "Read", map[string]any{"file_path": "/p/a.go"}, text)
+	s.call("lines", "Bash", map[string]any{"command": "tac a.go"}, "and the second one\nthe first line of the file\n")
+	s.says("filler")
+	s.call("again", "Read", map[string]any{"file_path": "/p/a.go"}, text)
+	s.says("done")
+	conv := s.load(t)
+	whole := []policy.Edit{clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]")}
+	both := []policy.Edit{whole[0], clear(conv, 4, result(t, conv, s.at["lines"]), "[cleared]")}
+	for name, c := range map[string]struct {
+		recorded, edits []policy.Edit
+		want            int
+	}{
+		"the policy lost the lines too": {both, both, 1},
+		"the policy has the lines":      {both, whole, 0},
+		"the record has the lines":      {whole, both, 0},
+	} {
+		if r := judge(t, conv, c.recorded, c.edits); len(r.Misses) != c.want {
+			t.Errorf("%s: misses %+v, want %d", name, r.Misses, c.want)
+		}
 	}
 }
 
