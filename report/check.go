@@ -75,20 +75,29 @@ func checkPage(p *page, r *check.Report) {
 	}
 }
 
-// maxEffects is how many lines a page has on the policies of all cases.
-const maxEffects = 12
-
-// checkEffects prints which changes of policies no session shows, and which stages do nothing.
+// checkEffects prints which changes of policies no session shows, all of them, and then which stages do nothing or, by
+// default, how many.
 func checkEffects(p *page, r *check.Report) {
-	var lines []string
+	var effects, idle []string
+	stages, cases := 0, 0
 	for i := range r.Cases {
-		for _, line := range r.Cases[i].Lines() {
-			lines = append(lines, r.Cases[i].Name+": "+line)
+		c := &r.Cases[i]
+		if line := c.EffectLine(); line != "" {
+			effects = append(effects, c.Name+": "+line)
+		}
+		if line := c.IdleLine(); line != "" {
+			idle = append(idle, c.Name+": "+line)
+			stages, cases = stages+len(c.Idle), cases+1
 		}
 	}
-	shown := either(p.All, len(lines), min(len(lines), maxEffects))
-	p.items(none, lines[:shown])
-	p.hidden(len(lines)-shown, "line", "json contains them")
+	if p.All {
+		effects = append(effects, idle...)
+	}
+	p.items(none, effects)
+	if !p.All && stages > 0 {
+		p.note(faint, phrase("%v in %v without an event in any session%v", count(stages, "stage"), count(cases, "case"),
+			before(": ", joined(", ", p.Hints.All, "json contains them"))))
+	}
 }
 
 // checkByTool prints what ctxkit itself changed in sessions that are otherwise as they were.

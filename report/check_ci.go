@@ -146,8 +146,10 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 			if len(c.Changes) > 0 {
 				at = c.Changes[0].Place
 			}
-			annotate("notice", at, c.Name+": policy", []string{Clean(c.Lines()[0])})
+			annotate("notice", at, c.Name+": policy", []string{Clean(c.EffectLine())})
 		}
+	}
+	for _, c := range r.Cases {
 		for _, s := range c.Sessions {
 			if s.Status != check.OK || s.ByTool != nil {
 				level := either(s.Failed, "error", either(s.Status == check.Changed, "warning", "notice"))

@@ -190,6 +190,16 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 // Lines say what a change of the policy does where no session shows it, and which stages do nothing.
 func (c *CaseReport) Lines() []string {
 	var lines []string
+	for _, line := range []string{c.EffectLine(), c.IdleLine()} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// EffectLine says what a change of the policy does where no session shows it; "" elsewhere.
+func (c *CaseReport) EffectLine() string {
 	switch c.Effect {
 	case EffectUnseen:
 		var keys []string
@@ -203,12 +213,17 @@ func (c *CaseReport) Lines() []string {
 		if c.Hint != "" {
 			line += ": " + c.Hint
 		}
-		lines = append(lines, line)
+		return line
 	case EffectNone:
-		lines = append(lines, c.Reworded+": the policy does the same")
+		return c.Reworded + ": the policy does the same"
 	}
-	if len(c.Idle) > 0 {
-		lines = append(lines, "no session here makes "+strings.Join(c.Idle, ", ")+" act")
+	return ""
+}
+
+// IdleLine names the stages without an event in any session; "" is none.
+func (c *CaseReport) IdleLine() string {
+	if len(c.Idle) == 0 {
+		return ""
 	}
-	return lines
+	return "no session here makes " + strings.Join(c.Idle, ", ") + " act"
 }
