@@ -1,32 +1,90 @@
 package regret
 
-// prefix is how many bytes of a needle the scan looks for before it compares the rest: as many as one word holds.
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// prefix is how many bytes of a needle are looked up at every place of a text: as many as one word holds.
 const prefix = 8
 
-// scan finds needles in texts, all at once: a text is read byte by byte, the last eight bytes are looked up, and what
-// is found is compared with the whole needle. It costs the length of the texts.
+// scan finds needles in texts, all at once: a text is read byte by byte and the last eight bytes are looked up. The
+// needles that begin with them are sorted; a binary search finds the one that the text continues with, and its shorter
+// ones are linked. It costs the length of the texts, and the logarithm of the needles where one begins.
 type scan struct {
-	filter [1 << 12]uint64 // bits by hash of prefix
-	at     map[uint64][]int32
+	needles []entry
+	sorted  bool
+	filter  [1 << 12]uint64 // bits by hash of prefix
+	nodes   []node          // by text
+	groups  []group
+	at      map[uint64]int32 // a group by its prefix
 }
 
-func newScan() *scan { return &scan{at: map[uint64][]int32{}} }
+// entry is a needle as it was added.
+type entry struct {
+	text string
+	id   int32
+}
+
+// node is the needles with one text.
+type node struct {
+	text  string
+	ids   []int32
+	short int32 // the node of the longest other needle that this text begins with, -1: none
+}
+
+// group is the nodes with one prefix.
+type group struct {
+	from, to int32
+	left     int32 // needles that are not forgotten
+}
+
+func newScan() *scan { return &scan{at: map[uint64]int32{}} }
 
 func bit(p uint64) uint64 { return p * 0x9E3779B97F4A7C15 >> 46 }
 
-// add adds a needle of at least prefix bytes.
-func (s *scan) add(needle string, id int32) {
-	p := uint64(0)
-	for i := range prefix {
-		p = p<<8 | uint64(needle[i])
+// add adds a needle of at least prefix bytes. All are added before the first text is read.
+func (s *scan) add(needle string, id int32) { s.needles = append(s.needles, entry{needle, id}) }
+
+// sort groups the needles.
+func (s *scan) sort() {
+	s.sorted = true
+	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
+	for _, e := range s.needles {
+		last := int32(len(s.nodes)) - 1
+		if last >= 0 && s.nodes[last].text == e.text {
+			s.nodes[last].ids = append(s.nodes[last].ids, e.id)
+			s.groups[len(s.groups)-1].left++
+			continue
+		}
+		for last >= 0 && !strings.HasPrefix(e.text, s.nodes[last].text) {
+			last = s.nodes[last].short
+		}
+		i := int32(len(s.nodes))
+		s.nodes = append(s.nodes, node{e.text, []int32{e.id}, last})
+		if i == 0 || s.nodes[i-1].text[:prefix] != e.text[:prefix] {
+			p := uint64(0)
+			for i := range prefix {
+				p = p<<8 | uint64(e.text[i])
+			}
+			s.filter[bit(p)>>6] |= 1 << (bit(p) & 63)
+			s.at[p] = int32(len(s.groups))
+			s.groups = append(s.groups, group{from: i})
+		}
+		g := &s.groups[len(s.groups)-1]
+		g.to = i + 1
+		g.left++
 	}
-	s.filter[bit(p)>>6] |= 1 << (bit(p) & 63)
-	s.at[p] = append(s.at[p], id)
+	s.needles = nil
 }
 
-// each calls found with the needles whose first bytes end before place end of a text. found compares the rest; it
-// returns false to forget the needle.
+// each calls found with every needle of a text and the place where it begins. found returns false to forget the needle.
 func (s *scan) each(text []byte, found func(id int32, from int) bool) {
+	if !s.sorted {
+		s.sort()
+	}
 	p := uint64(0)
 	for i, c := range text {
 		p = p<<8 | uint64(c)
@@ -37,20 +95,39 @@ func (s *scan) each(text []byte, found func(id int32, from int) bool) {
 		if s.filter[b>>6]>>(b&63)&1 == 0 {
 			continue
 		}
-		ids, ok := s.at[p]
+		k, ok := s.at[p]
 		if !ok {
 			continue
 		}
-		kept := ids[:0]
-		for _, id := range ids {
-			if found(id, i+1-prefix) {
+		if g := &s.groups[k]; s.begin(g, text, i+1-prefix, found) {
+			delete(s.at, p)
+		}
+	}
+}
+
+// begin calls found with the needles of a group that begin at a place of a text, and reports whether all of the group
+// are forgotten.
+func (s *scan) begin(g *group, text []byte, from int, found func(id int32, from int) bool) bool {
+	rest := text[from:]
+	above := sort.Search(int(g.to-g.from), func(i int) bool { return s.nodes[g.from+int32(i)].text > string(rest) })
+	same := -1 // bytes that the text has in common with the first node, all of which the shorter ones have, too
+	for k := g.from + int32(above) - 1; k >= g.from; k = s.nodes[k].short {
+		n := &s.nodes[k]
+		if same < 0 {
+			for same = 0; same < min(len(n.text), len(rest)) && n.text[same] == rest[same]; same++ {
+			}
+		}
+		if len(n.text) > same {
+			continue
+		}
+		kept := n.ids[:0]
+		for _, id := range n.ids {
+			if found(id, from) {
 				kept = append(kept, id)
 			}
 		}
-		if len(kept) == 0 {
-			delete(s.at, p)
-		} else {
-			s.at[p] = kept
-		}
+		g.left -= int32(len(n.ids) - len(kept))
+		n.ids = kept
 	}
+	return g.left == 0
 }

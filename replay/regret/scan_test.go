@@ -1,9 +1,11 @@
 package regret
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzScan: every occurrence of every needle is found, and nothing else.
@@ -21,9 +23,7 @@ func FuzzScan(f *testing.F) {
 			s.add(n, int32(i))
 		}
 		s.each([]byte(text), func(id int32, from int) bool {
-			if strings.HasPrefix(text[from:], needles[id]) {
-				got[id] = append(got[id], from)
-			}
+			got[id] = append(got[id], from)
 			return true
 		})
 		for i, n := range needles {
@@ -38,6 +38,54 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestScanForgets: a needle that found refuses is not found again, and no other one is lost.
+func TestScanForgets(t *testing.T) {
+	s := newScan()
+	for i, n := range []string{"aaaaaaaaaa", "aaaaaaaa", "aaaaaaaa", "aaaaaaaab"} {
+		s.add(n, int32(i))
+	}
+	var got [4]int
+	for range 2 {
+		s.each([]byte("aaaaaaaaaab"), func(id int32, _ int) bool {
+			got[id]++
+			return id > 1
+		})
+	}
+	if got != [4]int{1, 1, 6, 2} {
+		t.Errorf("found %v", got)
+	}
+}
+
+// TestScanGrows: needles that begin alike, each in the text, cost no more than in proportion to their number.
+func TestScanGrows(t *testing.T) {
+	cost := func(n int) time.Duration {
+		var text []byte
+		for i := range n {
+			text = fmt.Appendf(text, "workspacemodule%06dvalue", i*7919%n)
+		}
+		least := time.Hour
+		for range 5 {
+			s := newScan()
+			for i := range n {
+				s.add(fmt.Sprintf("workspacemodule%06dvalue", i), int32(i))
+			}
+			found := 0
+			start := time.Now()
+			s.each(text, func(int32, int) bool {
+				found++
+				return true
+			})
+			if least = min(least, time.Since(start)); found != n {
+				t.Fatalf("%d of %d found", found, n)
+			}
+		}
+		return least
+	}
+	if few, many := cost(5000), cost(20000); many > 9*few { // quadratic: 16
+		t.Errorf("%v for 4 times what costs %v", many, few)
+	}
 }
 
 // FuzzNames: a name stands where it is said to, and has one hash in all its forms.
