@@ -157,13 +157,22 @@ type BridgeStep struct {
 	USD   price.USD `json:"usd"`
 }
 
-// Bridge leads from what the API billed to what a replay costs: Recorded.CostUSD and the steps up to StepModel are
-// Simulated, and with the others Cost, to the last digit. Requests of a model without a price are left out of all.
+// Bridge leads from what the API billed to what a replay costs: Recorded.CostUSD and the steps before StepModel are Own,
+// with it Simulated, and with the others Cost, to the last digit. Requests of a model without a price are left out of all.
 type Bridge struct {
 	Recorded  *RecordedBill `json:"recorded"`
-	Simulated price.USD     `json:"simulated_usd,omitzero"` // what the record itself costs by the same simulation
-	Steps     []BridgeStep  `json:"steps"`                  // in the order of Steps, without those of no amount
-	Cost      price.USD     `json:"cost_usd,omitzero"`      // of the replay
+	Own       price.USD     `json:"own_models_usd,omitzero"` // what the record itself costs by the same simulation, under its own models
+	Simulated price.USD     `json:"simulated_usd,omitzero"`  // and under the model that replaces them, where one does
+	Model     string        `json:"model,omitempty"`         // which that is
+	Steps     []BridgeStep  `json:"steps"`                   // in the order of Steps, without those of no amount
+	Cost      price.USD     `json:"cost_usd,omitzero"`       // of the replay
+}
+
+// Billed is the bill of what the replay replays: without the subagents that it leaves out.
+func (b *Bridge) Billed() price.USD {
+	billed := b.Recorded.CostUSD
+	billed.Nano += b.Step(StepSubagents).USD.Nano
+	return billed
 }
 
 // Step finds a step; one of no amount is not there.
@@ -197,6 +206,8 @@ func (b *Bridge) Add(o *Bridge) {
 		b.Recorded = &RecordedBill{Models: []ModelBill{}}
 	}
 	b.Recorded.Add(o.Recorded)
+	b.Model = cmp.Or(b.Model, o.Model)
+	b.Own.Add(o.Own)
 	b.Simulated.Add(o.Simulated)
 	b.Cost.Add(o.Cost)
 	for _, s := range o.Steps {
@@ -212,7 +223,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 	if err != nil {
 		return nil, err
 	}
-	b := &Bridge{Recorded: recorded, Steps: []BridgeStep{}}
+	b := &Bridge{Recorded: recorded, Model: opt.Model, Steps: []BridgeStep{}}
 	for _, conv := range others {
 		other, err := BilledBy(conv, table)
 		if err != nil {
@@ -236,7 +247,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 		return nil, err
 	}
 	r.bridgeRequests(b, own, table)
-	b.Simulated = own.Totals.CostUSD
+	b.Own, b.Simulated = own.Totals.CostUSD, own.Totals.CostUSD
 	if opt.Model != "" {
 		if own, err = replayed(opt.Model); err != nil {
 			return nil, err

@@ -37,6 +37,9 @@ func checkBridge(t *testing.T, file *session.File, policies []*policy.Policy, op
 						n++
 					}
 				}
+				if order[0] == replay.StepClient && at != b.Own.Nano {
+					t.Errorf("%s, %s, %+v: the steps lead to %d, the record costs %d under its own models", conv.Path, pol.Name, opt, at, b.Own.Nano)
+				}
 				if order[0] == replay.StepModel {
 					simulated = at
 				}

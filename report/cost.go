@@ -120,26 +120,41 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 	return t
 }
 
-// billText is the answer in words: what the record was billed, and what it costs by the simulation, as it was and under
-// the policy.
+// billText is the answer in words: what the record was billed, and what it costs by the simulation: as it was, under
+// another model, and under the policy. The bill is compared with the simulation only where both have the same model and
+// a prompt cache.
 func billText(sum *SessionCost, name string) string {
 	b := sum.Bridge
 	if b.Recorded.Requests == 0 && !b.Cost.Known {
 		return ""
 	}
 	billed := "The record has no usage: what it was billed is not known."
+	agents := phraseIf(b.Recorded.Agents > 0, "without its %v", either(b.Recorded.Agents == 1, "subagent", count(b.Recorded.Agents, "subagent")))
 	if b.Recorded.Requests > 0 {
-		billed = phrase("The record was billed %v by its usage.", usd(b.Recorded.CostUSD))
+		billed = phrase("The record was billed %v by its usage%v.", usd(b.Recorded.CostUSD), phraseIf(agents != "", ", %v %v", usd(b.Billed()), agents))
+		agents = either(agents == "", "", "without them")
 	}
-	without := phraseIf(b.Recorded.Agents > 0, " without its %v", count(b.Recorded.Agents, "subagent"))
-	switch {
-	case !b.Cost.Known:
+	if !b.Cost.Known {
 		return billed
-	case b.Cost == b.Simulated && !slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return strings.HasPrefix(s.Step, replay.OfPolicy) }):
-		return billed + phrase(" Simulated%v, it costs %v%v.", without, usd(b.Cost), before(", ", shareText(b.Recorded.CostUSD, b.Cost, "than that")))
 	}
-	return billed + phrase(" Simulated%v, it costs %v; under %v it would have cost %v%v.", without, usd(b.Simulated), name, usd(b.Cost),
-		before(", ", shareText(b.Simulated, b.Cost, "")))
+	switched := b.Model != "" && b.Own.Known
+	is := billed + phrase(" Simulated%v%v%v, it costs", before(" ", agents), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
+		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache"))
+	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a bound)")
+	than := func(u price.USD) string { return before(", ", shareText(u, b.Cost, "")) + bound }
+	other := b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)
+	switch {
+	case switched && other:
+		return phrase("%v %v, and under %v %v; there, under %v, it would have cost %v%v.", is, usd(b.Own), b.Model, usd(b.Simulated), name,
+			usd(b.Cost), than(b.Simulated))
+	case switched:
+		return phrase("%v %v, and under %v %v%v.", is, usd(b.Own), b.Model, usd(b.Cost), than(b.Own))
+	case other:
+		return phrase("%v %v; under %v it would have cost %v%v.", is, usd(b.Simulated), name, usd(b.Cost), than(b.Simulated))
+	case b.Model != "" || sum.Cache == replay.CacheNone || b.Recorded.Requests == 0:
+		return phrase("%v %v%v.", is, usd(b.Cost), bound)
+	}
+	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than that")), bound)
 }
 
 func usd(u price.USD) string { return either(u.Known, u.Decimal().Text(2)+" USD", "an unknown amount") }
@@ -162,26 +177,33 @@ func bridgeTable(sum *SessionCost, name string) *table {
 	t := newTable([]column{{Title: "step", Flex: true}}, titles("calls", "USD"))
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
 	t.add(bold, "billed, as the usage says", b.Recorded.Calls, b.Recorded.CostUSD)
-	simulated := false
-	total := func() {
-		if !simulated {
-			simulated = true
-			t.add(bold, "= the record, simulated", "", b.Simulated)
-		}
+	texts, reached := stepTexts(sum.Parts.ByStage), 0
+	totals := []struct {
+		after string // the last step to it
+		title string
+		usd   price.USD
+		shown bool
+	}{
+		{replay.StepClient, "= the record, simulated", b.Own, b.Own.Known},
+		{replay.StepModel, "= under " + b.Model, b.Simulated, b.Model != ""},
+		{replay.StepOutput, "= under " + name, b.Cost, b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)},
 	}
-	texts := stepTexts(sum.Parts.ByStage)
-	for _, s := range b.Steps {
-		if strings.HasPrefix(s.Step, replay.OfPolicy) {
-			total()
+	for _, name := range replay.Steps() {
+		if s := b.Step(name); slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return s.Step == name }) {
+			t.add(none, texts[name], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD))
 		}
-		t.add(none, texts[s.Step], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD))
-	}
-	total()
-	if b.Cost != b.Simulated || len(t.rows) > 0 && t.rows[len(t.rows)-1].cells[0] != "= the record, simulated" {
-		t.add(bold, "= under "+name, "", b.Cost)
+		if at := totals[min(reached, len(totals)-1)]; name == at.after {
+			reached++
+			if at.shown {
+				t.add(bold, at.title, "", at.usd)
+			}
+		}
 	}
 	return t
 }
+
+// ofPolicy reports whether a step leads from the simulated record to the policy.
+func ofPolicy(s replay.BridgeStep) bool { return strings.HasPrefix(s.Step, replay.OfPolicy) }
 
 // stepTexts are the steps of a bridge in words; stages are those whose edits broke the prefix.
 func stepTexts(stages []replay.StageCost) map[string]string {

@@ -51,8 +51,60 @@ func bridgeOf(tl *replay.Timeline) *replay.Bridge {
 	for i, name := range replay.Steps() {
 		b.Steps = append(b.Steps, replay.BridgeStep{Step: name, Calls: i % 3, USD: amount(int64(i-4) * 123_456_789)})
 	}
-	b.Simulated = amount(3_000_000_000)
+	b.Own, b.Simulated, b.Model = amount(3_000_000_000), amount(4_481_481_468), "claude-opus-5-5"
 	return b
+}
+
+// TestBillText: the bill is compared with the record's simulation only where both count the same requests, under the
+// same model and with a prompt cache.
+func TestBillText(t *testing.T) {
+	amount := func(cents int64) price.USD { return price.USD{Nano: cents * 10_000_000, Known: true} }
+	sum := func(change func(s *SessionCost)) *SessionCost {
+		s := &SessionCost{Bridge: &replay.Bridge{
+			Recorded: &replay.RecordedBill{Bill: replay.Bill{CostUSD: amount(2000)}, Requests: 3},
+			Own:      amount(1100), Simulated: amount(1100), Cost: amount(1100),
+		}}
+		change(s)
+		return s
+	}
+	agents := func(s *SessionCost) {
+		s.Bridge.Recorded.Agents = 2
+		s.Bridge.Steps = []replay.BridgeStep{{Step: replay.StepSubagents, USD: amount(-1000)}}
+	}
+	model := func(s *SessionCost) {
+		s.Bridge.Model, s.Bridge.Simulated, s.Bridge.Cost = "other", amount(2200), amount(2200)
+	}
+	policy := func(s *SessionCost) { s.Bridge.Cost, s.Refused = amount(3300), 1 }
+	for _, c := range []struct {
+		name   string
+		change []func(*SessionCost)
+		want   string
+	}{
+		{"recorded", nil, "The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD, 45.0 % less than that."},
+		{"subagents", []func(*SessionCost){agents},
+			"The record was billed 20.00 USD by its usage, 10.00 USD without its 2 subagents. Simulated without them, it costs 11.00 USD, 10.0 % more than that."},
+		{"no cache", []func(*SessionCost){func(s *SessionCost) { s.Cache = replay.CacheNone }},
+			"The record was billed 20.00 USD by its usage. Simulated with no prompt cache, it costs 11.00 USD."},
+		{"model", []func(*SessionCost){model},
+			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD, and under other 22.00 USD, 100.0 % more."},
+		{"model and policy", []func(*SessionCost){model, policy},
+			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD, and under other 22.00 USD; there, under p, it would have cost 33.00 USD, 50.0 % more (a bound)."},
+		{"infeasible policy", []func(*SessionCost){policy},
+			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a bound)."},
+		{"model that has no price in the record", []func(*SessionCost){model, func(s *SessionCost) { s.Bridge.Own = price.USD{} }},
+			"The record was billed 20.00 USD by its usage. Simulated under other, it costs 22.00 USD."},
+		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &replay.RecordedBill{} }},
+			"The record has no usage: what it was billed is not known. Simulated, it costs 11.00 USD."},
+	} {
+		s := sum(func(s *SessionCost) {
+			for _, change := range c.change {
+				change(s)
+			}
+		})
+		if got := billText(s, "p"); got != c.want {
+			t.Errorf("%s: %s, not %s", c.name, got, c.want)
+		}
+	}
 }
 
 func TestPrices(t *testing.T) {
