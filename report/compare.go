@@ -123,6 +123,7 @@ func (p *page) titles() []figureTitle {
 func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.table(compareTotals(shownRows(c), c, p.titles()))
 	p.note(yellow, feasibleText(c))
+	p.note(none, recordedText(c))
 	uses := c.Uses()
 	for i := range uses {
 		p.note(none, either(short, "", ranText(&uses[i], p.All)))
@@ -279,7 +280,11 @@ func differences(p *page, c *compare.Comparison) *table {
 			cells = append(cells, len(pair.Sessions))
 		}
 		for _, f := range shown {
-			cells = append(cells, number(differenceText(f.figure, versus(pair, f.figure, names))))
+			v := versus(pair, f.figure, names)
+			if compare.OfMisses(f.figure) && (c.Recorded(0) || c.Recorded(i)) {
+				v = compare.Versus{}
+			}
+			cells = append(cells, number(differenceText(f.figure, v)))
 		}
 		if several {
 			v := &pair.Figures[judged]

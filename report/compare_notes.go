@@ -26,18 +26,36 @@ func partly(c *compare.Comparison) bool {
 }
 
 // shownRows are the rows of a table: over the sessions in which all candidates are feasible, or where there are none
-// over all. Infeasible ones have a mark.
+// over all. Infeasible ones have a mark. The misses of the recorded track are not shown: see Comparison.Recorded.
 func shownRows(c *compare.Comparison) []compare.PolicyRow {
 	rows := slices.Clone(c.Policies)
 	for i := range rows {
 		if len(c.Common) > 0 {
 			rows[i].Figures = rows[i].Common
 		}
+		if c.Recorded(i) {
+			rows[i].Figures = slices.Clone(rows[i].Figures)
+			for f, name := range compare.Names() {
+				if compare.OfMisses(name) {
+					rows[i].Figures[f] = compare.Distribution{}
+				}
+			}
+		}
 		if rows[i].Bound || len(c.Common) == 0 && rows[i].Infeasible > 0 {
 			rows[i].Name += bound
 		}
 	}
 	return rows
+}
+
+// recordedText says why the misses of the recorded track are not shown.
+func recordedText(c *compare.Comparison) string {
+	for i := range c.Policies {
+		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
+			return "miss –: a re-read is found only where the record had lost the text, so its own misses compare with no policy's"
+		}
+	}
+	return ""
 }
 
 // feasibleText says which sessions sums leave out, and what the mark means.
@@ -174,7 +192,8 @@ func leads(c *compare.Comparison) [][]string {
 	led := make([][]string, len(rows))
 	for _, name := range sweep.Objectives(priced) {
 		best, alone := -1, false
-		for _, i := range candidates {
+		known := slices.DeleteFunc(slices.Clone(candidates), func(i int) bool { return !figure(&rows[i], name).Total.Known })
+		for _, i := range known {
 			if best < 0 {
 				best = i
 				continue
@@ -184,7 +203,7 @@ func leads(c *compare.Comparison) [][]string {
 				best, alone = i, true
 			case d == 0:
 				alone = false
-			case i == candidates[1]:
+			case i == known[1]:
 				alone = true
 			}
 		}

@@ -91,6 +91,14 @@ func (c *Comparison) Uses() []policy.Use {
 	return uses
 }
 
+// Recorded reports whether a policy is the recorded track. Its misses do not compare with those of a policy: nearly all
+// are re-reads, which are found only where the record had lost the text.
+func (c *Comparison) Recorded(policy int) bool {
+	return slices.ContainsFunc(c.Sessions, func(s ComparedSession) bool {
+		return policy < len(s.Policies) && s.Policies[policy].Recorded
+	})
+}
+
 // Comparison is policies over the same sessions.
 type Comparison struct {
 	Group        string // model, version or project all sessions share; "" for all of them

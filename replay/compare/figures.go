@@ -4,6 +4,7 @@ package compare
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -111,6 +112,11 @@ func OfRegret(figure string) bool {
 		return true
 	}
 	return false
+}
+
+// OfMisses reports whether a figure counts misses, or is computed from them.
+func OfMisses(figure string) bool {
+	return OfRegret(figure) && !slices.Contains([]string{"removed_blocks", "bound_misses", "bound_tokens"}, figure)
 }
 
 // ofRegret is not known where the regret was not computed.
