@@ -89,6 +89,17 @@ func (c *caching) cost(model string, in cache.Split, output int) price.USD {
 	return m.Cost(in, output)
 }
 
+// refetch is the input of a request that repeats a payload, with so many tokens more.
+func (c *caching) refetch(payload, tokens int) cache.Split {
+	switch {
+	case c.policy.Breakpoints == policy.BreakpointsNone:
+		return cache.Split{Uncached: payload + tokens}
+	case c.ttl == cache.Long:
+		return cache.Split{Read: payload, Write1h: tokens}
+	}
+	return cache.Split{Read: payload, Write5m: tokens}
+}
+
 // unpriced returns the models of requests without a known price, sorted.
 func (c *caching) unpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.known)), func(id string) bool { return c.known[id].ID != "" })

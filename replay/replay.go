@@ -8,7 +8,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
-	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -104,8 +103,8 @@ func (r *Record) ShareBound(opt Options, replays []*Timeline) error {
 	return nil
 }
 
-// refetch prices what a policy has to get back: a request more, which reads what the last one sent and writes the
-// tokens to the cache.
+// refetch prices what a policy has to get back before request n: one more request like it, which reads the payload from
+// the cache and writes the tokens to it, for as long as the cache's settings say. Without a cache all of it is uncached.
 func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
 	main := make([]*Request, 0, len(e.conv.Requests))
 	for i := range t.Requests {
@@ -115,13 +114,7 @@ func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
 	}
 	return func(n, tokens int) price.USD {
 		row := main[n-1]
-		in := cache.Split{Read: row.Payload}
-		if row.Cache.Write1h > row.Cache.Write5m {
-			in.Write1h = tokens
-		} else {
-			in.Write5m = tokens
-		}
-		return e.cache.cost(row.Model, in, 0)
+		return e.cache.cost(row.Model, e.cache.refetch(row.Payload, tokens), 0)
 	}
 }
 
