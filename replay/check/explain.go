@@ -35,7 +35,7 @@ func (j *judge) explain(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run "+update)
 	case s.Status == Better:
 		s.Reasons = append(s.Reasons, "run "+update+" to keep it so")
-	case s.Status == Changed && s.Failed:
+	case s.Status == Changed && s.Failed && !s.doubted:
 		s.Reasons = append(s.Reasons, "no figure is better or worse: run "+update+" if that is meant, or set allow_changes")
 	}
 	if old != nil && len(s.Changes) == 0 && s.Status != Broken {

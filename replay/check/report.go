@@ -126,6 +126,8 @@ type SessionReport struct {
 	Command []string       `json:"command,omitempty"` // a command line that shows the evidence, filled in by the caller
 
 	Evidence *compare.Pointer `json:"-"` // where it shows; nil: nowhere
+
+	doubted bool // a figure is better, and yet the session is not called so
 }
 
 // ToolReport compares the baseline with the same policy under this version of ctxkit. Nothing of it fails.
