@@ -74,7 +74,7 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 				row.Limit = "within " + within.String() + " of the baseline"
 			}
 			row.Status = against(better, within, row.Before, row.After)
-			if f.Name == regretFigure && row.Status != OK && !r.follows("misses", was, row.Status) {
+			if f.Name == regretFigure && row.Status != OK && (!r.follows("misses", was, row.Status) || row.Status == Worse && r.coincidence(was)) {
 				row.Status = Changed
 			}
 			if row.Status == OK && row.Before.Cmp(row.After) == 0 {
@@ -109,7 +109,14 @@ func (r *CaseResult) follows(figure string, was *past, status Verdict) bool {
 	return !before.Known || !after.Known || against(compare.Less, nil, before, after) == status
 }
 
-// doubt says why a replay that is otherwise better is not called so: more is missed, if no more than chance may, or it
+// coincidence reports whether at most one more is missed, and not a re-read.
+func (r *CaseResult) coincidence(was *past) bool {
+	before, after := r.value("misses", was)
+	rereads, now := r.value("misses_reread", was)
+	return before.Known && after.Known && after.Sub(before).Cmp(exact.Whole(1)) <= 0 && rereads.Known && now.Cmp(rereads) <= 0
+}
+
+// doubt says why a replay that is otherwise better is not called so: more is missed, which chance may explain, or it
 // removes more than before and nothing tells whether that was needed. "" is no doubt.
 func (c *Case) doubt(r *CaseResult, was *past) string {
 	if was == nil {
