@@ -211,7 +211,8 @@ func grouped(s string) string {
 	return whole + part
 }
 
-// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; "" where either is not known.
+// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; "" where either is not known. Misses beyond
+// chance, which are often near or below 0, have no share.
 func (f *FigureReport) Difference() string {
 	if !f.Before.Known || !f.After.Known {
 		return ""
@@ -221,7 +222,7 @@ func (f *FigureReport) Difference() string {
 		sign = "+"
 	}
 	text := sign + f.Value(d)
-	if share := exact.Ratio(d.Times(100), f.Before.Abs(), 2); d.N != 0 && share.Known {
+	if share := exact.Ratio(d.Times(100), f.Before.Abs(), 2); d.N != 0 && share.Known && f.Figure != regretFigure {
 		text += ", " + sign + share.Text(2) + "%"
 	}
 	return text
