@@ -72,8 +72,9 @@ func (c *ceiling) exceeded(used, payload int, compacted bool) (kind policy.EditK
 	return "", 0
 }
 
-// unanswered makes an event of main request k (0-based) if it would have had no answer. The replay goes on as if it
-// had had the recorded one (docs/internals/decisions.md, decision 20).
+// unanswered makes an event of main request k (0-based) if it would have had no answer. What the record sent was
+// answered by its own model, and is judged under another one only. The replay goes on as if it had had the recorded one
+// (docs/internals/decisions.md, decision 20).
 func (e *engine) unanswered(k, used int, row *Request) {
 	c := e.ceiling(&e.ceilings, k)
 	kind, over := c.exceeded(used, row.Payload, e.compacted)

@@ -39,6 +39,27 @@ func compactedRun(t *testing.T) *session.Conversation {
 	return s.load(t)
 }
 
+// TestRecordedRefused: what was recorded is judged in the window of another model.
+func TestRecordedRefused(t *testing.T) {
+	long := longRun(t, 300000)
+	pol := named(t, "recorded")
+	for _, c := range []struct {
+		model string
+		want  bool
+	}{{"", false}, {long.Model, false}, {"claude-haiku-4-5", true}} {
+		tl := replayed(t, long, pol, replay.Options{Model: c.model})
+		over := 0
+		for i := range tl.Requests {
+			if tl.Requests[i].Payload > 200000 {
+				over++
+			}
+		}
+		if over == 0 || c.want && tl.Totals.Refused != over || !c.want && tl.Totals.Refused > 0 {
+			t.Errorf("under %q: %d refused of %d over 200,000", c.model, tl.Totals.Refused, over)
+		}
+	}
+}
+
 func stagesOf(list string) string {
 	if list == "" {
 		return "stages: []\n"
@@ -47,7 +68,7 @@ func stagesOf(list string) string {
 }
 
 // TestRefused: a request that exceeds the window is refused, each with its event, but not in an assumed window that
-// the record itself exceeds, and never on the recorded track.
+// the record itself exceeds, and not on the recorded track under its own model.
 func TestRefused(t *testing.T) {
 	compacted, long := compactedRun(t), longRun(t, 300000)
 	for _, c := range []struct {

@@ -391,7 +391,7 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		row.Recorded = recordedUsage(&msg.Usage)
 	}
-	if !e.pol.Recorded {
+	if !e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model {
 		e.unanswered(k, used, &row)
 	}
 	if e.opt.Observe != nil {

@@ -320,7 +320,7 @@ func (e *engine) modelWindow(key windowKey) int {
 // windowKey is what the window of the request that a response answers depends on.
 func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 	key := windowKey{model: m.Model, marked: w.Models == policy.ModelsMarked}
-	if e.pol.Recorded {
+	if e.pol.Recorded && e.opt.Model == "" {
 		key.marked = marksOnly(m.Version)
 	}
 	if !key.marked && !m.Time.IsZero() {
