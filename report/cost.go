@@ -19,8 +19,9 @@ const CostSchema = "ctxkit.cost/v1"
 // SessionCost is what one conversation costs under a policy.
 type SessionCost struct {
 	named
-	Model string           `json:"model"`
-	Cache replay.CacheMode `json:"prompt_cache,omitempty"`
+	Model     string             `json:"model"`
+	Converted *replay.Conversion `json:"converted,omitempty"` // of the tokens, to those of another model; nil: none
+	Cache     replay.CacheMode   `json:"prompt_cache,omitempty"`
 	*replay.Cost
 	Total      replay.Bill       `json:"total"`
 	Parts      *replay.CostParts `json:"cost_parts,omitempty"` // of the total's cost
@@ -28,8 +29,7 @@ type SessionCost struct {
 	Refused    int               `json:"refused"`
 	Violations int               `json:"violations"`
 
-	totals    replay.Totals
-	converted *replay.Conversion
+	totals replay.Totals
 }
 
 // CostOf returns the cost of a timeline. bridge leads to it from what the API billed; nil: that is not shown.
@@ -37,7 +37,7 @@ func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
 	c := tl.Cost()
 	return SessionCost{
 		named: names(tl), Model: tl.Model, Cache: tl.Cache, Cost: c, Total: c.Total(), Parts: tl.Totals.CostParts, Bridge: bridge,
-		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, converted: tl.Converted,
+		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, Converted: tl.Converted,
 	}
 }
 
@@ -56,7 +56,7 @@ func costSum(list []SessionCost) *SessionCost {
 		}
 		sum.Refused += s.Refused
 		sum.Violations += s.Violations
-		sum.Cache, sum.converted = s.Cache, cmp.Or(sum.converted, s.converted)
+		sum.Cache, sum.Converted = s.Cache, cmp.Or(sum.Converted, s.Converted)
 		t := &sum.totals
 		t.Requests += s.totals.Requests
 		t.Refused += s.totals.Refused
@@ -280,7 +280,7 @@ func costNotes(sum *SessionCost) []string {
 	}
 	note(own > 0, "The policy's own calls use %v tokens, %v the conversation itself (%v).", own, share, sum.Conversation)
 	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
-	note(sum.converted != nil, "Tokens are %v.", ConversionText(sum.converted))
+	note(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted))
 	note(true, "%v", cacheNote(sum.Cache))
 	note(sum.Bridge.Recorded.Without > 0, "%v of the record without usage: nothing is known of what %v billed.",
 		count(sum.Bridge.Recorded.Without, "request"), either(sum.Bridge.Recorded.Without == 1, "it was", "they were"))
