@@ -144,7 +144,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.items(none, flags)
 	}
 	if titles := troubles(c.Policies); len(titles) > 0 {
-		p.heading("what makes figures doubtful" + phraseIf(len(c.Common) < len(c.Sessions), ", over all %v", count(len(c.Sessions), "session")))
+		p.heading("what makes figures doubtful" + phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")))
 		p.table(compareTotals(c.Policies, nil, titles))
 		p.note(faint, legend(titles))
 	}

@@ -156,6 +156,8 @@ func compared(c *compare.Comparison, name string, v *compare.Versus) string {
 		text += " (90 %" + either(v.Projects == 1, " over sessions", "") + ": " + bounds + ")"
 	}
 	switch {
+	case verdict == compare.VerdictEven:
+		text += ": the same within 0.5 %"
 	case verdict == compare.VerdictUnknown:
 		text += ": no difference can be told"
 	case verdict == compare.VerdictTooFew && len(c.Sessions) > 1:
@@ -176,6 +178,9 @@ func boundsText(v *compare.Versus) string {
 // signedPercent is a share in percent, with its sign.
 func signedPercent(share exact.Decimal) string {
 	x := share.Times(100).Round(1)
+	if x.N == 0 {
+		return "0.0"
+	}
 	return either(x.N > 0, "+", "") + x.Text(1)
 }
 
@@ -224,13 +229,15 @@ func partsTexts(c *compare.Comparison) (list []string) {
 		if len(parts) == 0 || v.First.N == 0 {
 			continue
 		}
-		share := func(usd exact.Decimal) string {
-			text := exact.Ratio(usd.Times(100), v.First, 1).Text(1)
-			return either(usd.N > 0, "+", "") + text
-		}
+		share := func(usd exact.Decimal) string { return signedPercent(exact.Ratio(usd, v.First, 3)) }
 		var texts []string
 		for _, part := range parts {
-			texts = append(texts, part.Name+" "+share(part.USD)+before(" (", strings.Join(part.Stages, ", "))+either(len(part.Stages) > 0, ")", ""))
+			if text := share(part.USD); text != "0.0" {
+				texts = append(texts, part.Name+" "+text+before(" (", strings.Join(part.Stages, ", "))+either(len(part.Stages) > 0, ")", ""))
+			}
+		}
+		if len(texts) == 0 {
+			continue
 		}
 		list = append(list, fmt.Sprintf("%s %s %%: %s", c.Policies[i].Name, share(v.Difference), strings.Join(texts, ", "))+concentrationText(c, i))
 	}
@@ -279,7 +286,7 @@ func cacheText(groups []compare.Comparison) string {
 	for _, c := range groups {
 		for _, s := range c.Sessions {
 			return "Prompt cache: " + map[replay.CacheMode]string{
-				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: what is sent, by that cache; breaks: what edits made the cache lose. ",
+				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: what is sent, by that cache; breaks: what edits made the cache lose, or put out of its reach. ",
 				replay.CacheOwn:   "each product's own. ", replay.CacheNone: "none. ",
 			}[s.Cache]
 		}

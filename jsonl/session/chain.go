@@ -26,8 +26,8 @@ type chain struct {
 	uuids    []string           // of these lines
 	turnOver bool               // a line since the last message ended the turn
 	conv     *Conversation
-	queued   []int32   // queued prompts that were sent and are not emitted yet
-	after    *Boundary // set while lines that a compaction produced may follow
+	queued   map[int32][]int32 // by result: the queued prompts that were sent beside it and are not emitted yet
+	after    *Boundary         // set while lines that a compaction produced may follow
 }
 
 func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation {
@@ -81,7 +81,7 @@ func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
 	for _, i := range c.path {
-		n := &c.ld.nodes[i]
+		n, from := &c.ld.nodes[i], len(c.conv.Messages)
 		for len(beside) > 0 && beside[0] < i {
 			c.edited(beside[0])
 			beside = beside[1:]
@@ -102,7 +102,7 @@ func (c *chain) emit() {
 			}
 		}
 		if len(c.queued) > 0 {
-			c.emitQueued()
+			c.emitQueued(from)
 		}
 	}
 	for _, i := range beside {

@@ -78,6 +78,7 @@ type loader struct {
 	summary  string
 	marks    []mark
 	queued   []queued        // texts that were put into the queue
+	waiting  waiting         // those in it
 	attached map[string]bool // queued texts that stand in attachments
 	calls    []snipInput     // inputs of the Snip tool
 	callAt   map[string]int  // tool_use id -> index into calls

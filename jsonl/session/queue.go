@@ -29,7 +29,6 @@ type queued struct {
 	block   Block
 	left    bool
 	taken   time.Time // when it was removed; zero: it was not
-	after   int32     // the line of the result that it was sent beside
 	used    bool      // part of the conversation
 }
 
@@ -67,21 +66,49 @@ func (ld *loader) enqueue(e *jsonl.Entry, text string) {
 		},
 		Line: int32(e.Line),
 	}
+	w, i := &ld.waiting, len(ld.queued)
+	if w.named == nil {
+		w.named = map[string][]int{}
+	}
+	w.named[text] = append(w.named[text], i)
+	if isNotice(text) {
+		w.notices = append(w.notices, i)
+	} else {
+		w.prompts = append(w.prompts, i)
+	}
 	ld.queued = append(ld.queued, q)
+}
+
+// waiting are the texts in the queue, by index into loader.queued, oldest first. Those that have left stay in a list
+// until they are its first.
+type waiting struct {
+	prompts, notices []int
+	named            map[string][]int
 }
 
 // leaves is the text that leaves the queue: the named one, else the oldest prompt, else the oldest; -1: none.
 func (ld *loader) leaves(named string) int {
-	find := func(is func(text string) bool) int {
-		return slices.IndexFunc(ld.queued, func(q queued) bool { return !q.left && is(q.text) })
+	first := func(list *[]int) int {
+		for len(*list) > 0 && ld.queued[(*list)[0]].left {
+			*list = (*list)[1:]
+		}
+		if len(*list) == 0 {
+			return -1
+		}
+		return (*list)[0]
 	}
 	if named != "" {
-		return find(func(text string) bool { return text == named })
-	}
-	if i := find(func(text string) bool { return !isNotice(text) }); i >= 0 {
+		list, ok := ld.waiting.named[named]
+		i := first(&list)
+		if ok {
+			ld.waiting.named[named] = list
+		}
 		return i
 	}
-	return find(func(string) bool { return true })
+	if i := first(&ld.waiting.prompts); i >= 0 {
+		return i
+	}
+	return first(&ld.waiting.notices)
 }
 
 func isNotice(text string) bool { return startsWith(strings.TrimSpace(text), notices[:]...) }
@@ -131,19 +158,29 @@ func (c *chain) findQueued() {
 			return -1
 		})
 		if at > 0 && c.ld.nodes[byTime[at-1]].class == ClassToolResult {
-			q.after = byTime[at-1]
-			c.queued = append(c.queued, int32(k))
+			if c.queued == nil {
+				c.queued = map[int32][]int32{}
+			}
+			c.queued[byTime[at-1]] = append(c.queued[byTime[at-1]], int32(k))
 		}
 	}
 }
 
-// emitQueued adds the queued prompts whose results are in the conversation. Those of an abandoned branch stay away.
-func (c *chain) emitQueued() {
-	c.queued = slices.DeleteFunc(c.queued, func(k int32) bool {
-		q := &c.ld.queued[k]
-		if !c.ld.nodes[q.after].emitted {
-			return false
+// emitQueued adds the queued prompts that went out beside a result among the messages from index `from` on. Those of an
+// abandoned branch stay away.
+func (c *chain) emitQueued(from int) {
+	var sent []int32
+	for m := from; m < len(c.conv.Messages); m++ {
+		for _, uuid := range c.conv.Messages[m].UUIDs {
+			if i, ok := c.ld.byUUID[uuid]; ok {
+				sent = append(sent, c.queued[i]...)
+				delete(c.queued, i)
+			}
 		}
+	}
+	slices.Sort(sent)
+	for _, k := range sent {
+		q := &c.ld.queued[k]
 		q.used = true
 		uuid := fmt.Sprintf("queued-%d", q.block.Line)
 		c.conv.Messages = append(c.conv.Messages, Message{
@@ -152,6 +189,5 @@ func (c *chain) emitQueued() {
 			Blocks:    []Block{q.block}, Version: q.version, Attachment: typeQueued, Line: q.block.Line, LastLine: q.block.Line,
 		})
 		c.turnOver = false
-		return true
-	})
+	}
 }

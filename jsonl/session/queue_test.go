@@ -76,6 +76,7 @@ func TestQueue(t *testing.T) {
 			lines: []any{asked, call, queueLine("enqueue", "02", "<task-notification>\ndone"), queueLine("enqueue", "02", `{"task_id":"b"}`), put, answer, took, took, took, next},
 			want:  "u1 a1 r1 queued-5~ a2",
 		},
+		{name: "a named remove of nothing", lines: []any{asked, call, queueLine("remove", "03", "x"), answer, next}, want: "u1 a1 r1 a2"},
 		{name: "a remove of nothing", lines: []any{asked, call, took, answer, next}, want: "u1 a1 r1 a2"},
 	})
 	conv := load(t, asked, call, put, answer, took, next)

@@ -48,6 +48,7 @@ const (
 	VerdictSame    Conclusion = "same"          // no session differs
 	VerdictTooFew  Conclusion = "too_few"       // too few clusters differ to tell
 	VerdictUnknown Conclusion = "no_difference" // the interval covers 0: none can be told
+	VerdictEven    Conclusion = "even"          // the interval is within half a percent
 	VerdictLess    Conclusion = "less"
 	VerdictMore    Conclusion = "more"
 )
@@ -70,13 +71,18 @@ func (v *Versus) Conclusion() Conclusion {
 		return VerdictSame
 	case !v.Interval.Lower.Known:
 		return VerdictTooFew
-	case v.Interval.Covers(zero):
+	case v.Interval.Lower.Cmp(zero.Sub(evenShare())) >= 0 && v.Interval.Upper.Cmp(evenShare()) <= 0:
+		return VerdictEven
+	case v.Interval.Covers(zero) || v.Interval.Value.Abs().Cmp(evenShare()) <= 0:
 		return VerdictUnknown
 	case v.Difference.Cmp(zero) < 0:
 		return VerdictLess
 	}
 	return VerdictMore
 }
+
+// evenShare is the share up to which two values are even: half a percent.
+func evenShare() exact.Decimal { return exact.Of(5, 3) }
 
 // pair compares each policy with the first, where both are feasible.
 func (c *Comparison) pair(feasible [][]bool) {
@@ -107,7 +113,7 @@ func (c *Comparison) versus(p, f int, figure Figure) (v Versus) {
 	var own, first, weights Values
 	clusters := map[string]*interval.Ratio{}
 	var each []interval.Ratio
-	even := exact.Of(5, 3)
+	even := evenShare()
 	for _, s := range c.Pairs[p].Sessions {
 		session := &c.Sessions[s]
 		x, y, weight := session.Values[p][f], session.Values[0][f], session.Values[0][requests]

@@ -21,21 +21,28 @@ const mostStages = 3
 // Parts is the difference in cost between a policy and the first, over the sessions of their pair, by its reasons, the
 // largest first; they add up to the difference. Nil where a cost is not known.
 //
-// Under one cache for all, what expires and what no breakpoint covers follows from what is sent: it is content.
+// Under one cache for all, policies differ in content, breaks and own calls. What expires follows from what is sent: it
+// is content. What no breakpoint or look-back covers follows from the edits that put it out of reach: it is breaks.
+// Without a cache all input is content.
 func (c *Comparison) Parts(p int) []CostPart {
 	diff := func(figure string) exact.Decimal {
 		return c.Pairs[p].Figures[slices.Index(Names(), figure)].Difference
 	}
-	content, lifetime, placement := diff("cost_ideal"), diff("cost_lifetime"), diff("cost_placement")
-	if len(c.Sessions) > 0 && c.Sessions[0].Cache == replay.CacheEqual {
-		content = content.Add(lifetime).Add(placement)
-		lifetime, placement = exact.Whole(0), exact.Whole(0)
+	content, breaks, lifetime, placement := diff("cost_ideal"), diff("cost_breaks"), diff("cost_lifetime"), diff("cost_placement")
+	zero := exact.Whole(0)
+	switch c.cache() {
+	case replay.CacheEqual:
+		content, breaks = content.Add(lifetime), breaks.Add(placement)
+		lifetime, placement = zero, zero
+	case replay.CacheNone:
+		content = content.Add(breaks).Add(lifetime).Add(placement)
+		breaks, lifetime, placement = zero, zero, zero
 	}
 	if !diff("cost_usd").Known {
 		return nil
 	}
 	list := []CostPart{
-		{"content", nil, content}, {"breaks", c.breaking(p), diff("cost_breaks")}, {"lifetime", nil, lifetime},
+		{"content", nil, content}, {"breaks", c.breaking(p, breaks.N > 0), breaks}, {"lifetime", nil, lifetime},
 		{"placement", nil, placement}, {"own calls", nil, diff("cost_own_calls")}, {"output", nil, diff("cost_output")},
 	}
 	list = slices.DeleteFunc(list, func(part CostPart) bool { return part.USD.N == 0 })
@@ -43,24 +50,28 @@ func (c *Comparison) Parts(p int) []CostPart {
 	return list
 }
 
-// breaking lists the stages whose edits broke the prefix most, of the policy that pays more for it.
-func (c *Comparison) breaking(pair int) (names []string) {
-	breaks := func(p int) (list []replay.StageCost, sum int64) {
-		var all replay.CostParts
-		for _, i := range c.Pairs[pair].Sessions {
-			if s := &c.Sessions[i]; p < len(s.Breaks) {
-				all.Add(&replay.CostParts{ByStage: s.Breaks[p]})
-			}
-		}
-		for _, s := range all.ByStage {
-			sum += s.Breaks.Nano
-		}
-		return all.ByStage, sum
+// cache is whose prompt cache all sessions were simulated with.
+func (c *Comparison) cache() replay.CacheMode {
+	if len(c.Sessions) == 0 {
+		return ""
 	}
-	list, sum := breaks(pair)
-	if first, other := breaks(0); other > sum {
-		list = first
+	return c.Sessions[0].Cache
+}
+
+// breaking lists the stages whose edits broke the prefix most: the policy's where it pays more for that, else those of
+// the first policy.
+func (c *Comparison) breaking(pair int, more bool) (names []string) {
+	p := 0
+	if more {
+		p = pair
 	}
+	var all replay.CostParts
+	for _, i := range c.Pairs[pair].Sessions {
+		if s := &c.Sessions[i]; p < len(s.Breaks) {
+			all.Add(&replay.CostParts{ByStage: s.Breaks[p]})
+		}
+	}
+	list := slices.DeleteFunc(all.ByStage, func(s replay.StageCost) bool { return s.Breaks.Nano <= 0 })
 	slices.SortStableFunc(list, func(a, b replay.StageCost) int { return cmp.Compare(b.Breaks.Nano, a.Breaks.Nano) })
 	for _, s := range list[:min(len(list), mostStages)] {
 		names = append(names, s.Stage)
