@@ -78,10 +78,13 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 		cells = append(cells, s.Front[i])
 		over := totals(&s.Results[i])
 		for f, x := range totals(&rows[i]) {
+			if slices.ContainsFunc(troubleTitles, func(t figureTitle) bool { return t.figure == names[f] }) {
+				x = over[f]
+			}
 			cells = append(cells, pair{number(figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
-		row := t.add(either(s.Front[i], bold, none), append(cells, either(s.Bound(i), pointBound, either(s.Front[i], "*", "")))...)
+		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i))...)
 		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t
@@ -100,9 +103,10 @@ func sweepPage(p *page, s *sweep.Grid) {
 		bounds += either(s.Bound(i), 1, 0)
 	}
 	if s.Common > 0 && s.Common < s.Sessions {
-		p.note(none, phrase("Sums are over the %v of %v in which every point%v is feasible; csv and json have those over all.",
+		p.note(none, phrase("Sums are over the %v of %v in which every point%v is feasible, faults over all; csv and json have all sums over all.",
 			s.Common, count(s.Sessions, "session"), phraseIf(bounds > 0, " but those marked %v", pointBound)))
 	}
+	p.note(yellow, someInfeasible(s))
 	if bounds > 0 {
 		p.note(yellow, phrase("%v %v: the API would have refused requests, or a rule of it is broken: a bound, not on the front.", pointBound, count(bounds, "point")))
 	}
@@ -115,8 +119,33 @@ func sweepPage(p *page, s *sweep.Grid) {
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one. "+cacheNote(s.Cache))
 }
 
-// pointBound marks a point that is a bound.
-const pointBound = "!"
+// pointBound marks a point that is a bound, pointPartly one that is infeasible in a few sessions.
+const (
+	pointBound  = "!"
+	pointPartly = "~"
+)
+
+// pointMark is the mark of a point: of the front, of a bound, of one that is infeasible in a few sessions.
+func pointMark(s *sweep.Grid, point int) string {
+	if s.Bound(point) {
+		return pointBound
+	}
+	return either(s.Front[point], "*", "") + either(s.Results[point].Infeasible > 0, pointPartly, "")
+}
+
+// someInfeasible names the points that are infeasible in some sessions and no bound, with what is refused over all.
+func someInfeasible(s *sweep.Grid) string {
+	var names []string
+	for i := range s.Results {
+		r := &s.Results[i]
+		if r.Infeasible == 0 || s.Bound(i) {
+			continue
+		}
+		refused := int(figure(r, "refused").Total.N)
+		names = append(names, phrase("%v in %v", strings.Join(s.Points[i], ", "), thousands(r.Infeasible))+phraseIf(refused > 0, " (%v refused)", count(refused, "request")))
+	}
+	return strings.Join(someNamed(phrase("%v infeasible, in some of the %v: ", pointPartly, count(s.Sessions, "session")), names, ""), "")
+}
 
 // pointRows are the rows of points with their figures over the sessions that count.
 func pointRows(s *sweep.Grid) []compare.PolicyRow {
