@@ -88,6 +88,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 		converted = append(converted, sessions[i].Converted)
 	}
 	j.msgs.converted(converted)
+	joinProjects(sessions)
 	list := o.comparisons(sessions)
 	err = j.finish(failed, err, len(sessions), func() error {
 		return report.Comparisons(j.out, list, loop.inputs(failed), o.report(sys))
@@ -193,4 +194,20 @@ func projectOf(c agentConversation) string {
 		return c.conv.CWD
 	}
 	return filepath.Base(filepath.Dir(c.conv.Path))
+}
+
+// joinProjects makes a project of a folder and the folders below it, such as work trees, where both have sessions.
+func joinProjects(sessions []compare.ComparedSession) {
+	folders := map[string]bool{}
+	for i := range sessions {
+		folders[sessions[i].Project] = true
+	}
+	for i := range sessions {
+		path := sessions[i].Project
+		for at := len(path) - 1; at > 0; at-- { // the topmost folder remains
+			if (path[at] == '/' || path[at] == '\\') && folders[path[:at]] {
+				sessions[i].Project = path[:at]
+			}
+		}
+	}
 }
