@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,6 @@ type CompareOptions struct {
 	Policies []string
 	By       string
 	NoRegret bool
-	Strict   bool
 }
 
 func newCompare(sys *system) *cobra.Command {
@@ -45,7 +45,7 @@ A policy may carry settings of its own, separated by commas:
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))
 	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
-	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a policy is infeasible in any session")
+	o.strict(f)
 	o.noRegret(f, &o.NoRegret)
 	return cmd
 }
@@ -59,6 +59,9 @@ func runCompare(sys *system, o *CompareOptions) error {
 		if err := oneOf("--by", o.By, asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})); err != nil {
 			return err
 		}
+	}
+	if err := o.allowed(); err != nil {
+		return err
 	}
 	if len(o.Policies) == 0 {
 		o.Policies = preset.Defaults().Compare
@@ -94,29 +97,35 @@ func runCompare(sys *system, o *CompareOptions) error {
 		return report.Comparisons(j.out, list, loop.inputs(failed), o.report(sys))
 	})
 	if err == nil && o.Strict {
-		err = infeasible(list)
+		err = faulty(list, o.Allow)
 	}
 	return err
 }
 
-// infeasible is the error of policies that are infeasible in a session.
-func infeasible(list []compare.Comparison) error {
-	sessions, names := map[string]int{}, []string{}
+// faulty is the error of policies with faults that are not allowed.
+func faulty(list []compare.Comparison, allowed []string) error {
+	names, faults := []string{}, map[string][]compare.FaultCount{}
 	for _, c := range list {
 		for _, p := range c.Policies {
-			if p.Infeasible > 0 && sessions[p.Name] == 0 {
+			if _, ok := faults[p.Name]; !ok {
 				names = append(names, p.Name)
 			}
-			sessions[p.Name] += p.Infeasible
+			for _, name := range compare.FaultNames() {
+				n := p.Figures[slices.Index(compare.Names(), name)].Total.N
+				faults[p.Name] = append(faults[p.Name], compare.FaultCount{Figure: name, N: int(n)})
+			}
 		}
 	}
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s in %d", name, sessions[name])
+	var texts []string
+	for _, name := range names {
+		if what := notAllowed(faults[name], allowed); len(what) > 0 {
+			texts = append(texts, name+": "+strings.Join(what, ", "))
+		}
 	}
-	if len(names) == 0 {
+	if len(texts) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: sessions in which a policy is infeasible: %s: leave the policy out, or --strict", errCheckFailed, strings.Join(names, ", "))
+	return fmt.Errorf("%w: %s: leave the policy out, allow a fault with --allow, or leave out --strict", errCheckFailed, strings.Join(texts, "; "))
 }
 
 // compareOne replays a conversation under each policy.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -58,11 +59,28 @@ func newReplay(sys *system) *cobra.Command {
 	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
-	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a fault is found: "+strings.Join(compare.FaultNames(), ", "))
-	f.StringSliceVar(&o.Allow, "allow", nil, "with --strict: do not fail for the fault `NAME` (repeatable)")
+	o.strict(f)
 	f.BoolVar(&o.Regret, "regret", false, "count what the policy removed too early (searches every text)")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
 	return cmd
+}
+
+func (o *ReplayOptions) strict(f *pflag.FlagSet) {
+	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a fault is found: "+strings.Join(compare.FaultNames(), ", "))
+	f.StringSliceVar(&o.Allow, "allow", nil, "with --strict: do not fail for the fault `NAME` (repeatable)")
+}
+
+// allowed checks the names of --allow.
+func (o *ReplayOptions) allowed() error {
+	for _, name := range o.Allow {
+		if err := oneOf("--allow", name, compare.FaultNames()); err != nil {
+			return err
+		}
+		if !o.Strict {
+			return fmt.Errorf("flag --allow: it is for --strict: add that, or leave out --allow")
+		}
+	}
+	return nil
 }
 
 func (o *ReplayOptions) compactAt(cmd *cobra.Command) {
@@ -150,13 +168,8 @@ func (o *ReplayOptions) options() replay.Options {
 }
 
 func runReplay(sys *system, o *ReplayOptions) error {
-	for _, name := range o.Allow {
-		if err := oneOf("--allow", name, compare.FaultNames()); err != nil {
-			return err
-		}
-		if !o.Strict {
-			return fmt.Errorf("flag --allow: it is for --strict: add that, or leave out --allow")
-		}
+	if err := o.allowed(); err != nil {
+		return err
 	}
 	r, err := o.begin(sys)
 	if err != nil {
@@ -198,7 +211,15 @@ func (r *replays) print() error {
 
 // strictError is the error of faults that are not allowed.
 func strictError(faults []compare.FaultCount, allowed []string) error {
-	var what []string
+	what := notAllowed(faults, allowed)
+	if len(what) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: see the warnings and events, allow one with --allow, or leave out --strict", errCheckFailed, strings.Join(what, "; "))
+}
+
+// notAllowed sums up the faults that are not allowed, in words.
+func notAllowed(faults []compare.FaultCount, allowed []string) (what []string) {
 	for _, name := range compare.FaultNames() {
 		n := 0
 		for _, f := range faults {
@@ -210,8 +231,5 @@ func strictError(faults []compare.FaultCount, allowed []string) error {
 			what = append(what, compare.FaultCount{Figure: name, N: n}.String())
 		}
 	}
-	if len(what) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s: see the warnings and events, allow one with --allow, or leave out --strict", errCheckFailed, strings.Join(what, "; "))
+	return what
 }
