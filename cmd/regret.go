@@ -18,8 +18,9 @@ the text that shows the use: a file that was read again after the record had
 lost it too, the old text of an edit, or a quotation. What stands anywhere else
 in the view, in whatever form, is not missed.
 
-Each total is followed by the number of misses that chance explains, and by a
-lower bound: the fewest misses of a choice of blocks that knows the future.`,
+Each total says how many edits and quotes chance makes, and from 5 sessions on
+whether there are more. A lower bound follows where it is above 0: the fewest
+misses of a choice of blocks that knows the future.`,
 		Example: `  ctxkit regret session.jsonl --policy opencode
   ctxkit regret ~/.claude/projects --policy claude-code --format csv -o misses.csv`,
 	}, func() error {

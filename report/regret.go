@@ -23,17 +23,27 @@ type regretSession struct {
 }
 
 // regretText describes the regret of replays in one line.
-func regretText(list ...*regret.Regret) string {
-	t := regret.Sum(list)
+func regretText(tls ...*replay.Timeline) string {
+	list, sessions := make([]*regret.Regret, len(tls)), make([]string, len(tls))
+	for i, tl := range tls {
+		list[i], sessions[i] = tl.Regret, tl.Session
+	}
+	t := regret.Sum(list, sessions)
 	text := phrase("%v of %v", count(t.Misses, "miss"), count(t.Removed, "removed block"))
 	if t.Misses == 0 {
 		return text
 	}
-	text += phrase(" (%v re-read, %v edited, %v quoted), %v by chance: ", t.Rereads, t.Edits, t.Quotes, t.Expected.Text(1))
-	if t.Chance() {
-		text += "no more than chance"
-	} else {
-		text += fmt.Sprintf("%s more than chance (90 %% over %s: %s to %s)", t.Excess.Text(1), t.Over, t.Lower.Text(1), t.Upper.Text(1))
+	text += phrase(" (%v re-read, %v edited, %v quoted)", t.Rereads, t.Edits, t.Quotes)
+	if t.Edits+t.Quotes > 0 {
+		text += fmt.Sprintf("; edits and quotes by chance: %s, ", t.Expected.Text(1))
+		switch {
+		case !t.Lower.Known:
+			text += "too few sessions to say whether these are more"
+		case t.Chance():
+			text += "these are no more than chance"
+		default:
+			text += fmt.Sprintf("these are %s more (90 %% over sessions: %s to %s)", t.Beyond.Text(1), t.Lower.Text(1), t.Upper.Text(1))
+		}
 	}
 	text += phrase("; %v tokens to fetch again", t.Tokens)
 	if t.Cost.Known {
@@ -44,7 +54,7 @@ func regretText(list ...*regret.Regret) string {
 	}
 	r := list[0]
 	text += phrase("; median distance %v request%v", unrounded(r.MedianDistance), either(r.MedianDistance == 1, "", "s"))
-	if b := r.Bound; b != nil {
+	if b := r.Bound; b != nil && b.Misses > 0 {
 		text += phrase("; within %v tokens a choice that knows the future misses at least %v", b.Budget, b.Misses)
 	}
 	return text
@@ -72,14 +82,10 @@ func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) err
 				hidden++
 			}
 		}
-		notes = append(notes, name+regretText(tl.Regret))
+		notes = append(notes, name+regretText(tl))
 	}
 	if len(tls) > 1 {
-		list := make([]*regret.Regret, len(tls))
-		for i, tl := range tls {
-			list[i] = tl.Regret
-		}
-		notes = append(notes, "all: "+regretText(list...))
+		notes = append(notes, "all: "+regretText(tls...))
 	}
 	if hidden > 0 {
 		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv contain them"))

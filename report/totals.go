@@ -28,7 +28,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v", t.CostUSD,
 		phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if tl.Regret != nil {
-		add(true, "regret", "%v", regretText(tl.Regret))
+		add(true, "regret", "%v", regretText(tl))
 	}
 	add(t.Violations > 0, "violations", "%v of the API's rules", t.Violations)
 	add(t.Transcript > 0, "transcript", "%v of the API's rules in the transcript itself", count(t.Transcript, "violation"))

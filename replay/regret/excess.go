@@ -1,6 +1,9 @@
 package regret
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/interval"
 )
@@ -9,22 +12,22 @@ import (
 type Total struct {
 	Misses, Removed, Tokens int
 	Rereads, Edits, Quotes  int
-	Expected                exact.Decimal
+	Expected                exact.Decimal // edits and quotes that chance makes; it makes no re-reads
 	Cost                    exact.Decimal // USD, of getting the misses back
 
-	// Excess is the misses less those that chance explains, with the bounds of a 90 % interval over the replays with
-	// removed blocks; over the removed blocks where the replays are too few.
-	Excess, Lower, Upper exact.Decimal
-	Over                 string // "sessions" or "blocks"
+	// Beyond is the edits and quotes less those that chance makes, with the bounds of a 90 % interval over the sessions
+	// with removed blocks. The bounds are not known where these are fewer than 5.
+	Beyond, Lower, Upper exact.Decimal
 }
 
-// Sum adds up replays.
-func Sum(list []*Regret) Total {
-	t := Total{Expected: exact.Of(0, milli), Excess: exact.Of(0, milli)}
+// Sum adds up replays. sessions names the session of each: agents of one are drawn together.
+func Sum(list []*Regret, sessions []string) Total {
+	t := Total{Expected: exact.Of(0, milli)}
 	cost := (&Regret{}).Cost()
 	known := true
-	var units []interval.Ratio
-	for _, r := range list {
+	bySession := map[string]interval.Ratio{}
+	for i, r := range list {
+		other := r.Count(Edited) + r.Count(Quoted)
 		t.Misses += len(r.Misses)
 		t.Removed += r.Removed
 		t.Tokens += r.Tokens
@@ -32,37 +35,26 @@ func Sum(list []*Regret) Total {
 		t.Edits += r.Count(Edited)
 		t.Quotes += r.Count(Quoted)
 		t.Expected = t.Expected.Add(r.Expected)
-		t.Excess = t.Excess.Add(r.Excess)
 		c := r.Cost()
 		known = known && c.Known
 		cost.Add(c)
 		if r.Removed > 0 {
-			units = append(units, interval.Ratio{Num: r.Excess.N, Den: int64(r.Removed)})
+			u := bySession[sessions[i]]
+			bySession[sessions[i]] = interval.Ratio{Num: u.Num + int64(other)*1000 - r.Expected.N, Den: u.Den + int64(r.Removed)}
 		}
 	}
 	if known {
 		t.Cost = cost.Decimal()
 	}
-	t.Over = "sessions"
-	if len(units) < fewest {
-		t.Over, units = "blocks", units[:0]
-		for b := range max(t.Removed, t.Misses) {
-			excess := -t.Expected.N / int64(max(t.Removed, 1))
-			if b < t.Misses {
-				excess += 1000
-			}
-			units = append(units, interval.Ratio{Num: excess, Den: 1})
-		}
-	}
-	t.Lower, t.Upper = t.Excess, t.Excess
-	if rate := interval.Of(units); rate.Lower.Known {
-		n := int64(max(t.Removed, 1))
-		t.Lower, t.Upper = inMilli(rate.Lower.Times(n)), inMilli(rate.Upper.Times(n))
+	t.Beyond = exact.Of(int64(t.Edits+t.Quotes)*1000-t.Expected.N, milli)
+	if len(bySession) >= fewest {
+		rate := interval.Of(slices.Collect(maps.Values(bySession))) // in any order
+		t.Lower, t.Upper = inMilli(rate.Lower.Times(int64(t.Removed))), inMilli(rate.Upper.Times(int64(t.Removed)))
 	}
 	return t
 }
 
-// fewest is the number of sessions from which on an interval is over them.
+// fewest is the number of sessions from which on there is an interval.
 const fewest = 5
 
 // milli is how many digits after the point numbers of misses have.
@@ -73,5 +65,6 @@ func inMilli(d exact.Decimal) exact.Decimal {
 	return exact.Decimal{N: d.Round(0).N, Places: milli, Known: d.Known}
 }
 
-// Chance reports whether chance alone could have made as many misses. It makes no re-reads.
-func (t *Total) Chance() bool { return t.Rereads == 0 && t.Lower.N <= 0 }
+// Chance reports whether chance alone could have made as many edits and quotes: the interval of those beyond chance is
+// not above 0.
+func (t *Total) Chance() bool { return t.Lower.Known && t.Lower.N <= 0 }
