@@ -205,7 +205,8 @@ func projectOf(c agentConversation) string {
 	return filepath.Base(filepath.Dir(c.conv.Path))
 }
 
-// joinProjects makes a project of a folder and the folders below it, such as work trees, where both have sessions.
+// joinProjects makes a project of a folder and the hidden folders in it, such as .worktrees/a, where both have sessions.
+// Other folders below are projects of their own: sessions are recorded in home folders, too.
 func joinProjects(sessions []compare.ComparedSession) {
 	folders := map[string]bool{}
 	for i := range sessions {
@@ -214,7 +215,7 @@ func joinProjects(sessions []compare.ComparedSession) {
 	for i := range sessions {
 		path := sessions[i].Project
 		for at := len(path) - 1; at > 0; at-- { // the topmost folder remains
-			if (path[at] == '/' || path[at] == '\\') && folders[path[:at]] {
+			if (path[at] == '/' || path[at] == '\\') && strings.HasPrefix(path[at+1:], ".") && folders[path[:at]] {
 				sessions[i].Project = path[:at]
 			}
 		}
