@@ -76,7 +76,7 @@ func drift(t *testing.T, files []string) (mean, p90 float64, found []string) {
 			}
 			worst := 0.0
 			for _, r := range rows {
-				if i == 0 && restart > 0 && int(rec.LineAt(r.N)) > restart {
+				if i == 0 && restart > 0 && rec.LineAt(r.N) > restart {
 					break
 				}
 				if r.Recorded == nil || compactedBefore(conv, r.N) {
