@@ -10,7 +10,7 @@ import (
 // soonAfter is how many requests after a compaction a Read counts as its consequence.
 const soonAfter = 30
 
-// Rereads are the files that the agent read again soon after a compaction of its own. A policy that had not compacted
+// Rereads are the files that the agent read again soon after a recorded compaction. A policy that had not compacted
 // there might have spared them: in its views the file stands twice.
 type Rereads struct {
 	Files   int `json:"files"`   // results of Read, within soonAfter requests after a compaction, of files read before it; each file once

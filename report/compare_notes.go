@@ -75,7 +75,7 @@ func feasibleText(c *compare.Comparison) string {
 	return strings.Join(texts, "; ")
 }
 
-// conclude prints in words what can be told of each policy against the first.
+// conclude prints in words what can be concluded of each policy against the first.
 func conclude(p *page, c *compare.Comparison) {
 	var texts []string
 	for i := 1; i < len(c.Policies); i++ {
@@ -94,7 +94,7 @@ func conclude(p *page, c *compare.Comparison) {
 	}
 }
 
-// conclusion is what can be told of a policy against the first: "Over 62 sessions in 9 projects, a costs 1.6 % more than
+// conclusion compares a policy with the first, in words: "Over 62 sessions in 9 projects, a costs 1.6 % more than
 // b (90 %: -1.2 to +4.8): no difference can be told."
 func conclusion(c *compare.Comparison, i int) string {
 	own, v := &c.Policies[i], &c.Pairs[i].Figures[c.Judged]

@@ -39,7 +39,7 @@ func newCodebook(counters []func(string) int) *codebook {
 const (
 	keptLetters = 2  // words up to this long stay: they identify nobody
 	longWord    = 6  // letters; a longer word must not be in the output
-	maxNoted    = 64 // bytes; a longer run is data and has no entry of its own
+	maxNoted    = 64 // bytes; a longer run is data and has no entry
 	maxTries    = 64 // after these, two short words may share a substitute
 )
 

@@ -88,7 +88,7 @@ func (p *BaselinePlan) Rebuild(reg policy.Registry) (*policy.Policy, error) {
 func (r *CaseResult) replayedOld() bool { return r.Old != nil && r.Old.Err == nil }
 
 // reference is what a result is held against: what the baseline's policy does under this version, so that only the
-// policy makes a difference, or the baseline itself. What the version made different is told apart.
+// policy makes a difference, or the baseline itself. What the version made different is listed separately.
 func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport) *past {
 	base, other := old.past(), j.baseline.Tool != j.run.Tool
 	now := &r.Outcome

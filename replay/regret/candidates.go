@@ -279,7 +279,7 @@ func (b *builder) result(bl *session.Block, at int32, text string) error {
 	f := b.files[c.path]
 	switch {
 	case c.changes && bl.IsError:
-		// Other changes of the same message remain: the file is then in a state of its own.
+		// Other changes of the same message remain: the file is then in a new state.
 		if f.state == c.state {
 			f.state = c.from
 		}

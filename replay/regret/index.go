@@ -81,7 +81,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	return x, x.divide(found, recorded)
 }
 
-// divide tells the uses from the coincidences: the record's agent had what it quoted or edited, and had lost what it
+// divide separates the uses from the coincidences: the record's agent had what it quoted or edited, and had lost what it
 // read again.
 func (x *Index) divide(found []needle, recorded []policy.Edit) error {
 	j := newJudge(x, recorded, true)

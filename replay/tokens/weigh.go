@@ -135,7 +135,7 @@ func (w *weighing) share(s *Increment, less leaving) {
 
 // set gives the blocks of a message their weights by the rates, times by. The weights of a response with reliable
 // output tokens add up to these. A result that was read back has the weight of its file, and its stub, which was
-// sent, has a weight of its own.
+// sent, has a separate weight.
 func (w *weighing) set(m int, by float64) {
 	blocks := w.conv.Messages[m].Blocks
 	base := w.base[w.start[m]:w.start[m+1]]
