@@ -12,8 +12,8 @@ import (
 type Caching struct {
 	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last_two (the system prompt and the last two messages: Claude Code), last_two_if_anthropic (the same, in requests to Anthropic's models only, own calls included: OpenCode), automatic (the last block), or none" enum:"last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
-	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: as measured for the client's version" unit:"tokens" min:"0" zero:"auto"`
-	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: where entries live for an hour" enum:"auto,always,never"`
+	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: as the session shows, else as usual for the client's version" unit:"tokens" min:"0" zero:"auto"`
+	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: as the session shows, where its entries live for an hour" enum:"auto,always,never"`
 }
 
 // DefaultCaching marks the system prompt and the last two messages.

@@ -39,6 +39,7 @@ const (
 	KindWrap        EditKind = "wrap"         // a text stands between others in the copy sent, or by itself again; raw stays
 	KindCall        EditKind = "call"         // a model call of the policy's own, such as the summary of a staged span; the view stays
 	KindFail        EditKind = "fail"         // a compaction, or another summary, that came to nothing; the view stays
+	KindRestart     EditKind = "restart"      // the client was started again; what it did not read back leaves by edits of its own, so this one changes nothing
 	KindInferred    EditKind = "inferred"     // recorded track only: a drop of the recorded total that no line explains
 )
 
@@ -54,7 +55,9 @@ func (k EditKind) PayloadOnly() bool {
 }
 
 // KeepsView reports whether edits of this kind leave the model view alone.
-func (k EditKind) KeepsView() bool { return k.PayloadOnly() || k == KindCall || k == KindFail }
+func (k EditKind) KeepsView() bool {
+	return k.PayloadOnly() || k == KindCall || k == KindFail || k == KindRestart
+}
 
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
@@ -65,7 +68,12 @@ type Content struct {
 	Ref     *Target // the recorded block whose text this is, or nil
 	Stub    bool    // with Ref: the recorded stub itself, not what was offloaded and read back
 	Partial bool    // a truncation of the original, not a replacement of it
+	Gone    bool    // nothing takes the block's place: it is not sent
 }
+
+// TriggerRestart is the trigger of the edits for what a client did not read back as it was started again. They are no
+// act of a policy and are made under every policy.
+const TriggerRestart = "restart"
 
 // NewContent measures text.
 func NewContent(kind jsonl.Kind, text string) Content {
@@ -170,6 +178,8 @@ func (k EditKind) fields() (names string, ok bool) {
 		return "Items Call Refused", true
 	case KindInferred:
 		return "Delta", true
+	case KindRestart:
+		return "", true
 	}
 	return "", false
 }

@@ -84,14 +84,8 @@ type Family struct {
 	// not say otherwise; nil: never.
 	ClearsThinking func(model string) bool
 
-	// Microcompaction is the rule by which the product's client microcompacts, for sessions that record one and not
-	// what it left; nil: it has none.
-	Microcompaction MicrocompactionRule
-
-	// CompactionCall is the request in which the product's client of a version asks for a summary of a view, for
-	// sessions that record the summary and not the request. before is what the view weighed before this request's edits,
-	// overhead the session's, in tokens. Nil: it has none.
-	CompactionCall func(version string, v View, before, overhead int) *Call
+	// Recorder is the product's client where its sessions are read; nil: they are not.
+	Recorder *Recorder
 
 	// Presets holds the family's built-in policies, NAME.yaml each. Nil: it has none.
 	Presets fs.FS

@@ -20,7 +20,10 @@ type Result struct {
 
 // ResultState is the state of a result with this content. A truncated result is still live, a replaced one is not.
 func (c *Content) ResultState() ResultState {
-	if c.Partial {
+	switch {
+	case c.Gone:
+		return ResultGone
+	case c.Partial:
 		return ResultLive
 	}
 	return ResultChanged
@@ -32,9 +35,9 @@ type CacheEdit struct {
 	Carrier ItemID // the user message that first carried the edit and does at each request from then on
 }
 
-// Moves reports whether an edit takes messages away or puts them elsewhere.
+// Moves reports whether an edit takes messages or blocks away or puts them elsewhere.
 func (e *Edit) Moves() bool {
-	return e.Kind == KindRemove || e.Kind == KindCollapse || e.Kind == KindSummarize
+	return e.New != nil && e.New.Gone || e.Kind == KindRemove || e.Kind == KindCollapse || e.Kind == KindSummarize
 }
 
 // Name is the label of a synthetic message, for use in a sentence.
@@ -50,7 +53,7 @@ func (c *Content) Same(o *Content) bool {
 	if (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
 		return false
 	}
-	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub
+	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub && c.Gone == o.Gone
 }
 
 // RoundQuarter is round(n/4) as JavaScript rounds it: half up. It is the token estimate the agents themselves use, n

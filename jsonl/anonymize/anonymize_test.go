@@ -58,6 +58,7 @@ func TestTextKeepsShape(t *testing.T) {
 	for _, s := range []string{
 		"<command-name>/compact</command-name>", "[Old tool result content cleared]", "[Request interrupted by user for tool use]", "<persisted-output>",
 		"<task_id></task_id>", "<status>completed</status>",
+		"No response requested.", "Set effort level to ", "Effort level set to ",
 	} {
 		if got := a.Text(s); got != s {
 			t.Errorf("the client's own %q became %q", s, got)

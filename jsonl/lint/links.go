@@ -17,10 +17,22 @@ func (l *linter) loaded(f *session.File) {
 			l.reported[at] = true
 			l.add(at.code, w.Line, "%s", w.Message)
 		}
+		l.answers(conv)
 		for i := range conv.Snips {
 			for _, uuid := range conv.Snips[i].Removed {
 				l.removed[uuid] = true
 			}
+		}
+	}
+}
+
+// answers finds responses that follow another one. Where a compaction was recorded between them, its summary is what was
+// said.
+func (l *linter) answers(conv *session.Conversation) {
+	for k := 1; k < len(conv.Requests); k++ {
+		m := conv.Requests[k].Message
+		if before := &conv.Messages[m-1]; before.Role == session.Assistant && !before.Synthetic {
+			l.addNew("answer-after-answer", int(conv.Messages[m].Line), "the response on line %d comes before it, and nothing between them", before.Line)
 		}
 	}
 }

@@ -110,6 +110,7 @@ var rules = []struct {
 	{"another session", []string{prompt(1, 0, ""), strings.Replace(answer(2, 1, text), `"sessionId":"s"`, `"sessionId":"other"`, 1), prompt(3, 2, "")}, "other-session:2"},
 	{"no id", []string{prompt(1, 0, ""), answer(2, 1, call("")), answered(3, 2, ""), answer(4, 3, text)}, "no-call-id:2 no-call-id:3"},
 	{"a call without a result", []string{prompt(1, 0, ""), answer(2, 1, call("a")), prompt(3, 2, ""), answer(4, 3, text)}, "unanswered-call:2"},
+	{"an answer after an answer", []string{prompt(1, 0, ""), answer(2, 1, text), answer(3, 2, text), prompt(4, 3, "")}, "answer-after-answer:3"},
 	{"a call that waits", []string{prompt(1, 0, ""), answer(2, 1, call("a"))}, "open-call:2"},
 	{"two calls that wait", []string{prompt(1, 0, ""), answer(2, 1, call("a")+","+call("b"))}, "open-call:2 open-call:2"},
 	{"a result without a call", []string{prompt(1, 0, ""), answer(2, 1, text), answered(3, 2, "a"), answer(4, 3, text)}, "orphan-result:3"},

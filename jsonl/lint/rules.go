@@ -52,6 +52,7 @@ func Rules() []LintRule {
 		{"repeated-call", Warning, "two messages call a tool with the same id", "the first call counts, with its result"},
 		{"doubled-call", Warning, "one message calls tools twice with the same id", "the first call counts, with its result; the API refuses such a message"},
 		{"unanswered-call", Warning, "a tool call has no result although something was answered later", "a placeholder takes its place; its size is unknown or derived from preTokens"},
+		{"answer-after-answer", Warning, "a response follows another one, and what was said between them is not in the file", "the request ends in an assistant message, which models that take no prefill refuse"},
 		{"orphan-result", Warning, "a tool result answers no call in the file", "the API refuses such a result"},
 		{"second-result", Warning, "a tool call has more than one result", "the first result counts"},
 		{"missing-offload", Warning, "the file of an offloaded tool result is missing", "only the preview is known"},

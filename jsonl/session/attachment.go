@@ -1,8 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -85,12 +88,10 @@ func (f *attachmentFields) text() string {
 	}
 	switch {
 	case len(parts) > 0:
-	case f.Type == "task_reminder" || f.Type == "todo_reminder" || f.Type == "diagnostics":
-		for _, r := range []json.RawMessage{f.Content, f.Files} {
-			if len(r) > 0 && string(r) != "[]" {
-				parts = append(parts, string(r))
-			}
-		}
+	case f.Type == "task_reminder" || f.Type == "todo_reminder":
+		return f.tasks()
+	case f.Type == "diagnostics":
+		return f.diagnostics()
 	default:
 		for _, r := range []json.RawMessage{f.Prompt, f.Text, f.Snippet, f.Content} {
 			parts = append(parts, texts(r)...)
@@ -101,6 +102,66 @@ func (f *attachmentFields) text() string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// tasks is the list of a reminder as the client sends it. (cli.js of 2.0.76 to 2.1.112.)
+func (f *attachmentFields) tasks() string {
+	var list []struct{ ID, Status, Subject, Content string }
+	if json.Unmarshal(f.Content, &list) != nil || len(list) == 0 {
+		return strings.Join(texts(f.Content), "\n")
+	}
+	lines := make([]string, len(list))
+	if f.Type == "task_reminder" {
+		for i, t := range list {
+			lines[i] = "#" + t.ID + ". [" + t.Status + "] " + t.Subject
+		}
+		return "\n\nHere are the existing tasks:\n\n" + strings.Join(lines, "\n")
+	}
+	for i, t := range list {
+		lines[i] = strconv.Itoa(i+1) + ". [" + t.Status + "] " + t.Content
+	}
+	return "\n\nHere are the existing contents of your todo list:\n\n[" + strings.Join(lines, "\n") + "]"
+}
+
+// mostDiagnostics is the length at which the client cuts its list of diagnostics, characters.
+const mostDiagnostics = 4000
+
+// diagnostics is the list of new diagnostics as the client sends it. (cli.js of 2.1.112.)
+func (f *attachmentFields) diagnostics() string {
+	var files []struct {
+		URI         string
+		Diagnostics []struct {
+			Message, Severity, Source string
+			Code                      any
+			Range                     struct{ Start struct{ Line, Character int } }
+		}
+	}
+	if json.Unmarshal(f.Files, &files) != nil {
+		return string(f.Files)
+	}
+	marks := map[string]string{"Error": "✘", "Warning": "⚠", "Info": "ℹ", "Hint": "★"}
+	lists := make([]string, len(files))
+	for i := range files {
+		uri := files[i].URI
+		lines := []string{uri[strings.LastIndexByte(uri, '/')+1:] + ":"}
+		for _, d := range files[i].Diagnostics {
+			line := fmt.Sprintf("  %s [Line %d:%d] %s", cmp.Or(marks[d.Severity], "●"), d.Range.Start.Line+1, d.Range.Start.Character+1, d.Message)
+			if d.Code != nil && d.Code != "" {
+				line += fmt.Sprintf(" [%v]", d.Code)
+			}
+			if d.Source != "" {
+				line += " (" + d.Source + ")"
+			}
+			lines = append(lines, line)
+		}
+		lists[i] = strings.Join(lines, "\n")
+	}
+	text := []rune(strings.Join(lists, "\n\n"))
+	if len(text) > mostDiagnostics {
+		const cut = "…[truncated]"
+		text = append(text[:mostDiagnostics-len([]rune(cut))], []rune(cut)...)
+	}
+	return "<new-diagnostics>The following new diagnostic issues were detected:\n\n" + string(text) + "</new-diagnostics>"
 }
 
 // texts lists the strings of a JSON value: a string itself, those in an array, and text, content or file in an

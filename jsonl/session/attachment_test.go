@@ -16,6 +16,30 @@ func TestAttachments(t *testing.T) {
 		around  int // units beside the text
 	}{
 		{line{"type": "task_reminder", "content": []any{}, "itemCount": 0}, "", 516},
+		{
+			line{"type": "task_reminder", "content": []any{
+				line{"id": "1", "subject": "Write", "description": "Write it all", "status": "completed", "blocks": []any{}},
+				line{"id": "12", "subject": "Test", "status": "pending"},
+			}, "itemCount": 2}, "\n\nHere are the existing tasks:\n\n#1. [completed] Write\n#12. [pending] Test", 516,
+		},
+		{
+			line{"type": "todo_reminder", "content": []any{line{"content": "Write", "status": "in_progress", "activeForm": "Writing"}}},
+			"\n\nHere are the existing contents of your todo list:\n\n[1. [in_progress] Write]", 516,
+		},
+		{line{"type": "task_reminder", "content": []any{line{"id": 7}}}, "", 516},
+		{
+			line{"type": "diagnostics", "files": []any{line{"uri": "/src/a.go", "diagnostics": []any{
+				line{"message": "undefined: x", "severity": "Error", "range": line{"start": line{"line": 9, "character": 3}}, "source": "compiler", "code": "Undeclared"},
+				line{"message": "odd", "severity": "none", "code": line{"value": "v"}},
+			}}}},
+			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n" +
+				"  ✘ [Line 10:4] undefined: x [Undeclared] (compiler)\n  ● [Line 1:1] odd [map[value:v]]</new-diagnostics>", 0,
+		},
+		{
+			line{"type": "diagnostics", "files": []any{line{"uri": "a.go", "diagnostics": []any{line{"message": strings.Repeat("é", 5000)}}}}},
+			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ● [Line 1:1] " + strings.Repeat("é", 3967) + "…[truncated]</new-diagnostics>", 0,
+		},
+		{line{"type": "diagnostics", "files": "odd"}, `"odd"`, 0},
 		{line{"type": "edited_text_file", "filename": "a.go", "snippet": "1\tpackage a"}, "1\tpackage a", 404},
 		{line{"type": "compact_file_reference", "filename": "a.go", "displayPath": "a.go"}, "", 160},
 		{line{"type": "file", "filename": "a.go", "content": line{"type": "text", "file": line{"filePath": "a.go", "content": "package a"}}}, "package a", 200},

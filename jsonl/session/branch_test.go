@@ -93,6 +93,12 @@ func TestLeaf(t *testing.T) {
 	}
 }
 
+// clearing is a line of a hook that runs as the context is cleared, which stands under a key.
+func clearing(l line, key string) line {
+	data, _ := l[key].(line)
+	return l.with(key, data.with("hookName", "SessionStart:clear"))
+}
+
 // TestRoots: where a conversation begins, and what only looks like it.
 func TestRoots(t *testing.T) {
 	old := func(l line) line { return l.with("sessionId", "s0") }
@@ -111,6 +117,32 @@ func TestRoots(t *testing.T) {
 			lines: []any{
 				progress("p0", ""), user("u1", "p0", "hello"), said("a1", "u1", "m1"),
 				progress("p1", ""), progress("p2", "p1"), user("u2", "p2", "more"), said("a2", "u2", "m2"),
+			},
+			want: "u1 a1 u2 a2",
+		},
+		{
+			name: "progress of a hook after the context was cleared",
+			lines: []any{
+				user("u1", "", "hello"), said("a1", "u1", "m1"),
+				clearing(progress("p1", ""), "data"), clearing(progress("p2", "p1"), "data"), user("u2", "p2", "more"), said("a2", "u2", "m2"),
+			},
+			want:      "u2 a2",
+			abandoned: 2,
+		},
+		{
+			name: "an attachment of a hook after the context was cleared",
+			lines: []any{
+				user("u1", "", "hello"), said("a1", "u1", "m1"),
+				clearing(attachment("x1", "", "hook_success"), "attachment"), user("u2", "x1", "more"), said("a2", "u2", "m2"),
+			},
+			want:      "x1 u2 a2",
+			abandoned: 2,
+		},
+		{
+			name: "a message that names such a hook",
+			lines: []any{
+				user("u1", "", "hello"), said("a1", "u1", "m1"), progress("p1", "").with("data", line{"text": "SessionStart:clear"}),
+				user("u2", "p1", "what is SessionStart:clear?"), said("a2", "u2", "m2"),
 			},
 			want: "u1 a1 u2 a2",
 		},

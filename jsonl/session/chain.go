@@ -28,6 +28,8 @@ type chain struct {
 	conv     *Conversation
 	queued   map[int32][]int32 // by result: the queued prompts that were sent beside it and are not emitted yet
 	after    *Boundary         // set while lines that a compaction produced may follow
+	version  string            // of the last line on the path that names one
+	restarts restarts
 }
 
 func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation {
@@ -86,6 +88,7 @@ func (c *chain) emit() {
 			c.edited(beside[0])
 			beside = beside[1:]
 		}
+		c.restart(i)
 		switch n.kind {
 		case nodeBoundary:
 			c.edited(i)
@@ -200,10 +203,11 @@ func (c *chain) assistant(group int32) {
 		m.Blocks = slices.Concat(c.parts...)
 	}
 	c.turnOver = false
-	m.Synthetic = m.Model == "<synthetic>"
+	m.Synthetic = m.Model == synthetic
 	if m.Synthetic || m.Usage.Context() == 0 {
 		m.HasUsage = false
 	}
+	c.restarts.responded = c.restarts.responded || !m.Synthetic
 	c.conv.Messages = append(c.conv.Messages, m)
 	c.toolResults(group, len(c.conv.Messages)-1)
 }
@@ -230,7 +234,7 @@ func (c *chain) user(i int32) {
 		return
 	}
 	m := Message{
-		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Time: n.time, Blocks: blocks,
+		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Effort: effortSet(n), Time: n.time, Blocks: blocks,
 		Version: n.env.version, Attachment: n.attachment(), Line: n.line, LastLine: n.line,
 	}
 	at := len(c.conv.Messages)
@@ -299,7 +303,7 @@ func (c *chain) finish() {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}
-	conv.Product = product
+	conv.Product = Product
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]
 		conv.Model, conv.Version = m.Model, m.Version
@@ -322,6 +326,9 @@ func (c *chain) finish() {
 	if len(c.path) > 0 {
 		conv.SessionID = cmp.Or(c.ld.nodes[c.path[len(c.path)-1]].env.sessionID, conv.SessionID)
 		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].env.cwd, conv.CWD)
+	}
+	for k := range conv.Restarts {
+		conv.Restarts[k].Request = conv.requestAfter(conv.Restarts[k].Before)
 	}
 	conv.IndexTools()
 	c.snips()

@@ -66,3 +66,24 @@ func isCaveat(n *node) bool {
 func isCommandOutput(n *node) bool {
 	return n.kind == nodeUser && n.class == ClassCommand && n.headIs("<local-command-stdout>", "<local-command-stderr>")
 }
+
+// effortHeads start the output of /effort where it set the level. (cli.js of 2.1.107.)
+var effortHeads = [...]string{"Set effort level to ", "Effort level set to "}
+
+// effortSet is the level of reasoning effort that a line says a command set, "" for any other line.
+func effortSet(n *node) string {
+	output, ok := strings.CutPrefix(strings.TrimLeft(n.head, " \t\r\n"), "<local-command-stdout>")
+	if !ok || n.kind != nodeUser || n.class != ClassCommand {
+		return ""
+	}
+	for _, head := range effortHeads {
+		if level, ok := strings.CutPrefix(output, head); ok {
+			end := strings.IndexFunc(level, func(r rune) bool { return r < 'a' || r > 'z' })
+			if end < 0 {
+				return strings.Clone(level)
+			}
+			return strings.Clone(level[:end])
+		}
+	}
+	return ""
+}

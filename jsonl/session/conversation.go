@@ -99,6 +99,7 @@ type Message struct {
 	Queued     bool   // a prompt queued while the agent ran: ends no turn
 	Uncounted  bool   // the client's own estimate of its context leaves it out
 	Attachment string // attachment type, for ClassAttachment
+	Effort     string // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
 	Version    string // client version that wrote it
 	File       int32  // index into Conversation.Sources
 	Line       int32  // of its first line
@@ -144,6 +145,31 @@ type Microcompaction struct {
 	Request     int // N of the first main request after it
 }
 
+// Restart is a new process of the client that goes on with the session. It has read the history back from the file.
+type Restart struct {
+	UUID    string // of the first line that says so
+	Line    int
+	Sign    RestartSign // what says so
+	Time    time.Time
+	Version string       // of the new process
+	Before  int          // Messages[:Before] are before it
+	Left    []BlockPlace // what the new process did not read back, in order
+	Request int          // N of the first main request after it; len(Requests)+1 at the end of the file
+}
+
+// RestartSign is what in a file says that the client was restarted.
+type RestartSign string
+
+// The signs of a restart. The first of those that a restart left counts.
+const (
+	SignHook       RestartSign = "the output of a SessionStart:resume hook"
+	SignNoResponse RestartSign = `the answer "No response requested."`
+	SignVersion    RestartSign = "another client version"
+)
+
+// BlockPlace is the place of a block in a conversation.
+type BlockPlace struct{ Message, Block int }
+
 // Reason is why a line or object was set aside.
 type Reason string
 
@@ -182,8 +208,12 @@ const (
 	CodeOffloadRefused Code = "refused-offload"
 )
 
-// product is the client whose format this package reads.
-const product = "claude-code"
+// BeginsMidway reports whether the file begins in the middle of the conversation: the first message stands for what came
+// before.
+func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Messages[0].Earlier }
+
+// Product is the client whose format this package reads.
+const Product = "claude-code"
 
 // Conversation is one session, or one sidechain of it.
 type Conversation struct {
@@ -199,6 +229,7 @@ type Conversation struct {
 	Requests   []APICall
 	Boundaries []Boundary
 	Micro      []Microcompaction
+	Restarts   []Restart
 	SnipCalls  []SnipCall     // in the order of the calls
 	Snips      []RecordedSnip // this and the following lists are sorted by Before
 	Collapses  []Collapse

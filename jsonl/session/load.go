@@ -244,6 +244,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 		uuid: uuid, parentID: e.ParentUUID, time: e.Time, env: env, line: int32(e.Line),
 		parent: -1, child: -1, last: -1, next: -1, group: -1,
 		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
+		cleared: e.ParentUUID == "" && isOutputOf(clearHook, e), resumed: isOutputOf(resumeHook, e),
 	})
 	n := &ld.nodes[len(ld.nodes)-1]
 	if e.LogicalParentUUID != "" {

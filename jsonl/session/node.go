@@ -32,8 +32,10 @@ type node struct {
 
 	submitted bool // a file-history-snapshot is right before the line: the user submitted it
 	rootless  bool // the line has no parentUuid, not even null
+	cleared   bool // output of a hook that runs as the context is cleared, and the first line after that
 	sidechain bool
 	apiError  bool
+	resumed   bool // output of a hook that runs as a session is resumed
 
 	onPath  bool // on the path from root to leaf of its conversation
 	emitted bool // part of a message

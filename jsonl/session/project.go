@@ -50,6 +50,17 @@ type FileInfo struct {
 	session string // sessionId of its lines: in a subagent's file, that of its session
 }
 
+// Used is when the session was last used: the last time in the file, else when the file was changed, else when it began.
+func (i *FileInfo) Used() time.Time {
+	switch {
+	case !i.Last.IsZero():
+		return i.Last
+	case !i.Changed.IsZero():
+		return i.Changed
+	}
+	return i.Created
+}
+
 // Subagent is a subagent's transcript in its session's folder.
 type Subagent struct {
 	ID          string `json:"agent"` // without "agent-"
@@ -287,13 +298,14 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 }
 
 // Find lists the files of the sessions in dir, a project folder or a folder of project folders, whose id is or begins
-// with id. It reads names only.
+// with id. It reads names only. Subagents' files are found by ids that begin as their names do.
 func Find(dir, id string) (paths []string, exact bool, err error) {
 	var begins []string
 	err = folders(dir, func(root *os.Root, dir string, entries []fs.DirEntry) {
 		for _, e := range entries {
 			name, ok := SessionID(e.Name())
-			if !ok || !IsID(name) || !strings.HasPrefix(name, id) {
+			if !ok || !IsID(name) || !strings.HasPrefix(name, id) ||
+				strings.HasPrefix(name, agentPrefix) && !strings.HasPrefix(id, agentPrefix) {
 				continue
 			}
 			if st, err := root.Stat(e.Name()); err != nil || !st.Mode().IsRegular() {

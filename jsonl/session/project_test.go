@@ -297,6 +297,7 @@ func TestFind(t *testing.T) {
 	f.write("-home-dev-a/"+idA+".jsonl", "")
 	f.write("-home-dev-b/"+idB+".jsonl.gz", "")
 	f.write("-home-dev-b/"+idB+"-again.jsonl", "")
+	f.write("-home-dev-b/agent-b1.jsonl", "")
 	f.write("-home-dev-b/sub/deep/"+idC+".jsonl", "")
 	outside := newFolder(t)
 	f.link(outside.write("x.jsonl", ""), "-home-dev-a/"+idC+".jsonl")
@@ -310,6 +311,8 @@ func TestFind(t *testing.T) {
 		{"bbbb", "-home-dev-b/" + idB + "-again.jsonl -home-dev-b/" + idB + ".jsonl.gz", false},
 		{idC, "", false},
 		{"../x", "", false},
+		{"a", "-home-dev-a/" + idA + ".jsonl", false},
+		{"agent-", "-home-dev-b/agent-b1.jsonl", false},
 	} {
 		paths, exact, err := Find(f.dir, c.id)
 		if err != nil {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -12,6 +13,53 @@ import (
 
 // UnchangedFile starts the result of a Read whose content is that of an earlier one.
 const UnchangedFile = "File unchanged since last read"
+
+// CutLineNumber cuts the line number off a line of a file as Read and searches return it: "    12→text", or with a tab.
+func CutLineNumber(line string) (n int, text string, ok bool) {
+	rest := strings.TrimLeft(line, " ")
+	digits := 0
+	for ; digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9'; digits++ {
+		n = min(n*10+int(rest[digits]-'0'), maxLineNumber)
+	}
+	if digits > 0 {
+		for _, mark := range [...]string{"→", "\t"} {
+			if text, ok := strings.CutPrefix(rest[digits:], mark); ok {
+				return n, text, true
+			}
+		}
+	}
+	return 0, line, false
+}
+
+// maxLineNumber is more lines than a file has.
+const maxLineNumber = 1 << 30
+
+// FileInput is the input of a tool that reads or changes a file. A field of another type belongs to another tool, and is
+// empty.
+type FileInput struct {
+	FilePath     string     `json:"file_path"`
+	NotebookPath string     `json:"notebook_path"`
+	FileEdit                // of an Edit
+	Several      []FileEdit `json:"edits"` // of a MultiEdit
+}
+
+// FileEdit is the replacement of a text of a file.
+type FileEdit struct {
+	Old string `json:"old_string"`
+	New string `json:"new_string"`
+	All bool   `json:"replace_all"`
+}
+
+// Path is the file, as the call names it.
+func (in *FileInput) Path() string { return cmp.Or(in.FilePath, in.NotebookPath) }
+
+// Edits are the replacements in their order.
+func (in *FileInput) Edits() []FileEdit {
+	if in.Old == "" {
+		return in.Several
+	}
+	return append([]FileEdit{in.FileEdit}, in.Several...)
+}
 
 // blocksOf yields the blocks of a kind with their indexes.
 func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {

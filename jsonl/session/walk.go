@@ -1,8 +1,12 @@
 package session
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // walk finds the path from the root to the live leaf.
@@ -160,6 +164,9 @@ func (c *chain) up(i int32, linear bool) int32 {
 	if n.parent >= 0 && c.in(n.parent) {
 		return n.parent
 	}
+	if n.cleared {
+		return -1
+	}
 	p := c.before(i)
 	switch {
 	case n.kind == nodeBoundary:
@@ -178,6 +185,23 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1 // a root, unlike the lines of a hook after a resume
 	}
 	return p
+}
+
+// clearHook is the name of a hook that runs as the context is cleared: by /clear, or as a plan is accepted.
+const clearHook = "SessionStart:clear"
+
+// isOutputOf reports whether a line is the output of a hook: a progress line up to 2.1.81, an attachment in later
+// clients.
+func isOutputOf(hook string, e *jsonl.Entry) bool {
+	if e.Type != "progress" && e.Type != "attachment" || !bytes.Contains(e.Raw, []byte(hook)) {
+		return false
+	}
+	var line struct {
+		Data, Attachment struct {
+			HookName string `json:"hookName"`
+		}
+	}
+	return json.Unmarshal(e.Raw, &line) == nil && (line.Data.HookName == hook || line.Attachment.HookName == hook)
 }
 
 // before is the last message line before i in the file, of the same session.

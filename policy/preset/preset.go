@@ -2,14 +2,19 @@
 package preset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -20,99 +25,162 @@ const (
 	extension = ".yaml"
 )
 
-// presets lists the files of the families that have built-in policies.
-func presets(reg policy.Registry) (list []fs.FS) {
-	for _, f := range reg.Families() {
-		if f.Presets != nil {
-			list = append(list, f.Presets)
-		}
-	}
-	return list
+// Library is the built-in policies of a registry's families. It reads each file once, when it is first asked for, and
+// may be used by several goroutines.
+type Library struct {
+	reg    policy.Registry
+	files  map[string]fs.FS // of the built-in policies, by name
+	names  []string         // theirs, sorted
+	scores func() ScoreFile
+
+	mu      sync.Mutex
+	heads   map[string]*head          // by policy; guarded by mu
+	decoded map[string]*policy.Policy // by policy; never changed, guarded by mu
 }
 
-// Names lists the built-in policies, sorted; the bare names of products are not among them.
-func Names(reg policy.Registry) []string {
-	var names []string
-	for _, files := range presets(reg) {
-		paths, err := fs.Glob(files, "*"+extension)
+// New is the library of a registry.
+func New(reg policy.Registry) *Library {
+	l := &Library{
+		reg: reg, files: map[string]fs.FS{}, scores: sync.OnceValue(ReadScores), heads: map[string]*head{}, decoded: map[string]*policy.Policy{},
+	}
+	for _, f := range reg.Families() {
+		if f.Presets == nil {
+			continue
+		}
+		paths, err := fs.Glob(f.Presets, "*"+extension)
 		if err != nil { // the pattern is sound
 			continue
 		}
 		for _, path := range paths {
-			names = append(names, strings.TrimSuffix(path, extension))
+			if name := strings.TrimSuffix(path, extension); l.files[name] == nil {
+				l.files[name] = f.Presets
+			}
 		}
 	}
-	slices.Sort(names)
-	return names
+	l.names = slices.Sorted(maps.Keys(l.files))
+	return l
 }
 
-// read is the text of a built-in policy.
-func read(reg policy.Registry, name string) ([]byte, error) {
-	for _, files := range presets(reg) {
-		data, err := fs.ReadFile(files, name+extension)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return data, err
-		}
+// Names is [Library.Names] for a program that asks once.
+func Names(reg policy.Registry) []string { return New(reg).Names() }
+
+// Load is [Library.Load] for a program that loads one policy.
+func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
+	return New(reg).Load(nameOrFile)
+}
+
+// Resolve is [Library.Resolve] for a program that decodes one policy.
+func Resolve(reg policy.Registry) policy.Resolve { return New(reg).Resolve }
+
+// Names lists the built-in policies, sorted; the bare names of products are not among them.
+func (l *Library) Names() []string { return slices.Clone(l.names) }
+
+// head is what the file of a built-in policy says before it is decoded.
+type head struct {
+	text             []byte
+	product, version string // "": it is no product's release
+	valid            policy.Valid
+}
+
+// head reads the file of a built-in policy.
+func (l *Library) head(name string) (*head, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.heads[name]; h != nil {
+		return h, nil
 	}
-	return nil, fs.ErrNotExist
+	files := l.files[name]
+	if files == nil {
+		return nil, fs.ErrNotExist
+	}
+	text, err := fs.ReadFile(files, name+extension)
+	if err != nil {
+		return nil, err
+	}
+	l.heads[name] = readHead(text)
+	return l.heads[name], nil
+}
+
+func readHead(text []byte) *head {
+	h := &head{text: text}
+	if !bytes.Contains(text, []byte("\nproduct:")) {
+		return h
+	}
+	var v struct {
+		Product, Version string
+		Valid            struct{ From, Until string }
+	}
+	if err := yaml.Load(text, &v); err == nil { // a test checks the files
+		h.product, h.version, h.valid = v.Product, v.Version, policy.Valid{From: v.Valid.From, Until: v.Valid.Until}
+	}
+	return h
 }
 
 // Read is the YAML of a built-in policy and its name, found by that name or a product's, which means its newest
-// release.
-func Read(name string, reg policy.Registry) (data []byte, canonical string, err error) {
-	c, err := For(name, Client{}, reg)
+// release. The caller does not change it.
+func (l *Library) Read(name string) (data []byte, canonical string, err error) {
+	c, err := l.For(name, Client{})
 	if err != nil {
 		return nil, "", err
 	}
-	if data, err = read(reg, c.Policy); errors.Is(err, fs.ErrNotExist) || !fs.ValidPath(c.Policy) {
-		err = fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, strict.Suggest(name, Known(reg)))
+	h, err := l.head(c.Policy)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, c.Policy, fmt.Errorf("unknown policy %q: %s (a file's name has a / in it or ends in .yaml)", name, strict.Suggest(name, l.Known()))
+	case err != nil:
+		return nil, c.Policy, err
 	}
-	return data, c.Policy, err
+	return h.text, c.Policy, nil
 }
 
 // Known lists the names of built-in policies and of products, sorted.
-func Known(reg policy.Registry) []string {
-	return slices.Sorted(slices.Values(append(Names(reg), Products(reg)...)))
+func (l *Library) Known() []string {
+	return slices.Sorted(slices.Values(append(l.Names(), l.Products()...)))
 }
 
 // Load reads a policy: a built-in one, named as for Read, or a file.
-func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
-	return LoadFor(nameOrFile, Client{}, reg)
+func (l *Library) Load(nameOrFile string) (*policy.Policy, error) {
+	return l.LoadFor(nameOrFile, Client{})
 }
 
 // LoadFor is Load for the session of a client: see For.
-func LoadFor(nameOrFile string, client Client, reg policy.Registry) (*policy.Policy, error) {
-	resolve, chosen := Resolve(reg), Chosen{}
-	if !policy.IsFile(nameOrFile) {
-		var err error
-		if chosen, err = For(nameOrFile, client, reg); err != nil {
+func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, error) {
+	if policy.IsFile(nameOrFile) {
+		return l.decode(nameOrFile)
+	}
+	chosen, err := l.For(nameOrFile, client)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	p := l.decoded[chosen.Policy]
+	l.mu.Unlock()
+	if p == nil {
+		if p, err = l.decode(chosen.Policy); err != nil {
 			return nil, err
 		}
-		nameOrFile = chosen.Policy
+		p.Score = l.scores().Policies[p.Name]
+		l.mu.Lock()
+		l.decoded[chosen.Policy] = p
+		l.mu.Unlock()
 	}
-	data, shown, err := resolve(nameOrFile)
-	if err != nil {
-		return nil, err
-	}
-	p, err := policy.Decode(shown, data, reg, resolve)
-	if err != nil {
-		return nil, err
-	}
-	p = p.As(chosen.Version, chosen.Why, chosen.Older)
-	if p.File == "" {
-		p.Score = ReadScores().Policies[p.Name]
-	}
-	return p, nil
+	return p.Clone().As(chosen.Version, chosen.Why, chosen.Older), nil
 }
 
-// Resolve is the [policy.Resolve] of built-in policies and files.
-func Resolve(reg policy.Registry) policy.Resolve {
-	return func(nameOrFile string) (data []byte, shown string, err error) {
-		if !policy.IsFile(nameOrFile) {
-			return Read(nameOrFile, reg)
-		}
-		return readFile(nameOrFile)
+func (l *Library) decode(nameOrFile string) (*policy.Policy, error) {
+	data, shown, err := l.Resolve(nameOrFile)
+	if err != nil {
+		return nil, err
 	}
+	return policy.Decode(shown, data, l.reg, l.Resolve)
+}
+
+// Resolve is a [policy.Resolve] of built-in policies and files.
+func (l *Library) Resolve(nameOrFile string) (data []byte, shown string, err error) {
+	if !policy.IsFile(nameOrFile) {
+		return l.Read(nameOrFile)
+	}
+	return readFile(nameOrFile)
 }
 
 func readFile(nameOrFile string) (data []byte, shown string, err error) {

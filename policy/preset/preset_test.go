@@ -106,7 +106,7 @@ func TestPresets(t *testing.T) {
 			if changes := policy.Diff(p, again); len(changes) > 0 {
 				t.Errorf("reads back with changes %v", changes)
 			}
-			text, _, err := preset.Read(name, reg)
+			text, _, err := preset.New(reg).Read(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestFor(t *testing.T) {
 		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.19", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known", true}},
 		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-1.18", "", "the newest opencode known", false}},
 	} {
-		if got, err := preset.For(c.name, c.client, registry(t)); err != nil || got != c.want {
+		if got, err := preset.New(registry(t)).For(c.name, c.client); err != nil || got != c.want {
 			t.Errorf("%s for %v: got %v, %v, want %v", c.name, c.client, got, err, c.want)
 		}
 	}
@@ -161,7 +161,7 @@ func TestFor(t *testing.T) {
 		"opencod@1.2":   `no versions of "opencod" are known: did you mean opencode?`,
 		"opencode@next": `"next" is no version of opencode: write it as opencode@1.1.36, or opencode@latest`,
 	} {
-		if _, err := preset.For(name, recorded, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := preset.New(registry(t)).For(name, recorded); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 	}
@@ -170,9 +170,9 @@ func TestFor(t *testing.T) {
 // The releases of a product follow one another in version and time, each with the source of its dates.
 func TestReleases(t *testing.T) {
 	reg := registry(t)
-	for _, product := range preset.Products(reg) {
+	for _, product := range preset.New(reg).Products() {
 		until := ""
-		for i, r := range preset.Releases(product, reg) {
+		for i, r := range preset.New(reg).Releases(product) {
 			p, err := preset.Load(r.Policy, reg)
 			if err != nil {
 				t.Fatal(err)

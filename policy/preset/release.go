@@ -1,11 +1,8 @@
 package preset
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
-	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
@@ -34,44 +32,28 @@ type Release struct {
 }
 
 // Releases lists the built-in policies of a product, oldest first; none of a name that is no product's.
-func Releases(product string, reg policy.Registry) []Release {
-	return readReleases(reg, product)[product]
+func (l *Library) Releases(product string) (list []Release) {
+	for _, name := range l.names {
+		if !strings.HasPrefix(name, product) {
+			continue
+		}
+		if h, err := l.head(name); err == nil && h.product == product && product != "" { // a test checks the files
+			list = append(list, Release{name, h.version, h.valid})
+		}
+	}
+	slices.SortFunc(list, func(a, b Release) int { return compareVersions(a.Version, b.Version) })
+	return list
 }
 
 // Products lists the bare names: each means a release of the product, by the session that is replayed.
-func Products(reg policy.Registry) []string {
-	return slices.Sorted(maps.Keys(readReleases(reg, "")))
-}
-
-// readReleases reads the releases of one product, or of all ("").
-func readReleases(reg policy.Registry, only string) map[string][]Release {
-	all := map[string][]Release{}
-	for _, files := range presets(reg) {
-		paths, err := fs.Glob(files, only+"*.yaml")
-		if err != nil { // no product's name is a pattern
-			continue
-		}
-		for _, path := range paths {
-			data, err := fs.ReadFile(files, path)
-			if err != nil || !bytes.Contains(data, []byte("\nproduct:")) {
-				continue
-			}
-			var head struct {
-				Product, Version string
-				Valid            struct{ From, Until string }
-			}
-			if err := yaml.Load(data, &head); err != nil { // a test checks the files
-				continue
-			}
-			all[head.Product] = append(all[head.Product], Release{
-				strings.TrimSuffix(path, extension), head.Version, policy.Valid{From: head.Valid.From, Until: head.Valid.Until},
-			})
+func (l *Library) Products() (list []string) {
+	for _, name := range l.names {
+		if h, err := l.head(name); err == nil && h.product != "" {
+			list = append(list, h.product)
 		}
 	}
-	for _, list := range all {
-		slices.SortFunc(list, func(a, b Release) int { return compareVersions(a.Version, b.Version) })
-	}
-	return all
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Client is what recorded a session. Its zero value is a session of which nothing is known.
@@ -79,6 +61,17 @@ type Client struct {
 	Product string    // as a policy's bare name
 	Version string    // of the product; "": unknown
 	Time    time.Time // of the session; zero: unknown
+}
+
+// ClientOf is what recorded a conversation.
+func ClientOf(conv *session.Conversation) Client {
+	c := Client{Product: conv.Product, Version: conv.Version}
+	for i := range conv.Messages {
+		if c.Time = conv.Messages[i].Time; !c.Time.IsZero() {
+			break
+		}
+	}
+	return c
 }
 
 // Chosen is the built-in policy that a name means.
@@ -90,22 +83,22 @@ type Chosen struct {
 }
 
 // BySession reports whether the session decides which policy a name means.
-func BySession(name string, reg policy.Registry) bool {
+func (l *Library) BySession(name string) bool {
 	product, version, at := strings.Cut(name, "@")
-	return len(Releases(product, reg)) > 0 && (!at || version == RecordedVersion)
+	return len(l.Releases(product)) > 0 && (!at || version == RecordedVersion)
 }
 
 // For finds the policy that a name means for the session of a client: a product's bare name means the release that
 // was current then, which for a session of the product itself is the one that recorded it; NAME@latest the newest;
 // NAME@VERSION or NAME-VERSION that version's. Any other name is that of a policy.
-func For(name string, c Client, reg policy.Registry) (Chosen, error) {
+func (l *Library) For(name string, c Client) (Chosen, error) {
 	product, version, at := strings.Cut(name, "@")
-	list := Releases(product, reg)
+	list := l.Releases(product)
 	switch {
 	case len(list) == 0 && !at:
-		return named(name, reg), nil
+		return l.named(name), nil
 	case len(list) == 0:
-		return Chosen{}, fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, Products(reg)))
+		return Chosen{}, fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, l.Products()))
 	case version == Latest:
 		return Chosen{Policy: list[len(list)-1].Policy}, nil
 	case at && version != RecordedVersion:
@@ -135,12 +128,12 @@ func For(name string, c Client, reg policy.Registry) (Chosen, error) {
 
 // named is the policy of that name, else, where the name is a product's and a version (claude-code-2.1.99), that of the
 // version.
-func named(name string, reg policy.Registry) Chosen {
-	if _, err := read(reg, name); err == nil {
+func (l *Library) named(name string) Chosen {
+	if _, err := l.head(name); err == nil {
 		return Chosen{Policy: name}
 	}
 	for i := strings.LastIndex(name, "-"); i > 0; i = strings.LastIndex(name[:i], "-") {
-		if list := Releases(name[:i], reg); len(list) > 0 && isVersion(name[i+1:]) {
+		if list := l.Releases(name[:i]); len(list) > 0 && isVersion(name[i+1:]) {
 			return Chosen{Policy: ofVersion(list, name[i+1:]).Policy, Version: name[i+1:]}
 		}
 	}

@@ -32,7 +32,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 		}
 	case policy.KindSummarize:
 		err = v.rebuild(&e)
-	case policy.KindCall, policy.KindFail:
+	case policy.KindCall, policy.KindFail, policy.KindRestart:
 		err = v.known(e.Items)
 	case policy.KindInferred:
 		e.Before = v.tokens[0]
@@ -100,6 +100,9 @@ func (v *View) replace(e *policy.Edit) error {
 	v.payload.sub(payload)
 	e.Before, e.After = before[0], after[0]
 	v.setResult(t, e.New.ResultState())
+	if p := v.posOf(t.Item); e.New.Gone && len(v.items)-p <= recount {
+		v.number(p)
+	}
 	return nil
 }
 

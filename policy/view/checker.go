@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -9,17 +10,23 @@ import (
 )
 
 // Checker checks the model view against the rules of the Messages API, with adjacent messages of one role taken as
-// one. It passes over what is not sent and over payload-only edits. It can be called again while the view grows: all
-// messages are checked again only where some left the view or moved, so that checking every request costs what is
-// new.
+// one. It passes over what is not sent and over payload-only edits. It can be called again while the view grows: where
+// messages left the view, those from the first of them on are checked again, and all of them where some moved, so that
+// checking every request costs what is new.
 type Checker struct {
 	view    *View
 	check   apiCheck
-	fed     []policy.ItemID // checked, in order
-	arrived int             // of the items that ever joined
-	joined  int             // messages that had been offered
-	edits   int             // of the view's
+	fed     []checked // in the order of the view
+	arrived int       // of the items that ever joined
+	joined  int       // messages that had been offered
+	edits   int       // of the view's
 	covered map[policy.ItemID]bool
+}
+
+// checked is an item that was checked, and where the pass stood before it.
+type checked struct {
+	id     policy.ItemID
+	before standing
 }
 
 // NewChecker returns a checker of v that has checked nothing.
@@ -35,32 +42,83 @@ func (c *Checker) Check() []Violation {
 	c.check.found = nil
 	arrived := v.Arrived()
 	edits := v.Edits()[c.edits:]
-	if slices.ContainsFunc(edits, func(e policy.Edit) bool { return e.Moves() }) {
+	from, moved := c.firstMoved(edits)
+	switch {
+	case !moved:
+		from = len(v.items)
+	case from < 0:
+		from = 0
 		c.cover(edits, arrived[c.arrived:])
 		c.anew()
-		for id := range v.Items {
-			c.item(id)
-		}
-	} else {
-		for i := range edits {
+	}
+	from = c.back(from)
+	for i := range edits {
+		if v.posOf(edits[i].Target.Item) < from {
 			c.block(edits[i].Target, edits[i].Kind)
 		}
-		for _, id := range arrived[c.arrived:] {
-			if v.Has(id) {
-				c.item(id)
-			}
-		}
+	}
+	for id := range v.itemsFrom(from) {
+		c.item(id)
 	}
 	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), len(v.Edits())
 	c.end()
 	return c.check.found
 }
 
+// firstMoved is the first position in the view from which edits took something away; below 0 where they changed the
+// order. moved is false where they did neither.
+func (c *Checker) firstMoved(edits []policy.Edit) (from int, moved bool) {
+	from = len(c.view.items)
+	for i := range edits {
+		e := &edits[i]
+		if !e.Moves() {
+			continue
+		}
+		moved = true
+		switch e.Kind {
+		case policy.KindRemove:
+			for _, id := range e.Items {
+				from = min(from, c.view.posOf(id))
+			}
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
+			from = min(from, c.view.posOf(e.Target.Item))
+		default:
+			return -1, true
+		}
+	}
+	return from, moved
+}
+
+// back goes back to before the first checked item at a position of the view or behind it. It returns the position from
+// which items are to be checked.
+func (c *Checker) back(from int) int {
+	i := sort.Search(len(c.fed), func(i int) bool { return c.view.posOf(c.fed[i].id) >= from })
+	if i < len(c.fed) {
+		c.check.back(c.fed[i].before)
+		c.fed = c.fed[:i]
+	}
+	if i == 0 {
+		return 0
+	}
+	return c.view.posOf(c.fed[i-1].id) + 1
+}
+
+// CheckRequest is Check where the view is about to be sent: no recorded response may be last. An answer that a policy
+// itself puts there is a prefill.
+func (c *Checker) CheckRequest() []Violation {
+	found := c.Check()
+	if k := &c.check; k.any && k.role == session.Assistant && k.last >= 0 {
+		found = append(found, Violation{k.last, LastIsUser, "a response is the last message: what was said after it is missing"})
+	}
+	return found
+}
+
 // CheckAPI checks all messages of a view as a [Checker] does.
 func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
-	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]bool{}}
+	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]int{}, changed: map[int][]policy.Target{}}
+	c.check.calls, c.check.before = &calls{}, &calls{}
 	c.fed = c.fed[:0]
 }
 
@@ -81,15 +139,21 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	if !summed {
 		return
 	}
-	for _, id := range slices.Concat(c.fed, arrived) {
+	cover := func(id policy.ItemID) {
 		if !removed[id] && !c.view.Has(id) {
 			c.covered[id] = true
 		}
 	}
+	for i := range c.fed {
+		cover(c.fed[i].id)
+	}
+	for _, id := range arrived {
+		cover(id)
+	}
 }
 
 func (c *Checker) item(id policy.ItemID) {
-	c.fed = append(c.fed, id)
+	c.fed = append(c.fed, checked{id, c.check.stands()})
 	if c.covered[id] {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}
@@ -109,8 +173,8 @@ func (c *Checker) block(t policy.Target, kind policy.EditKind) {
 	if !replaced || int(t.Item) >= c.joined || !c.view.Has(t.Item) {
 		return
 	}
-	if c.check.thinking[t] {
-		c.check.changed = append(c.check.changed, t.Item)
+	if loop, ok := c.check.thinking[t]; ok {
+		c.check.changed[loop] = append(c.check.changed[loop], t)
 	}
 	if c.view.Kind(t) == jsonl.KindText {
 		c.check.text(t)
@@ -126,9 +190,14 @@ func (c *Checker) end() {
 			return // the loop is over
 		}
 	}
-	slices.Sort(k.changed)
-	k.changed = slices.Compact(k.changed)
-	for _, id := range k.changed {
+	var now []policy.ItemID
+	for _, t := range k.changed[k.loops] {
+		if loop, ok := k.thinking[t]; ok && loop == k.loops {
+			now = append(now, t.Item)
+		}
+	}
+	slices.Sort(now)
+	for _, id := range slices.Compact(now) {
 		k.report(id, LastThinkingWhole, "thinking of the last tool loop was changed")
 	}
 }

@@ -64,7 +64,7 @@ func TestSummaryOrTail(t *testing.T) {
 // at all of it anew.
 func TestCheckerFollows(t *testing.T) {
 	kinds := []jsonl.Kind{jsonl.KindText, jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking, jsonl.KindAttachment}
-	for seed := range uint64(400) {
+	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var messages []session.Message
 		for range 1 + r.IntN(14) {
@@ -93,7 +93,17 @@ func TestCheckerFollows(t *testing.T) {
 				id := ids[r.IntN(len(ids))]
 				empty := policy.NewContent(jsonl.KindText, "")
 				e := policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: id, Block: 0}, New: &empty}
-				switch r.IntN(4) {
+				if r.IntN(3) == 0 {
+					e.Target.Block = r.IntN(4)
+				}
+				if id >= 0 {
+					if c := v.Replacement(e.Target); c != nil && c.Gone || e.Target.Block < v.Blocks(id) && v.Kind(e.Target) == jsonl.KindAttachment {
+						continue // what is gone stays gone, and no edit replaces an attachment
+					}
+				}
+				switch r.IntN(5) {
+				case 2:
+					e.New = &policy.Content{Kind: jsonl.KindText, Gone: true}
 				case 0:
 					e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{id}}
 				case 1:

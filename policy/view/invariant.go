@@ -15,6 +15,7 @@ type Invariant string
 // The rules of the API and of policies (docs/internals/model.md, "Invariants").
 const (
 	FirstIsUser         Invariant = "first_is_user"         // the first message is the user's
+	LastIsUser          Invariant = "last_is_user"          // a request ends in no recorded response
 	ResultFollowsUse    Invariant = "result_follows_use"    // a tool_result answers a tool_use of the message just before, once
 	UseHasResult        Invariant = "use_has_result"        // a tool_use before the last message is answered in the message just after
 	NoEmptyContent      Invariant = "no_empty_content"      // no message and no text is empty
@@ -31,17 +32,55 @@ type Violation struct {
 	Message string // one sentence
 }
 
-// apiCheck is one pass over the messages of a view.
+// apiCheck is a pass over the messages of a view. It can go back to where it stood before an item.
 type apiCheck struct {
-	v        *View
-	found    []Violation
-	any      bool
-	role     session.Role
-	calls    calls                  // tool_uses of this assistant message
-	before   calls                  // those of the message before this user message
-	loop     bool                   // this user message answers tool calls
-	thinking map[policy.Target]bool // of the current tool loop
-	changed  []policy.ItemID        // whose thinking in it was changed
+	v     *View
+	found []Violation
+	standing
+	thinking map[policy.Target]int   // by thinking block: the tool loop in which it was checked
+	thought  []policy.Target         // its keys, in order
+	answers  []answer                // in order
+	changed  map[int][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since
+}
+
+// standing is where a pass stands.
+type standing struct {
+	any     bool
+	role    session.Role
+	last    policy.ItemID
+	calls   *calls // tool_uses of this assistant message
+	before  *calls // those of the message before this user message
+	loop    bool   // this user message answers tool calls
+	loops   int    // tool loops that are over
+	called  int    // of calls, on the way back
+	thought int    // of apiCheck.thought
+	answers int    // of apiCheck.answers
+}
+
+// answer is a call that was answered.
+type answer struct {
+	of *calls
+	i  int
+}
+
+// stands is where the pass stands now, to go back to.
+func (c *apiCheck) stands() standing {
+	s := c.standing
+	s.called, s.thought, s.answers = len(c.calls.list), len(c.thought), len(c.answers)
+	return s
+}
+
+// back goes back to where the pass stood before an item.
+func (c *apiCheck) back(to standing) {
+	for _, a := range c.answers[to.answers:] {
+		a.of.list[a.i].answered = false
+	}
+	for _, t := range c.thought[to.thought:] {
+		delete(c.thinking, t)
+	}
+	c.answers, c.thought = c.answers[:to.answers], c.thought[:to.thought]
+	c.standing = to
+	c.calls.cut(to.called)
 }
 
 // calls are the tool_uses of one message, in order.
@@ -61,6 +100,16 @@ func (c *calls) find(id string) (int, bool) {
 	}
 	i := slices.IndexFunc(c.list, func(call toolCall) bool { return call.id == id })
 	return i, i >= 0
+}
+
+// cut takes back what was added behind the first n calls.
+func (c *calls) cut(n int) {
+	if c.at != nil {
+		for _, call := range c.list[n:] {
+			delete(c.at, call.id)
+		}
+	}
+	c.list = c.list[:n]
 }
 
 func (c *calls) add(call toolCall) {
@@ -106,6 +155,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 		c.turn()
 		c.role = role
 	}
+	c.last = id
 	for b := range blocks {
 		c.block(policy.Target{Item: id, Block: b}, role)
 	}
@@ -114,15 +164,14 @@ func (c *apiCheck) item(id policy.ItemID) {
 // turn ends a message.
 func (c *apiCheck) turn() {
 	if c.role == session.Assistant {
-		c.before, c.calls = c.calls, calls{}
+		c.before, c.calls = c.calls, &calls{}
 		return
 	}
 	c.unanswered()
 	if !c.loop {
-		clear(c.thinking)
-		c.changed = c.changed[:0]
+		c.loops++
 	}
-	c.before, c.loop = calls{}, false
+	c.before, c.loop = &calls{}, false
 }
 
 // unanswered reports the calls that this user message, or one that ends here, does not answer.
@@ -135,8 +184,9 @@ func (c *apiCheck) unanswered() {
 }
 
 func (c *apiCheck) block(t policy.Target, role session.Role) {
-	raw := c.v.Raw(t)
+	raw, with := c.v.Raw(t), c.v.Replacement(t)
 	switch kind := c.v.Kind(t); {
+	case with != nil && with.Gone:
 	case kind == jsonl.KindText:
 		c.text(t)
 	case raw == nil:
@@ -150,9 +200,10 @@ func (c *apiCheck) block(t policy.Target, role session.Role) {
 		c.loop = true
 		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		c.thinking[t] = true
-		if c.v.Replacement(t) != nil {
-			c.changed = append(c.changed, t.Item)
+		c.thinking[t] = c.loops
+		c.thought = append(c.thought, t)
+		if with != nil {
+			c.changed[c.loops] = append(c.changed[c.loops], t)
 		}
 	}
 }
@@ -172,6 +223,7 @@ func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
 		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
 	default:
 		c.before.list[i].answered = true
+		c.answers = append(c.answers, answer{c.before, i})
 	}
 }
 

@@ -92,6 +92,9 @@ func (v *View) payloadWeight(id policy.ItemID) (w weights) {
 	return w
 }
 
+// PayloadBlockTokens is what a block weighs in the payload, in tokens.
+func (v *View) PayloadBlockTokens(t policy.Target) int { return v.payloadBlock(t) }
+
 // payloadBlock is what a block weighs in the payload, by the report's counter.
 func (v *View) payloadBlock(t policy.Target) int {
 	switch with, on := v.PayloadReplacement(t); {

@@ -114,6 +114,9 @@ func (v *View) ClientPayloadWeight(id policy.ItemID) int {
 
 // isSent reports whether a block goes to the API. An attachment that the client does not send has no text.
 func (v *View) isSent(t policy.Target) bool {
+	if c := v.Replacement(t); c != nil && c.Gone {
+		return false
+	}
 	return v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0
 }
 

@@ -154,15 +154,20 @@ func (v *View) Has(id policy.ItemID) bool {
 func (v *View) Conversation() *session.Conversation { return v.conv }
 
 // Items calls yield with the id of each item in view, in order.
-func (v *View) Items(yield func(policy.ItemID) bool) {
-	for i := 0; i < len(v.items); i++ {
-		if v.items[i].removed() {
-			if i = v.skip(i); i == len(v.items) {
+func (v *View) Items(yield func(policy.ItemID) bool) { v.itemsFrom(0)(yield) }
+
+// itemsFrom is Items from a position on.
+func (v *View) itemsFrom(from int) func(yield func(policy.ItemID) bool) {
+	return func(yield func(policy.ItemID) bool) {
+		for i := from; i < len(v.items); i++ {
+			if v.items[i].removed() {
+				if i = v.skip(i); i == len(v.items) {
+					return
+				}
+			}
+			if !yield(v.items[i].id) {
 				return
 			}
-		}
-		if !yield(v.items[i].id) {
-			return
 		}
 	}
 }
@@ -308,6 +313,9 @@ func (v *View) blockTokens(t policy.Target) weights {
 	return v.recordedTokens(t)
 }
 
+// RecordedTokens is the weight of a recorded block as recorded, whatever edits put in its place, in tokens.
+func (v *View) RecordedTokens(t policy.Target) int { return v.recordedTokens(t)[0] }
+
 func (v *View) recordedTokens(t policy.Target) (w weights) {
 	for i, by := range v.weigh {
 		if by != nil {
@@ -318,6 +326,9 @@ func (v *View) recordedTokens(t policy.Target) (w weights) {
 }
 
 func (v *View) content(c *policy.Content) (w weights) {
+	if c.Gone {
+		return w
+	}
 	for i, by := range v.weigh {
 		if by != nil {
 			w[i] = by.Content(c)

@@ -13,8 +13,8 @@ var presets embed.FS
 // Family is Claude Code.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "claude", Title: "Claude Code", Stages: stages(), Environment: environment, Variables: variables(), Microcompaction: microcompaction{},
-		CompactionCall: recordedCall, Presets: presets,
+		Name: "claude", Title: "Claude Code", Stages: stages(), Environment: environment, Variables: variables(),
+		Recorder: recorder(), Presets: presets,
 		Orders: [][]string{
 			{"tool_result_budget", "snip", "microcompact_size", "context_collapse", "session_memory", "autocompact", "post_compact"},
 			{"tool_result_budget", "snip", "microcompact_time", "microcompact_cached", "context_collapse", "session_memory", "autocompact", "post_compact"},

@@ -1,0 +1,164 @@
+package session
+
+import (
+	"sort"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// A client that is started again with a session (--resume, --continue) reads the history back from the file. No line
+// is made for that alone. Three signs are left in the file, and which of them depends on the client and its settings:
+// the output of a SessionStart:resume hook, an answer that the client gives itself if the user spoke last, and
+// another client version. A restart without any cannot be detected (docs/internals/transcripts.md).
+
+// synthetic is the model of messages that the client writes in the model's place.
+const synthetic = "<synthetic>"
+
+// noResponse is the text of the message that a new process writes behind a user message that came last, so that the
+// roles alternate. (cli.js of 2.1.5 to 2.1.112, in the function that turns lines into messages.)
+const noResponse = "No response requested."
+
+// recoversSince is the first client version that reads parallel calls and results back which the parents of the last
+// message do not lead to. Earlier ones follow the parents alone. (cli.js of 2.1.79 and 2.1.80.)
+const recoversSince = "2.1.80"
+
+// resumeHook is the name of a hook that runs as a session is resumed.
+const resumeHook = "SessionStart:resume"
+
+// restarts is what following restarts along a path needs.
+type restarts struct {
+	responded bool           // a response came
+	lines     map[int32]bool // lines of the path; nil: not needed yet
+	from      int            // messages before it have been read back, and what was not is known
+	seen      int            // messages before it were examined for what was said since the last restart
+	said      bool           // something was
+}
+
+// restart records a restart that line i of the path is a sign of. Signs are of one restart if the user said nothing
+// between them and no response came.
+func (c *chain) restart(i int32) {
+	n := &c.ld.nodes[i]
+	sign := c.sign(n)
+	if n.env.version != "" && n.kind != nodeOther {
+		c.version = n.env.version
+	}
+	if sign == "" {
+		return
+	}
+	conv := c.conv
+	for ; c.restarts.seen < len(conv.Messages); c.restarts.seen++ {
+		c.restarts.said = c.restarts.said || said(&conv.Messages[c.restarts.seen])
+	}
+	if len(conv.Restarts) > 0 && !c.restarts.said {
+		return
+	}
+	c.restarts.said = false
+	r := Restart{UUID: n.uuid, Line: int(n.line), Sign: sign, Time: n.time, Version: n.env.version, Before: len(conv.Messages)}
+	r.Left = c.left(&r)
+	conv.Restarts = append(conv.Restarts, r)
+}
+
+// said reports whether a message is none of those that a new process writes before the user speaks: notes, attachments
+// and its own answer.
+func said(m *Message) bool {
+	return m.Class != ClassMeta && m.Class != ClassAttachment && !m.Synthetic
+}
+
+// RestartedBefore reports whether the client was restarted before main request n and after the one before it.
+func (conv *Conversation) RestartedBefore(n int) bool {
+	list := conv.Restarts
+	i := sort.Search(len(list), func(i int) bool { return list[i].Request >= n })
+	return i < len(list) && list[i].Request == n
+}
+
+// sign is what a line says of a restart; "": nothing.
+func (c *chain) sign(n *node) RestartSign {
+	switch {
+	case !c.restarts.responded: // nothing was sent yet
+		return ""
+	case n.resumed:
+		return SignHook
+	case n.kind == nodeAssistant && n.reply.model == synthetic && n.head == noResponse:
+		return SignNoResponse
+	case n.env.version != "" && c.version != "" && n.env.version != c.version && n.kind != nodeOther:
+		return SignVersion
+	}
+	return ""
+}
+
+// left lists the blocks that a new process does not read back. It begins with the newest message and follows the
+// parents. Of what is beside that path, clients since recoversSince add calls and results of the messages on it;
+// earlier ones add nothing, and drop a call whose result is not on the path.
+//
+// Each message is examined once: what one restart has read back, the next one finds on the same path.
+func (c *chain) left(r *Restart) (out []BlockPlace) {
+	if c.restarts.lines == nil {
+		c.restarts.lines = make(map[int32]bool, len(c.path))
+		for _, i := range c.path {
+			c.restarts.lines[c.ld.nodes[i].line] = true
+		}
+	}
+	recovers := r.Version != "" && CompareVersions(r.Version, recoversSince) >= 0
+	messages := c.conv.Messages
+	answered := map[string]bool{}
+	for m := c.restarts.from; m < r.Before; m++ {
+		for b := range messages[m].Blocks {
+			if bl := &messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && c.readBack(&messages[m], bl, recovers) {
+				answered[bl.ID] = true
+			}
+		}
+	}
+	for m := c.restarts.from; m < r.Before; m++ {
+		out = c.leftOf(m, recovers, answered, out)
+	}
+	c.restarts.from = r.Before
+	return out
+}
+
+// readBack reports whether a new process reads a block's line back.
+func (c *chain) readBack(m *Message, bl *Block, recovers bool) bool {
+	switch {
+	case m.Earlier:
+		return true
+	case m.Lost:
+		return false
+	case c.restarts.lines[bl.Line]:
+		return true
+	}
+	return recovers && (m.Role == Assistant || m.Class == ClassToolResult)
+}
+
+// leftOf appends the blocks of message m that are not read back. A line whose calls all have no result goes as a
+// whole, and thinking does not stay alone.
+func (c *chain) leftOf(m int, recovers bool, answered map[string]bool, out []BlockPlace) []BlockPlace {
+	msg := &c.conv.Messages[m]
+	if msg.RecordOnly {
+		return out
+	}
+	open := map[int32]bool{} // lines by whether all of their calls have no result
+	for b := range msg.Blocks {
+		if bl := &msg.Blocks[b]; bl.Kind == jsonl.KindToolUse {
+			was, ok := open[bl.Line]
+			open[bl.Line] = !answered[bl.ID] && (was || !ok)
+		}
+	}
+	from, thinking, other := len(out), 0, 0
+	for b := range msg.Blocks {
+		bl := &msg.Blocks[b]
+		switch {
+		case open[bl.Line] || !c.readBack(msg, bl, recovers):
+			out = append(out, BlockPlace{m, b})
+		case bl.Kind == jsonl.KindThinking || bl.Kind == jsonl.KindRedactedThinking:
+			thinking++
+		default:
+			other++
+		}
+	}
+	if thinking > 0 && other == 0 && len(out) > from {
+		out = out[:from]
+		for b := range msg.Blocks {
+			out = append(out, BlockPlace{m, b})
+		}
+	}
+	return out
+}

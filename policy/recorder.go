@@ -1,0 +1,90 @@
+package policy
+
+import "github.com/ctxkit/ctxkit/jsonl/session"
+
+// Recorder is the client of a product whose sessions are read: what it does that its lines do not say, by version. The
+// version "" is unknown.
+type Recorder struct {
+	Product string // a Conversation's Product
+
+	// Microcompaction is the rule by which the client microcompacts, for sessions that record one and not what it left;
+	// nil: it has none.
+	Microcompaction MicrocompactionRule
+
+	// CompactionCall is the request in which a client of a version asks for a summary of a view, for sessions that
+	// record the summary and not the request. before is what the view weighed before this request's edits, overhead
+	// the session's, in tokens. Nil: it is not known.
+	CompactionCall func(version string, v View, before, overhead int) *Call
+
+	// Version is what a client of a version does; nil: nothing of what ClientVersion lists.
+	Version func(version string) ClientVersion
+
+	Compactions Bands // the versions between which the rules of compaction changed
+	Lines       Bands // the versions between which what is recorded changed
+}
+
+// ClientVersion is what a client of one version does.
+type ClientVersion struct {
+	// MarkedWindows: it gives large windows to marked models only (MODEL[1m]).
+	MarkedWindows bool
+
+	// SkillSettings: while a skill runs, its requests have other settings, and the messages' cache does not hold.
+	SkillSettings bool
+
+	// ToolSettings: from the first tool search of a conversation on it sends other tools.
+	ToolSettings bool
+
+	// Head is the tools and the system prompt up to the last breakpoint before the messages, Shared the part of it that
+	// other processes of the client read, as is usual: medians of recorded sessions, in tokens.
+	Head, Shared int
+
+	// OneHead: the shared part is usually all of it.
+	OneHead bool
+
+	// PartialOutput: the output tokens that it records are those of the start of the response.
+	PartialOutput bool
+
+	// SilentFrom and SilentLeast: it microcompacts without a line, from so many tokens used on, and removes at least so
+	// many. Both are 0 where each microcompaction has a line.
+	SilentFrom, SilentLeast int
+}
+
+// SilentMicrocompaction reports whether a fall of the recorded context is that of a microcompaction without a line:
+// used is the tokens before it, fell what was removed.
+func (v ClientVersion) SilentMicrocompaction(used, fell int) bool {
+	return v.SilentFrom > 0 && used >= v.SilentFrom && fell >= v.SilentLeast
+}
+
+// At is what a client of a version does.
+func (r *Recorder) At(version string) ClientVersion {
+	if r.Version == nil {
+		return ClientVersion{}
+	}
+	return r.Version(version)
+}
+
+// Bands are ranges of client versions, oldest first. The first begins at no version and holds the unknown ones.
+type Bands []Band
+
+// Band is a range of client versions: from one up to that of the next band.
+type Band struct{ From, Name string }
+
+// Of is the name of the band of a version, "" where there are no bands.
+func (list Bands) Of(version string) (name string) {
+	for i, b := range list {
+		if i == 0 || version != "" && session.CompareVersions(version, b.From) >= 0 {
+			name = b.Name
+		}
+	}
+	return name
+}
+
+// RecorderOf is the recorder of a product among families; one that knows nothing where there is none.
+func RecorderOf(product string, families []Family) *Recorder {
+	for i := range families {
+		if r := families[i].Recorder; r != nil && r.Product == product {
+			return r
+		}
+	}
+	return &Recorder{Product: product}
+}

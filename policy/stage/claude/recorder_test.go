@@ -1,0 +1,42 @@
+package claude
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+func TestClientBands(t *testing.T) {
+	for version, want := range map[string]string{
+		"": "to 2.1.11", "1.0.53": "to 2.1.11", "2.1.12": "2.1.12-2.1.20", "2.1.20": "2.1.12-2.1.20", "2.1.21": "2.1.21-2.1.51", "2.1.52": "2.1.52-2.1.118", "2.1.119": "2.1.119+", "3.0.0": "2.1.119+",
+	} {
+		if got := recorder().Compactions.Of(version); got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+}
+
+func TestClientVersion(t *testing.T) {
+	for version, want := range map[string]policy.ClientVersion{
+		"":        {SilentFrom: 135000, SilentLeast: 16000, Head: 14000, Shared: 14000},
+		"1.0.53":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 14000, Shared: 14000},
+		"2.1.9":   {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 33500, Shared: 33500},
+		"2.1.11":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 28000, Shared: 28000},
+		"2.1.12":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, PartialOutput: true, Head: 28000, Shared: 28000},
+		"2.1.14":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 28000, Shared: 28000},
+		"2.1.17":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 18600, Shared: 16100},
+		"2.1.25":  {MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 28000, Shared: 10950},
+		"2.1.37":  {MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.38":  {MarkedWindows: true, PartialOutput: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.51":  {MarkedWindows: true, PartialOutput: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.52":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.78":  {Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.105": {Head: 17000, Shared: 17000, OneHead: true, ToolSettings: true},
+		"2.1.199": {Head: 17000, Shared: 17000, OneHead: true, ToolSettings: true},
+		"2.1.239": {Head: 17000, OneHead: true},
+	} {
+		if got := clientVersion(version); got != want {
+			t.Errorf("%q: %+v, want %+v", version, got, want)
+		}
+	}
+}
