@@ -56,7 +56,7 @@ type sampled struct {
 }
 
 func samplings(u *jsonl.Usage) sampled {
-	s := sampled{last: recordedSplit(u), output: u.Output, calls: 1}
+	s := sampled{last: RecordedSplit(u), output: u.Output, calls: 1}
 	if !u.Iterated() {
 		return s
 	}
@@ -73,7 +73,9 @@ func samplings(u *jsonl.Usage) sampled {
 	return s
 }
 
-func recordedSplit(u *jsonl.Usage) cache.Split {
+// RecordedSplit is the input that the API reported of a request, its last iteration alone. Writes of an unknown
+// lifetime are for five minutes.
+func RecordedSplit(u *jsonl.Usage) cache.Split {
 	long := min(u.Write1h, u.CacheWrite)
 	return cache.Split{Read: u.CacheRead, Write1h: long, Write5m: u.CacheWrite - long, Uncached: u.Input}
 }
@@ -234,7 +236,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 		recorded.Add(other)
 	}
 	same := opt
-	same.Regret, same.CompactAt, same.Observe = false, nil, nil
+	same.Regret, same.CompactAt, same.Observe, same.Trace = false, nil, nil, nil
 	replayed := func(model string) (*Timeline, error) {
 		if pol.Recorded && model == opt.Model {
 			return tl, nil
@@ -318,5 +320,5 @@ func resized(s cache.Split, total int) cache.Split {
 		return s
 	}
 	u := scaled(s, total)
-	return recordedSplit(&u)
+	return RecordedSplit(&u)
 }

@@ -36,7 +36,9 @@ type caching struct {
 	head    cache.Head
 	version string
 	model   string
+	again   bool   // the client was started again since the last request
 	warm    int    // tokens that other sessions keep in the cache
+	sent    int    // by the last main request, tokens
 	ladder  ladder // what a request would read, cause by cause
 	marks   [cache.MaxBreakpoints]cache.Breakpoint
 }
@@ -105,45 +107,71 @@ func (c *caching) unpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.known)), func(id string) bool { return c.known[id].ID != "" })
 }
 
-// headOverhead is the overhead that bounds the head, tokens; below 0 where it is not known: in a file that begins in
-// the middle of a conversation it is an assumption.
-func (e *engine) headOverhead(k int) int {
-	if e.fixed < 0 && len(e.conv.Messages) > 0 && e.conv.Messages[0].Earlier {
-		return -1
+// head is the head of request k (0-based): the policy's, or what the record shows.
+func (e *engine) head(k int) cache.Head {
+	h := e.r.head[k]
+	if n := e.cache.policy.System; n > 0 {
+		h.Own, h.Shared = n, n
 	}
-	return max(e.overhead(k), 0)
+	if e.fixed >= 0 {
+		h.Own, h.Shared = min(h.Own, e.fixed), min(h.Shared, e.fixed)
+	}
+	return h
 }
 
 // begin changes the simulation at a new client version or model before a request: another version is another process,
-// with its own tools and system prompt.
-func (c *caching) begin(model, version string, overhead int) {
+// with its own tools and system prompt. head is what is known of them now.
+func (c *caching) begin(model, version string, head cache.Head) {
 	first := c.model == ""
-	if first || version != c.version {
-		c.head = cache.HeadOf(version, overhead)
-		if n := c.policy.System; n > 0 {
-			if overhead >= 0 {
-				n = min(n, overhead)
-			}
-			c.head = cache.Head{Own: n, Shared: n}
-		}
-		if !first {
-			c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
-			c.ladder.limit(keepsAll, 0, "")
+	restarted := c.again && !first
+	if restarted {
+		c.startAgain(version, head.Shared)
+	}
+	if !first && version != c.version {
+		c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+		if !restarted { // else the restart has lost it
+			c.ladder.limit(keepsMost, 0, "")
 		}
 	}
-	warm := c.policy.Warm == "always" || c.policy.Warm == "auto" && c.ttl == cache.Long
+	kept := head.Shared > 0 && (c.policy.Warm == "always" || c.policy.Warm == "auto" && head.Kept)
+	if first || head != c.head || model != c.model || version != c.version {
+		c.sim.Cool()
+		c.sim.Resize(sharedPlace, head.Shared)
+		c.sim.Resize(systemPlace, head.Own)
+	}
 	c.warm = 0
-	if warm {
-		c.warm = c.head.Shared
+	if kept {
+		c.warm = head.Shared
 	}
-	if (first || version != c.version || model != c.model) && c.warm > 0 {
-		place := sharedPlace
-		if c.head.Shared == c.head.Own {
-			place = systemPlace
-		}
-		c.sim.Warm(cache.Breakpoint{Position: place, Tokens: c.head.Shared, TTL: c.ttl}, model)
+	c.model, c.version, c.head = model, version, head
+	c.warmUp()
+}
+
+// warmUp puts into the cache what other sessions keep there.
+func (c *caching) warmUp() {
+	if c.warm > 0 {
+		c.sim.Warm(cache.Breakpoint{Position: sharedPlace, Tokens: c.warm, TTL: c.ttl}, c.model)
 	}
-	c.model, c.version = model, version
+}
+
+// newTools changes the simulation where the client sends other tools: of the head only what other sessions keep is in
+// the cache.
+func (c *caching) newTools() {
+	c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+	c.warmUp()
+	c.ladder.limit(keepsMost, c.warm, "")
+}
+
+// startAgain changes the simulation where a new process of the client goes on: it has its own system prompt behind the
+// part of so many tokens that all processes share. Another version has other tools, too.
+func (c *caching) startAgain(version string, shared int) {
+	place, kept := systemPlace, shared
+	if version != c.version {
+		place, kept = sharedPlace, 0
+	}
+	c.sim.Change(place, cache.Cause{Kind: cache.Restart})
+	c.ladder.limit(keepsAll, kept, "")
+	c.again = false
 }
 
 // breakpoints are the marks of the policy's client in a request whose last block is at place last, with tokens up to
@@ -165,9 +193,7 @@ func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Br
 		}
 		fallthrough
 	case policy.BreakpointsLastTwo:
-		if c.head.Shared < c.head.Own {
-			mark(sharedPlace, c.head.Shared)
-		}
+		mark(sharedPlace, c.head.Shared)
 		mark(systemPlace, c.head.Own)
 		if before > firstPlace {
 			mark(before-1, tokensBefore)
@@ -201,18 +227,27 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	c, v := e.cache, e.view
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := cmp.Or(e.opt.Model, msg.Model)
-	c.begin(model, msg.Version, e.headOverhead(k))
+	e.askedAgain(k, row.Payload)
+	c.begin(model, msg.Version, e.head(k))
 	if kind, ok := e.r.settings[k]; ok {
-		c.sim.Change(firstPlace, cache.Cause{Kind: kind})
-		c.ladder.limit(keepsAll, c.head.Own, "")
+		if kind == cache.ToolsChanged {
+			c.newTools()
+		} else {
+			c.sim.Change(firstPlace, cache.Cause{Kind: kind})
+			c.ladder.limit(keepsMost, c.head.Own, "")
+		}
+	}
+	payload := row.Payload
+	if k == 0 {
+		e.seed(model, payload)
 	}
 	e.noteChanges()
-	payload := row.Payload
 	e.ladderChanges(payload)
 	for _, d := range v.ServerDrops() {
 		c.sim.Shrink(firstPlace+d.Place, d.Tokens)
 	}
 	last, tail := e.lastMessage()
+	end, covered := e.covered(k, payload)
 	// By the documentation an entry lives from the start of the request that wrote or read it. In recorded 5-minute
 	// sessions it lives from the end of the response: pauses of 4 to 7 minutes were hits up to 303 seconds after it
 	// (one of them 364 seconds after the start) and misses from 302 seconds on.
@@ -222,13 +257,14 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	}
 	request := cache.CachedRequest{
 		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: payload,
-		Breakpoints: c.breakpoints(firstPlace+v.Places()-1, payload, firstPlace+last, payload-tail),
+		Breakpoints: c.breakpoints(firstPlace+end-1, covered, firstPlace+last, payload-tail),
 	}
 	split, cause, err := c.sim.Request(request)
 	if err != nil { // breakpoints follows the rules
 		e.fail(err)
 	}
 	v.Sent()
+	c.sent = payload
 	row.Cache = CacheUse{Split: split}
 	if cause.Kind != cache.None {
 		row.Cache.Miss = &cause
@@ -271,7 +307,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 		}
 		return plain
 	}
-	c.begin(model, msg.Version, e.headOverhead(k))
+	c.begin(model, msg.Version, e.head(k))
 	end := firstPlace + e.view.Places()
 	from := end
 	if call.Cut != nil {

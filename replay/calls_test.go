@@ -36,7 +36,7 @@ func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 		}
 		switch r.Kind {
 		case "main":
-			main = r.Payload
+			main = r.Payload - r.Cache.Uncached
 		case "session_memory":
 			if !cleared || r.Cache.Miss != nil {
 				break

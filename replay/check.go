@@ -75,18 +75,35 @@ func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage 
 	if c.count[kind]++; c.count[kind] > maxWarned {
 		return
 	}
-	by := ""
-	if stage != "" {
-		by = ", after " + stage
+	e.warn(f.Line, "%s", f.String())
+}
+
+// String says at which request the rule is broken, by whom and how.
+func (f *RequestFinding) String() string {
+	at := fmt.Sprintf("request %d", f.Request)
+	if f.Stage != "" {
+		at += ", after " + f.Stage
 	}
-	switch kind {
+	switch f.Kind {
 	case FindingTranscript:
-		e.warn(f.Line, "request %d: the transcript itself breaks a rule of the API: %s", request, text)
+		return at + ": the transcript itself breaks a rule of the API: " + f.Text
 	case FindingViolation:
-		e.warn(f.Line, "request %d%s: the payload breaks a rule of the API: %s", request, by, text)
-	default:
-		e.warn(f.Line, "request %d%s: %s", request, by, text)
+		return at + ": the payload breaks a rule of the API: " + f.Text
 	}
+	return at + ": " + f.Text
+}
+
+// FindingsAt are the findings whose rule the view of main request n breaks.
+func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
+	for _, broken := range view.NewChecker(v).CheckRequest() {
+		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {
+			return f.Request <= n && f.Rule == broken.Rule && f.Text == broken.Message && (broken.Item < 0 || f.Message == v.Message(broken.Item).UUID)
+		})
+		if i >= 0 {
+			list = append(list, t.Findings[i])
+		}
+	}
+	return list
 }
 
 // check checks the view of request k (0-based) against the rules of the API.
@@ -102,7 +119,7 @@ func (e *engine) check(k int) {
 			c.stage = edits[i].Stage
 		}
 	}
-	for _, v := range c.view.Check() {
+	for _, v := range c.view.CheckRequest() {
 		at := breach{v.Item, v.Message}
 		if c.reported[at] {
 			continue
@@ -125,7 +142,7 @@ func (e *engine) own(k int, at breach) bool {
 		c.raw, c.rawBreaches = view.NewChecker(c.rawView), map[breach]bool{}
 	}
 	joinRaw(c.rawView, before(e.conv, k+1))
-	for _, v := range c.raw.Check() {
+	for _, v := range c.raw.CheckRequest() {
 		c.rawBreaches[breach{v.Item, v.Message}] = true
 	}
 	return c.rawBreaches[at]
@@ -142,7 +159,7 @@ func (e *engine) prefix(k int, edits []policy.Edit) {
 		ed := &edits[i]
 		most, first := 0, policy.ItemID(0)
 		for ; i < len(edits) && edits[i].Group == ed.Group; i++ {
-			if edits[i].Kind.KeepsView() {
+			if edits[i].Kind.KeepsView() || edits[i].Trigger == policy.TriggerRestart {
 				continue
 			}
 			if n, at := e.view.ThinkingAfter(&edits[i]); n > most {

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,10 @@ func TestFindings(t *testing.T) {
 		}), "claude-fable-5-1", []finding{{replay.FindingPreserved, view.ThinkingKeepsPrefix, 4, "script", "u3"}}},
 		{"the transcript's own", append([]string{"user " + result("x")}, conv...), scripted(policy.Sticky), "",
 			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}}},
+		{"a response is last, because a line is lost", slices.Concat(conv[:6], conv[7:]), scripted(policy.Sticky), "",
+			[]finding{{replay.FindingTranscript, view.LastIsUser, 4, "", "u5"}}},
+		{"the same, by edits of the policy", conv, scripted(policy.Sticky, policy.Edit{Request: 4, Kind: policy.KindRemove, Items: []policy.ItemID{6}}), "",
+			[]finding{{replay.FindingViolation, view.LastIsUser, 4, "script", "u5"}}},
 		{"the transcript's own and the policy's", append([]string{"user " + result("x")}, conv...), scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{2}}), "",
 			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}, {replay.FindingViolation, view.ResultFollowsUse, 3, "script", "u3"}}},
 	} {

@@ -52,8 +52,8 @@ func (r *Record) under(opt Options) (*Record, error) {
 	to := &Record{
 		Conv: r.Conv, Counted: r.Counted, models: r.models, encoders: r.encoders, model: target, client: r.client,
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
-		asksAgain: r.asksAgain,
-		reinject:  make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, factors: factors,
+		asksAgain: r.asksAgain, release: r.release,
+		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, factors: factors,
 	}
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
 	if err := to.follow(); err != nil {

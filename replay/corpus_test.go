@@ -224,6 +224,7 @@ func TestCorpusRecorded(t *testing.T) {
 		tl := run(t, conv, "recorded")
 		for _, ev := range tl.Events {
 			switch {
+			case ev.Kind == policy.KindRestart || ev.Trigger == policy.TriggerRestart: // TestCorpusRestarts
 			case ev.Recorded != nil && ev.Recorded.TokensSaved > 0:
 				got[base] = append(got[base], fmt.Sprintf("%d microcompaction %d %d", ev.Recorded.Line, ev.Recorded.PreTokens, ev.Recorded.TokensSaved))
 			case ev.Recorded != nil:

@@ -67,7 +67,7 @@ func (t *deciding) decide(k int) {
 	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window, Limit: t.other.pol.CompactsAt(at)}
 	for i := range t.other.stages {
 		s := &t.other.stages[i]
-		if s.Definition.Moments&policy.Prepare == 0 {
+		if s.Definition.Moments&policy.Prepare == 0 || s.waits(policy.Prepare, k) {
 			continue
 		}
 		c.Shared = s.Shared

@@ -3,11 +3,13 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 )
 
 // recordedAct is something that the client recorded, of which the record has edits.
@@ -26,6 +28,7 @@ const (
 	actSnip
 	actCollapse
 	actReplacement // the first of adjacent ones of one line
+	actRestart
 )
 
 var noAct = recordedAct{}
@@ -46,6 +49,8 @@ func (r *Record) event(act recordedAct) *RecordedEvent {
 		ev.Line, ev.Trigger = r.Conv.Collapses[act.at].Line, triggerAuto
 	case actReplacement:
 		ev.Line, ev.Trigger = r.Conv.Replaced[act.at].Line, triggerAuto
+	case actRestart:
+		ev.Line, ev.Trigger = r.Conv.Restarts[act.at].Line, policy.TriggerRestart
 	default:
 		return nil
 	}
@@ -73,7 +78,60 @@ func (t *recordTrack) recorded(act recordedAct) {
 		for i, end := act.at, nextReplacement(t.r.Conv, act.at); i < end; i++ {
 			t.replacement(i, act)
 		}
+	case actRestart:
+		for _, e := range t.restarts.edits(&t.r.Conv.Restarts[act.at], t.view) {
+			t.apply(e, act)
+		}
 	}
+}
+
+// restarting makes the edits of a view's restarts.
+type restarting struct {
+	seen int // edits of the view that were searched for what is on no line
+}
+
+// edits are the edits of a restart: the restart itself, which changes nothing, and what is in view that the new process
+// did not read back, or could not because it is on no line. They are the same under every policy: what a client reads
+// back is no decision of one.
+func (r *restarting) edits(s *session.Restart, v *view.View) []policy.Edit {
+	const reason = "the restarted client did not read this back from the file"
+	made := policy.Edit{Request: s.Request, Trigger: policy.TriggerRestart, Reason: reason}
+	edits := []policy.Edit{made}
+	edits[0].Kind, edits[0].Reason = policy.KindRestart, "restart, seen from: "+string(s.Sign)
+	messages := made
+	messages.Kind = policy.KindRemove
+	// Of a file that begins in mid-conversation the overhead is an assumption, and so is what was sent beyond it.
+	assumed := len(v.Conversation().Messages) > 0 && v.Conversation().Messages[0].Earlier
+	for list := v.Edits(); r.seen < len(list) && !assumed; r.seen++ {
+		for _, m := range slices.Concat(list[r.seen].Insert, list[r.seen].Tail) {
+			if m.Label == unrecorded && v.Has(m.ID) {
+				messages.Items = append(messages.Items, m.ID)
+			}
+		}
+	}
+	var blocks []policy.Edit
+	for from, to := 0, 0; from < len(s.Left); from = to {
+		m := s.Left[from].Message
+		for to = from; to < len(s.Left) && s.Left[to].Message == m; to++ {
+		}
+		id := policy.ItemID(m)
+		switch {
+		case !v.Has(id):
+		case to-from == v.Blocks(id):
+			messages.Items = append(messages.Items, id)
+		default:
+			for _, place := range s.Left[from:to] {
+				e := made
+				e.Kind, e.Target = policy.KindClear, policy.Target{Item: id, Block: place.Block}
+				e.New = &policy.Content{Kind: v.Kind(e.Target), Gone: true}
+				blocks = append(blocks, e)
+			}
+		}
+	}
+	if len(messages.Items) > 0 {
+		edits = append(edits, messages)
+	}
+	return append(edits, blocks...)
 }
 
 func (t *recordTrack) snip(act recordedAct) {

@@ -39,9 +39,9 @@ func ExampleRun() {
 		}
 	}
 	// Output:
-	// 298 requests, peak 168529 of 333281 tokens
-	// request 132: opencode_compaction summarize saves 148585 tokens
-	// request 254: opencode_prune clear saves 38934 tokens
+	// 298 requests, peak 168942 of 334365 tokens
+	// request 132: opencode_compaction summarize saves 148583 tokens
+	// request 254: opencode_prune clear saves 38936 tokens
 }
 
 // KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, --set and the schema
@@ -105,5 +105,5 @@ func ExampleRun_stage() {
 	fmt.Printf("%s: %d results cleared, peak %d tokens\n",
 		timeline.Policy, timeline.Totals.Cleared, timeline.Totals.ModelPeak)
 	// Output:
-	// keep: 376 results cleared, peak 82551 tokens
+	// keep: 376 results cleared, peak 84188 tokens
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
 // Fit is the context window at which the recorded client compacted, tokens. Users can set one, and no line records it.
@@ -34,6 +35,27 @@ func (r *Record) FitWindow(pol *policy.Policy, opt Options) (*Fit, error) {
 // Options.Window or Options.Model says otherwise. What the API refuses does not depend on it. Call it before the first
 // replay.
 func (r *Record) UseWindow(f *Fit) { r.fit = f }
+
+// UseRelease tells the record the release of its product that recorded it: the recorded track has its limits, and replays
+// compact in the window that the user had set, where the compactions show it. Of a session that is older than any known
+// release no limit is known. Call it before the first replay.
+func (r *Record) UseRelease(presets *preset.Library) error {
+	if len(presets.Releases(r.Conv.Product)) == 0 {
+		return nil
+	}
+	pol, err := presets.LoadFor(r.Conv.Product, preset.ClientOf(r.Conv))
+	if err != nil {
+		return err
+	}
+	if !pol.Older {
+		r.release = pol
+	}
+	fit, err := r.FitWindow(pol, Options{})
+	if err == nil {
+		r.UseWindow(fit)
+	}
+	return err
+}
 
 // fits reports whether the window of a session may be fitted: users of the client that recorded it could set one, and
 // the policy sets none and compacts at a fixed distance below the window.
@@ -83,7 +105,7 @@ func fit(conv *session.Conversation, decisions []Decision) *Fit {
 	}
 	known := NearCompactions(conv)
 	for i := range decisions {
-		if d := &decisions[i]; !known[d.Request] {
+		if d := &decisions[i]; !known[d.Request] && !(d.Request == 1 && conv.BeginsMidway()) {
 			f.Least = max(f.Least, d.Used+below(d)+1)
 		}
 	}

@@ -13,12 +13,13 @@ import (
 // CostParts is a cost by its reasons. The parts add up to the cost exactly; each may be below zero. They are the
 // differences between simulations of the same payloads, each with one more reason than the one before it.
 type CostParts struct {
-	Ideal     price.USD   `json:"ideal"`     // input: what was sent before and is still there is read, only the rest is written
-	Breaks    price.USD   `json:"breaks"`    // what the policy's edits made the cache lose
-	Lifetime  price.USD   `json:"lifetime"`  // what had expired
-	Placement price.USD   `json:"placement"` // what no breakpoint or look-back covered, or was too short
-	OwnCalls  price.USD   `json:"own_calls"` // the policy's own calls, with what they write
-	Output    price.USD   `json:"output"`    // of main requests, at the price of short prompts
+	Ideal     price.USD   `json:"ideal"`                   // input: what was sent before and is still there is read, only the rest is written; what restarts lost is written, too
+	Restarts  price.USD   `json:"ideal_restarts,omitzero"` // of Ideal: what restarts of the client lost; left out where they lost nothing
+	Breaks    price.USD   `json:"breaks"`                  // what the policy's edits made the cache lose
+	Lifetime  price.USD   `json:"lifetime"`                // what had expired
+	Placement price.USD   `json:"placement"`               // what no breakpoint or look-back covered, or was too short
+	OwnCalls  price.USD   `json:"own_calls"`               // the policy's own calls, with what they write
+	Output    price.USD   `json:"output"`                  // of main requests, at the price of short prompts
 	ByStage   []StageCost `json:"breaks_by_stage,omitempty"`
 }
 
@@ -45,6 +46,9 @@ func (p *CostParts) Add(o *CostParts) {
 	for i, to := range [...]*price.USD{&p.Ideal, &p.Breaks, &p.Lifetime, &p.Placement, &p.OwnCalls, &p.Output} {
 		to.Add([...]price.USD{o.Ideal, o.Breaks, o.Lifetime, o.Placement, o.OwnCalls, o.Output}[i])
 	}
+	if o.Restarts.Known {
+		p.Restarts.Add(o.Restarts)
+	}
 	for _, s := range o.ByStage {
 		at, found := slices.BinarySearchFunc(p.ByStage, s.Stage, func(c StageCost, name string) int { return strings.Compare(c.Stage, name) })
 		if !found {
@@ -55,9 +59,10 @@ func (p *CostParts) Add(o *CostParts) {
 }
 
 // The simulations beside the plain one, by what makes the cache lose something: nothing but what the client does
-// otherwise than the record's messages say, edits too, the end of a lifetime too.
+// otherwise than the record's messages say, restarts of the client too, edits too, the end of a lifetime too.
 const (
-	keepsAll = iota
+	keepsMost = iota
+	keepsAll
 	losesEdits
 	losesExpired
 	rungs
@@ -99,6 +104,14 @@ func (l *ladder) shrink(from, to, tokens int) {
 	}
 }
 
+// grow lets every simulation have so many tokens more of a model's prompt.
+func (l *ladder) grow(model string, tokens int) {
+	m := l.of(model)
+	for i := range m.tokens {
+		m.tokens[i] += tokens
+	}
+}
+
 // of finds a model's.
 func (l *ladder) of(model string) *kept {
 	for i := range l.models {
@@ -133,6 +146,15 @@ func (l *ladder) request(r *cache.CachedRequest, warm int, ttl cache.TTL) (read 
 	return read, stage
 }
 
+// seed lets every simulation begin with so many tokens of a model's prompt.
+func (l *ladder) seed(model string, tokens int, at time.Time) {
+	m := l.of(model)
+	for i := range m.tokens {
+		m.tokens[i] = tokens
+	}
+	m.expires = at
+}
+
 // call makes a call with the session's prefix: what it reads lives on; of what has expired it writes the head anew.
 func (l *ladder) call(r *cache.CachedRequest, head int, ttl cache.TTL) {
 	if !r.Start.IsZero() {
@@ -151,14 +173,14 @@ func (l *ladder) call(r *cache.CachedRequest, head int, ttl cache.TTL) {
 // one, in tokens.
 func (e *engine) ladderChanges(payload int) {
 	l, v := &e.cache.ladder, e.view
-	l.shrink(keepsAll, losesEdits, v.LeftTokens())
+	l.shrink(keepsMost, losesEdits, v.LeftTokens())
 	for _, d := range v.ServerDrops() {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
 	if c, ok := v.FirstChange(); ok {
 		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
 		if stage == stageServer {
-			l.limit(keepsAll, kept, "") // no edit of the policy's
+			l.limit(keepsMost, kept, "") // no edit of the policy's
 		} else {
 			l.limit(losesEdits, kept, stage)
 		}
@@ -185,6 +207,9 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
 	p := &CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
 	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
+	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {
+		p.Restarts = usd(lost)
+	}
 	p.Breaks = usd(cost[losesEdits] - cost[keepsAll])
 	p.Lifetime = usd(cost[losesExpired] - cost[losesEdits])
 	p.Placement = usd(cost[rungs] - cost[losesExpired])

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,8 +30,8 @@ type Record struct {
 
 	models    *price.Table
 	encoders  *tokens.Encoders
-	model     price.Model    // of the conversation, zero where it is not known
-	client    *policy.Family // of the client that recorded it
+	model     price.Model      // of the conversation, zero where it is not known
+	client    *policy.Recorder // that recorded it
 	encoding  sync.Mutex
 	encoded   map[string]*tokens.WeightTable // by encoding; guarded by encoding
 	context   []int                          // recorded context of each request; -1 where it is not known
@@ -42,8 +43,11 @@ type Record struct {
 	edits     []policy.Edit                  // the record as edits on raw
 	notes     []recordedAct                  // by edit: what the client recorded
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
+	head      []cache.Head                   // of each request (heads)
+	tail      []tail                         // of each request (tails)
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
+	release   *policy.Policy                 // that recorded it; nil: not known
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests // nil: nothing is kept for the next replay
 	most      atomic.Int64    // the most edits of a replay; of a shared record
@@ -75,30 +79,38 @@ func (r *Record) Chance() (regret.Chance, error) {
 // table is the table of models of a replay.
 func (r *Record) table(opt Options) *price.Table { return cmp.Or(opt.Prices, r.models) }
 
-// NewRecord computes the record of a conversation.
-func NewRecord(conv *session.Conversation) (*Record, error) { return NewRecordWith(conv, nil) }
+// RecordOptions are those of a record. The zero value is the default.
+type RecordOptions struct {
+	Encoders *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
+	Families []policy.Family  // what is known of clients and models; nil: those that are built in
+}
 
-// NewRecordWith is NewRecord with encoders that several records share, so that common texts are counted once. nil:
-// encoders of its own.
-func NewRecordWith(conv *session.Conversation, encoders *tokens.Encoders) (*Record, error) {
+// NewRecord computes the record of a conversation.
+func NewRecord(conv *session.Conversation) (*Record, error) {
+	return NewRecordWith(conv, RecordOptions{})
+}
+
+// NewRecordWith is NewRecord with options.
+func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	models, err := price.Default()
 	if err != nil {
 		return nil, err
 	}
-	if encoders == nil {
-		encoders = &tokens.Encoders{}
+	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
+	if families == nil {
+		families = stage.Families()
 	}
 	m, _ := models.Find(conv.Model)
-	families := stage.Families()
-	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families)}
+	client := policy.RecorderOf(conv.Product, families)
+	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families), Client: client}
 	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, client: recordingClient(families),
+		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
-		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops),
+		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
 		asksAgain: asksAgain(conv, cal),
 	}
 	if !r.Cal.Recorded {
@@ -121,7 +133,7 @@ func (r *Record) follow() error {
 	if t.err != nil {
 		return t.err
 	}
-	r.edits = t.edits
+	r.edits, r.head, r.tail = t.edits, r.heads(), r.tails()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
 		return regret.NewIndex(r.Conv, r.edits)
 	})
@@ -137,6 +149,7 @@ type recordTrack struct {
 	pending  int // boundary before the next request, -1: none
 	drops    []tokens.Drop
 	folded   map[int]policy.ItemID // by collapse: its placeholder
+	restarts restarting
 	err      error
 }
 
@@ -188,11 +201,8 @@ func (t *recordTrack) boundary(act recordedAct) {
 	e := policy.Edit{
 		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
 		Reason: "the client compacted (" + b.Trigger + ")",
-		Detail: map[string]int{"pre_tokens": b.PreTokens},
+		Detail: known(map[string]int{"pre_tokens": b.PreTokens, "post_tokens": b.PostTokens}),
 		Call:   &policy.Call{Kind: "compaction"}, // compactionCall says more
-	}
-	if b.PostTokens > 0 {
-		e.Detail["post_tokens"] = b.PostTokens
 	}
 	if b.Summary >= 0 {
 		e.Keep = append(e.Keep, policy.ItemID(b.Summary))
@@ -207,24 +217,36 @@ func (t *recordTrack) boundary(act recordedAct) {
 	t.pending = act.at
 }
 
+// known are the figures of an event that the client recorded; 0 is one that it did not.
+func known(figures map[string]int) map[string]int {
+	maps.DeleteFunc(figures, func(_ string, n int) bool { return n == 0 })
+	return figures
+}
+
 func (t *recordTrack) micro(act recordedAct) {
 	m := &t.r.Conv.Micro[act.at]
 	rule := t.r.client.Microcompaction
 	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
-	detail := map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved}
+	detail := known(map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved})
 	// Applying changes results' states, not their number or order.
 	for _, res := range t.view.Results() {
 		if !slices.Contains(m.ToolIDs, res.ID) || res.State == policy.ResultGone {
 			continue
 		}
 		found++
-		if left, err := rule.Leaves(t.view, t.view, res.Target); err != nil {
-			t.fail(err)
-			return
-		} else if left {
-			continue // the boundary names it, and it does not change
+		text := ""
+		if rule != nil {
+			left, err := rule.Leaves(t.view, t.view, res.Target)
+			if err != nil {
+				t.fail(err)
+				return
+			}
+			if left {
+				continue // the boundary names it, and it does not change
+			}
+			text = rule.Stub(t.view, res)
 		}
-		stub := policy.NewContent(jsonl.KindToolResult, rule.Stub(t.view, res))
+		stub := policy.NewContent(jsonl.KindToolResult, text)
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: reason, Detail: detail,
@@ -243,9 +265,9 @@ func (r *Record) hiddenMicro(i int, view *view.View) policy.Edit {
 	e := policy.Edit{
 		Request: m.Request, Kind: policy.KindInferred, Trigger: m.Trigger,
 		Reason: "the client microcompacted (" + m.Trigger + "): its results are not in the file",
-		Detail: map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved},
+		Detail: known(map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved}),
 	}
-	if len(r.Conv.Messages) > 0 && r.Conv.Messages[0].Earlier && view.Has(0) {
+	if r.Conv.BeginsMidway() && view.Has(0) {
 		e.Delta = -min(r.fromEstimate(m.TokensSaved), r.Cal.Message(0))
 	}
 	return e
@@ -332,6 +354,13 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 	switch {
 	case first:
 		return rest
+	case t.pending < 0 && r.Conv.RestartedBefore(k+1):
+		if fell := over - rest; fell > tokens.DropThreshold {
+			t.apply(policy.Edit{
+				Request: k + 1, Kind: policy.KindInferred, Trigger: policy.TriggerRestart, Detail: map[string]int{"fell": fell},
+				Reason: policy.Thousands(fell) + " tokens that are on no line were not sent again after the restart",
+			}, noAct)
+		}
 	case t.pending >= 0:
 		if rest > over {
 			// The client sent what is on no line: re-read files, listings.
@@ -358,7 +387,11 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 
 // inferMicro makes the edits of a microcompaction that left no line, by the client's rule.
 func (t *recordTrack) inferMicro(k int) {
-	edits, err := t.r.client.Microcompaction.Stage().Run(&policy.Context{
+	rule := t.r.client.Microcompaction
+	if rule == nil {
+		return
+	}
+	edits, err := rule.Stage().Run(&policy.Context{
 		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
 	})
 	if err != nil {
@@ -372,18 +405,15 @@ func (t *recordTrack) inferMicro(k int) {
 	}
 }
 
+// unrecorded is the label of the item for what a client sent after a compaction and did not record.
+const unrecorded = "unrecorded re-injection"
+
 // reinjection is the item for n tokens that a client sent after a compaction and did not record.
 func reinjection(n int) policy.Synthetic {
 	return policy.Synthetic{
-		Role: "user", Label: "unrecorded re-injection", Attached: true,
+		Role: "user", Label: unrecorded, Attached: true,
 		Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: n}},
 	}
-}
-
-// recordingClient is the family of the client whose sessions record compactions.
-func recordingClient(families []policy.Family) *policy.Family {
-	i := slices.IndexFunc(families, func(f policy.Family) bool { return f.Microcompaction != nil && f.CompactionCall != nil })
-	return &families[i]
 }
 
 // clearsThinking returns a test of a model: whether it is sent the thinking of the current turn alone.

@@ -27,6 +27,7 @@ func (t *replayedRecord) recorded(act recordedAct) {
 		t.noteChanges()
 	}
 	t.applyAct(act, false)
+	t.cache.again = t.cache.again || act.kind == actRestart
 }
 
 func (t *replayedRecord) join(m int) {
@@ -114,12 +115,15 @@ func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
 		if e.Request != b.Request {
 			break
 		}
-		if e.Kind == policy.KindClear || e.Kind == policy.KindInferred {
+		if (e.Kind == policy.KindClear || e.Kind == policy.KindInferred) && e.Trigger != policy.TriggerRestart {
 			before += e.Before - e.After
 		}
 	}
 	if n := len(t.conv.Requests); n > 0 {
 		over = t.overhead(min(b.Request, n) - 1)
+	}
+	if t.r.client.CompactionCall == nil {
+		return &policy.Call{Kind: "compaction"}
 	}
 	return t.r.client.CompactionCall(b.Version, t.view, before, over)
 }

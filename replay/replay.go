@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
 // Options of a replay. The zero value is the default.
@@ -24,6 +25,8 @@ type Options struct {
 	Regret    bool             // compute Timeline.Regret; reads every text of the conversation, once for all its replays
 	Prices    *price.Table     // replaces the embedded table of models and prices
 	Encoders  *tokens.Encoders // of Run: shared with other replays; nil: its own
+	Families  []policy.Family  // of Run: what is known of clients and models; nil: those that are built in
+	Trace     *trace.Room      // makes Timeline.Trace; nil: none
 
 	// Observe, if set, is called at each main request with the view that is sent. The view is valid during the call.
 	Observe func(n int, v *view.View)
@@ -31,7 +34,7 @@ type Options struct {
 
 // Run replays a conversation through a policy.
 func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline, error) {
-	rec, err := NewRecordWith(conv, opt.Encoders)
+	rec, err := NewRecordWith(conv, RecordOptions{Encoders: opt.Encoders, Families: opt.Families})
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +53,12 @@ func (e *engine) finish() (*Timeline, error) {
 		e.r.most.Store(n) // a concurrent replay may overwrite it: it only sizes buffers
 	}
 	t := e.timeline()
+	if e.tracer != nil {
+		var err error
+		if t.Trace, err = e.tracer.Trace(); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.conv.Path, err)
+		}
+	}
 	if !e.opt.Regret {
 		return t, nil
 	}
@@ -131,6 +140,7 @@ type engine struct {
 	moments policy.Moment // at which some stage runs
 	err     error
 	each    func(n int, v *view.View) bool // if set: called with each view, false ends the replay
+	tracer  *trace.Tracer                  // with Options.Trace
 	asking  *OwnRequest                    // the request to stop at, nil for none
 	ended   bool                           // by each
 
@@ -163,12 +173,15 @@ type engine struct {
 	thinking   *tokens.Thinking // nil: the policy says what the server leaves out
 	checks     checks
 	cleared    clearing
+	restarts   restarting
+	notRead    notReadBack
 }
 
 // running is one stage of the policy at work.
 type running struct {
 	policy.StageConfig
-	stage policy.Stage
+	stage         policy.Stage
+	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
 }
 
 func (e *engine) run() error {
@@ -229,6 +242,10 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e.view = view.New(r.Conv, e.report, client)
 	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner = e.estimate, e.warned
+	e.countHistory()
+	if opt.Trace != nil {
+		e.tracer = trace.New(r.Conv, *opt.Trace)
+	}
 	return e, nil
 }
 
@@ -264,9 +281,13 @@ func (e *engine) overhead(k int) int {
 	return e.r.overhead[k]
 }
 
-// recorded applies a recorded microcompaction of results that are not in the file: every view holds the same message
-// for the earlier history. A simulated policy ignores all other recorded acts.
+// recorded applies a recorded microcompaction of results that are not in the file, because every view holds the same
+// message for the earlier history, and a restart. A simulated policy ignores all other recorded acts.
 func (e *engine) recorded(act recordedAct) {
+	if act.kind == actRestart {
+		e.restart(act)
+		return
+	}
 	if act.kind != actMicro || !e.r.hidden(act.at) {
 		return
 	}
@@ -279,6 +300,24 @@ func (e *engine) recorded(act recordedAct) {
 		e.fail(err)
 	}
 	e.raw += ed.Delta
+}
+
+// notReadBack is what restarted clients did not read back, in tokens.
+type notReadBack struct {
+	now int // since the last compaction, which would have taken it, too
+	sum int // over main requests
+}
+
+// restart applies a restart of the client. What the policy did before stays: a client writes that to the file.
+func (e *engine) restart(act recordedAct) {
+	s := &e.conv.Restarts[act.at]
+	e.noteChanges()
+	n, edits := len(e.events), e.restarts.edits(s, e.view)
+	e.applyAll(recordStage, edits, s.Request-1, false)
+	e.cache.again = true
+	for i := range e.events[n:] {
+		e.events[n+i].Recorded = e.r.event(act)
+	}
 }
 
 // said adds message m to the raw history.
@@ -386,16 +425,20 @@ func (e *engine) account(k, used int) {
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
+	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, &row)
 	if msg.HasUsage {
 		row.Recorded = recordedUsage(&msg.Usage)
 	}
-	if !e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model {
+	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, &row)
 	}
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
+	}
+	if e.tracer != nil {
+		e.tracer.See(k+1, e.view)
 	}
 	if e.each != nil && !e.each(k+1, e.view) {
 		e.ended = true

@@ -29,6 +29,7 @@ func TestRequestOf(t *testing.T) {
 		records[file] = recordOf(t, load(t, file).Main)
 	}
 	marked, put := 0, 0
+	cut, over := 0, 0 // tokens of the requests with cut results, and what their messages weigh more than counted
 	for _, text := range []string{
 		"claude-code-2.1.19 200000", "claude-code-2.1.19 60000", "claude-code-2.1.119 45000", "claude-code-pipeline 100000", "opencode-1.1.36 100000", "opencode-1.18 100000", "timed 60000", "timed 100000",
 	} {
@@ -62,11 +63,12 @@ func TestRequestOf(t *testing.T) {
 				if marker > 0 {
 					marked++
 				}
-				off := 0
-				if name == "opencode-1.18" {
-					off = q.Call.Input / 20 // it counts a cut result by its share of the whole
+				off, want := 0, q.Call.Input-q.Overhead-q.Call.Prompt-marker
+				if name == "opencode-1.18" { // it counts a cut result by its share of the whole
+					off = q.Call.Input / 8
+					cut, over = cut+q.Call.Input, over+got-want
 				}
-				if want := q.Call.Input - q.Overhead - q.Call.Prompt - marker; got < want-off || got > want+off {
+				if got < want-off || got > want+off {
 					t.Errorf("%s, %s, event %d: messages of %d tokens, the call counts %d", text, file, q.Event, got, want)
 				}
 				for _, e := range q.View.Edits() {
@@ -79,6 +81,9 @@ func TestRequestOf(t *testing.T) {
 				}
 			}
 		}
+	}
+	if 25*over < -cut || 25*over > cut || cut == 0 {
+		t.Errorf("requests with cut results: off by %d of %d tokens, want 4 %% at most", over, cut)
 	}
 	if marked == 0 || put == 0 {
 		t.Errorf("%d requests were cut, in %d results were put back: the samples try nothing", marked, put)

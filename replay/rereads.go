@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // soonAfter is how many requests after a compaction a Read counts as its consequence.
@@ -42,17 +43,15 @@ func (r *Record) Rereads() (list Rereads, err error) {
 				if err != nil {
 					return list, err
 				}
-				var in struct {
-					Path string `json:"file_path"`
-				}
-				if json.Unmarshal(input, &in) != nil || in.Path == "" {
+				var in session.FileInput
+				if json.Unmarshal(input, &in) != nil || in.FilePath == "" {
 					continue
 				}
-				if before[in.Path] && request-since <= soonAfter {
-					delete(before, in.Path)
+				if before[in.FilePath] && request-since <= soonAfter {
+					delete(before, in.FilePath)
 					pending[bl.ID] = true
 				}
-				seen[in.Path] = true
+				seen[in.FilePath] = true
 			case bl.Kind == jsonl.KindToolResult && pending[bl.ID]:
 				delete(pending, bl.ID)
 				n := r.Cal.Block(m, i)

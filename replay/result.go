@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // timeline makes the result of a replay.
@@ -18,7 +19,7 @@ func (e *engine) timeline() *Timeline {
 		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
-	t.Converted = e.r.conversion()
+	t.Converted, t.Earlier = e.r.conversion(), e.earlier()
 	for _, sc := range e.pol.Stages {
 		t.Stages = append(t.Stages, sc.Definition.Name)
 	}
@@ -33,10 +34,8 @@ func (e *engine) timeline() *Timeline {
 		e.warn(e.r.LineAt(u.first), "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
 			u.requests, len(conv.Requests), u.first, u.most).Code = CodeUsageUnfit
 	}
-	if e.opt.Model != "" {
-		if _, known := e.r.table(e.opt).Find(e.opt.Model); !known {
-			e.warn(0, "the model %q is not in the table: its window and largest output are assumed, and tokens are those of the recorded model", e.opt.Model).Code = CodeModelUnknown
-		}
+	if w := UnknownModel(e.r.table(e.opt), e.opt); w != nil {
+		e.warn(0, "%s", w.Message).Code = w.Code
 	}
 	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {
 		if n := e.checks.count[kind]; n > maxWarned {
@@ -49,12 +48,28 @@ func (e *engine) timeline() *Timeline {
 			strings.ReplaceAll(names[1:len(names)-1], `" "`, `", "`)).Code = CodeNoPrice
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
+	t.Totals.NotReadBack = e.notRead.sum
 	t.total()
 	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
 	t.Totals.Violations = e.checks.count[FindingViolation]
 	t.Totals.Transcript = e.checks.count[FindingTranscript]
 	t.Totals.Preserved = e.checks.count[FindingPreserved]
 	return t
+}
+
+// UnknownModel is the warning of a model of the options that is not in the table; nil where it is, or there is none.
+func UnknownModel(table *price.Table, opt Options) *session.Warning {
+	if opt.Model == "" {
+		return nil
+	}
+	if _, known := table.Find(opt.Model); known {
+		return nil
+	}
+	window := fmt.Sprintf("its window is taken to be %s tokens and its largest output is assumed", policy.Thousands(DefaultWindow))
+	if opt.Window > 0 {
+		window = "its largest output is assumed"
+	}
+	return &session.Warning{Code: CodeModelUnknown, Message: fmt.Sprintf("the model %q is not in the table: %s, and tokens are those of the recorded model", opt.Model, window)}
 }
 
 // widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the window
@@ -77,9 +92,17 @@ func (e *engine) widest(t *Timeline) {
 		if last == 0 || window > at.Window {
 			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model)}
 		}
+		if key := e.windowKey(e.pol.Window, m); window == largerWindow && e.pol.Window.Context == 0 && t.Fit == nil && e.opt.Window == 0 && e.opt.Model == "" && e.r.statedWindow(key, e.opt) < window {
+			t.Shown = e.r.largest[m.Model]
+		}
 		last = window
 	}
-	t.Window, t.Limits = at.Window, e.pol.Limits(at).List
+	t.AutoOff = e.autoOff()
+	pol := e.pol
+	if pol.Recorded && e.r.release != nil {
+		pol, t.LimitsOf = e.r.release, e.r.release.Name
+	}
+	t.Window, t.Limits = at.Window, pol.Limits(at).List
 }
 
 func (t *Timeline) total() {
@@ -119,7 +142,7 @@ func (t *Timeline) total() {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
 		tot.PayloadMean = (tot.Payload - tot.OwnInput + tot.Requests/2) / tot.Requests
 	}
-	tot.Saved = tot.RawInput - (tot.Payload - tot.OwnInput)
+	tot.Saved = tot.RawInput - tot.NotReadBack - (tot.Payload - tot.OwnInput)
 	run := 0 // compactions in a row that freed next to nothing
 	for i := range t.Events {
 		switch ev := &t.Events[i]; ev.Kind {

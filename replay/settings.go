@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -12,12 +15,15 @@ import (
 //
 //   - an image joined: by the documentation images anywhere in a prompt touch the messages' cache, and the one
 //     recorded case agrees;
-//   - a tool search loaded the definitions of deferred tools (4 of 5 recorded cases of 2.1.119 to 2.1.128);
-//   - a skill, or a command that is one, began, or the first prompt after it was typed: clients from 2.1.14 up to
-//     2.1.37 send other settings while one runs (26 of 34 recorded cases; later clients do not, in 8 of 8).
-func settingsChanges(conv *session.Conversation, drops []tokens.Drop) map[int]cache.BreakCause {
+//   - the user set another level of reasoning effort: by the documentation of the API that always touches the messages'
+//     cache. Setting the level that the session has set before changes nothing;
+//   - the first tool search of the conversation loaded the definitions of deferred tools: some clients then send other
+//     tools;
+//   - a skill, or a command that is one, began, or the first prompt after it that is not queued was typed: some clients
+//     send another limit of thinking tokens while one runs.
+func settingsChanges(conv *session.Conversation, drops []tokens.Drop, client *policy.Recorder) map[int]cache.BreakCause {
 	changes := map[int]cache.BreakCause{}
-	s := settings{conv: conv}
+	s := settings{conv: conv, client: client}
 	from := 0
 	for k, q := range conv.Requests {
 		if kind := s.between(from, q.Message); kind != cache.None && k > 0 {
@@ -40,13 +46,17 @@ func settingsChanges(conv *session.Conversation, drops []tokens.Drop) map[int]ca
 
 // settings is the state from request to request.
 type settings struct {
-	conv  *session.Conversation
-	skill bool // one is running
+	conv   *session.Conversation
+	client *policy.Recorder
+	skill  bool   // one is running
+	loaded bool   // a tool search has loaded definitions
+	effort string // the level that a command set last, "" where none did
 }
 
 // between returns the change by the last response and the messages after it, up to message `to`.
 func (s *settings) between(from, to int) cache.BreakCause {
 	var image, tools, skill, prompt, ready bool // ready: a meta message now is a skill's text
+	effort := s.effort
 	for m := from; m < to; m++ {
 		msg := &s.conv.Messages[m]
 		for b := range msg.Blocks {
@@ -61,25 +71,28 @@ func (s *settings) between(from, to int) cache.BreakCause {
 		switch msg.Class {
 		case session.ClassCommand:
 			ready = true
+			effort = cmp.Or(msg.Effort, effort)
 		case session.ClassMeta:
 			skill, ready = skill || ready, false
 		case session.ClassPrompt:
-			prompt, ready = true, false
+			prompt, ready = prompt || !msg.Queued, false // a queued one ends no turn
 		}
 	}
 	was := s.skill
 	s.skill = skill || was && !prompt
+	again := s.loaded
+	s.loaded = s.loaded || tools
+	set := effort != s.effort
+	s.effort = effort
 	switch {
 	case image:
 		return cache.ImageAdded
-	case tools:
+	case set:
+		return cache.EffortSet
+	case tools && !again && s.client.At(s.conv.Messages[to].Version).ToolSettings:
 		return cache.ToolsChanged
-	case was != s.skill && changesForSkills(s.conv.Messages[to].Version):
+	case was != s.skill && s.client.At(s.conv.Messages[to].Version).SkillSettings:
 		return cache.SkillRan
 	}
 	return cache.None
-}
-
-func changesForSkills(version string) bool {
-	return version != "" && session.CompareVersions(version, "2.1.14") >= 0 && session.CompareVersions(version, "2.1.38") < 0
 }

@@ -38,6 +38,9 @@ func TestCausesByTheClient(t *testing.T) {
 		s.result("t1", 20)
 		s.line("user", map[string]any{"isMeta": true, "message": map[string]any{"role": "user", "content": "Base directory for this skill: /s"}})
 	}
+	effort := func(s *script, output string) {
+		s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": "<local-command-stdout>" + output + "</local-command-stdout>"}})
+	}
 	for _, tt := range []struct {
 		name    string
 		version string
@@ -47,6 +50,12 @@ func TestCausesByTheClient(t *testing.T) {
 	}{
 		{"a tool loop", "2.1.29", func(s *script) { s.answer(context(21000), read("t1")); s.result("t1", 400) }, nil, []cache.BreakCause{cache.First, "", ""}},
 		{"a skill begins and ends", "2.1.29", skill, func(s *script) { s.user(40); s.answer(context(24000), text(40)) }, []cache.BreakCause{cache.First, "", cache.SkillRan, cache.SkillRan}},
+		{"a prompt is queued while a skill runs", "2.1.29", func(s *script) {
+			skill(s)
+			s.answer(context(22000), read("t2"))
+			s.result("t2", 400)
+			s.line("attachment", map[string]any{"attachment": map[string]any{"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}})
+		}, nil, []cache.BreakCause{cache.First, "", cache.SkillRan, ""}},
 		{"a skill of a later client", "2.1.50", skill, nil, []cache.BreakCause{cache.First, "", ""}},
 		{"a loaded tool", "2.1.119", func(s *script) {
 			s.answer(context(21000), use("t1", "ToolSearch"))
@@ -60,6 +69,24 @@ func TestCausesByTheClient(t *testing.T) {
 				map[string]any{"type": "image", "source": map[string]any{"type": "base64", "data": "AAAA"}}, map[string]any{"type": "text", "text": "what is this"},
 			}}})
 		}, nil, []cache.BreakCause{cache.First, "", cache.ImageAdded}},
+		{"another effort", "2.1.158", func(s *script) {
+			s.answer(context(21000), text(40))
+			effort(s, "Set effort level to low: Quick, straightforward")
+			s.user(40)
+		}, func(s *script) {
+			effort(s, "Set effort level to max (this session only): Maximum")
+			effort(s, "Set effort level to low: Quick, straightforward")
+			s.user(40)
+			s.answer(context(24000), text(40))
+			effort(s, "Effort level set to auto")
+			s.user(40)
+			s.answer(context(25000), text(40))
+		}, []cache.BreakCause{cache.First, "", cache.EffortSet, "", cache.EffortSet}},
+		{"an effort shown or typed", "2.1.158", func(s *script) {
+			s.answer(context(21000), text(40))
+			effort(s, "Current effort level: high")
+			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": "Set effort level to low"}})
+		}, nil, []cache.BreakCause{cache.First, "", ""}},
 		{"another model", "2.1.50", func(s *script) {
 			s.answer(context(21000), read("t1"))
 			s.result("t1", 400)
@@ -69,7 +96,13 @@ func TestCausesByTheClient(t *testing.T) {
 			s.answer(context(21000), read("t1"))
 			s.result("t1", 400)
 			s.version = "2.1.51"
-		}, nil, []cache.BreakCause{cache.First, "", cache.ToolsChanged}},
+		}, nil, []cache.BreakCause{cache.First, "", cache.Restart}},
+		{"the client started again", "2.1.50", func(s *script) {
+			s.line("assistant", map[string]any{"message": map[string]any{
+				"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
+			}})
+			s.user(40)
+		}, nil, []cache.BreakCause{cache.First, cache.Restart}},
 		{"a pause", "2.1.50", func(s *script) {
 			s.answer(context(21000), text(40))
 			s.line("user", map[string]any{"timestamp": "2026-02-01T10:05:09.000Z", "message": map[string]any{"role": "user", "content": "still there?"}})
@@ -121,11 +154,11 @@ func TestEditsAndTheCache(t *testing.T) {
 		t.Errorf("clearing: %+v", clear[3].Cache)
 	}
 	off := cached[3].Tokens - cached[3].Payload
-	if m := cached[3].Cache.Miss; m != nil || off <= 0 || cached[3].Cache.Read != cached[2].Payload-off {
+	if m := cached[3].Cache.Miss; m != nil || off <= 0 || cached[3].Cache.Read != cached[2].Payload-cached[2].Cache.Uncached-off {
 		t.Errorf("cache_edit: %+v, %d taken off, the request before sent %d", cached[3].Cache, off, cached[2].Payload)
 	}
 	for _, rows := range [][]replay.Request{clear, cached} {
-		if last := rows[4]; last.Cache.Miss != nil || last.Cache.Read != rows[3].Payload {
+		if last := rows[4]; last.Cache.Miss != nil || last.Cache.Read != rows[3].Payload-rows[3].Cache.Uncached {
 			t.Errorf("the request after reads %+v of %d", last.Cache, rows[3].Payload)
 		}
 	}
@@ -170,10 +203,10 @@ func TestCachePolicies(t *testing.T) {
 		long  bool
 	}{
 		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h", Warm: "auto", System: 9000}, [2]int{9000, 20000}, true},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h", Warm: "auto", System: 9000}, [2]int{0, 20000}, true},
 		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "always", System: 9000}, [2]int{9000, 20000}, false},
 		{policy.Caching{Breakpoints: policy.BreakpointsLastTwoIfAnthropic, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "5m", Warm: "always"}, [2]int{18500, 20000}, false},
+		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "5m", Warm: "always"}, [2]int{17000, 20000}, false},
 		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}, [2]int{0, 0}, false},
 	} {
 		p := plain()

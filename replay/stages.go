@@ -23,7 +23,7 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 	window, at := 0, -1
 	for i := range e.stages {
 		s := &e.stages[i]
-		if s.Definition.Moments&moment == 0 {
+		if s.Definition.Moments&moment == 0 || s.waits(moment, next) {
 			continue
 		}
 		if !set {
@@ -76,13 +76,13 @@ func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) 
 // applyAll applies the edits of one run of a stage; adjacent edits of one kind are one event, except those with a
 // summary of their own.
 //
-// An edit at the end of the session belongs to the request that would have come next, but that of a turn end to none.
+// An edit at the end of the session belongs to the request that would have come next, but that of a turn end or a restart to none.
 func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool) {
 	if len(edits) == 0 {
 		return
 	}
 	n := next + 1
-	if turnEnd && n > len(e.conv.Requests) {
+	if (turnEnd || edits[0].Trigger == policy.TriggerRestart) && n > len(e.conv.Requests) {
 		n = 0
 	}
 	for len(edits) > 0 {
@@ -112,15 +112,25 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				e.call(c, ed.Insert, next)
 			}
 			if ed.Kind == policy.KindSummarize {
+				e.notRead.now = 0
 				e.rebuilding(&ed, next)
 			}
+			restart := ed.Trigger == policy.TriggerRestart
 			was := e.view.PayloadTokens()
+			for _, id := range ed.Items {
+				if restart && id < 0 { // what is on no line is not in the raw history
+					was -= e.view.PayloadWeight(id)
+				}
+			}
 			ed, err := e.view.Apply(ed)
 			if err != nil {
 				e.fail(err)
 				return
 			}
-			if stage != stageServer {
+			switch {
+			case restart:
+				e.notRead.now += was - e.view.PayloadTokens()
+			case stage != stageServer:
 				e.cleared.weigh(&ed, was-e.view.PayloadTokens())
 			}
 			ev.Before += ed.Before
@@ -321,7 +331,7 @@ func (e *engine) modelWindow(key windowKey) int {
 func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 	key := windowKey{model: m.Model, marked: w.Models == policy.ModelsMarked}
 	if e.pol.Recorded && e.opt.Model == "" {
-		key.marked = marksOnly(m.Version)
+		key.marked = e.r.client.At(m.Version).MarkedWindows
 	}
 	if !key.marked && !m.Time.IsZero() {
 		key.day = m.Time.Unix() / (24 * 60 * 60)
@@ -334,11 +344,6 @@ type windowKey struct {
 	model  string
 	marked bool  // the client knows models marked [1m] only
 	day    int64 // of the request, since 1970; 0: unknown
-}
-
-// marksOnly reports whether a client that recorded a session knew the windows of marked models only.
-func marksOnly(version string) bool {
-	return version != "" && session.CompareVersions(version, "2.1.78") < 0
 }
 
 func (e *engine) maxOutput(model string) int {
@@ -357,6 +362,15 @@ const DefaultWindow = 200000
 
 // window is the context window of a request (docs/internals/decisions.md, decision 14).
 func (r *Record) window(key windowKey, opt Options) int {
+	n := r.statedWindow(key, opt)
+	if opt.Window > 0 || opt.Model != "" {
+		return n
+	}
+	return r.shownWindow(key.model, n)
+}
+
+// statedWindow is the context window that the options, or model and client, give.
+func (r *Record) statedWindow(key windowKey, opt Options) int {
 	model := cmp.Or(opt.Model, key.model)
 	switch {
 	case opt.Window > 0:

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
+	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
 // Schema is the version of the JSON form of a Timeline.
@@ -36,10 +37,14 @@ type Timeline struct {
 	Model     string            `json:"model"`
 	Converted *Conversion       `json:"converted,omitempty"` // with Options.Model, where it has another tokenizer
 	Version   string            `json:"client_version,omitempty"`
+	Earlier   *EarlierHistory   `json:"earlier_history,omitempty"` // of a file that begins in the middle of the conversation
 	Window    int               `json:"window"`
-	Fit       *Fit              `json:"window_fit,omitempty"` // the window is fitted to the recorded compactions
-	Limits    []policy.Limit    `json:"limits"`               // at which the policy's stages act, in Window
-	Stages    []string          `json:"stages"`               // of the policy, in order
+	Fit       *Fit              `json:"window_fit,omitempty"`          // the window is fitted to the recorded compactions
+	Shown     int               `json:"window_shown_by,omitempty"`     // the largest recorded context, where the window follows from it
+	AutoOff   *AutoOff          `json:"auto_compaction_off,omitempty"` // when recorded
+	Limits    []policy.Limit    `json:"limits"`                        // at which the policy's stages act, in Window
+	LimitsOf  string            `json:"limits_of,omitempty"`           // of the recorded track: the release that recorded it, whose limits these are
+	Stages    []string          `json:"stages"`                        // of the policy, in order
 	Lines     Lines             `json:"lines"`
 	Requests  []Request         `json:"requests"`
 	Events    []Event           `json:"events"`
@@ -47,6 +52,7 @@ type Timeline struct {
 	Regret    *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
 	Findings  []RequestFinding  `json:"findings"`         // broken rules
 	Warnings  []session.Warning `json:"warnings"`
+	Trace     *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
 
 	unpriced []string
 }
@@ -151,7 +157,7 @@ type RecordedEvent struct {
 	File        string `json:"file"`
 	Line        int    `json:"line"`
 	Trigger     string `json:"trigger"`
-	PreTokens   int    `json:"pre_tokens"`
+	PreTokens   int    `json:"pre_tokens,omitempty"` // 0: not recorded
 	TokensSaved int    `json:"tokens_saved,omitempty"`
 }
 
@@ -167,12 +173,13 @@ type Totals struct {
 	Payload       int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
 	PayloadPeak   int         `json:"payload_peak"`
 	PayloadMean   int         `json:"payload_mean"`
-	OwnInput      int         `json:"own_input"`     // of Payload: what the policy's own calls sent
-	Saved         int         `json:"tokens_saved"`  // RawInput less what main requests sent: RawInput - (Payload - OwnInput)
-	Output        int         `json:"output_tokens"` // of all calls
-	OwnOutput     int         `json:"own_output"`    // of Output: what the policy's own calls wrote
-	Refused       int         `json:"refused"`       // main requests that would have had no answer: over the window, or blocked
-	Blocked       int         `json:"blocked"`       // of Refused: those that the client would not have sent
+	OwnInput      int         `json:"own_input"`               // of Payload: what the policy's own calls sent
+	NotReadBack   int         `json:"not_read_back,omitempty"` // of RawInput: what a restarted client did not read back, at each main request until the next compaction
+	Saved         int         `json:"tokens_saved"`            // by the policy: RawInput - NotReadBack - (Payload - OwnInput)
+	Output        int         `json:"output_tokens"`           // of all calls
+	OwnOutput     int         `json:"own_output"`              // of Output: what the policy's own calls wrote
+	Refused       int         `json:"refused"`                 // main requests that would have had no answer: over the window, or blocked
+	Blocked       int         `json:"blocked"`                 // of Refused: those that the client would not have sent
 	Compactions   int         `json:"compactions"`
 	Failed        int         `json:"failed_compactions"` // those that came to nothing; not in Compactions
 	Thrash        int         `json:"thrash"`             // of Compactions: those that freed less than a tenth of what they read

@@ -38,6 +38,7 @@ type walker struct {
 	next       int             // 0-based number of the request to come
 	b, u       int             // next boundary, next microcompaction
 	s, c, r    int             // next snip, next collapse, next replacement
+	restarts   int             // next restart
 	responding int             // request that waits for tool results, -1: none
 	open       map[string]bool // its tool calls without a result yet
 	active     bool            // a request was made since the last turn end
@@ -46,6 +47,11 @@ type walker struct {
 // recorded passes on the acts that are recorded before message m, in the order in which a client's stages run.
 func (w *walker) recorded(m int) {
 	conv := w.conv
+	for ; w.restarts < len(conv.Restarts) && conv.Restarts[w.restarts].Before <= m; w.restarts++ {
+		w.settle()
+		w.end(false)
+		w.t.recorded(recordedAct{actRestart, w.restarts})
+	}
 	for ; w.r < len(conv.Replaced) && conv.Replaced[w.r].Before <= m; w.r = nextReplacement(conv, w.r) {
 		w.t.recorded(recordedAct{actReplacement, w.r})
 	}

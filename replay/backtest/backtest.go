@@ -6,7 +6,6 @@ package backtest
 import (
 	"slices"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -33,11 +32,13 @@ type SessionScore struct {
 	Alarms       []Alarm           `json:"alarms"`      // decisions to compact where nothing is recorded
 	FreeAlarms   int               `json:"free_alarms"` // the same, in a free replay
 	Micro        []Microcompacted  `json:"microcompactions"`
-	MicroAlarms  []int             `json:"microcompaction_alarms"` // requests before which only the policy microcompacts
+	MicroAlarms  []MicroAlarm      `json:"microcompaction_alarms"` // those of the policy alone
 	MicroUnknown int               `json:"microcompactions_unscored"`
 
 	Usage  UsageScore `json:"usage"`
 	Breaks []Break    `json:"breaks"`
+
+	bands policy.Bands // of which Clients is one
 }
 
 // CompactionScore is a recorded automatic compaction and the policy's decision.
@@ -45,18 +46,23 @@ type CompactionScore struct {
 	Line      int    `json:"line"`
 	Request   int    `json:"request"` // n of the first request after it
 	Version   string `json:"client_version"`
-	PreTokens int    `json:"pre_tokens"` // recorded
-	Used      int    `json:"used"`       // by the policy's estimate, tokens
-	Threshold int    `json:"threshold"`  // at which the policy compacts, tokens; 0: it has none
-	Hit       bool   `json:"hit"`        // the policy compacts at the request, on the recorded view
-	Lost      bool   `json:"lost"`       // the message before it is lost: its weight comes from pre_tokens, which proves little
+	PreTokens int    `json:"pre_tokens,omitempty"` // 0: not recorded
+	Used      int    `json:"used"`                 // by the policy's estimate, tokens
+	Threshold int    `json:"threshold"`            // at which the policy compacts, tokens; 0: it has none
+	Hit       bool   `json:"hit"`                  // the policy compacts at the request, on the recorded view
+	Lost      bool   `json:"lost"`                 // the message before it is lost: its weight comes from pre_tokens, which proves little
 
 	// Requests to the policy's own compaction in a free replay; over 0: it is late; nil: none within Near.
 	Distance *int `json:"distance"`
 }
 
-// Short is the recorded figure less the policy's estimate, tokens.
-func (c *CompactionScore) Short() int { return c.PreTokens - c.Used }
+// Short is the recorded figure less the policy's estimate, tokens; not known where none is recorded.
+func (c *CompactionScore) Short() (tokens int, known bool) {
+	if c.PreTokens == 0 {
+		return 0, false
+	}
+	return c.PreTokens - c.Used, true
+}
 
 // Near is the largest distance, in requests, at which a compaction of the policy counts as the recorded one.
 const Near = 5
@@ -80,8 +86,8 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 	conv := r.Conv
 	s := &SessionScore{
 		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
-		Clients: compactionBands.of(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
-		Compactions: []CompactionScore{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []int{}, Breaks: []Break{},
+		bands: r.Counted.Client.Compactions, Clients: r.Counted.Client.Compactions.Of(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
+		Compactions: []CompactionScore{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []MicroAlarm{}, Breaks: []Break{},
 	}
 	decisions, err := s.decide(r, pol, &opt)
 	if err != nil {
@@ -105,8 +111,7 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 	s.alarms(r, decisions)
 	s.free(conv, own)
 	s.microcompactions(r, own, track)
-	s.usage(r, track)
-	return s, nil
+	return s, s.usage(r, track)
 }
 
 // decide returns the policy's decisions, in the window that is fitted to the record where that is possible.
@@ -133,42 +138,12 @@ func (s *SessionScore) decide(r *replay.Record, pol *policy.Policy, opt *ScoreOp
 // All is the row of all client versions, or of all models.
 const All = "all"
 
-// bands are ranges of client versions, newest first; each begins at its version.
-type bands []struct{ from, name string }
-
-// compactionBands are the client versions between which the rules of compaction changed, as recorded.
-var compactionBands = bands{
-	{"2.1.119", "2.1.119+"},      // used is counted from the response's first line; windows of 400,000 and 600,000
-	{"2.1.52", "2.1.52-2.1.118"}, // no automatic compaction is recorded
-	{"2.1.21", "2.1.21-2.1.51"},  // at 167,000
-	{"2.1.12", "2.1.12-2.1.20"},  // at 155,000, preTokens to the token
-	{"", "to 2.1.11"},            // at 155,000, with reminders that are on no line
-}
-
-// recordingBands are the client versions between which what is recorded changed (docs/internals/transcripts.md).
-var recordingBands = bands{
-	{"2.1.228", "2.1.228+"},      // thinking tokens
-	{"2.1.91", "2.1.91-2.1.227"}, // attachments
-	{"2.1.52", "2.1.52-2.1.90"},  // output tokens right again
-	{"2.1.12", "2.1.12-2.1.51"},  // output tokens wrong
-	{"", "to 2.1.11"},
-}
-
-// of returns the name of the band of a version.
-func (list bands) of(version string) string {
-	for _, b := range list {
-		if version != "" && session.CompareVersions(version, b.from) >= 0 {
-			return b.name
+// withBands adds the bands of a client's versions to the names of rows, oldest first, and the one that is used.
+func withBands(rows []string, list policy.Bands, used string) []string {
+	for _, b := range append(slices.Clone(list), policy.Band{Name: used}) {
+		if b.Name != "" && !slices.Contains(rows, b.Name) {
+			rows = append(rows, b.Name)
 		}
 	}
-	return list[len(list)-1].name
-}
-
-// names returns All and the names of the bands, oldest first.
-func (list bands) names() []string {
-	names := []string{All}
-	for _, b := range slices.Backward(list) {
-		names = append(names, b.name)
-	}
-	return names
+	return rows
 }

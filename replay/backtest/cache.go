@@ -48,11 +48,13 @@ func CachePoints(track *replay.Timeline) []CachePoint {
 
 // Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and something
 // is simulated.
-func (p *CachePoint) Error() float64 {
-	if p.Recorded == 0 {
-		return float64(count(p.Simulated > 0))
+func (p *CachePoint) Error() float64 { return errorOfShare(p.Recorded, p.Simulated) }
+
+func errorOfShare(recorded, simulated int) float64 {
+	if recorded == 0 {
+		return float64(count(simulated > 0))
 	}
-	return float64(abs(p.Simulated-p.Recorded)) / float64(p.Recorded)
+	return float64(abs(simulated-recorded)) / float64(recorded)
 }
 
 // alarm reports whether the simulated read broke off.
@@ -60,20 +62,17 @@ func (p *CachePoint) alarm() bool {
 	return p.Cause.Kind != cache.None && float64(p.Simulated) < brokenRead*float64(p.Left)
 }
 
-// Unexplained reports whether the recorded read broke off and the simulation has no cause for it.
+// Unexplained reports whether the recorded read broke off and the simulated one did not.
 func (p *CachePoint) Unexplained() bool { return p.Broke && !p.alarm() }
 
 // FalseAlarm reports whether the simulated read broke off and the recorded one did not.
 func (p *CachePoint) FalseAlarm() bool { return !p.Broke && p.alarm() }
 
-// RightKind reports whether both reads are above 0 or both are 0.
-func (p *CachePoint) RightKind() bool { return (p.Simulated > 0) == (p.Recorded > 0) }
-
-// RightAmount reports whether the simulated read of a break is within 10 % of the recorded one.
-func (p *CachePoint) RightAmount() bool { return p.Error() <= nearBreak }
-
-// NamedBreak reports whether the recorded session itself shows a break of this cause: after a compaction, a
-// microcompaction, an expired lifetime or a model switch.
-func NamedBreak(k cache.BreakCause) bool {
-	return k == cache.Compacted || k == cache.Edited || k == cache.Expired || k == cache.ModelSwitch
+// RightKind reports whether both reads broke off, and either both are above 0 or both are 0. A break that is not
+// simulated is not right, whatever was read.
+func (p *CachePoint) RightKind() bool {
+	return p.Broke && p.alarm() && (p.Simulated > 0) == (p.Recorded > 0)
 }
+
+// RightAmount reports whether the break is right in kind and the simulated read within 10 % of the recorded one.
+func (p *CachePoint) RightAmount() bool { return p.RightKind() && p.Error() <= nearBreak }

@@ -12,8 +12,8 @@ type Fitting string
 // The fittings. None scores a request that was fitted on.
 const (
 	FitFirstHalf Fitting = "first-half" // the first half of a session's requests; the rest is scored
-	FitOthers    Fitting = "others"     // the other inputs; every request is scored
-	FitBoth      Fitting = "both"       // the other inputs and the first half; the rest is scored
+	FitOthers    Fitting = "others"     // inputs of other projects; every request is scored
+	FitBoth      Fitting = "both"       // inputs of other projects and the first half; the rest is scored
 )
 
 // Fittings lists all fittings.
@@ -51,7 +51,7 @@ type CalibratedRow struct {
 
 	Increment PredictionError `json:"increment"`             // of the tokens added since the request before
 	Next      PredictionError `json:"next_total"`            // of the total, given the one before
-	Free      PredictionError `json:"free_running_total"`    // of the total, given the first and those after compactions
+	Free      PredictionError `json:"free_running_total"`    // of the total, given the first and those of anchors
 	Each      SessionMeans    `json:"free_running_sessions"` // the same by session
 }
 
@@ -72,7 +72,7 @@ type SessionMeans struct {
 }
 
 // Calibrate scores the counters on the trials. The prediction of totals starts at the first request of a session and
-// again at each request after a recorded compaction.
+// again at each anchor: a request after a recorded compaction, or after a restart as another client version.
 func Calibrate(trials []*GrowthTrial, fit Fitting) (*Calibrated, error) {
 	c := &Calibrated{Schema: CalibrateSchema, Fit: fit, Counters: tokens.Names(), Sessions: []CalibratedSession{}}
 	sum := scores{}
@@ -80,7 +80,9 @@ func Calibrate(trials []*GrowthTrial, fit Fitting) (*Calibrated, error) {
 	if err != nil {
 		return nil, err
 	}
+	clients := []string{All}
 	for i, t := range trials {
+		clients = withBands(clients, t.bands, "")
 		from := 0
 		if fit != FitOthers {
 			from = t.half()
@@ -99,7 +101,7 @@ func Calibrate(trials []*GrowthTrial, fit Fitting) (*Calibrated, error) {
 			}
 		}
 	}
-	c.Rows = sum.rows()
+	c.Rows = sum.rows(clients)
 	return c, nil
 }
 
@@ -135,9 +137,32 @@ func (t *GrowthTrial) predict(from int, counter string, rates *tokens.TokenRates
 	}
 }
 
-// folds is the number of parts into which the inputs are divided; each is predicted by rates fitted on the other
-// parts. With fewer inputs each is a part.
+// folds is the largest number of parts into which the inputs are divided; each is predicted by rates fitted on the
+// other parts. A project is in one part: sessions of one project are alike. Where all are of one project, a file is.
 const folds = 10
+
+// parts returns the part of each trial, and the number of parts.
+func parts(trials []*GrowthTrial) (part []int, n int) {
+	for _, key := range []func(*GrowthTrial) string{
+		func(t *GrowthTrial) string { return t.Project },
+		func(t *GrowthTrial) string { return t.File },
+	} {
+		seen := map[string]int{}
+		part = part[:0]
+		for _, t := range trials {
+			k, ok := seen[key(t)]
+			if !ok {
+				k = len(seen)
+				seen[key(t)] = k
+			}
+			part = append(part, k%folds)
+		}
+		if n = min(folds, len(seen)); n > 1 {
+			break
+		}
+	}
+	return part, n
+}
 
 // fitted returns the rates that predict each trial.
 func fitted(trials []*GrowthTrial, fit Fitting) ([]tokens.TokenRates, error) {
@@ -159,26 +184,20 @@ func fitted(trials []*GrowthTrial, fit Fitting) ([]tokens.TokenRates, error) {
 	return rates, nil
 }
 
-// byOthers sets each trial's rates to a fit on other files with the same tokenizer, from the documented rates on.
+// byOthers sets each trial's rates to a fit on the other parts' trials with the same tokenizer, from the documented rates on.
 func byOthers(trials []*GrowthTrial, rates []tokens.TokenRates) {
-	file := map[string]int{}
-	for _, t := range trials {
-		if _, ok := file[t.File]; !ok {
-			file[t.File] = len(file)
-		}
-	}
-	parts := min(folds, len(file))
+	of, n := parts(trials)
 	for _, tokenizer := range []string{"old", "new"} {
-		for part := range parts {
+		for part := range n {
 			var others []*GrowthTrial
-			for _, t := range trials {
-				if file[t.File]%parts != part {
+			for i, t := range trials {
+				if of[i] != part {
 					others = append(others, t)
 				}
 			}
 			r := FitRates(others, tokenizer)
 			for i, t := range trials {
-				if t.Tokenizer == tokenizer && file[t.File]%parts == part {
+				if t.Tokenizer == tokenizer && of[i] == part {
 					rates[i] = r
 				}
 			}

@@ -3,10 +3,15 @@ package backtest_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -16,7 +21,7 @@ import (
 // commands a token teach.
 func grew(context, growth, said int) backtest.TrialStep {
 	s := backtest.TrialStep{
-		Model: "claude-opus-4-6", Version: "2.1.50", Context: context, Growth: growth, Learn: growth > 0,
+		Model: "claude-opus-4-6", Version: "2.1.50", Clients: "2.1.12-2.1.51", Context: context, Growth: growth, Learn: growth > 0,
 		Counts: map[string]float64{tokens.NameHeuristic: float64(said)},
 	}
 	s.Amounts[tokens.BashChars] = 3 * float64(growth)
@@ -125,7 +130,7 @@ func TestCalibrateOutOfSample(t *testing.T) {
 			if i == 0 { // the last alone is scored, and grows by much more than is foretold
 				trial.Steps = append(trial.Steps[:2], grew(12000+last, last, 0))
 				trial.Steps[2].Amounts = tokens.Amounts{tokens.BashChars: 3000}
-				trial.Steps[2].Version = "2.1.60"
+				trial.Steps[2].Version, trial.Steps[2].Clients = "2.1.60", "2.1.52-2.1.90"
 			}
 			ts = append(ts, trial)
 		}
@@ -153,6 +158,33 @@ func TestCalibrateOutOfSample(t *testing.T) {
 	}
 }
 
+// TestCalibrateByProject: sessions of one project have no part in what the others of it are predicted by.
+func TestCalibrateByProject(t *testing.T) {
+	trials := func(project string, growth int) (ts []*backtest.GrowthTrial) {
+		for i := range 3 {
+			trial := &backtest.GrowthTrial{File: fmt.Sprint(project, i), Project: project, Tokenizer: "old", First: 10000}
+			for k := range 40 {
+				step := grew(10000+growth*(k+1), growth, 0)
+				step.Amounts = tokens.Amounts{tokens.BashChars: 3000}
+				trial.Steps = append(trial.Steps, step)
+			}
+			ts = append(ts, trial)
+		}
+		return ts
+	}
+	dense, light := trials("dense", 1500), trials("light", 600)
+	for _, s := range calibrated(t, backtest.FitOthers, append(slices.Clone(dense), light...)...).Sessions {
+		if s.Counter == tokens.NameUsage && (s.Free.Bias > 0) != strings.HasPrefix(s.File, "light") {
+			t.Errorf("%s: bias %.1f %%, predicted by its own project", s.File, s.Free.Bias)
+		}
+	}
+	for _, s := range calibrated(t, backtest.FitOthers, dense...).Sessions {
+		if s.Counter == tokens.NameUsage && math.Abs(s.Free.Bias) > 3 {
+			t.Errorf("%s: bias %.1f %%, not predicted by the other files of the one project", s.File, s.Free.Bias)
+		}
+	}
+}
+
 // TestCalibrateHalf: with half of a session to learn from the rest alone is scored.
 func TestCalibrateHalf(t *testing.T) {
 	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
@@ -171,6 +203,47 @@ func TestCalibrateHalf(t *testing.T) {
 }
 
 // TestTrial: what a trial holds of a session: what joined, less the results a microcompaction cleared.
+// TestTrialUpdated: the total after a restart as another client version is not predicted, that after another restart is.
+func TestTrialUpdated(t *testing.T) {
+	line := func(kind, uuid, parent, version, rest string) string {
+		return fmt.Sprintf(`{"type":%q,"uuid":%q,"parentUuid":%q,"sessionId":"s","version":%q,"timestamp":"2026-02-10T09:00:00.000Z",%s}`+"\n", kind, uuid, parent, version, rest)
+	}
+	prompt := `"message":{"role":"user","content":"Go on."}`
+	answer := func(id string, input int) string {
+		return fmt.Sprintf(`"message":{"id":%q,"role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":%d,"output_tokens":5}}`, id, input)
+	}
+	for version, want := range map[string][]bool{"2.1.37": {false, false}, "2.1.38": {true, false}} {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		text := line("user", "u1", "", "2.1.37", prompt) + line("assistant", "a1", "u1", "2.1.37", answer("m1", 20000)) +
+			line("progress", "p1", "a1", version, `"data":{"type":"hook_progress","hookEvent":"SessionStart","hookName":"SessionStart:resume"}`) +
+			line("user", "u2", "p1", version, prompt) + line("assistant", "a2", "u2", version, answer("m2", 30000)) +
+			line("user", "u3", "a2", version, prompt) + line("assistant", "a3", "u3", version, answer("m3", 30020))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := replay.NewRecord(f.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial, err := backtest.NewTrial(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, s := range trial.Steps {
+			got = append(got, s.Anchor)
+		}
+		if len(f.Main.Restarts) != 1 || !slices.Equal(got, want) {
+			t.Errorf("%s: %d restarts, anchors %v, want %v", version, len(f.Main.Restarts), got, want)
+		}
+		f.Close()
+	}
+}
+
 func TestTrial(t *testing.T) {
 	conv := load(t, shipped("microcompact.jsonl"))
 	rec, err := replay.NewRecord(conv)

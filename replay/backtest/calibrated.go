@@ -90,8 +90,7 @@ type scoreKey struct{ clients, model, counter string }
 type scores map[scoreKey]*score
 
 func (all scores) add(counter string, s *TrialStep, p prediction, trial int) {
-	band := recordingBands.of(s.Version)
-	for _, k := range []scoreKey{{All, All, counter}, {band, All, counter}, {band, s.Model, counter}} {
+	for _, k := range []scoreKey{{All, All, counter}, {s.Clients, All, counter}, {s.Clients, s.Model, counter}} {
 		if all[k] == nil {
 			all[k] = &score{}
 		}
@@ -100,7 +99,7 @@ func (all scores) add(counter string, s *TrialStep, p prediction, trial int) {
 }
 
 // rows are in order of client versions and models, All before each.
-func (all scores) rows() []CalibratedRow {
+func (all scores) rows(clients []string) []CalibratedRow {
 	rows := make([]CalibratedRow, 0, len(all))
 	for k, s := range all {
 		rows = append(rows, CalibratedRow{
@@ -108,7 +107,7 @@ func (all scores) rows() []CalibratedRow {
 			Increment: s.incrementError(), Next: errorOf(s.next), Free: errorOf(s.free), Each: s.means(),
 		})
 	}
-	clients, counters := recordingBands.names(), tokens.Names()
+	counters := tokens.Names()
 	slices.SortFunc(rows, func(a, b CalibratedRow) int {
 		return cmp.Or(slices.Index(clients, a.Clients)-slices.Index(clients, b.Clients),
 			count(a.Model != All)-count(b.Model != All), cmp.Compare(a.Model, b.Model),

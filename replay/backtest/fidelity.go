@@ -1,6 +1,7 @@
 package backtest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,9 @@ func (m *Bar) Judged() bool { return m.Of > 0 && m.Of >= m.Least }
 // fewest is the least count of any measure. leastFor raises it so that one wrong case alone does not miss the bar.
 const fewest = 10
 
+// fewestSessions is the least count of a measure of sessions that is no share of them.
+const fewestSessions = 20
+
 func leastFor(m *Bar) int {
 	margin := m.Bar // % that may be wrong
 	if !m.Most {
@@ -46,17 +50,32 @@ func (r *Scores) measures() []Bar {
 	add("alarms", c.Alarms, decided, 5, "of the policy's decisions to compact: nothing is recorded there").Most = true
 	add("microcompactions", m.Same+m.Confirmed, micro, 90,
 		"microcompactions made with the same results, or where the usage fell")
+	add("microcompaction_alarms", m.Alarms, m.Hits+m.Confirmed+m.Alarms, 20,
+		"of the policy's microcompactions: nothing is recorded there").Most = true
 	add("read_within_5", u.Near, u.Requests, 98, "requests whose simulated cache read is within 5 %")
 	add("read_within_1", u.Close, u.Requests, 95, "requests whose simulated cache read is within 1 %")
 	mape := add("read_mape", 0, u.Read.Scored, 5, "mean absolute error of the simulated cache read")
 	mape.Value, mape.Most = u.Read.MAPE, true
-	add("break_kind", u.Kind, u.Named, 90, "breaks of the cache of known cause, right in kind")
-	add("break_amount", u.Amount, u.Named, 70, "and within 10 % in amount")
-	add("all_break_kind", u.AllKind, u.Broken, 85, "all breaks of the cache, of no known cause too, right in kind")
-	add("all_break_amount", u.AllAmount, u.Broken, 60, "and within 10 % in amount")
-	add("break_causes", u.Broken-u.Unexplained, u.Broken, 80, "breaks of the cache that the simulation has a cause for")
+	add("write_within_5", u.WriteNear, u.Requests, 92, "requests whose simulated cache write is within 5 %")
+	add("break_kind", u.Kind, u.Broken, 80, "breaks of the cache that are simulated, with something read where something was read")
+	add("break_amount", u.Amount, u.Broken, 70, "and the read is within 10 %")
+	add("break_alarms", u.FalseAlarms, u.Broken-u.Unexplained+u.FalseAlarms, 15,
+		"of the simulated breaks of the cache: the record has none").Most = true
+	cost := &r.Usage[0].CostError
+	for _, c := range []struct {
+		name       string
+		value, bar float64
+		about      string
+	}{
+		{"input_cost_mean", cost.Mean, 4, "mean error of a session's input cost by the simulated cache"},
+		{"input_cost_median", cost.Median, 2, "the median of these errors"},
+		{"input_cost_sum", math.Abs(cost.Sum), 1, "error of the input cost of all sessions together"},
+	} {
+		m := add(c.name, 0, cost.Sessions, c.bar, c.about)
+		m.Value, m.Most, m.Least = c.value, true, fewestSessions
+	}
 	for i := range list {
-		list[i].Least = leastFor(&list[i])
+		list[i].Least = cmp.Or(list[i].Least, leastFor(&list[i]))
 		list[i].judge()
 	}
 	return list

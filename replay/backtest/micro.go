@@ -1,6 +1,7 @@
 package backtest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,13 @@ type Microcompacted struct {
 
 // Close reports whether the policy saves what was recorded, within 1 %.
 func (m *Microcompacted) Close() bool { return abs(m.Saved-m.Wanted)*100 <= m.Wanted }
+
+// MicroAlarm is a microcompaction by the policy where nothing is recorded and the usage did not fall.
+type MicroAlarm struct {
+	Request int `json:"request"`
+	Line    int `json:"line"`  // of the response
+	Saved   int `json:"saved"` // tokens
+}
 
 // microcompaction is one by the policy.
 type microcompaction struct {
@@ -92,12 +100,11 @@ func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Tim
 		s.Micro = append(s.Micro, c)
 	}
 	slices.SortStableFunc(s.Micro, func(a, b Microcompacted) int { return a.Request - b.Request })
-	for n := range fired {
-		if !known[n] {
-			s.MicroAlarms = append(s.MicroAlarms, n)
+	for _, n := range slices.Sorted(maps.Keys(fired)) {
+		if !known[n] && n <= len(conv.Requests) {
+			s.MicroAlarms = append(s.MicroAlarms, MicroAlarm{n, r.LineAt(n), fired[n].saved})
 		}
 	}
-	slices.Sort(s.MicroAlarms)
 }
 
 // inFile reports whether any result of a recorded microcompaction is in the file.

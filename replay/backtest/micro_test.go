@@ -24,14 +24,19 @@ func TestClose(t *testing.T) {
 // TestMicroUnscored: a recorded microcompaction of results that lie before the file is not scored, and the policy's
 // at the same request is no false alarm.
 func TestMicroUnscored(t *testing.T) {
-	conv := &session.Conversation{Requests: make([]session.APICall, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
+	conv := &session.Conversation{Messages: make([]session.Message, 1), Requests: make([]session.APICall, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
 	own := &replay.Timeline{}
 	for _, n := range []int{5, 3} {
-		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n})
+		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n, Saved: 700})
 	}
 	s := &SessionScore{}
 	s.microcompactions(&replay.Record{Conv: conv}, own, &replay.Timeline{})
-	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []int{5}) {
+	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []MicroAlarm{{Request: 5, Saved: 700}}) {
 		t.Errorf("%+v", s)
+	}
+	bars := Sum("p", []*SessionScore{s}).Fidelity
+	i := slices.IndexFunc(bars, func(b Bar) bool { return b.Name == "microcompaction_alarms" })
+	if i < 0 || bars[i].Value != 100 || bars[i].Of != 1 || !bars[i].Most {
+		t.Errorf("%+v", bars)
 	}
 }

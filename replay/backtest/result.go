@@ -31,8 +31,10 @@ type CompactionRow struct {
 	Hits     int     `json:"hits"`     // at the exact request, each decided on the recorded view
 	Misses   int     `json:"misses"`
 	Alarms   int     `json:"alarms"`
-	Exact    int     `json:"exact"` // the policy's estimate is pre_tokens to the token
-	Error    float64 `json:"error"` // mean absolute error of that estimate, tokens
+	Unknown  int     `json:"unknown_pre_tokens"` // of Recorded: no pre_tokens are recorded, so that the next six figures leave them out
+	Exact    int     `json:"exact"`              // the policy's estimate is pre_tokens to the token
+	Error    float64 `json:"error"`              // mean absolute error of that estimate, tokens
+	Median   float64 `json:"median_error"`       // median of the absolute errors, tokens
 	Largest  int     `json:"largest_error"`
 	Bias     float64 `json:"bias"` // its mean error, tokens; under 0: too little
 	MAPE     float64 `json:"mape"` // % of pre_tokens
@@ -41,6 +43,8 @@ type CompactionRow struct {
 	LostHits int     `json:"lost_hits"`
 	Manual   int     `json:"manual"`
 	Last     int     `json:"at_end"`
+
+	off []int // absolute errors, tokens
 }
 
 // Free scores the same compactions in a free replay, where one decision changes the next.
@@ -72,14 +76,7 @@ func (r *CompactionRow) compaction(c *CompactionScore) {
 	r.Recorded++
 	r.Hits += count(c.Hit)
 	r.Misses += count(!c.Hit)
-	off := -c.Short()
-	r.Exact += count(off == 0)
-	r.Error += float64(abs(off))
-	r.Bias += float64(off)
-	r.Largest = max(r.Largest, abs(off))
-	if c.PreTokens > 0 {
-		r.MAPE += 100 * float64(abs(off)) / float64(c.PreTokens)
-	}
+	r.estimate(c)
 	if c.Distance != nil {
 		d := abs(*c.Distance)
 		r.Free.Exact += count(d == 0)
@@ -88,9 +85,32 @@ func (r *CompactionRow) compaction(c *CompactionScore) {
 	}
 }
 
+// estimate compares the policy's estimate with the recorded figure.
+func (r *CompactionRow) estimate(c *CompactionScore) {
+	short, known := c.Short()
+	if !known {
+		r.Unknown++
+		return
+	}
+	off := abs(short)
+	r.off = append(r.off, off)
+	r.Exact += count(off == 0)
+	r.Error += float64(off)
+	r.Bias -= float64(short)
+	r.Largest = max(r.Largest, off)
+	r.MAPE += 100 * float64(off) / float64(c.PreTokens)
+}
+
+// Known is the number of compactions whose pre_tokens are recorded.
+func (r *CompactionRow) Known() int { return r.Recorded - r.Unknown }
+
 func (r *CompactionRow) means() {
-	n := float64(max(r.Recorded, 1))
+	n := float64(max(r.Known(), 1))
 	r.Error, r.Bias, r.MAPE = rounded(r.Error/n), rounded(r.Bias/n), rounded(r.MAPE/n)
+	slices.Sort(r.off)
+	if k := len(r.off); k > 0 {
+		r.Median = float64(r.off[(k-1)/2]+r.off[k/2]) / 2
+	}
 }
 
 // MicroRow scores the microcompactions of one band of clients, or of all.
@@ -128,12 +148,12 @@ type UsageRow struct {
 	Clients  string `json:"clients"`
 	Sessions int    `json:"sessions"` // with at least one scored request
 	UsageScore
+	CostError CostError `json:"input_cost_error"`
 }
 
 // CauseRow sums up the breaks of one cause.
 type CauseRow struct {
 	Cause     cache.BreakCause `json:"cause"`
-	Named     bool             `json:"named"`  // the record itself shows it
 	Breaks    int              `json:"breaks"` // in the record
 	Kind      int              `json:"right_kind"`
 	Amount    int              `json:"right_amount"`
@@ -146,8 +166,12 @@ type CauseRow struct {
 // Sum sums up the scores of a policy over sessions, in the order given.
 func Sum(policy string, sessions []*SessionScore) *Scores {
 	r := &Scores{Schema: Schema, Policy: policy, Sessions: append([]*SessionScore{}, sessions...)}
+	names := []string{All}
+	for _, s := range sessions {
+		names = withBands(names, s.bands, s.Clients)
+	}
 	for _, fitted := range []bool{false, true} {
-		for _, clients := range compactionBands.names() {
+		for _, clients := range names {
 			row := CompactionRow{Clients: clients, Fitted: fitted}
 			for _, s := range sessions {
 				if in(clients, s) && (s.Fit != nil) == fitted {
@@ -159,10 +183,12 @@ func Sum(policy string, sessions []*SessionScore) *Scores {
 			}
 		}
 	}
-	for _, clients := range compactionBands.names() {
+	for _, clients := range names {
 		micro, usage := MicroRow{Clients: clients}, UsageRow{Clients: clients}
+		var scored []*SessionScore
 		for _, s := range sessions {
 			if in(clients, s) {
+				scored = append(scored, s)
 				micro.add(s)
 				usage.Sessions += count(s.Usage.Requests > 0)
 				usage.Join(&s.Usage)
@@ -171,6 +197,7 @@ func Sum(policy string, sessions []*SessionScore) *Scores {
 		if clients == All || micro.Recorded+micro.Unrecorded+micro.Alarms+micro.Unscored > 0 {
 			r.Micro = append(r.Micro, micro)
 		}
+		usage.CostError = costError(scored)
 		if usage.round(); clients == All || usage.Requests > 0 {
 			r.Usage = append(r.Usage, usage)
 		}
@@ -191,7 +218,7 @@ func causes(sessions []*SessionScore) []CauseRow {
 			n := slices.IndexFunc(rows, func(r CauseRow) bool { return r.Cause == b.Cause })
 			if n < 0 {
 				n = len(rows)
-				rows = append(rows, CauseRow{Cause: b.Cause, Named: NamedBreak(b.Cause)})
+				rows = append(rows, CauseRow{Cause: b.Cause})
 			}
 			one := CauseRow{Only: 1}
 			if b.Recorded {
@@ -219,13 +246,11 @@ func (r *CauseRow) join(o *CauseRow) {
 	r.Only += o.Only
 }
 
-// Breaks returns the breaks of all causes in one row, or of the named ones.
-func (r *Scores) Breaks(named bool) CauseRow {
-	sum := CauseRow{Cause: All, Named: named}
+// Breaks returns the breaks of all causes in one row.
+func (r *Scores) Breaks() CauseRow {
+	sum := CauseRow{Cause: All}
 	for i := range r.Causes {
-		if row := &r.Causes[i]; row.Named || !named {
-			sum.join(row)
-		}
+		sum.join(&r.Causes[i])
 	}
 	return sum
 }

@@ -1,6 +1,10 @@
 package backtest
 
 import (
+	"cmp"
+	"path/filepath"
+	"sort"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -13,11 +17,14 @@ type GrowthTrial struct {
 	Session   string
 	Agent     string
 	File      string
+	Project   string // the folder it was recorded in, or else that of its file
 	Model     string // of the first request
 	Version   string // of the client then
 	Tokenizer string // "old" or "new"
 	First     int    // recorded context of the first request, tokens
 	Steps     []TrialStep
+
+	bands policy.Bands // of which TrialStep.Clients is one
 }
 
 // TrialStep is one request after the first.
@@ -25,9 +32,10 @@ type TrialStep struct {
 	Request int    // n
 	Model   string // of the response
 	Version string // of the client
+	Clients string // its band of versions
 	Context int    // recorded, tokens
 	Growth  int    // over the request before, tokens
-	Anchor  bool   // a compaction is recorded before it: its context is not predicted
+	Anchor  bool   // its context is not predicted: before it a compaction is recorded, or a restart of another client version
 	Learn   bool   // the usage counter learns from it
 
 	// What joined the context less what left it, as far as the file holds it: for the usage counter, and in tokens by
@@ -42,8 +50,8 @@ type TrialStep struct {
 func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	conv := r.Conv
 	t := &GrowthTrial{
-		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
-		Tokenizer: r.Counted.Tokenizer,
+		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Project: cmp.Or(conv.CWD, filepath.Dir(conv.Path)),
+		Model: conv.Model, Version: conv.Version, Tokenizer: r.Counted.Tokenizer, bands: r.Counted.Client.Lines,
 	}
 	for _, q := range conv.Requests {
 		if m := &conv.Messages[q.Message]; m.HasUsage {
@@ -52,7 +60,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 		}
 	}
 	y := tally{
-		conv: conv, meter: tokens.NewMeter(conv, r.Counted),
+		conv: conv, bands: t.bands, meter: tokens.NewMeter(conv, r.Counted),
 		tables:  map[string]policy.Weigher{tokens.NameHeuristic: tokens.Heuristic(conv)},
 		instead: map[policy.Target]*policy.Content{}, inserted: map[policy.ItemID][]policy.Content{},
 	}
@@ -66,7 +74,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 		}
 		y.tables[name] = table
 	}
-	spans, _ := tokens.Spans(conv)
+	spans, _ := tokens.Spans(conv, r.Counted)
 	edits := r.Edits()
 	for i := range spans {
 		n := 0
@@ -83,6 +91,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 // inserted.
 type tally struct {
 	conv     *session.Conversation
+	bands    policy.Bands
 	meter    *tokens.Meter
 	tables   map[string]policy.Weigher
 	instead  map[policy.Target]*policy.Content  // replacements of results
@@ -93,8 +102,8 @@ type tally struct {
 func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 	answer := &y.conv.Messages[s.To]
 	y.step = TrialStep{
-		Request: s.Request, Model: answer.Model, Version: answer.Version, Context: s.Context, Growth: s.Growth,
-		Anchor: s.Cut, Learn: s.Learn, Counts: make(map[string]float64, len(y.tables)),
+		Request: s.Request, Model: answer.Model, Version: answer.Version, Clients: y.bands.Of(answer.Version), Context: s.Context, Growth: s.Growth,
+		Anchor: s.Cut || y.updated(s), Learn: s.Learn, Counts: make(map[string]float64, len(y.tables)),
 	}
 	joined, left, back := y.meter.Next(s)
 	y.step.Amounts = joined
@@ -119,6 +128,14 @@ func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 	return y.step
 }
 
+// updated reports whether the client was restarted in a span, as another version: its system prompt and tools are others,
+// and on no line of the file.
+func (y *tally) updated(s *tokens.Increment) bool {
+	list := y.conv.Restarts
+	i := sort.Search(len(list), func(i int) bool { return list[i].Before > s.From })
+	return i < len(list) && list[i].Before <= s.To && y.conv.Messages[s.From].Version != y.conv.Messages[s.To].Version
+}
+
 // edit counts what an edit of the record removes and inserts. A result that is offloaded as it joins was counted as
 // its stub already.
 func (y *tally) edit(e *policy.Edit) {
@@ -126,6 +143,9 @@ func (y *tally) edit(e *policy.Edit) {
 	switch {
 	case e.Kind == policy.KindSummarize:
 		// The step is an anchor: not predicted.
+	case e.New != nil && e.New.Gone:
+		y.leave(e.Target)
+		y.instead[e.Target] = e.New
 	case e.New != nil && !e.New.Stub:
 		y.leave(e.Target)
 		y.put(e.New, 1)
@@ -148,6 +168,7 @@ func (y *tally) removed(id policy.ItemID) {
 	if id < 0 {
 		for c := range y.inserted[id] {
 			y.put(&y.inserted[id][c], -1)
+			y.step.TakenOff += y.inserted[id][c].Tokens
 		}
 		return
 	}
@@ -158,7 +179,9 @@ func (y *tally) removed(id policy.ItemID) {
 
 // leave subtracts a recorded block, or its replacement.
 func (y *tally) leave(t policy.Target) {
-	if c := y.instead[t]; c != nil {
+	if c := y.instead[t]; c != nil && c.Gone {
+		return
+	} else if c != nil {
 		y.put(c, -1)
 		return
 	}

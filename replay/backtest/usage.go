@@ -2,30 +2,78 @@ package backtest
 
 import (
 	"math"
+	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // UsageScore scores the simulated usage of the recorded track against the reported one, over main requests without
 // the first of each file. The total sent is given; its split into read, written and uncached tokens is simulated.
 type UsageScore struct {
-	Requests int         `json:"requests"`
-	Read     InputFigure `json:"cache_read"`
-	Write    InputFigure `json:"cache_write"`
-	Input    InputFigure `json:"input"`         // not cached
-	Near     int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
-	Close    int         `json:"read_within_1"`
+	Requests  int         `json:"requests"`
+	Read      InputFigure `json:"cache_read"`
+	Write     InputFigure `json:"cache_write"`
+	Input     InputFigure `json:"input"`         // not cached
+	Near      int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
+	Close     int         `json:"read_within_1"`
+	WriteNear int         `json:"write_within_5"` // the same of the write
+	Cost      InputCost   `json:"input_cost"`
 
-	Broken      int `json:"breaks"`           // the reported read is below 95 % of what the request before had left
-	Named       int `json:"named"`            // after a compaction, a microcompaction, an expired lifetime or a model switch
-	Kind        int `json:"right_kind"`       // of the named: something read, or nothing
-	Amount      int `json:"right_amount"`     // of the named: within 10 %
-	AllKind     int `json:"all_right_kind"`   // of all breaks: something read, or nothing
-	AllAmount   int `json:"all_right_amount"` // of all breaks: within 10 %
-	Others      int `json:"other_causes"`     // the simulation names another cause
-	Unexplained int `json:"unexplained"`      // the simulation names no cause
-	FalseAlarms int `json:"only_simulated"`
+	Broken      int `json:"breaks"`         // the reported read is below 95 % of what the request before had left
+	Kind        int `json:"right_kind"`     // of the breaks: simulated with a cause, and something is read as reported, or nothing
+	Amount      int `json:"right_amount"`   // of those: the read is within 10 %
+	Unexplained int `json:"unexplained"`    // of the breaks: not simulated
+	FalseAlarms int `json:"only_simulated"` // the simulated read breaks off, the reported one does not
+}
+
+// InputCost is what the input of requests costs by the reported split and by the simulated one, at the prices of the
+// embedded table. Requests of models without a price are in neither.
+type InputCost struct {
+	Recorded  price.USD `json:"recorded_usd"`
+	Simulated price.USD `json:"simulated_usd"`
+}
+
+func (c *InputCost) join(o *InputCost) {
+	c.Recorded.Add(o.Recorded)
+	c.Simulated.Add(o.Simulated)
+}
+
+// off is the simulated cost less the recorded one, % of the recorded one; ok is false where nothing has a price.
+func (c *InputCost) off() (percent float64, ok bool) {
+	if c.Recorded.Nano <= 0 {
+		return 0, false
+	}
+	return 100 * float64(c.Simulated.Nano-c.Recorded.Nano) / float64(c.Recorded.Nano), true
+}
+
+// CostError is the error of the simulated input cost.
+type CostError struct {
+	Sessions int     `json:"sessions"` // whose input has a price
+	Mean     float64 `json:"mean"`     // of the absolute errors of the sessions, %
+	Median   float64 `json:"median"`   // the same
+	Sum      float64 `json:"sum"`      // error of the sum over all sessions, %; below 0: too little
+}
+
+// costError is the error over sessions.
+func costError(sessions []*SessionScore) (e CostError) {
+	var all InputCost
+	var off []float64
+	for _, s := range sessions {
+		if x, ok := s.Usage.Cost.off(); ok {
+			off = append(off, math.Abs(x))
+			e.Mean += math.Abs(x)
+			all.join(&s.Usage.Cost)
+		}
+	}
+	if len(off) == 0 {
+		return e
+	}
+	slices.Sort(off)
+	sum, _ := all.off()
+	return CostError{len(off), rounded(e.Mean / float64(len(off))), rounded(quantile(off, 0.5)), rounded(sum)}
 }
 
 // InputFigure is one class of input.
@@ -67,8 +115,7 @@ func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 // counts are the plain counts, in the order of the fields.
 func (u *UsageScore) counts() []*int {
 	return []*int{
-		&u.Requests, &u.Near, &u.Close, &u.Broken, &u.Named, &u.Kind, &u.Amount, &u.AllKind, &u.AllAmount,
-		&u.Others, &u.Unexplained, &u.FalseAlarms,
+		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms,
 	}
 }
 
@@ -80,6 +127,7 @@ func (u *UsageScore) Join(o *UsageScore) {
 	for i, n := range u.counts() {
 		*n += *o.counts()[i]
 	}
+	u.Cost.join(&o.Cost)
 }
 
 func (u *UsageScore) round() {
@@ -88,35 +136,33 @@ func (u *UsageScore) round() {
 	}
 }
 
-// ScoreUsage scores the simulated usage of the recorded track.
-func ScoreUsage(track *replay.Timeline) (u UsageScore) {
+// ScoreUsage scores the simulated usage of a conversation's recorded track.
+func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScore, err error) {
+	models, err := price.Default()
+	if err != nil {
+		return u, err
+	}
 	for _, p := range CachePoints(track) {
 		row := &track.Requests[p.Row]
 		u.Requests++
 		u.Read.add(p.Recorded, p.Simulated)
-		u.Write.add(row.Recorded.CacheWrite, row.Cache.Write5m+row.Cache.Write1h)
+		written := row.Cache.Write5m + row.Cache.Write1h
+		u.Write.add(row.Recorded.CacheWrite, written)
 		u.Input.add(row.Recorded.Input, row.Cache.Uncached)
 		u.Near += count(p.Error() <= nearRead)
 		u.Close += count(p.Error() <= closeRead)
+		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
+		msg := &conv.Messages[conv.Requests[p.N-1].Message]
+		if m, ok := models.Find(msg.Model); ok {
+			u.Cost.join(&InputCost{Recorded: m.Cost(replay.RecordedSplit(&msg.Usage), 0), Simulated: m.Cost(row.Cache.Split, 0)})
+		}
 		u.FalseAlarms += count(p.FalseAlarm())
-		if !p.Broke {
-			continue
-		}
-		u.Broken++
-		u.AllKind += count(p.RightKind())
-		u.AllAmount += count(p.RightAmount())
-		switch {
-		case p.Unexplained():
-			u.Unexplained++
-		case !NamedBreak(p.Cause.Kind):
-			u.Others++
-		default:
-			u.Named++
-			u.Kind += count(p.RightKind())
-			u.Amount += count(p.RightAmount())
-		}
+		u.Broken += count(p.Broke)
+		u.Kind += count(p.RightKind())
+		u.Amount += count(p.RightAmount())
+		u.Unexplained += count(p.Unexplained())
 	}
-	return u
+	return u, nil
 }
 
 // Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
@@ -132,8 +178,8 @@ type Break struct {
 	Left      int              `json:"left"`         // what the request before had read and written, tokens
 	Read      int              `json:"read"`         // recorded, tokens
 	Simulated int              `json:"simulated"`    // tokens read
-	Kind      bool             `json:"right_kind"`   // both read something, or both nothing
-	Amount    bool             `json:"right_amount"` // within 10 %
+	Kind      bool             `json:"right_kind"`   // simulated with a cause, and both read something, or both nothing
+	Amount    bool             `json:"right_amount"` // and within 10 %
 }
 
 // Unexplained is the cause of a recorded break for which the simulation has none.
@@ -143,9 +189,13 @@ const Unexplained cache.BreakCause = "unexplained"
 func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
 // usage scores the recorded track's simulated usage and lists the breaks.
-func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
-	s.Usage = ScoreUsage(track)
-	s.Usage.round()
+func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) error {
+	u, err := ScoreUsage(r.Conv, track)
+	if err != nil {
+		return err
+	}
+	u.round()
+	s.Usage = u
 	for _, p := range CachePoints(track) {
 		if !p.Broke && !p.FalseAlarm() {
 			continue
@@ -160,4 +210,5 @@ func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 		}
 		s.Breaks = append(s.Breaks, b)
 	}
+	return nil
 }

@@ -16,8 +16,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // TTL is the lifetime of an entry from the start of the request that wrote or read it last.
@@ -111,6 +109,38 @@ var errBreakpoints = errors.New("the API refuses the breakpoints")
 // of a client share.
 func (s *Sim) Warm(b Breakpoint, model string) {
 	s.put(entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, shared: true})
+}
+
+// Seed puts an entry into the cache that requests before the first one of the file left there. It lives until its first
+// read, at the time of the first request.
+func (s *Sim) Seed(b Breakpoint, model string, at time.Time) {
+	s.last = entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, expires: at}
+	s.put(s.last)
+	s.any = true
+}
+
+// Cool ends what Warm began: from now on entries live only as long as the conversation itself uses them.
+func (s *Sim) Cool() {
+	for i := range s.entries {
+		s.entries[i].shared = false
+	}
+}
+
+// Resize states that the prefix that ends at a position has another length than was known. Of a length of 0 nothing is
+// read.
+func (s *Sim) Resize(position, tokens int) {
+	s.entries = slices.DeleteFunc(s.entries, func(e entry) bool { return e.position == position && tokens <= 0 })
+	for i := range s.entries {
+		if e := &s.entries[i]; e.position == position {
+			e.tokens = tokens
+		}
+	}
+}
+
+// Add puts an entry into the cache that a request wrote which is not simulated: it began where the last request ended,
+// at a time.
+func (s *Sim) Add(b Breakpoint, model string, at time.Time) {
+	s.put(entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, expires: at.Add(b.TTL.Duration())})
 }
 
 // Change states that from a position on, the blocks of the next request differ from those of the request before. Of
@@ -289,52 +319,7 @@ func (s *Sim) put(e entry) {
 // to its breakpoint. Whatever else the client sends (project instructions, reminders) is in the messages or behind
 // that breakpoint.
 type Head struct {
-	Own    int // tokens up to the last breakpoint before the messages
-	Shared int // tokens at its start that all sessions of the client have in common; at most Own
-}
-
-// measured are the heads of Claude Code by version. No line of a session holds the system prompt and the tools. These
-// are medians over recorded sessions of what requests read when their messages were no longer in the cache. They are
-// defaults for a client, not a figure of the replayed session, and less accurate for sessions outside that set
-// (docs/internals/model.md).
-//
-// Sessions with MCP servers or more tools have a larger head, which shows in their larger overhead. They share it
-// with no other session: after a pause, recorded sessions read nothing of it.
-var measured = []struct {
-	since string
-	above int // least overhead for this row, tokens
-	head  Head
-}{
-	{"", 0, Head{14000, 14000}},
-	{"2.0.70", 0, Head{33500, 33500}},
-	{"2.1.10", 0, Head{28000, 28000}},
-	{"2.1.17", 0, Head{18600, 16100}},
-	{"2.1.19", 0, Head{28000, 10950}},
-	{"2.1.25", 0, Head{25400, 0}},
-	{"2.1.29", 0, Head{16600, 16600}},
-	{"2.1.38", 0, Head{18000, 18000}},
-	{"2.1.38", 30000, Head{25500, 25500}},
-	{"2.1.42", 0, Head{18500, 18500}},
-	{"2.1.42", 30000, Head{27700, 0}},
-	{"2.1.90", 0, Head{12000, 12000}},
-	{"2.1.117", 0, Head{14900, 14900}},
-	{"2.1.117", 38000, Head{29000, 0}},
-	{"2.1.138", 0, Head{7650, 7650}},
-	{"2.1.159", 0, Head{15550, 15550}},
-	{"2.1.210", 0, Head{15550, 0}},
-}
-
-// HeadOf returns the head of a client version. overhead is the tokens of its requests beside the messages and limits
-// the head; below 0 it is not known.
-func HeadOf(version string, overhead int) Head {
-	h := measured[0].head
-	for _, row := range measured[1:] {
-		if version != "" && session.CompareVersions(version, row.since) >= 0 && (row.above == 0 || overhead >= row.above) {
-			h = row.head // the last row that fits counts
-		}
-	}
-	if overhead < 0 {
-		return h
-	}
-	return Head{Own: min(h.Own, overhead), Shared: min(h.Shared, overhead)}
+	Own    int  // tokens up to the last breakpoint before the messages
+	Shared int  // tokens at its start that all sessions of the client have in common; at most Own
+	Kept   bool // other sessions keep the shared part in the cache beyond its lifetime
 }

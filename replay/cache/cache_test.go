@@ -233,6 +233,32 @@ func TestWarm(t *testing.T) {
 	}
 }
 
+// TestCool: without other sessions a prefix lives as long as requests use it, and of one that has no length nothing is
+// read.
+func TestCool(t *testing.T) {
+	var s Sim
+	s.Warm(Breakpoint{Position: 0, Tokens: 500, TTL: Long}, "m")
+	bs := []Breakpoint{{0, 500, Long}, {3, 900, Long}}
+	for i, tt := range []struct {
+		minutes float64
+		before  func()
+		want    int
+	}{
+		{0, func() {}, 500},
+		{1, func() { s.Change(1, Cause{Kind: Compacted}) }, 500},
+		{30, func() { s.Cool(); s.Change(1, Cause{Kind: Compacted}) }, 500},
+		{31, func() { s.Resize(0, 400); s.Change(1, Cause{Kind: Compacted}) }, 400},
+		{32, func() { s.Resize(0, 0); s.Change(1, Cause{Kind: Compacted}) }, 0},
+		{500, func() {}, 0},
+	} {
+		tt.before()
+		got, _ := send(t, &s, CachedRequest{Start: at(tt.minutes), Model: "m", Tokens: 900, Breakpoints: bs})
+		if got.Read != tt.want {
+			t.Errorf("request %d reads %d, want %d", i, got.Read, tt.want)
+		}
+	}
+}
+
 func TestNoTimes(t *testing.T) {
 	var s Sim
 	for i := range 3 {

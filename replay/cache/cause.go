@@ -14,7 +14,9 @@ const (
 	ToolsChanged BreakCause = "tools_changed" // tools or system prompt changed
 	ImageAdded   BreakCause = "image_added"   // an image was added or removed: the messages' cache is lost
 	SkillRan     BreakCause = "skill"         // the client sends other settings while a skill runs
+	EffortSet    BreakCause = "effort"        // the user set another level of reasoning effort: the messages' cache is lost
 	Thinking     BreakCause = "thinking"      // the thinking of earlier turns was stripped
+	Restart      BreakCause = "restart"       // the client was started again
 	ContextFell  BreakCause = "context_fell"  // less was sent than before, and no line says why
 	BelowMinimum BreakCause = "below_minimum" // the prefix is shorter than the model caches
 	LookBackOver BreakCause = "look_back"     // more blocks joined than the look-back covers
@@ -31,7 +33,7 @@ type Cause struct {
 var kindTexts = map[BreakCause]string{
 	None: "hit", First: "first request", Expired: "lifetime over", ModelSwitch: "model switch",
 	ToolsChanged: "tools or system prompt changed", ImageAdded: "image added or removed",
-	SkillRan: "a skill began or ended", Thinking: "thinking of earlier turns stripped",
+	SkillRan: "a skill began or ended", EffortSet: "another reasoning effort set", Restart: "client started again", Thinking: "thinking of earlier turns stripped",
 	ContextFell: "the context fell, no line says why", BelowMinimum: "below the model's minimum",
 	LookBackOver: "look-back exceeded", Unmarked: "no breakpoint",
 }

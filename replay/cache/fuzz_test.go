@@ -26,13 +26,17 @@ func FuzzSim(f *testing.F) {
 			for range next() % 6 {
 				r.Breakpoints = append(r.Breakpoints, Breakpoint{Position: next(), Tokens: 8 * next(), TTL: TTL(next() % 2)})
 			}
-			switch next() % 4 {
+			switch next() % 6 {
 			case 0:
 				s.Change(next(), Cause{Kind: Edited})
 			case 1:
 				s.Shrink(next(), next())
 			case 2:
 				s.Warm(Breakpoint{Position: next(), Tokens: next()}, r.Model)
+			case 3:
+				s.Cool()
+			case 4:
+				s.Resize(next(), next())
 			}
 			var split Split
 			var err error

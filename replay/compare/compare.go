@@ -35,6 +35,7 @@ type ComparedSession struct {
 	Input     string               // the path it was read from; "-": standard input
 	Selection Selection
 	Converted *replay.Conversion // of its tokens, to those of another model; nil: none
+	Series    [][]int            // by policy: see Series; nil where the caller wants none
 }
 
 // Inputs counts the inputs of sessions, and names the conversations left out.

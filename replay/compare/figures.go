@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -76,7 +77,7 @@ func Figures() []Figure {
 		{"thrash_run", "", Less, highest, total(func(t *replay.Totals) int { return t.ThrashRun })},
 		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
 		{"cleared_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.ClearedTokens })},
-		{"client_pre_tokens", "tokens", Neither, sum, detail("pre_tokens")},
+		{"client_pre_tokens", "tokens", Neither, sum, clientPreTokens},
 		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens")},
 		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
 		{"misses", "", Less, sum, regretCount(func(r *regret.Regret) int { return len(r.Misses) })},
@@ -147,6 +148,16 @@ func Names() []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// clientPreTokens is not known where a recorded compaction has no such figure.
+func clientPreTokens(t *replay.Timeline) exact.Decimal {
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == policy.KindSummarize && e.Recorded != nil && e.Recorded.PreTokens == 0 {
+			return exact.Decimal{}
+		}
+	}
+	return detail("pre_tokens")(t)
 }
 
 // detail sums the figures of any of the names that the client or the server would record in its events. They are its

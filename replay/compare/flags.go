@@ -28,7 +28,7 @@ func Flags() []Flag {
 // Mark sets the flags of a session by its record and by a replay of it. subagents is how many are left out.
 func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents int) (err error) {
 	is := map[Flag]bool{
-		FlagMidway:    len(rec.Conv.Messages) > 0 && rec.Conv.Messages[0].Earlier,
+		FlagMidway:    rec.Conv.BeginsMidway(),
 		FlagEstimated: !rec.Cal.Recorded,
 		FlagOutputs:   rec.Cal.Recorded && slices.ContainsFunc(t.Requests, func(r replay.Request) bool { return r.Estimated }),
 		FlagCompacted: len(rec.Conv.Boundaries) > 0,

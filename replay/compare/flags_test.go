@@ -7,22 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 func TestFlags(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pol, err := preset.Load("recorded", reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pol := named(t, "recorded")[0]
 	whole := func(text string) string { return text }
 	for _, c := range []struct {
 		file   string
@@ -45,15 +35,7 @@ func TestFlags(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.change(string(text))), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := session.Load(file, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		rec, err := replay.NewRecord(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := recordOf(t, file)
 		tl, err := rec.Replay(pol, replay.Options{Model: c.model})
 		if err != nil {
 			t.Fatal(err)

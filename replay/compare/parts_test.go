@@ -5,9 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -16,33 +13,18 @@ import (
 // TestParts holds that the parts of a difference add up to it, the largest first, and that under one prompt cache
 // policies differ by content, breaks and own calls alone.
 func TestParts(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
 	names := []string{"recorded", "claude-code-pipeline", "opencode-1.1.36", "opencode-1.18", "gemini-cli-0.26", "none"}
 	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	policies := named(t, names...)
 	for _, mode := range []replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone} {
 		var sessions []compare.ComparedSession
 		for _, file := range files {
-			f, err := session.Load(file, session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			rec, err := replay.NewRecord(f.Main)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := recordOf(t, file)
 			var s compare.ComparedSession
-			for _, name := range names {
-				pol, err := preset.Load(name, reg)
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, pol := range policies {
 				tl, err := rec.Replay(pol, replay.Options{Cache: mode})
 				if err != nil {
 					t.Fatal(err)

@@ -51,6 +51,9 @@ type Side struct {
 func (s *Side) by(e *policy.Edit) {
 	if e != nil {
 		s.Status = cmp.Or(statuses[e.Kind], Added)
+		if e.New != nil && e.New.Gone {
+			s.Status = Removed
+		}
 		s.Stage, s.Request, s.Reason, s.Server = e.Stage, e.Request, e.Reason, e.Kind.PayloadOnly()
 	}
 }

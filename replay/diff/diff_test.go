@@ -1,6 +1,7 @@
 package diff_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,5 +184,28 @@ func TestMarks(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, diff.Marks(v)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+	// One mark holds a restart and what was not read back.
+	gone := put(3, 0, "")
+	gone.Trigger, gone.New = policy.TriggerRestart, &policy.Content{Gone: true}
+	v = viewAt(t, conv, 4, policy.Edit{Request: 3, Kind: policy.KindRestart, Trigger: policy.TriggerRestart, Reason: "why"},
+		policy.Edit{Request: 3, Kind: policy.KindRemove, Trigger: policy.TriggerRestart, Items: []policy.ItemID{1}}, gone, put(4, 2, "cut"))
+	want = []diff.Mark{
+		{Before: 3, Request: 3, Stage: "s", Kind: policy.KindRestart, Reason: "why", Edits: 2, TokensBefore: 2, TokensAfter: 0},
+		{Before: 4, Request: 4, Stage: "s", Kind: policy.KindClear, Edits: 1, TokensBefore: 1, TokensAfter: 1},
+	}
+	if diff := cmp.Diff(want, diff.Marks(v)); diff != "" {
+		t.Errorf("restart: -want +got\n%s", diff)
+	}
+}
+
+// A block in whose place nothing stands is told from one of no text.
+func TestEditsGone(t *testing.T) {
+	gone := put(2, 0, "")
+	gone.New = &policy.Content{Kind: jsonl.KindToolUse, Gone: true}
+	edits := diff.Edits(viewAt(t, said(2), 2, gone, put(2, 1, "")), 0)
+	js, err := json.Marshal([]*diff.EditText{edits[0].New, edits[1].New})
+	if want := `[{"type":"tool_use","gone":true},{"type":"text"}]`; err != nil || string(js) != want {
+		t.Errorf("%s, %v; want %s", js, err, want)
 	}
 }

@@ -34,7 +34,7 @@ type EditOutput struct {
 	Delta  int      `json:"delta,omitempty"` // tokens, of an inferred edit
 }
 
-// EditText is the content that an edit adds: a text, the text of a recorded block, or only a number of tokens.
+// EditText is the content that an edit adds: a text, the text of a recorded block, only a number of tokens, or nothing.
 type EditText struct {
 	Type     string `json:"type"` // of the block it counts as
 	Text     string `json:"text,omitempty"`
@@ -43,6 +43,7 @@ type EditText struct {
 	Block    int    `json:"block,omitempty"`
 	Recorded bool   `json:"recorded,omitempty"` // as in the file, without what was offloaded and read back
 	Partial  bool   `json:"partial,omitempty"`  // a part of the original
+	Gone     bool   `json:"gone,omitempty"`     // nothing takes the block's place: it is not sent
 }
 
 // Made is a message that an edit adds.
@@ -115,7 +116,7 @@ var typeNames = map[jsonl.Kind]string{
 
 func text(conv *session.Conversation, c *policy.Content) EditText {
 	t := EditText{
-		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Text, Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial,
+		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Text, Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial, Gone: c.Gone,
 	}
 	if c.Ref != nil {
 		t.Message, t.Block = ItemName(conv, c.Ref.Item), c.Ref.Block

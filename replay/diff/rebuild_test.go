@@ -58,7 +58,7 @@ func (r *rebuilder) content(t *diff.EditText) policy.Content {
 		kind = jsonl.KindText
 	}
 	c := policy.NewContent(kind, t.Text)
-	c.Tokens, c.Stub, c.Partial = t.Tokens, t.Recorded, t.Partial
+	c.Tokens, c.Stub, c.Partial, c.Gone = t.Tokens, t.Recorded, t.Partial, t.Gone
 	if t.Message != "" {
 		c.Ref = &policy.Target{Item: r.item(t.Message), Block: t.Block}
 	}

@@ -68,7 +68,7 @@ func (r *Row) order() int {
 	return n
 }
 
-// Mark is a place in the raw history where one firing of a stage compacted something.
+// Mark is a place in the raw history where one firing of a stage compacted something, or the client was restarted.
 type Mark struct {
 	Before       int             `json:"-"`       // index of the message of the conversation that follows
 	Request      int             `json:"request"` // n of the main request it belongs to; 0: after the last
@@ -112,8 +112,8 @@ func attachedAgain(v *view.View, id policy.ItemID) bool {
 	return slices.ContainsFunc(bounds, func(b session.Boundary) bool { return slices.Contains(b.Attached, int(id)) })
 }
 
-// Marks lists the places where the edits of a view compacted earlier messages. Results cut on arrival, additions and
-// tags leave no mark.
+// Marks lists the places where the edits of a view compacted earlier messages, and the restarts of the client, each with
+// what was not read back. Results cut on arrival, additions and tags leave no mark.
 func Marks(v *view.View) []Mark {
 	var marks []Mark
 	group := -1
@@ -122,11 +122,16 @@ func Marks(v *view.View) []Mark {
 		e := &edits[i]
 		switch e.Kind {
 		case policy.KindClear, policy.KindRemove, policy.KindCollapse, policy.KindSummarize, policy.KindCacheEdit, policy.KindServerClear:
+		case policy.KindRestart:
+			group = e.Group
+			marks = append(marks, Mark{Before: e.Joined, Request: e.Request, Stage: e.Stage, Kind: e.Kind, Reason: e.Reason})
+			continue
 		default:
 			continue
 		}
 		n := max(len(e.Items), 1)
-		if len(marks) > 0 && e.Group == group {
+		left := e.Trigger == policy.TriggerRestart && len(marks) > 0 && marks[len(marks)-1].Kind == policy.KindRestart
+		if len(marks) > 0 && (e.Group == group || left) {
 			m := &marks[len(marks)-1]
 			m.Edits += n
 			m.TokensBefore += e.Before

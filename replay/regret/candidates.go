@@ -1,7 +1,6 @@
 package regret
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,30 +10,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
-
-// input is the input of a file tool.
-type input struct {
-	FilePath     string `json:"file_path"`
-	NotebookPath string `json:"notebook_path"`
-	replacement
-	Edits []replacement `json:"edits"`
-}
-
-type replacement struct {
-	OldString string `json:"old_string"`
-	NewString string `json:"new_string"`
-}
-
-// edits lists the replacements of an Edit or a MultiEdit.
-func (in *input) edits() []replacement { return append([]replacement{in.replacement}, in.Edits...) }
-
-func (in *input) path() string { return cmp.Or(in.FilePath, in.NotebookPath) }
-
-func readInput(raw string) (in input) {
-	// A field of another type belongs to a tool that is no file tool.
-	_ = json.Unmarshal([]byte(raw), &in)
-	return in
-}
 
 // inputTexts is every string in a tool's input, one a line, without the keys: these are the tool's words and not the
 // agent's. An input that is no JSON has none.
@@ -221,12 +196,12 @@ func (b *builder) file(path string) *file {
 
 // call examines one call of a tool.
 func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
-	in := input{}
+	in := session.FileInput{}
 	switch bl.Name {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		in = readInput(raw)
+		_ = json.Unmarshal([]byte(raw), &in) // a field of another type belongs to another tool
 	}
-	path := in.path()
+	path := in.Path()
 	if path == "" {
 		b.quotes(use, text, "")
 		return
@@ -236,9 +211,9 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
 	without := ""
 	switch bl.Name {
 	case "Edit", "MultiEdit", "NotebookEdit":
-		for _, e := range in.edits() {
-			b.edit(use, e.OldString)
-			without += foldString(e.OldString)
+		for _, e := range in.Edits() {
+			b.edit(use, e.Old)
+			without += foldString(e.Old)
 		}
 		fallthrough
 	case "Write":

@@ -1,6 +1,10 @@
 package regret
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
 
 // fold is the normal form in which texts are searched: letters and digits alone, small, without the line numbers that
 // Read and searches put before a line. Two texts that differ in white space, quotes, escapes, the case of a name or in
@@ -8,8 +12,7 @@ import "strings"
 // What is not contained in this form is not contained in any other.
 func fold(dst []byte, text string) []byte {
 	for line := range strings.Lines(text) {
-		rest := strings.TrimLeft(line, " ")
-		if bare, ok := cutNumber(rest, "→", "\t"); ok {
+		if _, bare, ok := session.CutLineNumber(line); ok {
 			line = bare
 		}
 		for i := 0; i < len(line); i++ {
@@ -35,22 +38,6 @@ var folded = func() (t [256]byte) {
 	}
 	return t
 }()
-
-// cutNumber cuts a decimal number and one of the separators off the start of a text.
-func cutNumber(text string, separators ...string) (rest string, ok bool) {
-	digits := 0
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		digits++
-	}
-	if digits > 0 {
-		for _, s := range separators {
-			if rest, ok := strings.CutPrefix(text[digits:], s); ok {
-				return rest, true
-			}
-		}
-	}
-	return text, false
-}
 
 // What makes a name: a run of letters, digits, _ and - that is not a word of a natural language.
 const (

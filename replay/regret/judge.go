@@ -119,6 +119,9 @@ func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 
 // note remembers the blocks that edit i removed.
 func (j *judge) note(i int, e *policy.Edit) {
+	if e.Trigger == policy.TriggerRestart {
+		return // the client's loss, under every policy
+	}
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
 		j.remove(j.target(e.Target), i)

@@ -155,6 +155,7 @@ func misses(t *testing.T, path string, list []label) map[label]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	presets := preset.New(reg)
 	f, err := session.Load(path, session.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -166,27 +167,16 @@ func misses(t *testing.T, path string, list []label) map[label]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := preset.Client{Product: conv.Product, Version: conv.Version}
-		for i := 0; i < len(conv.Messages) && client.Time.IsZero(); i++ {
-			client.Time = conv.Messages[i].Time
-		}
-		if conv.Product != "" { // in the window that the user had set
-			own, err := preset.LoadFor(conv.Product, client, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fit, err := rec.FitWindow(own, replay.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			rec.UseWindow(fit)
+		client := preset.ClientOf(conv)
+		if err := rec.UseRelease(presets); err != nil { // in the window that the user had set
+			t.Fatal(err)
 		}
 		for _, l := range list {
 			if l.Agent != conv.Agent || done[l.Agent+l.Policy] {
 				continue
 			}
 			done[l.Agent+l.Policy] = true
-			pol, err := preset.LoadFor(l.Policy, client, reg)
+			pol, err := presets.LoadFor(l.Policy, client)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ type scan struct {
 	nodes   []node          // by text
 	groups  []group
 	at      map[uint64]int32 // a group by its prefix
+	looked  int              // how often a text was compared with a needle
 }
 
 // entry is a needle as it was added.
@@ -109,10 +110,14 @@ func (s *scan) each(text []byte, found func(id int32, from int) bool) {
 // are forgotten.
 func (s *scan) begin(g *group, text []byte, from int, found func(id int32, from int) bool) bool {
 	rest := text[from:]
-	above := sort.Search(int(g.to-g.from), func(i int) bool { return s.nodes[g.from+int32(i)].text > string(rest) })
+	above := sort.Search(int(g.to-g.from), func(i int) bool {
+		s.looked++
+		return s.nodes[g.from+int32(i)].text > string(rest)
+	})
 	same := -1 // bytes that the text has in common with the first node, all of which the shorter ones have, too
 	for k := g.from + int32(above) - 1; k >= g.from; k = s.nodes[k].short {
 		n := &s.nodes[k]
+		s.looked++
 		if same < 0 {
 			for same = 0; same < min(len(n.text), len(rest)) && n.text[same] == rest[same]; same++ {
 			}

@@ -98,6 +98,10 @@ func (s *sight) count(text string, by int) {
 }
 
 func (s *sight) apply(e *policy.Edit) error {
+	if e.New != nil && e.New.Gone {
+		s.hidden[s.target(e.Target)] = true
+		return nil
+	}
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindWrap:
 		return s.replace(s.target(e.Target), e)

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -38,19 +39,20 @@ const (
 	EditChars // Edit, Write and the like
 	OtherChars
 	OtherMarks
-	Wide    // characters of three bytes of UTF-8 or more, and half of those of two
-	Prompts // user prompts
+	ReadWide // of files that are read: as Wide, mostly the arrow behind a line number
+	Wide     // characters of three bytes of UTF-8 or more, and half of those of two
+	Prompts  // user prompts
 	PromptChars
 	PromptMarks
 	Notes // messages the client added: reminders, commands, interrupts
 	NoteChars
 	Attachments // attachments that are sent
 	AttachedChars
-	Reminders   // task reminders among them
-	EditedFiles // notes on changed files among them
-	Images      // tokens of images and documents, by the documented formula
-	References  // tools that a tool_reference loads
-	JSONChars   // of blocks of an unknown type
+	Reminders  // task reminders among them
+	PlanModes  // entries into plan mode whose reminder is on no line
+	Images     // tokens of images and documents, by the documented formula
+	References // tools that a tool_reference loads
+	JSONChars  // of blocks of an unknown type
 	measures
 )
 
@@ -58,8 +60,8 @@ var measureNames = [measures]string{
 	"output", "responses", "untold_responses", "text_chars", "text_marks",
 	"thinking_chars", "thinking_marks", "summed_up_chars", "signature_chars",
 	"tool_uses", "edit_input", "bash_input", "other_input", "results", "read_chars", "read_marks", "bash_chars", "bash_marks",
-	"search_chars", "search_marks", "edit_chars", "other_chars", "other_marks", "wide", "prompts", "prompt_chars", "prompt_marks",
-	"notes", "note_chars", "attachments", "attached_chars", "task_reminders", "edited_files", "images", "references", "json_chars",
+	"search_chars", "search_marks", "edit_chars", "other_chars", "other_marks", "read_wide", "wide", "prompts", "prompt_chars", "prompt_marks",
+	"notes", "note_chars", "attachments", "attached_chars", "task_reminders", "plan_modes", "images", "references", "json_chars",
 }
 
 func (m Measure) String() string { return measureNames[m] }
@@ -90,7 +92,11 @@ const noMarks = measures
 func (t texts) measure(n jsonl.Metrics, put put) {
 	wide := float64(n.Bytes-n.UTF16) / 2
 	put(t.chars, math.Max(float64(n.UTF16)-wide, 0))
-	if wide != 0 {
+	switch {
+	case wide == 0:
+	case t.chars == ReadChars:
+		put(ReadWide, wide)
+	default:
 		put(Wide, wide)
 	}
 	if t.marks != noMarks && n.JSON > n.UTF16+2 {
@@ -116,11 +122,28 @@ func toolTexts(tool string) (input, result texts) {
 	return input, result
 }
 
+// The tools of plan mode. A client records the plan as the input of the call that leaves plan mode, and sends the call
+// without it (cli.js of 2.0.76 to 2.1.112). As plan mode is entered it sends a reminder of its rules, which is a line
+// only with clients that record attachments.
+const (
+	enterPlanMode = "EnterPlanMode"
+	exitPlanMode  = "ExitPlanMode"
+)
+
+// recordsAttachments reports whether a conversation has attachments that are sent. A queued prompt may be one without
+// a line of its own.
+func recordsAttachments(conv *session.Conversation) bool {
+	return slices.ContainsFunc(conv.Messages, func(m session.Message) bool {
+		return m.Class == session.ClassAttachment && m.Attachment != "queued_command" && slices.ContainsFunc(m.Blocks, func(b session.Block) bool { return b.Text.UTF16 > 0 })
+	})
+}
+
 // Meter measures a conversation's content.
 type Meter struct {
 	conv     *session.Conversation
 	model    CountedModel
 	reliable []bool // by message: a response with reliable output tokens
+	attached bool   // attachments are recorded
 	thinking *Thinking
 	other    map[policy.Target]jsonl.Metrics // results that were sent with another text from the first request on
 	images   pictures
@@ -129,7 +152,7 @@ type Meter struct {
 // NewMeter returns a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model CountedModel) *Meter {
 	return &Meter{
-		conv: conv, model: model, reliable: reliableOutputs(conv), other: replacedAtOnce(conv),
+		conv: conv, model: model, reliable: reliableOutputs(conv, model), attached: recordsAttachments(conv), other: replacedAtOnce(conv),
 		thinking: NewThinking(conv, model.ClearsThinking),
 		images:   pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
 	}
@@ -197,8 +220,10 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		put(ToolUses, 1)
-		input, _ := toolTexts(bl.Name)
-		input.measure(bl.JSON, put)
+		if bl.Name != exitPlanMode {
+			input, _ := toolTexts(bl.Name)
+			input.measure(bl.JSON, put)
+		}
 	case jsonl.KindToolResult:
 		s.result(bl, n, put)
 		for i := range bl.Parts {
@@ -225,13 +250,14 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	case jsonl.KindAttachment:
 		if n.UTF16 > 0 {
 			put(Attachments, 1)
+			t := texts{AttachedChars, noMarks}
 			switch msg.Attachment {
 			case "task_reminder", "todo_reminder":
 				put(Reminders, 1)
 			case "edited_text_file":
-				put(EditedFiles, 1)
+				t = texts{ReadChars, ReadMarks} // numbered lines of the file, as Read shows them
 			}
-			texts{AttachedChars, noMarks}.measure(n, put)
+			t.measure(n, put)
 		}
 	default:
 		texts{JSONChars, noMarks}.measure(bl.JSON, put)
@@ -241,7 +267,11 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 // result measures the text of a tool's result.
 func (s *Meter) result(bl *session.Block, n jsonl.Metrics, put put) {
 	put(Results, 1)
-	_, result := toolTexts(s.conv.ToolName(bl.ID))
+	tool := s.conv.ToolName(bl.ID)
+	if tool == enterPlanMode && !s.attached {
+		put(PlanModes, 1)
+	}
+	_, result := toolTexts(tool)
 	result.measure(n, put)
 }
 
@@ -276,10 +306,10 @@ func frame(msg *session.Message, reliable bool, put put) {
 	}
 }
 
-// reliableOutputs reports by message whether the recorded output tokens are reliable. Clients 2.1.12-2.1.51 recorded
-// the count from the start of the response, and earlier ones did so if a response has one line: a count that is too
-// small for the texts is unreliable.
-func reliableOutputs(conv *session.Conversation) []bool {
+// reliableOutputs reports by message whether the recorded output tokens are reliable. Some clients recorded the
+// count from the start of the response, others did so if a response has one line: a count that is too small for the
+// texts is unreliable.
+func reliableOutputs(conv *session.Conversation, model CountedModel) []bool {
 	reliable := make([]bool, len(conv.Messages))
 	version, wrong := "", false // of the message before: usually it is the same
 	for m := range conv.Messages {
@@ -289,7 +319,7 @@ func reliableOutputs(conv *session.Conversation) []bool {
 		}
 		if v := msg.Version; v != version {
 			version = v
-			wrong = v != "" && session.CompareVersions(v, "2.1.12") >= 0 && session.CompareVersions(v, "2.1.51") <= 0
+			wrong = model.client(v).PartialOutput
 		}
 		reliable[m] = !wrong && float64(msg.Usage.Output) >= leastOutput(msg)
 	}

@@ -4,13 +4,23 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
-// CountedModel is what the usage counter needs of a session's model.
+// CountedModel is what the usage counter needs to know of a session's model and client.
 type CountedModel struct {
 	Tokenizer      string                  // "old": up to the 4.6 generation, or "new"
 	ClearsThinking func(model string) bool // a model is sent the thinking of the current turn alone; nil: none is
+	Client         *policy.Recorder        // that recorded the session; nil: nothing is known of it
 	Rates          *TokenRates             // the prior of a session's own rates; nil: DefaultRates
+}
+
+// client is what the client that recorded the session does at a version.
+func (m *CountedModel) client(version string) policy.ClientVersion {
+	if m.Client == nil {
+		return policy.ClientVersion{}
+	}
+	return m.Client.At(version)
 }
 
 // Calibration is the usage counter: weights scaled so that what joined between two requests adds up to what the API
@@ -39,7 +49,7 @@ func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, er
 		}
 		prior = &r
 	}
-	spans, drops := Spans(conv)
+	spans, drops := Spans(conv, model)
 	meter := NewMeter(conv, model)
 	c := &Calibration{
 		Drops: drops, Reliable: meter.reliable, Rates: Fit(prior, OwnSpread(), learn(meter, spans)),
@@ -79,7 +89,7 @@ func (c *Calibration) placeholders() {
 			c.set(m, 0, c.Lost[m])
 		}
 	}
-	if len(conv.Messages) == 0 || !conv.Messages[0].Earlier || len(conv.Requests) == 0 {
+	if !conv.BeginsMidway() || len(conv.Requests) == 0 {
 		return
 	}
 	first := conv.Requests[0].Message

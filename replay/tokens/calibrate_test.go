@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -24,7 +25,7 @@ func round() tokens.CountedModel {
 			r[m] = 0.5
 		}
 	}
-	return tokens.CountedModel{Tokenizer: "old", Rates: &r}
+	return tokens.CountedModel{Tokenizer: "old", Rates: &r, Client: policy.RecorderOf("claude-code", stage.Families())}
 }
 
 func calibrate(t *testing.T, conv *session.Conversation, model tokens.CountedModel) *tokens.Calibration {
@@ -96,7 +97,7 @@ func TestLearning(t *testing.T) {
 			if tt.change != nil {
 				tt.change(conv)
 			}
-			spans, _ := tokens.Spans(conv)
+			spans, _ := tokens.Spans(conv, tokens.CountedModel{})
 			if len(spans) != 2 || !spans[0].Learn || spans[1].Learn != (tt.want > 0) {
 				t.Fatalf("spans are %+v", spans)
 			}
@@ -194,7 +195,7 @@ func TestClearedThinking(t *testing.T) {
 	}
 	model.ClearsThinking = func(string) bool { return true }
 	meter := tokens.NewMeter(talk(), model)
-	spans, _ := tokens.Spans(talk())
+	spans, _ := tokens.Spans(talk(), model)
 	if _, gone, _ := meter.Next(&spans[0]); len(gone) != 1 || gone[0] != (policy.Target{Item: 1}) {
 		t.Errorf("cleared: %v", gone)
 	}

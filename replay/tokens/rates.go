@@ -29,7 +29,7 @@ func Documented(tokenizer string) TokenRates {
 	if tokenizer == NewTokenizer {
 		prose, tool = 1/2.5, 1/2.3
 	}
-	r := TokenRates{Output: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
+	r := TokenRates{Output: 1, ReadWide: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
 	for _, m := range []Measure{TextChars, ThinkingChars, PromptChars, NoteChars, AttachedChars} {
 		r[m] = prose
 	}

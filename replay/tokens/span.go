@@ -33,8 +33,8 @@ type Drop struct {
 const DropThreshold = 2000
 
 // Spans returns the spans of a conversation's requests, in order. A span is whole if the client recorded no removal
-// from the view, the model stayed the same and no result is lost.
-func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
+// from the view and was not restarted, the model stayed the same and no result is lost.
+func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, drops []Drop) {
 	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
 		cut[conv.Boundaries[i].Request] = true
@@ -63,14 +63,15 @@ func Spans(conv *session.Conversation) (spans []Increment, drops []Drop) {
 			!slices.ContainsFunc(conv.Messages[s.From:s.To], func(m session.Message) bool { return m.Lost })
 		s.Learn = s.Whole && s.Growth > 0
 		if !removed && s.Growth < -DropThreshold {
-			drops = append(drops, dropped(p, cur, &s))
+			drops = append(drops, dropped(p, cur, &s, model))
 		}
 		spans = append(spans, s)
 	}
 	return spans, drops
 }
 
-// editedRequests are the requests before which the client recorded a removal from the view other than a compaction.
+// editedRequests are the requests before which the client recorded a removal from the view other than a compaction, or
+// read the history back after a restart.
 func editedRequests(conv *session.Conversation) map[int]bool {
 	edited := map[int]bool{}
 	for i := range conv.Micro {
@@ -78,6 +79,9 @@ func editedRequests(conv *session.Conversation) map[int]bool {
 	}
 	for i := range conv.Snips {
 		edited[conv.Snips[i].Request] = true
+	}
+	for i := range conv.Restarts {
+		edited[conv.Restarts[i].Request] = true
 	}
 	for i := range conv.Collapses {
 		edited[conv.Collapses[i].Request] = true
@@ -113,14 +117,14 @@ func firstHolding(conv *session.Conversation, message int) int {
 }
 
 // dropped returns the drop from the context of p to that of q.
-func dropped(p, q *session.Message, s *Increment) Drop {
+func dropped(p, q *session.Message, s *Increment, model CountedModel) Drop {
 	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: Unexplained, Shared: true}
 	switch {
 	case p.Model != q.Model:
 		d.Cause = "model switch from " + p.Model + " to " + q.Model
 	case p.Version != q.Version:
 		d.Cause = "client version " + p.Version + " to " + q.Version
-	case unrecordedMicrocompaction(p.Version, p.Usage.Total(), -s.Growth):
+	case model.client(p.Version).SilentMicrocompaction(p.Usage.Total(), -s.Growth):
 		d.Cause, d.Shared = Unrecorded, false
 	}
 	return d
@@ -131,9 +135,3 @@ const (
 	Unexplained = "no line says why"
 	Unrecorded  = "unrecorded microcompaction" // of the size of a microcompaction
 )
-
-// unrecordedMicrocompaction reports whether a fall has the size of a microcompaction: clients up to 2.1.24 made them
-// from 135,000 tokens used on, to save at least 20,000 by their estimate.
-func unrecordedMicrocompaction(version string, used, fell int) bool {
-	return used >= 135000 && fell >= 16000 && session.CompareVersions(version, "2.1.25") < 0
-}

@@ -109,6 +109,9 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	if raw == nil {
 		return r.content(t, c)
 	}
+	if c != nil && c.Gone {
+		return BodyBlock{}, nil
+	}
 	b := BodyBlock{Source: t, Type: raw.Type}
 	switch raw.Kind {
 	case jsonl.KindToolResult, jsonl.KindToolUse, jsonl.KindServerToolUse:

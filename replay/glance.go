@@ -1,0 +1,64 @@
+package replay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Glance is what the record of a session says of its size and cost, without a replay. Tokens are those that the API
+// reported.
+type Glance struct {
+	Requests    int       `json:"requests"`               // of the main conversation
+	PeakContext int       `json:"peak_context"`           // tokens of its largest request
+	LastContext int       `json:"last_context"`           // tokens of its last request that has usage
+	Compactions int       `json:"compactions"`            // of the main conversation
+	CostUSD     price.USD `json:"cost_usd,omitzero"`      // billed, subagents included
+	Without     int       `json:"requests_without_usage"` // of them nothing is known; subagents included
+	Unpriced    int       `json:"unpriced_requests"`      // their model has no price; subagents included
+	Idle        float64   `json:"idle_seconds"`           // in pauses between responses of more than 5 minutes
+	Models      []string  `json:"models"`                 // with usage, subagents included; sorted
+}
+
+// GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
+// embedded one. A pause is from the last line of a response to the first line of the next one. It counts as idle where it
+// is longer than the short lifetime of the prompt cache, 5 minutes.
+func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) (*Glance, error) {
+	bill, err := BilledBy(main, table)
+	if err != nil {
+		return nil, err
+	}
+	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
+	var before time.Time
+	for _, q := range main.Requests {
+		m := &main.Messages[q.Message]
+		if m.HasUsage {
+			g.LastContext = m.Usage.Context()
+			g.PeakContext = max(g.PeakContext, g.LastContext)
+		}
+		if pause := m.Time.Sub(before); !before.IsZero() && !m.Time.IsZero() && pause > cache.Short.Duration() {
+			g.Idle += pause.Seconds()
+		}
+		for _, t := range []time.Time{m.Time, m.End} {
+			if t.After(before) {
+				before = t
+			}
+		}
+	}
+	for _, conv := range agents {
+		other, err := BilledBy(conv, table)
+		if err != nil {
+			return nil, err
+		}
+		bill.Add(other)
+	}
+	g.CostUSD, g.Without, g.Unpriced = bill.CostUSD, bill.Without, bill.Unpriced
+	for _, m := range bill.Models {
+		g.Models = append(g.Models, m.Model)
+	}
+	slices.Sort(g.Models)
+	return g, nil
+}

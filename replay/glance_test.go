@@ -1,0 +1,44 @@
+package replay
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+func TestGlance(t *testing.T) {
+	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
+	message := func(minutes, lasts int, model string, read int) session.Message {
+		begin := at.Add(time.Duration(minutes) * time.Minute)
+		return session.Message{Time: begin, End: begin.Add(time.Duration(lasts) * time.Minute), Model: model,
+			HasUsage: read > 0, Usage: jsonl.Usage{CacheRead: read}}
+	}
+	conversation := func(boundaries int, messages ...session.Message) *session.Conversation {
+		c := &session.Conversation{Messages: messages, Boundaries: make([]session.Boundary, boundaries)}
+		for i := range messages {
+			c.Requests = append(c.Requests, session.APICall{N: i + 1, Message: i})
+		}
+		return c
+	}
+	// Pauses of 5, 10 and 2 minutes; the second response takes 10 itself.
+	main := conversation(1, message(0, 0, "claude-opus-4-5", 1000000), message(5, 10, "claude-opus-4-5", 3000000),
+		message(25, 0, "nobody-knows", 2000000), message(27, 0, "claude-opus-4-5", 0))
+	agent := conversation(2, message(0, 0, "claude-haiku-4-5", 9000000))
+	g, err := GlanceAt(main, []*session.Conversation{agent}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Requests != 4 || g.PeakContext != 3000000 || g.LastContext != 2000000 || g.Compactions != 1 || g.Without != 1 || g.Unpriced != 1 || g.Idle != 600 {
+		t.Errorf("%+v", g)
+	}
+	// 4,000,000 at 0.50 and 9,000,000 at 0.10 dollars a million.
+	if got := g.CostUSD.Decimal().Text(2); got != "2.90" {
+		t.Errorf("%s dollars, want 2.90", got)
+	}
+	if want := []string{"claude-haiku-4-5", "claude-opus-4-5", "nobody-knows"}; !slices.Equal(g.Models, want) {
+		t.Errorf("models %q", g.Models)
+	}
+}

@@ -1,0 +1,90 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// TestShownWindow: a recorded context above the window of model and client shows the larger one, unless an automatic
+// compaction is recorded or the options say another.
+func TestShownWindow(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		peak   int
+		auto   bool
+		opt    replay.Options
+		window int
+		shown  int
+	}{
+		{"within", 199000, false, replay.Options{}, 200000, 0},
+		{"above", 243000, false, replay.Options{}, 1000000, 243000},
+		{"above, with a compaction", 243000, true, replay.Options{}, 200000, 0},
+		{"above the larger one", 1000001, false, replay.Options{}, 200000, 0},
+		{"above, with a window given", 243000, false, replay.Options{Window: 300000}, 300000, 0},
+		{"above, with a model given", 243000, false, replay.Options{Model: "claude-opus-4-5"}, 200000, 0},
+	} {
+		s := loop(150000, c.peak-1000, c.peak)
+		s.version = "2.1.39"
+		if c.auto {
+			s.boundary("auto", 160000, 400)
+			s.user(40)
+			s.answer(context(30000), text(40))
+		}
+		conv := s.load(t)
+		for _, name := range []string{"recorded", "claude-code-2.1.37", "opencode"} {
+			tl := replayed(t, conv, named(t, name), c.opt)
+			if tl.Window != c.window || tl.Shown != c.shown {
+				t.Errorf("%s, %s: window %d shown by %d, want %d and %d", c.name, name, tl.Window, tl.Shown, c.window, c.shown)
+			}
+		}
+	}
+}
+
+// TestAutoOff: requests above the threshold, one after another and without a compaction, show that automatic compaction
+// was off. A lower threshold by the user's settings does not show so.
+func TestAutoOff(t *testing.T) {
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	presets := preset.New(reg)
+	for _, c := range []struct {
+		name     string
+		contexts []int
+		auto     bool
+		opt      replay.Options
+		requests int
+	}{
+		{"below", []int{100000, 150000, 166000, 166500, 166800}, false, replay.Options{}, 0},
+		{"once above", []int{100000, 150000, 166000, 168000, 169000}, false, replay.Options{}, 0},
+		{"far above", []int{150000, 168000, 170000, 175000, 180000, 190000}, false, replay.Options{}, 4},
+		{"far above, in another window", []int{150000, 168000, 170000, 175000, 180000, 190000}, false, replay.Options{Window: 200000}, 0},
+		{"in the larger window", []int{150000, 168000, 170000, 175000, 180000, 250000}, false, replay.Options{}, 0},
+		{"compacted", []int{150000, 160000, 168000}, true, replay.Options{}, 0},
+	} {
+		s := loop(c.contexts...)
+		s.version = "2.1.39"
+		if c.auto {
+			s.boundary("auto", 168500, 400)
+			s.user(40)
+			s.answer(context(30000), text(40))
+		}
+		rec, err := replay.NewRecord(s.load(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rec.UseRelease(presets); err != nil {
+			t.Fatal(err)
+		}
+		tl, err := rec.Replay(named(t, "recorded"), c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch off := tl.AutoOff; {
+		case off == nil && c.requests > 0, off != nil && (off.Requests != c.requests || off.Threshold != 167000):
+			t.Errorf("%s: %+v, want %d requests", c.name, off, c.requests)
+		}
+	}
+}

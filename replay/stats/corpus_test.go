@@ -1,0 +1,147 @@
+package stats
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+func loadPolicies(t testing.TB, names ...string) []*policy.Policy {
+	t.Helper()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*policy.Policy
+	for _, name := range names {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// followed replays a conversation and holds the ledger against the view at every request.
+func followed(t testing.TB, rec *replay.Record, pol *policy.Policy) (*replay.Timeline, *Ledger) {
+	t.Helper()
+	l := NewLedger(rec.Conv)
+	wrong := 0
+	tl, err := rec.Replay(pol, replay.Options{Observe: func(n int, v *view.View) {
+		if l.Observe(n, v); l.Sum() != v.PayloadTokens() && wrong == 0 {
+			wrong = n
+			t.Errorf("%s, %s, request %d: the blocks sum to %d tokens, the payload has %d", rec.Conv.SessionID, pol.Name, n, l.Sum(), v.PayloadTokens())
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	return tl, l
+}
+
+// TestCorpusSums holds that at every request of recorded sessions the categories add up to the context that the API
+// reported, and that what is on no line of the file is within the error of the calibration.
+func TestCorpusSums(t *testing.T) {
+	pol := loadPolicies(t, "recorded")[0]
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.*"))
+	if more, _ := filepath.Glob(filepath.Join(dir, "*", "*.jsonl")); err != nil || len(files) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	} else {
+		files = append(files, more...)
+	}
+	var off []float64
+	read, byPath, superseded, most := 0, 0, 0, 0
+	for _, path := range files {
+		f, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := replay.NewRecord(f.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl, l := followed(t, rec, pol)
+		off = append(off, sums(t, rec.Conv, tl, l)...)
+		b, err := build(rec.Conv, tl, l, l.Requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.finish(nil)
+		if b.Reads.Superseded() > b.Reads.Tokens || b.Reads.Stale > b.Reads.InContext || b.Reads.InView > b.Reads.Same || b.Reads.Same > b.Reads.Again {
+			t.Errorf("%s: parts exceed the whole: %+v", f.Main.SessionID, b.Reads)
+		}
+		last := map[string]int{}
+		for i, r := range b.files.reads {
+			last[r.path] = i
+		}
+		for i, r := range b.files.reads {
+			n := l.Blocks[r.block].Spans[0].Tokens
+			if read += n; last[r.path] != i {
+				byPath += n
+			}
+		}
+		most = max(most, maxSteps-b.files.steps)
+		superseded += b.Reads.Superseded()
+		f.Close()
+	}
+	slices.Sort(off)
+	at := func(q float64) float64 { return off[int(q*float64(len(off)-1))] }
+	t.Logf("%d requests: on no line of the file, share of the context: median %.4f, p90 %.4f, p95 %.4f, p99 %.4f, most %.4f",
+		len(off), at(0.5), at(0.9), at(0.95), at(0.99), at(1))
+	t.Logf("of %d tokens of Read: superseded by lines %.3f; with a later Read of the same path %.3f; at most %d steps of %d",
+		read, float64(superseded)/float64(read), float64(byPath)/float64(read), most, maxSteps)
+	for _, bar := range []struct{ q, most float64 }{{0.5, 0.001}, {0.9, 0.015}, {0.95, 0.025}, {0.99, 0.1}} {
+		if at(bar.q) > bar.most {
+			t.Errorf("quantile %.2f of what is on no line is %.4f of the context: want at most %.4f", bar.q, at(bar.q), bar.most)
+		}
+	}
+	if superseded > byPath*2 || superseded == 0 {
+		t.Errorf("superseded: %d tokens by lines, %d by path", superseded, byPath)
+	}
+}
+
+// sums holds the composition of every request against its payload and the recorded context, and returns what is on no
+// line of the file, as a share of the context.
+func sums(t *testing.T, conv *session.Conversation, tl *replay.Timeline, l *Ledger) (off []float64) {
+	t.Helper()
+	main := mainRequests(tl)
+	sent := 0
+	for _, r := range main {
+		sent += r.Payload
+		s := &SessionStats{Request: r.N, Tokens: r.Payload, Sent: sent}
+		system, systemSent := bases(conv, main, r.N)
+		tokens, total, share, sentShare, rest := 0, 0, 0, 0, 0.0
+		for _, c := range l.composition(s, system, systemSent) {
+			tokens, total, share, sentShare = tokens+c.Tokens, total+c.Sent, share+c.PerMille, sentShare+c.SentPer
+			if c.Category == Unrecorded {
+				rest = float64(max(c.Tokens, -c.Tokens)) / float64(max(r.Payload, 1))
+			}
+		}
+		if r.Recorded != nil {
+			off = append(off, rest)
+		}
+		if tokens != r.Payload || total != sent || share != 1000 || sentShare != 1000 {
+			t.Errorf("%s, request %d: the categories add up to %d of %d tokens, %d of %d sent, %d and %d per mille", conv.SessionID, r.N, tokens, r.Payload, total, sent, share, sentShare)
+			return off
+		}
+		if u := r.Recorded; u != nil && u.Input+u.CacheRead+u.CacheWrite != r.Payload {
+			t.Errorf("%s, request %d: %d tokens, recorded are %+v", conv.SessionID, r.N, r.Payload, *u)
+			return off
+		}
+	}
+	return off
+}

@@ -1,0 +1,183 @@
+// Package stats tells what fills the context of a conversation: by category, tool, file, result and turn, at each
+// request of a replay.
+package stats
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// Stay is a run of main requests whose payloads hold a block with the same number of tokens.
+type Stay struct {
+	From   int `json:"from"` // n of the first request
+	To     int `json:"to"`   // n of the last one
+	Tokens int `json:"tokens"`
+}
+
+// LedgerBlock is a content block that some request held, and in which requests it stood with how many tokens.
+type LedgerBlock struct {
+	Item     policy.ItemID `json:"-"`
+	Index    int           `json:"-"` // within the item; the item's number of blocks for a text that was added to it
+	Category Category      `json:"category"`
+	Of       string        `json:"of,omitempty"`   // the tool, the type of an attachment, or the class of a message
+	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
+	Spans    []Stay        `json:"spans"`
+
+	open   bool // the last span has not ended
+	tokens int  // of the open span
+	from   int
+}
+
+// Ledger says which block stood in which request's payload, of one replay. Its Observe is the Observe of replay.Options.
+// The work for a request is what joined and what edits changed, not what it holds.
+type Ledger struct {
+	Blocks   []LedgerBlock
+	Requests int // main requests so far
+
+	conv    *session.Conversation
+	first   map[policy.ItemID]int32 // index of an item's first block in Blocks
+	live    []policy.ItemID         // in view since the last rebuild, and some that have left it
+	arrived int                     // of View.Arrived, that were seen
+	edits   int                     // of View.Edits
+	sum     int                     // tokens of the blocks in the payload
+	less    int                     // tokens that edits took off the view and off no block: of the history before the file
+	again   map[policy.ItemID]bool  // messages that a recorded compaction sent again
+}
+
+// NewLedger returns a ledger at the beginning of a conversation.
+func NewLedger(conv *session.Conversation) *Ledger {
+	l := &Ledger{
+		Blocks: []LedgerBlock{{Category: Earlier, Of: "microcompacted"}},
+		conv:   conv, first: map[policy.ItemID]int32{}, again: map[policy.ItemID]bool{},
+	}
+	for i := range conv.Boundaries {
+		for _, m := range conv.Boundaries[i].Attached {
+			l.again[policy.ItemID(m)] = true
+		}
+	}
+	return l
+}
+
+// Observe takes in the view that main request n sends. Requests come in order.
+func (l *Ledger) Observe(n int, v *view.View) {
+	l.Requests = n
+	for _, e := range v.Edits()[l.edits:] {
+		l.edit(n, v, &e)
+	}
+	l.edits = len(v.Edits())
+	for _, id := range v.Arrived()[l.arrived:] {
+		l.live = append(l.live, id)
+		l.touch(n, v, id)
+	}
+	l.arrived = len(v.Arrived())
+	l.set(n, &l.Blocks[0], l.less != 0, l.less)
+}
+
+// Close ends the spans that are open. No Observe may follow it.
+func (l *Ledger) Close() {
+	for i := range l.Blocks {
+		l.Blocks[i].close(l.Requests)
+	}
+}
+
+// edit brings up to date what an edit may have changed.
+func (l *Ledger) edit(n int, v *view.View, e *policy.Edit) {
+	switch e.Kind {
+	case policy.KindSummarize:
+		for _, id := range l.live {
+			l.touch(n, v, id)
+		}
+		l.live = l.live[:0]
+		for _, id := range slices.Concat(e.Lead, e.Keep) { // what is inserted has arrived
+			l.live = append(l.live, id)
+			l.touch(n, v, id)
+		}
+		l.less = 0
+	case policy.KindRemove, policy.KindCollapse:
+		for _, id := range e.Items {
+			l.touch(n, v, id)
+		}
+	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap,
+		policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
+		l.touch(n, v, e.Target.Item)
+	case policy.KindInferred:
+		l.less += e.Delta
+	}
+}
+
+// touch brings the blocks of an item up to date.
+func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
+	at, known := l.first[id]
+	in := v.Has(id)
+	if !known {
+		if !in {
+			return
+		}
+		at = l.add(v, id)
+	}
+	rest := 0 // of a text that was added to the item
+	if in {
+		rest = v.PayloadWeight(id)
+	}
+	count := v.Blocks(id)
+	for b := range count {
+		tokens := 0
+		if in {
+			tokens = v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
+			rest -= tokens
+		}
+		l.set(n, &l.Blocks[int(at)+b], in, tokens)
+	}
+	l.set(n, &l.Blocks[int(at)+count], in && rest != 0, rest)
+}
+
+// add appends the blocks of an item, and one for a text that an edit may add to it.
+func (l *Ledger) add(v *view.View, id policy.ItemID) int32 {
+	at := int32(len(l.Blocks))
+	l.first[id] = at
+	count := v.Blocks(id)
+	for b := range count {
+		bl := LedgerBlock{Item: id, Index: b}
+		bl.Category, bl.Of = classify(v, policy.Target{Item: id, Block: b}, func(id policy.ItemID) bool { return l.again[id] })
+		if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil {
+			bl.Line = int(raw.Line)
+		}
+		l.Blocks = append(l.Blocks, bl)
+	}
+	l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: count, Category: Inserted, Of: "tag"})
+	return at
+}
+
+// set notes what a block weighs from request n on.
+func (l *Ledger) set(n int, b *LedgerBlock, in bool, tokens int) {
+	if b.open == in && b.tokens == tokens {
+		return
+	}
+	l.sum += tokens - b.tokens
+	b.close(n - 1)
+	b.open, b.tokens, b.from = in, tokens, n
+}
+
+// close ends the open span with request n.
+func (b *LedgerBlock) close(n int) {
+	if b.open && b.from <= n {
+		b.Spans = append(b.Spans, Stay{b.from, n, b.tokens})
+	}
+	b.open = false
+}
+
+// Sum is the tokens of all blocks in the payload of the last request that was observed.
+func (l *Ledger) Sum() int { return l.sum }
+
+// At is the span of a block that holds request n; ok is false where the payload did not hold the block.
+func (b *LedgerBlock) At(n int) (s Stay, ok bool) {
+	i := sort.Search(len(b.Spans), func(i int) bool { return b.Spans[i].To >= n })
+	if i == len(b.Spans) || b.Spans[i].From > n {
+		return s, false
+	}
+	return b.Spans[i], true
+}

@@ -1,0 +1,626 @@
+package stats
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// SessionStats is what fills the context of one conversation at one main request, and what came there up to it. Tokens are by
+// Counter; "as it came" is what a block weighed in the first payload that held it. It is pure data.
+type SessionStats struct {
+	Session  string `json:"session"`
+	Agent    string `json:"agent,omitempty"`
+	File     string `json:"file"`
+	Title    string `json:"title,omitempty"`
+	Policy   string `json:"policy"`
+	Counter  string `json:"counter"`
+	Model    string `json:"model"`
+	Window   int    `json:"window"`
+	Request  int    `json:"request"`            // n of the main request; 0: there is none
+	Requests int    `json:"requests"`           // main requests of the conversation
+	Tokens   int    `json:"tokens"`             // of the payload of the request
+	Recorded *int   `json:"recorded,omitempty"` // input that the API reported of the request
+	Sent     int    `json:"sent_tokens"`        // of all payloads up to the request
+	Peak     Peak   `json:"peak"`               // the largest payload of all requests
+
+	Categories  []CategoryTokens `json:"categories"` // their tokens add up to Tokens
+	Tools       []Tool           `json:"tools"`      // the most sent tokens first
+	Reads       Reads            `json:"reads"`
+	Files       []FileReads      `json:"files"`   // the most tokens first
+	Results     []ToolResult     `json:"results"` // the most sent tokens first
+	Turns       []Turn           `json:"turns"`
+	Repeated    Repeated         `json:"repeated"`
+	Definitions []Listing        `json:"definitions"` // listings of tools, skills and agents that the client attached
+	Subagents   []SubagentType   `json:"subagents"`   // by type, the most tokens first
+}
+
+// Peak is the largest payload.
+type Peak struct {
+	Request int `json:"request"`
+	Tokens  int `json:"tokens"`
+}
+
+// CategoryTokens is a category of the payload.
+type CategoryTokens struct {
+	Category Category  `json:"category"`
+	Tokens   int       `json:"tokens"`
+	PerMille int       `json:"per_mille"` // of the payload; they add up to 1,000
+	Blocks   int       `json:"blocks"`
+	Sent     int       `json:"sent_tokens"`    // in all payloads up to the request
+	SentPer  int       `json:"sent_per_mille"` // of all that these sent; they add up to 1,000
+	Of       []Portion `json:"of"`             // by tool, type of attachment or class of message; the most tokens first
+}
+
+// Portion is a part of a category.
+type Portion struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Blocks int    `json:"blocks"`
+}
+
+// Tool is what the calls of a tool brought up to the request.
+type Tool struct {
+	Name      string `json:"name"`
+	Calls     int    `json:"calls"`
+	Errors    int    `json:"errors"`
+	Called    int    `json:"call_tokens"`    // of the calls, as they came
+	Returned  int    `json:"result_tokens"`  // of the results, as they came
+	Largest   int    `json:"largest_result"` // tokens
+	InContext int    `json:"context_tokens"` // of calls and results, in the payload of the request
+	PerMille  int    `json:"per_mille"`      // of the payload, rounded down
+	Sent      int    `json:"sent_tokens"`    // calls and results in all payloads up to the request
+}
+
+// Reads is what the results of Read hold. Each figure but Tokens is of lines; what is superseded counts once, by what
+// superseded it first.
+type Reads struct {
+	Results   int `json:"results"`                 // with content of a file
+	Tokens    int `json:"tokens"`                  // of them, as they came
+	Again     int `json:"again_tokens"`            // lines that an earlier result returned and that the agent did not change in between
+	Same      int `json:"again_same_tokens"`       // of Again: with the same text
+	InView    int `json:"again_in_context_tokens"` // of Same: the request that made the call still held the earlier result
+	ByRead    int `json:"superseded_by_read"`      // a later result returned the same lines
+	ByEdit    int `json:"superseded_by_edit"`      // a replacement changed them
+	ByWrite   int `json:"superseded_by_write"`     // the file was written anew
+	InContext int `json:"context_tokens"`          // of Tokens: in the payload of the request
+	Stale     int `json:"stale_tokens"`            // of InContext: superseded
+	Missed    int `json:"replacements_not_found"`  // replacements of text that no result had returned as it stands there
+	Dropped   int `json:"files_not_followed"`      // there is too much of them
+}
+
+// Superseded is the tokens that something superseded.
+func (r *Reads) Superseded() int { return r.ByRead + r.ByEdit + r.ByWrite }
+
+// Add adds the reads of another conversation or file.
+func (r *Reads) Add(o *Reads) {
+	r.Results += o.Results
+	r.Tokens += o.Tokens
+	r.Again += o.Again
+	r.Same += o.Same
+	r.InView += o.InView
+	r.ByRead += o.ByRead
+	r.ByEdit += o.ByEdit
+	r.ByWrite += o.ByWrite
+	r.InContext += o.InContext
+	r.Stale += o.Stale
+	r.Missed += o.Missed
+	r.Dropped += o.Dropped
+}
+
+// FileReads is a file that was read.
+type FileReads struct {
+	Path string `json:"path"`
+	Reads
+	Changes int `json:"changes"` // edits and writes by the agent
+}
+
+// ToolResult is one result of a tool.
+type ToolResult struct {
+	Tool      string `json:"tool"`
+	Target    string `json:"target"` // what the call was about: file, command, pattern
+	Line      int    `json:"line"`   // of the session's file
+	Tokens    int    `json:"tokens"` // as it came
+	Error     bool   `json:"error,omitempty"`
+	InContext int    `json:"context_tokens"` // in the payload of the request
+	Requests  int    `json:"requests"`       // that held it
+	Sent      int    `json:"sent_tokens"`    // in all payloads up to the request
+}
+
+// Turn is what happened from one prompt to the next.
+type Turn struct {
+	N        int    `json:"turn"`
+	Prompt   string `json:"prompt"` // its first line, cut
+	Line     int    `json:"line"`
+	From     int    `json:"from"`          // n of its first request
+	To       int    `json:"to"`            // and of its last one
+	Tokens   int    `json:"tokens"`        // payload of the last one
+	Growth   int    `json:"growth"`        // Tokens less that of the turn before; of the first turn, less its first request
+	Called   int    `json:"call_tokens"`   // that joined in it
+	Returned int    `json:"result_tokens"` // that joined in it
+}
+
+// Repeated are results with the text of an earlier result.
+type Repeated struct {
+	Results   int         `json:"results"`        // that repeat an earlier one
+	Tokens    int         `json:"tokens"`         // of them, as they came
+	InContext int         `json:"context_tokens"` // of them, in the payload of the request
+	Groups    []Duplicate `json:"groups"`         // the most tokens first
+}
+
+// Duplicate is a text that several results have.
+type Duplicate struct {
+	Tool   string `json:"tool"`
+	Target string `json:"target"` // of the first
+	Line   int    `json:"line"`   // of the first
+	Copies int    `json:"copies"` // the first included
+	Tokens int    `json:"tokens"` // of all but the first
+}
+
+// Listing is a kind of listing that the client attached: of tools, skills or agents.
+type Listing struct {
+	Type      string `json:"type"` // of the attachment
+	Times     int    `json:"times"`
+	Names     int    `json:"names"`     // that it lists, each time counted; 0 where it holds a text
+	MCP       int    `json:"mcp_names"` // of Names: tools of MCP servers
+	Tokens    int    `json:"tokens"`    // as they came
+	InContext int    `json:"context_tokens"`
+}
+
+// SubagentType is a type of subagents.
+type SubagentType struct {
+	Type      string    `json:"type"`  // "" where it is not known
+	Calls     int       `json:"calls"` // in this conversation
+	Called    int       `json:"call_tokens"`
+	Returned  int       `json:"result_tokens"` // what came back into this conversation
+	Agents    int       `json:"transcripts"`   // that were found
+	Requests  int       `json:"requests"`      // with usage, in them
+	Input     int       `json:"input_tokens"`  // as reported: read, written and uncached
+	Output    int       `json:"output_tokens"`
+	Estimated int       `json:"estimated_outputs"` // responses whose output is estimated: what is recorded is too small
+	CostUSD   price.USD `json:"cost_usd,omitzero"` // of the models with a price
+	Unpriced  int       `json:"unpriced_requests,omitempty"`
+}
+
+// minRepeated is the shortest text that counts as repeated, in characters: shorter ones say no more than "done".
+const minRepeated = 100
+
+// Replay replays a record under a policy and returns the stats at a main request, which choose picks from the timeline.
+// agents are the transcripts of subagents.
+func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, choose func(*replay.Timeline) (int, error), agents []Agent) (*SessionStats, *replay.Timeline, error) {
+	l := NewLedger(rec.Conv)
+	observe := opt.Observe
+	opt.Observe = func(n int, v *view.View) {
+		l.Observe(n, v)
+		if observe != nil {
+			observe(n, v)
+		}
+	}
+	tl, err := rec.Replay(pol, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.Close()
+	n, err := choose(tl)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := New(rec.Conv, tl, l, n, agents)
+	return s, tl, err
+}
+
+// New returns the stats at main request n of a timeline, whose views the ledger has observed. The texts of the
+// conversation are read once, one after another.
+func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int, agents []Agent) (*SessionStats, error) {
+	b, err := build(conv, tl, l, n)
+	if err != nil {
+		return nil, err
+	}
+	b.finish(agents)
+	return b.SessionStats, nil
+}
+
+// build reads the conversation.
+func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*builder, error) {
+	s := &SessionStats{
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
+		Window: tl.Window, Requests: l.Requests, Request: min(n, l.Requests), Definitions: []Listing{},
+	}
+	main := mainRequests(tl)
+	for _, r := range main {
+		if r.Payload > s.Peak.Tokens {
+			s.Peak = Peak{r.N, r.Payload}
+		}
+	}
+	system, systemSent := bases(conv, main, s.Request)
+	for _, r := range main[:s.Request] {
+		s.Sent += r.Payload
+	}
+	if s.Request > 0 {
+		r := main[s.Request-1]
+		s.Tokens = r.Payload
+		if u := r.Recorded; u != nil {
+			in := u.Input + u.CacheRead + u.CacheWrite
+			s.Recorded = &in
+		}
+	}
+	s.Categories = l.composition(s, system, systemSent)
+	b := &builder{SessionStats: s, conv: conv, ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]*call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
+	for m := range conv.Messages {
+		if err := b.message(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.turns(main); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// mainRequests are the requests of the conversation itself.
+func mainRequests(tl *replay.Timeline) []*replay.Request {
+	var list []*replay.Request
+	for i := range tl.Requests {
+		if r := &tl.Requests[i]; r.Kind == "main" {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// bases is the size of system prompt and tools at main request n, and the sum of it over the requests up to n: what the
+// first request holds beyond its messages, or the first one after the last recorded compaction. There the messages are
+// fewest, and so is the error of their weights. After a restart it is no more than the first request holds beyond them.
+func bases(conv *session.Conversation, main []*replay.Request, n int) (tokens, sent int) {
+	fresh := map[int]bool{}
+	for i := range conv.Boundaries {
+		fresh[conv.Boundaries[i].Request] = true
+	}
+	known := false
+	for i, r := range main[:n] {
+		switch {
+		case i == 0 || r.Recorded != nil && (fresh[r.N] || !known):
+			tokens = r.Overhead
+		case conv.RestartedBefore(r.N): // a new process has sent no more of them than its request had
+			tokens = min(tokens, r.Overhead)
+		}
+		known = known || r.Recorded != nil
+		sent += tokens
+	}
+	return tokens, sent
+}
+
+// composition returns the categories of the payload of the request, and of what was sent up to it; system is the size
+// of system prompt and tools, systemSent the sum of it over the requests. What is nothing is left out.
+func (l *Ledger) composition(s *SessionStats, system, systemSent int) []CategoryTokens {
+	c := contents{}
+	c.add(CategoryTokens{Category: System, Tokens: system, Sent: systemSent})
+	rest, restSent := s.Tokens-system, s.Sent-systemSent
+	for i := range l.Blocks {
+		b := &l.Blocks[i]
+		if len(b.Spans) == 0 || b.Spans[0].From > s.Request {
+			continue
+		}
+		x := CategoryTokens{Category: b.Category}
+		_, x.Sent = b.carried(s.Request)
+		if at, ok := b.At(s.Request); ok {
+			x.Tokens, x.Blocks = at.Tokens, 1
+			if b.Of != "" {
+				x.Of = []Portion{{b.Of, at.Tokens, 1}}
+			}
+		}
+		c.add(x)
+		rest, restSent = rest-x.Tokens, restSent-x.Sent
+	}
+	c.add(CategoryTokens{Category: Unrecorded, Tokens: rest, Sent: restSent})
+	return c.list()
+}
+
+// contents are sums of categories.
+type contents map[Category]*contentSum
+
+type contentSum struct {
+	CategoryTokens
+	of map[string]*Portion
+}
+
+func (c contents) add(x CategoryTokens) {
+	sum := c[x.Category]
+	if sum == nil {
+		sum = &contentSum{CategoryTokens{Category: x.Category}, map[string]*Portion{}}
+		c[x.Category] = sum
+	}
+	sum.Tokens += x.Tokens
+	sum.Blocks += x.Blocks
+	sum.Sent += x.Sent
+	for _, p := range x.Of {
+		if sum.of[p.Name] == nil {
+			sum.of[p.Name] = &Portion{Name: p.Name}
+		}
+		sum.of[p.Name].Tokens += p.Tokens
+		sum.of[p.Name].Blocks += p.Blocks
+	}
+}
+
+// list returns the categories that are something, with their shares.
+func (c contents) list() []CategoryTokens {
+	list, tokens, sent := []CategoryTokens{}, []int{}, []int{}
+	for _, name := range Categories() {
+		x := c[name]
+		if x == nil || x.Tokens == 0 && x.Blocks == 0 && x.Sent == 0 {
+			continue
+		}
+		x.Of = []Portion{}
+		for _, p := range x.of {
+			x.Of = append(x.Of, *p)
+		}
+		slices.SortFunc(x.Of, func(a, b Portion) int {
+			return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), strings.Compare(a.Name, b.Name))
+		})
+		list, tokens, sent = append(list, x.CategoryTokens), append(tokens, x.Tokens), append(sent, x.Sent)
+	}
+	shares, sentShares := Apportion(tokens, 1000), Apportion(sent, 1000)
+	for i := range list {
+		list[i].PerMille, list[i].SentPer = shares[i], sentShares[i]
+	}
+	return list
+}
+
+// Apportion divides a whole number of parts in proportion to weights, by the largest remainders: the shares add up to
+// parts. Weights below 0 get shares below 0. Where the weights add up to 0 or less all shares are 0.
+func Apportion(weights []int, parts int) []int {
+	shares := make([]int, len(weights))
+	total := 0
+	for _, w := range weights {
+		total += w
+	}
+	if total <= 0 {
+		return shares
+	}
+	order, left := make([]int, len(weights)), parts
+	rest := make([]int64, len(weights))
+	for i, w := range weights {
+		x := int64(w) * int64(parts)
+		q := x / int64(total)
+		if x%int64(total) < 0 {
+			q--
+		}
+		shares[i], rest[i], order[i] = int(q), x-q*int64(total), i
+		left -= int(q)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for _, i := range order[:left] {
+		shares[i]++
+	}
+	return shares
+}
+
+// carried is how many requests up to n held a block, and its tokens in all of them.
+func (b *LedgerBlock) carried(n int) (requests, tokens int) {
+	for _, s := range b.Spans {
+		if s.From > n {
+			break
+		}
+		k := min(s.To, n) - s.From + 1
+		if s.Tokens != 0 {
+			requests += k
+		}
+		tokens += k * s.Tokens
+	}
+	return requests, tokens
+}
+
+// came is what a block weighed in the first payload that held it; ok is false where that is none up to request n.
+func (b *LedgerBlock) came(n int) (tokens int, ok bool) {
+	if len(b.Spans) == 0 || b.Spans[0].From > n {
+		return 0, false
+	}
+	return b.Spans[0].Tokens, true
+}
+
+// builder reads a conversation in order.
+type builder struct {
+	*SessionStats
+	conv    *session.Conversation
+	ledger  *Ledger
+	files   *files
+	tools   map[string]*Tool
+	byPath  map[string]*FileReads
+	calls   map[string]*call // by id: without a result so far
+	texts   map[[32]byte]int // by text: index into groups
+	groups  []Duplicate
+	agents  map[string]*SubagentType
+	prompts map[string]string // type of subagent by prompt, and by id of the call
+}
+
+// call is a call without a result so far.
+type call struct {
+	tool   string
+	in     input
+	target string
+}
+
+// block is a block of the ledger, nil for one that no request held.
+func (b *builder) block(m, i int) (*LedgerBlock, int32) {
+	at, ok := b.ledger.first[policy.ItemID(m)]
+	if !ok {
+		return nil, 0
+	}
+	return &b.ledger.Blocks[int(at)+i], at + int32(i)
+}
+
+func (b *builder) tool(name string) *Tool {
+	if b.tools[name] == nil {
+		b.tools[name] = &Tool{Name: name}
+	}
+	return b.tools[name]
+}
+
+func (b *builder) message(m int) error {
+	msg := &b.conv.Messages[m]
+	if msg.Lost || msg.Earlier || msg.RecordOnly {
+		return nil
+	}
+	for i := range msg.Blocks {
+		bl, at := b.block(m, i)
+		if bl == nil {
+			continue
+		}
+		came, ok := bl.came(b.Request)
+		if !ok {
+			continue
+		}
+		var err error
+		switch msg.Blocks[i].Kind {
+		case jsonl.KindToolUse:
+			err = b.call(m, i, bl, came)
+		case jsonl.KindToolResult:
+			err = b.result(m, i, bl, at, came)
+		case jsonl.KindAttachment:
+			err = b.definition(m, i, bl, came)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call takes in a call of a tool.
+func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
+	raw := &b.conv.Messages[m].Blocks[i]
+	in, err := readInput(b.conv, m, i)
+	if err != nil {
+		return err
+	}
+	t := b.tool(raw.Name)
+	t.Calls++
+	t.Called += came
+	_, carried := bl.carried(b.Request)
+	t.Sent += carried
+	if s, ok := bl.At(b.Request); ok {
+		t.InContext += s.Tokens
+	}
+	c := &call{tool: raw.Name, target: in.target(b.conv.CWD)}
+	if isFileTool(raw.Name) || isAgentTool(raw.Name) { // the others' inputs are not needed any more
+		c.in = in
+	}
+	b.calls[raw.ID] = c
+	if isAgentTool(raw.Name) {
+		b.prompts["call "+raw.ID] = in.Agent
+		b.prompts["prompt "+promptKey(in.Prompt)] = in.Agent
+		a := b.agent(in.Agent)
+		a.Calls++
+		a.Called += came
+	}
+	return nil
+}
+
+func isFileTool(name string) bool {
+	switch name {
+	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
+		return true
+	}
+	return false
+}
+
+func isAgentTool(name string) bool { return name == "Task" || name == "Agent" }
+
+func (b *builder) agent(kind string) *SubagentType {
+	if b.agents[kind] == nil {
+		b.agents[kind] = &SubagentType{Type: kind}
+	}
+	return b.agents[kind]
+}
+
+// result takes in the result of a call.
+func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
+	raw := &b.conv.Messages[m].Blocks[i]
+	c := b.calls[raw.ID]
+	if c == nil {
+		c = &call{tool: b.conv.ToolName(raw.ID)}
+	}
+	delete(b.calls, raw.ID)
+	r := ToolResult{Tool: c.tool, Target: c.target, Line: int(raw.Line), Tokens: came, Error: raw.IsError}
+	if s, ok := bl.At(b.Request); ok {
+		r.InContext = s.Tokens
+	}
+	r.Requests, r.Sent = bl.carried(b.Request)
+	b.Results = append(b.Results, r)
+	t := b.tool(c.tool)
+	t.Returned += came
+	t.Sent += r.Sent
+	t.InContext += r.InContext
+	t.Largest = max(t.Largest, came)
+	if raw.IsError {
+		t.Errors++
+	}
+	if isAgentTool(c.tool) {
+		b.agent(c.in.Agent).Returned += came
+	}
+	text, err := b.conv.Text(m, i)
+	if err != nil {
+		return err
+	}
+	b.repeats(&r, text)
+	if isFileTool(c.tool) && c.in.Path() != "" && !raw.IsError {
+		b.fileResult(c, bl, at, text)
+	}
+	return nil
+}
+
+// repeats compares the text of a result with those of earlier ones.
+func (b *builder) repeats(r *ToolResult, text string) {
+	if len(text) < minRepeated {
+		return
+	}
+	key := sha256.Sum256([]byte(text))
+	k, again := b.texts[key]
+	if !again {
+		b.texts[key] = len(b.groups)
+		b.groups = append(b.groups, Duplicate{Tool: r.Tool, Target: r.Target, Line: r.Line, Copies: 1})
+		return
+	}
+	g := &b.groups[k]
+	g.Copies++
+	g.Tokens += r.Tokens
+	b.Repeated.Results++
+	b.Repeated.Tokens += r.Tokens
+	b.Repeated.InContext += r.InContext
+}
+
+// fileResult takes in the result of a call about a file.
+func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text string) {
+	path := filePath(b.conv.CWD, c.in.Path())
+	request := bl.Spans[0].From
+	f := b.byPath[path]
+	if f == nil {
+		f = &FileReads{Path: path}
+		b.byPath[path] = f
+	}
+	switch c.tool {
+	case "Read", "NotebookRead":
+		if !strings.HasPrefix(text, session.UnchangedFile) {
+			b.files.read(at, path, text, request-1, request)
+		}
+		return
+	case "Edit", "MultiEdit":
+		for _, e := range c.in.Edits() {
+			b.files.edit(path, e, request)
+		}
+	default:
+		b.files.write(path, request)
+	}
+	f.Changes++
+}
+
+// listings are the types of attachments that list what the model may use.
+var listings = [...]string{"deferred_tools_delta", "mcp_instructions_delta", "skill_listing", "agent_listing_delta"}

@@ -1,0 +1,340 @@
+package stats
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// transcript writes the lines of a session.
+type transcript struct {
+	lines []string
+	n     int
+}
+
+func (s *transcript) line(kind, message string) {
+	parent := "null"
+	if s.n > 0 {
+		parent = fmt.Sprintf(`"u%d"`, s.n)
+	}
+	s.n++
+	s.lines = append(s.lines, fmt.Sprintf(`{"type":%q,"uuid":"u%d","parentUuid":%s,"sessionId":"s","version":"2.0.0","cwd":"/home/dev","timestamp":"2026-01-15T09:%02d:00Z","message":%s}`,
+		kind, s.n, parent, s.n%60, message))
+}
+
+func (s *transcript) prompt(text string) {
+	s.line("user", fmt.Sprintf(`{"role":"user","content":%q}`, text))
+}
+
+// call is a response that calls a tool, with so much context.
+func (s *transcript) call(context int, id, tool, input string) {
+	s.line("assistant", fmt.Sprintf(`{"id":"m%s","role":"assistant","model":"claude-opus-4-5","content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}],"usage":{"input_tokens":%d,"output_tokens":40}}`,
+		id, id, tool, input, context))
+}
+
+func (s *transcript) result(id, text string, failed bool) {
+	s.line("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"is_error":%v,"content":%q}]}`, id, failed, text))
+}
+
+func (s *transcript) answer(context int, text string) {
+	s.line("assistant", fmt.Sprintf(`{"id":"a%d","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":%q}],"usage":{"input_tokens":%d,"output_tokens":20}}`, s.n, text, context))
+}
+
+func (s *transcript) record(t testing.TB) *replay.Record {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(s.lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return load(t, path)
+}
+
+func load(t testing.TB, path string) *replay.Record {
+	t.Helper()
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+func at(n int) func(*replay.Timeline) (int, error) {
+	return func(*replay.Timeline) (int, error) { return n, nil }
+}
+
+// file is the result of a Read: the lines of a file from one on.
+func file(from int, lines ...string) string {
+	var b strings.Builder
+	for i, l := range lines {
+		fmt.Fprintf(&b, "%6d→%s\n", from+i, l)
+	}
+	return b.String()
+}
+
+// TestStats holds the figures of a small session.
+func TestStats(t *testing.T) {
+	line := strings.Repeat("some words of a file ", 20)
+	whole := file(1, line+"1", line+"2", line+"3", line+"4")
+	s := &transcript{}
+	s.prompt("please\nlook")
+	s.call(20_000, "r1", "Read", `{"file_path":"/home/dev/a.go"}`)
+	s.result("r1", whole, false)
+	s.call(21_000, "r2", "Read", `{"file_path":"./a.go"}`)
+	s.result("r2", whole, false)
+	s.call(22_000, "e1", "Edit", `{"file_path":"/home/dev/x/../a.go","old_string":"`+line+`2","new_string":"x\ny"}`)
+	s.result("e1", "The file has been updated.", false)
+	s.call(22_100, "b1", "Bash", `{"command":"go test\nrm x"}`)
+	s.result("b1", "no", true)
+	s.answer(22_200, "done")
+	s.prompt("and now?")
+	s.answer(22_300, "nothing")
+	rec := s.record(t)
+	pol := loadPolicies(t, "recorded")[0]
+
+	got, _, err := Replay(rec, pol, replay.Options{}, at(6), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Tokens != 22_300 || got.Requests != 6 || got.Sent != 20_000+21_000+22_000+22_100+22_200+22_300 {
+		t.Errorf("%d tokens at request %d of %d, %d sent", got.Tokens, got.Request, got.Requests, got.Sent)
+	}
+	read := got.Results[0].Tokens
+	if len(got.Files) != 1 || got.Files[0].Path != "a.go" || got.Files[0].Results != 2 || got.Files[0].Changes != 1 {
+		t.Errorf("files: %+v", got.Files)
+	}
+	r := got.Reads
+	first, second := read, r.Tokens-read
+	if r.ByRead != first || r.Again != second || r.Same != second || r.InView != second {
+		t.Errorf("two results of %d and %d tokens, the second the same: %+v", first, second, r)
+	}
+	if quarter := second / 4; r.ByEdit < quarter-3 || r.ByEdit > quarter+3 || r.ByWrite != 0 || r.Stale != r.Superseded() {
+		t.Errorf("an edit of one of four lines of %d tokens: %+v", second, r)
+	}
+	var tools []string
+	for _, x := range got.Tools {
+		tools = append(tools, fmt.Sprintf("%s %d %d", x.Name, x.Calls, x.Errors))
+	}
+	if diff := cmp.Diff([]string{"Read 2 0", "Edit 1 0", "Bash 1 1"}, tools); diff != "" {
+		t.Error(diff)
+	}
+	i := slices.IndexFunc(got.Results, func(r ToolResult) bool { return r.Tool == "Bash" })
+	if x := got.Results[i]; x.Target != "go test…" || !x.Error || x.Requests != 2 || x.Sent != 2*x.Tokens {
+		t.Errorf("the result of Bash: %+v", x)
+	}
+	if d := got.Repeated; d.Results != 1 || len(d.Groups) != 1 || d.Groups[0].Copies != 2 || d.Groups[0].Tokens != second || d.Tokens != second {
+		t.Errorf("repeated: %+v", d)
+	}
+	if diff := cmp.Diff([]string{"1 1-5 please…", "2 6-6 and now?"}, turns(got)); diff != "" {
+		t.Error(diff)
+	}
+	if got.Turns[0].Growth != 2200 || got.Turns[1].Growth != 100 {
+		t.Errorf("turns: %+v", got.Turns)
+	}
+
+	// What happens after the request does not count.
+	if got, _, err = Replay(rec, pol, replay.Options{}, at(2), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got.Reads.Results != 1 || got.Reads.Superseded() != 0 || got.Repeated.Results != 0 || len(got.Turns) != 1 || got.Turns[0].To != 2 || len(got.Tools) != 1 {
+		t.Errorf("at request 2: %+v, %+v, %+v", got.Reads, got.Turns, got.Tools)
+	}
+}
+
+func turns(s *SessionStats) (list []string) {
+	for _, x := range s.Turns {
+		list = append(list, fmt.Sprintf("%d %d-%d %s", x.N, x.From, x.To, x.Prompt))
+	}
+	return list
+}
+
+// TestStatsUnderPolicies holds at every request of every sample session, under policies of every kind, that the ledger
+// agrees with the view, block by block and in its sum.
+func TestStatsUnderPolicies(t *testing.T) {
+	paths, err := filepath.Glob("../../testdata/sessions/*.jsonl")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("%d sessions: %v", len(paths), err)
+	}
+	pols := loadPolicies(t, "recorded", "none", "claude-code-pipeline", "opencode-1.1.36", "gemini-cli-0.22", "anthropic-context-editing", "sliding-window", "three-layer", "openhands")
+	for _, path := range paths {
+		rec := load(t, path)
+		for _, pol := range pols {
+			type held struct {
+				item   policy.ItemID
+				tokens int
+			}
+			want := map[int][]held{}
+			l := NewLedger(rec.Conv)
+			tl, err := rec.Replay(pol, replay.Options{Observe: func(n int, v *view.View) {
+				l.Observe(n, v)
+				for id := range v.Items {
+					want[n] = append(want[n], held{id, v.PayloadWeight(id)})
+				}
+				if l.Sum() != v.PayloadTokens() {
+					t.Errorf("%s, %s, request %d: %d tokens, the payload has %d", path, pol.Name, n, l.Sum(), v.PayloadTokens())
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Close()
+			for n, list := range want {
+				got := map[policy.ItemID]int{}
+				for i := range l.Blocks {
+					if s, ok := l.Blocks[i].At(n); ok && i > 0 {
+						got[l.Blocks[i].Item] += s.Tokens
+					}
+				}
+				for _, h := range list {
+					if got[h.item] != h.tokens {
+						t.Fatalf("%s, %s, request %d: item %d has %d tokens, want %d", path, pol.Name, n, h.item, got[h.item], h.tokens)
+					}
+					delete(got, h.item)
+				}
+				for id, tokens := range got {
+					if tokens != 0 {
+						t.Fatalf("%s, %s, request %d: item %d is not in the payload and has %d tokens", path, pol.Name, n, id, tokens)
+					}
+				}
+			}
+			for n := range len(rec.Conv.Requests) + 1 {
+				s, err := New(rec.Conv, tl, l, n, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tokens, share := 0, 0
+				for _, c := range s.Categories {
+					tokens, share = tokens+c.Tokens, share+c.PerMille
+				}
+				if tokens != s.Tokens || s.Tokens > 0 && share != 1000 {
+					t.Errorf("%s, %s, request %d: %d of %d tokens, %d per mille", path, pol.Name, n, tokens, s.Tokens, share)
+				}
+				if len(rec.Conv.Requests) > 60 {
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestStatsGrow holds that the work grows with the length of a session, not with its square.
+func TestStatsGrow(t *testing.T) {
+	pol := loadPolicies(t, "recorded")[0]
+	cost := func(n int) time.Duration {
+		s := &transcript{}
+		s.prompt("go on")
+		for i := range n {
+			id := fmt.Sprintf("r%d", i)
+			s.call(20_000+60*i, id, "Read", fmt.Sprintf(`{"file_path":"/home/dev/a.go","offset":%d,"limit":2}`, 10*i+1))
+			s.result(id, file(10*i+1, "a line", "and another one"), false)
+		}
+		s.answer(20_000+60*n, "done")
+		rec := s.record(t)
+		tl, l := followed(t, rec, pol)
+		least := time.Duration(1 << 62)
+		for range 3 {
+			start := time.Now()
+			if got, err := New(rec.Conv, tl, l, n, nil); err != nil || got.Reads.Results != n-1 {
+				t.Fatalf("%d results of %d: %v", got.Reads.Results, n, err)
+			}
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	if few, many := cost(250), cost(4000); many > 130*few { // quadratic: 256
+		t.Errorf("%v for 16 times what costs %v", many, few)
+	}
+}
+
+func TestApportion(t *testing.T) {
+	tests := []struct {
+		weights []int
+		parts   int
+		want    []int
+	}{
+		{nil, 10, []int{}},
+		{[]int{0, 0}, 10, []int{0, 0}},
+		{[]int{1, 1, 1}, 10, []int{4, 3, 3}},
+		{[]int{1, 1, 1}, 2, []int{1, 1, 0}},
+		{[]int{150, -50}, 1000, []int{1500, -500}},
+		{[]int{100, -1, 0}, 10, []int{10, 0, 0}},
+		{[]int{5, -9}, 10, []int{0, 0}},
+		{[]int{1 << 40, 1 << 40}, 1000, []int{500, 500}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, Apportion(tt.weights, tt.parts)); diff != "" {
+			t.Errorf("%v in %d: %s", tt.weights, tt.parts, diff)
+		}
+	}
+}
+
+func FuzzApportion(f *testing.F) {
+	f.Add(3, -2, 100, 7, 1000)
+	f.Fuzz(func(t *testing.T, a, b, c, d, parts int) {
+		weights := []int{a % (1 << 40), b % (1 << 40), c % (1 << 40), d % (1 << 40)}
+		parts %= 1000
+		if parts < 0 {
+			parts = -parts
+		}
+		total, sum := 0, 0
+		for _, w := range weights {
+			total += w
+		}
+		for i, n := range Apportion(weights, parts) {
+			if sum += n; total > 0 && (float64(n) < float64(weights[i])*float64(parts)/float64(total)-1.001 || float64(n) > float64(weights[i])*float64(parts)/float64(total)+1.001) {
+				t.Errorf("%d of %d parts for %d of %d", n, parts, weights[i], total)
+			}
+		}
+		if total > 0 && sum != parts {
+			t.Errorf("%v: the shares add up to %d of %d", weights, sum, parts)
+		}
+	})
+}
+
+// TestTargets holds what a call is about, whatever its input looks like.
+func TestTargets(t *testing.T) {
+	tests := [][2]string{
+		{`{"file_path":"/home/dev/a.go","command":"x"}`, "a.go"},
+		{`{"notebook_path":"n.ipynb"}`, "n.ipynb"},
+		{`{"file_path":5,"edits":"x","command":" ls -l \n rm x"}`, "ls -l…"},
+		{`{"pattern":"x","path":"/home/dev"}`, "x"},
+		{`{"path":"/home/dev"}`, "/home/dev"},
+		{`{"command":"` + strings.Repeat("é", 200) + `"}`, strings.Repeat("é", maxTarget-1) + "…"},
+		{`{"other":1}`, ""},
+		{`[]`, ""},
+		{`null`, ""},
+	}
+	s := &transcript{}
+	s.prompt("go")
+	for i, tt := range tests {
+		id := fmt.Sprintf("t%d", i)
+		s.call(20_000+100*i, id, "Tool", tt[0])
+		s.result(id, "done", false)
+	}
+	s.answer(22_000, "done")
+	got, _, err := Replay(s.record(t), loadPolicies(t, "recorded")[0], replay.Options{}, at(len(tests)+1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(got.Results, func(a, b ToolResult) int { return a.Line - b.Line })
+	for i, tt := range tests {
+		if got.Results[i].Target != tt[1] {
+			t.Errorf("%s: %q, want %q", tt[0], got.Results[i].Target, tt[1])
+		}
+	}
+}

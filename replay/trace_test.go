@@ -1,0 +1,168 @@
+package replay_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/trace"
+)
+
+// sentBlock is one block of a payload. Messages that the policy made have negative numbers.
+type sentBlock struct {
+	item   int
+	block  int
+	tokens int
+}
+
+// payloadOf lists the blocks of a view's payload.
+func payloadOf(v *view.View) (list []sentBlock) {
+	for id := range v.Items {
+		for b := range v.Blocks(id) {
+			list = append(list, sentBlock{int(id), b, v.PayloadBlockTokens(policy.Target{Item: id, Block: b})})
+		}
+	}
+	return list
+}
+
+// readTrace rebuilds the payload of each request from a trace, as the page does.
+func readTrace(conv int, t *trace.Trace, each func(step int, list []sentBlock)) {
+	var order []int
+	state := map[int]int{}
+	for i, s := range t.Steps {
+		for _, sp := range s.Splices {
+			order = slices.Replace(order, sp.At, sp.At+sp.Delete, sp.Insert...)
+		}
+		for _, c := range s.Changes {
+			state[c.Block] = c.State + 1
+		}
+		var list []sentBlock
+		for _, at := range order {
+			it := &t.Items[at]
+			id := at
+			if at >= conv {
+				id = conv - at - 1
+			}
+			for b := range it.Blocks {
+				tokens := t.Blocks[it.First+b].Tokens
+				if n := state[it.First+b]; n > 0 {
+					tokens = t.States[n-1].Tokens
+				}
+				list = append(list, sentBlock{id, b, tokens})
+			}
+		}
+		each(i, list)
+	}
+}
+
+// TestTrace rebuilds every payload from the trace and compares it with the view, block by block.
+func TestTrace(t *testing.T) {
+	policies := []string{"recorded", "none", "opencode", "claude-code", "claude-code-2.1.19", "anthropic-context-editing", "sliding-window", "gemini-cli", "goose"}
+	tried := map[string]bool{}
+	files := shippedFiles(t)
+	if os.Getenv("CTXKIT_CORPUS") != "" {
+		for i, path := range corpusFiles(t) {
+			if i%25 == 3 {
+				files = append(files, path)
+			}
+		}
+	}
+	for _, path := range files {
+		for _, conv := range load(t, path).Conversations() {
+			rec := recordOf(t, conv)
+			for _, pol := range presets(t) {
+				if testing.Short() && !slices.Contains(policies, pol.Name) {
+					continue
+				}
+				var want [][]sentBlock
+				opt := replay.Options{Trace: &trace.Room{Text: 50_000}, Window: 60_000, Observe: func(_ int, v *view.View) { want = append(want, payloadOf(v)) }}
+				tl, err := rec.Replay(pol, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(tl.Trace.Steps) != len(conv.Requests) {
+					t.Fatalf("%s under %s: %d steps of %d requests", path, pol.Name, len(tl.Trace.Steps), len(conv.Requests))
+				}
+				readTrace(len(conv.Messages), tl.Trace, func(i int, got []sentBlock) {
+					if !slices.Equal(got, want[i]) {
+						t.Errorf("%s under %s, request %d: the trace differs from the view: %s", path, pol.Name, i+1, firstDifference(got, want[i]))
+					}
+				})
+				for _, s := range tl.Trace.Steps {
+					for _, l := range s.Left {
+						tried[string(tl.Trace.Edits[l.Edit].Kind)] = true
+					}
+					for _, c := range s.Changes {
+						if c.State >= 0 {
+							tried[string(tl.Trace.Edits[tl.Trace.States[c.State].Edit].Kind)] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, kind := range []policy.EditKind{policy.KindClear, policy.KindRemove, policy.KindSummarize, policy.KindTag, policy.KindServerClear} {
+		if !tried[string(kind)] && !testing.Short() {
+			t.Errorf("no trace had an edit of kind %s", kind)
+		}
+	}
+}
+
+func firstDifference(got, want []sentBlock) string {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Sprintf("block %d is %v, want %v", i, got[i], want[i])
+		}
+	}
+	return fmt.Sprintf("%d blocks, want %d", len(got), len(want))
+}
+
+// TestTraceTexts holds that a trace keeps each text once, within the room it is given, and none where it gets none.
+func TestTraceTexts(t *testing.T) {
+	conv := load(t, shipped+"/big.jsonl").Conversations()[0]
+	rec := recordOf(t, conv)
+	for _, room := range []int{0, 20_000, 300_000, 100_000_000} {
+		tl, err := rec.Replay(named(t, "opencode"), replay.Options{Trace: &trace.Room{Text: room}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, all := map[string]bool{}, 0
+		for _, text := range tl.Trace.Texts {
+			if seen[text] {
+				t.Errorf("room for %d bytes: the text %.40q is kept twice", room, text)
+			}
+			seen[text] = true
+			all += len(text)
+			if cut := tl.Trace.Cut; cut > 0 && len(text) > cut+60 {
+				t.Errorf("room for %d bytes: a text of %d bytes, cut at %d", room, len(text), cut)
+			}
+		}
+		if room == 0 && all > 0 || room > 0 && all == 0 || all > room+60*len(tl.Trace.Texts) {
+			t.Errorf("room for %d bytes: %d bytes of text", room, all)
+		}
+		if whole := tl.Trace.Cut == 0; whole != (room == 0 || room == 100_000_000) {
+			t.Errorf("room for %d bytes: texts are cut at %d", room, tl.Trace.Cut)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 0, "short"}, {"short", 5, "short"}, {"", 1, ""},
+		{strings.Repeat("a", 4) + strings.Repeat("b", 8), 8, "aaaabb\n[… 4 bytes are left out here …]\nbb"},
+		{"äöüäöü", 8, "äöü\n[… 4 bytes are left out here …]\nü"},
+	} {
+		if got := trace.Shorten(c.text, c.most); got != c.want {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}
