@@ -43,18 +43,17 @@ func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 }
 
 func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
+	p.note(bold, fidelityText(r))
 	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
 	p.table(compactionTable(r.Compactions))
+	p.items(none, errorNotes(r.Compactions))
 	useNotes(p, use)
-	for _, notes := range [][]string{missNotes(r), fitNotes(r)} {
-		if hidden := len(notes) - mostPlacesListed; hidden > 0 && !p.All {
-			notes = append(notes[:mostPlacesListed:mostPlacesListed], p.Hints.hidden(hidden, "place", "json contains them"))
-		}
-		p.items(none, notes)
-	}
+	p.places(missNotes(r))
+	p.places(fitNotes(r))
 	if m := r.Micro[0]; m.Recorded+m.Unrecorded+m.Alarms+m.Unscored > 0 {
 		p.heading("microcompactions")
 		p.table(microTable(r.Micro))
+		p.places(microNotes(r))
 	}
 	p.heading("input by cache class, % of all input: recorded against simulated")
 	p.table(classTable(r.Usage))
@@ -65,25 +64,32 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	if len(r.Causes) > 0 {
 		p.heading("breaks of the cache")
 		p.table(causeTable(r))
-		p.note(faint, "right kind, within 10 %: breaks of the record whose kind or size the simulation predicts. named: breaks that the simulation explains by a compaction, an edit, the lifetime (ttl) or a model switch. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: breaks that the record does not have.")
+		p.note(faint, "cause: why the simulated read broke off; unexplained: it did not. right kind: the simulated read broke off, too, and something was read in both or in neither. within 10 %: and the reads are that near. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: breaks that the record does not have.")
 	}
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
 		p.note(faint, "few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}
-	p.note(bold, fidelityText(r))
 	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the record's compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
+}
+
+// places lists places in sessions, the first of them.
+func (p *page) places(notes []string) {
+	if hidden := len(notes) - mostPlacesListed; hidden > 0 && !p.All {
+		notes = append(notes[:mostPlacesListed:mostPlacesListed], p.Hints.hidden(hidden, "place", "json contains them"))
+	}
+	p.items(none, notes)
 }
 
 // totalStyle makes the row of all clients bold.
 func totalStyle(clients string) style { return either(clients == backtest.All, bold, none) }
 
 func compactionTable(rows []backtest.CompactionRow) *table {
-	t := newTable(titles("clients", "sessions", "recorded", "hits", "misses", "alarms", "exact", "off", "most", "free", "±1", "±5", "lost"))
+	t := newTable(compactionColumns)
 	for _, r := range rows {
 		off, most := any(number("")), any(number(""))
-		if r.Recorded > 0 {
+		if r.Known() > 0 {
 			off, most = int(r.Error+0.5), r.Largest
 		}
 		t.add(totalStyle(r.Clients), r.Clients+either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, r.Exact,
@@ -92,14 +98,31 @@ func compactionTable(rows []backtest.CompactionRow) *table {
 	return t
 }
 
+// errorNotes give the median error of the policy's count of used tokens, and how many compactions have none.
+func errorNotes(rows []backtest.CompactionRow) (notes []string) {
+	for _, r := range rows {
+		if r.Clients != backtest.All || r.Recorded == 0 {
+			continue
+		}
+		notes = append(notes, "used against pre_tokens"+either(r.Fitted, " in fitted windows", "")+": "+joined("; ",
+			phraseIf(r.Known() > 0, "median error %v tokens", int(r.Median+0.5)),
+			phraseIf(r.Unknown > 0, "%v of %v have no recorded pre_tokens and are in no error", r.Unknown, count(r.Recorded, "compaction"))))
+	}
+	return notes
+}
+
 func missNotes(r *backtest.Scores) []string {
 	var notes []string
 	for _, s := range r.Sessions {
 		for _, c := range s.Compactions {
 			if !c.Hit {
-				n := c.Short() // how far the policy's count of used tokens is from the recorded one
-				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: pre_tokens %s, used %s%s%s", s.File, c.Line, c.Request,
-					c.Version, thousands(c.PreTokens), thousands(c.Used), phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
+				recorded := "no pre_tokens recorded"
+				n, known := c.Short() // how far the policy's count of used tokens is from the recorded one
+				if known {
+					recorded = "pre_tokens " + thousands(c.PreTokens)
+				}
+				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: %s, used %s%s%s", s.File, c.Line, c.Request,
+					c.Version, recorded, thousands(c.Used), phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
 			}
 		}
 		for _, a := range s.Alarms {
@@ -122,20 +145,28 @@ func fitNotes(r *backtest.Scores) []string {
 }
 
 func microTable(rows []backtest.MicroRow) *table {
-	t := newTable(titles("clients", "recorded", "hits", "same results", "saving ±1 %", "unrecorded", "confirmed", "alarms"))
+	t := newTable(microColumns)
 	for _, r := range rows {
 		t.add(totalStyle(r.Clients), r.Clients, r.Recorded, r.Hits, r.Same, r.Close, r.Unrecorded, r.Confirmed, r.Alarms)
 	}
 	return t
 }
 
+func microNotes(r *backtest.Scores) (notes []string) {
+	for _, s := range r.Sessions {
+		for _, a := range s.MicroAlarms {
+			notes = append(notes, fmt.Sprintf("false alarm: %s:%d: request %d: %s tokens saved", s.File, a.Line, a.Request, thousands(a.Saved)))
+		}
+	}
+	return notes
+}
+
 func causeTable(r *backtest.Scores) *table {
-	t := newTable(titles("cause", "breaks", "right kind", "within 10 %", "left", "read", "simulated", "only simulated"))
+	t := newTable(causeColumns)
 	add := func(st style, name string, r backtest.CauseRow) {
 		t.add(st, name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only)
 	}
-	add(bold, backtest.All, r.Breaks(false))
-	add(bold, "named", r.Breaks(true))
+	add(bold, backtest.All, r.Breaks())
 	for _, c := range r.Causes {
 		add(none, string(c.Cause), c)
 	}
@@ -143,7 +174,7 @@ func causeTable(r *backtest.Scores) *table {
 }
 
 func fidelityTable(list []backtest.Bar) *table {
-	t := newTable(titles("measure", "%", "of", "bar", "holds"), []column{{Title: "what", Flex: true}})
+	t := newTable(fidelityColumns)
 	for _, m := range list {
 		st, value, holds, bar := none, places(m.Value, 2), "yes", either(m.Most, "≤ ", "≥ ")
 		switch {
@@ -184,14 +215,18 @@ func fidelityText(r *backtest.Scores) string {
 	if n := m.Recorded + m.Unrecorded; n > 0 {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
-	return text + fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; %s of %s of the cache explained; "+
-		"size within 10 %%: %d of all %d breaks, %d of the %d named", percent(u.Near, u.Requests), count(u.Requests, "request"),
-		percent(u.Close, u.Requests), thousands(u.Broken-u.Unexplained), count(u.Broken, "break"), u.AllAmount, u.Broken, u.Amount, u.Named)
+	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; write within 5 %% on %s; %d of %s of the cache right in kind, "+
+		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
+		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "break"), u.Amount, count(u.FalseAlarms, "false alarm"))
+	if e := r.Usage[0].CostError; e.Sessions > 0 {
+		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2))
+	}
+	return text
 }
 
 // classTable has the sums of all requests, as a bill has them.
 func classTable(rows []backtest.UsageRow) *table {
-	t := newTable(titles("clients", "requests", "input tokens", "read", "simulated", "written", "simulated", "plain", "simulated"))
+	t := newTable(classColumns)
 	for _, r := range rows {
 		all := r.Recorded()
 		cells := []any{r.Clients, r.Requests, all}
@@ -224,10 +259,10 @@ func portion(part, whole int) number {
 
 const usageNote = "read ±5 %, ±1 %: requests whose simulated cache read is within 5 % or 1 % of the recorded one. off: mean absolute error of a request, in tokens. MAPE: mean absolute error in percent of the recorded figure of each request. " +
 	"A request writes little compared with what it reads, so an error of a few hundred tokens makes a high MAPE of written. " +
-	"Plain input is the few tokens that the client sends after its last cache breakpoint. The simulation counts them as written, so their MAPE is 100 %."
+	"Plain input is the few tokens that the client sends after its last cache breakpoint."
 
 func usageTable(rows []backtest.UsageRow) *table {
-	t := newTable(titles("clients", "requests", "read ±5 %", "read ±1 %", "read off", "MAPE", "written off", "MAPE", "plain off", "MAPE"))
+	t := newTable(usageColumns)
 	for _, r := range rows {
 		cells := []any{r.Clients, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.Close, r.Requests))}
 		for _, f := range r.Classes() {
@@ -248,9 +283,9 @@ func usageTable(rows []backtest.UsageRow) *table {
 // backtestCSV has a row per session.
 func backtestCSV(r *backtest.Scores) *table {
 	t := newTable(keys("session agent file model client_version clients policy requests window fitted"),
-		keys("recorded hits lost lost_hits alarms free_alarms manual micro_recorded micro_same micro_unrecorded micro_confirmed micro_alarms"),
-		keys("usage_requests read_within_5 read_within_1 read_mape write_mape input_mape breaks named right_kind right_amount other_causes unexplained"),
-		keys("only_simulated read_recorded read_simulated write_recorded write_simulated input_recorded input_simulated all_right_kind all_right_amount"))
+		keys("recorded hits lost lost_hits alarms free_alarms manual unknown_pre_tokens micro_recorded micro_same micro_unrecorded micro_confirmed micro_alarms"),
+		keys("usage_requests read_within_5 read_within_1 write_within_5 read_mape write_mape input_mape breaks right_kind right_amount unexplained"),
+		keys("only_simulated read_recorded read_simulated write_recorded write_simulated input_recorded input_simulated input_cost_recorded_usd input_cost_simulated_usd"))
 	for _, s := range r.Sessions {
 		one := backtest.Sum(s.Policy, []*backtest.SessionScore{s})
 		c, m, u := &one.Compactions[0], &one.Micro[0], &s.Usage
@@ -258,18 +293,17 @@ func backtestCSV(r *backtest.Scores) *table {
 			c = &one.Compactions[len(one.Compactions)-1]
 		}
 		t.add(none, s.Session, s.Agent, s.File, s.Model, s.Version, s.Clients, s.Policy, s.Requests, s.Window, s.Fit != nil,
-			c.Recorded, c.Hits, c.Lost, c.LostHits, c.Alarms, c.Free.Alarms, c.Manual, m.Recorded, m.Same, m.Unrecorded, m.Confirmed, m.Alarms,
-			u.Requests, u.Near, u.Close, u.Read.MAPE, u.Write.MAPE, u.Input.MAPE, u.Broken, u.Named, u.Kind, u.Amount, u.Others, u.Unexplained,
-			u.FalseAlarms, u.Read.Recorded, u.Read.Simulated, u.Write.Recorded, u.Write.Simulated, u.Input.Recorded, u.Input.Simulated, u.AllKind, u.AllAmount)
+			c.Recorded, c.Hits, c.Lost, c.LostHits, c.Alarms, c.Free.Alarms, c.Manual, c.Unknown, m.Recorded, m.Same, m.Unrecorded, m.Confirmed, m.Alarms,
+			u.Requests, u.Near, u.Close, u.WriteNear, u.Read.MAPE, u.Write.MAPE, u.Input.MAPE, u.Broken, u.Kind, u.Amount, u.Unexplained,
+			u.FalseAlarms, u.Read.Recorded, u.Read.Simulated, u.Write.Recorded, u.Write.Simulated, u.Input.Recorded, u.Input.Simulated,
+			u.Cost.Recorded, u.Cost.Simulated)
 	}
 	return t
 }
 
 // breakTable has a row per break of the cache.
 func breakTable(worst []backtest.Break) *table {
-	t := newTable(keys("session agent file line"), []column{{Title: "request", Key: "request"}, {Title: "broke in"}, {Key: "in_record"}, {Title: "cause", Key: "cause"},
-		{Title: "left", Key: "left"}, {Title: "read", Key: "read"}, {Title: "simulated", Key: "simulated"}}, keys("right_kind right_amount"),
-		titles("off"), []column{{Title: "where", Flex: true}})
+	t := newTable(breakColumns...)
 	for _, b := range worst {
 		st, where := none, "both"
 		switch {
@@ -286,9 +320,9 @@ func breakTable(worst []backtest.Break) *table {
 
 func breakPage(p *page, r *backtest.Scores, breaks *table) {
 	p.heading("breaks of the cache, the largest error first")
-	p.table(breaks)
 	u := &r.Usage[0]
-	p.note(none, phrase("%v of %v listed: %v in the record (%v unexplained), %v only in the simulation",
+	p.note(bold, phrase("%v of %v listed: %v in the record (%v unexplained), %v only in the simulation",
 		len(breaks.rows), count(u.Broken+u.FalseAlarms, "break"), u.Broken, u.Unexplained, u.FalseAlarms))
+	p.table(breaks)
 	p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; all in tokens. docs/internals/model.md describes the causes; json has each break in words.")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -20,10 +21,11 @@ func sampleBacktest() *backtest.Scores {
 	}
 	plain := &backtest.SessionScore{
 		Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Model: "claude-opus-4-5", Version: "2.1.5", Clients: "to 2.1.11", Policy: "claude-code-2.1.19",
-		Requests: 420, Window: 200000, Manual: 1, Last: 1, FreeAlarms: 1, MicroAlarms: []int{87}, MicroUnknown: 1,
+		Requests: 420, Window: 200000, Manual: 1, Last: 1, FreeAlarms: 1, MicroAlarms: []backtest.MicroAlarm{{Request: 87, Line: 190, Saved: 26956}}, MicroUnknown: 1,
 		Compactions: []backtest.CompactionScore{
 			{Line: 427, Request: 116, Version: "2.1.5", PreTokens: 155109, Used: 154770, Threshold: 155000, Distance: &late},
 			{Line: 700, Request: 230, Version: "2.1.5", PreTokens: 155301, Used: 155301, Threshold: 155000, Hit: true, Distance: &early},
+			{Line: 800, Request: 300, Version: "1.0.53", Used: 150310, Threshold: 155000, Distance: &late},
 			{Line: 900, Request: 400, Version: "2.1.5", PreTokens: 155301, Used: 155301, Threshold: 155000, Hit: true, Lost: true},
 		},
 		Alarms: []backtest.Alarm{{Request: 208, Line: 650, Used: 155226, Threshold: 155000}},
@@ -31,12 +33,13 @@ func sampleBacktest() *backtest.Scores {
 			{Request: 90, Line: 199, Recorded: true, Hit: true, Same: true, Saved: 20801, Wanted: 20801}, {Request: 95, Line: 230, Hit: true, Saved: 20134},
 		},
 		Usage: backtest.UsageScore{
-			Requests: 419, Read: figure(40000000, 39000000), Write: figure(900000, 1200000), Input: figure(1257, 0), Near: 410, Close: 400,
-			Broken: 3, Named: 1, Kind: 1, AllKind: 3, AllAmount: 1, Others: 1, Unexplained: 1, FalseAlarms: 1,
+			Requests: 419, Read: figure(40000000, 39000000), Write: figure(900000, 1200000), Input: figure(1257, 0), Near: 410, Close: 400, WriteNear: 390,
+			Cost:   backtest.InputCost{Recorded: price.USD{Nano: 21_500_000_000, Known: true}, Simulated: price.USD{Nano: 20_000_000_000, Known: true}},
+			Broken: 3, Kind: 2, Amount: 1, Unexplained: 1, FalseAlarms: 1,
 		},
 		Breaks: []backtest.Break{
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 428, Request: 116, Recorded: true, Cause: cache.Compacted, Why: "compaction", Left: 154500, Read: 18576, Simulated: 13000, Kind: true},
-			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 440, Request: 119, Recorded: true, Cause: backtest.Unexplained, Why: "no cause is known", Left: 60000, Read: 18576, Simulated: 59900, Kind: true},
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 440, Request: 119, Recorded: true, Cause: backtest.Unexplained, Why: "no cause is known", Left: 60000, Read: 18576, Simulated: 59900},
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 460, Request: 122, Recorded: true, Cause: cache.SkillRan, Why: "a skill began or ended", Left: 70000, Read: 18576, Simulated: 18000, Kind: true, Amount: true},
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "lifetime over", Left: 80000, Read: 80000},
 		},
@@ -45,7 +48,7 @@ func sampleBacktest() *backtest.Scores {
 		Session: "s-2", Agent: "a1", File: "proj/s-2.jsonl", Model: "claude-opus-4-7", Version: "2.1.119", Clients: "2.1.119+", Policy: "claude-code-2.1.119",
 		Requests: 900, Window: 400000, Fit: &replay.Fit{Window: 400000, Least: 399578, Most: 401320, Agrees: true},
 		Compactions: []backtest.CompactionScore{{Line: 706, Request: 300, Version: "2.1.119", PreTokens: 368320, Used: 368320, Threshold: 367000, Hit: true}},
-		Alarms:      []backtest.Alarm{}, Micro: []backtest.Microcompacted{}, MicroAlarms: []int{}, Breaks: []backtest.Break{},
+		Alarms:      []backtest.Alarm{}, Micro: []backtest.Microcompacted{}, MicroAlarms: []backtest.MicroAlarm{}, Breaks: []backtest.Break{},
 		Usage: backtest.UsageScore{Requests: 899, Read: figure(200000000, 199900000), Near: 899, Close: 890},
 	}
 	torn := *fitted
@@ -114,7 +117,7 @@ func TestBacktestEmpty(t *testing.T) {
 func checkWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if n := width(strings.TrimSuffix(line, "\n")); n > lineWidth {
+		if n := width(strings.TrimSuffix(line, "\n")); n > defaultWidth {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

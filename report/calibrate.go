@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // fitTexts say which requests the usage counter was fitted on.
@@ -17,11 +18,7 @@ var fitTexts = map[backtest.Fitting]string{
 
 // Calibration prints how far token counters are from what the API reported.
 func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
-	t := newTable([]column{{Title: "clients", Key: "clients"}, {Title: "model", Key: "model", Max: 14}, {Title: "counter", Key: "counter"}, {Key: "sessions"},
-		{Title: "requests", Key: "requests"}}, keys("increment_mape increment_bias"),
-		[]column{{Title: "inc p50", Key: "increment_p50"}, {Title: "inc p90", Key: "increment_p90"}, {Title: "next %", Key: "next_mape"}},
-		keys("next_bias next_p50 next_p90 free_mape free_bias free_p50 free_p90 free_sessions"),
-		[]column{{Title: "free %", Key: "free_session_mean"}, {Title: "median", Key: "free_session_median"}}, titles("bias"))
+	t := newTable(counterColumns...)
 	before := backtest.CalibratedRow{}
 	sessions, requests := 0, 0
 	for _, r := range c.Rows {
@@ -42,10 +39,21 @@ func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 			free.MAPE, free.Bias, free.P50, free.P90, r.Each.Sessions, mean, median, signed(free.Bias))
 		before = r
 	}
-	return listing(t, c,
+	return listing(calibrationAnswer(c), t, c,
 		fmt.Sprintf("%s of %s scored; %s", count(requests, "request"), count(sessions, "session"), fitTexts[c.Fit]),
 		"inc: error of the tokens added since the request before, in tokens. next: mean error of the total, given the total before. "+
-			"free: mean error of the total, given only the first total and those after recorded compactions; by session of 5 requests or more. bias: of free, over requests.").print(w, opt)
+			"free: mean error of the total, given only the first total and those after recorded compactions and after restarts as another client version; by session of 5 requests or more. bias: of free, over requests.").print(w, opt)
+}
+
+// calibrationAnswer is the error of the usage counter over sessions, in a sentence; "" where none is long enough.
+func calibrationAnswer(c *backtest.Calibrated) string {
+	for _, r := range c.Rows {
+		if e := r.Each; r.Clients == backtest.All && r.Counter == tokens.NameUsage && e.Sessions > 0 {
+			return fmt.Sprintf("Free-running error of the usage counter, over %s: mean %.2f %%, median %.2f %%.",
+				count(e.Sessions, "session"), e.Mean, e.Median)
+		}
+	}
+	return ""
 }
 
 // shortModel returns a model's name without vendor and date.

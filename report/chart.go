@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Chart sizes: label, plot and the names of lines fill lineWidth columns.
+// Chart sizes: label, plot and the names of lines fill a line.
 const (
 	chartLabel  = 7  // "  240K " before the plot, its axis included
-	chartPlot   = 80 // columns of the plot
 	chartRows   = 12 // rows of the plot
 	chartSteps  = 8  // heights a block can have within one row
-	chartLegend = lineWidth - chartLabel - chartPlot - 1
+	chartLegend = 12 // the names of lines, behind the plot and a space
 )
 
 // chart draws two series over requests: model, and raw above it, with horizontal lines and marks under the axis.
@@ -48,22 +47,26 @@ type cell struct {
 	st style
 }
 
-// draw returns the lines of the chart.
-func (c *chart) draw(g glyphs, color bool) []string {
+// draw returns the lines of the chart, of at most w columns.
+func (c *chart) draw(g glyphs, w int, color bool) []string {
 	n := len(c.model)
 	if n == 0 {
 		return nil
 	}
+	plot := max(w-chartLabel-chartLegend-1, 20)
 	top := c.top()
 	c.clipped = slices.Max(c.raw) > top
-	var grid [chartRows][chartPlot]cell // grid[0] is the lowest row
-	marks := []byte(strings.Repeat(" ", chartPlot))
-	for x := range chartPlot {
-		from := x * n / chartPlot
-		to := max((x+1)*n/chartPlot, from+1)
+	var grid [chartRows][]cell // grid[0] is the lowest row
+	for y := range grid {
+		grid[y] = make([]cell, plot)
+	}
+	marks := []byte(strings.Repeat(" ", plot))
+	for x := range plot {
+		from := x * n / plot
+		to := max((x+1)*n/plot, from+1)
 		for i := from; i < to; i++ {
 			// A request wider than a column has its mark at its first column.
-			if c.marks[i] != 0 && (n >= chartPlot || (i*chartPlot+n-1)/n == x) {
+			if c.marks[i] != 0 && (n >= plot || (i*plot+n-1)/n == x) {
 				marks[x] = stronger(marks[x], c.marks[i])
 			}
 		}
@@ -76,7 +79,7 @@ func (c *chart) draw(g glyphs, color bool) []string {
 	for _, l := range c.lines {
 		if y := min(l.value*chartRows/top, chartRows-1); l.value > 0 && l.value <= top && legends[y] == "" {
 			legends[y] = " " + cut(l.name+" "+short(l.value), chartLegend)
-			g.drawLine(&grid[y])
+			g.drawLine(grid[y])
 		}
 	}
 	var out []string
@@ -85,14 +88,14 @@ func (c *chart) draw(g glyphs, color bool) []string {
 		if (y+1)%3 == 0 {
 			label, axis = short((y+1)*top/chartRows), g.tick
 		}
-		out = append(out, strings.Repeat(" ", chartLabel-2-len(label))+label+" "+string(axis)+paintCells(grid[y][:], color)+legends[y])
+		out = append(out, strings.Repeat(" ", chartLabel-2-len(label))+label+" "+string(axis)+paintCells(grid[y], color)+legends[y])
 	}
 	indent := strings.Repeat(" ", chartLabel)
-	out = append(out, "    0 "+string(g.corner)+strings.Repeat(string(g.floor), chartPlot))
+	out = append(out, "    0 "+string(g.corner)+strings.Repeat(string(g.floor), plot))
 	if m := strings.TrimRight(string(marks), " "); m != "" {
 		out = append(out, indent+m)
 	}
-	return append(out, indent+requestAxis(n))
+	return append(out, indent+requestAxis(n, plot))
 }
 
 // cell returns a cell of the plot, for the steps that model and raw have above the bottom of its row.
@@ -109,7 +112,7 @@ func (g *glyphs) cell(model, raw int) cell {
 }
 
 // drawLine draws a horizontal line behind the model view.
-func (g *glyphs) drawLine(row *[chartPlot]cell) {
+func (g *glyphs) drawLine(row []cell) {
 	for x := range row {
 		if r := row[x].r; r == ' ' || r == g.raw {
 			row[x] = cell{g.line, yellow}
@@ -151,17 +154,17 @@ func stronger(a, b byte) byte {
 }
 
 // requestAxis labels the first, a middle and the last request.
-func requestAxis(n int) string {
+func requestAxis(n, plot int) string {
 	if n == 1 {
 		return "request 1"
 	}
-	line, last := []byte(strings.Repeat(" ", chartPlot)), thousands(n)
+	line, last := []byte(strings.Repeat(" ", plot)), thousands(n)
 	copy(line, "request 1")
 	middle := (n + 1) / 2
-	if at := (middle - 1) * chartPlot / n; n > 4 && at > 12 {
+	if at := (middle - 1) * plot / n; n > 4 && at > 12 {
 		copy(line[at:], thousands(middle))
 	}
-	copy(line[chartPlot-len(last):], last)
+	copy(line[plot-len(last):], last)
 	return string(line)
 }
 

@@ -36,11 +36,12 @@ func statusStyle(s check.Verdict, failed bool) style {
 const maxDetailed = 20
 
 func checkPage(p *page, r *check.Report) {
-	t := newTable([]column{{Title: "case", Flex: true}, {Title: "policy", Max: 34}}, titles("sessions", "failed", "result"))
+	t := newTable(caseColumns)
 	for _, c := range r.Cases {
 		t.add(statusStyle(c.Status, c.Failed > 0), c.Name, markedName(c.Policy, c.Truth), len(c.Sessions), c.Failed, c.Status)
 	}
-	p.heading(r.File)
+	p.fileHeading(r.File)
+	p.note(either(r.Passed || r.Updated, bold, boldRed), checkSummary(r))
 	p.table(t)
 	checkEffects(p, r)
 	listed := 0
@@ -69,7 +70,6 @@ func checkPage(p *page, r *check.Report) {
 			p.note(faint, n)
 		}
 	}
-	p.note(either(r.Passed || r.Updated, none, boldRed), checkSummary(r))
 	if r.Passed && r.Counts.Better > 0 && !r.Updated {
 		p.note(green, r.Update+" makes the better figures the new baseline")
 	}
@@ -122,7 +122,7 @@ func checkByTool(p *page, r *check.Report) {
 // checkSession prints the result of one session: each figure that changed, and why.
 func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status))
-	t := newTable(titles("figure", "before", "after", "difference"), []column{{Title: "wanted", Flex: true}, {Title: "result"}})
+	t := newTable(checkedColumns)
 	figures := slices.Clone(s.Figures)
 	slices.SortStableFunc(figures, func(a, b check.FigureReport) int { return b.Status.Compare(a.Status) })
 	hidden := 0
@@ -155,7 +155,7 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	}
 	p.items(none, append(more, s.Reasons...))
 	if len(s.Command) > 0 {
-		p.commands(p.Hints.commandLine(s.Command))
+		p.commands(s.Command)
 	}
 }
 

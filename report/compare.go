@@ -12,23 +12,32 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// nameWidth is room for the name of a policy on one line; longer ones have settings or folders.
-const nameWidth = 28
-
-// figureTitles are the figures that tables of policies show, with their titles. A table of a sweep leaves out those
-// that are not of a point, a comparison those for --all.
+// figureTitles are the figures that tables of policies show. A table of a sweep leaves out those that are not of a
+// point, a comparison those for --all.
 var figureTitles = []figureTitle{
-	{"payload_peak", "peak", true, false}, {"payload_mean", "mean", true, false}, {"payload_input", "sent", true, false},
-	{"cache_read", "read", false, true}, {"cache_write", "write", false, true}, {"uncached", "rest", false, true},
-	{"cost_usd", "USD", true, false}, {"compactions", "comp", true, false}, {"cleared_results", "clrd", true, false},
-	{"cleared_tokens", "tokens", false, true}, {"misses", "miss", true, false}, {"bound_misses", "bound", false, true},
+	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with overhead", point: true},
+	{figure: "payload_mean", title: "mean", about: "tokens of a request", point: true, drop: 3},
+	{figure: "payload_input", title: "sent", about: "input tokens of all requests, those of compactions too", point: true, drop: 2},
+	{figure: "cache_read", title: "read", about: "of these, from the cache", all: true, drop: 6},
+	{figure: "cache_write", title: "write", about: "into the cache", all: true, drop: 7},
+	{figure: "uncached", title: "rest", about: "neither", all: true, drop: 8},
+	{figure: "cost_usd", title: "USD", point: true, about: "cost"},
+	{figure: "compactions", title: "compacted", about: "compactions", point: true},
+	{figure: "cleared_results", title: "cleared", about: "results cleared", point: true, drop: 1},
+	{figure: "cleared_tokens", title: "tokens", about: "their tokens", all: true, drop: 9},
+	{figure: "misses", title: "misses", about: "blocks removed and needed again", point: true},
+	{figure: "bound_misses", title: "bound", about: "the fewest misses of a choice of blocks that knows the future, within the smallest of the peaks", all: true, drop: 5},
 }
 
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
 var troubleTitles = []figureTitle{
-	{"refused", "refused", true, false}, {"blocked", "blocked", false, false}, {"violations", "viol", true, false},
-	{"preserved_thinking", "thinking", true, false}, {"failed_compactions", "failed", true, false}, {"thrash", "thrash", true, false},
-	{"thrash_run", "in a row", false, false},
+	{figure: "refused", title: "refused", about: "requests over the window, or blocked by the client", point: true, drop: 2},
+	{figure: "blocked", title: "blocked", about: "of these, those that the client itself does not send", drop: 5},
+	{figure: "violations", title: "violations", about: "violations of the API's rules", point: true, drop: 3},
+	{figure: "preserved_thinking", title: "thinking", about: "edits before thinking that the model preserves", point: true, drop: 4},
+	{figure: "failed_compactions", title: "failed", about: "compactions that came to nothing", point: true, drop: 4},
+	{figure: "thrash", title: "thrash", about: "compactions that freed less than a tenth of what they read", point: true, drop: 4},
+	{figure: "thrash_run", title: "in a row", about: "the most of them without another compaction between", drop: 5},
 }
 
 // differenceTitles are the figures that a table of differences over several sessions shows.
@@ -36,38 +45,21 @@ var differenceTitles = []string{"payload_input", "cost_usd"}
 
 // legend says what the titles mean.
 func legend(titles []figureTitle) string {
-	about := map[string]string{
-		"payload_peak":       "tokens of the largest request, with overhead.",
-		"payload_mean":       "tokens of a request.",
-		"payload_input":      "input tokens of all requests, those of compactions too.",
-		"cache_read":         "of these, from the cache.",
-		"cache_write":        "into the cache.",
-		"uncached":           "neither.",
-		"compactions":        "compactions.",
-		"cleared_results":    "cleared results.",
-		"cleared_tokens":     "their tokens.",
-		"misses":             "blocks removed and needed again.",
-		"bound_misses":       "the fewest misses of a choice of blocks that knows the future, within the smallest of the peaks.",
-		"refused":            "requests over the window, or blocked by the client.",
-		"blocked":            "of these, those that the client itself does not send.",
-		"violations":         "violations of the API's rules.",
-		"preserved_thinking": "edits before thinking that the model preserves.",
-		"failed_compactions": "compactions that came to nothing.",
-		"thrash":             "compactions that freed less than a tenth of what they read.",
-		"thrash_run":         "the most of them without another compaction between.",
-	}
 	var list []string
 	for _, f := range titles {
-		if about[f.figure] != "" {
-			list = append(list, f.title+": "+about[f.figure])
+		if f.figure != "cost_usd" {
+			list = append(list, f.title+": "+f.about+".")
 		}
 	}
 	return strings.Join(list, " ")
 }
 
+// figureTitle is how tables show a figure.
 type figureTitle struct {
-	figure, title string
-	point, all    bool
+	figure, title, about string
+	point                bool // of a sweep
+	all                  bool // only where nothing is left out
+	drop                 int  // see column
 }
 
 // troubles are the titles of the figures in troubleTitles that are not 0 under every policy.
@@ -83,6 +75,9 @@ func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 		page: func(p *page) { comparePages(p, groups, in) },
 		json: func() any { return compareJSON(groups, in, &opt.Hints) },
 		csv:  func() *table { return compareCSV(groups) },
+		other: map[Format]func(io.Writer) error{
+			FormatHTML: func(w io.Writer) error { return compareHTML(w, groups, in, opt) },
+		},
 	}).print(w, opt)
 }
 
@@ -163,7 +158,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	}
 	if c.Differ >= 0 {
 		p.note(none, differText(c))
-		p.commands(commandLines(c, &p.Hints)...)
+		p.commands(c.Commands...)
 	}
 	p.notes(yellow, unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints))
 	p.notes(yellow, lostNotes(c, &p.Hints))
@@ -190,13 +185,11 @@ func figure(p *compare.PolicyRow, name string) compare.Distribution {
 // compareTotals has a row per policy, with the total of each figure, and where some sessions are left out of these the
 // cost of all of c. c may be nil.
 func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles []figureTitle) *table {
-	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}})
-	for _, f := range titles {
-		t.columns = append(t.columns, column{Title: f.title})
-	}
+	t := newTable(policyColumns)
+	t.columns = append(t.columns, figureColumns(titles)...)
 	part := c != nil && partly(c)
 	if part {
-		t.columns = append(t.columns, column{Title: "USD of all"})
+		t.columns = append(t.columns, allColumns...)
 	}
 	for i, policy := range policies {
 		cells := []any{policy.Name}
@@ -214,7 +207,7 @@ func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles [
 
 // compareSpread has rows for each figure, one a policy.
 func compareSpread(c *compare.Comparison) *table {
-	t := newTable([]column{{Title: "figure"}, {Title: "policy", Flex: true, Min: nameWidth}}, titles("total", "median", "p90"))
+	t := newTable(spreadColumns)
 	for f, figure := range compare.Figures() {
 		for i, policy := range shownRows(c) {
 			s := &policy.Figures[f]
@@ -254,21 +247,19 @@ func figureText(name string, d exact.Decimal) string {
 // differences has a row per policy but the first, with its differences to the first over the sessions of their pair.
 func differences(p *page, c *compare.Comparison) *table {
 	judged, names := c.Judged, compare.Names()
-	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}})
+	t := newTable(policyColumns)
 	if len(c.Policies) < 2 {
 		return t
 	}
 	several := len(c.Sessions) > 1
 	part := several && slices.ContainsFunc(c.Pairs[1:], func(pair compare.Contrast) bool { return len(pair.Sessions) < len(c.Sessions) })
 	if part {
-		t.columns = append(t.columns, column{Title: "sessions"})
+		t.columns = append(t.columns, pairColumns...)
 	}
 	shown := slices.DeleteFunc(p.titles(), func(f figureTitle) bool { return several && !slices.Contains(differenceTitles, f.figure) })
-	for _, f := range shown {
-		t.columns = append(t.columns, column{Title: f.title})
-	}
+	t.columns = append(t.columns, figureColumns(shown)...)
 	if several {
-		t.columns = append(t.columns, titles("90 %", "lower", "even", "higher")...)
+		t.columns = append(t.columns, verdictColumns...)
 	}
 	for i := 1; i < len(c.Policies); i++ {
 		pair := &c.Pairs[i]

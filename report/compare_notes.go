@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "miss –: a re-read is found only where the record had lost the text, so its own misses compare with no policy's"
+			return "misses –: a re-read is found only where the record had lost the text, so its own misses compare with no policy's"
 		}
 	}
 	return ""
@@ -259,7 +259,7 @@ func concentrationText(c *compare.Comparison, i int) string {
 func flagTexts(c *compare.Comparison, hints *Hints) (list []string) {
 	again := c.Rereads()
 	about := map[compare.Flag]string{
-		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts cold",
+		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
 		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of what is sent, at most)",

@@ -70,7 +70,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	sum := costSum(list)
 	t := costTable(list, sum)
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
-	d := listing(t, json)
+	d := listing("", t, json)
 	d.page = func(p *page) {
 		p.note(bold, billText(sum, use.Name))
 		p.notes(yellow, troubleNotes(&sum.totals))
@@ -93,9 +93,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 
 // costTable has a row per conversation, and one for the policy's own calls in it.
 func costTable(list []SessionCost, sum *SessionCost) *table {
-	t := newTable([]column{{Title: "session", Flex: true}}, keys(namedKeys), keys("model kind"),
-		[]column{{Title: "calls", Key: "calls"}, {Title: "read", Key: "cache_read"}, {Title: "written"}}, keys("cache_write_5m cache_write_1h"),
-		[]column{{Title: "uncached", Key: "cache_uncached"}, {Title: "output", Key: "output_tokens"}, {Key: "estimated_outputs"}, {Title: "USD", Key: "cost_usd"}},
+	t := newTable(slices.Concat(costColumns...),
 		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")))
 	add := func(st style, title, kind string, s *SessionCost, b replay.Bill) *row {
 		cells := append([]any{title}, s.cells()...)
@@ -174,7 +172,7 @@ func shareText(a, b price.USD, than string) string {
 // bridgeTable leads from the recorded bill to the cost.
 func bridgeTable(sum *SessionCost, name string) *table {
 	b := sum.Bridge
-	t := newTable([]column{{Title: "step", Flex: true}}, titles("calls", "USD"))
+	t := newTable(bridgeColumns)
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
 	t.add(bold, "billed, as the usage says", b.Recorded.Calls, b.Recorded.CostUSD)
 	texts, reached := stepTexts(sum.Parts.ByStage), 0
@@ -234,13 +232,16 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 
 // partsTable splits the cost by its reasons.
 func partsTable(sum *SessionCost) *table {
-	t := newTable([]column{{Title: "part", Flex: true}}, titles("USD", "share"))
+	t := newTable(partsColumns)
 	add := func(title string, u price.USD) {
 		share := exact.Ratio(exact.Whole(u.Nano).Times(100), exact.Whole(sum.Total.CostUSD.Nano), 1)
 		t.add(none, title, either(u.Known, u, price.USD{Known: true}), number(either(share.Known, share.Text(1)+" %", "")))
 	}
 	p := sum.Parts
 	add("ideal: what is sent, read from the cache wherever it was sent before", p.Ideal)
+	if p.Restarts.Known {
+		add("of ideal: what restarts of the client lost", p.Restarts)
+	}
 	add("breaks: what edits made the cache lose", p.Breaks)
 	for _, s := range p.ByStage {
 		if len(p.ByStage) > 1 {
@@ -256,7 +257,7 @@ func partsTable(sum *SessionCost) *table {
 
 // billedTable is the recorded bill by model and token class.
 func billedTable(models []replay.ModelBill) *table {
-	t := newTable([]column{{Title: "model", Flex: true}}, titles("calls", "read", "written 5m", "written 1h", "uncached", "output", "USD"))
+	t := newTable(billedColumns)
 	for _, m := range models {
 		t.add(none, m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD)
 	}

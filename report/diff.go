@@ -245,7 +245,7 @@ func (p *diffPage) block(b *diff.BlockDiff, named bool) {
 			p.folded("  ", to-from, "line", 0)
 		case i < from || i >= to:
 			st := map[byte]style{'+': green, '-': red, '@': cyan}[l[0]]
-			p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), lineWidth-2)))
+			p.line("  " + p.paint(st, cut(l[:1]+cleanLine(l[1:]), p.lineWidth()-2)))
 		}
 	}
 }

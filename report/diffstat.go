@@ -8,7 +8,7 @@ import (
 
 // The width of the longest bar of a diffstat.
 const (
-	barWidth  = 24
+	barWidth  = 20
 	narrowBar = 10 // beside two columns of text
 )
 
@@ -17,12 +17,12 @@ func (p *diffPage) stat() {
 	p.line("")
 	two := p.d.Against != againstRaw && p.d.From == 0
 	before, after, bar := "before", "after", barWidth
-	columns := titles("change")
+	columns := changedColumns
 	if two {
 		before, after, bar = "left", "right", narrowBar
-		columns = []column{{Title: p.left(), Max: 32}, {Title: p.right(), Max: 32}}
+		columns = sideColumns(p.left(), p.right())
 	}
-	t := newTable(columns, titles("messages", before, after), []column{{Title: "tokens", Max: bar}})
+	t := newTable(columns, statColumns(before, after))
 	rows := p.statRows()
 	most, changed, added := 1, 0, 0
 	for _, r := range rows {

@@ -135,10 +135,7 @@ func evidenceText(uses []policy.Use) string {
 func evidenceTable(uses []policy.Use) *table {
 	scored := slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil })
 	of := func(n, recorded int) string { return phraseIf(recorded > 0, "%v of %v", n, recorded) }
-	t := newTable([]column{{Title: "policy", Flex: true, Min: nameWidth}}, titles("truth"))
-	if scored {
-		t.columns = append(t.columns, titles("decided", "free replay", "false alarms", "fitted: decided", "free replay")...)
-	}
+	t := newTable(evidenceColumns[:either(scored, len(evidenceColumns), 2)])
 	for _, u := range uses {
 		if len(u.Truths) == 0 {
 			continue

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/lint"
@@ -16,13 +18,7 @@ func NewLints(w io.Writer, opt Layout) (Printer[*lint.Problems], error) {
 	total := &lintTotals{}
 	switch opt.Format {
 	case FormatTable, "":
-		return pagePrinter(w, opt, func(p *page, r *lint.Problems) {
-			total.add(r)
-			lintPage(p, r)
-		}, func(p *page) {
-			p.note(none, phrase("%v: %v, %v, %v", count(total.Files, "file"),
-				count(total.Errors, "error"), count(total.Warnings, "warning"), count(total.Notes, "note")))
-		}), nil
+		return lintPages(w, opt), nil
 	case FormatJSON:
 		s := &jsonStream{w: w, head: object{{"schema", LintSchema}}, list: "files", tail: object{{"totals", total}}}
 		return jsonPrinter(s, false, func(r *lint.Problems) any {
@@ -34,6 +30,69 @@ func NewLints(w io.Writer, opt Layout) (Printer[*lint.Problems], error) {
 		return eachPrinter(func(r *lint.Problems) error { return lintAnnotations(w, r, opt.All) }), nil
 	}
 	return Printer[*lint.Problems]{}, formatError(opt.Format)
+}
+
+// lintSums are the findings of several files, by code.
+type lintSums struct {
+	lintTotals
+	clean int // files with no finding
+	codes []lintSum
+}
+
+type lintSum struct {
+	lint.Problem
+	files int
+	first string // where the first place is
+}
+
+func (s *lintSums) add(r *lint.Problems) {
+	s.lintTotals.add(r)
+	s.clean += either(len(r.Findings) == 0, 1, 0)
+	for _, f := range r.Findings {
+		at := slices.IndexFunc(s.codes, func(c lintSum) bool { return c.Code == f.Code && c.Severity == f.Severity })
+		if at < 0 {
+			at = len(s.codes)
+			f.Places = f.Places[:min(len(f.Places), 1)]
+			s.codes = append(s.codes, lintSum{Problem: lint.Problem{Code: f.Code, Severity: f.Severity, Places: f.Places}, first: r.File})
+		}
+		s.codes[at].Count += f.Count
+		s.codes[at].files++
+	}
+}
+
+func (s *lintSums) text() string {
+	return phrase("%v: %v, %v, %v", count(s.Files, "file"), count(s.Errors, "error"), count(s.Warnings, "warning"), count(s.Notes, "note")) +
+		phraseIf(s.clean > 0, "; %v without a finding", s.clean)
+}
+
+// print prints the findings by code, the worst first, each with its first place.
+func (s *lintSums) print(p *page) {
+	p.note(bold, s.text())
+	order := []lint.Severity{lint.Error, lint.Warning, lint.Note}
+	slices.SortStableFunc(s.codes, func(a, b lintSum) int {
+		return cmp.Or(slices.Index(order, a.Severity)-slices.Index(order, b.Severity), cmp.Compare(a.Code, b.Code))
+	})
+	t := newTable(codeColumns)
+	for _, c := range s.codes {
+		text := ""
+		if len(c.Places) > 0 {
+			text = c.first + either(c.Places[0].Line > 0, fmt.Sprintf(":%d", c.Places[0].Line), "") + ": " + c.Places[0].Message
+		}
+		t.add(severityStyle(c.Severity), c.Severity, c.Code, c.files, c.Count, text)
+	}
+	p.table(t)
+	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
+}
+
+// lintPages returns a printer of the findings of one file, or by code of several; with Layout.Verbose of each file, and
+// by code at the end.
+func lintPages(w io.Writer, opt Layout) Printer[*lint.Problems] {
+	sums := &lintSums{}
+	return onePage(w, opt, sums.add, lintPage, sums.print)
+}
+
+func severityStyle(s lint.Severity) style {
+	return map[lint.Severity]style{lint.Error: red, lint.Warning: yellow}[s]
 }
 
 // lintTotals counts places by severity.
@@ -56,17 +115,17 @@ const mostPlaces = 3
 
 // lintPage prints for people: each code with its first places.
 func lintPage(p *page, r *lint.Problems) {
-	p.heading(r.File)
+	p.fileHeading(r.File)
 	aside := 0
 	for _, n := range r.Lines.SetAside {
 		aside += n
 	}
 	p.note(faint, phrase("%v read, %v used, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, aside,
 		phraseIf(r.Lines.Fused > 0, ", %v fused", r.Lines.Fused)))
-	t := newTable(titles("severity", "code", "places"), []column{{Title: "where, and what", Flex: true}})
+	t := newTable(problemColumns)
 	hidden := 0
 	for _, f := range r.Findings {
-		st := map[lint.Severity]style{lint.Error: red, lint.Warning: yellow}[f.Severity]
+		st := severityStyle(f.Severity)
 		shown := f.Places
 		if !p.All {
 			shown = shown[:min(len(shown), mostPlaces)]

@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -41,12 +43,9 @@ type PolicyInfo struct {
 // Policies prints the catalogue of policies: the releases of a product in their order, after its bare name. Text has a
 // line per policy.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
-	t := newTable([]column{{Title: "policy", Key: "policy"}}, keys("product version about source date valid_from valid_until"),
-		[]column{{Title: "from"}, {Title: "truth"}, {Key: "truth"}, {Key: "stages"}},
-		keys("recorded decided free alarms fitted_recorded fitted_decided fitted_free"),
-		[]column{{Title: "score"}, {Title: "what it does", Cut: true}})
+	t := newTable(catalogueColumns...)
 	if opt.Format == FormatMarkdown {
-		t.columns = append(t.columns, titles("source")...)
+		t.columns = append(t.columns, sourceColumns...)
 	}
 	var products []object
 	for i, p := range list {
@@ -71,7 +70,7 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 		cells := []any{pair{name, p.Name}, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From, ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
 		t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), p.About, p.Source)...)
 	}
-	return listing(t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
+	return listing("", t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
 		"A product's bare name means the release of each session's time; for a session of the product itself, the one that recorded it. "+opt.Hints.Releases,
 		"from: first day as the current release, where there is one. hypothesis: described in one analysis, and nothing confirms it. "+
 			"score: decided/free/recorded: of the compactions that sessions of the product record, how many the policy decides at the exact request, "+
@@ -106,8 +105,7 @@ type PolicyFinding struct {
 // PolicyFindings prints the findings of a lint of policies. Only FormatGitHub prints wrong, the errors of policies
 // that cannot be read.
 func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
-	t := newTable([]column{{Title: "policy", Key: "policy", Max: 28}, {Title: "where", Max: 30}}, keys("file line column key"),
-		[]column{{Title: "rule", Key: "rule"}, {Key: "message"}, {Key: "hint"}, {Title: "what is odd, and what to do", Flex: true}})
+	t := newTable(findingColumns...)
 	for _, f := range list {
 		where, text := f.Key, f.Message
 		if f.Line > 0 { // the key may be another than the one at this place
@@ -115,7 +113,7 @@ func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt 
 		}
 		t.add(none, f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text+before(": ", f.Hint))
 	}
-	d := listing(t, object{{"schema", PolicyFindingsSchema}, {"findings", list}}, count(len(list), "finding"))
+	d := listing(count(len(list), "finding"), t, object{{"schema", PolicyFindingsSchema}, {"findings", list}})
 	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}
 	return d.print(w, opt)
 }
@@ -149,12 +147,12 @@ type PolicyChange struct {
 
 // PolicyChanges prints how policy b differs from policy a.
 func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Layout) error {
-	t := newTable([]column{{Title: "key", Key: "key"}, {Title: a, Key: a, Max: 32}, {Title: b, Key: b, Flex: true}})
+	t := newTable(changeColumns(a, b))
 	for _, c := range list {
 		t.add(none, c.Key, orDash(c.From), orDash(c.To))
 	}
 	json := object{{"schema", PolicyChangesSchema}, {"from", a}, {"to", b}, {"changes", list}}
-	return listing(t, json, count(len(list), "difference")).print(w, opt)
+	return listing(count(len(list), "difference"), t, json).print(w, opt)
 }
 
 // ThresholdsSchema is the version of the JSON form of Thresholds.
@@ -204,9 +202,7 @@ func percentLeft(limit, used int) *int {
 
 // PrintThresholds prints the limits as a listing. In CSV notes are rows without a number of tokens.
 func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
-	t := newTable([]column{{Title: "limit", Key: "limit"}, {Title: "stage", Key: "stage"}, {Title: "compared", Key: "compared"}, {Title: "tokens", Key: "tokens"},
-		{Key: "share_of_window"}, {Title: either(list.Used > 0, "left", ""), Key: "percent_left"}, {Title: "acts", Key: "acts"},
-		{Title: "where it comes from", Key: "from", Flex: true}})
+	t := newTable(limitColumns)
 	add := func(name, stage, compared string, acts bool, tokens int, left *int, from string) {
 		share := 0.0
 		if list.Window > 0 {
@@ -231,7 +227,21 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 			t.add(none, "note", nil, nil, nil, nil, nil, nil, note)
 		}
 	}
-	return listing(t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + " (" + joined("; ", list.Source, list.Truth) + ")"}, list.Notes...)...).print(w, opt)
+	return listing(limitText(&list), t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + " (" + joined("; ", list.Source, list.Truth) + ")"}, list.Notes...)...).print(w, opt)
+}
+
+// limitText says where the policy acts first by the size of the context.
+func limitText(list *LimitList) string {
+	first := policy.Limit{}
+	for _, l := range list.Limits {
+		if l.Acts && l.Of == policy.OfContext && (first.Tokens == 0 || l.Tokens < first.Tokens) {
+			first = l.Limit
+		}
+	}
+	if first.Tokens == 0 {
+		return phrase("In a window of %v tokens no limit of %v is of the whole context.", list.Window, list.Policy)
+	}
+	return phrase("In a window of %v tokens %v acts first at %v: %v.", list.Window, list.Policy, first.Tokens, joined(", ", first.Name, first.Stage))
 }
 
 // PricesSchema is the version of the JSON form of prices.
@@ -239,10 +249,7 @@ const PricesSchema = "ctxkit.prices/v1"
 
 // Prices prints a table of models and prices.
 func Prices(w io.Writer, list *price.Table, opt Layout) error {
-	t := newTable([]column{{Title: "model", Key: "model"}, {Title: "input", Key: "input"}, {Title: "write 5m", Key: "cache_write_5m"},
-		{Title: "write 1h", Key: "cache_write_1h"}, {Title: "read", Key: "cache_read"}, {Title: "output", Key: "output"}, {Key: "above_prompt_tokens"},
-		{Title: "window", Key: "context"}, {Key: "max_output"}, {Title: "caches", Key: "min_cacheable"}}, keys("tokenizer released retired"),
-		[]column{{Title: "source", Key: "source"}, {Title: "remarks", Flex: true}}, keys("confidence note"))
+	t := newTable(priceColumns...)
 	models := list.Sorted()
 	var sources []string
 	for i := range models {
@@ -270,7 +277,7 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 		notes = append(notes, fmt.Sprintf("[%d] %s", i+1, s))
 	}
 	json := object{{"schema", PricesSchema}, {"as_of", list.AsOf}, {"unit", price.Unit}, {"models", models}}
-	return listing(t, json, notes...).print(w, opt)
+	return listing("", t, json, notes...).print(w, opt)
 }
 
 // dollars is a price without rounding.
@@ -288,47 +295,140 @@ func countOrDash(n int) number {
 // SessionsSchema is the version of the JSON form of a list of sessions.
 const SessionsSchema = "ctxkit.sessions/v1"
 
-// mostSessions is how many sessions a table shows.
-const mostSessions = 200
+// MostSessions is how many sessions a table shows.
+const MostSessions = 200
 
-// Sessions prints the sessions of project folders.
-func Sessions(w io.Writer, list []session.FileInfo, opt Layout) error {
+// SessionItem is a session of a list.
+type SessionItem struct {
+	session.FileInfo
+	*replay.Glance // nil: there is no file, it was not read, or not to its end
+}
+
+// Sessions prints the sessions of project folders. Ages are counted from now.
+func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error {
 	list = slices.Clone(list)
-	t := newTable(
-		[]column{{Title: "session", Key: "session", Max: 36}}, keys("file folder project branch client_version title first_prompt"),
-		[]column{{Title: "begun (UTC)", Key: "created"}, {Key: "last"}, {Title: "size", Key: "bytes"}, {Title: "index", Key: "index"}, {Key: "why"},
-			{Title: "agents", Key: "subagents"}, {Key: "tool_results"}, {Title: "title", Flex: true}},
-	)
+	t := newTable(sessionColumns...)
 	counts := map[session.Standing]int{}
 	var notes []string
+	var bill price.USD
+	short := shortIDs(list)
 	for n := range list {
 		i := &list[n]
 		counts[i.Standing]++
-		hide := !opt.All && n >= mostSessions
+		hide := !opt.All && n >= MostSessions
 		if i.Standing == session.Stale && !hide {
 			notes = append(notes, "stale: "+i.ID+": "+i.Why)
 		}
+		if i.Glance != nil {
+			bill.Add(i.CostUSD)
+		}
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
-		sessionRow(t, i).noTab = hide
-	}
-	if hidden := len(list) - mostSessions; hidden > 0 && !opt.All {
-		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
+		sessionRow(t, i, short[n], now).noTab = hide
 	}
 	note := count(len(list), "session")
+	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
+		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
+	} else if bill.Known {
+		note += ", billed " + usd(bill) + " by their usage"
+	}
 	if counts[session.Unindexed] < len(list) {
 		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
 			note += fmt.Sprintf(", %d %s", counts[s], s)
 		}
 	}
-	return listing(t, object{{"schema", SessionsSchema}, {"sessions", list}}, append(notes, note)...).print(w, opt)
+	return listing(note, t, object{{"schema", SessionsSchema}, {"sessions", list}}, notes...).print(w, opt)
 }
 
-func sessionRow(t *table, i *session.FileInfo) *row {
+// leastID is the least length of a shortened id.
+const leastID = 8
+
+// shortIDs are the beginnings of the ids that tell them apart.
+func shortIDs(list []SessionItem) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	sorted := slices.Sorted(slices.Values(ids))
+	common := func(a, b string) (n int) {
+		for n < min(len(a), len(b)) && a[n] == b[n] {
+			n++
+		}
+		return n
+	}
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(sorted, id)
+		n := leastID
+		if at > 0 {
+			n = max(n, common(id, sorted[at-1])+1)
+		}
+		if at+1 < len(sorted) {
+			n = max(n, common(id, sorted[at+1])+1)
+		}
+		for n < len(id) && !utf8.RuneStart(id[n]) {
+			n++
+		}
+		ids[i] = id[:min(n, len(id))]
+	}
+	return ids
+}
+
+// Age is how long ago t was: minutes, hours, days, or years; "" where t is not known.
+func Age(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < day:
+		return count(int(d/time.Hour), "hour")
+	case d < 2*year:
+		return count(int(d/day), "day")
+	default:
+		return count(int(d/year), "year")
+	}
+}
+
+// headlineLength is the longest Headline, in columns.
+const headlineLength = 72
+
+// Headline is the session's title, or its first prompt, cut.
+func Headline(i *session.FileInfo) string {
+	return cut(Clean(cmp.Or(i.Title, i.Prompt)), headlineLength)
+}
+
+func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
-	size, agents := either(i.Standing == session.Missing, "", fileSize(i.Size)), len(i.Subagents)
-	return t.add(st, i.ID, i.Path, i.Folder, i.Project, i.Branch, i.Version, i.Title, i.Prompt, i.Created, i.Last, pair{number(size), int(i.Size)},
-		i.Standing, i.Why, pair{number(phraseIf(agents > 0, "%v", agents)), agents}, i.ToolResults,
-		cut(Clean(cmp.Or(i.Title, i.Prompt)), 44))
+	seen := func(tokens int) pair { return pair{number(phraseIf(tokens > 0, "%v", tokens)), tokens} }
+	project := cmp.Or(i.Project, i.Folder)
+	project = project[strings.LastIndexAny(project, `/\`)+1:]
+	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(project), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
+		i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo)}
+	if g := i.Glance; g != nil {
+		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{number(phraseIf(g.CostUSD.Known, "%v", g.CostUSD.Decimal().Text(2))), g.CostUSD},
+			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, strings.Join(g.Models, " "))
+	} else {
+		cells = append(cells, make([]any, 9)...)
+	}
+	return t.add(st, append(cells, i.Version, i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
+		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
+}
+
+// timeSpan is a length of time: minutes, hours or days; "" where it is none.
+func timeSpan(seconds float64) string {
+	switch minutes := seconds / 60; {
+	case minutes == 0:
+		return ""
+	case minutes < 60:
+		return places(minutes, 0) + " min"
+	case minutes < 48*60:
+		return places(minutes/60, 1) + " h"
+	default:
+		return places(minutes/60/24, 1) + " days"
+	}
 }
 
 // AnonymizeSchema is the version of the JSON form of what an anonymised session reveals.
@@ -336,7 +436,7 @@ const AnonymizeSchema = "ctxkit.anonymize/v1"
 
 // Anonymized lists what an anonymised session reveals of its original.
 func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
-	t := newTable(titles("what stays"), []column{{Title: "as it was", Flex: true}}, keys("what value count"))
+	t := newTable(keptColumns, keys("what value count"))
 	text := func(st style, name, value string) { t.add(st, name, value).noCSV = true }
 	add := func(what, value string, n int) { t.add(none, nil, nil, what, value, n).noTab = true }
 	for _, m := range r.Models {
@@ -365,10 +465,10 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	for _, s := range r.Survived {
 		text(red, "survived", s.String()+": "+s.Word)
 	}
-	return listing(t, struct {
+	return listing(fmt.Sprintf("%s, %s replaced", count(r.Lines, "record"), count(r.Words, "word")), t, struct {
 		Schema string `json:"schema"`
 		*anonymize.Disclosure
-	}{AnonymizeSchema, r}, fmt.Sprintf("%s, %s replaced", count(r.Lines, "record"), count(r.Words, "word"))).print(w, opt)
+	}{AnonymizeSchema, r}).print(w, opt)
 }
 
 // wordList joins the first words of a list.

@@ -3,23 +3,65 @@ package report
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func sampleSessions() []session.FileInfo {
+func sampleSessions() []SessionItem {
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.FixedZone("somewhere", 5*3600))
-	return []session.FileInfo{
+	list := []session.FileInfo{
 		{ID: "aaaaaaaa-0000-4000-8000-000000000001", Path: "p/aaaaaaaa-0000-4000-8000-000000000001.jsonl", Folder: "p", Project: "/home/dev/harbor", Branch: "main", Version: "2.1.29",
 			Title: "Harbor exploration", Created: at, Last: at.Add(time.Hour), Changed: at, Size: 123456, Standing: session.Listed,
 			Subagents: []session.Subagent{{ID: "a1b2c3d", Path: "p/x/subagents/agent-a1b2c3d.jsonl", Size: 99, Type: "Explore"}}, ToolResults: 2},
 		{ID: "bbbbbbbb-0000-4000-8000-000000000002", Folder: "p", Title: "Gone", Created: at, Standing: session.Missing, Why: "there is no such file"},
 		{ID: "cccccccc-0000-4000-8000-000000000003", Path: "p/c.jsonl.gz", Folder: "p", Prompt: "整理一下文档目录，然后把所有的测试都跑一遍再看看结果怎么样", Size: 12_345_678, Created: at.Add(time.Hour), Standing: session.Stale, Why: "the index ends at 1, the file at 2"},
 		{ID: "dddddddd-0000-4000-8000-000000000004", Path: "=p/d.jsonl", Folder: "p", Prompt: "\x1b[31mred\u202e|`x`\nINJECTED", Size: 3_000_000_000, Standing: session.Unlisted},
+	}
+	items := make([]SessionItem, len(list))
+	for i := range list {
+		items[i].FileInfo = list[i]
+	}
+	items[0].Glance = &replay.Glance{Requests: 1298, PeakContext: 182000, LastContext: 91000, Compactions: 3, Idle: 8400,
+		CostUSD: price.USD{Nano: 12_345_678_901, Known: true}, Models: []string{"claude-opus-4-5"}}
+	items[3].Glance = &replay.Glance{Without: 2, Models: []string{}}
+	return items
+}
+
+// listed is when sessions are listed.
+var listed = time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC)
+
+func TestAge(t *testing.T) {
+	for _, c := range []struct {
+		ago  time.Duration
+		want string
+	}{
+		{-time.Hour, "now"}, {0, "now"}, {time.Minute, "1 min"}, {59 * time.Minute, "59 min"}, {time.Hour, "1 hour"},
+		{23 * time.Hour, "23 hours"}, {24 * time.Hour, "1 day"}, {729 * 24 * time.Hour, "729 days"}, {730 * 24 * time.Hour, "2 years"},
+	} {
+		if got := Age(listed, listed.Add(-c.ago)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.ago, got, c.want)
+		}
+	}
+	if got := Age(listed, time.Time{}); got != "" {
+		t.Errorf("unknown: %q", got)
+	}
+}
+
+func TestShortIDs(t *testing.T) {
+	list := []SessionItem{}
+	for _, id := range []string{"aaaaaaaa-1", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-1", "0123456é"} {
+		list = append(list, SessionItem{FileInfo: session.FileInfo{ID: id}})
+	}
+	want := []string{"aaaaaaaa", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-", "0123456é"}
+	if got := shortIDs(list); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -33,7 +75,7 @@ func samplePolicies() []PolicyInfo {
 func TestListings(t *testing.T) {
 	for format, ext := range map[Format]string{FormatTable: "txt", FormatJSON: "json", FormatCSV: "csv", FormatMarkdown: "md"} {
 		var s, p bytes.Buffer
-		if err := Sessions(&s, sampleSessions(), Layout{Format: format}); err != nil {
+		if err := Sessions(&s, sampleSessions(), listed, Layout{Format: format}); err != nil {
 			t.Fatal(err)
 		}
 		if err := Policies(&p, samplePolicies(), Layout{Format: format}); err != nil {
@@ -47,18 +89,18 @@ func TestListings(t *testing.T) {
 			}
 		}
 	}
-	if err := Sessions(&bytes.Buffer{}, nil, Layout{Format: "xml"}); err == nil {
+	if err := Sessions(&bytes.Buffer{}, nil, listed, Layout{Format: "xml"}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
 }
 
 func TestLongListingsSayWhatTheyHide(t *testing.T) {
-	list := make([]session.FileInfo, 250)
+	list := make([]SessionItem, 250)
 	for i := range list {
-		list[i] = session.FileInfo{ID: "s", Path: "s.jsonl"}
+		list[i] = SessionItem{FileInfo: session.FileInfo{ID: "s", Path: "s.jsonl"}}
 	}
 	var b bytes.Buffer
-	if err := Sessions(&b, list, Layout{Hints: Hints{All: "this shows them"}}); err != nil {
+	if err := Sessions(&b, list, listed, Layout{Hints: Hints{All: "this shows them"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv contain them)")) {

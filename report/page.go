@@ -45,7 +45,7 @@ func newPage(w io.Writer, opt Layout) *page {
 func (p *page) markdown() bool { return p.Format == FormatMarkdown }
 
 // lineWidth is the width of the widest line of text.
-func (p *page) lineWidth() int { return cmp.Or(p.Width, lineWidth) }
+func (p *page) lineWidth() int { return cmp.Or(p.Width, defaultWidth) }
 
 // line prints a line of text as it is, without spaces at its end.
 func (p *page) line(s string) { p.buf.WriteString(strings.TrimRight(s, " ") + "\n") }
@@ -60,12 +60,19 @@ func (p *page) heading(s string) {
 	if p.buf.Len() > 0 {
 		p.line("")
 	}
-	p.line(p.paint(bold, cut(Clean(s), lineWidth)))
+	for _, l := range wrap(Clean(s), p.lineWidth()) {
+		p.line(p.paint(bold, l))
+	}
 }
 
 // cut prints a text as one line of a text page, shortened where it is too long.
 func (p *page) cut(st style, indent, text string) {
-	p.line(indent + p.paint(st, cut(Clean(text), lineWidth-len(indent))))
+	p.line(indent + p.paint(st, cut(Clean(text), p.lineWidth()-len(indent))))
+}
+
+// fileHeading is a heading that names a file.
+func (p *page) fileHeading(path string) {
+	p.heading(either(p.markdown(), path, shortPath(path, p.lineWidth())))
 }
 
 // fields prints pairs of a name and a value, without those of no value.
@@ -81,7 +88,7 @@ func (p *page) fields(pairs ...[2]string) {
 			continue
 		}
 		name := f[0]
-		for _, l := range wrap(Clean(f[1]), lineWidth-indent) {
+		for _, l := range wrap(Clean(f[1]), p.lineWidth()-indent) {
 			p.line(p.paint(faint, name) + strings.Repeat(" ", indent-width(name)) + l)
 			name = ""
 		}
@@ -98,15 +105,17 @@ func (p *page) paragraph() {
 
 // table prints a table; one without rows is left out.
 func (p *page) table(t *table) {
-	g := t.grid()
-	g.width = p.lineWidth()
+	g := t.grid(p.lineWidth())
 	switch {
 	case len(g.rows) == 0 || p.err != nil:
 		return
 	case p.markdown():
 		g.markdown(&p.buf)
 	default:
-		p.err = g.text(&p.buf, p.Color)
+		var hidden []string
+		if hidden, p.err = g.text(&p.buf, p.Color); len(hidden) > 0 {
+			p.note(faint, phrase("not shown at %v columns: %v", g.width, strings.Join(hidden, ", "))+before("; ", p.Hints.Wider))
+		}
 	}
 	p.paragraph()
 }
@@ -135,10 +144,23 @@ func (p *page) notes(st style, texts []string) {
 	}
 }
 
-// commands prints command lines.
-func (p *page) commands(lines ...string) {
-	for i := range lines {
-		lines[i] = "  " + lines[i]
+// commands prints command lines, each as the words of one. A line that is too long goes on below, as a shell reads it.
+func (p *page) commands(commands ...[]string) {
+	var lines []string
+	for _, words := range commands {
+		line := " "
+		for i, word := range words {
+			word = p.Hints.commandLine([]string{word})
+			unit := word // a flag stays with its value
+			if i+1 < len(words) && strings.HasPrefix(word, "-") && !strings.HasPrefix(words[i+1], "-") {
+				unit += " " + p.Hints.commandLine(words[i+1:i+2])
+			}
+			if !p.markdown() && width(line) > 1 && width(line+" "+unit+` \`) > p.lineWidth() {
+				lines, line = append(lines, line+` \`), "   "
+			}
+			line += " " + word
+		}
+		lines = append(lines, line)
 	}
 	p.picture(lines)
 }
@@ -179,11 +201,14 @@ func (p *page) end() error {
 		text = append(bytes.TrimRight(text, "\n"), '\n')
 	}
 	if p.err == nil {
-		_, p.err = p.w.Write(text)
+		_, p.err = p.w.Write(commandSign.ReplaceAll(text, []byte(`$1\::`)))
 	}
 	p.buf.Reset()
 	return p.err
 }
+
+// commandSign begins a line that CI systems take for a command, wherever a text of a transcript is broken.
+var commandSign = regexp.MustCompile(`(?m)^( *)::`)
 
 // What Markdown would interpret: the characters of markup, an underscore at the start or the end of a word, and a
 // sign at the start that makes a heading, a list or a rule.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -60,37 +61,71 @@ func regretText(tls ...*replay.Timeline) string {
 	return text
 }
 
-// Regret lists the blocks that policies removed and that were needed later. Of the timelines it reads the names and
-// the regret; use says what the policy's name meant.
+// Regret lists the blocks that policies removed and that were needed later: those of one conversation, or of several
+// how many of each. Of the timelines it reads the names and the regret; use says what the policy's name meant.
 func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) error {
-	t := newTable(keys("session agent file policy"), []column{{Title: "needed", Key: "needed_request"}, {Title: "removed", Key: "removed_request"}, {Key: "distance"}, {Title: "by"}},
-		keys("stage kind"), []column{{Title: "tokens", Key: "tokens"}, {Title: "what"}},
-		keys("tool tool_use_id message line evidence quote used_by used_line"), []column{{Title: "evidence", Flex: true}})
 	var all []regretSession
-	var notes []string
-	hidden := 0
+	every := newTable(missColumns...)
 	for _, tl := range tls {
 		all = append(all, regretSession{names(tl), tl.Regret})
-		name := ""
-		if len(tls) > 1 {
-			name = tl.Session + ": "
-			t.last(bold, tl.Session+" "+tl.Agent).noCSV = true
-		}
-		for i := range tl.Regret.Misses {
-			r := missRow(t, &all[len(all)-1].named, &tl.Regret.Misses[i])
-			if r.noTab = !opt.All && i >= mostMisses; r.noTab {
-				hidden++
+		missRows(every, tl, true)
+	}
+	return (&document{
+		page: func(p *page) {
+			if len(tls) > 1 {
+				missSums(p, tls)
 			}
+			for _, tl := range tls {
+				if len(tls) == 1 || p.Verbose && len(tl.Regret.Misses) > 0 {
+					missPage(p, tl)
+				}
+			}
+			useNotes(p, use)
+		},
+		json: func() any { return object{{"schema", RegretSchema}, {"sessions", all}} },
+		csv:  func() *table { return every },
+	}).print(w, opt)
+}
+
+// missPage prints what is missed in one conversation.
+func missPage(p *page, tl *replay.Timeline) {
+	p.heading(sessionTitle(tl.Session, tl.Agent) + ", under " + tl.Policy)
+	p.note(bold, regretText(tl))
+	t := newTable(missColumns...)
+	hidden := missRows(t, tl, p.All)
+	p.table(t)
+	p.hidden(hidden, "miss", "json and csv contain them")
+}
+
+// missRows adds a row for each miss, those that are not shown for CSV alone.
+func missRows(t *table, tl *replay.Timeline, all bool) (hidden int) {
+	of := names(tl)
+	for i := range tl.Regret.Misses {
+		r := missRow(t, &of, &tl.Regret.Misses[i])
+		if r.noTab = !all && i >= mostMisses; r.noTab {
+			hidden++
 		}
-		notes = append(notes, name+regretText(tl))
 	}
-	if len(tls) > 1 {
-		notes = append(notes, "all: "+regretText(tls...))
+	return hidden
+}
+
+// missSums prints what is missed in several conversations, with a row for each where anything is.
+func missSums(p *page, tls []*replay.Timeline) {
+	p.note(bold, count(len(tls), "session")+": "+regretText(tls...))
+	t := newTable(missSumColumns)
+	nothing := 0
+	for _, tl := range tls {
+		r := tl.Regret
+		if len(r.Misses) == 0 {
+			nothing++
+			continue
+		}
+		t.add(none, strings.TrimSpace(tl.Session+" "+tl.Agent), len(r.Misses), r.Removed, r.Count(regret.Reread), r.Count(regret.Edited), r.Count(regret.Quoted),
+			r.Tokens, r.USD)
 	}
-	if hidden > 0 {
-		notes = append(notes, opt.Hints.hidden(hidden, "miss", "json and csv contain them"))
-	}
-	return listing(t, object{{"schema", RegretSchema}, {"sessions", all}}, notes...).after(use).print(w, opt)
+	p.table(t)
+	p.note(none, phraseIf(nothing > 0, "In %v nothing was missed.", count(nothing, "session")))
+	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
 }
 
 func missRow(t *table, of *named, m *regret.Miss) *row {

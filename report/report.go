@@ -27,6 +27,7 @@ const (
 	FormatCSV      Format = "csv"
 	FormatMarkdown Format = "markdown"
 	FormatSVG      Format = "svg"
+	FormatHTML     Format = "html"   // one file with its charts, tables and texts
 	FormatJUnit    Format = "junit"  // the XML that CI systems read test results from
 	FormatGitHub   Format = "github" // workflow commands: annotations of a pull request
 )
@@ -34,8 +35,10 @@ const (
 // The formats of each report.
 var (
 	ListFormats       = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown}
-	ReplayFormats     = []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV, FormatMarkdown}
-	SweepFormats      = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatSVG}
+	ReplayFormats     = []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV, FormatMarkdown, FormatHTML, FormatSVG}
+	CompareFormats    = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML}
+	StatsFormats      = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML}
+	SweepFormats      = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML, FormatSVG}
 	CheckFormats      = []Format{FormatTable, FormatJSON, FormatJUnit, FormatGitHub, FormatMarkdown}
 	LintFormats       = []Format{FormatTable, FormatJSON, FormatGitHub}
 	PolicyLintFormats = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatGitHub}
@@ -47,21 +50,26 @@ type Layout struct {
 	Format  Format
 	Several bool // more than one conversation: JSON is a list
 	All     bool // leave nothing out of tables
+	Verbose bool // every warning, and of several results the page of each
 	Color   bool // tables with colours
 	ASCII   bool // charts of ASCII only
 	Full    bool // fold no text
-	Width   int  // of a line of text, columns; 0: 100
+	Width   int  // of a line of text, terminal columns, at least 40; 0: 100
+	NoText  bool // pages have no word of the transcript
 	Hints   Hints
 }
 
 // Hints say how to see more, in the words of the program that prints: report itself knows no flag and no command. An
 // empty hint is left out.
 type Hints struct {
-	All    string // shows the rows left out of a table
-	Full   string // shows the lines that are folded
-	Prices string // lists the models that have a price
-	Lint   string // lists malformed lines
-	Window string // takes another context window
+	All      string // shows the rows left out of a table
+	Wider    string // shows the columns left out of a table
+	Pages    string // shows the page of one of several results
+	Warnings string // shows the warnings that are only counted
+	Full     string // shows the lines that are folded
+	Prices   string // lists the models that have a price
+	Lint     string // lists malformed lines
+	Window   string // takes another context window
 
 	Releases string // how releases of a product are named
 
@@ -94,10 +102,11 @@ type document struct {
 	other map[Format]func(w io.Writer) error
 }
 
-// listing returns the document of one table with notes below it. json is its JSON form.
-func listing(t *table, json any, notes ...string) *document {
+// listing returns the document of one table, below the answer in a sentence and above notes. json is its JSON form.
+func listing(answer string, t *table, json any, notes ...string) *document {
 	return &document{
 		page: func(p *page) {
+			p.note(bold, answer)
 			p.table(t)
 			p.notes(faint, notes)
 		},
@@ -132,15 +141,51 @@ func (d *document) print(w io.Writer, opt Layout) error {
 
 func formatError(f Format) error { return fmt.Errorf("format %q: this report does not have it", f) }
 
-// NewReplays returns the printer of timelines. Pages end with one row per timeline.
+// replayPages returns a printer of the page of one timeline, or of a table with a row for each of several.
+func replayPages(w io.Writer, opt Layout) Printer[*replay.Timeline] {
+	all := &overview{}
+	return onePage(w, opt, all.add, printTimeline, all.print)
+}
+
+// onePage returns a printer of the page of one result, or of a page over several, which add has counted. With
+// Layout.Verbose each result has its page, and that over all is the last.
+func onePage[T any](w io.Writer, opt Layout, add func(result T), each func(p *page, result T), all func(p *page)) Printer[T] {
+	pages := pagePrinter(w, opt, each, all)
+	var only []T // the first, while there is no other
+	n := 0
+	return Printer[T]{
+		Add: func(result T) error {
+			add(result)
+			n++
+			if opt.Verbose {
+				return pages.Add(result)
+			}
+			if only = nil; n == 1 {
+				only = []T{result}
+			}
+			return nil
+		},
+		Close: func() error {
+			switch {
+			case n == 0:
+				return nil
+			case len(only) == 1:
+				return pages.Add(only[0])
+			case opt.Verbose:
+				return pages.Close()
+			}
+			p := newPage(w, opt)
+			all(p)
+			return p.end()
+		},
+	}
+}
+
+// NewReplays returns the printer of timelines.
 func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 	switch opt.Format {
 	case FormatTable, FormatMarkdown, "":
-		var added []*replay.Timeline
-		return pagePrinter(w, opt, func(p *page, tl *replay.Timeline) {
-			added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Totals: tl.Totals})
-			printTimeline(p, tl)
-		}, func(p *page) { printOverview(p, added) }), nil
+		return replayPages(w, opt), nil
 	case FormatJSON:
 		s := &jsonStream{w: w, head: object{{"schema", replay.Schema}}, list: "sessions"}
 		return jsonPrinter(s, !opt.Several, func(tl *replay.Timeline) any { return filled(tl) }), nil
@@ -148,6 +193,10 @@ func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 		return replayNDJSON(w), nil
 	case FormatCSV:
 		return replayCSV(w), nil
+	case FormatHTML:
+		return replayHTML(w, opt), nil
+	case FormatSVG:
+		return timelineSVG(w, opt), nil
 	}
 	return Printer[*replay.Timeline]{}, formatError(opt.Format)
 }
@@ -156,7 +205,7 @@ func NewReplays(w io.Writer, opt Layout) (Printer[*replay.Timeline], error) {
 func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 	header := true // is to be printed
 	add := func(tl *replay.Timeline) error {
-		t := newTable(requestColumns(tl))
+		t := newRequestTable(tl)
 		own, rest := ownEvents(tl)
 		for i := range tl.Requests {
 			requestRow(t, tl, i, own[i], "")

@@ -42,6 +42,7 @@ var goldens = []struct {
 	{"table.txt", Layout{}, func() []*replay.Timeline { return []*replay.Timeline{sample(240)} }},
 	{"table-all.txt", Layout{All: true, ASCII: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(12)} }},
 	{"table-color.txt", Layout{Color: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
+	{"table-verbose.txt", Layout{Several: true, Verbose: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
 	{"table-several.txt", Layout{Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
 	{"table-hostile.txt", Layout{All: true}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
 	{"markdown.md", Layout{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
@@ -90,7 +91,7 @@ func TestClippedChart(t *testing.T) {
 		c.model = append(c.model, 100_000+i%10*5000)
 	}
 	full := 0
-	for _, line := range c.draw(unicodeGlyphs, false) {
+	for _, line := range c.draw(unicodeGlyphs, defaultWidth, false) {
 		if strings.Count(line, "█") > 70 {
 			full++
 		}
@@ -99,7 +100,7 @@ func TestClippedChart(t *testing.T) {
 		t.Errorf("clipped %v, %d rows of the model view", c.clipped, full)
 	}
 	c.raw = c.model
-	if c.draw(unicodeGlyphs, false); c.clipped {
+	if c.draw(unicodeGlyphs, defaultWidth, false); c.clipped {
 		t.Error("clipped although raw fits")
 	}
 }
@@ -108,7 +109,7 @@ func TestTableFits(t *testing.T) {
 	for _, tl := range []*replay.Timeline{sample(0), sample(1), sample(2), sample(79), sample(81), sample(5000), hostile()} {
 		for _, opt := range []Layout{{}, {All: true}, {ASCII: true}} {
 			for n, line := range strings.Split(string(render(t, opt, tl)), "\n") {
-				if w := width(line); w > lineWidth {
+				if w := width(line); w > defaultWidth {
 					t.Errorf("%d requests, line %d: %d columns: %s", len(tl.Requests), n+1, w, line)
 				}
 				if strings.TrimRight(line, " ") != line {
@@ -154,7 +155,7 @@ func stripStyles(s string) string {
 // spreadsheet acts on.
 func TestHostileInert(t *testing.T) {
 	for _, f := range ReplayFormats {
-		out := string(render(t, Layout{Format: f, All: true}, hostile()))
+		out := string(render(t, Layout{Format: f, All: true, Width: 240}, hostile()))
 		for i, r := range out {
 			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028') {
 				t.Errorf("%s: %U at byte %d: …%q…", f, r, i, out[max(0, i-20):min(len(out), i+20)])

@@ -14,16 +14,12 @@ import (
 // kindMain is the kind of the requests of the conversation itself.
 const kindMain = "main"
 
-// requestColumns are the columns of requests: eight for people, all for CSV.
-func requestColumns(tl *replay.Timeline) []column {
-	return newTable(
-		keys(namedKeys), []column{{Title: "request", Key: "n"}}, keys("kind uuid"),
-		[]column{{Title: "time (UTC)", Key: "time", Max: 14}, {Key: "model"}, {Title: "raw", Key: "raw_tokens"}, {Key: "model_tokens"}},
-		[]column{{Title: sentName(tl), Key: "payload_tokens"}, {Title: "saved"}, {Key: "overhead_tokens"}, {Title: "used", Key: "used_tokens"}},
-		keys("messages output_tokens recorded_input recorded_cache_write recorded_cache_read recorded_output events event_kinds event_tokens_saved"),
-		keys("cache_read cache_write_5m cache_write_1h cache_uncached cache_miss"),
-		[]column{{Title: "USD", Key: "cost_usd"}, {Title: "what happened", Flex: true}},
-	).columns
+// newRequestTable returns a table of requests.
+func newRequestTable(tl *replay.Timeline) *table {
+	t := newTable(requestColumns...)
+	at := slices.IndexFunc(t.columns, func(c column) bool { return c.Title == sentColumn })
+	t.columns[at].Title = sentName(tl)
+	return t
 }
 
 // requestRow adds request i with its events to the table.
@@ -73,7 +69,7 @@ func printRequests(p *page, tl *replay.Timeline) {
 		p.note(none, "The session has no request: nothing was sent.")
 		return
 	}
-	t := newTable(requestColumns(tl))
+	t := newRequestTable(tl)
 	notes := requestNotes(tl)
 	own, _ := ownEvents(tl)
 	next, events := 0, 0
@@ -100,12 +96,12 @@ func hasPayloads(tl *replay.Timeline) bool {
 
 // sentName names the tokens of a request: of the model view, or of the payload if an API-level edit changed it.
 func sentName(tl *replay.Timeline) string {
-	return either(hasPayloads(tl), "payload", "model")
+	return either(hasPayloads(tl), "payload", sentColumn)
 }
 
 // sentView is sentName in a sentence.
 func sentView(tl *replay.Timeline) string {
-	return strings.Replace(sentName(tl), "model", "model view", 1)
+	return strings.Replace(sentName(tl), sentColumn, "model view", 1)
 }
 
 // shownRequests returns the indexes of the requests to show.

@@ -22,43 +22,167 @@ const plotLeft, plotTop, plotRight, plotBottom = 90, 50, 770, 450
 //go:embed scatter.svg.tmpl
 var scatterTemplate string
 
-// scatter is what the template draws.
+// scatter is a picture of the points of a sweep: what the template and the page draw.
 type scatter struct {
-	Title, Front string
-	X, Y         *scale
-	Line         string // the points of the front of the two figures drawn
-	Marks        []mark
+	Title  string `json:"-"`
+	Front  string `json:"front"`
+	X      axis   `json:"x"`
+	Y      axis   `json:"y"`
+	Line   string `json:"line"` // the points of the front of the two figures drawn
+	Marks  []mark `json:"marks"`
+	Hidden int    `json:"hidden"` // marks without a label: there is no room for one
 }
 
-// mark is one point of a sweep, in pixels.
+// axis is a figure with its ticks.
+type axis struct {
+	Name  string `json:"name"`
+	Ticks []tick `json:"ticks"`
+}
+
+// mark is one place of the picture, in pixels, and all points of the sweep that are there.
 type mark struct {
-	X, Y, R    float64
-	Fill, Text string
+	X     float64  `json:"x"`
+	Y     float64  `json:"y"`
+	R     float64  `json:"r"`
+	Front bool     `json:"on_front"`
+	Texts []string `json:"texts"` // parameters and figures, one of each point
+	Label string   `json:"label"` // the values of the parameters
+	// The label's place; Anchor is "" where there is no room for it.
+	LabelX float64 `json:"label_x"`
+	LabelY float64 `json:"label_y"`
+	Anchor string  `json:"anchor"`
 }
 
-// sweepSVG draws the points of a sweep: the cost to the right, the mean size of a request upwards, misses as
-// the size of the mark. The front is filled. A line joins the front of cost and size alone.
-func sweepSVG(w io.Writer, s *sweep.Grid) error {
+// Text is what all points of the mark are.
+func (m *mark) Text() string { return strings.Join(m.Texts, "; ") }
+
+// newScatter places the points of a sweep: the cost to the right, the mean size of a request upwards, misses as
+// the size of the mark. The front is filled. A line joins the front of cost and size alone. Points in one place are
+// one mark.
+func newScatter(s *sweep.Grid) *scatter {
 	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
-	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: x, Y: y}
+	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: axis{axisWords(x.Name), x.Ticks()}, Y: axis{axisWords(y.Name), y.Ticks()}, Marks: []mark{}}
 	var plane [][]exact.Decimal
 	var candidates []mark
+	at, names := map[[3]string]int{}, [][]string{}
 	for i := range s.Results {
-		d.Marks = append(d.Marks, mark{x.of(i), y.of(i), size.of(i), either(s.Front[i], "#c33", "none"), pointText(s, i)})
+		one := mark{X: x.of(i), Y: y.of(i), R: size.of(i), Front: s.Front[i]}
 		if !s.Bound(i) {
-			candidates = append(candidates, d.Marks[i])
+			candidates = append(candidates, one)
 			plane = append(plane, []exact.Decimal{x.values[i], y.values[i]})
 		}
+		place := [3]string{places(one.X, 1), places(one.Y, 1), places(one.R, 1)}
+		k, ok := at[place]
+		if !ok {
+			k = len(d.Marks)
+			at[place] = k
+			d.Marks, names = append(d.Marks, one), append(names, nil)
+		}
+		m := &d.Marks[k]
+		m.Front = m.Front || s.Front[i]
+		m.Texts = append(m.Texts, Clean(pointText(s, i)))
+		names[k] = append(names[k], strings.Join(s.Points[i], ", "))
+	}
+	for k := range d.Marks {
+		d.Marks[k].Label = Clean(strings.Join(someOf(names[k], 2), " | "))
 	}
 	d.Line = frontLine(candidates, sweep.Front(plane))
+	d.Hidden = placeLabels(d.Marks)
+	return d
+}
+
+// axisWords is the name of a figure with its unit.
+func axisWords(name string) string {
+	return cmp.Or(map[string]string{"cost_usd": "cost, USD", "payload_mean": "mean request, tokens", "payload_input": "sent, tokens"}[name], name)
+}
+
+// someOf is the first of a list, and how many more there are.
+func someOf(list []string, most int) []string {
+	if len(list) <= most {
+		return list
+	}
+	return append(slices.Clone(list[:most]), phrase("%v more", len(list)-most))
+}
+
+// rectangle is a part of the picture, in pixels.
+type rectangle struct{ left, top, right, bottom float64 }
+
+func (r rectangle) meets(o rectangle) bool {
+	return r.left < o.right && o.left < r.right && r.top < o.bottom && o.top < r.bottom
+}
+
+// The size of labels, in pixels: of a column of text, and of a line.
+const labelColumn, labelHeight = 6.1, 12.0
+
+// placeLabels gives each mark a place for its label that no other mark or label covers, those on the front first. It
+// returns how many got none.
+func placeLabels(marks []mark) (hidden int) {
+	order := make([]int, len(marks))
+	taken := make([]rectangle, 0, 2*len(marks))
+	for i := range marks {
+		m := &marks[i]
+		order[i] = i
+		taken = append(taken, rectangle{m.X - m.R, m.Y - m.R, m.X + m.R, m.Y + m.R})
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(either(marks[a].Front, 0, 1), either(marks[b].Front, 0, 1)) })
+	for _, i := range order {
+		m := &marks[i]
+		m.Label = cut(m.Label, 44)
+		w, gap := labelColumn*float64(width(m.Label)), m.R+4
+		diagonal := 0.7*m.R + 3
+		for _, p := range []struct {
+			x, y   float64 // of the text's baseline
+			anchor string
+		}{
+			{m.X + gap, m.Y + 4, "start"}, {m.X - gap, m.Y + 4, "end"}, {m.X, m.Y - gap, "middle"}, {m.X, m.Y + gap + 9, "middle"},
+			{m.X + diagonal, m.Y - diagonal, "start"}, {m.X + diagonal, m.Y + diagonal + 9, "start"},
+			{m.X - diagonal, m.Y - diagonal, "end"}, {m.X - diagonal, m.Y + diagonal + 9, "end"},
+		} {
+			left := p.x - map[string]float64{"start": 0, "middle": w / 2, "end": w}[p.anchor]
+			r := rectangle{left, p.y - 10, left + w, p.y - 10 + labelHeight}
+			if r.left < plotLeft || r.right > plotRight+25 || r.top < plotTop-14 || r.bottom > plotBottom ||
+				slices.ContainsFunc(taken, r.meets) {
+				continue
+			}
+			m.LabelX, m.LabelY, m.Anchor = p.x, p.y, p.anchor
+			taken = append(taken, r)
+			break
+		}
+		hidden += either(m.Anchor == "", 1, 0)
+	}
+	return hidden
+}
+
+// sweepSVG draws the points of a sweep.
+func sweepSVG(w io.Writer, s *sweep.Grid) error {
+	return writeSVG(w, "scatter", scatterTemplate, newScatter(s))
+}
+
+// writeSVG fills a template of a picture.
+func writeSVG(w io.Writer, name, text string, data any) error {
 	funcs := template.FuncMap{"xml": escaped, "px": func(x float64) string { return places(x, 1) }}
 	var b bytes.Buffer
-	if err := template.Must(template.New("scatter").Funcs(funcs).Parse(scatterTemplate)).Execute(&b, d); err != nil {
+	if err := template.Must(template.New(name).Funcs(funcs).Parse(text)).Execute(&b, data); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// sweepAnswers say which points are the best.
+func sweepAnswers(s *sweep.Grid) []string {
+	var on []string
+	for i := range s.Results {
+		if s.Front[i] {
+			on = append(on, pointText(s, i))
+		}
+	}
+	if len(on) == 0 {
+		return []string{"No point is on the front."}
+	}
+	return append([]string{phrase("%v of %v %v on the front: no other is as good in each of %v and better in one.", len(on), count(len(s.Results), "point"),
+		either(len(on) == 1, "is", "are"), strings.Join(frontTitles(s), ", "))}, someOf(on, 6)...)
 }
 
 // frontLine returns the points of the polyline through the marks on the front. One mark makes no line.
@@ -141,8 +265,8 @@ func (c *scale) at(v float64) float64 { return c.from + float64((c.to-c.from)*(v
 
 // tick is a round value on an axis.
 type tick struct {
-	At   float64 // pixels
-	Text string
+	At   float64 `json:"at"` // pixels
+	Text string  `json:"text"`
 }
 
 // Baseline is the bottom of the text beside a tick of the vertical axis.

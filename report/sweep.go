@@ -16,10 +16,13 @@ const mostPoints = 40
 // Sweep prints the points of a sweep.
 func Sweep(w io.Writer, s *sweep.Grid, opt Layout) error {
 	return (&document{
-		page:  func(p *page) { sweepPage(p, s) },
-		json:  func() any { return sweepJSON(s) },
-		csv:   func() *table { return sweepTable(s, true) },
-		other: map[Format]func(io.Writer) error{FormatSVG: func(w io.Writer) error { return sweepSVG(w, s) }},
+		page: func(p *page) { sweepPage(p, s) },
+		json: func() any { return sweepJSON(s) },
+		csv:  func() *table { return sweepTable(s, true) },
+		other: map[Format]func(io.Writer) error{
+			FormatSVG:  func(w io.Writer) error { return sweepSVG(w, s) },
+			FormatHTML: func(w io.Writer) error { return sweepHTML(w, s, opt) },
+		},
 	}).print(w, opt)
 }
 
@@ -56,19 +59,20 @@ func sweepNotes(s *sweep.Grid, hints *Hints) []string {
 func sweepTable(s *sweep.Grid, all bool) *table {
 	t := newTable(keys("policy sessions"))
 	for i, a := range s.Axes {
-		t.columns = append(t.columns, column{Title: axisTitle(s, i), Key: a.Key, Max: 20})
+		t.columns = append(t.columns, axisColumn(axisTitle(s, i), a.Key))
 	}
 	t.columns = append(t.columns, column{Key: "front"})
-	shown := map[string]string{}
+	shown := map[string]figureTitle{}
 	rows := pointRows(s)
 	for _, f := range slices.Concat(figureTitles, troubles(s.Results)) {
-		shown[f.figure] = either(f.point, f.title, "")
+		f.title = either(f.point, f.title, "")
+		shown[f.figure] = f
 	}
 	names := compare.Names()
 	for _, name := range names {
-		t.columns = append(t.columns, column{Key: name, Title: shown[name]})
+		t.columns = append(t.columns, shown[name].column(name))
 	}
-	t.columns = append(t.columns, column{Title: "front"})
+	t.columns = append(t.columns, frontColumns...)
 	off := 0
 	for i := range rows {
 		cells := []any{s.Policy, s.Sessions}
@@ -93,6 +97,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 func sweepPage(p *page, s *sweep.Grid) {
 	t := sweepTable(s, p.All)
 	p.heading(sweepTitle(s))
+	p.note(bold, bestText(s))
 	p.table(t)
 	hidden := len(slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.noTab }))
 	p.hidden(hidden, "point", "json and csv contain them")
@@ -117,6 +122,33 @@ func sweepPage(p *page, s *sweep.Grid) {
 		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the front.")
 	}
 	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one. "+cacheNote(s.Cache))
+}
+
+// bestText names the best point by each figure that the front is by.
+func bestText(s *sweep.Grid) string {
+	var list []string
+	rows := pointRows(s)
+	for _, name := range frontTitles(s) {
+		best := -1
+		for i := range rows {
+			if !s.Bound(i) && (best < 0 || figure(&rows[i], name).Total.Cmp(figure(&rows[best], name).Total) < 0) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return ""
+		}
+		var values []string
+		for i, v := range s.Points[best] {
+			values = append(values, axisTitle(s, i)+"="+v)
+		}
+		title := name
+		if at := slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == name }); at >= 0 {
+			title = figureTitles[at].title
+		}
+		list = append(list, phrase("%v by %v (%v)", strings.Join(values, ", "), title, figureText(name, figure(&rows[best], name).Total)))
+	}
+	return phraseIf(len(list) > 0, "Best: %v.", strings.Join(list, "; "))
 }
 
 // pointBound marks a point that is a bound, pointPartly one that is infeasible in a few sessions.

@@ -66,7 +66,7 @@ func TestSweep(t *testing.T) {
 					t.Errorf("%s draws what is no number", name)
 				}
 			}
-			if name == "few" {
+			if name == "few" && f != FormatHTML {
 				golden.Check(t, filepath.Join("testdata", "sweep."+string(f)), b.Bytes())
 			}
 		}

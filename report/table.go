@@ -12,26 +12,18 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// lineWidth is the width of the widest printed line, in terminal columns.
-const lineWidth = 100
+// defaultWidth is the width of the widest printed line where the layout names none, in terminal columns.
+const defaultWidth = 100
 
 // column is one column of a table. Title heads it in text and Markdown, Key in CSV. A column without a Title is only
-// in CSV, one without a Key never is.
+// in CSV, one without a Key never is. fit.go has the rules by which Drop, Flex and Cut fit a table to a line.
 type column struct {
 	Title, Key string
-	Max        int  // widest it may be in text; 0: no limit but lineWidth
-	Min        int  // narrowest a Flex column gets where its cells need as much; 0: 8
-	Flex       bool // takes the rest of the line and wraps; at most one per table
-	Cut        bool // takes the rest of the line and is cut, instead of Flex
-}
-
-// titles returns columns for text and Markdown only.
-func titles(names ...string) []column {
-	columns := make([]column, len(names))
-	for i, name := range names {
-		columns[i].Title = name
-	}
-	return columns
+	About      string // what its cells say, for help; in one line, without a period
+	Drop       int    // of a table that is too wide, the columns of the highest Drop are left out first; 0: never
+	Min        int    // a Flex or Cut column does not get narrower; 0: 16
+	Flex       bool   // takes the rest of the line and wraps between words; no name in it is broken
+	Cut        bool   // takes the rest of the line and is cut
 }
 
 // keys returns columns for CSV only. The names are separated by spaces.
@@ -69,8 +61,8 @@ func (t *table) add(st style, cells ...any) *row {
 }
 
 // last appends a row with one cell, in the last column.
-func (t *table) last(st style, cell any) *row {
-	return t.add(st, append(make([]any, len(t.columns)-1), cell)...)
+func (t *table) last(st style, cell any) {
+	t.add(st, append(make([]any, len(t.columns)-1), cell)...)
 }
 
 // grid is what text and Markdown print of a table.
@@ -82,11 +74,14 @@ type grid struct {
 	styles  []style
 }
 
-func (t *table) grid() *grid {
-	g := &grid{width: lineWidth}
+// grid returns the rows for people, without the columns that say nothing in any of them.
+func (t *table) grid(width int) *grid {
+	g := &grid{width: width}
 	var at []int
 	for i, c := range t.columns {
-		if c.Title != "" {
+		if c.Title != "" && slices.ContainsFunc(t.rows, func(r *row) bool {
+			return !r.noTab && i < len(r.cells) && cellText(r.cells[i]) != ""
+		}) {
 			at, g.columns = append(at, i), append(g.columns, c)
 		}
 	}
@@ -137,66 +132,6 @@ func (t *table) csv(w io.Writer, header bool) error {
 	return out.Error()
 }
 
-const gap = 2 // spaces between two columns
-
-// widths returns the width of each column: what its cells need, within Max. The Flex or Cut column shrinks until the
-// table fits into the grid's width.
-func (g *grid) widths() []int {
-	ws := make([]int, len(g.columns))
-	total, flex := gap*(len(ws)-1), -1
-	for i, c := range g.columns {
-		title := width(c.Title)
-		ws[i] = title
-		for _, r := range g.rows {
-			ws[i] = max(ws[i], width(r[i]))
-		}
-		if c.Max > 0 {
-			ws[i] = min(ws[i], max(c.Max, title))
-		}
-		if c.Flex || c.Cut {
-			flex = i
-		}
-		total += ws[i]
-	}
-	if flex >= 0 && total > g.width {
-		least := max(width(g.columns[flex].Title), min(g.columns[flex].Min, ws[flex]), 8)
-		ws[flex] = max(least, ws[flex]-(total-g.width))
-	}
-	return ws
-}
-
-// text writes the table for a terminal.
-func (g *grid) text(w io.Writer, color bool) error {
-	ws := g.widths()
-	names, aligns, columns := make([]string, len(ws)), make([]tw.Align, len(ws)), tw.NewMapper[int, int]()
-	for i, c := range g.columns {
-		names[i], aligns[i] = c.Title, either(g.right[i], tw.AlignRight, tw.AlignLeft)
-		columns.Set(i, ws[i])
-	}
-	var buf bytes.Buffer
-	tab := newTableWriter(&buf, aligns, columns)
-	tab.Header(names)
-	for n, cells := range g.rows {
-		for _, line := range g.lines(cells, ws) {
-			for i := range line {
-				line[i] = g.styles[n].paint(line[i], color)
-			}
-			if err := tab.Append(line); err != nil {
-				return err
-			}
-		}
-	}
-	if err := tab.Render(); err != nil {
-		return err
-	}
-	for line := range bytes.Lines(buf.Bytes()) {
-		if _, err := w.Write(append(bytes.TrimRight(line, " \n"), '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // newTableWriter sets every option that the library would otherwise take from LANG, LC_ALL and TERM.
 func newTableWriter(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int]) *tablewriter.Table {
 	cell := tw.CellConfig{
@@ -223,24 +158,6 @@ func newTableWriter(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int])
 			},
 		})),
 	)
-}
-
-// lines breaks one row into printed lines: the Flex cell wraps, others are cut.
-func (g *grid) lines(cells []string, ws []int) [][]string {
-	out := [][]string{make([]string, len(cells))}
-	for c, cell := range cells {
-		if !g.columns[c].Flex {
-			out[0][c] = cut(cell, ws[c])
-			continue
-		}
-		for i, line := range wrap(cell, ws[c]) {
-			if i == len(out) {
-				out = append(out, make([]string, len(cells)))
-			}
-			out[i][c] = line
-		}
-	}
-	return out
 }
 
 // markdown writes the table as Markdown. No cell can make a column, a link, an image or HTML of its own.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode"
@@ -89,24 +90,130 @@ func splitAt(s string, w int) (head, tail string) {
 	return s[:end], s[end:]
 }
 
-// wrap breaks s at spaces into lines of at most w columns. A word wider than a line is broken.
+// pieces are the parts of a word that a line should not break: it breaks behind separators, and around wide
+// characters, whose scripts have no spaces.
+func pieces(word, separators string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from, wide := 0, false
+		for i, r := range word {
+			was := wide
+			if wide = r > 0x7f && width(string(r)) > 1; i > from && (wide || was) {
+				if !yield(word[from:i]) {
+					return
+				}
+				from = i
+			}
+			if i > from && strings.ContainsRune(separators, r) {
+				if !yield(word[from : i+1]) {
+					return
+				}
+				from = i + 1
+			}
+		}
+		if from < len(word) {
+			yield(word[from:])
+		}
+	}
+}
+
+// textWords are the words of a text; a percent sign belongs to the number before it.
+func textWords(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		last := ""
+		for word := range strings.FieldsSeq(s) {
+			if strings.HasPrefix(word, "%") && last != "" && len(last) < 16 {
+				last += " " + word
+				continue
+			}
+			if last != "" && !yield(last) {
+				return
+			}
+			last = word
+		}
+		if last != "" {
+			yield(last)
+		}
+	}
+}
+
+// narrowestLine is the least width of a line that is wrapped.
+const narrowestLine = 4
+
+// wrap breaks s at spaces into lines of at most w columns. A word wider than a line is broken behind a slash or a
+// comma, and elsewhere only where a part of it is wider than a line.
 func wrap(s string, w int) []string {
-	w = max(w, 4)
+	w = max(w, narrowestLine)
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
-		free := w - width(line) - min(len(line), 1)
-		for ; width(word) > free; free = w {
-			if line == "" || width(word) > w && free >= w/3 {
-				head, tail := splitAt(word, free)
-				line, word = joined(" ", line, head), tail
-			}
+	add := func(joint, text string) {
+		if n := width(line); n > 0 && n+len(joint)+width(text) > w {
 			lines, line = append(lines, line), ""
 		}
-		line = joined(" ", line, word)
+		line = joined(joint, line, text)
+	}
+	for word := range textWords(s) {
+		if width(word) <= w {
+			add(" ", word)
+			continue
+		}
+		joint := " "
+		for piece := range pieces(word, "/,") {
+			for len(piece) > 16*w || width(piece) > w {
+				if line != "" {
+					lines, line = append(lines, line), ""
+				}
+				head, tail := splitAt(piece, w)
+				lines, piece = append(lines, head), tail
+			}
+			add(joint, piece)
+			joint = ""
+		}
 	}
 	if line != "" || len(lines) == 0 {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// shortPath shortens a path to at most w columns. It leaves out of its middle: the file and the folders nearest to it
+// tell paths apart, and the first element says where it begins.
+func shortPath(path string, w int) string {
+	path = Clean(path)
+	if width(path) <= w {
+		return path
+	}
+	elements := strings.SplitAfter(path, "/")
+	tail, from := "", len(elements)
+	for from > 0 && width(elements[from-1])+width(tail)+2 <= w {
+		from--
+		tail = elements[from] + tail
+	}
+	if tail == "" { // the file's name alone is too long
+		return shortMiddle(path, w)
+	}
+	head := ""
+	for _, e := range elements[:from] {
+		if width(head+e)+width(tail)+2 > w {
+			break
+		}
+		head += e
+	}
+	return head + "…/" + tail
+}
+
+// shortMiddle shortens a text to at most w columns by leaving out of its middle.
+func shortMiddle(s string, w int) string {
+	if width(s) <= w && len(s) <= 16*w {
+		return s
+	}
+	head, _ := splitAt(s, w/2)
+	end := len(s)
+	for used := 1 + width(head); end > len(head); {
+		r, size := utf8.DecodeLastRuneInString(s[:end])
+		if used += width(string(r)); used > w || len(s)-end > 16*w {
+			break
+		}
+		end -= size
+	}
+	return head + "…" + s[end:]
 }

@@ -51,7 +51,10 @@ func TestWrap(t *testing.T) {
 		{"one two three", 8, "one two|three"},
 		{"exactly ten", 11, "exactly ten"},
 		{"abcdefghijklmnop", 8, "abcdefgh|ijklmnop"},
-		{"ab abcdefghijklmnop", 8, "ab abcde|fghijklm|nop"},
+		{"ab abcdefghijklmnop", 8, "ab|abcdefgh|ijklmnop"},
+		{"a name opencode_compaction here", 20, "a name|opencode_compaction|here"},
+		{"in testdata/sessions/big.jsonl:12", 20, "in testdata/|sessions/|big.jsonl:12"},
+		{"p,a.b=1000,c.d=2000", 10, "p,|a.b=1000,|c.d=2000"},
 		{"中文中文中文", 5, "中文|中文|中文"},
 		{"  spaces   between ", 20, "spaces between"},
 	} {

@@ -27,32 +27,38 @@ const (
 	mostRequests = 60 // rows; beyond that the first and the last ones
 	lastRequests = 15
 	mostEvents   = 40
-	mostWarnings = 10
 )
 
 // printTimeline prints one timeline.
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
-	p.fields(headFields(tl, &p.Hints)...)
+	if len(tl.Requests) > 0 {
+		text := verdictText(tl.Policy, &tl.Totals)
+		p.note(bold, strings.ToUpper(text[:1])+text[1:]+".")
+	}
 	if tl.Truth.Hypothesis() {
 		p.note(yellow, tl.Policy+" is "+hypothesisText(tl.Score))
 	}
 	p.notes(yellow, troubleNotes(&tl.Totals))
+	p.heading("totals")
+	p.fields(totalFields(tl)...)
+	p.heading("about")
+	p.fields(headFields(tl, &p.Hints)...)
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g := either(p.ASCII, asciiGlyphs, unicodeGlyphs)
 		p.heading("tokens sent with each request")
 		p.note(faint, fmt.Sprintf("%c %s under the policy, %c raw (nothing compacted), %c threshold, %c compaction, "+
 			"%c other change", g.full, sentView(tl), g.raw, g.line, markCompaction, markChange))
-		p.picture(c.draw(g, p.Color))
+		p.picture(c.draw(g, p.lineWidth(), p.Color))
 		if c.clipped {
 			p.note(faint, "(Raw is cut off: its peak is "+thousands(slices.Max(c.raw))+" tokens.)")
 		}
 	}
 	printRequests(p, tl)
 	printEvents(p, tl)
-	p.heading("totals")
-	p.fields(totalFields(tl)...)
-	printWarnings(p, tl)
+	var kinds WarningKinds
+	kinds.Add(tl.Warnings...)
+	printWarnings(p, tl.File, &kinds, tl.Warnings)
 }
 
 func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
@@ -63,7 +69,7 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
-		{"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens" + either(tl.Fit != nil, ", fitted to the recorded compactions"+before("; ", hints.Window), "")}, {"limits", strings.Join(limits, ", ")}}
+		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
 // ConversionText says how tokens became those of another model; "" where they did not.
@@ -81,6 +87,39 @@ func ConversionText(c *replay.Conversion) string {
 		}
 	}
 	return "converted from those of " + strings.Join(parts, ", ") + " (" + c.Source + ")"
+}
+
+// earlierText says what is known of the history before the file; "" where the file begins with its conversation.
+func earlierText(h *replay.EarlierHistory) string {
+	if h == nil {
+		return ""
+	}
+	text := "begins before this file: " + either(h.Tokens > 0, "a placeholder of "+thousands(h.Tokens)+" tokens", "its size is not known")
+	if h.Cached != nil {
+		text += phrase("; the prompt cache starts with the %v tokens that request 1 read", *h.Cached)
+	} else {
+		text += "; what the prompt cache held is not known, and it starts empty"
+	}
+	return text + "; limits of the whole prompt apply from request 2 on"
+}
+
+// windowText says where the window follows from the record, "" where it is that of model and client.
+func windowText(tl *replay.Timeline, hints *Hints) string {
+	switch {
+	case tl.Fit != nil:
+		return ", fitted to the recorded compactions" + before("; ", hints.Window)
+	case tl.Shown > 0:
+		return phrase(", shown by a recorded context of %v", tl.Shown) + before("; ", hints.Window)
+	}
+	return ""
+}
+
+// autoOffText says that automatic compaction was off when recorded; "" where it was not.
+func autoOffText(off *replay.AutoOff) string {
+	if off == nil {
+		return ""
+	}
+	return phrase("automatic compaction was off when recorded: %v made above the threshold of %v", count(off.Requests, "request"), off.Threshold)
 }
 
 // recordedSpan is when and by which client the session was recorded.
@@ -153,8 +192,7 @@ func printEvents(p *page, tl *replay.Timeline) {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
-	t := newTable(titles("event", "request"), []column{{Title: "stage", Max: 20}, {Title: "kind", Max: 12}, {Title: "what", Flex: true}},
-		titles("before", "after", "saved"))
+	t := newTable(eventColumns)
 	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
 		e := &tl.Events[i]
@@ -163,11 +201,14 @@ func printEvents(p *page, tl *replay.Timeline) {
 			at = number(thousands(*e.Request))
 		}
 		st := map[policy.EditKind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
-		after, saved := any(e.After), any(e.Saved)
+		before, after, saved := any(e.Before), any(e.After), any(e.Saved)
 		if lost(e.Kind) { // it changes nothing
 			after, saved = nil, nil
 		}
-		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), e.Before, after, saved)
+		if e.Kind == policy.KindRestart { // events of their own hold what it changes
+			before, after, saved = nil, nil, nil
+		}
+		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), before, after, saved)
 	}
 	p.table(t)
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
@@ -219,7 +260,7 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 		if file == tl.File {
 			file = path.Base(strings.ReplaceAll(file, `\`, "/"))
 		}
-		text += fmt.Sprintf(", recorded at %s:%d", file, r.Line) + phraseIf(r.Trigger != "", " (%v)", r.Trigger) +
+		text += fmt.Sprintf(", recorded at %s:%d", file, r.Line) + phraseIf(r.Trigger != "" && e.Trigger != policy.TriggerRestart, " (%v)", r.Trigger) +
 			phraseIf(r.PreTokens > 0 && e.Detail["pre_tokens"] != r.PreTokens, " pre_tokens %v", r.PreTokens) +
 			phraseIf(r.TokensSaved > 0 && e.Detail["tokens_saved"] != r.TokensSaved, " tokens_saved %v", r.TokensSaved)
 	}

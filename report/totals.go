@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -20,7 +21,8 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	if hasPayloads(tl) && t.Requests > 0 {
 		add(true, "mean", "payload %v, model view %v", (t.Payload-t.OwnInput+t.Requests/2)/t.Requests, t.ModelMean)
 	}
-	add(true, "sent", "raw %v, %v %v: saved %v (%v)", t.RawInput, sent, t.Payload-t.OwnInput, t.Saved, percent(t.Saved, t.RawInput))
+	add(true, "sent", "raw %v, %v %v: saved %v (%v)%v", t.RawInput, sent, t.Payload-t.OwnInput, t.Saved, percent(t.Saved, t.RawInput),
+		phraseIf(t.NotReadBack != 0, ", not read back after a restart %v", t.NotReadBack))
 	add(true, "output", "%v", t.Output-t.OwnOutput)
 	add(t.Calls > t.Requests, "own calls", "%v by the policy: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
@@ -51,20 +53,24 @@ func linesText(l replay.Lines) string {
 		l.Used, aside, phraseIf(len(parts) > 0, " (%v)", strings.Join(parts, ", ")))
 }
 
-func printWarnings(p *page, tl *replay.Timeline) {
-	if len(tl.Warnings) == 0 {
+// printWarnings prints the warnings of a session, or of several where own is "": counted by kind, or all of them.
+func printWarnings(p *page, own string, kinds *WarningKinds, list []session.Warning) {
+	text := func(w session.Warning) string { return warningText(w.File, w.Line, w.Message, own) }
+	texts, hidden := kinds.Lines(text)
+	if len(texts) == 0 {
 		return
 	}
 	p.heading("warnings")
-	var texts []string
-	for i, w := range tl.Warnings {
-		if !p.All && i == mostWarnings-1 && len(tl.Warnings) > mostWarnings {
-			break
+	if p.All || p.Verbose {
+		texts, hidden = nil, 0
+		for _, w := range list {
+			texts = append(texts, text(w))
 		}
-		texts = append(texts, warningText(w.File, w.Line, w.Message, tl.File))
 	}
 	p.items(none, texts)
-	p.hidden(len(tl.Warnings)-len(texts), "warning", "json contains them")
+	if hidden > 0 {
+		p.note(faint, phrase("(%v hidden: %v)", count(hidden, "more warning"), joined(", ", p.Hints.Warnings, "json contains them")))
+	}
 }
 
 func warningText(file string, line int, message, own string) string {
@@ -79,27 +85,81 @@ func warningText(file string, line int, message, own string) string {
 	return file + ": " + message
 }
 
-// printOverview prints one row per conversation, and their sum.
-func printOverview(p *page, tls []*replay.Timeline) {
+// overview is what several replays have in common: a table with a row for each, and sums.
+type overview struct {
+	rows     []*replay.Timeline // without requests and events
+	sum      replay.Totals
+	warnings WarningKinds
+}
+
+func (o *overview) add(tl *replay.Timeline) {
+	x := &tl.Totals
+	o.rows = append(o.rows, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Totals: *x})
+	o.warnings.Add(tl.Warnings...)
+	s := &o.sum
+	s.Requests += x.Requests
+	s.RawInput += x.RawInput
+	s.NotReadBack += x.NotReadBack
+	s.Payload += x.Payload
+	s.OwnInput += x.OwnInput
+	s.RawPeak = max(s.RawPeak, x.RawPeak)
+	s.ModelPeak = max(s.ModelPeak, x.ModelPeak)
+	s.Saved += x.Saved
+	s.Compactions += x.Compactions
+	s.Cleared += x.Cleared
+	s.CostUSD.Add(x.CostUSD)
+	s.Refused += x.Refused
+	s.Blocked += x.Blocked
+	s.Failed += x.Failed
+}
+
+// name is the policy of all rows; "" where they differ.
+func (o *overview) name() string {
+	for _, tl := range o.rows {
+		if tl.Policy != o.rows[0].Policy {
+			return ""
+		}
+	}
+	return o.rows[0].Policy
+}
+
+// print prints the answer over all sessions, a row for each of them, and their warnings by kind.
+func (o *overview) print(p *page) {
+	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".")
+	p.notes(yellow, troubleNotes(&o.sum))
 	p.heading("all sessions")
-	t := newTable([]column{{Title: "session", Flex: true}}, titles("requests", "raw peak", "model peak", "saved", "compacted", "cleared", "USD"))
-	var sum replay.Totals
-	row := func(st style, name string, x replay.Totals) {
-		t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD)
+	t := newTable(overviewColumns)
+	row := func(st style, name string, x *replay.Totals) *row {
+		return t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD)
 	}
-	for _, tl := range tls {
-		x := tl.Totals
-		row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), x)
-		sum.Requests += x.Requests
-		sum.RawPeak = max(sum.RawPeak, x.RawPeak)
-		sum.ModelPeak = max(sum.ModelPeak, x.ModelPeak)
-		sum.Saved += x.Saved
-		sum.Compactions += x.Compactions
-		sum.Cleared += x.Cleared
-		sum.CostUSD.Add(x.CostUSD)
+	hidden := 0
+	for i, tl := range o.rows {
+		r := row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), &tl.Totals)
+		if r.noTab = i >= MostSessions && !p.All; r.noTab {
+			hidden++
+		}
 	}
-	row(bold, "sum; of peaks the highest", sum)
+	row(bold, "sum; of peaks the highest", &o.sum)
 	p.table(t)
+	p.hidden(hidden, "session", "json and csv contain them")
+	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
+	printWarnings(p, "", &o.warnings, nil)
+}
+
+// verdictText says what a policy makes of the requests, in a sentence: "under opencode, 298 requests send 27,280,375
+// tokens, 49.3 % less than raw, for 19.66 USD, with 1 compaction and 108 results cleared".
+func verdictText(policy string, t *replay.Totals) string {
+	sent := t.Payload - t.OwnInput
+	than := phrase("%v less than raw", percent(t.Saved, t.RawInput))
+	switch {
+	case t.Saved == 0:
+		than = "as raw"
+	case t.Saved < 0:
+		than = phrase("%v more than raw", percent(-t.Saved, t.RawInput))
+	}
+	than += phraseIf(t.NotReadBack != 0, " (without %v tokens that the restarted client did not read back)", t.NotReadBack)
+	return phraseIf(policy != "", "under %v, ", policy) + count(t.Requests, "request") + either(t.Requests == 1, " sends", " send") + phrase(" %v tokens, ", sent) + than +
+		phraseIf(t.CostUSD.Known, ", for %v", usd(t.CostUSD)) + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 }
 
 // sessionTitle names a conversation in a heading.

@@ -133,7 +133,7 @@ const (
 // text prints the text of one of n blocks, folded so that all of them fit on a screen; sign comes before each line.
 func (p *page) text(st style, indent, sign, text string, n int) {
 	most := either(p.Full, 0, max(min(screenLines/max(n, 1), mostLines), fewestLines))
-	lines, more := fold(text, lineWidth-len(indent+sign), most)
+	lines, more := fold(text, p.lineWidth()-len(indent+sign), most)
 	for _, l := range lines {
 		p.line(indent + p.paint(st, sign+l))
 	}

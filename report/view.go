@@ -27,7 +27,7 @@ type NamedView struct {
 	Overhead int          // tokens
 	View     *view.View
 	Body     *wire.Body
-	Marks    []diff.Mark // of scrollback: where something was compacted
+	Marks    []diff.Mark // of scrollback: where something was compacted or the client restarted
 
 	Own     *replay.OwnRequest // of summary-request
 	Classes []diff.Classed     // of tool results, where they are to be shown
@@ -78,8 +78,18 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		[2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		[2]string{"restart", v.restart()}, [2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
+}
+
+// restart says what shows that the client was started again before the request; "" if it was not.
+func (v *NamedView) restart() string {
+	for _, r := range v.Conv.Restarts {
+		if r.Request == v.Request {
+			return "the client was started again before this request: " + string(r.Sign)
+		}
+	}
+	return ""
 }
 
 // ownHead is the head of a request of the policy's own.
@@ -185,6 +195,10 @@ func (p *viewPages) markers(id policy.ItemID) {
 }
 
 func markText(m *diff.Mark) string {
+	if m.Kind == policy.KindRestart {
+		return phrase("%v %v, %v: %v", m.Kind, place("before", m.Request),
+			either(m.Edits > 0, phrase("%v not read back", count(m.TokensBefore-m.TokensAfter, "token")), "all was read back"), m.Reason)
+	}
 	blocks := m.Kind != policy.KindSummarize && m.Kind != policy.KindCollapse
 	return phrase("%v by %v %v, %v%v to %v tokens: %v%v", kindText(m.Kind), m.Stage, place("before", m.Request),
 		phraseIf(blocks, "%v, ", count(m.Edits, "block")), m.TokensBefore, m.TokensAfter, m.Reason,

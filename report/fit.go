@@ -1,0 +1,303 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// A table fits its line by the first of these that is enough:
+//
+//  1. Flex columns wrap and Cut columns are cut, each down to its least width: Min, and no narrower than its widest
+//     name.
+//  2. Titles of several words take several lines.
+//  3. The columns of the highest Drop are left out, one after another; a line below the table names them.
+//  4. The first column has a line of its own, above the rest of its row.
+//  5. Rows are records: a line for each column.
+//
+// A name or an id is never broken, unless it is longer than a whole line.
+
+const (
+	gap       = 2  // spaces between two columns
+	indented  = 2  // spaces before the rest of a row whose first column has a line of its own
+	leastFold = 12 // width of a first column that is worth a line of its own
+	leastFlex = 16 // width of a Flex or Cut column, where it says nothing else
+	longWord  = 44 // a longer word without a place to break is not a name: it may be broken
+)
+
+// fitted is how a grid fits its line.
+type fitted struct {
+	shown  []int // columns, in their order
+	widths []int // of these
+	wrap   bool  // titles take several lines
+	fold   bool  // the first column has a line of its own
+	stack  bool  // rows are records; shown are all columns
+}
+
+// fit chooses how the grid fits its line.
+func (g *grid) fit() fitted {
+	all := make([]int, len(g.columns))
+	for i := range all {
+		all[i] = i
+	}
+	least, wrapped, natural := make([]int, len(all)), make([]int, len(all)), make([]int, len(all))
+	for i, c := range g.columns {
+		cells, word := 0, 0
+		for _, r := range g.rows {
+			cells = max(cells, min(width(r[i]), 2*g.width))
+			if c.Flex {
+				word = max(word, widestPiece(r[i]))
+			}
+		}
+		if c.Flex || c.Cut {
+			least[i] = min(cells, max(word, either(c.Min > 0, c.Min, leastFlex)))
+		} else {
+			least[i] = cells
+		}
+		title := width(c.Title)
+		wrapped[i] = max(least[i], widestWord(c.Title), min(title, narrowestLine))
+		least[i], natural[i] = max(least[i], title), max(cells, title)
+	}
+	fits := func(shown, widths []int, w int) bool {
+		total := gap * (len(shown) - 1)
+		for _, i := range shown {
+			total += widths[i]
+		}
+		return total <= w
+	}
+	if fits(all, least, g.width) {
+		return fitted{shown: all, widths: g.spread(all, least, natural, g.width)}
+	}
+	if shown := g.dropped(all, func(shown []int) bool { return fits(shown, wrapped, g.width) }); shown != nil {
+		return fitted{shown: shown, widths: g.spread(shown, wrapped, natural, g.width), wrap: true}
+	}
+	w := g.width - indented
+	if shown := g.dropped(all, func(shown []int) bool { return fits(shown[1:], wrapped, w) }); shown != nil && natural[0] >= leastFold && least[0] <= g.width {
+		return fitted{shown: shown, widths: append([]int{min(natural[0], g.width)}, g.spread(shown[1:], wrapped, natural, w)...), wrap: true, fold: true}
+	}
+	return fitted{shown: all, stack: true}
+}
+
+// dropped leaves out the columns of the highest Drop until the rest fits; nil: it never does.
+func (g *grid) dropped(all []int, fits func(shown []int) bool) []int {
+	shown := slices.Clone(all)
+	for !fits(shown) {
+		most := -1
+		for at, i := range shown {
+			if d := g.columns[i].Drop; at > 0 && d > 0 && (most < 0 || d >= g.columns[shown[most]].Drop) {
+				most = at
+			}
+		}
+		if most < 0 {
+			return nil
+		}
+		shown = slices.Delete(shown, most, most+1)
+	}
+	return shown
+}
+
+// spread gives each column its natural width and takes from the widest that may be narrower until they fit.
+func (g *grid) spread(shown, least, natural []int, w int) []int {
+	ws := make([]int, len(shown))
+	total := gap * (len(shown) - 1)
+	for at, i := range shown {
+		ws[at] = either(g.columns[i].Flex || g.columns[i].Cut, max(least[i], min(natural[i], w)), least[i])
+		total += ws[at]
+	}
+	for ; total > w; total-- {
+		widest := -1
+		for at, i := range shown {
+			if ws[at] > least[i] && (widest < 0 || ws[at] > ws[widest]) {
+				widest = at
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		ws[widest]--
+	}
+	return ws
+}
+
+// widestWord is the width of the widest word of a title.
+func widestWord(title string) int {
+	widest := 0
+	for _, word := range strings.Fields(title) {
+		widest = max(widest, width(word))
+	}
+	return widest
+}
+
+// widestPiece is the width of the widest part of a text that a line should not break.
+func widestPiece(s string) int {
+	widest := 0
+	for _, word := range strings.Fields(s) {
+		for piece := range pieces(word, "/") {
+			if n := width(piece); n <= longWord {
+				widest = max(widest, n)
+			}
+		}
+	}
+	return widest
+}
+
+// hiddenTitles are the columns that are not shown.
+func (g *grid) hiddenTitles(f fitted) []string {
+	var names []string
+	for i, c := range g.columns {
+		if !slices.Contains(f.shown, i) {
+			names = append(names, c.Title)
+		}
+	}
+	return names
+}
+
+// text writes the table for a terminal and returns the titles of the columns it leaves out.
+func (g *grid) text(w io.Writer, color bool) ([]string, error) {
+	f := g.fit()
+	if f.stack {
+		return nil, g.records(w, color)
+	}
+	var first []int // the column on a line of its own
+	rest, ws := f.shown, f.widths
+	if f.fold {
+		first, rest, ws = f.shown[:1], f.shown[1:], f.widths[1:]
+	}
+	names, aligns, columns := make([]string, len(rest)), make([]tw.Align, len(rest)), tw.NewMapper[int, int]()
+	for at, i := range rest {
+		names[at], aligns[at] = g.columns[i].Title, either(g.right[i], tw.AlignRight, tw.AlignLeft)
+		columns.Set(at, ws[at])
+	}
+	var buf bytes.Buffer
+	tab := newTableWriter(&buf, aligns, columns)
+	head := [][]string{names}
+	if f.wrap {
+		head = titleLines(names, ws)
+	}
+	// The library draws the rule below a header of one line; the lines above it are written here.
+	tab.Header(head[len(head)-1])
+	var over []string // the lines to write before a line of the table, by its number
+	at := make([]int, 0, len(g.rows))
+	lines := 0
+	for n, cells := range g.rows {
+		at = append(at, lines)
+		for _, line := range g.lines(cells, rest, ws) {
+			for i := range line {
+				line[i] = g.styles[n].paint(line[i], color)
+			}
+			if err := tab.Append(line); err != nil {
+				return nil, err
+			}
+			lines++
+		}
+	}
+	if err := tab.Render(); err != nil {
+		return nil, err
+	}
+	indent := strings.Repeat(" ", len(first)*indented)
+	for _, i := range first {
+		over = append(over, g.columns[i].Title)
+	}
+	for _, line := range head[:len(head)-1] {
+		over = append(over, indent+aligned(line, ws, aligns))
+	}
+	var out bytes.Buffer
+	put := func(line string) { out.WriteString(strings.TrimRight(line, " \n") + "\n") }
+	for _, line := range over {
+		put(line)
+	}
+	n, row := 0, 0 // of the table's lines after its head
+	for line := range bytes.Lines(buf.Bytes()) {
+		for ; len(first) > 0 && row < len(at) && at[row] == n-2; row++ {
+			for _, l := range g.lines(g.rows[row], first, f.widths[:1]) {
+				if l[0] != "" {
+					put(g.styles[row].paint(l[0], color))
+				}
+			}
+		}
+		put(indent + string(line))
+		n++
+	}
+	_, err := w.Write(out.Bytes())
+	return g.hiddenTitles(f), err
+}
+
+// titleLines breaks titles into lines, the last ones at the bottom.
+func titleLines(names []string, ws []int) [][]string {
+	most := 1
+	broken := make([][]string, len(names))
+	for i, name := range names {
+		broken[i] = wrap(name, ws[i])
+		most = max(most, len(broken[i]))
+	}
+	lines := make([][]string, most)
+	for n := range lines {
+		lines[n] = make([]string, len(names))
+		for i := range names {
+			if from := n - (most - len(broken[i])); from >= 0 {
+				lines[n][i] = broken[i][from]
+			}
+		}
+	}
+	return lines
+}
+
+// aligned joins cells as the table's rows are.
+func aligned(cells []string, ws []int, aligns []tw.Align) string {
+	var b strings.Builder
+	for i, c := range cells {
+		space := strings.Repeat(" ", max(0, ws[i]-width(c)))
+		b.WriteString(either(i > 0, strings.Repeat(" ", gap), ""))
+		b.WriteString(either(aligns[i] == tw.AlignRight, space+c, c+space))
+	}
+	return b.String()
+}
+
+// lines breaks the cells of a row into printed lines: those of Flex columns wrap, others are cut.
+func (g *grid) lines(cells []string, shown, ws []int) [][]string {
+	out := [][]string{make([]string, len(shown))}
+	for at, i := range shown {
+		if !g.columns[i].Flex {
+			out[0][at] = cut(cells[i], ws[at])
+			continue
+		}
+		for n, line := range wrap(cells[i], ws[at]) {
+			if n == len(out) {
+				out = append(out, make([]string, len(shown)))
+			}
+			out[n][at] = line
+		}
+	}
+	return out
+}
+
+// records writes each row as a record: a line for each column.
+func (g *grid) records(w io.Writer, color bool) error {
+	indent := 0
+	for _, c := range g.columns {
+		indent = max(indent, width(c.Title)+gap)
+	}
+	indent = min(indent, g.width/2)
+	var out bytes.Buffer
+	for n, cells := range g.rows {
+		st := g.styles[n]
+		if n > 0 {
+			out.WriteByte('\n')
+		}
+		for i, c := range g.columns {
+			if cells[i] == "" {
+				continue
+			}
+			name := cut(c.Title, indent-gap)
+			for _, line := range wrap(cells[i], g.width-indent) {
+				out.WriteString(faint.paint(name, color) + strings.Repeat(" ", indent-width(name)) + st.paint(line, color) + "\n")
+				name = ""
+			}
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

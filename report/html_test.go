@@ -1,0 +1,237 @@
+package report
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/trace"
+)
+
+// tracedSample is a sample with a trace: a prompt, a call, its result that the second request clears, a summary.
+func tracedSample() *replay.Timeline {
+	tl := sample(2)
+	tl.Trace = &trace.Trace{
+		Items: []trace.TracedItem{
+			{Class: "prompt", About: "prompt", Line: 1, First: 0, Blocks: 1, Tag: -1, Edit: -1},
+			{Role: 1, Class: "response", About: "Read", Line: 2, First: 1, Blocks: 1, Tag: -1, Edit: -1},
+			{Class: "tool_result", About: "result of Read", Line: 3, First: 2, Blocks: 1, Tag: -1, Edit: -1},
+		},
+		Blocks: []trace.TracedBlock{{Kind: "text", Tokens: 5, Text: 0}, {Kind: "tool_use", Tool: "Read", Tokens: 7, Text: 1}, {Kind: "tool_result", Tool: "Read", Tokens: 900, Text: 2}},
+		Edits:  []trace.TracedEdit{{Request: 2, Stage: "opencode_prune", Kind: policy.KindClear, Reason: "too old"}},
+		States: []trace.State{{Edit: 0, Tokens: 9, Text: 3}},
+		Steps:  []trace.Step{{Joined: 1, Splices: []trace.Splice{{Insert: []int{0}}}}, {Joined: 3, Splices: []trace.Splice{{At: 1, Insert: []int{1, 2}}}, Changes: []trace.StateChange{{Block: 2, State: 0}}}},
+		Texts:  []string{"ask </script> \x1b[31m", `{"file_path":"a"}`, "one\ntwo\t3\u202e", "[cleared]"},
+	}
+	return tl
+}
+
+var (
+	pageData   = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
+	pageChunks = regexp.MustCompile(`<script type="text/plain" class="texts" data-first="(\d+)">(.*?)</script>`)
+	pageScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+	pageStyle  = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+)
+
+// unfoldTexts reads the texts of a page.
+func unfoldTexts(t *testing.T, page []byte) (list []string) {
+	t.Helper()
+	for _, m := range pageChunks.FindAllSubmatch(page, -1) {
+		packed, err := base64.StdEncoding.DecodeString(string(m[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var some []string
+		if err := json.Unmarshal(plain, &some); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, some...)
+	}
+	return list
+}
+
+// TestHTML holds the structure of a page: its policy, its hashes, its data, its texts.
+func TestHTML(t *testing.T) {
+	page := render(t, Layout{Format: FormatHTML}, tracedSample())
+	script, style := pageScript.FindSubmatch(page), pageStyle.FindSubmatch(page)
+	if script == nil || style == nil {
+		t.Fatal("the page has no script or no style")
+	}
+	want := `content="default-src 'none'; script-src ` + sourceHash(string(script[1])) + `; style-src ` + sourceHash(string(style[1])) + `; base-uri 'none'; form-action 'none'"`
+	if !bytes.Contains(page, []byte(want)) {
+		t.Errorf("the page has not the content security policy %s", want)
+	}
+	var data struct {
+		Sections []section
+		Replays  []pageReplay
+	}
+	if err := json.Unmarshal(pageData.FindSubmatch(page)[1], &data); err != nil {
+		t.Fatal(err)
+	}
+	if len(data.Replays) != 1 || len(data.Sections) != 1 || len(data.Replays[0].Requests.N) == 0 || data.Replays[0].Trace == nil {
+		t.Errorf("the data of the page: %d replays, %d sections", len(data.Replays), len(data.Sections))
+	}
+	if texts := unfoldTexts(t, page); !slices.Equal(texts, []string{`ask </script> \x1b[31m`, `{"file_path":"a"}`, "one\ntwo 3\\u202e", "[cleared]"}) {
+		t.Errorf("texts %q", texts)
+	}
+	if again := render(t, Layout{Format: FormatHTML}, tracedSample()); !bytes.Equal(page, again) {
+		t.Error("the same replay gives another page")
+	}
+	if two := render(t, Layout{Format: FormatHTML}, tracedSample(), sample(30)); bytes.Count(two, []byte(`"policy":`)) != 2 {
+		t.Error("a page of two replays has not both")
+	}
+}
+
+// TestPageSources holds that scripts make no markup and no code of texts, and set no style attributes, which the
+// content security policy would block.
+func TestPageSources(t *testing.T) {
+	bad := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|style:|"style"|https?://|fetch\(|XMLHttpRequest|import\(|localStorage`)
+	for _, name := range pageScripts {
+		text := strings.ReplaceAll(pageFile(name), `"http://www.w3.org/2000/svg"`, "")
+		for _, found := range bad.FindAllString(text, -1) {
+			t.Errorf("%s has %s", name, found)
+		}
+		if strings.Contains(text, "\t") || !strings.HasPrefix(text, "// ") || !strings.HasSuffix(text, "\n") {
+			t.Errorf("%s: indent with spaces, begin with a comment, end with a line end", name)
+		}
+	}
+	entries, err := pageFiles.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(pageScripts, e.Name()) {
+			t.Errorf("%s is in no page", e.Name())
+		}
+	}
+	if s := pageFile("page.css"); regexp.MustCompile(`url\(|@import|@font-face`).MatchString(s) {
+		t.Error("page.css loads something")
+	}
+}
+
+// TestPackTexts holds that texts are cut until they fit, and otherwise kept.
+func TestPackTexts(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte('!' + random.IntN(90))
+		}
+		return string(b)
+	}
+	var list []string
+	for i := range 40 {
+		list = append(list, noise(500*i))
+	}
+	for _, most := range []int{30_000, 100_000, 1_000_000} {
+		chunks, err := packTexts(list, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page []byte
+		first, size := 0, 0
+		for _, c := range chunks {
+			page = append(page, `<script type="text/plain" class="texts" data-first="0">`+c.Text+"</script>"...)
+			if c.First != first {
+				t.Errorf("a chunk begins at text %d, want %d", c.First, first)
+			}
+			size += len(c.Text)
+			first = len(unfoldTexts(t, page))
+		}
+		texts := unfoldTexts(t, page)
+		if len(texts) != len(list) || size > most {
+			t.Errorf("room for %d bytes: %d texts in %d bytes", most, len(texts), size)
+		}
+		if most == 1_000_000 && !slices.Equal(texts, list) {
+			t.Error("texts that fit are not kept as they are")
+		}
+	}
+	if chunks, err := packTexts(list, 100); err != nil || len(chunks) != 0 {
+		t.Errorf("no room: %d chunks, %v", len(chunks), err)
+	}
+	var many []string
+	for range 3000 {
+		many = append(many, noise(150))
+	}
+	if chunks, err := packTexts(many, 100_000); err != nil || len(chunks) != 0 { // what says that a text is cut takes room, too
+		t.Errorf("many short texts: %d chunks, %v", len(chunks), err)
+	}
+	if chunks, err := packTexts(nil, 10); err != nil || len(chunks) != 0 {
+		t.Errorf("no texts: %v, %v", chunks, err)
+	}
+}
+
+// TestTimelineSVG holds that pictures are well-formed and take one session.
+func TestTimelineSVG(t *testing.T) {
+	for _, tl := range []*replay.Timeline{{}, sample(1), sample(240), sample(3000), hostile()} {
+		text := string(render(t, Layout{Format: FormatSVG}, tl))
+		if err := wellFormed(text); err != nil {
+			t.Errorf("%d requests: %v", len(tl.Requests), err)
+		}
+		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || len(text) > 300_000 {
+			t.Errorf("%d requests: a picture of %d bytes, or what is no number in it", len(tl.Requests), len(text))
+		}
+	}
+	p, err := NewReplays(io.Discard, Layout{Format: FormatSVG})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Add(sample(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Add(sample(1)); err == nil {
+		t.Error("a picture takes two sessions")
+	}
+}
+
+// TestLabels holds that no label of a sweep's picture covers another or a mark, and that marks in one place are one.
+func TestLabels(t *testing.T) {
+	for _, n := range []int{1, 6, 80, 400} {
+		d := newScatter(sweptSample(n, n))
+		var boxes []rectangle
+		points := 0
+		for i := range d.Marks {
+			m := &d.Marks[i]
+			points += len(m.Texts)
+			for _, o := range d.Marks[:i] {
+				if places(o.X, 1) == places(m.X, 1) && places(o.Y, 1) == places(m.Y, 1) && places(o.R, 1) == places(m.R, 1) {
+					t.Errorf("%d points: two marks at %.1f, %.1f", n, m.X, m.Y)
+				}
+			}
+			if m.Anchor == "" {
+				continue
+			}
+			w := labelColumn * float64(width(m.Label))
+			left := m.LabelX - map[string]float64{"start": 0, "middle": w / 2, "end": w}[m.Anchor]
+			boxes = append(boxes, rectangle{left, m.LabelY - 10, left + w, m.LabelY + 2})
+		}
+		if points != n || len(boxes)+d.Hidden != len(d.Marks) || len(boxes) == 0 {
+			t.Errorf("%d points: %d in marks, %d labels and %d without of %d marks", n, points, len(boxes), d.Hidden, len(d.Marks))
+		}
+		for i, r := range boxes {
+			if slices.ContainsFunc(boxes[:i], r.meets) {
+				t.Errorf("%d points: two labels meet", n)
+			}
+		}
+	}
+	same := sweptSample(1, 1)
+	same.Points = append(same.Points, same.Points[0], same.Points[0], same.Points[0])
+	same.Tried = append(same.Tried, same.Tried[0], same.Tried[0], same.Tried[0])
+	same.Mark()
+	if d := newScatter(same); len(d.Marks) != 1 || len(d.Marks[0].Texts) != 4 || !strings.Contains(d.Marks[0].Label, "2 more") {
+		t.Errorf("four points in one place: %+v", d.Marks)
+	}
+}

@@ -1,0 +1,452 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/stats"
+)
+
+// StatsSchema is the version of the JSON form of what fills contexts.
+const StatsSchema = "ctxkit.stats/v1"
+
+// MostStats is how many files, results, turns and repeated texts a table of stats shows.
+const MostStats = 10
+
+// Stats prints what fills the contexts of conversations under the policies that use names.
+func Stats(w io.Writer, list []*stats.SessionStats, use policy.Use, opt Layout) error {
+	sum := stats.Sum(list)
+	d := &document{
+		json: func() any { return object{{"schema", StatsSchema}, {"sessions", list}, {"total", sum}} },
+		csv:  func() *table { return statsCSV(list) },
+		page: func(p *page) {
+			if len(list) == 1 {
+				statsPage(p, list[0])
+				return
+			}
+			statsOverview(p, list, sum)
+		},
+		other: map[Format]func(io.Writer) error{FormatHTML: func(w io.Writer) error { return statsHTML(w, list, opt) }},
+	}
+	return d.after(use).print(w, opt)
+}
+
+// contentNames are the categories for people.
+var contentNames = map[stats.Category]string{
+	stats.System: "system prompt and tools", stats.Earlier: "history before the file", stats.Prompts: "user prompts",
+	stats.Notes: "client's messages", stats.Attachments: "attachments", stats.Text: "assistant text",
+	stats.Thinking: "thinking", stats.Calls: "tool calls", stats.Results: "tool results",
+	stats.Images: "images and documents", stats.Summaries: "summaries", stats.Reinjected: "sent again after a compaction",
+	stats.Inserted: "added by the policy", stats.Unrecorded: "on no line of the file",
+}
+
+// contentMarks are the categories in the picture. No two are alike without colour.
+var contentMarks = map[stats.Category]string{
+	stats.System: "▣", stats.Earlier: "◌", stats.Prompts: "●", stats.Notes: "○", stats.Attachments: "◆", stats.Text: "▲",
+	stats.Thinking: "△", stats.Calls: "◧", stats.Results: "■", stats.Images: "◇", stats.Summaries: "★",
+	stats.Reinjected: "☆", stats.Inserted: "+", stats.Unrecorded: "?",
+}
+
+// freeMark is a part of the window that is free.
+const freeMark = "·"
+
+// contentStyles are the colours of the largest categories in the picture. The marks say the same.
+var contentStyles = map[stats.Category]style{
+	stats.System: faint, stats.Prompts: green, stats.Calls: yellow, stats.Results: cyan, stats.Thinking: red, stats.Unrecorded: boldRed,
+}
+
+// statsPage prints the stats of one conversation.
+func statsPage(p *page, s *stats.SessionStats) {
+	p.note(bold, statsText(s))
+	p.notes(yellow, statsTrouble(s))
+	p.heading(sessionTitle(s.Session, s.Agent))
+	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy},
+		[2]string{"counter", s.Counter}, [2]string{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
+	if s.Request == 0 {
+		return
+	}
+	p.heading(phrase("the context at request %v", s.Request))
+	p.picture(contentPicture(p, s))
+	p.table(contentTable(s.Categories, true))
+	p.heading(phrase("up to request %v: tools", s.Request))
+	p.table(toolTable(s.Tools, p.most()))
+	p.statsHidden(len(s.Tools)-p.most(), "tool")
+	if s.Reads.Results > 0 {
+		p.heading("files that Read returned")
+		p.table(fileTable(s, p.most()))
+		p.statsHidden(len(s.Files)-p.most(), "file")
+		p.notes(faint, readNotes(&s.Reads))
+	}
+	if len(s.Results) > 0 {
+		p.heading("results by what was sent of them")
+		p.table(resultTable(s.Results, p.most()))
+		p.statsHidden(len(s.Results)-p.most(), "result")
+	}
+	if g := s.Repeated.Groups; len(g) > 0 {
+		p.heading("results with the same text")
+		p.table(repeatedTable(g, p.most()))
+		p.statsHidden(len(g)-p.most(), "text")
+	}
+	p.heading(either(p.All || len(s.Turns) <= p.most(), "turns", "turns that grew the context most"))
+	p.table(turnTable(s.Turns, p.most()))
+	p.statsHidden(len(s.Turns)-p.most(), "turn")
+	if len(s.Definitions) > 0 {
+		p.heading("listings of tools, skills and agents")
+		p.table(definitionTable(s.Definitions))
+	}
+	subagentSection(p, s.Subagents)
+	p.notes(faint, statsNotes(s))
+}
+
+// most is how many rows of a list are shown.
+func (p *page) most() int { return either(p.All, 1<<30, MostStats) }
+
+func (p *page) statsHidden(n int, noun string) { p.hidden(n, noun, "json and csv contain them") }
+
+// statsText is the answer in words.
+func statsText(s *stats.SessionStats) string {
+	if s.Request == 0 {
+		return "The session has no request: nothing was sent."
+	}
+	text := phrase("At request %v of %v the context holds %v tokens%v.", s.Request, s.Requests, s.Tokens,
+		phraseIf(s.Window > 0, ", %v of the window", percent(s.Tokens, s.Window)))
+	if top := largest(s.Categories); top != nil && s.Tokens > 0 {
+		name := contentNames[top.Category]
+		text += phrase(" Most of it, %v, is %v", perMille(top.PerMille), name)
+		if top.PerMille < 500 {
+			text = strings.Replace(text, "Most of it, ", "The largest part, ", 1)
+		}
+		if of := top.Of; (top.Category == stats.Results || top.Category == stats.Calls) && len(of) > 1 && of[0].Tokens > 0 {
+			text += phrase("; %v of the context is from %v alone", percent(of[0].Tokens, s.Tokens), of[0].Name)
+		}
+		text += "."
+	}
+	if r := &s.Reads; r.Results >= leastReads && r.Tokens > 0 {
+		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
+	}
+	return text
+}
+
+// leastReads is how many results of Read there have to be for a share of them.
+const leastReads = 5
+
+func largest(list []stats.CategoryTokens) *stats.CategoryTokens {
+	if len(list) == 0 {
+		return nil
+	}
+	top := slices.MaxFunc(list, func(a, b stats.CategoryTokens) int { return cmp.Compare(a.Tokens, b.Tokens) })
+	return &top
+}
+
+func perMille(n int) string { return percent(n, 1000) }
+
+// statsTrouble says what makes the figures doubtful.
+func statsTrouble(s *stats.SessionStats) (list []string) {
+	for _, c := range s.Categories {
+		switch c.Category {
+		case stats.Unrecorded:
+			if c.PerMille >= 50 {
+				list = append(list, phrase("%v tokens (%v) are on no line of the file.", c.Tokens, perMille(c.PerMille)))
+			} else if c.PerMille <= -50 {
+				list = append(list, phrase("The lines weigh %v tokens (%v) more than the request had by its usage: the parts are too large by as much.", -c.Tokens, perMille(-c.PerMille)))
+			}
+		case stats.Earlier:
+			list = append(list, "The conversation began before this file. What was said there is known by its size only.")
+		}
+	}
+	if s.Counter == "estimate" {
+		list = append(list, "No usage is recorded: all figures are estimated.")
+	}
+	return list
+}
+
+// statsNotes say what the figures are.
+func statsNotes(s *stats.SessionStats) []string {
+	notes := []string{
+		"System prompt and tools are inferred: what the first request, or the first one after a compaction, had beyond its messages.",
+	}
+	if s.Counter == "usage" {
+		notes = append(notes, "A request's tokens are as reported; how they divide among its parts is estimated from their lengths.")
+	}
+	return append(notes, "\"sent\" counts a token once for each request that held it. \"tokens\" of a call or a result are those of its first request.")
+}
+
+// readNotes sum up what was read.
+func readNotes(r *stats.Reads) []string {
+	notes := []string{phrase("%v tokens in %v; superseded %v (by a later Read %v, an edit %v, a write %v), of which the context holds %v.",
+		r.Tokens, count(r.Results, "result"), r.Superseded(), r.ByRead, r.ByEdit, r.ByWrite, r.Stale)}
+	if r.Again > 0 {
+		notes = append(notes, phrase("Read again without a change by the agent in between: %v tokens, %v of them with the same text, %v while the context still held the earlier result.", r.Again, r.Same, r.InView))
+	}
+	if r.Dropped > 0 {
+		notes = append(notes, phrase("%v not followed: too much was read. Nothing of them counts as superseded or read again.", count(r.Dropped, "file")))
+	}
+	return notes
+}
+
+// contentPicture draws the window as 10 by 10 cells, with a legend beside it.
+func contentPicture(p *page, s *stats.SessionStats) []string {
+	const side, cells = 10, 100
+	held, weights, marks, styles := 0, []int{}, []string{}, []style{}
+	for _, c := range s.Categories {
+		if c.Tokens > 0 {
+			held += c.Tokens
+			weights, marks, styles = append(weights, c.Tokens), append(marks, contentMarks[c.Category]), append(styles, contentStyles[c.Category])
+		}
+	}
+	if held == 0 {
+		return nil
+	}
+	whole := max(s.Window, held)
+	weights, marks, styles = append(weights, whole-held), append(marks, freeMark), append(styles, faint)
+	var grid []string
+	for i, n := range stats.Apportion(weights, cells) {
+		for range n {
+			grid = append(grid, p.paint(styles[i], marks[i]))
+		}
+	}
+	names := 0
+	for _, c := range s.Categories {
+		names = max(names, width(contentNames[c.Category]))
+	}
+	names = min(names, p.lineWidth()-2*side-18) // the cells, a gap, the mark and the tokens
+	var legend []string
+	entry := func(mark, name string, tokens int) {
+		name = cut(name, names)
+		legend = append(legend, phrase("%v %v%v%10s", mark, name, strings.Repeat(" ", max(names-width(name), 0)+1), thousands(tokens)))
+	}
+	for _, c := range s.Categories {
+		if c.Tokens != 0 {
+			entry(contentMarks[c.Category], contentNames[c.Category], c.Tokens)
+		}
+	}
+	if s.Window > held {
+		entry(freeMark, "free", s.Window-held)
+	}
+	legend = append([]string{phrase("1 cell = 1 %% of the %v (%v)", either(s.Window >= held, "window", "context"), whole), ""}, legend...)
+	var lines []string
+	for i := range max(side, len(legend)) {
+		row, text := strings.Repeat(" ", 2*side-1), ""
+		if i < side {
+			row = strings.Join(grid[i*side:(i+1)*side], " ")
+		}
+		if i < len(legend) {
+			text = "   " + legend[i]
+		}
+		lines = append(lines, row+text)
+	}
+	return append(lines, "")
+}
+
+// contentTable lists categories; at says whether the request's share is shown, beside that of all that was sent.
+func contentTable(list []stats.CategoryTokens, at bool) *table {
+	t := newTable(contentColumns, either(at, contentShares, nil), contentSent)
+	for _, c := range list {
+		cells := []any{contentNames[c.Category]}
+		if at {
+			cells = append(cells, c.Tokens, number(perMille(c.PerMille)))
+		}
+		t.add(either(c.Category == stats.Unrecorded, yellow, none), append(cells, c.Sent, number(perMille(c.SentPer)), portionsText(c.Of))...)
+	}
+	return t
+}
+
+// portionsText names the largest parts of a category.
+func portionsText(list []stats.Portion) string {
+	const most = 4
+	var words []string
+	for _, p := range list {
+		if len(words) < most && p.Tokens > 0 {
+			words = append(words, phrase("%v %v", p.Name, p.Tokens))
+		}
+	}
+	return joined("", strings.Join(words, ", "), phraseIf(len(list) > most && len(words) == most, ", …"))
+}
+
+func toolTable(list []stats.Tool, most int) *table {
+	t := newTable(toolColumns)
+	for i := range list[:min(most, len(list))] {
+		x := &list[i]
+		t.add(none, cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent)
+	}
+	return t
+}
+
+func fileTable(s *stats.SessionStats, most int) *table {
+	t := newTable(fileColumns)
+	for i := range s.Files[:min(most, len(s.Files))] {
+		f := &s.Files[i]
+		t.add(none, f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale)
+	}
+	return t
+}
+
+func resultTable(list []stats.ToolResult, most int) *table {
+	t := newTable(resultColumns)
+	for i := range list[:min(most, len(list))] {
+		r := &list[i]
+		t.add(none, number(fmt.Sprint(r.Line)), r.Tool+phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext)
+	}
+	return t
+}
+
+func repeatedTable(list []stats.Duplicate, most int) *table {
+	t := newTable(repeatedColumns)
+	for i := range list[:min(most, len(list))] {
+		g := &list[i]
+		t.add(none, number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies-1, g.Tokens)
+	}
+	return t
+}
+
+func turnTable(list []stats.Turn, most int) *table {
+	t := newTable(turnColumns)
+	shown := slices.Clone(list)
+	if len(list) > most {
+		slices.SortStableFunc(shown, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
+		shown = shown[:most]
+	}
+	for i := range shown {
+		x := &shown[i]
+		t.add(none, x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt)
+	}
+	return t
+}
+
+func definitionTable(list []stats.Listing) *table {
+	t := newTable(listingColumns)
+	for i := range list {
+		d := &list[i]
+		t.add(none, d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext)
+	}
+	return t
+}
+
+func subagentSection(p *page, list []stats.SubagentType) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading("subagents")
+	p.table(subagentTable(list))
+	estimated := 0
+	for i := range list {
+		estimated += list[i].Estimated
+	}
+	if estimated > 0 {
+		p.note(faint, phrase("The output of %v of subagents is estimated, and its cost: what is recorded is too small for their texts.", count(estimated, "response")))
+	}
+}
+
+func subagentTable(list []stats.SubagentType) *table {
+	t := newTable(subagentColumns)
+	for i := range list {
+		s := &list[i]
+		t.add(none, cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD)
+	}
+	return t
+}
+
+// statsOverview prints the stats of several conversations: those that sent the most, and sums.
+func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
+	p.note(bold, overviewText(sum))
+	order := slices.Clone(list)
+	slices.SortStableFunc(order, func(a, b *stats.SessionStats) int { return cmp.Compare(b.Sent, a.Sent) })
+	most := either(p.All, len(order), min(2*MostStats, len(order)))
+	p.heading(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"))
+	p.table(heaviestTable(order[:most]))
+	p.statsHidden(len(order)-most, "session")
+	p.heading("what all of them sent")
+	p.table(contentTable(sum.Categories, false))
+	p.heading("tools")
+	p.table(toolTable(sum.Tools, p.most()))
+	p.statsHidden(len(sum.Tools)-p.most(), "tool")
+	if sum.Reads.Results > 0 {
+		p.heading("what Read returned")
+		p.notes(none, readNotes(&sum.Reads))
+	}
+	subagentSection(p, sum.Subagents)
+}
+
+// heaviestTable has a row for each conversation.
+func heaviestTable(list []*stats.SessionStats) *table {
+	t := newTable(heaviestColumns)
+	for _, s := range list {
+		results := 0
+		for _, c := range s.Categories {
+			if c.Category == stats.Results {
+				results = c.SentPer
+			}
+		}
+		tool := ""
+		if len(s.Tools) > 0 {
+			tool = phrase("%v, %v", s.Tools[0].Name, percent(s.Tools[0].Sent, s.Sent))
+		}
+		t.add(none, strings.TrimSpace(s.Session+" "+s.Agent), s.Request, s.Tokens, s.Peak.Tokens, s.Sent, number(perMille(results)), tool)
+	}
+	return t
+}
+
+// overviewText is the answer for several conversations in words.
+func overviewText(t *stats.StatsTotal) string {
+	text := phrase("%v sent %v tokens in %v.", count(t.Sessions, "session"), t.Sent, count(t.Requests, "request"))
+	if len(t.Categories) > 0 && t.Sent > 0 {
+		top := slices.MaxFunc(t.Categories, func(a, b stats.CategoryTokens) int { return cmp.Compare(a.Sent, b.Sent) })
+		text += phrase(" %v of that is %v", perMille(top.SentPer), contentNames[top.Category])
+		if len(t.Tools) > 0 && t.Tools[0].Sent > 0 {
+			text += phrase("; %v is calls and results of %v", percent(t.Tools[0].Sent, t.Sent), t.Tools[0].Name)
+		}
+		text += "."
+	}
+	if t.Reads.Results >= leastReads && t.Reads.Tokens > 0 {
+		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(t.Reads.Superseded(), t.Reads.Tokens))
+	}
+	return text
+}
+
+// statsCSV has a row per item of every list.
+func statsCSV(list []*stats.SessionStats) *table {
+	t := newTable(keys(namedKeys), keys("request kind name about line count tokens context_tokens sent_tokens per_mille superseded_tokens again_tokens"))
+	for _, s := range list {
+		head := append((&named{s.Session, s.Agent, s.File, s.Policy, s.Counter}).cells(), s.Request)
+		add := func(cells ...any) { t.add(none, append(slices.Clone(head), cells...)...) }
+		for _, c := range s.Categories {
+			add("category", string(c.Category), nil, nil, c.Blocks, nil, c.Tokens, c.Sent, c.PerMille)
+			for _, x := range c.Of {
+				add("part", string(c.Category), x.Name, nil, x.Blocks, nil, x.Tokens)
+			}
+		}
+		for i := range s.Tools {
+			x := &s.Tools[i]
+			add("tool", x.Name, nil, nil, x.Calls, x.Called+x.Returned, x.InContext, x.Sent, x.PerMille)
+		}
+		for i := range s.Files {
+			f := &s.Files[i]
+			add("file", "Read", f.Path, nil, f.Results, f.Tokens, f.InContext, nil, nil, f.Superseded(), f.Again)
+		}
+		for i := range s.Results {
+			r := &s.Results[i]
+			add("result", r.Tool, r.Target, r.Line, r.Requests, r.Tokens, r.InContext, r.Sent)
+		}
+		for i := range s.Turns {
+			x := &s.Turns[i]
+			add("turn", fmt.Sprint(x.N), x.Prompt, x.Line, x.To-x.From+1, x.Growth, x.Tokens)
+		}
+		for i := range s.Repeated.Groups {
+			g := &s.Repeated.Groups[i]
+			add("repeated", g.Tool, g.Target, g.Line, g.Copies-1, g.Tokens)
+		}
+		for i := range s.Definitions {
+			d := &s.Definitions[i]
+			add("listing", d.Type, nil, nil, d.Times, d.Tokens, d.InContext)
+		}
+		for i := range s.Subagents {
+			a := &s.Subagents[i]
+			add("subagent", a.Type, nil, nil, a.Calls, a.Returned)
+		}
+	}
+	return t
+}

@@ -1,0 +1,168 @@
+// Opens pages in Chromium and uses them: node check.mjs [--shots DIR] PAGE...
+//
+// Of every page: no message on the console, no request, no dialog (hostile.jsonl is a session with markup and code in
+// every field), nothing wider than the window at 375 pixels, no violation that
+// axe-core finds, in both themes and both widths. Of a replay: the timeline is drawn; a click and the keyboard choose
+// a request and show its payload; the payload of every request adds up to its tokens; the filter of events works. Of a
+// comparison: intervals and the series of a session are drawn. Exit code 1 and a line for each failure.
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import puppeteer from "puppeteer-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+
+const args = process.argv.slice(2);
+const shots = args[0] === "--shots" ? args.splice(0, 2)[1] : "";
+let failures = 0, passed = 0;
+
+function check(ok, page, what) {
+  if (ok) passed++;
+  else {
+    failures++;
+    console.log(`${page}: ${what}`);
+  }
+}
+
+const pause = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
+
+// open loads a page in a window of a width and a theme, and notes what it says and asks for.
+async function open(browser, path, width, theme) {
+  const page = await browser.newPage();
+  const name = basename(path);
+  page.on("console", (m) => check(false, name, `the console says: ${m.text()}`));
+  page.on("pageerror", (e) => check(false, name, `an error: ${e.message}`));
+  page.on("dialog", (d) => { check(false, name, `a dialog: ${d.message()}`); d.dismiss(); });
+  page.on("request", (r) => check(r.url() === pathToFileURL(path).href, name, `it asks for ${r.url().slice(0, 100)}`));
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+  await page.setViewport({ width, height: 900 });
+  await page.goto(pathToFileURL(path).href, { waitUntil: "load" });
+  await page.waitForSelector("html[data-ready]", { timeout: 30000 });
+  await pause(page);
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 300)));
+  return page;
+}
+
+// accessible runs axe-core. Its code comes through the debugger, which the page's content security policy allows.
+async function accessible(page, name, where) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => (await axe.run(document, { resultTypes: ["violations"] })).violations.map((v) => `${v.id} (${v.nodes.length}): ${v.nodes[0].html.slice(0, 120)} ${v.nodes[0].failureSummary || ""}`));
+  check(found.length === 0, name, `axe-core, ${where}: ${found.join("; ")}`);
+}
+
+async function look(page, name, where) {
+  const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  check(wide <= window, name, `${where}: ${wide} pixels wide in a window of ${window}`);
+  if (shots) {
+    const height = await page.evaluate(() => Math.min(document.documentElement.scrollHeight, 3400));
+    await page.screenshot({ path: join(shots, `${name.replace(/\.html$/, "")}-${where}.png`), clip: { x: 0, y: 0, width: window, height }, captureBeyondViewport: true });
+  }
+}
+
+async function useReplay(page, name) {
+  const chosen = () => page.$eval(".plot", (n) => Number(n.getAttribute("aria-valuenow")));
+  const requests = await page.$eval(".plot", (n) => Number(n.getAttribute("aria-valuemax")));
+  const drawn = await page.$$eval(".plot path.payload, .plot path.raw", (list) => list.map((n) => n.getBoundingClientRect().width));
+  check(drawn.length === 2 && drawn.every((w) => w > 200), name, "the timeline is not drawn");
+  // A click in the middle of the plot chooses a request near the middle.
+  await page.$eval(".plot", (n) => n.scrollIntoView({ block: "center" }));
+  const plot = await (await page.$(".plot path.raw")).boundingBox();
+  const before = await chosen();
+  await page.mouse.click(plot.x + plot.width * 0.35, plot.y + plot.height * 0.9);
+  await pause(page);
+  const clicked = await chosen();
+  check(requests < 4 || (clicked !== before || requests < 8) && Math.abs(clicked / requests - 0.35) < 0.3, name, `a click chose request ${clicked} of ${requests}, after ${before}`);
+  const says = async (n) => {
+    await pause(page);
+    const text = await page.evaluate(() => document.querySelector(".panel input[type=number]").value + " " + document.querySelector(".panel .status").textContent);
+    check(text.startsWith(`${n} Request ${n.toLocaleString("en-US")} sends`), name, `request ${n} is chosen, and the page says ${text}`);
+  };
+  await says(clicked);
+  // The keyboard does, too.
+  await page.focus(".plot");
+  await page.keyboard.press("Home");
+  check((await chosen()) === 1, name, "Home does not choose the first request");
+  await says(1);
+  await page.keyboard.press("End");
+  check((await chosen()) === requests, name, "End does not choose the last request");
+  await page.keyboard.press("ArrowLeft");
+  check((await chosen()) === Math.max(requests - 1, 1), name, "the left arrow does not choose the request before");
+  await says(Math.max(requests - 1, 1));
+  await page.keyboard.press("+");
+  await page.keyboard.press("Escape");
+  const table = await page.$$eval(".treemap rect", (list) => list.length);
+  check(table > 0, name, "what fills the context is not drawn");
+  // Messages with their texts.
+  await page.select(".panel select[id^=show]", "all");
+  await page.waitForFunction(() => [...document.querySelectorAll(".messages .text")].some((n) => n.textContent.length > 0), { timeout: 20000 }).catch(() => {});
+  const texts = await page.$$eval(".messages .text", (list) => list.filter((n) => n.textContent.length > 0).length);
+  const withTexts = await page.evaluate(() => data.replays[0].trace.texts);
+  check(texts > 0 === withTexts, name, `${texts} texts are shown`);
+  // Every payload adds up.
+  const wrong = await page.evaluate(() => {
+    const replay = data.replays[0], views = new Views(replay.trace), q = replay.requests, recorded = replay.policy === "recorded", bad = [];
+    mainRows(replay).forEach((row, i) => {
+      const sum = views.go(i).shares().reduce((n, s) => n + s.tokens, 0) + q.overhead[row.at];
+      if (!recorded && sum !== q.payload[row.at] && q.overhead[row.at] > 0) bad.push(`${row.n}: ${sum}, not ${q.payload[row.at]}`);
+      const lost = views.rows().filter((r) => r.status === "gone" && !r.edit).length;
+      if (lost) bad.push(`${row.n}: ${lost} messages are gone and nothing says why`);
+    });
+    return bad;
+  });
+  check(wrong.length === 0, name, `payloads that do not add up: ${wrong.slice(0, 3).join("; ")}`);
+  // The filter of events.
+  const panel = await page.evaluateHandle(() => [...document.querySelectorAll(".panel")].find((n) => n.querySelector("h2").textContent === "Events"));
+  const rows = () => panel.evaluate((n) => n.querySelectorAll("tbody tr").length);
+  const all = await rows();
+  const filter = await panel.evaluateHandle((n) => n.querySelector("input[type=search]"));
+  if (all > 0 && filter.asElement()) {
+    await filter.asElement().type("no event says this");
+    check((await rows()) === 0, name, "the filter of events keeps what it should not");
+    await filter.evaluate((n) => { n.value = ""; n.dispatchEvent(new Event("input")); });
+    check((await rows()) === all, name, "the filter of events does not give the events back");
+    await panel.evaluate((n) => n.querySelector("tbody tr button").click());
+    await pause(page);
+  }
+}
+
+async function useComparison(page, name) {
+  check((await page.$$(".interval .estimate")).length > 0, name, "no difference is drawn");
+  await page.waitForSelector(".lines .series", { timeout: 5000 }).catch(() => {});
+  const series = (await page.$$(".lines .series")).length;
+  check(series > 1, name, `${series} series are drawn`);
+  const title = () => page.evaluate(() => document.querySelector(".lines-box").closest(".panel").querySelector("h3").textContent);
+  if ((await page.evaluate(() => [...document.querySelectorAll(".lines-box")].at(-1).closest(".panel").querySelectorAll("tbody tr").length)) < 2) return;
+  const first = await title();
+  await page.evaluate(() => [...document.querySelectorAll(".lines-box")].at(-1).closest(".panel").querySelectorAll("tbody tr:not(.picked) button")[0].click());
+  await pause(page);
+  check((await title()) !== first, name, "no other session can be chosen");
+}
+
+const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+for (const path of args.map((a) => resolve(a))) {
+  const name = basename(path);
+  const page = await open(browser, path, 1280, "light");
+  await look(page, name, "light");
+  await accessible(page, name, "light");
+  if (await page.$(".plot")) {
+    if (await page.evaluate(() => Boolean(data.replays[0].trace))) await useReplay(page, name);
+  } else if (await page.$(".interval")) await useComparison(page, name);
+  const theme = await page.evaluate(() => {
+    const button = document.querySelector("#tools button"), color = () => getComputedStyle(document.body).backgroundColor, colors = [color()];
+    for (let i = 0; i < 2; i++) button.click(), colors.push(color());
+    return colors;
+  });
+  check(theme[0] === theme[1] && theme[1] !== theme[2], name, `the switch of the theme gives ${theme}`);
+  await page.close();
+  for (const [width, scheme, where] of [[1280, "dark", "dark"], [375, "light", "375"], [375, "dark", "375-dark"]]) {
+    const other = await open(browser, path, width, scheme);
+    await look(other, name, where);
+    await accessible(other, name, where);
+    await other.close();
+  }
+}
+await browser.close();
+console.log(`${args.length} pages: ${passed} checks passed, ${failures} failed`);
+process.exit(failures ? 1 : 0);
