@@ -51,7 +51,7 @@ the original.`,
 			return errors.New("--check and -o - both go to standard output: name a file with -o")
 		}
 		return runAnonymize(sys, o)
-	}, o.with(report.ListFormats))
+	}, o.with(report.ListFormats, report.AnonymizeTables...))
 	f := cmd.Flags()
 	f.StringVar(&o.Seed, "seed", "", "choose the replacements by `TEXT`, so that several sessions share them; default: by the session itself")
 	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -32,13 +33,15 @@ var arrows = map[string][]string{
 	"policy/stage":           {"policy", "policy/stage/..."},
 	"policy/stage/stagetest": {"jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
 	"policy/stage/...":       {"jsonl", "jsonl/names", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
-	"policy/preset":          {"policy", "policy/strict"},
+	"policy/preset":          {"jsonl/session", "policy", "policy/strict"},
 	"replay":                 {"jsonl", "jsonl/session", "policy", "policy/...", "replay/..."},
 	"replay/backtest":        {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/check":           {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
 	"replay/compare":         {"jsonl/session", "policy", "replay", "replay/..."},
+	"replay/stats":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
 	"replay/sweep":           {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
 	"replay/diff":            {"jsonl", "jsonl/session", "policy", "policy/view", "replay/wire"},
+	"replay/trace":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay/diff"},
 	"replay/wire":            {"jsonl", "jsonl/session", "policy", "policy/view", "policy/stage/opencode"},
 	"replay/...":             {"jsonl", "jsonl/names", "jsonl/session", "policy", "policy/strict", "replay/..."},
 	"report":                 {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
@@ -249,5 +252,33 @@ func TestNoNetwork(t *testing.T) {
 	}
 	if _, ok := imports["net/http"]; ok {
 		t.Error("net/http is part of the program")
+	}
+}
+
+// TestNoVersionsInReplay holds that the replay knows no version of any product: what a client of a version does belongs
+// to its family (policy.Recorder).
+func TestNoVersionsInReplay(t *testing.T) {
+	fset, byDir := sources(t)
+	version := regexp.MustCompile(`\b\d+\.\d+\.\d+\b`)
+	looked := 0
+	for pkg, files := range byDir {
+		if pkg != "replay" && !strings.HasPrefix(pkg, "replay/") {
+			continue
+		}
+		for _, f := range files {
+			looked++
+			if name := filepath.Base(fset.Position(f.Pos()).Filename); pkg == "replay/cache" && name == "cache.go" {
+				continue // the sizes of cached heads by version
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && version.MatchString(lit.Value) {
+					t.Errorf("%s: %s: ask the client's family", fset.Position(lit.Pos()), lit.Value)
+				}
+				return true
+			})
+		}
+	}
+	if looked < 20 {
+		t.Errorf("only %d files found", looked)
 	}
 }

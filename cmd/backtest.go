@@ -44,7 +44,7 @@ a minimum, --least sets one for all.`,
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
   ctxkit backtest ~/.claude/projects --explain
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json`,
-	}, func() error { return runBacktest(sys, o) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats))
+	}, func() error { return runBacktest(sys, o) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats, report.BacktestTables...))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
@@ -164,7 +164,7 @@ type scoredSession struct {
 }
 
 func (o *BacktestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
-	pol, err := r.choose(clientOf(c.conv))
+	pol, err := r.choose(preset.ClientOf(c.conv))
 	if err != nil {
 		return scoredSession{}, err
 	}

@@ -29,11 +29,12 @@ The usage counter learns from recorded usage, so it is scored on requests it
 was not fitted on. Each counter is scored in two ways: one step ahead (the
 tokens added since the request before, and the total given the one before) and
 free-running (the total given only the first request's and those right after
-recorded compactions).`,
+recorded compactions and after restarts as another client version).`,
 		Example: `  ctxkit calibrate session.jsonl
   ctxkit calibrate ~/.claude/projects --fit others --format json -o calibration.json`,
-	}, func() error { return runCalibrate(sys, o) }, &o.InputOptions, o.with(report.ListFormats))
-	cmd.Flags().StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs), or both")
+	}, func() error { return runCalibrate(sys, o) }, &o.InputOptions, o.with(report.ListFormats, report.CalibrateTables...))
+	cmd.Flags().StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs of other projects), or both")
+	complete(cmd, "fit", asNames(backtest.Fittings()))
 	return cmd
 }
 

@@ -52,7 +52,7 @@ cases or sessions; 2 the check could not be done.`,
 		Example: `  ctxkit check
   ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
   ctxkit check --update`,
-	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats), flag(o.jobs))
+	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")
 	f.BoolVar(&o.Update, "update", false, "write the figures of this run as the new baseline")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -15,10 +17,15 @@ func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	msgs := c.o.messages(c.sys)
 	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
-	failed, err := eachConversation(j.loop("checked"), func(conv agentConversation) ([]check.CaseResult, error) { return c.replay(conv, old) }, func(list []check.CaseResult) error {
+	loop := j.loop("checked")
+	loop.skipEmpty = !c.o.Update // what cannot run is not written
+	failed, err := eachConversation(loop, func(conv agentConversation) ([]check.CaseResult, error) { return c.replay(conv, old) }, func(list []check.CaseResult) error {
 		results = append(results, unique(results, list)...)
 		return nil
 	})
+	for _, s := range loop.empty {
+		msgs.warn(session.Warning{File: s.File, Message: "no request in the session: it is left out"})
+	}
 	if err == nil {
 		err = failed
 	}
@@ -77,7 +84,7 @@ func (c *checking) replay(conv agentConversation, old *check.Baseline) (list []c
 		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
 	}
 	for _, i := range in.cases {
-		pol, err := c.chosen[i](clientOf(conv.conv))
+		pol, err := c.chosen[i](preset.ClientOf(conv.conv))
 		if err != nil {
 			return nil, err
 		}

@@ -19,18 +19,7 @@ type policyChoice func(preset.Client) (*policy.Policy, error)
 
 // bySession reports whether the session decides which policy the name means.
 func (o PolicyOptions) bySession(sys *system) bool {
-	return preset.BySession(o.unfolded().Policy, sys.stages)
-}
-
-// clientOf is what recorded a conversation.
-func clientOf(conv *session.Conversation) preset.Client {
-	c := preset.Client{Product: conv.Product, Version: conv.Version}
-	for i := range conv.Messages {
-		if c.Time = conv.Messages[i].Time; !c.Time.IsZero() {
-			break
-		}
-	}
-	return c
+	return sys.presets.BySession(o.unfolded().Policy)
 }
 
 // choosePolicy reads the policy; where its name leaves the release to the session, that of each session's release, and
@@ -38,7 +27,7 @@ func clientOf(conv *session.Conversation) preset.Client {
 func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
-	if !preset.BySession(name, sys.stages) {
+	if !sys.presets.BySession(name) {
 		p, err := readPolicy(sys, by)
 		if err != nil {
 			return nil, err
@@ -58,7 +47,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 	var mu sync.Mutex
 	read, warned := map[preset.Chosen]*policy.Policy{}, map[string]bool{}
 	return func(client preset.Client) (*policy.Policy, error) {
-		chosen, err := preset.For(name, client, sys.stages)
+		chosen, err := sys.presets.For(name, client)
 		if err != nil {
 			return nil, err
 		}
@@ -87,12 +76,17 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 
 // fitsRelease is the error of settings that fit no release of a product: that of the newest.
 func (o PolicyOptions) fitsRelease(sys *system) (err error) {
+	if len(o.Set)+len(o.Tries) == 0 {
+		return nil
+	}
 	product, _, _ := strings.Cut(o.Policy, "@")
 	fits := false
-	for _, r := range slices.Backward(preset.Releases(product, sys.stages)) {
+	for _, r := range slices.Backward(sys.presets.Releases(product)) {
 		o.Policy = r.Policy
 		_, wrong := readPolicy(sys, o)
-		fits = fits || wrong == nil
+		if fits = fits || wrong == nil; fits && (len(o.Tries) == 0 || o.tried == nil || *o.tried) {
+			return nil
+		}
 		err = cmp.Or(err, wrong)
 	}
 	if fits {
@@ -135,8 +129,8 @@ func (o *PolicyOptions) trials(sys *system) func(*pflag.FlagSet) {
 func noTrial(sys *system, t policy.Try, msg string) error {
 	hint := fmt.Sprintf("a policy file with \"- %s\" among its stages", t.Stage)
 	var names []string
-	for _, name := range preset.Names(sys.stages) {
-		p, err := preset.Load(name, sys.stages)
+	for _, name := range sys.presets.Names() {
+		p, err := sys.presets.Load(name)
 		if err != nil {
 			return err
 		}
@@ -178,7 +172,7 @@ func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []polic
 	tried := len(o.Tries) == 0
 	for i, choose := range choices {
 		var err error
-		if list[i], err = choose(clientOf(c.conv)); err != nil {
+		if list[i], err = choose(preset.ClientOf(c.conv)); err != nil {
 			return nil, err
 		}
 		tried = tried || list[i].Has(o.Tries[0].Stage)

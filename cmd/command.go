@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -61,17 +59,10 @@ func noArguments(cmd *cobra.Command, args []string) error {
 func policyArguments(sys *system, n int, what string, list *[]string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || n > 0 && len(args) != n {
-			return fmt.Errorf("%s takes %s: name files, or some of %s", cmd.CommandPath(), what, strings.Join(preset.Known(sys.stages), ", "))
+			return fmt.Errorf("%s takes %s: name files, or some of %s", cmd.CommandPath(), what, strings.Join(sys.presets.Known(), ", "))
 		}
 		*list = args
 		return nil
-	}
-}
-
-// complete has the shell offer the values of a flag.
-func complete(cmd *cobra.Command, flag string, values []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is not the command's, or has values already
 	}
 }
 
@@ -94,50 +85,18 @@ func asNames[T ~string](values []T) []string {
 // suggestion names up to three of names that are near word, else says what to do instead.
 func suggestion(word string, names []string, otherwise string) string {
 	ordered, near := strict.Nearest(word, names)
-	switch ordered = ordered[:min(3, near)]; len(ordered) {
-	case 0:
+	return oneOfThese(ordered[:near], otherwise)
+}
+
+// oneOfThese asks whether one of the first three names was meant; without a name it says what to do instead.
+func oneOfThese(names []string, otherwise string) string {
+	names = names[:min(3, len(names))]
+	switch last := len(names) - 1; last {
+	case -1:
 		return otherwise
-	case 1:
-		return "did you mean " + ordered[0] + "?"
+	case 0:
+		return "did you mean " + names[0] + "?"
+	default:
+		return "did you mean " + strings.Join(names[:last], ", ") + " or " + names[last] + "?"
 	}
-	last := len(ordered) - 1
-	return "did you mean " + strings.Join(ordered[:last], ", ") + " or " + ordered[last] + "?"
-}
-
-// completions offers the names of policies and of their parameters for the flags of a command and its subcommands
-// that take them. The lists are made when a shell completes a word: they cost more than a start.
-func completions(cmd *cobra.Command, sys *system) {
-	policies := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return preset.Known(sys.stages), cobra.ShellCompDirectiveDefault // files, too
-	}
-	keys := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return parameterKeys(sys.stages), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	}
-	for flag, f := range map[string]cobra.CompletionFunc{"policy": policies, "against": policies, "set": keys, "vary": keys} {
-		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails where the command has its own
-		}
-	}
-	for _, c := range cmd.Commands() {
-		completions(c, sys)
-	}
-}
-
-// parameterKeys lists KEY=, each with its description, for every parameter a policy may have.
-func parameterKeys(reg policy.Registry) []cobra.Completion {
-	var keys []cobra.Completion
-	add := func(owner string, params []policy.Param) {
-		for _, p := range params {
-			keys = append(keys, cobra.CompletionWithDesc(owner+"."+p.Name+"=", p.Doc))
-		}
-	}
-	add("window", policy.WindowParameters())
-	for _, f := range reg.Families() {
-		add("window", f.Shared().Parameters())
-	}
-	add("cache", policy.CachingParameters())
-	for _, d := range reg.Definitions() {
-		add(d.Name, d.Parameters())
-	}
-	return keys
 }

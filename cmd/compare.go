@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,8 @@ type CompareOptions struct {
 	NoRegret bool
 }
 
+var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})
+
 func newCompare(sys *system) *cobra.Command {
 	o := &CompareOptions{}
 	cmd := command(&cobra.Command{
@@ -37,15 +40,17 @@ request breaks its rules: its cost there is a bound, and its differences are
 over the other sessions. Intervals hold 90 % of 2,000 draws of projects.
 
 A policy may carry settings of its own, separated by commas:
---policy opencode,opencode_prune.protect=20000`,
+--policy opencode,opencode_prune.protect=20000
+--set adds one to every policy that has the parameter.`,
 		Example: `  ctxkit compare session.jsonl
   ctxkit compare ~/.claude/projects --policy claude-code --policy opencode --by version
   ctxkit compare session.jsonl --policy gemini-cli --policy gemini-cli,gemini_compression.threshold=0.7`,
-	}, func() error { return runCompare(sys, o) }, flag(o.env), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(report.ListFormats))
+	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(report.CompareFormats, report.CompareTables...))
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))
 	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
-	o.strict(f)
+	complete(cmd, "by", groups)
+	o.strict(cmd)
 	o.noRegret(f, &o.NoRegret)
 	return cmd
 }
@@ -56,7 +61,7 @@ func (o *ReplayOptions) noRegret(f *pflag.FlagSet, no *bool) {
 
 func runCompare(sys *system, o *CompareOptions) error {
 	if o.By != "" {
-		if err := oneOf("--by", o.By, asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})); err != nil {
+		if err := oneOf("--by", o.By, groups); err != nil {
 			return err
 		}
 	}
@@ -65,6 +70,9 @@ func runCompare(sys *system, o *CompareOptions) error {
 	}
 	if len(o.Policies) == 0 {
 		o.Policies = preset.Defaults().Compare
+	}
+	if err := o.setAll(sys); err != nil {
+		return err
 	}
 	o.Regret = !o.NoRegret
 	for _, name := range o.Policies {
@@ -78,6 +86,9 @@ func runCompare(sys *system, o *CompareOptions) error {
 		return err
 	}
 	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+	if err == nil {
+		err = o.unknownModel(j.msgs)
+	}
 	if err != nil {
 		return err
 	}
@@ -100,6 +111,46 @@ func runCompare(sys *system, o *CompareOptions) error {
 		err = faulty(list, o.Allow)
 	}
 	return err
+}
+
+// setAll adds the settings of --set to the names of the policies that have the parameter, so that every name says what
+// its policy is.
+func (o *CompareOptions) setAll(sys *system) error {
+	for _, set := range o.Set {
+		key, value, ok := strings.Cut(set, "=")
+		if !ok {
+			return noValue(set)
+		}
+		key = strings.TrimSpace(key)
+		var wrong error
+		fits := false
+		for i, name := range o.Policies {
+			one := PolicyOptions{Policy: name}.unfolded()
+			releases := []string{one.Policy}
+			if product, _, _ := strings.Cut(one.Policy, "@"); sys.presets.BySession(one.Policy) {
+				releases = nil
+				for _, r := range slices.Backward(sys.presets.Releases(product)) {
+					releases = append(releases, r.Policy)
+				}
+			}
+			for _, release := range releases {
+				p, err := sys.presets.Load(release)
+				if err != nil {
+					return policyHint(err)
+				}
+				if _, err = p.Get(key); err == nil {
+					o.Policies[i] += "," + key + "=" + value
+					fits = true
+					break
+				}
+				wrong = cmp.Or(wrong, err)
+			}
+		}
+		if !fits {
+			return fmt.Errorf("flag --set: %w", wrong)
+		}
+	}
+	return nil
 }
 
 // faulty is the error of policies with faults that are not allowed.
@@ -159,6 +210,9 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 		s.Values = append(s.Values, compare.Of(tl))
 		s.Breaks = append(s.Breaks, compare.BreaksOf(tl))
 		s.Apart = append(s.Apart, compare.Apart(first, tl))
+		if o.Format == string(report.FormatHTML) {
+			s.Series = append(s.Series, compare.Series(tl))
+		}
 	}
 	return s, nil
 }

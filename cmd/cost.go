@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
@@ -67,7 +68,7 @@ the steps from one to the other add up.`,
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
   ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
   ctxkit cost session.jsonl --policy recorded --prices mine.json`,
-	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 }
 
 // pricedReplay is the cost of one conversation and what there is to say of it.
@@ -96,7 +97,7 @@ func runCost(sys *system, o *ReplayOptions) error {
 // price replays a conversation, and computes what it was billed. Of a main conversation without its subagents, the
 // bill includes theirs.
 func (r *replays) price(c agentConversation) (one pricedReplay, err error) {
-	if one.pol, err = r.choose(clientOf(c.conv)); err != nil {
+	if one.pol, err = r.choose(preset.ClientOf(c.conv)); err != nil {
 		return one, err
 	}
 	opt := r.o.options()
@@ -107,15 +108,9 @@ func (r *replays) price(c agentConversation) (one pricedReplay, err error) {
 	one.warnings = tl.Warnings
 	var others []*session.Conversation
 	if c.main && r.o.Agent == "main" {
-		agents := &conversations{path: c.input, files: []*session.File{c.file}}
-		if _, err := agents.addSubagents("all", 1, func(list ...session.Warning) { one.warnings = append(one.warnings, list...) }); err != nil {
-			one.warnings = append(one.warnings, session.Warning{Message: err.Error()})
-		}
-		defer func() {
-			agents.files = agents.files[1:]
-			agents.close()
-		}()
-		for _, sub := range agents.list {
+		agents, done := c.beside(func(list ...session.Warning) { one.warnings = append(one.warnings, list...) })
+		defer done()
+		for _, sub := range agents {
 			others = append(others, sub.conv)
 		}
 	}
@@ -144,5 +139,5 @@ func newPrices(sys *system) *cobra.Command {
 			}
 		}
 		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, table, opt) })
-	}, &o.PriceOptions, o.with(report.ListFormats))
+	}, &o.PriceOptions, o.with(report.ListFormats, report.PriceTables...))
 }

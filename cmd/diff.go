@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/report"
@@ -37,11 +38,12 @@ changed, and the last.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
-	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
+	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats, report.DiffTables...))...)
 	f := cmd.Flags()
 	o.Against = rawSide
 	f.Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
 	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")
+	o.completeAt(cmd, sys, "last", "peak", "end", atAll)
 	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
 	f.BoolVar(&o.Stat, "stat", false, "totals only")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
@@ -101,7 +103,7 @@ func (d *differ) chooseAgainst() error {
 	if err != nil {
 		return err
 	}
-	if d.against, err = choose(clientOf(d.conv.conv)); err == nil {
+	if d.against, err = choose(preset.ClientOf(d.conv.conv)); err == nil {
 		d.name = d.against.Name
 	}
 	return err

@@ -27,6 +27,7 @@ import (
 // run in a folder of its own, with testdata/sessions in it.
 func TestDocs(t *testing.T) {
 	t.Chdir("..")
+	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	root, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)

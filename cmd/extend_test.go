@@ -48,6 +48,72 @@ func ownFamily() policy.Family {
 	}
 }
 
+// ownRecorder is what ownFamily knows of the client whose sessions are read: another Claude Code.
+func ownRecorder() *policy.Recorder {
+	return &policy.Recorder{
+		Product: "claude-code",
+		Version: func(string) policy.ClientVersion {
+			return policy.ClientVersion{SilentFrom: 1000, SilentLeast: 2000, PartialOutput: true, MarkedWindows: true}
+		},
+		Compactions: policy.Bands{{Name: "an own band"}},
+		Lines:       policy.Bands{{Name: "an own band of lines"}},
+	}
+}
+
+// TestOwnRecorder takes what is known of the recording client and of models from a family outside policy/stage.
+func TestOwnRecorder(t *testing.T) {
+	run := func(t *testing.T, families []policy.Family, args ...string) string {
+		t.Helper()
+		var out, said bytes.Buffer
+		sys := newSystem(strings.NewReader(""), &out, &said)
+		sys.families = families
+		if err := execute(sys, args); err != nil {
+			t.Fatalf("%v\n%s", err, said.String())
+		}
+		if err := sys.out.close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	recorder := func() []policy.Family {
+		list := stage.Families()
+		for i := range list {
+			list[i].Recorder = nil
+		}
+		own := ownFamily()
+		own.Recorder = ownRecorder()
+		return append(list, own)
+	}
+	thinking := func() []policy.Family {
+		own := ownFamily()
+		own.ClearsThinking = func(string) bool { return true }
+		return append(stage.Families(), own)
+	}
+	folder := "../testdata/sessions/"
+	for _, tt := range []struct {
+		name     string
+		families []policy.Family
+		args     []string
+		want     string // not there with the built-in families
+	}{
+		{"bands of backtest", recorder(), []string{"backtest", folder + "big.jsonl"}, "an own band"},
+		{"bands of calibrate", recorder(), []string{"calibrate", folder + "big.jsonl"}, "an own band of lines"},
+		{"a compaction's request", recorder(), []string{"replay", folder + "compaction.jsonl", "-p", "recorded"}, "recorded"},
+		{"a microcompaction", recorder(), []string{"replay", folder + "microcompact.jsonl", "-p", "recorded"}, "recorded"},
+		{"thinking of models", thinking(), []string{"view", folder + "thinking.jsonl", "--at", "4", "-p", "recorded"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, without := run(t, tt.families, tt.args...), run(t, nil, tt.args...)
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("no %q in\n%s", tt.want, got)
+			}
+			if got == without {
+				t.Errorf("the family changes nothing in\n%s", got)
+			}
+		})
+	}
+}
+
 // TestOwnFamily registers a stage and a policy outside policy/stage and finds them in every output that knows stages.
 func TestOwnFamily(t *testing.T) {
 	run := func(t *testing.T, args ...string) (string, error) {

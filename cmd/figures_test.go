@@ -218,13 +218,17 @@ func checkPrices(t *testing.T, list [][]rawTimeline) {
 	}
 }
 
-// rawTimeline is what the figures are computed from; there are no totals in it.
+// rawTimeline is what the figures are computed from; of the totals it has what no event or request says alone.
 type rawTimeline struct {
-	File     string
+	File   string
+	Totals struct {
+		NotReadBack int64 `json:"not_read_back"`
+	}
 	Requests []rawRequest
 	Events   []struct {
 		Request     *int
 		Stage, Kind string
+		Trigger     string
 		Before      int64 `json:"tokens_before"`
 		Saved       int64 `json:"tokens_saved"`
 		Results     int
@@ -348,7 +352,8 @@ func (r *rawTimeline) clearedTokens() (n int64) {
 		if e.Request != nil {
 			at = *e.Request
 		}
-		if !slices.Contains(blocks, i) || e.Stage == "server" { // what the server leaves out is not the policy's
+		// What the server leaves out, or a client does not read back, is not the policy's.
+		if !slices.Contains(blocks, i) || e.Stage == "server" || e.Trigger == "restart" {
 			other[at] += e.Saved
 			continue
 		}
@@ -372,6 +377,26 @@ func (r *rawTimeline) clearedTokens() (n int64) {
 		off = now
 	}
 	return n + saved[len(r.main())+1]
+}
+
+// saved is what the payloads of main requests are smaller than raw, but for what a restarted client did not read back.
+// The timeline states that sum: it is at most what the events of restarts took off the view, in each request until the
+// next compaction.
+func (r *rawTimeline) saved() (n int64) {
+	missing, most, i := int64(0), int64(0), 0
+	for k, q := range r.main() {
+		for ; i < len(r.Events) && r.Events[i].Request != nil && *r.Events[i].Request <= k+1; i++ {
+			switch e := &r.Events[i]; {
+			case e.Kind == "summarize":
+				missing = 0
+			case e.Trigger == "restart":
+				missing += e.Saved
+			}
+		}
+		most += missing
+		n += q.Raw - q.Payload
+	}
+	return n - min(max(r.Totals.NotReadBack, 0), most)
 }
 
 // weighed is a session's value, nil where it is not known, and its requests.
@@ -545,7 +570,7 @@ func figureSums() map[string]figureSum {
 	mean("payload_mean", payload)
 	overAll("payload_input", payload)
 	overAll("own_input", func(q *rawRequest) int64 { return payload(q) - mainOnly(payload)(q) })
-	overAll("tokens_saved", mainOnly(func(q *rawRequest) int64 { return q.Raw - q.Payload }))
+	sum("tokens_saved", (*rawTimeline).saved)
 	overAll("output_tokens", func(q *rawRequest) int64 { return q.Output })
 	overAll("cache_read", func(q *rawRequest) int64 { return q.Cache.Read })
 	overAll("cache_write_5m", func(q *rawRequest) int64 { return q.Cache.Written })
@@ -583,6 +608,15 @@ func figureSums() map[string]figureSum {
 	sum("cleared_results", (*rawTimeline).cleared)
 	sum("cleared_tokens", (*rawTimeline).clearedTokens)
 	detail("client_pre_tokens", "pre_tokens")
+	logged := list["client_pre_tokens"].of
+	list["client_pre_tokens"] = figureSum{func(r *rawTimeline) *big.Rat {
+		for i := range r.Events {
+			if e := &r.Events[i]; e.Stage == "recorded" && e.Kind == "summarize" && e.Detail["pre_tokens"] == 0 {
+				return nil
+			}
+		}
+		return logged(r)
+	}, sumOver}
 	detail("client_tokens_saved", "tokens_saved", "cleared_input_tokens")
 	sum("events", func(r *rawTimeline) int64 { return int64(len(r.Events)) })
 	findings("violations", "violation")

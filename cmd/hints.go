@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -47,6 +49,18 @@ func (m *messages) converted(list []*replay.Conversion) {
 	}
 }
 
+// unknownModel warns of a model of the options that is not in the table, where no replay is printed that would.
+func (o *ReplayOptions) unknownModel(m *messages) error {
+	table, err := price.Default()
+	if err != nil {
+		return err
+	}
+	if w := replay.UnknownModel(cmp.Or(o.table, table), o.options()); w != nil {
+		m.warn(*w)
+	}
+	return nil
+}
+
 // gridHint adds to the error of a grid that is too large what to do about it.
 func gridHint(err error) error {
 	if errors.Is(err, sweep.ErrGridTooLarge) {
@@ -75,12 +89,15 @@ func startHint(err error, command string) error {
 // reportHints are the hints of reports.
 func reportHints() report.Hints {
 	return report.Hints{
-		All:    "--all shows them",
-		Full:   "--full shows them",
-		Prices: "ctxkit prices lists the models that have one",
-		Lint:   "ctxkit lint lists them",
-		Window: "--window sets another",
-		Shell:  shellLine,
+		All:      "--all shows them",
+		Pages:    "Name one session to see it alone; --verbose shows each of them.",
+		Warnings: "--verbose shows them",
+		Wider:    "a wider terminal and --format json show them",
+		Full:     "--full shows them",
+		Prices:   "ctxkit prices lists the models that have one",
+		Lint:     "ctxkit lint lists them",
+		Window:   "--window sets another",
+		Shell:    shellLine,
 
 		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +
 			"Without a session, as in ctxkit thresholds, ctxkit policy show and extends, a bare name means the newest.",

@@ -114,6 +114,7 @@ func TestHostile(t *testing.T) {
 	more := map[string][][]string{
 		"compare": {{"--by", "project"}, {"--by", "version", "--all"}},
 		"view":    {{"--as", "model"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
+		"stats":   {{"--all"}},
 		"diff":    {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
 	}
 	// What anonymize writes is a session again: see TestHostileAnonymized.

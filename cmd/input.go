@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
@@ -23,13 +23,13 @@ type inputs struct {
 	several bool     // the arguments allow several files, however many there are
 }
 
-// resolve finds the session files that the arguments name: files, "-", folders, session ids.
-func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs, error) {
-	var in inputs
+// resolve finds the session files that the arguments name: files, "-", folders, and what choose knows.
+func resolve(sys *system, args []string, warn func(...session.Warning)) (in inputs, err error) {
 	if len(args) == 0 {
 		return in, fmt.Errorf("no input: name a session file, a folder, a session id, or - for standard input")
 	}
 	in.several = len(args) > 1
+	defer func() { in.list = in.once(warn) }()
 	stdin := false
 	for _, arg := range args {
 		if arg == "-" {
@@ -52,16 +52,50 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (inputs,
 		case err == nil:
 			in.list = append(in.list, arg)
 		case errors.Is(err, fs.ErrNotExist):
-			path, err := findSession(sys, arg)
+			found, err := choose(sys, arg, warn)
 			if err != nil {
 				return in, err
 			}
-			in.list = append(in.list, path)
+			in.several = in.several || found.several
+			in.list = append(in.list, found.list...)
 		default:
 			return in, pathError(arg, err)
 		}
 	}
 	return in, nil
+}
+
+// once leaves out the files that are named before, by whatever path.
+func (in *inputs) once(warn func(...session.Warning)) (list []string) {
+	before := map[string]string{}
+	for _, path := range in.list {
+		file := oneFile(path)
+		if first, twice := before[file]; twice {
+			warn(session.Warning{File: path, Message: "named twice" + beforeText(path, first) + ": it counts once"})
+			continue
+		}
+		before[file] = path
+		list = append(list, path)
+	}
+	return list
+}
+
+func beforeText(path, first string) string {
+	if path == first {
+		return ""
+	}
+	return ", first as " + first
+}
+
+// oneFile is a name that all paths of a file have, through symbolic links.
+func oneFile(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if abs, err := filepath.Abs(path); err == nil && path != "-" {
+		return abs
+	}
+	return path
 }
 
 // folderInputs are the sessions of a folder, subagents' files left out.
@@ -86,37 +120,23 @@ func folderInputs(dir string, warn func(...session.Warning)) ([]string, error) {
 	return list, nil
 }
 
-// findSession finds the file of a session id in the default folders.
-func findSession(sys *system, arg string) (string, error) {
-	if !session.IsID(arg) {
-		return "", fmt.Errorf("%s: no such file or folder: check the name", arg)
-	}
-	var found []string
-	exactly := false
-	dirs, err := defaultFolders(sys)
-	if err != nil {
-		return "", err
-	}
-	for _, dir := range dirs {
-		paths, exact, err := session.Find(dir, arg)
-		if err != nil {
-			continue // it need not be there
-		}
-		if exact && !exactly {
-			found, exactly = nil, true
-		}
-		if exact == exactly {
-			found = append(found, paths...)
+// nearFiles names the session files and folders beside a file that there is not whose names are near its own, else says
+// what to do instead.
+func nearFiles(path, otherwise string) string {
+	dir, name := filepath.Split(path)
+	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // without the folder nothing is near
+	var names []string
+	for _, e := range entries {
+		if _, ok := session.SessionID(e.Name()); ok || e.IsDir() {
+			names = append(names, e.Name())
 		}
 	}
-	sort.Strings(found)
-	switch {
-	case len(found) == 1 && (exactly || len(arg) >= 4):
-		return found[0], nil
-	case len(found) > 1:
-		return "", fmt.Errorf("%s: %d sessions have that id, or one that begins so: name the file: %s", arg, len(found), strings.Join(found[:min(3, len(found))], ", "))
+	ordered, near := strict.Nearest(name, names)
+	ordered = ordered[:near]
+	for i := range ordered {
+		ordered[i] = dir + ordered[i]
 	}
-	return "", fmt.Errorf("%s: no such file or folder, and no session of that id in %s: check the name, or list sessions with `ctxkit sessions`", arg, strings.Join(dirs, ", "))
+	return oneOfThese(ordered, otherwise)
 }
 
 // defaultFolders are where sessions are looked for: the projects folders of CLAUDE_CONFIG_DIR (a list with commas),
@@ -295,4 +315,17 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 		c.add(a.ID, false, sub.Conversations()...)
 	}
 	return known, nil
+}
+
+// beside reads the conversations of a main conversation's subagents. Those that cannot be read are reported. done closes
+// their files.
+func (c *agentConversation) beside(warn func(...session.Warning)) (list []agentConversation, done func()) {
+	agents := &conversations{path: c.input, files: []*session.File{c.file}}
+	if _, err := agents.addSubagents("all", 1, warn); err != nil {
+		warn(session.Warning{Message: err.Error()})
+	}
+	return agents.list, func() {
+		agents.files = agents.files[1:]
+		agents.close()
+	}
 }

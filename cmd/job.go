@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -208,26 +207,23 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 
 func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, error) {
 	if l.unfitted {
-		return replay.NewRecordWith(conv, l.encoders)
+		return replay.NewRecordWith(conv, l.sys.recordOptions(l.encoders))
 	}
 	return newRecord(l.sys, conv, l.encoders)
 }
 
-// newRecord is the record of a conversation, in the window that its client's user set where the compactions show it.
+func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
+	return replay.RecordOptions{Encoders: encoders, Families: s.families}
+}
+
+// newRecord is the record of a conversation, with the release that recorded it and in the window that its user set,
+// where the compactions show it.
 func newRecord(sys *system, conv *session.Conversation, encoders *tokens.Encoders) (*replay.Record, error) {
-	r, err := replay.NewRecordWith(conv, encoders)
-	if err != nil || conv.Product == "" || len(conv.Boundaries) == 0 {
-		return r, err
-	}
-	pol, err := preset.LoadFor(conv.Product, clientOf(conv), sys.stages)
+	r, err := replay.NewRecordWith(conv, sys.recordOptions(encoders))
 	if err != nil {
 		return nil, err
 	}
-	fit, err := r.FitWindow(pol, replay.Options{})
-	if err == nil {
-		r.UseWindow(fit)
-	}
-	return r, err
+	return r, r.UseRelease(sys.presets)
 }
 
 // collect is eachConversation with the results in a list.

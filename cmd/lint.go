@@ -41,7 +41,7 @@ The files of a session's subagents are checked with it.`,
 			return err
 		}
 		return j.out.close(lintAll(j, o))
-	}, o.listing(report.LintFormats), flag(o.jobs))
+	}, o.listing(report.LintFormats, report.LintTables...), flag(o.jobs))
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "exit 1 for warnings as well")
 	return cmd
 }

@@ -25,7 +25,7 @@ func TestNoStageIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := append(preset.Known(reg), reg.Names()...)
+	names := append(preset.New(reg).Known(), reg.Names()...)
 	for _, f := range reg.Families() {
 		names = append(names, f.Name)
 	}
@@ -43,7 +43,7 @@ func TestNoStageIsNamed(t *testing.T) {
 				for _, d := range f.Stages {
 					own[d.Name] = true
 				}
-				for _, name := range preset.Names(registryOf(t, f)) {
+				for _, name := range preset.New(registryOf(t, f)).Known() {
 					own[name] = true
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -47,7 +48,7 @@ func (s *opened) read(path string) error {
 	}
 	s.conv = convs.list[0]
 	s.msgs.warn(s.conv.conv.Warnings...)
-	if s.pol, err = s.choose(clientOf(s.conv.conv)); err == nil {
+	if s.pol, err = s.choose(preset.ClientOf(s.conv.conv)); err == nil {
 		s.conv.rec, err = newRecord(s.sys, s.conv.conv, s.encoders)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,6 +94,7 @@ type InputOptions struct {
 func (o *InputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Agent, "agent", "main", "whose conversation: main, all, or the `ID` of a subagent")
+	complete(cmd, "agent", []string{"main", "all"})
 	f.StringVar(&o.Leaf, "leaf", "", "take the branch that ends in the line with this `UUID`; default: the live one")
 	o.jobs(f)
 }
@@ -131,7 +133,15 @@ func (o *CountOptions) flags(cmd *cobra.Command) {
 	f.Var(&o.Overhead, "overhead", "system prompt and tools in tokens: `N` or auto (from the first request's usage)")
 }
 
-func (o *CountOptions) check() error { return oneOf("--tokens", o.Counter, tokens.Names()) }
+// leastWindow is the smallest context window that --window takes, tokens. Less is a number without its unit.
+const leastWindow = 1000
+
+func (o *CountOptions) check() error {
+	if o.Window > 0 && o.Window < leastWindow {
+		return fmt.Errorf("flag --window: %d tokens: want %d or more, such as 200000, 200k or 1M, or auto", o.Window, leastWindow)
+	}
+	return oneOf("--tokens", o.Counter, tokens.Names())
+}
 
 // CacheOptions say whose prompt cache is simulated.
 type CacheOptions struct {
@@ -160,33 +170,47 @@ type OutputOptions struct {
 	Color  string
 	Quiet  bool
 	All    bool // leave nothing out of tables
+	NoText bool // pages have no word of the transcript
+
+	Verbose bool // every warning, and of several results the page of each
 
 	formats []string // that --format takes; the first is the default
 	hides   bool     // tables leave rows out: there is --all
+	tables  []report.TableHead
 }
 
-// with are the options of a command with these formats.
-func (o *OutputOptions) with(formats []report.Format) *OutputOptions {
-	o.formats = asNames(formats)
+// with are the options of a command with these formats, and of the tables that it prints.
+func (o *OutputOptions) with(formats []report.Format, tables ...report.TableHead) *OutputOptions {
+	o.formats, o.tables = asNames(formats), tables
 	return o
 }
 
 // listing are the options of a command whose tables leave rows out.
-func (o *OutputOptions) listing(formats []report.Format) *OutputOptions {
+func (o *OutputOptions) listing(formats []report.Format, tables ...report.TableHead) *OutputOptions {
 	o.hides = true
-	return o.with(formats)
+	return o.with(formats, tables...)
 }
 
 func (o *OutputOptions) flags(cmd *cobra.Command) {
+	explainColumns(cmd, o.tables)
 	f := cmd.Flags()
 	f.StringVarP(&o.Format, "format", "f", o.formats[0], "output `FORMAT`: "+strings.Join(o.formats, ", "))
+	complete(cmd, "format", o.formats)
 	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`, which is replaced once the output is complete")
 	f.StringVar(&o.Color, "color", "auto", "colours in tables: auto, always or never (`WHEN`)")
+	complete(cmd, "color", colorModes)
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
+	f.BoolVar(&o.Verbose, "verbose", false, "every warning, not only how many of each kind; of several sessions each by itself")
+	if o.pages() {
+		f.BoolVar(&o.NoText, "no-text", false, "html, svg: leave out every word of the transcript, to pass the file on")
+	}
 	if o.hides {
 		f.BoolVar(&o.All, "all", false, "show every row of tables")
 	}
 }
+
+// pages reports whether the command writes pages.
+func (o *OutputOptions) pages() bool { return slices.Contains(o.formats, string(report.FormatHTML)) }
 
 // file is --output alone, for commands that print no report.
 func (o *OutputOptions) file(f *pflag.FlagSet) {
@@ -194,10 +218,16 @@ func (o *OutputOptions) file(f *pflag.FlagSet) {
 }
 
 func (o *OutputOptions) check() error {
+	if reading := []string{string(report.FormatTable), string(report.FormatText)}; slices.Contains(reading, o.Format) && slices.Contains(reading, o.formats[0]) {
+		o.Format = o.formats[0] // the format for reading has either name
+	}
 	if err := oneOf("--format", o.Format, o.formats); err != nil {
 		return err
 	}
-	return oneOf("--color", o.Color, []string{"auto", "always", "never"})
+	if o.NoText && o.Format != string(report.FormatHTML) && o.Format != string(report.FormatSVG) {
+		return fmt.Errorf("flag --no-text: it is for pages and pictures: add --format html or svg, or use `ctxkit anonymize`")
+	}
+	return oneOf("--color", o.Color, colorModes)
 }
 
 // useColor decides whether tables are coloured.
@@ -211,9 +241,29 @@ func (o *OutputOptions) useColor(sys *system) bool {
 	return sys.terminal && (o.File == "" || o.File == "-") && sys.env("NO_COLOR") == "" && sys.env("TERM") != "dumb"
 }
 
+// The narrowest and the widest lines that reports are laid out for, in columns.
+const narrowest, widest = 60, 240
+
+// width is the width of a line: the terminal's where the report goes there, else $COLUMNS; 0 where neither is known.
+func (o *OutputOptions) width(sys *system) int {
+	n := 0
+	if o.File == "" || o.File == "-" {
+		n = sys.columns
+	}
+	if n <= 0 {
+		n, _ = strconv.Atoi(sys.env("COLUMNS"))
+	}
+	if n <= 0 {
+		return 0
+	}
+	return min(max(n, narrowest), widest)
+}
+
+var colorModes = []string{"auto", "always", "never"}
+
 // report is the layout of the report.
 func (o *OutputOptions) report(sys *system) report.Layout {
-	return report.Layout{Format: report.Format(o.Format), All: o.All, Color: o.useColor(sys), Hints: reportHints()}
+	return report.Layout{Format: report.Format(o.Format), All: o.All, NoText: o.NoText, Verbose: o.Verbose, Color: o.useColor(sys), Width: o.width(sys), Hints: reportHints()}
 }
 
 // Tokens is a number of tokens on the command line: 200000, 200k, 1M, or auto, which is 0.
@@ -271,6 +321,7 @@ func (o *OverheadFlag) Set(s string) error {
 type once struct {
 	text  *string
 	given bool
+	again bool // the command line is being completed: cobra reads it more than once
 }
 
 // String is the flag's value.
@@ -286,7 +337,7 @@ func (o *once) Type() string { return "string" }
 
 // Set reads the flag's value.
 func (o *once) Set(s string) error {
-	if o.given {
+	if o.given && !o.again {
 		return &givenTwice{*o.text, s}
 	}
 	*o.text, o.given = s, true

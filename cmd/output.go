@@ -20,6 +20,7 @@ type output struct {
 	io.Writer
 	atomic *atomicFile
 	end    func() error // of a device or a pipe named with -o
+	said   io.Writer    // gets the name of the file once it is there; nil: nobody is watching
 }
 
 // create opens the output. It refuses a file that is one of the inputs.
@@ -53,7 +54,11 @@ func (o *OutputOptions) create(sys *system, in []string) (*output, error) {
 	if err != nil {
 		return nil, writeError(o.File, err)
 	}
-	return &output{Writer: f, atomic: f}, nil
+	out := &output{Writer: f, atomic: f}
+	if sys.watched && !o.Quiet {
+		out.said = sys.err
+	}
+	return out, nil
 }
 
 // print writes a report, for a command without inputs.
@@ -75,6 +80,9 @@ func (o *output) close(err error) error {
 		if err := o.atomic.commit(); err != nil {
 			return writeError(o.atomic.path, err)
 		}
+		if o.said != nil {
+			(&messages{w: o.said}).print(o.atomic.path + " is written")
+		}
 	case o.end != nil:
 		return errors.Join(err, o.end())
 	}
@@ -95,16 +103,56 @@ func writeError(path string, err error) error {
 type messages struct {
 	mu    sync.Mutex
 	w     io.Writer
-	quiet bool // no warnings
+	quiet bool      // no warnings
+	kinds *warnings // counts warnings instead, for the end; nil: they are written at once
 }
 
-func (o *OutputOptions) messages(sys *system) *messages { return &messages{w: sys.err, quiet: o.Quiet} }
+func (o *OutputOptions) messages(sys *system) *messages {
+	m := &messages{w: sys.err, quiet: o.Quiet}
+	if !o.Verbose {
+		m.kinds = &sys.warnings
+	}
+	return m
+}
 
 func (m *messages) warn(list ...session.Warning) {
-	for _, w := range list {
-		if !m.quiet {
+	switch {
+	case m.quiet:
+	case m.kinds != nil:
+		m.kinds.add(list...)
+	default:
+		for _, w := range list {
 			m.print(warningLine(w))
 		}
+	}
+}
+
+// warnings are those of a command, counted by kind.
+type warnings struct {
+	mu    sync.Mutex
+	kinds report.WarningKinds
+}
+
+func (w *warnings) add(list ...session.Warning) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kinds.Add(list...)
+}
+
+// printWarnings writes the warnings of a command by kind, below its result.
+func (s *system) printWarnings() {
+	s.warnings.mu.Lock()
+	defer s.warnings.mu.Unlock()
+	lines, hidden := s.warnings.kinds.Lines(warningLine)
+	if len(lines) == 0 {
+		return
+	}
+	s.out.flush()
+	for _, line := range lines {
+		fmt.Fprintf(s.err, "ctxkit: %s\n", report.Clean(line))
+	}
+	if hidden > 0 {
+		fmt.Fprintf(s.err, "ctxkit: --verbose shows every warning\n")
 	}
 }
 

@@ -38,9 +38,9 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 func readPolicyFor(sys *system, o PolicyOptions, client preset.Client) (*loadedPolicy, error) {
 	o = o.unfolded()
 	if o.Policy == "" {
-		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(preset.Known(sys.stages), ", "))
+		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(sys.presets.Known(), ", "))
 	}
-	read, err := preset.LoadFor(o.Policy, client, sys.stages)
+	read, err := sys.presets.LoadFor(o.Policy, client)
 	if err != nil {
 		return nil, policyHint(err)
 	}
@@ -51,7 +51,7 @@ func readPolicyFor(sys *system, o PolicyOptions, client preset.Client) (*loadedP
 	for _, s := range o.Set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, fmt.Errorf("flag --set: %q has no value: write STAGE.PARAM=VALUE", s)
+			return nil, noValue(s)
 		}
 		key = strings.TrimSpace(key)
 		if err := p.Set(key, value); err != nil {
@@ -74,6 +74,10 @@ func readPolicyFor(sys *system, o PolicyOptions, client preset.Client) (*loadedP
 		}
 	}
 	return p, nil
+}
+
+func noValue(set string) error {
+	return fmt.Errorf("flag --set: %q has no value: write STAGE.PARAM=VALUE", set)
 }
 
 // environment changes the policy as the environment variables of the products would whose stages it has.
@@ -122,6 +126,14 @@ func answersManual(d policy.Definition) bool {
 
 // errorLines is an error as standard error shows it, one a line.
 func errorLines(err error) []string {
+	var several ambiguous
+	if errors.As(err, &several) {
+		lines := make([]string, len(several))
+		for i, line := range several {
+			lines[i] = report.Clean(line)
+		}
+		return lines
+	}
 	var list policy.Errors
 	if !errors.As(err, &list) {
 		return []string{report.Clean(err.Error())}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -30,27 +29,21 @@ func newPolicyList(sys *system) *cobra.Command {
 	return command(&cobra.Command{
 		Use: "list", Short: "List the built-in policies and what stands behind them", Args: noArguments,
 		Long: `List the built-in policies, one a line: from when on each was current, what
-stands behind it, how well it predicts recorded compactions, and what it does.
-
-On a terminal a line is as wide as the terminal, else 100 columns; what does not
-fit is in the other formats.`,
+stands behind it, how well it predicts recorded compactions, and what it does.`,
 	}, func() error {
 		list, err := listPolicies(sys)
 		if err != nil {
 			return err
 		}
-		return o.print(sys, func(w io.Writer, opt report.Layout) error {
-			opt.Width = sys.columns
-			return report.Policies(w, list, opt)
-		})
-	}, o.with(report.ListFormats))
+		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Policies(w, list, opt) })
+	}, o.with(report.ListFormats, report.PolicyTables...))
 }
 
 // listPolicies lists the built-in policies by name; the releases of a product in their order, at its name.
 func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 	var list []report.PolicyInfo
-	for _, name := range preset.Names(sys.stages) {
-		p, err := preset.Load(name, sys.stages)
+	for _, name := range sys.presets.Names() {
+		p, err := sys.presets.Load(name)
 		if err != nil {
 			return nil, fmt.Errorf("built-in policy %s: %w", name, err)
 		}
@@ -105,7 +98,7 @@ func runPolicyShow(sys *system, o *PolicyShowOptions) error {
 	}
 	text := append([]byte(comments(sys, o.unfolded().Policy, p)), policy.Marshal(p)...)
 	if !o.Resolved {
-		if text, _, err = preset.Resolve(sys.stages)(o.Policy); err != nil {
+		if text, _, err = sys.presets.Resolve(o.Policy); err != nil {
 			return err
 		}
 	}
@@ -130,9 +123,9 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	}
 	add("truth", report.TruthText(p.Truth, p.Score))
 	add("score", report.ScoreText(p.Score))
-	if preset.BySession(name, sys.stages) {
+	if sys.presets.BySession(name) {
 		var releases []string
-		for _, r := range preset.Releases(p.Product, sys.stages) {
+		for _, r := range sys.presets.Releases(p.Product) {
 			releases = append(releases, fmt.Sprintf("%s from %s", r.Policy, r.Valid.From))
 		}
 		add(name, "the release of each session's time; here the newest of "+strings.Join(releases, ", "))

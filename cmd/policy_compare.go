@@ -22,7 +22,7 @@ source has, stages that compete, parameters without effect: exit 1).`,
 		Example: `  ctxkit policy lint claude-code
   ctxkit policy lint policies/*.yaml --format github`,
 		Args: policyArguments(sys, 0, "policies", &names),
-	}, func() error { return runPolicyLint(sys, o, names) }, o.with(report.PolicyLintFormats))
+	}, func() error { return runPolicyLint(sys, o, names) }, o.with(report.PolicyLintFormats, report.FindingTables...))
 }
 
 func runPolicyLint(sys *system, o *OutputOptions, names []string) error {
@@ -85,5 +85,5 @@ func newPolicyDiff(sys *system) *cobra.Command {
 			list = append(list, report.PolicyChange{Key: c.Key, From: c.From, To: c.To})
 		}
 		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PolicyChanges(w, a.Name, b.Name, list, opt) })
-	}, o.with(report.ListFormats))
+	}, o.with(report.ListFormats, report.ChangeTables...))
 }

@@ -29,7 +29,7 @@ const (
 
 func newProgress(sys *system, quiet bool, verb string, of int) *progress {
 	p := &progress{now: sys.now, begin: sys.now(), verb: verb, noun: "sessions", of: of}
-	if !quiet && of > 1 && isTerminal(sys.err) {
+	if !quiet && of > 1 && sys.watched {
 		p.w = sys.err
 	}
 	return p

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/report"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -34,19 +35,40 @@ network connection.
 | a file | one session: plain, gzip or zstd |
 | ` + "`-`" + ` | one session from standard input |
 | a folder | every session in it and in the project folders one level below |
-| a session id, or its first 4 or more characters | that session in ` + "`$CLAUDE_CONFIG_DIR/projects`" + ` (a list with commas), else ` + "`~/.claude/projects`" + ` |
+| ` + "`last`" + `, ` + "`last~1`" + ` … | the session that was used last, the one before it … in the folders below |
+| a project folder's name, such as ` + "`-home-me-work`" + ` | every session of the project |
+| a session id, or the beginning of one | that session in ` + "`$CLAUDE_CONFIG_DIR/projects`" + ` (a list with commas), else ` + "`~/.claude/projects`" + ` |
+
+What names a file or folder is that. ` + "`CTXKIT_NOW`" + ` (2026-01-31T12:00:00Z) sets the time that ages are counted from.
+
+A command line that begins with an input and no command is one of ` + "`replay`" + `, under the policy of the client that
+recorded the session unless ` + "`--policy`" + ` names another; standard error shows the whole command.
 
 ## Output
 
 | ` + "`--format`" + ` | contents |
 |---|---|
-| ` + "`table`" + `, ` + "`text`" + ` | for reading, at most 100 columns; colour on a terminal only, never with ` + "`NO_COLOR`" + ` |
+| ` + "`table`" + `, ` + "`text`" + ` | for reading: as wide as the terminal, else ` + "`$COLUMNS`" + `, else 100 columns; 60 to 240. Columns that do not fit are named below the table. Colour on a terminal only, never with ` + "`NO_COLOR`" + ` |
 | ` + "`json`" + ` | the whole result; its ` + "`schema`" + ` field ` + "`ctxkit.NAME/v1`" + ` is [schemas](schemas)/NAME.v1.json; no field of a version is renamed or removed. ` + "`view`" + ` prints a body for the Messages API |
 | ` + "`ndjson`" + ` | one request per line |
 | ` + "`csv`" + ` | one row per request, session or finding |
-| ` + "`markdown`" + `, ` + "`github`" + `, ` + "`junit`" + `, ` + "`svg`" + ` | for pull requests, CI and pictures |
+| ` + "`html`" + ` | one file with charts, tables and texts, to open in a browser: [page.md](page.md) |
+| ` + "`svg`" + ` | a picture: of a session's timeline, or of a sweep's points |
+| ` + "`markdown`" + `, ` + "`github`" + `, ` + "`junit`" + ` | for pull requests and CI |
 
-Warnings and progress go to standard error; ` + "`--quiet`" + ` leaves them out.
+Warnings and progress go to standard error, and on a terminal the name of the file that ` + "`-o`" + ` wrote; ` + "`--quiet`" + ` leaves them out. More than 10 warnings are counted by
+kind, with the first of each, below the result; ` + "`--verbose`" + ` prints every one.
+
+Of several sessions, ` + "`replay`" + `, ` + "`regret`" + ` and ` + "`lint`" + ` print one table over all; ` + "`--verbose`" + ` prints each by itself as
+well.
+
+## Completion
+
+` + "`ctxkit completion SHELL`" + ` prints a script for bash, fish, powershell or zsh; its ` + "`--help`" + ` says where to put it. The
+shell then completes policies, parameters (those of the policy that is named), formats and other named values, and
+session ids by their beginning. Behind ` + "`--at e`" + ` it offers the events of the session under the policy.
+
+In a checkout, ` + "`go run ./scripts/genman DIR`" + ` writes manual pages.
 
 ## Exit codes
 
@@ -77,7 +99,7 @@ const lintIntro = `<!-- Generated from the rules by go generate ./cmd; do not ed
 // TestReference compares docs/cli.md with the commands and docs/lint.md with the lint rules. With -update it writes
 // both.
 func TestReference(t *testing.T) {
-	golden.Check(t, filepath.Join("..", "docs", "cli.md"), []byte(cliPage()))
+	golden.Check(t, filepath.Join("..", "docs", "cli.md"), []byte(cliPage(t)))
 	page := lintIntro
 	for _, r := range lint.Rules() {
 		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", r.Code, r.Severity, r.Means, r.Costs)
@@ -85,7 +107,8 @@ func TestReference(t *testing.T) {
 	golden.Check(t, filepath.Join("..", "docs", "lint.md"), []byte(page))
 }
 
-func cliPage() string {
+func cliPage(t *testing.T) string {
+	t.Helper()
 	var commands []*cobra.Command
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -123,6 +146,11 @@ func cliPage() string {
 		}
 		if len(names) > 0 {
 			fmt.Fprintf(&body, "\nShared flags: %s.\n", strings.Join(names, ", "))
+		}
+		if text := c.Annotations[columnsTopic]; text != "" {
+			fmt.Fprintf(&body, "\nColumns:\n\n```text\n%s\n```\n", text)
+		} else if f := c.LocalFlags().Lookup("format"); f != nil && f.DefValue == string(report.FormatTable) {
+			t.Errorf("%s prints tables and explains no column", c.CommandPath())
 		}
 	}
 	slices.SortFunc(shared, func(a, b string) int { return strings.Compare(a[strings.Index(a, "--"):], b[strings.Index(b, "--"):]) })

@@ -28,5 +28,5 @@ misses of a choice of blocks that knows the future.`,
 			// The listing needs the regret alone.
 			return &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret}
 		}, report.Regret)
-	}, o.shared(sys, o.listing(report.ListFormats))...)
+	}, o.shared(sys, o.listing(report.ListFormats, report.RegretTables...))...)
 }

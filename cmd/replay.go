@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/trace"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -56,18 +57,20 @@ func newReplay(sys *system) *cobra.Command {
 		Example: `  ctxkit replay session.jsonl --policy opencode
   ctxkit replay session.jsonl --policy opencode --set opencode_prune.protect=20000
   ctxkit replay ~/.claude/projects --policy claude-code --format csv -o requests.csv`,
-	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
-	o.strict(f)
+	o.strict(cmd)
 	f.BoolVar(&o.Regret, "regret", false, "count what the policy removed too early (searches every text)")
 	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
 	return cmd
 }
 
-func (o *ReplayOptions) strict(f *pflag.FlagSet) {
+func (o *ReplayOptions) strict(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a fault is found: "+strings.Join(compare.FaultNames(), ", "))
 	f.StringSliceVar(&o.Allow, "allow", nil, "with --strict: do not fail for the fault `NAME` (repeatable)")
+	complete(cmd, "allow", compare.FaultNames())
 }
 
 // allowed checks the names of --allow.
@@ -92,6 +95,7 @@ type replays struct {
 	*job
 	o      *ReplayOptions
 	choose policyChoice
+	trace  *trace.Room
 	ran    []*policy.Policy // for each conversation so far
 }
 
@@ -116,11 +120,13 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 		pol *policy.Policy
 	}
 	return eachConversation(loop, func(c agentConversation) (result, error) {
-		pol, err := r.choose(clientOf(c.conv))
+		pol, err := r.choose(preset.ClientOf(c.conv))
 		if err != nil {
 			return result{}, err
 		}
-		tl, err := c.replay(pol, r.o.options())
+		opt := r.o.options()
+		opt.Trace = r.trace
+		tl, err := c.replay(pol, opt)
 		return result{tl, pol}, err
 	}, func(one result) error {
 		r.ran = append(r.ran, one.pol)
@@ -131,6 +137,9 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 // listReplays prints a list with a row of each replay.
 func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, policy.Use, report.Layout) error) error {
 	r, err := o.begin(sys)
+	if err == nil {
+		err = o.unknownModel(r.msgs)
+	}
 	if err != nil {
 		return err
 	}
@@ -167,6 +176,9 @@ func (o *ReplayOptions) options() replay.Options {
 	}
 }
 
+// pageText is how much text of a session a page is given, bytes: a page compresses it to about a quarter.
+const pageText = 16 << 20
+
 func runReplay(sys *system, o *ReplayOptions) error {
 	if err := o.allowed(); err != nil {
 		return err
@@ -183,6 +195,12 @@ func (r *replays) print() error {
 	o := r.o
 	opt := o.report(r.sys)
 	opt.Several, opt.ASCII = r.in.several || o.Agent == "all", o.ASCII
+	if opt.Format == report.FormatHTML && len(r.in.list) == 1 && o.Agent != "all" {
+		r.trace = &trace.Room{}
+		if !o.NoText {
+			r.trace.Text = pageText
+		}
+	}
 	printer, err := report.NewReplays(r.out, opt)
 	if err != nil {
 		return err

@@ -3,10 +3,17 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/report"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -14,11 +21,72 @@ import (
 // execute runs one command line.
 func execute(sys *system, args []string) error {
 	root := newRoot(sys)
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		readAgain(root)
+	} else {
+		args = dashed(sys, args)
+		if inputFirst(sys, root, args) {
+			args = append([]string{"replay"}, args...)
+		}
+	}
 	root.SetArgs(args)
 	root.SetIn(sys.in)
 	root.SetOut(sys.out)
 	root.SetErr(sys.err)
+	defer sys.printWarnings()
 	return root.Execute()
+}
+
+// Commands is the tree of all commands, for programs that describe them. Its commands are not for running: they have no
+// input and no output.
+func Commands() *cobra.Command { return newRoot(&system{}) }
+
+// inputFirst reports whether a command line begins with an input where a command is expected. Such a line is one of
+// replay: it then replays under the policy of the client that recorded the session, unless one is named, and says so.
+func inputFirst(sys *system, root *cobra.Command, args []string) bool {
+	if len(args) == 0 || args[0] != "-" && strings.HasPrefix(args[0], "-") {
+		return false
+	}
+	root.InitDefaultCompletionCmd(args...)
+	if c, _, err := root.Find(args[:1]); err != nil || c != root || !isInput(sys, args[0]) {
+		return false
+	}
+	cmd, _, err := root.Find([]string{"replay"})
+	if err != nil {
+		return false
+	}
+	given := cmd.Flags().Lookup("policy")
+	if o, ok := given.Value.(*once); ok {
+		*o.text = session.Product
+	}
+	cmd.PreRun = func(*cobra.Command, []string) {
+		words := append([]string{cmd.Root().Name(), cmd.Name()}, args...)
+		if !given.Changed {
+			words = append(words, "--"+given.Name, session.Product)
+		}
+		if quiet, err := cmd.Flags().GetBool("quiet"); err == nil && !quiet {
+			(&messages{w: sys.err}).print("no command is named, so this is: " + shellLine(words))
+		}
+	}
+	return true
+}
+
+// leastID is how much of a session's id names it where a command is expected, characters.
+const leastID = 4
+
+// isInput reports whether a word names an input, or has the form of a file's name.
+func isInput(sys *system, word string) bool {
+	if _, file := session.SessionID(filepath.Base(word)); file || word == "-" || strings.ContainsAny(word, `/\`) {
+		return true
+	}
+	if _, err := os.Stat(word); err == nil {
+		return true
+	}
+	if _, recent, _ := ago(word); !recent && len(word) < leastID {
+		return false // rather a command's name with an error in it
+	}
+	_, err := choose(sys, word, func(...session.Warning) {})
+	return err == nil || errors.As(err, new(ambiguous))
 }
 
 func newRoot(sys *system) *cobra.Command {
@@ -27,6 +95,7 @@ func newRoot(sys *system) *cobra.Command {
 	}
 	var wrong error // in a family: no command runs
 	sys.stages, wrong = policy.NewRegistry(sys.families...)
+	sys.presets = preset.New(sys.stages)
 	root := &cobra.Command{
 		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",
 		SilenceErrors: true, SilenceUsage: true,
@@ -39,11 +108,14 @@ would have been shown changes; it cannot know what the model would have
 answered had it seen less.`,
 	}
 	group(root)
+	root.Version = buildVersion() // adds --version
+	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(root))
+	layHelp(root)
 	root.AddCommand(
 		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
-		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys),
+		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
 		newPolicy(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys),
 	)
 	completions(root, sys)
@@ -64,19 +136,70 @@ func group(cmd *cobra.Command) {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	var names []string
+	var names, meant []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
+		if !c.IsAvailableCommand() {
+			continue
 		}
+		names = append(names, c.Name())
+		if slices.Contains(c.SuggestFor, word) {
+			meant = append(meant, c.Name())
+		}
+		for _, sub := range c.Commands() {
+			if sub.Name() == word {
+				meant = append(meant, c.Name()+" "+word)
+			}
+		}
+	}
+	if len(meant) > 0 {
+		return fmt.Errorf("unknown command %q: %s", word, oneOfThese(meant, ""))
 	}
 	return fmt.Errorf("unknown command %q: %s", word, suggestion(word, names, "run `"+cmd.CommandPath()+" --help` for the list"))
 }
 
+// columnsTopic is the word for which help explains the columns of all tables.
+const columnsTopic = "columns"
+
+// explainColumns adds to the help of a command what the columns of its tables say.
+func explainColumns(cmd *cobra.Command, tables []report.TableHead) {
+	if len(tables) > 0 {
+		cmd.Annotations = map[string]string{columnsTopic: report.ColumnsText(tables)}
+	}
+}
+
+// helpWidth is the width of the flags in help, columns.
+const helpWidth = 80
+
+// layHelp has help wrap flags and end with the columns.
+func layHelp(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		if text := cmd.Annotations[columnsTopic]; text != "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "\nColumns:\n%s\n", text)
+		}
+	})
+}
+
+// printColumns prints what the columns of the tables of all commands say.
+func printColumns(cmd *cobra.Command, w io.Writer) {
+	if text := cmd.Annotations[columnsTopic]; text != "" {
+		fmt.Fprintf(w, "%s\n\n%s\n\n", strings.ToUpper(cmd.CommandPath()), text)
+	}
+	for _, c := range cmd.Commands() {
+		printColumns(c, w)
+	}
+}
+
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Show the help of a command",
+		Use: "help [COMMAND | " + columnsTopic + "]", Short: "Show the help of a command, or what the columns of tables say",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == columnsTopic {
+				printColumns(root, cmd.OutOrStdout())
+				return nil
+			}
 			c, rest, err := root.Find(args)
 			if err != nil || c == nil {
 				return unknownCommand(root, strings.Join(args, " "))

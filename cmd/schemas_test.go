@@ -45,6 +45,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		"regret":      {{big, compaction, "-p", "three-layer"}, {empty, "-p", "none"}},
 		"replay":      {{big, "-p", "claude-code-pipeline"}, {sessions, "-p", "opencode", "--agent", "all", "--regret"}, {hostileFile, "-p", "three-layer"}},
 		"sessions":    {{sessions}, {sessions + "/subagent"}, {dir}},
+		"stats":       {{big}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
 		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},
 		"thresholds":  {{}, {"--policy", "none"}, {"--policy", "opencode-1.18", "--model", "claude-opus-4-6"}, {"--policy", "claude-code-2.1.19", "--window", "1M", "--set", "window.pct_override=50"}, {"--policy", "gemini-cli"}},
 		"view":        {{big, "--as", "transcript"}},

@@ -18,6 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if err := os.Unsetenv("COLUMNS"); err != nil { // outputs are compared at the default width
+		panic(err)
+	}
 	debug.SetGCPercent(400) // hundreds of short runs, here and in the scripts: collecting is a quarter of their time
 	testscript.Main(m, map[string]func(){
 		"ctxkit": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
@@ -49,7 +52,7 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("HOME", home)
 	env.Setenv("USERPROFILE", home)
 	env.Setenv("CLAUDE_CONFIG_DIR", "")
-	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL"} {
+	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL", "COLUMNS"} {
 		env.Setenv(name, "")
 	}
 	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))

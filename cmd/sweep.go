@@ -44,7 +44,7 @@ prints the points that are finished.`,
 		Example: `  ctxkit sweep session.jsonl --policy opencode --vary opencode_prune.protect=20000..80000:20000
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 --vary window.buffer=5k..45k:10k \
       --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,
-	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats)), o.by(replay.CacheEqual))...)
+	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats, report.SweepTables...)), o.by(replay.CacheEqual))...)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
 	f.IntVar(&o.Samples, "samples", 0, "try `N` points of the grid, drawn at random, instead of all")
@@ -56,6 +56,9 @@ prints the points that are finished.`,
 func runSweep(sys *system, o *SweepOptions) error {
 	o.Regret = !o.NoRegret
 	r, err := o.begin(sys)
+	if err == nil {
+		err = o.unknownModel(r.msgs)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,7 +122,7 @@ func (r *replays) sweep(o *SweepOptions) error {
 	loop.skipEmpty, loop.keepOpen = true, true
 	defer loop.close()
 	list, failed, err := collect(loop, func(c agentConversation) (*sweep.SweptSession, error) {
-		base, err := r.choose(clientOf(c.conv))
+		base, err := r.choose(preset.ClientOf(c.conv))
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"golang.org/x/term"
 )
 
@@ -23,8 +24,12 @@ type system struct {
 	now      func() time.Time
 	terminal bool            // standard output is a terminal
 	columns  int             // its width; 0: unknown, or no terminal
+	watched  bool            // standard error is a terminal
 	families []policy.Family // with their stages and policies; nil: all that are built in
 	stages   policy.Registry // of the families, set by newRoot
+	presets  *preset.Library // of the stages, set by newRoot
+
+	warnings warnings // of the command
 
 	mu         sync.Mutex
 	unfinished []string // temporary files and folders
@@ -47,7 +52,7 @@ func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	return &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
 		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
-		terminal: isTerminal(stdout), columns: columns(stdout),
+		terminal: isTerminal(stdout), watched: isTerminal(stderr), columns: columns(stdout),
 	}
 }
 
@@ -106,6 +111,13 @@ func (l *lineWriter) flushLines() {
 	}
 	_, l.err = l.w.Write(l.buf[:end])
 	l.buf = append(l.buf[:0], l.buf[end:]...)
+}
+
+// flush writes the whole lines.
+func (l *lineWriter) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flushLines()
 }
 
 // close writes the whole lines and drops the rest.

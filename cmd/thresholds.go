@@ -36,7 +36,7 @@ NAME@VERSION is that version's.`,
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
 		Args: noArguments,
-	}, func() error { return runThresholds(sys, o) }, &o.PolicyOptions, o.with(report.ListFormats))
+	}, func() error { return runThresholds(sys, o) }, &o.PolicyOptions, o.with(report.ListFormats, report.ThresholdTables...))
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "`NAME` of the model: its window and largest output count")
 	f.Var(&o.Window, "window", "context window in `TOKENS`, such as 200000, 200k or 1M; default: the model's, else 200,000")

@@ -13,9 +13,14 @@ var version string
 
 func newVersion(sys *system) *cobra.Command {
 	return command(&cobra.Command{Use: "version", Short: "Print the version", Args: noArguments}, func() error {
-		_, err := fmt.Fprintf(sys.out, "ctxkit %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err := fmt.Fprint(sys.out, versionLine())
 		return err
 	})
+}
+
+// versionLine is what version and --version print.
+func versionLine() string {
+	return fmt.Sprintf("ctxkit %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildVersion is the release's, else what the build recorded, else "devel".

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -49,7 +50,7 @@ const longView = `Show one session at one request, as one of six views:
   payload      the same as it is sent: with cache breakpoints, cache edits and
                the server's own edits
   scrollback   what a person sees in the terminal: raw, with a mark at each
-               compaction (by --policy; default: as recorded)
+               compaction and restart (by --policy; default: as recorded)
   summary-request  what a call of the policy's own is sent, such as that for
                the summary of a compaction: the messages and the prompt, also
                where it is refused. Only stages that know the messages have it.
@@ -75,7 +76,9 @@ func newView(sys *system) *cobra.Command {
 	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback or summary-request")
+	complete(cmd, "as", views)
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
+	o.completeAt(cmd, sys, "last", "peak", "end")
 	f.BoolVar(&o.Classes, "classes", false, "say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
 	o.compactAt(cmd)
@@ -139,6 +142,11 @@ func (s *opened) view(o *ViewOptions) error {
 			return err
 		}
 	}
+	if (o.As == asModel || o.As == asPayload) && n <= len(s.conv.conv.Requests) {
+		for _, f := range tl.FindingsAt(n, v.View) {
+			s.msgs.warn(session.Warning{File: s.conv.conv.Path, Line: f.Line, Message: f.String()})
+		}
+	}
 	if o.As == asPayload {
 		v.Body, err = wire.Payload(v.View, s.pol)
 	} else {
@@ -168,7 +176,7 @@ func (s *opened) viewRequest(o *ViewOptions) error {
 	var unseen *replay.UnseenError
 	switch {
 	case errors.As(err, &unseen):
-		return fmt.Errorf("%w: policies whose requests can be seen: %s", err, strings.Join(requesters(s.sys.stages), ", "))
+		return fmt.Errorf("%w: policies whose requests can be seen: %s", err, strings.Join(requesters(s.sys.presets), ", "))
 	case err != nil:
 		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
 	}
@@ -225,10 +233,10 @@ func callEvents(tl *replay.Timeline) string {
 }
 
 // requesters lists the policies with a stage that knows what its calls are sent, releases by their product's name.
-func requesters(reg policy.Registry) []string {
+func requesters(presets *preset.Library) []string {
 	var list []string
-	for _, name := range preset.Names(reg) {
-		p, err := preset.Load(name, reg)
+	for _, name := range presets.Names() {
+		p, err := presets.Load(name)
 		if err != nil {
 			continue // a built-in policy is read without an error: a test reads all
 		}

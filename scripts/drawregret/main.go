@@ -24,7 +24,6 @@ import (
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
@@ -136,6 +135,7 @@ func (d *drawing) misses(path string, yield func(*replay.Record, drawn, *regret.
 	if err != nil {
 		return err
 	}
+	presets := preset.New(reg)
 	f, err := session.Load(path, session.LoadOptions{})
 	if err != nil {
 		return err
@@ -145,12 +145,12 @@ func (d *drawing) misses(path string, yield func(*replay.Record, drawn, *regret.
 		if len(conv.Requests) == 0 {
 			continue
 		}
-		rec, err := record(conv, reg)
+		rec, err := record(conv, presets)
 		if err != nil {
 			return err
 		}
 		for _, name := range d.policies {
-			pol, err := policyOf(name, conv, reg)
+			pol, err := presets.LoadFor(name, preset.ClientOf(conv))
 			if err != nil {
 				return err
 			}
@@ -174,22 +174,12 @@ func (d *drawing) misses(path string, yield func(*replay.Record, drawn, *regret.
 }
 
 // record is the record of a conversation, in the window that its user had set.
-func record(conv *session.Conversation, reg policy.Registry) (*replay.Record, error) {
+func record(conv *session.Conversation, presets *preset.Library) (*replay.Record, error) {
 	rec, err := replay.NewRecord(conv)
-	if err != nil || conv.Product == "" {
-		return rec, err
-	}
-	own, err := policyOf(conv.Product, conv, reg)
 	if err != nil {
 		return nil, err
 	}
-	fit, err := rec.FitWindow(own, replay.Options{})
-	rec.UseWindow(fit)
-	return rec, err
-}
-
-func policyOf(name string, conv *session.Conversation, reg policy.Registry) (*policy.Policy, error) {
-	return preset.LoadFor(name, clientOf(conv), reg)
+	return rec, rec.UseRelease(presets)
 }
 
 func stem(path string) string {

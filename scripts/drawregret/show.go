@@ -42,7 +42,7 @@ func (d *drawing) print(w io.Writer, rec *replay.Record, m drawn, miss *regret.M
 	if err != nil {
 		return err
 	}
-	pol, err := policyOf(m.Policy, conv, reg)
+	pol, err := preset.New(reg).LoadFor(m.Policy, preset.ClientOf(conv))
 	if err != nil {
 		return err
 	}
@@ -130,16 +130,4 @@ func partsOf(quote string) []string {
 		}
 	}
 	return parts[:min(len(parts), 8)]
-}
-
-// clientOf is the client that recorded a conversation, by which a policy's release is chosen.
-func clientOf(conv *session.Conversation) preset.Client {
-	c := preset.Client{Product: conv.Product, Version: conv.Version}
-	for i := range conv.Messages {
-		if t := conv.Messages[i].Time; !t.IsZero() {
-			c.Time = t
-			break
-		}
-	}
-	return c
 }

@@ -40,8 +40,9 @@ func page(reg policy.Registry) ([]byte, error) {
 
 	b.WriteString("\n## Built-in policies\n\n| policy | what it does | source | date | truth | score |\n|---|---|---|---|---|---|\n")
 	var list []*policy.Policy
-	for _, name := range preset.Names(reg) {
-		p, err := preset.Load(name, reg)
+	presets := preset.New(reg)
+	for _, name := range presets.Names() {
+		p, err := presets.Load(name)
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +60,8 @@ func page(reg policy.Registry) ([]byte, error) {
 		"session of the product itself, the one that recorded it. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
 		"version's. Where there is no session, as in `ctxkit policy show` and in `extends`, it is the newest.\n\n"+
 		"| name | versions from | current from | to | policy | dates from |\n|---|---|---|---|---|---|\n", preset.Latest)
-	for _, product := range preset.Products(reg) {
-		for _, r := range preset.Releases(product, reg) {
+	for _, product := range presets.Products() {
+		for _, r := range presets.Releases(product) {
 			i := slices.IndexFunc(list, func(p *policy.Policy) bool { return p.Name == r.Policy })
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | [`%s`](#%s) | %s |\n", product, r.Version, r.Valid.From,
 				cmp.Or(r.Valid.Until, "today"), r.Policy, anchor(r.Policy), cell(list[i].Valid.Source))

@@ -59,7 +59,7 @@ func generate(folder string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: no session: name a folder of .jsonl files", folder)
 	}
 	slices.Sort(paths)
-	g := &scoring{reg: reg, scored: map[string][]*backtest.SessionScore{}}
+	g := &scoring{reg: reg, presets: preset.New(reg), scored: map[string][]*backtest.SessionScore{}}
 	for _, path := range paths {
 		if err := g.file(path, true); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -80,6 +80,7 @@ func generate(folder string) ([]byte, error) {
 // scoring are the scores of sessions so far.
 type scoring struct {
 	reg      policy.Registry
+	presets  *preset.Library
 	scored   map[string][]*backtest.SessionScore // by policy
 	releases []*backtest.SessionScore            // of each session under the release that recorded it
 }
@@ -126,12 +127,12 @@ func (g *scoring) conversation(conv *session.Conversation) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(preset.Products(own), conv.Product) {
+		presets := preset.New(own)
+		if !slices.Contains(presets.Products(), conv.Product) {
 			continue
 		}
-		for _, name := range append([]string{conv.Product}, preset.Names(own)...) {
-			client := preset.Client{Product: conv.Product, Version: conv.Version}
-			p, err := preset.LoadFor(name, client, g.reg)
+		for _, name := range append([]string{conv.Product}, presets.Names()...) {
+			p, err := g.presets.LoadFor(name, preset.ClientOf(conv))
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,207 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// complete has the shell offer the values of a flag.
+func complete(cmd *cobra.Command, flag string, values []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return beginning(word, values), cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		panic(err) // the flag is not the command's, or has values already
+	}
+}
+
+// readAgain lets the flags of a command and its subcommands be read more than once, as cobra does to complete a word.
+func readAgain(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if o, ok := f.Value.(*once); ok {
+			o.again = true
+		}
+	})
+	for _, c := range cmd.Commands() {
+		readAgain(c)
+	}
+}
+
+// beginning are the values that begin with word. Not every shell selects them itself.
+func beginning(word string, values []cobra.Completion) (list []cobra.Completion) {
+	for _, v := range values {
+		if strings.HasPrefix(v, word) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// completions offers what a shell can complete of arguments and flags, for a command and its subcommands, by the names
+// of the flags and by what the command's use says of its arguments. The lists are made when a shell completes a word:
+// they cost more than a start.
+func completions(cmd *cobra.Command, sys *system) {
+	policies := func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return policyNames(sys, word)
+	}
+	sides := func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		names, how := policyNames(sys, word)
+		return append(beginning(word, []string{rawSide}), names...), how
+	}
+	keys := func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return beginning(word, parameterKeys(sys.stages, namedPolicies(cmd, sys))), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	for flag, f := range map[string]cobra.CompletionFunc{"policy": policies, "against": sides, "set": keys, "vary": keys} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails where the command has its own
+		}
+	}
+	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	switch words := strings.FieldsFunc(arguments, func(r rune) bool { return r < 'A' || r > 'Z' }); {
+	case cmd.ValidArgsFunction != nil || len(words) == 0:
+	case words[0] == "INPUT":
+		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return sessionIDs(sys, word), cobra.ShellCompDirectiveDefault
+		}
+	case words[0] == "NAME" || words[0] == "A": // of a policy
+		cmd.ValidArgsFunction = policies
+	}
+	for _, c := range cmd.Commands() {
+		completions(c, sys)
+	}
+}
+
+// policyNames lists built-in policies; behind a policy and a comma the parameters that it has.
+func policyNames(sys *system, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	at := strings.LastIndex(word, ",")
+	if at < 0 {
+		return beginning(word, sys.presets.Known()), cobra.ShellCompDirectiveDefault // files, too
+	}
+	var list []cobra.Completion
+	for _, key := range parameterKeys(sys.stages, readable(sys, word[:at])) {
+		list = append(list, word[:at+1]+key)
+	}
+	return beginning(word, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// readable are the policies of these names that can be read.
+func readable(sys *system, names ...string) (list []*policy.Policy) {
+	for _, name := range names {
+		if p, err := sys.presets.Load((PolicyOptions{Policy: name}).unfolded().Policy); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// sessionIDs lists the ids in the default folders that begin with word, each with its project's folder. It is empty
+// where word is, or where a file here begins so: then the shell offers files.
+func sessionIDs(sys *system, word string) []cobra.Completion {
+	if word == "" || !session.IsID(word) {
+		return nil
+	}
+	entries, _ := os.ReadDir(".") // without one there are no files to offer
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), word) {
+			return nil
+		}
+	}
+	dirs, err := defaultFolders(sys)
+	if err != nil {
+		return nil
+	}
+	var list []cobra.Completion
+	for _, dir := range dirs {
+		paths, _, _ := session.Find(dir, word) // a folder need not be there
+		for _, path := range paths {
+			id, _ := session.SessionID(filepath.Base(path))
+			list = append(list, cobra.CompletionWithDesc(id, report.Clean(filepath.Base(filepath.Dir(path)))))
+		}
+	}
+	return sorted(list)
+}
+
+// namedPolicies are the policies on the command line that can be read.
+func namedPolicies(cmd *cobra.Command, sys *system) []*policy.Policy {
+	f := cmd.Flags().Lookup("policy")
+	if f == nil {
+		return nil
+	}
+	names := []string{f.Value.String()}
+	if several, ok := f.Value.(pflag.SliceValue); ok {
+		names = several.GetSlice()
+	}
+	return readable(sys, names...)
+}
+
+// completeAt offers the values of --at: names, and events of the session on the command line, which is replayed for
+// them.
+func (o *ReplayOptions) completeAt(cmd *cobra.Command, sys *system, names ...string) {
+	if err := cmd.RegisterFlagCompletionFunc("at", func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		o.Inputs = args
+		list := slices.Clone(names)
+		if strings.HasPrefix(word, "e") {
+			list = append(list, o.eventNames(sys)...)
+		}
+		return beginning(word, list), cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+// eventNames are the names of the events of the session under the policy, each with what it is.
+func (o *ReplayOptions) eventNames(sys *system) (list []cobra.Completion) {
+	if o.InputOptions.check() != nil || o.CountOptions.check() != nil {
+		return nil
+	}
+	o.File = "" // nothing is written
+	s, err := o.open(sys)
+	if err != nil {
+		return nil
+	}
+	defer s.convs.close()
+	tl, err := s.conv.rec.Replay(s.pol, s.opt)
+	if err != nil {
+		return nil
+	}
+	for i := range tl.Events {
+		e := &tl.Events[i]
+		at := "after the last request"
+		if e.Request != nil {
+			at = fmt.Sprintf("at request %d", *e.Request)
+		}
+		list = append(list, cobra.CompletionWithDesc(fmt.Sprintf("event:%d", e.N), fmt.Sprintf("%s %s %s", e.Stage, e.Kind, at)))
+	}
+	return list
+}
+
+// parameterKeys lists KEY=, each with its description, for every parameter that one of the policies has; without a
+// policy, that a policy may have.
+func parameterKeys(reg policy.Registry, policies []*policy.Policy) []cobra.Completion {
+	var keys []cobra.Completion
+	add := func(owner string, params []policy.Param) {
+		for _, p := range params {
+			keys = append(keys, cobra.CompletionWithDesc(owner+"."+p.Name+"=", p.Doc))
+		}
+	}
+	add("window", policy.WindowParameters())
+	for _, f := range reg.Families() {
+		add("window", f.Shared().Parameters())
+	}
+	add("cache", policy.CachingParameters())
+	for _, d := range reg.Definitions() {
+		if len(policies) == 0 || slices.ContainsFunc(policies, func(p *policy.Policy) bool { return p.Has(d.Name) }) {
+			add(d.Name, d.Parameters())
+		}
+	}
+	return keys
+}

@@ -1,0 +1,178 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// SessionFilter says which sessions are listed, and in which order.
+type SessionFilter struct {
+	Project string // a part of the project's folder, in any case
+	Since   string // a time: see moment
+	Until   string
+	Model   string // a part of a model's name, in any case
+	Grep    string // a regular expression for title and first prompt, in any case
+	Sort    string // a sortKey
+	Limit   int    // 0: all
+
+	pattern      *regexp.Regexp
+	since, until time.Time // zero: no limit
+}
+
+// A sortKey is an order of sessions. Those that it does not tell apart stay in the order of their last use.
+type sortKey struct {
+	name   string
+	known  func(a, b *session.FileInfo) int // by what is known before files are read
+	figure func(g *replay.Glance) float64   // by what is read, the largest first
+}
+
+func sortKeys() []sortKey {
+	return []sortKey{
+		{name: "age", known: func(_, _ *session.FileInfo) int { return 0 }},
+		{name: "begun", known: func(a, b *session.FileInfo) int { return b.Created.Compare(a.Created) }},
+		{name: "project", known: func(a, b *session.FileInfo) int { return strings.Compare(a.Project, b.Project) }},
+		{name: "size", known: func(a, b *session.FileInfo) int { return cmp.Compare(b.Size, a.Size) }},
+		{name: "requests", figure: func(g *replay.Glance) float64 { return float64(g.Requests) }},
+		{name: "peak", figure: func(g *replay.Glance) float64 { return float64(g.PeakContext) }},
+		{name: "last", figure: func(g *replay.Glance) float64 { return float64(g.LastContext) }},
+		{name: "compactions", figure: func(g *replay.Glance) float64 { return float64(g.Compactions) }},
+		{name: "cost", figure: func(g *replay.Glance) float64 { return float64(g.CostUSD.Nano) }},
+		{name: "idle", figure: func(g *replay.Glance) float64 { return g.Idle }},
+	}
+}
+
+func sortNames() (names []string) {
+	for _, k := range sortKeys() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func (o *SessionFilter) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.Project, "project", "", "only sessions whose project's folder contains `TEXT`, in any case")
+	f.StringVar(&o.Since, "since", "", "only sessions used at `TIME` or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w")
+	f.StringVar(&o.Until, "until", "", "only sessions used last at `TIME` or earlier; of a date the whole day (UTC)")
+	f.StringVar(&o.Model, "model", "", "only sessions with a request to a model whose name contains `TEXT`, in any case")
+	f.StringVar(&o.Grep, "grep", "", "only sessions whose title or first prompt matches a regular expression (`PATTERN`), in any case")
+	f.StringVar(&o.Sort, "sort", "age", "order by `FIGURE`: "+strings.Join(sortNames(), ", ")+"; the newest or largest first")
+	f.IntVar(&o.Limit, "limit", 0, "only the first `N`")
+	complete(cmd, "sort", sortNames())
+}
+
+func (o *SessionFilter) check() (err error) {
+	if o.Limit < 0 {
+		return fmt.Errorf("flag --limit: %d: want 1 or more, or 0 for all", o.Limit)
+	}
+	if o.pattern, err = regexp.Compile("(?i)" + o.Grep); err != nil {
+		return fmt.Errorf("flag --grep: %w: write \\ before a character that is meant as it is", err)
+	}
+	return oneOf("--sort", o.Sort, sortNames())
+}
+
+// times reads the flags of time.
+func (o *SessionFilter) times(now time.Time) (err error) {
+	if o.since, err = moment("--since", o.Since, now, 0); err == nil {
+		o.until, err = moment("--until", o.Until, now, 24*time.Hour-1)
+	}
+	return err
+}
+
+// agoForm is how long ago a time is.
+var agoForm = regexp.MustCompile(`^(\d{1,6})(min|h|d|w)$`)
+
+// moment reads a time: a date, whose day is counted up to day; a time in RFC 3339; or how long before now it is. "" is
+// the zero time.
+func moment(flag, text string, now time.Time, day time.Duration) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if m := agoForm.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		switch m[2] {
+		case "min":
+			return now.Add(-time.Duration(n) * time.Minute), nil
+		case "h":
+			return now.Add(-time.Duration(n) * time.Hour), nil
+		case "d":
+			return now.AddDate(0, 0, -n), nil
+		default:
+			return now.AddDate(0, 0, -7*n), nil
+		}
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return t.Add(day), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, fmt.Errorf("flag %s: %q is not a time: write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w", flag, text)
+	}
+	return t, nil
+}
+
+// listed reports whether a session is listed, by what is known before its file is read.
+func (o *SessionFilter) listed(i *session.FileInfo) bool {
+	used := i.Used()
+	return strings.Contains(strings.ToLower(cmp.Or(i.Project, i.Folder)), strings.ToLower(o.Project)) &&
+		(o.since.IsZero() || !used.Before(o.since)) && (o.until.IsZero() || !used.IsZero() && !used.After(o.until)) &&
+		(o.pattern.MatchString(i.Title) || o.pattern.MatchString(i.Prompt))
+}
+
+// hasModel reports whether a session has a request to the model that is asked for.
+func (o *SessionFilter) hasModel(i *report.SessionItem) bool {
+	return o.Model == "" || i.Glance != nil && slices.ContainsFunc(i.Models, func(m string) bool {
+		return strings.Contains(strings.ToLower(m), strings.ToLower(o.Model))
+	})
+}
+
+// items are the sessions that are listed, in their order, with the figures that read gives them: at least those of the
+// first shown, which are all where the order or a filter needs them.
+func (o *SessionFilter) items(list []session.FileInfo, shown int, read func([]report.SessionItem) error) (items []report.SessionItem, err error) {
+	newestFirst(list)
+	for i := range list {
+		if o.listed(&list[i]) {
+			items = append(items, report.SessionItem{FileInfo: list[i]})
+		}
+	}
+	key := sortKeys()[slices.Index(sortNames(), o.Sort)]
+	limit := func() {
+		if o.Limit > 0 {
+			items = items[:min(o.Limit, len(items))]
+		}
+	}
+	if key.known != nil {
+		slices.SortStableFunc(items, func(a, b report.SessionItem) int { return key.known(&a.FileInfo, &b.FileInfo) })
+		if o.Model == "" {
+			limit()
+		}
+	}
+	if key.figure != nil || o.Model != "" {
+		shown = len(items)
+	}
+	if err := read(items[:min(shown, len(items))]); err != nil {
+		return nil, err
+	}
+	items = slices.DeleteFunc(items, func(i report.SessionItem) bool { return !o.hasModel(&i) })
+	if key.figure != nil {
+		figure := func(i *report.SessionItem) float64 {
+			if i.Glance == nil {
+				return -1
+			}
+			return key.figure(i.Glance)
+		}
+		slices.SortStableFunc(items, func(a, b report.SessionItem) int { return cmp.Compare(figure(&b), figure(&a)) })
+	}
+	limit()
+	return items, nil
+}
