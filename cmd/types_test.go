@@ -8,12 +8,16 @@ import (
 
 // sharedTypes are the exported type names that several packages have, each with the reason.
 var sharedTypes = map[string]string{
-	"Error":    "policy's are aliases of strict's",
-	"Errors":   "policy's are aliases of strict's",
-	"Param":    "policy's are aliases of strict's",
-	"Position": "policy's are aliases of strict's",
-	"View":     "policy.View is the interface that policy/view.View implements",
-	"Window":   "policy.Window is the block window of every policy, claude.Window what Claude Code adds to it",
+	"Attachment": "foreign's is written, claude's is decoded",
+	"Block":      "foreign's is written, session's is read",
+	"Message":    "foreign's is written, session's is read",
+	"Usage":      "foreign's is written, jsonl's is read",
+	"Error":      "policy's are aliases of strict's",
+	"Errors":     "policy's are aliases of strict's",
+	"Param":      "policy's are aliases of strict's",
+	"Position":   "policy's are aliases of strict's",
+	"View":       "policy.View is the interface that policy/view.View implements",
+	"Window":     "policy.Window is the block window of every policy, claude.Window what Claude Code adds to it",
 }
 
 // TestTypeNames holds that an exported type name is one package's, or that its reason is given.

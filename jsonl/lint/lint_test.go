@@ -77,7 +77,7 @@ var rules = []struct {
 }{
 	{"sound", []string{prompt(1, 0, ""), answer(2, 1, call("a")), answered(3, 2, "a"), answer(4, 3, text)}, ""},
 	{"no session", []string{`{"type":"summary","summary":"x"}`}, "no-session:0"},
-	{"another program's", []string{`{"type":"session_meta"}`}, "no-session:0 unknown-type:1"},
+	{"types nobody knows", []string{`{"type":"novelty","sessionId":"s"}`}, "no-session:0 unknown-type:1"},
 	{"no JSON", []string{prompt(1, 0, ""), `{"type":`, answer(2, 1, text), `[]`}, "malformed-line:2 malformed-line:4"},
 	{"rubbish behind a line", []string{prompt(1, 0, "") + "}", answer(2, 1, text)}, "malformed-line:1"},
 	{"two on a line", []string{prompt(1, 0, "") + answer(2, 1, text)}, "fused-lines:1"},

@@ -303,7 +303,8 @@ func (c *chain) finish() {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}
-	conv.Product = Product
+	rec := &c.ld.recorded
+	conv.Product, conv.Provider, conv.Window = cmp.Or(rec.Product, Product), rec.Provider, rec.Window
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]
 		conv.Model, conv.Version = m.Model, m.Version

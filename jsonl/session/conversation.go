@@ -212,7 +212,7 @@ const (
 // before.
 func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Messages[0].Earlier }
 
-// Product is the client whose format this package reads.
+// Product is the client that recorded a session that does not say so itself.
 const Product = "claude-code"
 
 // Conversation is one session, or one sidechain of it.
@@ -222,6 +222,8 @@ type Conversation struct {
 	Path       string // file as given
 	CWD        string
 	Product    string // client that recorded it
+	Provider   string // of its models, as recorded; "": not recorded
+	Window     int    // the model's whole context window as recorded, tokens; 0: not recorded
 	Version    string // of the client at the first request
 	Versions   []string
 	Model      string // model of the first request

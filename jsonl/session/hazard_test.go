@@ -23,7 +23,6 @@ func TestHazards(t *testing.T) {
 		used  int
 		aside map[session.Reason]int
 	}{
-		{"nothing", "", "", 0, 0, nil},
 		{"no newline at the end", noNewline, "u1 a1 u2", 3, 3, nil},
 		{"two objects on one line", strings.TrimSuffix(file(u1, a1), "\n") + `{"type":"summary","summary":"x","leafUuid":"y"}` + "\n" + file(u2), "u1 a1 u2", 4, 3, map[session.Reason]int{"metadata: summary": 1}},
 		{"all objects on one line", strings.ReplaceAll(noNewline, "\n", " "), "u1 a1 u2", 3, 3, nil},
@@ -73,20 +72,30 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// TestOtherFormats: the files of other agents hold no conversation, and every line of theirs is set aside.
-func TestOtherFormats(t *testing.T) {
-	for name, text := range map[string]string{
-		"rollout": `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":"/"}}
-{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}}
-{"timestamp":"2026-01-01T00:00:02Z","type":"event_msg","payload":{"type":"token_count"}}
-`,
-		"one document":  "{\n  \"messages\": [\n    {\"type\": \"user\", \"content\": \"hello\"}\n  ]\n}\n",
-		"compact lines": `{"v":1,"agent":"claude-code","type":"user","ts":"2026-01-01T00:00:00Z","content":[{"text":"hello"}]}` + "\n",
+// TestRefused: a file that is no session is refused, and said to be what it looks like.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"blank", " \n\n", "a file of blank lines"},
+		{"text", "Dear all,\nhello\n", "text"},
+		{"a number", "42\n", "text"},
+		{"bytes", "\x00\x01\x02\xff\xfe\xfd\xfc\xfb\xfa", "binary data"},
+		{"a database", "SQLite format 3\x00\x10\x00", "an SQLite database"},
+		{"messages", `[{"role":"user","content":"hello"}]`, "a list of API messages"},
+		{"a request", `{"model":"m","messages":[{"role":"user","content":"hello"}]}`, "a list of API messages"},
+		{"lines of messages", `{"role":"user","content":"hello"}` + "\n", "a list of API messages"},
+		{"a trajectory", `{"environment":"e","trajectory":[],"history":[]}`, "an SWE-agent trajectory"},
+		{"an event stream", `{"type":"text","timestamp":1,"sessionID":"s","part":{}}` + "\n", "the event stream of opencode run"},
+		{"one document", "{\n  \"list\": [\n    {\"type\": \"user\", \"content\": \"hello\"}\n  ]\n}\n", "JSON objects of another kind"},
+		{"compact lines", `{"v":1,"agent":"claude-code","type":"user","ts":"2026-01-01T00:00:00Z","content":[{"text":"hello"}]}` + "\n", "JSON objects of another kind"},
 	} {
-		f := loadText(t, text, session.LoadOptions{})
-		if len(f.Main.Messages) != 0 || f.Main.Lines.Used != 0 || f.Main.Lines.Read != strings.Count(text, "\n") {
-			t.Errorf("%s: %d messages, lines %+v", name, len(f.Main.Messages), f.Main.Lines)
+		_, err := session.LoadReader("file", strings.NewReader(tt.text), session.LoadOptions{})
+		if err == nil || !strings.HasPrefix(err.Error(), "file: it looks like "+tt.want) {
+			t.Errorf("%s: %v, want it to look like %s", tt.name, err, tt.want)
 		}
+	}
+	far := strings.Repeat("rubbish ", 20000) + "\n" + file(user("u1", "", "hello"))
+	if f := loadText(t, far, session.LoadOptions{}); len(f.Main.Messages) != 1 {
+		t.Errorf("%d messages behind a long line of rubbish", len(f.Main.Messages))
 	}
 }
 

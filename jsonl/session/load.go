@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // LoadOptions are the options of reading a file. The zero value is the default.
@@ -86,17 +87,24 @@ type loader struct {
 	env      *envelope       // of the last line
 	last     *reply          // of the last assistant line
 	convs    int32           // conversations so far
+	foreign  *foreign.Writer // of a session of another agent, else nil
+	recorded foreign.Session // what recorded it, where a line says so
 	above    []int32         // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
-	ld := &loader{src: src, path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
+	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
+	src, err := ld.recognise(src)
+	if err != nil {
+		return nil, err
+	}
+	ld.src = src
 	// Growing the list of a long session would need more memory than all that is kept.
 	hint := min(src.Size()/typicalLine, maxHint) + 16
 	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
 	jobs := max(opt.Jobs, 1)
-	err := src.Each(jobs, jsonl.ReadOptions{MaxLine: opt.MaxLine}, ld.item)
+	err = src.Each(jobs, jsonl.ReadOptions{MaxLine: opt.MaxLine}, ld.item)
 	if err != nil {
 		ld.warn(0, "reading stopped: %v", err).Code = CodeStopped
 		if len(ld.nodes) == 0 {
@@ -139,6 +147,9 @@ func (ld *loader) warn(line int, format string, args ...any) *Warning {
 
 func (ld *loader) aside(line int, r Reason) {
 	ld.lines.SetAside[r]++
+	if ld.foreign != nil {
+		ld.foreign.Lost(line, string(r))
+	}
 	if ld.watch.Aside != nil {
 		ld.watch.Aside(line, r)
 	}
@@ -146,6 +157,12 @@ func (ld *loader) aside(line int, r Reason) {
 
 func (ld *loader) item(rec *jsonl.Item) error {
 	ld.lines.Read++
+	if ld.foreign != nil {
+		rec.Line = ld.foreign.Origin(rec.Line)
+		if rec.Entry != nil {
+			rec.Entry.Line = rec.Line
+		}
+	}
 	if ld.watch.Item != nil {
 		ld.watch.Item(rec)
 	}
@@ -185,6 +202,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	case "summary", "custom-title", "ai-title":
 		ld.noteTitle(e)
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
+		return
+	case foreign.TypeSession:
+		ld.recorder(e)
 		return
 	case typeQueue:
 		ld.queue(e)
@@ -358,6 +378,7 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
 	ld.account()
+	ld.origin()
 	f.Main.Lines = ld.lines
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
 	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)

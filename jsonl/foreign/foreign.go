@@ -1,0 +1,346 @@
+// Package foreign reads sessions of other agents as lines of the one form that package session reads.
+//
+// A Form converts a recording: it reads its own form and puts a Line for each message, compaction and clearing, in
+// causal order. What session makes of the lines is the conversation; `convert` writes the same lines to a file. So a
+// converted session and its original are one thing to all that is above.
+//
+// Each line, message or part of the original is a unit: used, or set aside with a reason.
+package foreign
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Form is the form in which an agent records its sessions.
+type Form struct {
+	Name   string // the agent's, as its policies' product: "codex"
+	Client string // for people: "Codex CLI"
+
+	// Looks reports whether a file begins as one of this format.
+	Looks func(h *Beginning) bool
+
+	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
+	// what is wrong in the session is a warning, or a unit set aside.
+	Convert func(in io.Reader, out *Writer) error
+}
+
+// Session is what holds for a whole session.
+type Session struct {
+	Product  string `json:"product"`            // Form.Name, which Begin fills in
+	Version  string `json:"version,omitempty"`  // of the client
+	Provider string `json:"provider,omitempty"` // of the model, as recorded
+	ID       string `json:"sessionId"`
+	Parent   string `json:"parentSessionId,omitempty"` // of a subagent: the session that started it
+	CWD      string `json:"cwd,omitempty"`
+	Window   int    `json:"window,omitempty"` // the model's whole context window, tokens; 0: not recorded
+}
+
+// TypeSession is the type of the line that holds a Session: the first one.
+const TypeSession = "recorded-by"
+
+// Line is one line of a session. Put fills in what is left empty.
+type Line struct {
+	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title"
+	Subtype   string    `json:"subtype,omitempty"`
+	UUID      string    `json:"uuid,omitempty"`
+	Parent    string    `json:"-"` // uuid of the line before it; "": the last chained line put, unless Root
+	Root      bool      `json:"-"` // it has no parent
+	Logical   string    `json:"logicalParentUuid,omitempty"`
+	SessionID string    `json:"sessionId,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	CWD       string    `json:"cwd,omitempty"`
+	Time      time.Time `json:"timestamp,omitzero"`
+
+	Meta    bool   `json:"isMeta,omitempty"`           // user: not typed by a person
+	Summary bool   `json:"isCompactSummary,omitempty"` // user: the summary of the boundary above it
+	Title   string `json:"aiTitle,omitempty"`          // ai-title
+
+	Message    *Message    `json:"message,omitempty"`
+	Compact    *Compact    `json:"compactMetadata,omitempty"`      // system, compact_boundary
+	Micro      *Micro      `json:"microcompactMetadata,omitempty"` // system, microcompact_boundary
+	Attachment *Attachment `json:"attachment,omitempty"`
+}
+
+// Message is an API message. The lines of one response share an ID; its usage counts once.
+type Message struct {
+	ID         string  `json:"id,omitempty"`
+	Type       string  `json:"type,omitempty"`
+	Role       string  `json:"role"`
+	Model      string  `json:"model,omitempty"`
+	Content    []Block `json:"content"`
+	StopReason string  `json:"stop_reason,omitempty"`
+	Usage      *Usage  `json:"usage,omitempty"`
+}
+
+// Block is a content block: text, thinking, tool_use, tool_result, image or any other.
+type Block struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"`
+	Signature string          `json:"signature,omitempty"` // thinking: its encrypted form
+	ID        string          `json:"id,omitempty"`        // tool_use
+	Name      string          `json:"name,omitempty"`      // tool_use
+	Input     json.RawMessage `json:"input,omitempty"`     // tool_use: an object
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   any             `json:"content,omitempty"` // tool_result: a string, or a list of blocks
+	IsError   bool            `json:"is_error,omitempty"`
+	Source    any             `json:"source,omitempty"` // image, document
+}
+
+// Text is a text block.
+func Text(s string) Block { return Block{Type: "text", Text: &s} }
+
+// Thinking is a block of reasoning: its readable text, and its encrypted form.
+func Thinking(text, signature string) Block {
+	return Block{Type: "thinking", Thinking: &text, Signature: signature}
+}
+
+// Call is a tool call. An input that is not a JSON object is put into one, as "input".
+func Call(id, name string, input []byte) Block {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(input, &object) != nil || object == nil {
+		if !json.Valid(input) {
+			input, _ = json.Marshal(string(input))
+		}
+		input, _ = json.Marshal(map[string]json.RawMessage{"input": input})
+	}
+	return Block{Type: "tool_use", ID: id, Name: name, Input: input}
+}
+
+// Result is the result of a tool call: content is a string or a list of blocks.
+func Result(id string, content any, isError bool) Block {
+	return Block{Type: "tool_result", ToolUseID: id, Content: content, IsError: isError}
+}
+
+// Usage is what a response's API call used, in tokens. Input excludes what the cache read or wrote; Output includes
+// reasoning.
+type Usage struct {
+	Input      int      `json:"input_tokens"`
+	CacheWrite int      `json:"cache_creation_input_tokens"`
+	CacheRead  int      `json:"cache_read_input_tokens"`
+	Output     int      `json:"output_tokens"`
+	Details    *Details `json:"output_tokens_details,omitempty"`
+}
+
+// Details are parts of the output.
+type Details struct {
+	Thinking int `json:"thinking_tokens"`
+}
+
+// Compact is a recorded compaction.
+type Compact struct {
+	Trigger    string     `json:"trigger"` // "auto" or "manual"
+	PreTokens  int        `json:"preTokens,omitempty"`
+	PostTokens int        `json:"postTokens,omitempty"`
+	Preserved  *Preserved `json:"preservedMessages,omitempty"`
+}
+
+// Preserved are messages that a compaction kept verbatim, by the uuid of their first line.
+type Preserved struct {
+	UUIDs []string `json:"uuids"`
+}
+
+// Micro is a recorded clearing of tool results.
+type Micro struct {
+	Trigger     string   `json:"trigger"`
+	PreTokens   int      `json:"preTokens,omitempty"`
+	TokensSaved int      `json:"tokensSaved,omitempty"`
+	ToolIDs     []string `json:"compactedToolIds"`
+}
+
+// Attachment is a text that the client adds: behind a summary, what it sends again.
+type Attachment struct {
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+// Remark is what is wrong in a session.
+type Remark struct {
+	Line int    // of the original; 0: none
+	Code string // see session.Code
+	Text string
+}
+
+// Unit is a line, message or part of the original.
+type Unit int
+
+// unit says what became of one.
+type unit struct {
+	line  int
+	put   int    // lines that were put from it
+	lost  int    // those of them that were set aside
+	aside string // reason; "": used
+}
+
+// Writer takes a session from its format. It is safe for one writing and one reading goroutine.
+type Writer struct {
+	mu      sync.Mutex
+	to      io.Writer
+	err     error // the first that writing had
+	session Session
+	product string
+	last    string // uuid of the last chained line
+	from    []Unit // of each line written; -1: none
+	units   []unit
+	Remarks []Remark
+}
+
+// NewWriter returns a Writer for one Run.
+func NewWriter() *Writer { return &Writer{} }
+
+// Run converts a session to lines on out. It may be called once.
+func (w *Writer) Run(f *Form, in io.Reader, out io.Writer) error {
+	w.to, w.product = out, f.Name
+	return f.Convert(in, w)
+}
+
+// Begin writes the session's own line. It comes before any other.
+func (w *Writer) Begin(s Session) {
+	s.Product = w.product
+	w.session = s
+	w.write(-1, struct {
+		Type string `json:"type"`
+		Session
+	}{TypeSession, s})
+}
+
+// Unit begins the next unit of the original, at a 1-based line no smaller than that of the unit before. It counts as
+// used until it is set aside.
+func (w *Writer) Unit(line int) Unit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.units = append(w.units, unit{line: line})
+	return Unit(len(w.units) - 1)
+}
+
+// Aside sets a unit aside.
+func (w *Writer) Aside(u Unit, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.units[u].aside = reason
+}
+
+// Warn adds a warning.
+func (w *Writer) Warn(line int, code, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Remarks = append(w.Remarks, Remark{line, code, fmt.Sprintf(format, args...)})
+}
+
+// Put writes a line that comes from a unit and returns its uuid.
+func (w *Writer) Put(u Unit, l Line) string {
+	s := &w.session
+	if l.Type != "ai-title" {
+		if l.UUID == "" {
+			l.UUID = fmt.Sprintf("%s-%06d", s.Product, len(w.from))
+		}
+		if l.Parent == "" && !l.Root {
+			l.Parent = w.last
+		}
+		w.last = l.UUID
+	}
+	if l.Version == "" {
+		l.Version = s.Version
+	}
+	l.SessionID, l.CWD = s.ID, s.CWD
+	if m := l.Message; m != nil && m.Role == "" {
+		m.Role = l.Type
+	}
+	if m := l.Message; m != nil && m.Content == nil {
+		m.Content = []Block{}
+	}
+	type line Line
+	full := struct {
+		line
+		Parent *string `json:"parentUuid"` // null: it is a root
+	}{line: line(l)}
+	if l.Parent != "" {
+		full.Parent = &l.Parent
+	}
+	w.write(u, full)
+	return l.UUID
+}
+
+// Last is the uuid of the last chained line that was put.
+func (w *Writer) Last() string { return w.last }
+
+func (w *Writer) write(u Unit, v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	w.mu.Lock()
+	if err == nil {
+		w.from = append(w.from, u)
+		if u >= 0 {
+			w.units[u].put++
+		}
+	}
+	if w.err == nil {
+		w.err = err
+	}
+	w.mu.Unlock()
+	if err != nil {
+		return
+	}
+	if _, err := w.to.Write(b.Bytes()); err != nil {
+		w.mu.Lock()
+		w.err = err
+		w.mu.Unlock()
+	}
+}
+
+// Err is the first error of writing: nobody reads on, and a Form stops.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Origin is the original's line of a written one, both 1-based; 0: none.
+func (w *Writer) Origin(line int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if line < 1 || line > len(w.from) || w.from[line-1] < 0 {
+		return 0
+	}
+	return w.units[w.from[line-1]].line
+}
+
+// Lost notes that a written line of the original's line was set aside by its reader: a unit of which nothing is left
+// is set aside for the same reason.
+func (w *Writer) Lost(line int, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := sort.Search(len(w.units), func(i int) bool { return w.units[i].line >= line })
+	for ; i < len(w.units) && w.units[i].line == line; i++ {
+		u := &w.units[i]
+		if u.aside == "" && u.lost < u.put {
+			if u.lost++; u.lost == u.put {
+				u.aside = reason
+			}
+			return
+		}
+	}
+}
+
+// Account counts the units: read, used, and those set aside by reason.
+func (w *Writer) Account() (read, used int, aside map[string]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	aside = map[string]int{}
+	for i := range w.units {
+		if r := w.units[i].aside; r != "" {
+			aside[r]++
+		} else {
+			used++
+		}
+	}
+	return len(w.units), used, aside
+}

@@ -1,0 +1,94 @@
+package foreign
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBeginning(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       []string // fields of each value
+	}{
+		{"lines", `{"type":"a","n":1,"payload":{"id":"x","deep":{"y":1}}}` + "\nrubbish\n" + `{"type":"b"}`, []string{"n=1 payload.deep={ payload.id=x payload={ type=a", "type=b"}},
+		{"cut", `{"info":{"id":"ses_1","version":"1.2.5"},"messages":[{"info":{"ro`, []string{"info.id=ses_1 info.version=1.2.5 info={ messages=["}},
+		{"a list", `[{"role":"user","content":[]},{"other":1}]`, []string{"[].content=[ [].role=user []={"}},
+		{"glued", `{"a":true}{"b":null}`, []string{"a=true", "b=<nil>"}},
+		{"text", "hello\nworld", nil},
+		{"a byte order mark", "\xEF\xBB\xBF{\"a\":1}", []string{"a=1"}},
+	} {
+		var got []string
+		for _, v := range NewBeginning([]byte(tt.text), true).Values {
+			var fields []string
+			for k, s := range v.Fields {
+				fields = append(fields, k+"="+s)
+			}
+			slices.Sort(fields)
+			got = append(got, strings.Join(fields, " "))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestBeginningSize(t *testing.T) {
+	h := NewBeginning([]byte(strings.Repeat(`{"a":1}`, 100)+strings.Repeat("[", 10000)), true)
+	if len(h.Values) != maxValues {
+		t.Errorf("%d values", len(h.Values))
+	}
+}
+
+// sessionOf converts nothing to three lines of two units.
+func sessionOf(_ io.Reader, w *Writer) error {
+	w.Begin(Session{Version: "1.0", ID: "s", Window: 1000})
+	first, second := w.Unit(3), w.Unit(3)
+	third := w.Unit(9)
+	w.Aside(third, "a copy")
+	w.Put(first, Line{Type: "user", Message: &Message{Content: []Block{Text("<hello>")}}})
+	w.Put(second, Line{Type: "assistant", UUID: "own", Message: &Message{ID: "m", Content: []Block{Call("c", "run", []byte("not json"))}}})
+	w.Put(second, Line{Type: "user", Message: &Message{Content: []Block{Result("c", "done", false)}}})
+	w.Warn(9, "malformed-line", "line %d", 9)
+	return nil
+}
+
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter()
+	if err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"type":"recorded-by","product":"agent","version":"1.0","sessionId":"s","window":1000}
+{"type":"user","uuid":"agent-000001","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"text","text":"<hello>"}]},"parentUuid":null}
+{"type":"assistant","uuid":"own","sessionId":"s","version":"1.0","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"c","name":"run","input":{"input":"not json"}}]},"parentUuid":"agent-000001"}
+{"type":"user","uuid":"agent-000003","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"done"}]},"parentUuid":"own"}
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if got := []int{w.Origin(0), w.Origin(1), w.Origin(2), w.Origin(4), w.Origin(5)}; !cmp.Equal(got, []int{0, 0, 3, 3, 0}) {
+		t.Errorf("origins %v", got)
+	}
+	w.Lost(3, "a branch")
+	w.Lost(3, "a branch") // one of two lines
+	read, used, aside := w.Account()
+	if read != 3 || used != 1 || !cmp.Equal(aside, map[string]int{"a copy": 1, "a branch": 1}) {
+		t.Errorf("%d read, %d used, set aside %v", read, used, aside)
+	}
+}
+
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestWriterClosed(t *testing.T) {
+	w := NewWriter()
+	if err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, closed{}); err != nil || w.Err() != io.ErrClosedPipe {
+		t.Errorf("%v, %v", err, w.Err())
+	}
+}

@@ -1,0 +1,94 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// Forms are the forms of other agents' sessions that Load reads.
+func Forms() []foreign.Form {
+	return nil
+}
+
+// Bytes of a file that are looked at to tell its format: few first, many where they do not tell.
+const (
+	fewBytes  = 64 << 10
+	manyBytes = 16 << 20
+)
+
+// recognise returns the source to read: of another agent's session its lines; an error for a file that is no session.
+func (ld *loader) recognise(src *jsonl.Source) (*jsonl.Source, error) {
+	formats := Forms()
+	n := fewBytes
+	for {
+		b, err := src.Head(n)
+		if isOwn(b) || err != nil && err != io.EOF && len(b) == 0 {
+			return src, nil
+		}
+		h := foreign.NewBeginning(b, err != nil)
+		if f := foreign.Looks(h, formats); f != nil {
+			ld.foreign = foreign.NewWriter()
+			return src.Through(func(in io.Reader, out io.Writer) error { return ld.foreign.Run(f, in, out) }), nil
+		}
+		if err != nil || n == manyBytes {
+			src.Close()
+			return nil, &jsonl.FileError{Path: ld.path, Err: foreign.Refuse(h, formats)}
+		}
+		n = manyBytes
+	}
+}
+
+// isOwn reports whether a file that begins with b holds a line of a Claude Code session.
+func isOwn(b []byte) bool {
+	r := jsonl.NewReader(bytes.NewReader(b), "", jsonl.ReadOptions{})
+	for r.Scan() {
+		e := r.Item().Entry
+		if e == nil {
+			continue
+		}
+		switch e.Type {
+		case "":
+		case "user", "assistant":
+			if e.HasMessage || e.UUID != "" {
+				return true
+			}
+		case foreign.TypeSession, "summary", "custom-title", "ai-title", "last-prompt", "file-history-snapshot", "file-history-delta",
+			typeQueue, typeCommit, typeSnapshot, typeReplacement:
+			return true
+		default:
+			if e.UUID != "" || e.SessionID != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recorder reads the line that says what recorded the session.
+func (ld *loader) recorder(e *jsonl.Entry) {
+	if err := json.Unmarshal(e.Raw, &ld.recorded); err != nil {
+		ld.warn(e.Line, "%s is partly unreadable: the readable part is used", e.Type).Code = CodeMetadata
+	}
+	if ld.foreign == nil {
+		ld.aside(e.Line, Reason("metadata: "+e.Type))
+	}
+}
+
+// origin puts the account of another agent's session and its warnings in the place of those of the lines made of it.
+func (ld *loader) origin() {
+	if ld.foreign == nil {
+		return
+	}
+	read, used, aside := ld.foreign.Account()
+	ld.lines = Accounting{Read: read, Used: used, SetAside: map[Reason]int{}}
+	for r, n := range aside {
+		ld.lines.SetAside[Reason(r)] = n
+	}
+	for _, w := range ld.foreign.Remarks {
+		ld.warn(w.Line, "%s", w.Text).Code = Code(w.Code)
+	}
+}
