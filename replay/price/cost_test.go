@@ -72,6 +72,9 @@ func TestMultipliers(t *testing.T) {
 		"claude-3-haiku": 120, // by its price list
 	}
 	for _, m := range table.Models {
+		if !price.Anthropic(m.ID) {
+			continue
+		}
 		read := reads[m.ID]
 		if read == 0 {
 			read = 100
@@ -86,6 +89,29 @@ func TestMultipliers(t *testing.T) {
 			if x[0] != x[1] {
 				t.Errorf("%s: a %s costs %v, want %v", m.ID, what, x[0].Dollars(), x[1].Dollars())
 			}
+		}
+	}
+}
+
+// TestProviders: what other providers' models cost by the table, a long prompt included, and where a token costs no whole
+// number of billionths.
+func TestProviders(t *testing.T) {
+	for _, c := range []struct {
+		id     string
+		in     cache.Split
+		output int
+		want   string
+	}{
+		{"gpt-5.4", cache.Split{Read: 90_000, Uncached: 10_000}, 1000, "0.0625"},
+		{"gpt-5.4", cache.Split{Read: 270_000, Uncached: 10_000}, 1000, "0.2075"},
+		{"gpt-5.6-sol", cache.Split{Read: 200_000, Uncached: 10_000, Write5m: 1000}, 0, "0.125"},
+		{"gemini-2.5-pro", cache.Split{Uncached: 200_001}, 0, "0.5000025"},
+		{"deepseek-v4-flash", cache.Split{Read: 1, Uncached: 1}, 1, "0.000001774"},
+		{"kimi-k2.6", cache.Split{Read: 1_000_000}, 0, "0.16"},
+	} {
+		m := model(t, c.id)
+		if got := m.Cost(c.in, c.output).Decimal().String(); got != c.want {
+			t.Errorf("%s, %+v: %s, want %s", c.id, c.in, got, c.want)
 		}
 	}
 }

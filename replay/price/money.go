@@ -118,8 +118,8 @@ func (m *Model) RatesFor(input int) Rates {
 }
 
 // Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
-// output included. It is exact where a token costs a whole number of billionths, as all of the embedded table do, and
-// else rounded once, half up.
+// output included. It is exact where a token costs a whole number of billionths, as nearly all of the embedded table
+// do, and else rounded once, half up.
 func (m *Model) Cost(in cache.Split, output int) USD {
 	r := m.RatesFor(in.Input())
 	var high, low uint64 // of a millionth of the sum

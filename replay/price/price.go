@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,12 +15,16 @@ import (
 //go:embed models.json
 var embedded []byte
 
-// Model is one row of the table. Context, MaxOutput and MinCacheable are tokens.
+//go:embed providers.json
+var providers []byte // of other providers: scripts/genprices
+
+// Model is one row of the table. Context, MaxInput, MaxOutput and MinCacheable are tokens.
 type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
 	Context      int    `json:"context" min:"0"`
 	Before       *Since `json:"context_before,omitempty"`
+	MaxInput     int    `json:"max_input,omitempty" min:"0"` // 0: Context
 	MaxOutput    int    `json:"max_output" min:"0"`
 	MinCacheable int    `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
 	Tokenizer    string `json:"tokenizer"`             // "old" or "new"
@@ -78,14 +83,15 @@ type Table struct {
 	Models []Model `json:"models"`
 }
 
-// Default is the embedded table.
+// Default is the embedded table: Anthropic's models, and those of other providers.
 func Default() (*Table, error) {
-	var t Table
-	if err := json.Unmarshal(embedded, &t); err != nil {
-		return nil, fmt.Errorf("reading the embedded price table: %w", err)
+	var t, others Table
+	for to, data := range map[*Table][]byte{&t: embedded, &others: providers} {
+		if err := json.Unmarshal(data, to); err != nil {
+			return nil, fmt.Errorf("reading the embedded price table: %w", err)
+		}
 	}
-	t.order()
-	return &t, nil
+	return t.Over(&others), nil
 }
 
 // order puts the longest ids first, so that Find finds the longest prefix.
@@ -105,9 +111,13 @@ func (t *Table) Find(id string) (m Model, ok bool) {
 	return Model{}, false
 }
 
-// onlyMarks reports whether what follows a model's id is a date (six digits or more), a version ("-v1:0", "@…"),
-// "latest", or the 0 of a generation's first ("claude-opus-4-0" is Claude Opus 4).
+// dated is a date with dashes behind a model's id.
+var dated = regexp.MustCompile(`^-\d{4}-\d\d-\d\d`)
+
+// onlyMarks reports whether what follows a model's id is a date (six digits or more, or 2026-03-05), a version ("-v1:0",
+// "@…"), "latest", or the 0 of a generation's first ("claude-opus-4-0" is Claude Opus 4).
 func onlyMarks(rest string) bool {
+	rest = dated.ReplaceAllString(rest, "")
 	if rest == "" || rest[0] == '@' || rest[0] == ':' {
 		return true
 	}

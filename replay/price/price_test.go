@@ -1,6 +1,7 @@
 package price_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -35,6 +36,12 @@ func TestFind(t *testing.T) {
 		{"us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"},
 		{"claude-haiku-4-5:thinking", "claude-haiku-4-5"},
 
+		{"openai/gpt-5.4", "gpt-5-4"},
+		{"gpt-5.4-mini", "gpt-5-4-mini"},
+		{"gpt-5-2025-08-07", "gpt-5"},
+		{"gpt-5.4-mini-2026-03-17", "gpt-5-4-mini"},
+		{"gemini-3.1-pro-preview", "gemini-3-1-pro-preview"},
+
 		// The mark of the large window.
 		{"claude-opus-4-6[1m]", "claude-opus-4-6"},
 		{"claude-sonnet-4-5-20250929[1m]", "claude-sonnet-4-5"},
@@ -49,7 +56,6 @@ func TestFind(t *testing.T) {
 		// Unknown: a prefix ends where a part of the name does.
 		{"", ""},
 		{"<synthetic>", ""},
-		{"gpt-5", ""},
 		{"claude", ""},
 		{"claude-opus", ""},
 		{"claude-opus-40", ""},
@@ -104,14 +110,26 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s is listed twice", m.ID)
 		}
 		seen[m.ID] = true
+		if m.Source == "" {
+			t.Errorf("%s: no source", m.ID)
+		}
+		if !price.Anthropic(m.ID) {
+			r := m.Rates
+			for _, r := range []price.Rates{r, m.RatesFor(1 << 30)} {
+				if r.CacheRead > r.Input || r.Input > r.CacheWrite5m || r.CacheWrite5m > r.CacheWrite1h || r.Input > r.Output || (r.Input == 0) != (r.Output == 0) {
+					t.Errorf("%s: prices %v", m.ID, r)
+				}
+			}
+			if m.Context <= 0 || m.MaxInput >= m.Context || m.MaxOutput >= m.Context || m.Tokenizer != "" || !strings.HasPrefix(m.Source, "npm ") {
+				t.Errorf("%s: %+v", m.ID, m)
+			}
+			continue
+		}
 		if m.Context <= 0 || m.MaxOutput <= 0 || m.MaxOutput >= m.Context {
 			t.Errorf("%s: context %d, largest output %d", m.ID, m.Context, m.MaxOutput)
 		}
 		if m.Tokenizer != "old" && m.Tokenizer != "new" {
 			t.Errorf("%s: tokenizer %q", m.ID, m.Tokenizer)
-		}
-		if m.Source == "" {
-			t.Errorf("%s: no source", m.ID)
 		}
 		if !(m.CacheRead < m.Input && m.Input < m.CacheWrite5m && m.CacheWrite5m < m.CacheWrite1h && m.Input < m.Output) {
 			t.Errorf("%s: prices %v", m.ID, m)
@@ -125,7 +143,7 @@ func TestFindNoOlder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"claude-opus-4-9", "claude-opus-4-10-20270101", "claude-sonnet-4-7", "claude-opus-5-9", "claude-opus-4-turbo", "claude-opus-45", "claude-"} {
+	for _, id := range []string{"claude-opus-4-9", "claude-opus-4-10-20270101", "claude-sonnet-4-7", "claude-opus-5-9", "claude-opus-4-turbo", "claude-opus-45", "claude-", "gpt-5.9", "gpt-5-image", "kimi-k2-instruct", "gpt-5-2025"} {
 		if m, ok := table.Find(id); ok {
 			t.Errorf("%s was taken for %s", id, m.ID)
 		}
