@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestWriterClosed(t *testing.T) {
 	w := NewWriter()
-	if err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, closed{}); err != nil || w.Err() != io.ErrClosedPipe {
+	if err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, closed{}); err != nil || !errors.Is(w.Err(), io.ErrClosedPipe) {
 		t.Errorf("%v, %v", err, w.Err())
 	}
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -26,7 +27,7 @@ func (ld *loader) recognise(src *jsonl.Source) (*jsonl.Source, error) {
 	n := fewBytes
 	for {
 		b, err := src.Head(n)
-		if isOwn(b) || err != nil && err != io.EOF && len(b) == 0 {
+		if isOwn(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
 			return src, nil
 		}
 		h := foreign.NewBeginning(b, err != nil)
