@@ -4,63 +4,92 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// hostile is text that a terminal or a reader would be misled by: escape sequences in 7 and 8 bits, backspaces,
-// directions, tags, invisible marks, and bytes that are no UTF-8.
-const hostile = "\x1b[31mred\x1b]0;title\x07 \x08\x08 \u009b31m\u0085\x7f \u202egnp.exe\u2066\u200f \ufeff\u00ad\u2028\u2029 \U000e0041 \r\t<RAW>"
+// hostile is text that a terminal or a reader would be misled by: escape sequences in 7 and 8 bits, hyperlinks, the
+// clipboard, backspaces, NUL, directions, tags, invisible marks, and bytes that are no UTF-8; text that a browser, a
+// Markdown renderer or a CI system would act on; and what ends the frame around a text.
+const hostile = "\x1b[31mred\x1b]0;title\x07\x1b]8;;http://evil.example\x07\x1b]52;c;AAAA\x07 \x00 \x08\x08 \u009b31m\u0085\x7f \u202egnp.exe\u2066\u200f \ufeff\u00ad\u2028\u2029 \U000e0041 \r\t<RAW>" +
+	`</script><script>alert(1)</script><img src=x onerror=alert(2)> " onmouseover="alert(3) ' x='javascript:alert(4)' <!-- --> ]]> <style>*{display:none}</style> &lt;script&gt; ${alert(5)} {{.}} ` +
+	"<b>b</b> *i* **b** _i_ ~~s~~ | a | `code` ![i](http://evil.example/i.png) [l](javascript:alert(6)) <http://evil.example> https://evil.example www.evil.example a@evil.example " +
+	"@octocat #12345 GH-12 o/r#7 [^1] :smile: $x$ \n::error file=a,line=1::INJECTED\n ##[error]INJECTED ##vso[task.setvariable]x ##teamcity[x]\n```\n\n# INJECTED\n\n- [ ] INJECTED\n\n---\n\n| a | b |\n|---|---|\n| c | d |\n"
+
+// leads are what makes a text act by its beginning.
+var leads = []string{
+	"", "=cmd|'/c calc'!A1", "+1+2", "-1+2", "@SUM(1,2)", " =1+2", "\t=1+2", "＝1+2", "::error::INJECTED", " ::add-mask::INJECTED", "##[group]INJECTED", "# INJECTED", "> q", "- x", "1. x",
+	"```", "    code", "| a | b |", "<script>alert(7)</script>", "<!--", "@octocat", "#1", "https://evil.example ", "---", "--help",
+}
 
 // rawBytes go where <RAW> stands, past the JSON encoder.
 const rawBytes = "\x9b31m\xff\xc2"
 
-// hostileSession is a session with hostile text in every field a client writes.
-func hostileSession(t *testing.T) []byte {
+// hostileSession is a session with hostile text in every field a client writes. Each begins with one of leads, another
+// one each turn.
+func hostileSession(t *testing.T, turn int) []byte {
 	t.Helper()
-	id := func(s string) string { return s + hostile }
+	bad := func(field string) string {
+		h := fnv.New32()
+		h.Write([]byte(field))
+		return leads[(int(h.Sum32()>>1)+turn)%len(leads)] + field + hostile
+	}
 	line := func(kind string, n int, rest map[string]any) map[string]any {
 		m := map[string]any{
-			"type": kind, "uuid": id(fmt.Sprintf("u%d", n)), "sessionId": id("s"), "version": id("2.1.19"), "cwd": id("/home/"),
-			"gitBranch": id("main"), "timestamp": "2026-01-15T09:00:00.000Z", "slug": id("slug"), "agentId": id(""),
+			"type": kind, "uuid": bad(fmt.Sprintf("u%d", n)), "sessionId": bad("s"), "version": bad("2.1.19"), "cwd": "/home/" + bad("cwd"),
+			"gitBranch": bad("main"), "timestamp": "2026-01-15T09:00:00.000Z", "slug": bad("slug"), "agentId": bad("agent"),
 		}
 		if n > 0 {
-			m["parentUuid"] = id(fmt.Sprintf("u%d", n-1))
+			m["parentUuid"] = bad(fmt.Sprintf("u%d", n-1))
 		}
 		for k, v := range rest {
 			m[k] = v
 		}
 		return m
 	}
-	usage := map[string]any{"input_tokens": 100000, "output_tokens": 10, "cache_read_input_tokens": 70000, "service_tier": hostile}
+	usage := map[string]any{"input_tokens": 100000, "output_tokens": 10, "cache_read_input_tokens": 70000, "service_tier": bad("tier")}
 	say := func(role string, content ...any) map[string]any {
 		m := map[string]any{"role": role, "content": content}
 		if role == "assistant" {
-			m["id"], m["model"], m["usage"], m["stop_reason"] = id("m"+fmt.Sprint(len(content))), id("claude-"), usage, id("stop")
+			m["id"], m["model"], m["usage"], m["stop_reason"] = bad("m"+fmt.Sprint(len(content))), bad("claude-"), usage, bad("stop")
 		}
 		return map[string]any{"message": m}
 	}
-	text := map[string]any{"type": "text", "text": hostile}
+	prompt := map[string]any{"type": "text", "text": bad("prompt")}
+	call := func(n int, name string, input map[string]any) map[string]any {
+		return map[string]any{"type": "tool_use", "id": bad(fmt.Sprint("toolu_", n)), "name": name, "input": input}
+	}
+	result := func(n int, text string) map[string]any {
+		return map[string]any{"type": "tool_result", "tool_use_id": bad(fmt.Sprint("toolu_", n)), "content": text, "is_error": n == 1}
+	}
+	own, read := bad("Tool"), map[string]any{"file_path": "/home/" + bad("cwd") + "/" + bad("file.go")}
 	lines := []any{
-		map[string]any{"type": "summary", "summary": hostile, "leafUuid": id("u5")},
-		line("user", 0, say("user", text)),
-		line("assistant", 1, say("assistant", map[string]any{"type": "thinking", "thinking": hostile, "signature": hostile},
-			map[string]any{"type": "tool_use", "id": id("toolu_"), "name": id("Bash"), "input": map[string]any{hostile: hostile, "nested": []any{hostile}}})),
-		line("user", 2, say("user", map[string]any{"type": "tool_result", "tool_use_id": id("toolu_"), "content": strings.Repeat(hostile+"\n", 400)})),
-		line("attachment", 3, map[string]any{"attachment": map[string]any{"type": id("file"), "content": hostile, "filename": hostile}}),
-		line("user", 4, say("user", map[string]any{"type": id("image"), "source": map[string]any{"media_type": hostile}}, text)),
-		line("assistant", 5, say("assistant", text, map[string]any{"type": id("new"), "x": hostile})),
-		line("system", 6, map[string]any{"subtype": id("compact_boundary"), "content": hostile}),
-		line(id("strange"), 7, map[string]any{"content": hostile}),
+		map[string]any{"type": "summary", "summary": bad("title"), "leafUuid": bad("u9")},
+		line("user", 0, say("user", prompt)),
+		line("assistant", 1, say("assistant", map[string]any{"type": "thinking", "thinking": bad("thought"), "signature": bad("signature")},
+			call(1, own, map[string]any{bad("key"): bad("value"), "nested": []any{bad("nested")}}))),
+		line("user", 2, say("user", result(1, strings.Repeat(bad("result")+"\n", 150)))),
+		line("attachment", 3, map[string]any{"attachment": map[string]any{"type": bad("file"), "content": bad("attached"), "filename": bad("name")}}),
+		line("user", 4, say("user", map[string]any{"type": bad("image"), "source": map[string]any{"media_type": bad("media")}}, prompt)),
+		line("assistant", 5, say("assistant", call(2, "Read", read), call(3, "Bash", map[string]any{"command": bad("command"), "description": bad("description")}), call(4, "Task", map[string]any{"subagent_type": bad("type"), "prompt": bad("task")}))),
+		line("user", 6, say("user", result(2, strings.Repeat(bad("content")+"\n", 60)), result(3, strings.Repeat(bad("output")+"\n", 60)), result(4, bad("done")))),
+		line("assistant", 7, say("assistant", call(5, "Read", read), prompt)),
+		line("user", 8, say("user", result(5, strings.Repeat(bad("content")+"\n", 60)))),
+		line("assistant", 9, say("assistant", prompt, map[string]any{"type": bad("new"), "x": bad("x")})),
+		line("system", 10, map[string]any{"subtype": bad("compact_boundary"), "content": bad("system")}),
+		line("system", 11, map[string]any{"subtype": "compact_boundary", "content": bad("system"), "compactMetadata": map[string]any{"trigger": bad("trigger"), "preTokens": 90000}}),
+		line("user", 12, map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": bad("summary")}}),
+		line("assistant", 13, say("assistant", prompt)),
+		line(bad("strange"), 14, map[string]any{"content": bad("content")}),
 	}
 	var b bytes.Buffer
 	for _, l := range lines {
@@ -78,102 +107,171 @@ func hostileSession(t *testing.T) []byte {
 // ours is the colours that the program sets itself.
 var ours = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33|36|1;31)m")
 
-// inert reports what in a text is not, or "".
-func inert(text []byte) string {
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRune(text[i:])
-		bad := r == utf8.RuneError && n == 1 || r != '\n' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' ||
-			unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' || unicode.Is(unicode.Co, r)
-		if bad {
-			return fmt.Sprintf("%U in %q", r, text[max(i-60, 0):min(i+20, len(text))])
-		}
-		i += n
-	}
-	return ""
-}
-
-// TestHostile feeds hostile text to every command that reads sessions, in every format, coloured or not: whatever the
-// exit code, nothing of it reaches the terminal as it was. Each command line takes one of the inputs in turn;
+// TestHostile feeds hostile sessions to every command that reads some, in every format, coloured or not: whatever the
+// exit code, nothing of them acts in what is printed or said. Each command line takes one of the inputs in turn;
 // CTXKIT_LONG=1 tries all.
 func TestHostile(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "s1.jsonl")
-	if err := os.WriteFile(file, hostileSession(t), 0o644); err != nil {
-		t.Fatal(err)
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Skipf("no such file name here: %v", err)
+		}
+		return path
 	}
-	misnamed := filepath.Join(dir, "a\x1b[31m\u202eb\u009b.jsonl")
-	if err := os.WriteFile(misnamed, hostileSession(t), 0o644); err != nil {
-		t.Logf("no such file name here: %v", err)
-		misnamed = file
+	type input struct{ path, color string }
+	var inputs []input
+	for turn := range leads {
+		name := []string{"s1", "a\x1b[31m\u202eb\u009b", "=1+1 @octocat #1", "::error::x ##[error]x", "<b>x<!--![i](http:) `|` www.evil.example"}[turn%5]
+		path := write(fmt.Sprintf("%d/%s.jsonl", turn, name), hostileSession(t, turn))
+		inputs = append(inputs, input{path, []string{"never", "always", "never", "never"}[turn%4]})
+		if turn%6 == 0 {
+			write(fmt.Sprintf("%d/other.jsonl", turn), hostileSession(t, turn+7))
+			inputs = append(inputs, input{filepath.Dir(path), "never"})
+		}
+	}
+	large := bytes.Replace(hostileSession(t, 0), []byte("result\\u001b"), []byte(strings.Repeat("A", 5<<20)+"\\u001b"), 1)
+	inputs = append(inputs, input{write("large.jsonl", large), "never"})
+	if len(large) < 5<<20 {
+		t.Fatal("nothing was enlarged")
 	}
 	replays := []string{"--policy", "claude-code-2.1.19", "--set", "window.context=60000", "--set", "autocompact.summary=outline"}
+	policies := []string{"--policy", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline", "--policy", "recorded"}
 	needs := map[string][]string{
-		"sweep":   append(slices.Clone(replays), "--vary", "window.buffer=1000,2000"),
-		"compare": {"--policy", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline", "--policy", "none"},
+		"sweep": append(slices.Clone(replays), "--vary", "window.buffer=1000,2000"), "compare": policies, "anonymize": {"--check"},
 	}
 	more := map[string][][]string{
-		"compare": {{"--by", "project"}, {"--by", "version", "--all"}},
-		"view":    {{"--as", "model"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
-		"stats":   {{"--all"}},
-		"diff":    {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
+		"compare":  {{"--by", "project"}, {"--by", "version", "--all"}},
+		"cost":     {{"--verbose"}},
+		"view":     {{"--as", "model", "--classes"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
+		"replay":   {{"--all", "--verbose"}},
+		"stats":    {{"--all"}},
+		"diff":     {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
+		"lint":     {{"--all", "--verbose"}},
+		"sessions": {{"--sort", "cost"}},
 	}
-	// What anonymize writes is a session again: see TestHostileAnonymized.
-	only := map[string][][]string{"anonymize": {{"--check"}}}
-	inputs := []struct{ path, color string }{{file, "never"}, {misnamed, "never"}, {file, "always"}, {dir, "never"}}
-	tried, shown := 0, 0
+	tried, shown := map[string]int{}, 0
+	run := func(format string, prints bool, args ...string) {
+		var out, said bytes.Buffer
+		Main(args, strings.NewReader(""), &out, &said)
+		tried[format]++
+		if prints && out.Len() == 0 {
+			t.Errorf("%q prints nothing: %s", args, said.Bytes())
+		}
+		text := out.Bytes()
+		shown += bytes.Count(text, []byte(`alert(1)`))
+		if slices.Contains(args, "always") {
+			text = ours.ReplaceAll(text, nil)
+		}
+		if err := judge(format, text); err != nil && len(text) > 0 {
+			t.Errorf("%q prints %v", args, err)
+		}
+		if format == "html" {
+			if bad := inert(unfolded(t, text)); bad != "" || len(text) > 5_000_000 {
+				t.Errorf("%q: the page has %d bytes, and texts with %s", args, len(text), bad)
+			}
+		}
+		if err := judge("table", said.Bytes()); err != nil {
+			t.Errorf("%q says %v", args, err)
+		}
+	}
+	next := 0
 	for _, c := range newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})).Commands() {
 		if !strings.Contains(c.Use, "INPUT") && c.Name() != "sessions" {
 			continue
 		}
 		for _, format := range formatsOf(c) {
 			extras := append(slices.Clone(more[c.Name()]), nil)
-			if list, ok := only[c.Name()]; ok {
-				extras = list
+			if format == "html" || format == "svg" {
+				extras = append(extras, []string{"--no-text"})
 			}
 			for _, extra := range extras {
-				taken := inputs[tried%len(inputs):][:1]
+				taken := inputs[next%len(inputs):][:1]
 				if long() {
 					taken = inputs
 				}
+				next++
 				for _, in := range taken {
+					folder := filepath.Ext(in.path) != ".jsonl"
+					switch one := slices.Contains([]string{"anonymize", "diff", "view"}, c.Name()) || format == "svg"; {
+					case one && folder:
+						in.path = filepath.Join(in.path, "other.jsonl")
+					case c.Name() == "sessions" && !folder:
+						in.path = filepath.Dir(in.path)
+					}
 					args := append([]string{c.Name(), in.path, "--format", format, "--color", in.color}, extra...)
 					if need, ok := needs[c.Name()]; ok {
 						args = append(args, need...)
 					} else if c.Flags().Lookup("policy") != nil {
 						args = append(args, replays...)
 					}
-					var out, said bytes.Buffer
-					Main(args, strings.NewReader(""), &out, &said)
-					tried++
-					if needs[c.Name()] != nil && out.Len() == 0 {
-						t.Errorf("%q was not run: %s", args, said.Bytes())
-					}
-					text := out.Bytes()
-					shown += bytes.Count(text, []byte(`\x1b[31mred`))
-					if in.color == "always" {
-						text = ours.ReplaceAll(text, nil)
-					}
-					if bad := inert(text); bad != "" {
-						t.Errorf("%q prints %s", args, bad)
-					}
-					if bad := inert(said.Bytes()); bad != "" {
-						t.Errorf("%q says %s", args, bad)
-					}
+					run(format, true, args...)
 				}
 			}
 		}
 	}
-	if tried < 70 || shown < 100 {
-		t.Errorf("%d command lines were tried, the text was met %d times", tried, shown)
+	for _, format := range formatsOf(newCheck(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}))) {
+		hostileChecks(t, next, func(prints bool, args ...string) { run(format, prints, append(args, "--format", format)...) })
+		next++
 	}
+	for format := range judges {
+		if tried[format] < 2 {
+			t.Errorf("format %s was tried %d times", format, tried[format])
+		}
+	}
+	if shown < 1000 {
+		t.Errorf("the text was met %d times", shown)
+	}
+}
+
+// hostileChecks runs checks of a hostile session with hostile cases: passed, failed, and where nothing can be read.
+func hostileChecks(t *testing.T, turn int, run func(prints bool, args ...string)) {
+	t.Helper()
+	t.Setenv("CI", "")
+	t.Setenv("GITHUB_ACTIONS", "")
+	dir := t.TempDir()
+	config := filepath.Join(dir, "c\x1b[31m.yaml")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(dir, "a\x1b[31m\u202eb\u009b @octocat #1 ##[error]x.jsonl"), string(hostileSession(t, turn)))
+	put := func(name string, buffer int) {
+		write(config, fmt.Sprintf(`version: 1
+sessions: ["*.jsonl"]
+baseline: base.json
+cases:
+  - name: %s
+    policy: claude-code-2.1.19
+    set: {window.context: 60000, autocompact.summary: outline, window.buffer: %d}
+    expect:
+      model_peak: {max: 1}
+      misses: {max: 10}
+`, name, buffer))
+	}
+	put(`"case \e]0;title\a \b\x7f \u202e\u009b31m\r"`, 13000)
+	run(false, "check", config)
+	put(`"::error::x ##[error]x %0A =1 @octocat #1 | ]]> <b> ![i](http://evil.example)"`, 13000)
+	run(false, "check", config)
+	run(true, "check", config, "--update")
+	run(true, "check", config)
+	put("plain", 1000)
+	run(true, "check", config)
+	write(filepath.Join(dir, "base.json"), "{\"x\x1b\": \x9b")
+	run(false, "check", config)
 }
 
 // TestHostileAnonymized holds that a session with substitutes can be printed: what a terminal acts on, and what
 // cannot be seen, has some as well. Line ends stay, and where a line is no JSON because of a control character, one
 // that does nothing keeps it so.
 func TestHostileAnonymized(t *testing.T) {
+	text := hostileSession(t, 0)
 	file := filepath.Join(t.TempDir(), "s1.jsonl")
-	if err := os.WriteFile(file, hostileSession(t), 0o644); err != nil {
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var out, said bytes.Buffer
@@ -197,70 +295,8 @@ func TestHostileAnonymized(t *testing.T) {
 	if bad := inert(said.Bytes()); bad != "" {
 		t.Errorf("it says %s", bad)
 	}
-	if bytes.Count(out.Bytes(), []byte("\n")) != bytes.Count(hostileSession(t), []byte("\n")) {
+	if bytes.Count(out.Bytes(), []byte("\n")) != bytes.Count(text, []byte("\n")) {
 		t.Error("lines are lost")
-	}
-}
-
-// TestHostileCheck has check name hostile cases, files and sessions in every format: passed, failed, and where
-// nothing can be read.
-func TestHostileCheck(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("CI", "")
-	t.Setenv("GITHUB_ACTIONS", "")
-	misnamed := "a\x1b[31m\u202eb\u009b.jsonl"
-	if err := os.WriteFile(filepath.Join(dir, misnamed), hostileSession(t), 0o644); err != nil {
-		t.Skipf("no such file name here: %v", err)
-	}
-	config := func(name string, buffer int) {
-		text := fmt.Sprintf(`version: 1
-sessions: ["*.jsonl"]
-baseline: base.json
-cases:
-  - name: %s
-    policy: claude-code-2.1.19
-    set: {window.context: 60000, autocompact.summary: outline, window.buffer: %d}
-    expect:
-      model_peak: {max: 1}
-      misses: {max: 10}
-`, name, buffer)
-		if err := os.WriteFile(filepath.Join(dir, "c\x1b[31m.yaml"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(wantOut bool, args ...string) {
-		var out, said bytes.Buffer
-		Main(append([]string{"check", filepath.Join(dir, "c\x1b[31m.yaml")}, args...), strings.NewReader(""), &out, &said)
-		if wantOut && out.Len() == 0 {
-			t.Errorf("%q prints nothing: %s", args, said.Bytes())
-		}
-		if bad := inert(out.Bytes()); bad != "" {
-			t.Errorf("%q prints %s", args, bad)
-		}
-		if bad := inert(said.Bytes()); bad != "" {
-			t.Errorf("%q says %s", args, bad)
-		}
-	}
-	formats := formatsOf(newCheck(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})))
-	if len(formats) < 5 {
-		t.Fatalf("formats %q", formats)
-	}
-	for _, format := range formats {
-		config(`"case \e]0;title\a \b\x7f \u202e\u009b31m\r"`, 13000)
-		run(false, "--format", format)
-		config("plain", 13000)
-		run(false, "--format", format)
-		run(true, "--format", format, "--update")
-		run(true, "--format", format)
-		config("plain", 1000)
-		run(true, "--format", format)
-		if err := os.WriteFile(filepath.Join(dir, "base.json"), []byte("{\"x\x1b\": \x9b"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		run(false, "--format", format)
-		if err := os.Remove(filepath.Join(dir, "base.json")); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

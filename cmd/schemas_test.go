@@ -27,7 +27,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	}
 	const sessions, big, compaction = "../testdata/sessions", "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
 	odd := write("odd.yaml", "window: {context: 200000, auto_compact: false}\nstages: [autocompact, snip: {ids: [abc123@3]}]\n")
-	hostileFile := write("hostile.jsonl", string(hostileSession(t)))
+	hostileFile := write("hostile.jsonl", string(hostileSession(t, 0)))
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
 	return map[string][][]string{
 		"anonymize":   {{"--check", big}, {"--check", hostileFile}, {"--check", empty}},

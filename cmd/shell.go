@@ -72,11 +72,11 @@ func shellWord(s string) string {
 		return s
 	}
 	if printable(s) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+		return "'" + strings.NewReplacer("'", `'\''`, "##", "#''#").Replace(s) + "'" // ##[error] is a command of CI systems
 	}
 	var b strings.Builder
 	for _, part := range strings.SplitAfter(s, "") { // a character, or a byte that is none
-		escape := map[string]string{"\n": `\n`, "\t": `\t`, "\r": `\r`, "'": `\'`, `\`: `\\`}[part]
+		escape := map[string]string{"\n": `\n`, "\t": `\t`, "\r": `\r`, "'": `\'`, `\`: `\\`, "#": `\043`}[part]
 		switch {
 		case escape != "":
 			b.WriteString(escape)

@@ -68,8 +68,8 @@ func TestViewIsABody(t *testing.T) {
 			}
 			Marks []map[string]any
 		}
-		if err := dec.Decode(&body); err != nil {
-			t.Fatalf("%s: %v", as, err)
+		if err := dec.Decode(&body); err != nil || !json.Valid(out) {
+			t.Fatalf("%s: %v, valid to its end: %t", as, err, json.Valid(out))
 		}
 		marked := bytes.Count(out, []byte(`"cache_control":{"type":"ephemeral"}`))
 		if as == "payload" != (marked == 2) || as == "payload" != (len(body.ContextManagement.Edits) == 2) || body.Model == "" || body.MaxTokens == 0 || len(body.Messages) < 100 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,16 +82,18 @@ func cellCSV(v any) string {
 	return csvText(fmt.Sprint(v))
 }
 
-// csvText cleans a text and keeps spreadsheets from reading it as a formula.
+// csvText cleans a text and keeps spreadsheets from reading it as a formula, some of which do so behind spaces and with
+// wide signs, and CI systems from reading the line as a command.
 func csvText(s string) string {
 	s = Clean(s)
-	if len(s) > 1 && strings.IndexByte("=+-@", s[0]) >= 0 {
-		if _, err := strconv.ParseFloat(s, 64); err != nil {
-			return "'" + s
-		}
+	begin := strings.TrimSpace(s)
+	if _, err := strconv.ParseFloat(s, 64); err != nil && len(s) > 1 && (formulaSign.MatchString(begin) || strings.HasPrefix(begin, "::")) {
+		return "'" + s
 	}
 	return s
 }
+
+var formulaSign = regexp.MustCompile(`^[=+\-@＝＋－＠]`)
 
 // phrase formats as fmt.Sprintf does, with each argument as tables print it.
 func phrase(format string, args ...any) string {

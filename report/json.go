@@ -119,9 +119,12 @@ func unsafeJSON(r rune) bool {
 	return r >= 0x7f && (r < 0xa0 || r == utf8.RuneError || invisible(r))
 }
 
-// escapeJSON writes the runes of unsafeJSON as \u escapes. Outside of strings JSON has none of them, so no value
-// changes.
+// escapeJSON writes the runes of unsafeJSON as \u escapes, and breaks what a CI system would take for a command in the
+// same way. Outside of strings JSON has none of them, so no value changes.
 func escapeJSON(text []byte) []byte {
+	if bytes.Contains(text, []byte("##")) {
+		text = commandMark.ReplaceAll(text, []byte(`#\u0023$1`))
+	}
 	if !bytes.ContainsFunc(text, unsafeJSON) {
 		return text
 	}

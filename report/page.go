@@ -208,19 +208,29 @@ func (p *page) end() error {
 }
 
 // commandSign begins a line that CI systems take for a command, wherever a text of a transcript is broken.
-var commandSign = regexp.MustCompile(`(?m)^( *)::`)
+var commandSign = regexp.MustCompile(`(?m)^((?: |\x1b\[[\d;]*m)*)::`)
 
 // What Markdown would interpret: the characters of markup, an underscore at the start or the end of a word, and a
-// sign at the start that makes a heading, a list or a rule.
+// sign at the start that makes a heading, a list or a rule. Nothing escapes what GitHub makes a link of in a finished
+// text, or calls people by; a space without width breaks it.
 var (
 	markdownMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`,
 		"[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "!", `\!`)
 	markdownUnderscore = regexp.MustCompile(`\b_|_\b`)
 	markdownSign       = regexp.MustCompile(`^(#( |#|$)|\+( |\+|$)|-( |-|$))`)
+	markdownNumber     = regexp.MustCompile(`^(\d+)([.)])( |$)`)
+	markdownName       = regexp.MustCompile(`(^|\W)@(\w)`)                          // a person, a team
+	markdownMail       = regexp.MustCompile(`@([\w.-]+\.[\w.-]*[A-Za-z])`)          // an address
+	markdownLink       = regexp.MustCompile(`(?i)(#|\bGH)(-?\d)|(:)(//)|(www)(\.)`) // an issue, a page
 )
 
 // escapeMarkdown cleans s and escapes what Markdown would interpret.
 func escapeMarkdown(s string) string {
-	s = markdownUnderscore.ReplaceAllString(markdownMarkup.Replace(Clean(s)), `\_`)
-	return markdownSign.ReplaceAllString(s, `\$0`)
+	s = markdownUnderscore.ReplaceAllString(markdownMarkup.Replace(strings.TrimLeft(Clean(s), " ")), `\_`)
+	s = markdownNumber.ReplaceAllString(markdownSign.ReplaceAllString(s, `\$0`), `$1\$2$3`)
+	if strings.ContainsAny(s, "@#:-.") {
+		s = markdownMail.ReplaceAllString(markdownName.ReplaceAllString(s, `$1@&#8203;$2`), `@&#8203;$1`)
+		s = markdownLink.ReplaceAllString(s, `$1$3$5&#8203;$2$4$6`)
+	}
+	return s
 }

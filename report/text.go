@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"iter"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,8 +14,12 @@ import (
 
 // Clean makes a text of a transcript safe to print. Line breaks and tabs become spaces. Other control characters,
 // directions and other invisible format characters of Unicode, and bytes that are not UTF-8 become escapes (\x1b,
-// \u202e): no terminal acts on them, and the reader sees them. Every form for people cleans each text.
+// \u202e): no terminal acts on them, and the reader sees them. A text has no command of a CI system (##[error]) either.
+// Every form for people cleans each text.
 func Clean(s string) string {
+	if strings.Contains(s, "##") {
+		s = commandMark.ReplaceAllString(s, `#\#$1`)
+	}
 	if plain(s) {
 		return s
 	}
@@ -35,6 +40,9 @@ func Clean(s string) string {
 	}
 	return b.String()
 }
+
+// commandMark begins what GitHub, Azure and TeamCity take for a command anywhere in a line of a log.
+var commandMark = regexp.MustCompile(`##(\w*\[)`)
 
 // plain reports whether s is printable ASCII.
 func plain(s string) bool {

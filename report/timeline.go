@@ -208,7 +208,8 @@ func printEvents(p *page, tl *replay.Timeline) {
 		if e.Kind == policy.KindRestart { // events of their own hold what it changes
 			before, after, saved = nil, nil, nil
 		}
-		t.add(st, "#"+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), before, after, saved)
+		// In Markdown #1 would be an issue.
+		t.add(st, either(p.markdown(), "", "#")+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), before, after, saved)
 	}
 	p.table(t)
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")

@@ -252,7 +252,7 @@ func viewJSON(w io.Writer, v *NamedView) error {
 // appendMember adds a member to the JSON of a body.
 func appendMember(body []byte, name string, value any) ([]byte, error) {
 	text, err := json.Marshal(value)
-	body = append(bytes.TrimSuffix(body, []byte("\n}\n")), ",\n\""+name+"\":"...)
+	body = append(bytes.TrimSuffix(body, []byte("}\n")), ",\n\""+name+"\":"...)
 	return append(append(body, text...), "\n}\n"...), err
 }
 
