@@ -11,6 +11,7 @@ var sharedTypes = map[string]string{
 	"Attachment": "foreign's is written, claude's is decoded",
 	"Block":      "foreign's is written, session's is read",
 	"Message":    "foreign's is written, session's is read",
+	"RunTotals":  "foreign's is written, session's is read",
 	"Usage":      "foreign's is written, jsonl's is read",
 	"Error":      "policy's are aliases of strict's",
 	"Errors":     "policy's are aliases of strict's",

@@ -1,6 +1,8 @@
 package jsonl
 
 import (
+	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -242,6 +244,15 @@ func (d *decoder) count(m *scan.Members) int {
 		n = min(10*n+int(c-'0'), maxTokens)
 	}
 	return n
+}
+
+// nano is a number in billionths, 0 for a value that is not a positive number, or a huge one.
+func (d *decoder) nano(m *scan.Members) int64 {
+	f, err := strconv.ParseFloat(string(d.raw(m)), 64)
+	if err != nil || !(f > 0 && f < maxTokens) {
+		return 0
+	}
+	return int64(math.Round(f * 1e9))
 }
 
 // time is an RFC 3339 time, zero where the value is not one.

@@ -14,6 +14,8 @@ type Usage struct {
 	Write1h    int // cache_creation.ephemeral_1h_input_tokens
 	Thinking   int // output_tokens_details.thinking_tokens
 
+	Nano int64 // cost_usd in billionths: what the client says that the response cost; 0: it does not say
+
 	Iterations *Iterations // nil where the API sampled once, the usual case
 }
 
@@ -96,6 +98,8 @@ func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 			its = d.iterations(&m)
 		case string(key) == "output_tokens_details":
 			u.Thinking, _ = d.counts(&m, "thinking_tokens", "")
+		case string(key) == "cost_usd":
+			u.Nano = d.nano(&m)
 		case !d.sampled(u, &m, key):
 			d.skip(&m)
 		}

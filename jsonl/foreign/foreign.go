@@ -41,21 +41,34 @@ type Session struct {
 	Window   int    `json:"window,omitempty"` // the model's whole context window, tokens; 0: not recorded
 }
 
-// TypeSession is the type of the line that holds a Session: the first one.
-const TypeSession = "recorded-by"
+// RunTotals are what a client says that its calls of one model used, since its start or since the RunTotals before.
+type RunTotals struct {
+	Model    string    `json:"model,omitempty"`
+	Time     time.Time `json:"timestamp,omitzero"`
+	Requests int       `json:"requests,omitempty"`
+	Usage    Usage     `json:"usage"`
+}
+
+// TypeSession is the type of the line that holds a Session: the first one. TypeTotals is that of RunTotals.
+const (
+	TypeSession = "recorded-by"
+	TypeTotals  = "recorded-totals"
+)
 
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
 	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title"
 	Subtype   string    `json:"subtype,omitempty"`
 	UUID      string    `json:"uuid,omitempty"`
-	Parent    string    `json:"-"` // uuid of the line before it; "": the last chained line put, unless Root
+	Parent    string    `json:"-"` // uuid of the line before it; "": the last chained line put of the same agent, unless Root
 	Root      bool      `json:"-"` // it has no parent
 	Logical   string    `json:"logicalParentUuid,omitempty"`
 	SessionID string    `json:"sessionId,omitempty"`
 	Version   string    `json:"version,omitempty"`
 	CWD       string    `json:"cwd,omitempty"`
 	Time      time.Time `json:"timestamp,omitzero"`
+	Agent     string    `json:"agentId,omitempty"`     // a subagent's id, with Sidechain
+	Sidechain bool      `json:"isSidechain,omitempty"` // it is of a subagent's own conversation
 
 	Meta    bool   `json:"isMeta,omitempty"`           // user: not typed by a person
 	Summary bool   `json:"isCompactSummary,omitempty"` // user: the summary of the boundary above it
@@ -119,13 +132,21 @@ func Result(id string, content any, isError bool) Block {
 }
 
 // Usage is what a response's API call used, in tokens. Input excludes what the cache read or wrote; Output includes
-// reasoning.
+// reasoning. Where only the output is recorded, the input fields are 0.
 type Usage struct {
 	Input      int      `json:"input_tokens"`
 	CacheWrite int      `json:"cache_creation_input_tokens"`
 	CacheRead  int      `json:"cache_read_input_tokens"`
 	Output     int      `json:"output_tokens"`
 	Details    *Details `json:"output_tokens_details,omitempty"`
+	Cost       float64  `json:"cost_usd,omitempty"` // as recorded, USD
+}
+
+// Thinks notes how many of the output tokens are reasoning.
+func (u *Usage) Thinks(n int) {
+	if n > 0 {
+		u.Details = &Details{n}
+	}
 }
 
 // Details are parts of the output.
@@ -138,6 +159,7 @@ type Compact struct {
 	Trigger    string     `json:"trigger"` // "auto" or "manual"
 	PreTokens  int        `json:"preTokens,omitempty"`
 	PostTokens int        `json:"postTokens,omitempty"`
+	Usage      *Usage     `json:"usage,omitempty"` // of the call that wrote the summary
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
 }
 
@@ -185,14 +207,14 @@ type Writer struct {
 	err     error // the first that writing had
 	session Session
 	product string
-	last    string // uuid of the last chained line
-	from    []Unit // of each line written; -1: none
+	last    map[string]string // by agent: uuid of the last chained line
+	from    []Unit            // of each line written; -1: none
 	units   []unit
 	Remarks []Remark
 }
 
 // NewWriter returns a Writer for one Run.
-func NewWriter() *Writer { return &Writer{} }
+func NewWriter() *Writer { return &Writer{last: map[string]string{}} }
 
 // Run converts a session to lines on out. It may be called once.
 func (w *Writer) Run(f *Form, in io.Reader, out io.Writer) error {
@@ -241,9 +263,9 @@ func (w *Writer) Put(u Unit, l Line) string {
 			l.UUID = fmt.Sprintf("%s-%06d", s.Product, len(w.from))
 		}
 		if l.Parent == "" && !l.Root {
-			l.Parent = w.last
+			l.Parent = w.last[l.Agent]
 		}
-		w.last = l.UUID
+		w.last[l.Agent] = l.UUID
 	}
 	if l.Version == "" {
 		l.Version = s.Version
@@ -267,8 +289,17 @@ func (w *Writer) Put(u Unit, l Line) string {
 	return l.UUID
 }
 
-// Last is the uuid of the last chained line that was put.
-func (w *Writer) Last() string { return w.last }
+// Last is the uuid of the last chained line of the main conversation that was put.
+func (w *Writer) Last() string { return w.last[""] }
+
+// PutTotals writes RunTotals that come from a unit.
+func (w *Writer) PutTotals(u Unit, t RunTotals) {
+	w.write(u, struct {
+		Type      string `json:"type"`
+		SessionID string `json:"sessionId,omitempty"`
+		RunTotals
+	}{TypeTotals, w.session.ID, t})
+}
 
 func (w *Writer) write(u Unit, v any) {
 	var b bytes.Buffer

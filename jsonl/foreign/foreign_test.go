@@ -53,7 +53,11 @@ func sessionOf(_ io.Reader, w *Writer) error {
 	w.Aside(third, "a copy")
 	w.Put(first, Line{Type: "user", Message: &Message{Content: []Block{Text("<hello>")}}})
 	w.Put(second, Line{Type: "assistant", UUID: "own", Message: &Message{ID: "m", Content: []Block{Call("c", "run", []byte("not json"))}}})
+	w.Put(third, Line{Type: "user", Agent: "a", Sidechain: true, Message: &Message{Content: []Block{Text("task")}}})
 	w.Put(second, Line{Type: "user", Message: &Message{Content: []Block{Result("c", "done", false)}}})
+	u := Usage{Input: 10, Output: 2, Cost: 0.25}
+	u.Thinks(1)
+	w.PutTotals(second, RunTotals{Model: "m", Requests: 3, Usage: u})
 	w.Warn(9, "malformed-line", "line %d", 9)
 	return nil
 }
@@ -67,16 +71,18 @@ func TestWriter(t *testing.T) {
 	want := `{"type":"recorded-by","product":"agent","version":"1.0","sessionId":"s","window":1000}
 {"type":"user","uuid":"agent-000001","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"text","text":"<hello>"}]},"parentUuid":null}
 {"type":"assistant","uuid":"own","sessionId":"s","version":"1.0","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"c","name":"run","input":{"input":"not json"}}]},"parentUuid":"agent-000001"}
-{"type":"user","uuid":"agent-000003","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"done"}]},"parentUuid":"own"}
+{"type":"user","uuid":"agent-000003","sessionId":"s","version":"1.0","agentId":"a","isSidechain":true,"message":{"role":"user","content":[{"type":"text","text":"task"}]},"parentUuid":null}
+{"type":"user","uuid":"agent-000004","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"done"}]},"parentUuid":"own"}
+{"type":"recorded-totals","sessionId":"s","model":"m","requests":3,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2,"output_tokens_details":{"thinking_tokens":1},"cost_usd":0.25}}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if got := []int{w.Origin(0), w.Origin(1), w.Origin(2), w.Origin(4), w.Origin(5)}; !cmp.Equal(got, []int{0, 0, 3, 3, 0}) {
+	if got := []int{w.Origin(0), w.Origin(1), w.Origin(2), w.Origin(4), w.Origin(6), w.Origin(7)}; !cmp.Equal(got, []int{0, 0, 3, 9, 3, 0}) {
 		t.Errorf("origins %v", got)
 	}
 	w.Lost(3, "a branch")
-	w.Lost(3, "a branch") // one of two lines
+	w.Lost(3, "a branch") // one of three lines
 	read, used, aside := w.Account()
 	if read != 3 || used != 1 || !cmp.Equal(aside, map[string]int{"a copy": 1, "a branch": 1}) {
 		t.Errorf("%d read, %d used, set aside %v", read, used, aside)

@@ -92,6 +92,7 @@ type Message struct {
 	StopReason string
 	Usage      jsonl.Usage
 	HasUsage   bool   // a real response: not <synthetic>, not all zero
+	OutputOnly bool   // Usage.Output is recorded, the input is not: HasUsage is false
 	Synthetic  bool   // model "<synthetic>": written by the client, never sent as such
 	RecordOnly bool   // on the recorded track only
 	Lost       bool   // a placeholder for tool_results that are not in the file
@@ -116,10 +117,11 @@ type APICall struct {
 type Boundary struct {
 	UUID       string // of the boundary line; of the summary line in the 1.0.x form
 	File       int32
-	Line       int    // of the boundary line; of the summary line in the 1.0.x form
-	Trigger    string // "auto" or "manual"
-	PreTokens  int    // as recorded; 0 where the client recorded none (1.0.x)
-	PostTokens int    // as recorded by 2.1.119 and later, else 0
+	Line       int          // of the boundary line; of the summary line in the 1.0.x form
+	Trigger    string       // "auto" or "manual"
+	PreTokens  int          // as recorded; 0 where the client recorded none (1.0.x)
+	PostTokens int          // as recorded by 2.1.119 and later, else 0
+	Usage      *jsonl.Usage // of the call that wrote the summary; nil: not recorded
 	Time       time.Time
 	Version    string
 	Before     int   // Messages[:Before] are before it on the chain
@@ -143,6 +145,16 @@ type Microcompaction struct {
 	Version     string
 	Before      int // Messages[:Before] are before it
 	Request     int // N of the first main request after it
+}
+
+// RunTotals are what a client says that its calls of one model used, subagents included, since its start or since the
+// RunTotals before: some say no more of the input.
+type RunTotals struct {
+	Line     int
+	Model    string
+	Time     time.Time
+	Requests int
+	Usage    jsonl.Usage
 }
 
 // Restart is a new process of the client that goes on with the session. It has read the history back from the file.
@@ -237,6 +249,7 @@ type Conversation struct {
 	Collapses  []Collapse
 	Snapshots  []CollapseSnapshot // the last one before a request applies to it
 	Replaced   []Replacement      // at most one for a tool_result
+	Totals     []RunTotals        // of the session, in file order; of a main conversation only
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount

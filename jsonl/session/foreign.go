@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -57,7 +58,7 @@ func isOwn(b []byte) bool {
 			if e.HasMessage || e.UUID != "" {
 				return true
 			}
-		case foreign.TypeSession, "summary", "custom-title", "ai-title", "last-prompt", "file-history-snapshot", "file-history-delta",
+		case foreign.TypeSession, foreign.TypeTotals, "summary", "custom-title", "ai-title", "last-prompt", "file-history-snapshot", "file-history-delta",
 			typeQueue, typeCommit, typeSnapshot, typeReplacement:
 			return true
 		default:
@@ -77,6 +78,37 @@ func (ld *loader) recorder(e *jsonl.Entry) {
 	if ld.foreign == nil {
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 	}
+}
+
+// total reads a line of totals.
+func (ld *loader) total(e *jsonl.Entry) {
+	var t foreign.RunTotals
+	if err := json.Unmarshal(e.Raw, &t); err != nil {
+		ld.warn(e.Line, "%s is unreadable: the line is set aside", e.Type).Code = CodeMetadata
+		ld.aside(e.Line, Reason("metadata: "+e.Type))
+		return
+	}
+	ld.totals = append(ld.totals, RunTotals{Line: e.Line, Model: t.Model, Time: t.Time, Requests: t.Requests, Usage: *recordedUsage(&t.Usage)})
+	ld.lines.Used++
+}
+
+// maxRecorded caps each figure of a recorded usage.
+const maxRecorded = 1_000_000_000_000
+
+// recordedUsage is a usage as it is read; nil of nil.
+func recordedUsage(u *foreign.Usage) *jsonl.Usage {
+	if u == nil {
+		return nil
+	}
+	in := func(n int) int { return min(max(n, 0), maxRecorded) }
+	out := &jsonl.Usage{Input: in(u.Input), CacheWrite: in(u.CacheWrite), CacheRead: in(u.CacheRead), Output: in(u.Output)}
+	if u.Cost > 0 && u.Cost < 1e9 {
+		out.Nano = int64(math.Round(u.Cost * 1e9))
+	}
+	if u.Details != nil {
+		out.Thinking = in(u.Details.Thinking)
+	}
+	return out
 }
 
 // origin puts the account of another agent's session and its warnings in the place of those of the lines made of it.

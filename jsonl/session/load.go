@@ -89,7 +89,8 @@ type loader struct {
 	convs    int32           // conversations so far
 	foreign  *foreign.Writer // of a session of another agent, else nil
 	recorded foreign.Session // what recorded it, where a line says so
-	above    []int32         // nearest assistant line at or above a line, no prompt between; -1: none
+	totals   []RunTotals
+	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
@@ -205,6 +206,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		return
 	case foreign.TypeSession:
 		ld.recorder(e)
+		return
+	case foreign.TypeTotals:
+		ld.total(e)
 		return
 	case typeQueue:
 		ld.queue(e)
@@ -379,7 +383,7 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	}
 	ld.account()
 	ld.origin()
-	f.Main.Lines = ld.lines
+	f.Main.Lines, f.Main.Totals = ld.lines, ld.totals
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
 	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)
 }

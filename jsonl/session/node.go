@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // node is a chained line while a file is linked. To keep it small, fields that consecutive lines share are in
@@ -113,9 +114,10 @@ const (
 func (k nodeKind) message() bool { return k == nodeUser || k == nodeAssistant || k == nodeAttachment }
 
 type compactMeta struct {
-	Trigger          string `json:"trigger"`
-	PreTokens        int    `json:"preTokens"`
-	PostTokens       int    `json:"postTokens"`
+	Trigger          string         `json:"trigger"`
+	PreTokens        int            `json:"preTokens"`
+	PostTokens       int            `json:"postTokens"`
+	Usage            *foreign.Usage `json:"usage"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
 		AnchorUUID string `json:"anchorUuid"`

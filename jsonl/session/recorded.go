@@ -11,6 +11,7 @@ func (c *chain) boundary(i int32) {
 	c.begin(Boundary{
 		UUID: n.uuid, Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
 		Time: n.time, Version: n.env.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
+		Usage: recordedUsage(compact.Usage),
 	})
 }
 

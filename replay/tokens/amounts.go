@@ -314,7 +314,7 @@ func reliableOutputs(conv *session.Conversation, model CountedModel) []bool {
 	version, wrong := "", false // of the message before: usually it is the same
 	for m := range conv.Messages {
 		msg := &conv.Messages[m]
-		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage {
+		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage && !msg.OutputOnly {
 			continue
 		}
 		if v := msg.Version; v != version {
