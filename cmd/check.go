@@ -99,6 +99,7 @@ type checked struct {
 }
 
 func runCheck(sys *system, o *CheckOptions) error {
+	sys.uncached = true // a verdict is of the files alone
 	forms, err := o.forms()
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 		switch {
 		case err == nil && st.IsDir():
 			in.several = true
-			found, err := folderInputs(arg, warn)
+			found, err := folderInputs(sys, arg, warn)
 			if err != nil {
 				return in, err
 			}
@@ -99,8 +99,8 @@ func oneFile(path string) string {
 }
 
 // folderInputs are the sessions of a folder, subagents' files left out.
-func folderInputs(dir string, warn func(...session.Warning)) ([]string, error) {
-	infos, warnings, err := session.Discover(dir)
+func folderInputs(sys *system, dir string, warn func(...session.Warning)) ([]string, error) {
+	infos, warnings, err := discover(sys, dir, nil)
 	if err != nil {
 		return nil, pathError(dir, err)
 	}

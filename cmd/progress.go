@@ -16,7 +16,7 @@ type progress struct {
 	last  time.Time
 	verb  string
 	noun  string // "sessions"
-	n, of int
+	n, of int    // of 0: it is not known how many there are
 	shown bool
 
 	remaining bool // show the time left
@@ -29,7 +29,7 @@ const (
 
 func newProgress(sys *system, quiet bool, verb string, of int) *progress {
 	p := &progress{now: sys.now, begin: sys.now(), verb: verb, noun: "sessions", of: of}
-	if !quiet && of > 1 && sys.watched {
+	if !quiet && of != 1 && sys.watched {
 		p.w = sys.err
 	}
 	return p
@@ -49,7 +49,11 @@ func (p *progress) step() {
 		rest := now.Sub(p.begin) * time.Duration(p.of-p.n) / time.Duration(p.n)
 		left = fmt.Sprintf(", %s left", rest.Round(time.Second))
 	}
-	fmt.Fprintf(p.w, "\r\x1b[Kctxkit: %s %d of %d %s%s", p.verb, p.n, p.of, p.noun, left)
+	of := ""
+	if p.of > 0 {
+		of = fmt.Sprintf(" of %d", p.of)
+	}
+	fmt.Fprintf(p.w, "\r\x1b[Kctxkit: %s %d%s %s%s", p.verb, p.n, of, p.noun, left)
 }
 
 // clear removes the line, to make room for a message.

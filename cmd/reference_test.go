@@ -70,6 +70,13 @@ session ids by their beginning. Behind ` + "`--at e`" + ` it offers the events o
 
 In a checkout, ` + "`go run ./scripts/genman DIR`" + ` writes manual pages.
 
+## Cache
+
+ctxkit keeps the row of each session file that it listed, and what it is made of: title, first prompt, times, tokens and
+cost. A row is used while the file's size, time of change, beginning and end are the same, and by the build that wrote
+it; no output differs with it or without. It is in ` + "`ctxkit/sessions`" + ` in the user's cache folder, readable by the user
+alone. ` + "`CTXKIT_CACHE`" + ` names another folder, and with ` + "`off`" + ` nothing is kept, as with ` + "`--no-cache`" + `. ` + "`check`" + ` uses none.
+
 ## Exit codes
 
 | code | meaning |
@@ -120,12 +127,13 @@ func cliPage(t *testing.T) string {
 		}
 	}
 	walk(newRoot(&system{}))
+	var shared []string
 	uses := map[string]int{}
+	newRoot(&system{}).PersistentFlags().VisitAll(func(f *pflag.Flag) { shared = append(shared, flagRow(f)) })
 	for _, c := range commands {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { uses[flagRow(f)]++ })
 	}
 	var body strings.Builder
-	var shared []string
 	for _, c := range commands {
 		var rows, names []string
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {

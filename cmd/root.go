@@ -108,6 +108,7 @@ would have been shown changes; it cannot know what the model would have
 answered had it seen less.`,
 	}
 	group(root)
+	root.PersistentFlags().BoolVar(&sys.uncached, noCache, false, "read every session file, and keep nothing of it for the next time")
 	root.Version = buildVersion() // adds --version
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
@@ -116,7 +117,7 @@ answered had it seen less.`,
 	root.AddCommand(
 		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
 		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
-		newPolicy(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys),
+		newPolicy(sys), newCache(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys),
 	)
 	completions(root, sys)
 	nameVariables(root, sys)

@@ -21,6 +21,11 @@ func TestMain(m *testing.M) {
 	if err := os.Unsetenv("COLUMNS"); err != nil { // outputs are compared at the default width
 		panic(err)
 	}
+	if os.Getenv(cacheVariable) == "" { // nothing is kept in the cache of the one who tests
+		if err := os.Setenv(cacheVariable, cacheOff); err != nil {
+			panic(err)
+		}
+	}
 	debug.SetGCPercent(400) // hundreds of short runs, here and in the scripts: collecting is a quarter of their time
 	testscript.Main(m, map[string]func(){
 		"ctxkit": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
@@ -38,6 +43,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":  exits,
 			"broken": broken,
+			"damage": damage,
 			"touch":  touch,
 			"same":   same,
 			"holds":  holds,
@@ -52,6 +58,7 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("HOME", home)
 	env.Setenv("USERPROFILE", home)
 	env.Setenv("CLAUDE_CONFIG_DIR", "")
+	env.Setenv(cacheVariable, filepath.Join(env.WorkDir, "cache"))
 	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL", "COLUMNS"} {
 		env.Setenv(name, "")
 	}
@@ -85,6 +92,22 @@ func broken(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, name := range args {
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte("\x28\xb5\x2f\xfdnot compressed"), 0o600))
+	}
+}
+
+// damage DIR: one byte in the middle of every file of a folder changes.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage dir")
+	}
+	files, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, f := range files {
+		path := filepath.Join(ts.MkAbs(args[0]), f.Name())
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		data[len(data)/2] ^= 0xff
+		ts.Check(os.WriteFile(path, data, 0o600))
 	}
 }
 

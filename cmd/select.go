@@ -44,12 +44,12 @@ func choose(sys *system, arg string, warn func(...session.Warning)) (in inputs, 
 	case err != nil:
 		return in, err
 	case recent:
-		path, err := recentSession(dirs, back)
+		path, err := recentSession(sys, dirs, back)
 		return inputs{list: []string{path}}, err
 	}
 	if path, ok := below(dirs, arg); ok {
 		in.several = true
-		in.list, err = folderInputs(path, warn)
+		in.list, err = folderInputs(sys, path, warn)
 		return in, err
 	}
 	path, err := findSession(sys, dirs, arg)
@@ -72,8 +72,8 @@ func ago(arg string) (n int, ok bool, err error) {
 }
 
 // recentSession is the file of the session that was used last, or of the one that back others were used after.
-func recentSession(dirs []string, back int) (string, error) {
-	list := known(dirs)
+func recentSession(sys *system, dirs []string, back int) (string, error) {
+	list := known(sys, dirs, nil)
 	if back < len(list) {
 		return list[back].Path, nil
 	}
@@ -85,9 +85,9 @@ func recentSession(dirs []string, back int) (string, error) {
 
 // known are the sessions with a file in folders, subagents left out, the last used first. What cannot be read is left
 // out.
-func known(dirs []string) (list []session.FileInfo) {
+func known(sys *system, dirs []string, read func()) (list []session.FileInfo) {
 	for _, dir := range dirs {
-		infos, _, err := session.Discover(dir)
+		infos, _, err := discover(sys, dir, read)
 		if err != nil {
 			continue // it need not be there
 		}
@@ -175,7 +175,7 @@ func newAmbiguous(sys *system, dirs []string, arg string, found []string) error 
 		id, _ := session.SessionID(filepath.Base(path))
 		ids[id]++
 	}
-	for _, i := range known(dirs) {
+	for _, i := range known(sys, dirs, nil) {
 		if slices.Contains(found, i.Path) {
 			name := i.ID
 			if ids[name] > 1 {

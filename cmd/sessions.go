@@ -6,10 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/memo"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/report"
@@ -62,7 +64,7 @@ func runSessions(sys *system, o *SessionsOptions) error {
 		return err
 	}
 	msgs := o.messages(sys)
-	list, err := findSessions(sys, o.Folders, msgs)
+	list, err := findSessions(sys, o.Folders, o.Quiet, msgs)
 	if err != nil {
 		return err
 	}
@@ -70,34 +72,29 @@ func runSessions(sys *system, o *SessionsOptions) error {
 	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
 		shown = report.MostSessions // what is not shown need not be read
 	}
-	items, err := o.items(list, shown, func(items []report.SessionItem) error { return o.glances(sys, items, msgs) })
+	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, msgs) })
 	if err != nil {
 		return err
 	}
 	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Sessions(w, items, now, opt) })
 }
 
-// glances reads the size and cost of sessions. One that cannot be read is without, and reported.
-func (o *SessionsOptions) glances(sys *system, list []report.SessionItem, msgs *messages) error {
-	progress := newProgress(sys, o.Quiet, "read", len(list))
+// readGlances reads the size and cost of sessions, or takes them from the cache. One that cannot be read is without, and
+// reported.
+func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, msgs *messages) error {
+	tables := map[string]*memo.Folder[replay.Glance]{}
+	for i := range list {
+		if dir := list[i].Folder; list[i].Path != "" && tables[dir] == nil {
+			tables[dir] = memo.Open[replay.Glance](sys.kept(), "glances", dir)
+		}
+	}
+	progress := newProgress(sys, quiet, "read", len(list))
 	defer progress.clear()
-	return inOrder(len(list), o.Jobs, func(i int) (*replay.Glance, error) {
+	err := inOrder(len(list), jobs, func(i int) (*replay.Glance, error) {
 		if list[i].Path == "" {
 			return nil, nil
 		}
-		convs, err := load(list[i].Path, nil, o.InputOptions, 1, func(...session.Warning) {})
-		if err != nil {
-			return nil, err
-		}
-		defer convs.close()
-		if err := convs.stopped(); err != nil {
-			return nil, err
-		}
-		var agents []*session.Conversation
-		for _, c := range convs.list[1:] {
-			agents = append(agents, c.conv)
-		}
-		return replay.GlanceAt(convs.list[0].conv, agents, nil)
+		return keptGlance(tables[list[i].Folder], &list[i].FileInfo)
 	}, func(i int, g *replay.Glance, err error) error {
 		progress.step()
 		if err != nil {
@@ -106,10 +103,58 @@ func (o *SessionsOptions) glances(sys *system, list []report.SessionItem, msgs *
 		list[i].Glance = g
 		return nil
 	})
+	for _, t := range tables {
+		_ = t.Save() // what cannot be kept is read again
+	}
+	return err
+}
+
+// keptGlance is readGlance, from the table where the session's files have not changed since.
+func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay.Glance, error) {
+	if known == nil {
+		return readGlance(i.Path)
+	}
+	files := []string{i.Path}
+	for _, a := range i.Subagents {
+		files = append(files, a.Path)
+	}
+	stamp, err := memo.StampFiles(files...)
+	if err != nil {
+		return readGlance(i.Path) // which says what is wrong
+	}
+	name := filepath.Base(i.Path)
+	if g, ok := known.Get(name, stamp); ok {
+		if g.Models == nil {
+			g.Models = []string{} // gob has no empty list
+		}
+		return &g, nil
+	}
+	g, err := readGlance(i.Path)
+	if err == nil {
+		known.Put(name, stamp, *g)
+	}
+	return g, err
+}
+
+// readGlance reads a session with its subagents.
+func readGlance(path string) (*replay.Glance, error) {
+	convs, err := load(path, nil, InputOptions{Agent: "all"}, 1, func(...session.Warning) {})
+	if err != nil {
+		return nil, err
+	}
+	defer convs.close()
+	if err := convs.stopped(); err != nil {
+		return nil, err
+	}
+	var agents []*session.Conversation
+	for _, c := range convs.list[1:] {
+		agents = append(agents, c.conv)
+	}
+	return replay.GlanceAt(convs.list[0].conv, agents, nil)
 }
 
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.
-func findSessions(sys *system, folders []string, msgs *messages) ([]session.FileInfo, error) {
+func findSessions(sys *system, folders []string, quiet bool, msgs *messages) ([]session.FileInfo, error) {
 	given := len(folders) > 0
 	if !given {
 		var err error
@@ -117,6 +162,8 @@ func findSessions(sys *system, folders []string, msgs *messages) ([]session.File
 			return nil, err
 		}
 	}
+	progress := newProgress(sys, quiet, "listed", 0)
+	defer progress.clear()
 	var list []session.FileInfo
 	absent := 0
 	for _, dir := range folders {
@@ -127,7 +174,7 @@ func findSessions(sys *system, folders []string, msgs *messages) ([]session.File
 				}
 			}
 		}
-		infos, warnings, err := session.Discover(dir)
+		infos, warnings, err := discover(sys, dir, progress.step)
 		if !given && errors.Is(err, fs.ErrNotExist) {
 			absent++
 			continue

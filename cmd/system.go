@@ -16,18 +16,20 @@ import (
 
 // system is everything outside the process that a command may touch. Tests fill it with their own.
 type system struct {
-	in       io.Reader
-	out      *lineWriter
-	err      io.Writer
-	env      func(string) string
-	home     func() (string, error)
-	now      func() time.Time
-	terminal bool            // standard output is a terminal
-	columns  int             // its width; 0: unknown, or no terminal
-	watched  bool            // standard error is a terminal
-	families []policy.Family // with their stages and policies; nil: all that are built in
-	stages   policy.Registry // of the families, set by newRoot
-	presets  *preset.Library // of the stages, set by newRoot
+	in        io.Reader
+	out       *lineWriter
+	err       io.Writer
+	env       func(string) string
+	home      func() (string, error)
+	cacheHome func() (string, error) // the user's folder of caches; nil: there is none
+	uncached  bool                   // nothing is kept of what is worked out
+	now       func() time.Time
+	terminal  bool            // standard output is a terminal
+	columns   int             // its width; 0: unknown, or no terminal
+	watched   bool            // standard error is a terminal
+	families  []policy.Family // with their stages and policies; nil: all that are built in
+	stages    policy.Registry // of the families, set by newRoot
+	presets   *preset.Library // of the stages, set by newRoot
 
 	warnings warnings // of the command
 
@@ -51,7 +53,7 @@ func (s *system) interrupted() bool {
 func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	return &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
-		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
+		env: os.Getenv, home: os.UserHomeDir, cacheHome: os.UserCacheDir, now: time.Now,
 		terminal: isTerminal(stdout), watched: isTerminal(stderr), columns: columns(stdout),
 	}
 }

@@ -1,12 +1,17 @@
 package jsonl
 
-import "io"
+import (
+	"cmp"
+	"io"
+)
 
 // ReadOptions are the limits of reading. The zero value means the defaults.
 type ReadOptions struct {
 	// MaxLine is the longest line that is decoded, in bytes without its newline; 0 means 256 MiB. A longer line is
 	// one SyntaxError and is never held in memory as a whole.
 	MaxLine int
+	// Block is how much a Reader reads at once, in bytes; 0 means 256 KiB.
+	Block int
 }
 
 func (o ReadOptions) maxLine() int {
@@ -29,7 +34,7 @@ func (o ReadOptions) maxLine() int {
 //	}
 //	if err := r.Err(); err != nil { … }
 //
-// It reads plain text only; Open detects compressed files. It uses the calling goroutine and a buffer of 256 KiB,
+// It reads plain text only; Open detects compressed files. It uses the calling goroutine and a buffer of one block,
 // larger only for a longer line.
 type Reader struct {
 	cut  *cutter
@@ -40,7 +45,7 @@ type Reader struct {
 
 // NewReader returns a Reader of r. The name is for messages only.
 func NewReader(r io.Reader, name string, opt ReadOptions) *Reader {
-	return &Reader{cut: newCutter(r, opt, readerBlock), walk: newWalker(name, opt)}
+	return &Reader{cut: newCutter(r, opt, cmp.Or(opt.Block, readerBlock)), walk: newWalker(name, opt)}
 }
 
 // Scan reads the next item. It returns false at the end of the stream and after a read error, which Err returns.

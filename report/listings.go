@@ -311,7 +311,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bill price.USD
-	short := shortIDs(list)
+	short := ShortIDs(list)
 	for n := range list {
 		i := &list[n]
 		counts[i.Standing]++
@@ -342,8 +342,8 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 // leastID is the least length of a shortened id.
 const leastID = 8
 
-// shortIDs are the beginnings of the ids that tell them apart.
-func shortIDs(list []SessionItem) []string {
+// ShortIDs are the beginnings of the ids that tell them apart.
+func ShortIDs(list []SessionItem) []string {
 	ids := make([]string, len(list))
 	for i := range list {
 		ids[i] = list[i].ID

@@ -60,7 +60,7 @@ func TestShortIDs(t *testing.T) {
 		list = append(list, SessionItem{FileInfo: session.FileInfo{ID: id}})
 	}
 	want := []string{"aaaaaaaa", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-", "0123456é"}
-	if got := shortIDs(list); !slices.Equal(got, want) {
+	if got := ShortIDs(list); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -9,7 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
 // Standing is the state of a session in its folder's sessions-index.json.
@@ -85,8 +89,18 @@ var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 // Discover lists the sessions of a project folder, or of every project folder in dir: by folder, then by time of
 // creation, then by id. It reads nothing outside of the folder and warns of ids, index entries and symbolic links
 // that lead there.
-func Discover(dir string) ([]FileInfo, []Warning, error) {
-	d := &discovery{}
+func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(dir, DiscoverOptions{}) }
+
+// DiscoverOptions are how Discover works. They change nothing of what it finds. The zero value is the default.
+type DiscoverOptions struct {
+	Jobs  int         // files read at once; default 1
+	Store *memo.Store // keeps what was read of files; nil: none
+	Read  func()      // called after each file, by one goroutine at a time; nil: not
+}
+
+// DiscoverWith is Discover with options.
+func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error) {
+	d := &discovery{opt: opt}
 	own := map[string]bool{} // sessions' own folders
 	err := folders(dir, func(root *os.Root, folder string, entries []fs.DirEntry) {
 		d.folder(root, folder, entries)
@@ -157,6 +171,7 @@ func SessionID(name string) (string, bool) {
 }
 
 type discovery struct {
+	opt      DiscoverOptions
 	found    []FileInfo
 	warnings []Warning
 }
@@ -182,19 +197,14 @@ func (d *discovery) unreadable(path string, err error) {
 func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	var found, agents []FileInfo
 	at := map[string]int{}
-	for _, e := range entries {
-		id, ok := SessionID(e.Name())
-		if !ok || e.IsDir() {
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
+	for _, r := range d.read(root, dir, entries) {
+		info, id, path := r.info, r.info.ID, r.info.Path
 		if !IsID(id) {
 			d.warn(path, "its name is not a session id: not read")
 			continue
 		}
-		info := FileInfo{ID: id, Path: path, Folder: dir}
-		if err := info.read(root, e.Name()); err != nil {
-			d.unreadable(path, err)
+		if r.err != nil {
+			d.unreadable(path, r.err)
 			continue
 		}
 		if strings.HasPrefix(id, agentPrefix) {
@@ -215,8 +225,16 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	case !errors.Is(err, fs.ErrNotExist):
 		d.warn(filepath.Join(dir, indexName), "%v: the sessions are listed from their files", err)
 	}
+	folders := map[string]bool{}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			folders[e.Name()] = true
+		}
+	}
 	for i := range found {
-		d.beside(root, &found[i], dir)
+		if folders[found[i].ID] {
+			d.beside(root, &found[i], dir)
+		}
 	}
 	for _, a := range agents {
 		// Older clients keep subagents beside the session that started them.
@@ -229,6 +247,51 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	}
 	slices.SortStableFunc(found, func(a, b FileInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	d.found = append(d.found, found...)
+}
+
+// readFile is a session file of a folder, or why it cannot be read.
+type readFile struct {
+	info FileInfo
+	err  error
+}
+
+// read reads the start and the end of each session file of a folder, several at once. It leaves those alone whose names
+// are no ids.
+func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []readFile {
+	var list []readFile
+	var names []string
+	for _, e := range entries {
+		if id, ok := SessionID(e.Name()); ok && !e.IsDir() {
+			list = append(list, readFile{info: FileInfo{ID: id, Path: filepath.Join(dir, e.Name()), Folder: dir}})
+			names = append(names, e.Name())
+		}
+	}
+	var known *memo.Folder[peeked]
+	if len(list) > 0 {
+		known = memo.Open[peeked](d.opt.Store, "peeks", dir)
+	}
+	var mu sync.Mutex
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
+			if f := &list[i]; IsID(f.info.ID) {
+				f.err = f.info.read(root, names[i], known)
+			}
+			if d.opt.Read != nil {
+				mu.Lock()
+				d.opt.Read()
+				mu.Unlock()
+			}
+		}
+	}
+	var running sync.WaitGroup
+	for range min(d.opt.Jobs, len(list)) - 1 {
+		running.Go(work)
+	}
+	work()
+	running.Wait()
+	_ = known.Save() // what cannot be kept is read again
+	return list
 }
 
 // beside lists the files in the session's own folder.

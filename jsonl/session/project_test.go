@@ -248,7 +248,7 @@ func TestDiscoverOddFolders(t *testing.T) {
 
 func TestLastTimeBeyondTheTail(t *testing.T) {
 	f := newFolder(t)
-	long := `{"type":"file-history-snapshot","snapshot":"` + strings.Repeat("x", 3*peekBytes) + `"}` + "\n"
+	long := `{"type":"file-history-snapshot","snapshot":"` + strings.Repeat("x", 3*headBytes) + `"}` + "\n"
 	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a")+long)
 	infos, _ := f.discover()
 	if want := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC); !infos[0].Last.Equal(want) {

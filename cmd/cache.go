@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/memo"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// cacheVariable is the environment variable that names the folder of the cache; cacheOff in it says that there is none.
+const (
+	cacheVariable = "CTXKIT_CACHE"
+	cacheOff      = "off"
+)
+
+// noCache is the flag without which what was worked out from unchanged files is kept.
+const noCache = "no-cache"
+
+// cacheFolder is the folder of the cache; "" where there is none.
+func cacheFolder(sys *system) string {
+	if dir := sys.env(cacheVariable); dir != "" {
+		if dir == cacheOff {
+			return ""
+		}
+		return dir
+	}
+	if sys.cacheHome == nil {
+		return ""
+	}
+	dir, err := sys.cacheHome()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "ctxkit", "sessions")
+}
+
+// kept is where what is worked out from files is kept; nil: nowhere.
+func (s *system) kept() *memo.Store {
+	dir := cacheFolder(s)
+	if dir == "" || s.uncached {
+		return nil
+	}
+	return memo.NewStore(dir, buildID())
+}
+
+// buildID differs between any two builds of the program, with the prices and rules that are built in.
+func buildID() string {
+	id := buildVersion()
+	if path, err := os.Executable(); err == nil {
+		if st, err := os.Stat(path); err == nil {
+			id += fmt.Sprintf(" %d %d", st.Size(), st.ModTime().UnixNano())
+		}
+	}
+	return fmt.Sprintf("%q", id)
+}
+
+// discover lists the sessions of a folder.
+func discover(sys *system, dir string, read func()) ([]session.FileInfo, []session.Warning, error) {
+	return session.DiscoverWith(dir, session.DiscoverOptions{Jobs: runtime.GOMAXPROCS(0), Store: sys.kept(), Read: read})
+}
+
+func newCache(sys *system) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cache", Short: "Show or empty the cache of what was worked out from session files",
+		Long: `Of each session file that was listed, the cache keeps its row: title, first
+prompt, times, and the figures of ctxkit sessions. A row is used as long as the
+file's size, time of change, beginning and end are the same, and by the build
+of ctxkit that wrote it. A file that changed is read again; so is every file
+where the cache is damaged or cannot be written.
+
+The cache is in the user's cache folder; CTXKIT_CACHE names another, and
+CTXKIT_CACHE=off keeps nothing, as --no-cache does. ctxkit check uses none.`,
+	}
+	group(cmd)
+	cmd.AddCommand(
+		command(&cobra.Command{Use: "info", Short: "Say where the cache is and how large", Args: noArguments}, func() error { return runCache(sys, false) }),
+		command(&cobra.Command{Use: "clear", Short: "Remove what is in the cache", Args: noArguments}, func() error { return runCache(sys, true) }),
+	)
+	return cmd
+}
+
+// runCache says what the cache holds, or held before it is emptied.
+func runCache(sys *system, clear bool) error {
+	dir := cacheFolder(sys)
+	if dir == "" {
+		_, err := fmt.Fprintln(sys.out, "there is no cache: "+cacheVariable+" is "+cacheOff+", or there is no user's cache folder")
+		return err
+	}
+	store := memo.NewStore(dir, "")
+	info, err := store.Info()
+	if err != nil {
+		return pathError(dir, err)
+	}
+	if clear {
+		if err := store.Clear(); err != nil {
+			return writeError(dir, err)
+		}
+	}
+	done := ""
+	if clear {
+		done = " removed"
+	}
+	_, err = fmt.Fprintf(sys.out, "%s: %d files, %d bytes%s\n", report.Clean(dir), info.Files, info.Bytes, done)
+	return err
+}
