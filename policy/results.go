@@ -14,6 +14,7 @@ const (
 type Result struct {
 	Target Target
 	Tool   string // name of the tool_use it answers, "" where that is unknown
+	Alike  string // the Claude Code tool that does the same (session.Conversation.Alike), else Tool
 	ID     string // tool_use id
 	State  ResultState
 }

@@ -38,13 +38,13 @@ func (r *Record) Rereads() (list Rereads, err error) {
 		for i := range msg.Blocks {
 			switch bl := &msg.Blocks[i]; {
 			case msg.RecordOnly:
-			case bl.Kind == jsonl.KindToolUse && bl.Name == "Read":
+			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name) == "Read":
 				input, err := conv.Raw(m, i)
 				if err != nil {
 					return list, err
 				}
 				var in session.FileInput
-				if json.Unmarshal(input, &in) != nil || in.FilePath == "" {
+				if json.Unmarshal([]byte(conv.AlikeInput(bl.Name, string(input))), &in) != nil || in.FilePath == "" {
 					continue
 				}
 				if before[in.FilePath] && request-since <= soonAfter {

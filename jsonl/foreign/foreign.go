@@ -22,6 +22,10 @@ type Form struct {
 	Name   string // the agent's, as its policies' product: "codex"
 	Client string // for people: "Codex CLI"
 
+	// Tools are its tools' names, each with that of the Claude Code tool that does the same: policies that list tools
+	// list them by those names, or by their own product's.
+	Tools map[string]string
+
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 

@@ -305,6 +305,7 @@ func (c *chain) finish() {
 	}
 	rec := &c.ld.recorded
 	conv.Product, conv.Provider, conv.Window = cmp.Or(rec.Product, Product), rec.Provider, rec.Window
+	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]
 		conv.Model, conv.Version = m.Model, m.Version

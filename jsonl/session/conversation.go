@@ -259,6 +259,7 @@ type Conversation struct {
 
 	Sources  []*jsonl.Source
 	tools    map[string]toolUse // tool_use id -> its position
+	alike    map[string]string  // tool -> Claude Code's, read only
 	offloads offloads
 	memory   offloads
 }

@@ -16,6 +16,16 @@ func Forms() []foreign.Form {
 	return nil
 }
 
+// alike are the tools of a client that have a counterpart in Claude Code.
+func alike(product string) map[string]string {
+	for _, f := range Forms() {
+		if f.Name == product {
+			return f.Tools
+		}
+	}
+	return nil
+}
+
 // Bytes of a file that are looked at to tell its format: few first, many where they do not tell.
 const (
 	fewBytes  = 64 << 10

@@ -115,7 +115,8 @@ func (v *View) index(id policy.ItemID) {
 	m := &v.conv.Messages[id]
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolResult {
-			r := policy.Result{Target: policy.Target{Item: id, Block: b}, Tool: v.conv.ToolName(m.Blocks[b].ID), ID: m.Blocks[b].ID}
+			tool := v.conv.ToolName(m.Blocks[b].ID)
+			r := policy.Result{Target: policy.Target{Item: id, Block: b}, Tool: tool, Alike: v.conv.Alike(tool), ID: m.Blocks[b].ID}
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
 			}

@@ -197,9 +197,10 @@ func (b *builder) file(path string) *file {
 // call examines one call of a tool.
 func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
 	in := session.FileInput{}
-	switch bl.Name {
+	alike := b.conv.Alike(bl.Name)
+	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		_ = json.Unmarshal([]byte(raw), &in) // a field of another type belongs to another tool
+		_ = json.Unmarshal([]byte(b.conv.AlikeInput(bl.Name, raw)), &in) // a field of another type belongs to another tool
 	}
 	path := in.Path()
 	if path == "" {
@@ -209,7 +210,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
 	f := b.file(path)
 	c := call{id: bl.ID, path: path, from: f.state, state: f.state, request: use.request, message: use.message, line: use.line, at: use.at}
 	without := ""
-	switch bl.Name {
+	switch alike {
 	case "Edit", "MultiEdit", "NotebookEdit":
 		for _, e := range in.Edits() {
 			b.edit(use, e.Old)

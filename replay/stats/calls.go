@@ -52,7 +52,7 @@ func shortened(s string) string {
 func readInput(conv *session.Conversation, message, block int) (in input, err error) {
 	raw, err := conv.Raw(message, block)
 	if err == nil {
-		_ = json.Unmarshal(raw, &in)
+		_ = json.Unmarshal([]byte(conv.AlikeInput(conv.Messages[message].Blocks[block].Name, string(raw))), &in)
 	}
 	return in, err
 }

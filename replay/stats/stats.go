@@ -510,11 +510,11 @@ func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
 		t.InContext += s.Tokens
 	}
 	c := &call{tool: raw.Name, target: in.target(b.conv.CWD)}
-	if isFileTool(raw.Name) || isAgentTool(raw.Name) { // the others' inputs are not needed any more
+	if alike := b.conv.Alike(raw.Name); isFileTool(alike) || isAgentTool(alike) { // the others' inputs are not needed any more
 		c.in = in
 	}
 	b.calls[raw.ID] = c
-	if isAgentTool(raw.Name) {
+	if isAgentTool(b.conv.Alike(raw.Name)) {
 		b.prompts["call "+raw.ID] = in.Agent
 		b.prompts["prompt "+promptKey(in.Prompt)] = in.Agent
 		a := b.agent(in.Agent)
@@ -563,7 +563,7 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	if raw.IsError {
 		t.Errors++
 	}
-	if isAgentTool(c.tool) {
+	if isAgentTool(b.conv.Alike(c.tool)) {
 		b.agent(c.in.Agent).Returned += came
 	}
 	text, err := b.conv.Text(m, i)
@@ -571,7 +571,7 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 		return err
 	}
 	b.repeats(&r, text)
-	if isFileTool(c.tool) && c.in.Path() != "" && !raw.IsError {
+	if isFileTool(b.conv.Alike(c.tool)) && c.in.Path() != "" && !raw.IsError {
 		b.fileResult(c, bl, at, text)
 	}
 	return nil
@@ -606,7 +606,7 @@ func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text string) {
 		f = &FileReads{Path: path}
 		b.byPath[path] = f
 	}
-	switch c.tool {
+	switch b.conv.Alike(c.tool) {
 	case "Read", "NotebookRead":
 		if !strings.HasPrefix(text, session.UnchangedFile) {
 			b.files.read(at, path, text, request-1, request)

@@ -221,7 +221,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		put(ToolUses, 1)
 		if bl.Name != exitPlanMode {
-			input, _ := toolTexts(bl.Name)
+			input, _ := toolTexts(s.conv.Alike(bl.Name))
 			input.measure(bl.JSON, put)
 		}
 	case jsonl.KindToolResult:
@@ -271,7 +271,7 @@ func (s *Meter) result(bl *session.Block, n jsonl.Metrics, put put) {
 	if tool == enterPlanMode && !s.attached {
 		put(PlanModes, 1)
 	}
-	_, result := toolTexts(tool)
+	_, result := toolTexts(s.conv.Alike(tool))
 	result.measure(n, put)
 }
 

@@ -77,7 +77,9 @@ type ToolInputs struct {
 }
 
 // Has reports whether the inputs of a tool are cleared.
-func (t ToolInputs) Has(tool string) bool { return t.All || measure.Matches(t.Tools, tool) }
+func (t ToolInputs) Has(r *policy.Result) bool {
+	return t.All || measure.Matches(t.Tools, r.Tool, r.Alike)
+}
 
 // DecodeParam reads true, false, a tool's name, or a list of names.
 func (t *ToolInputs) DecodeParam(plain any) error {
@@ -207,11 +209,11 @@ func (s *clearToolUses) follow(c *policy.Context) {
 			continue
 		}
 		s.uses++
-		if measure.Matches(s.p.ExcludeTools, r.Tool) {
+		if measure.Matches(s.p.ExcludeTools, r.Tool, r.Alike) {
 			continue
 		}
 		u := unit{{r.Target, &s.placeholder}}
-		if s.p.ClearToolInputs.Has(r.Tool) {
+		if s.p.ClearToolInputs.Has(&r) {
 			if m, b, ok := c.Conv.ToolUse(r.ID); ok && v.Has(policy.ItemID(m)) {
 				u = append(u, substitute{policy.Target{Item: policy.ItemID(m), Block: b}, &s.input})
 			}

@@ -66,7 +66,7 @@ type calledOn struct {
 func (s *readFiles) resolve(c *policy.Context) error {
 	for _, call := range s.pending {
 		on, err := policy.Digest(c.Digests, "file call", call.use, func() (*calledOn, int, error) {
-			in, err := inputOf[fileInput](c.Texts, call.use)
+			in, err := inputOf[fileInput](c, call.use)
 			return &calledOn{in.Path, in.Offset != nil || in.Limit != nil}, len(in.Path), err
 		})
 		if err != nil {
@@ -105,7 +105,7 @@ func (f *readFile) content(c *policy.Context) (string, error) {
 		return f.text, nil
 	}
 	made, err := policy.Digest(c.Digests, "file as seen", f.last().result, func() (*asSeen, int, error) {
-		err := f.look(c.Texts)
+		err := f.look(c)
 		made := &asSeen{text: f.text}
 		for i := range f.calls {
 			made.calls = append(made.calls, f.calls[i].result)
@@ -118,7 +118,7 @@ func (f *readFile) content(c *policy.Context) (string, error) {
 	if slices.EqualFunc(made.calls, f.calls, func(t policy.Target, c fileCall) bool { return t == c.result }) {
 		f.text, f.done = made.text, len(f.calls)
 	}
-	err = f.look(c.Texts)
+	err = f.look(c)
 	return f.text, err
 }
 
@@ -129,17 +129,17 @@ type asSeen struct {
 }
 
 // look reads the calls since the last look.
-func (f *readFile) look(texts policy.TextSource) error {
+func (f *readFile) look(c *policy.Context) error {
 	from := len(f.calls)
 	for whole := false; from > f.done && !whole; { // a whole file hides the calls before it
 		from--
 		var err error
-		if whole, err = f.whole(texts, &f.calls[from]); err != nil {
+		if whole, err = f.whole(c.Texts, &f.calls[from]); err != nil {
 			return err
 		}
 	}
 	for i := range f.calls[from:] {
-		if err := f.see(texts, &f.calls[from+i]); err != nil {
+		if err := f.see(c, &f.calls[from+i]); err != nil {
 			return err
 		}
 	}
@@ -168,15 +168,15 @@ func (f *readFile) whole(texts policy.TextSource, c *fileCall) (bool, error) {
 }
 
 // see applies one call to the text.
-func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
+func (f *readFile) see(on *policy.Context, c *fileCall) error {
 	if c.tool == "Read" {
-		text, err := texts.Recorded(c.result)
+		text, err := on.Texts.Recorded(c.result)
 		if err == nil && !strings.HasPrefix(text, session.UnchangedFile) && (!c.part || f.text == "") {
 			f.hold(withoutNumbers(text))
 		}
 		return err
 	}
-	in, err := inputOf[fileInput](texts, c.use)
+	in, err := inputOf[fileInput](on, c.use)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (f *readFile) see(texts policy.TextSource, c *fileCall) error {
 		f.hold(in.New)
 		return nil
 	case f.text == "":
-		text, err := texts.Recorded(c.result)
+		text, err := on.Texts.Recorded(c.result)
 		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered.MatchString(snippet) {
 			f.hold(withoutNumbers(snippet))
 		}

@@ -43,7 +43,7 @@ func (l *compactables) follow(v policy.View, tools []string, wanted func(policy.
 	}
 	results, from := v.Results(), len(l.list)
 	for ; l.seen < len(results); l.seen++ {
-		if r := results[l.seen]; r.State != policy.ResultGone && measure.Matches(tools, r.Tool) && wanted(r) {
+		if r := results[l.seen]; r.State != policy.ResultGone && measure.Matches(tools, r.Tool, r.Alike) && wanted(r) {
 			l.list = append(l.list, compactableAt{r, l.seen, resultEstimate(v, r.Target)})
 		}
 	}

@@ -92,7 +92,7 @@ func (s *postCompact) follow(v policy.View) {
 // result notes the call that a tool_result answers.
 func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
 	use, block, ok := v.Conversation().ToolUse(bl.ID)
-	tool := v.Conversation().ToolName(bl.ID)
+	tool := v.Conversation().Alike(v.Conversation().ToolName(bl.ID))
 	n := note{tool, policy.Target{Item: policy.ItemID(use), Block: block}, t, bl.IsError}
 	switch {
 	case isFileTool(tool):
@@ -165,7 +165,7 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 		return s.taskCall(c, n)
 	}
 	in, err := policy.Digest(c.Digests, "state", n.use, func() (*stateInput, int, error) {
-		in, err := inputOf[stateInput](c.Texts, n.use)
+		in, err := inputOf[stateInput](c, n.use)
 		return in, len(in.Path) + len(in.Plan) + len(in.Skill) + len(in.Command) + len(in.Description) + len(in.TaskID), err
 	})
 	if err != nil {
@@ -207,10 +207,10 @@ type stateInput struct {
 }
 
 // inputOf decodes the recorded input of a call. An input that does not decode is empty.
-func inputOf[T any](texts policy.TextSource, use policy.Target) (*T, error) {
-	text, err := texts.Recorded(use)
+func inputOf[T any](c *policy.Context, use policy.Target) (*T, error) {
+	text, err := c.Texts.Recorded(use)
 	in := new(T)
-	if err == nil && json.Unmarshal([]byte(text), in) != nil {
+	if err == nil && json.Unmarshal([]byte(c.Conv.AlikeInput(c.View.Raw(use).Name, text)), in) != nil {
 		in = new(T)
 	}
 	return in, err

@@ -102,13 +102,14 @@ func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars
 	}
 	raw := v.Raw(t)
 	tool := v.Conversation().ToolName(raw.ID)
-	limit, own := s.p.ToolMaxChars[tool]
+	alike := v.Conversation().Alike(tool)
+	limit, own := s.p.ToolMaxChars[alike]
 	if !own {
 		limit = s.p.MaxChars
 	}
 	replaced := v.Replacement(t)
 	switch {
-	case raw.Persisted && !raw.ReadBack(), limit == unlimited, measure.Matches(s.p.ExemptTools, tool):
+	case raw.Persisted && !raw.ReadBack(), limit == unlimited, measure.Matches(s.p.ExemptTools, tool, alike):
 		return 0, 0, false
 	case replaced != nil: // if truncated on arrival it is a string by now
 		return limit, replaced.Length.UTF16, replaced.Partial && replaced.Length.UTF16 > 0

@@ -57,7 +57,7 @@ func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
 		r := &list[s.seen]
-		if raw := v.Raw(r.Target); raw == nil || raw.IsError || r.State == policy.ResultGone || !measure.Matches(s.p.Reads, r.Tool) {
+		if raw := v.Raw(r.Target); raw == nil || raw.IsError || r.State == policy.ResultGone || !measure.Matches(s.p.Reads, r.Tool, r.Alike) {
 			continue
 		}
 		read, err := readOf(c, r)

@@ -205,8 +205,9 @@ func (s *clineTruncation) hide(v policy.View, id policy.ItemID) {
 			continue
 		}
 		c := v.Replacement(t)
+		tool := v.Conversation().ToolName(raw.ID)
 		s.hidden = append(s.hidden, hiddenResult{
-			result: policy.Result{Target: t, ID: raw.ID, Tool: v.Conversation().ToolName(raw.ID)},
+			result: policy.Result{Target: t, ID: raw.ID, Tool: tool, Alike: v.Conversation().Alike(tool)},
 			length: v.Length(t).UTF16, replaced: c != nil && !c.Partial,
 		})
 	}
@@ -222,7 +223,7 @@ func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits 
 	}
 	latest := map[string]func(content *policy.Content){}
 	note := func(r *policy.Result, replace func(content *policy.Content)) error {
-		if !measure.Matches(s.p.Reads, r.Tool) {
+		if !measure.Matches(s.p.Reads, r.Tool, r.Alike) {
 			return nil
 		}
 		read, err := readOf(c, r)

@@ -45,7 +45,7 @@ func readOf(c *policy.Context, r *policy.Result) (*fileRead, error) {
 			Path          string
 			Offset, Limit json.Number
 		}
-		if json.Unmarshal([]byte(text), &in) != nil {
+		if json.Unmarshal([]byte(c.Conv.AlikeInput(c.Conv.ToolName(r.ID), text)), &in) != nil {
 			return &fileRead{}, 0, nil
 		}
 		if in.Path == "" {

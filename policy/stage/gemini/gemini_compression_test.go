@@ -45,7 +45,7 @@ func contentOf(c *stagetest.Convo, m int) geminiContent {
 			out.Parts = append(out.Parts, map[string]any{"functionCall": map[string]any{"id": bl.ID, "name": bl.Name, "args": json.RawMessage(text)}})
 		case jsonl.KindToolResult:
 			key := "output"
-			if bl.IsError && !measure.Matches(shells(), c.ToolName(bl.ID)) {
+			if bl.IsError && !measure.Matches(shells(), c.ToolName(bl.ID), "") {
 				key = "error"
 			}
 			out.Parts = append(out.Parts, map[string]any{"functionResponse": map[string]any{"id": bl.ID, "name": c.ToolName(bl.ID), "response": map[string]any{key: text}}})

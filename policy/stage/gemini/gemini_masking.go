@@ -141,7 +141,7 @@ func (s *geminiMasking) tokens(v policy.View, t policy.Target) int {
 	if c := v.Replacement(t); c != nil && !c.Partial {
 		return 0
 	}
-	if measure.Matches(s.p.Exempt, v.Conversation().ToolName(raw.ID)) {
+	if measure.Called(s.p.Exempt, v.Conversation(), raw) {
 		return 0
 	}
 	return int(responseTokens(contents(v, nil), t))
@@ -153,7 +153,7 @@ func (s *geminiMasking) mask(c *policy.Context, t policy.Target) (*policy.Conten
 	tool := c.Conv.ToolName(raw.ID)
 	g := contents(c.View, nil)
 	whole := g.Response(t) + len("\n  \n ") // JSON.stringify(response, null, 2)
-	shell := measure.Matches(s.p.Shell, tool)
+	shell := measure.Matches(s.p.Shell, tool, c.Conv.Alike(tool))
 	if !shell && whole <= maskShort {
 		return nil, nil // shown whole
 	}

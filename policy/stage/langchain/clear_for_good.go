@@ -31,7 +31,7 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 	}
 	clear := func(r *policy.Result, reason string) {
 		m, b, ok := c.Conv.ToolUse(r.ID)
-		if r.State == policy.ResultChanged || !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool) {
+		if r.State == policy.ResultChanged || !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool, r.Alike) {
 			return
 		}
 		take(r.Target)

@@ -97,7 +97,7 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 		r := &results[old[done]]
 		done++
 		m, b, ok := c.Conv.ToolUse(r.ID)
-		if !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool) {
+		if !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool, r.Alike) {
 			continue
 		}
 		s.take(v, r.Target)

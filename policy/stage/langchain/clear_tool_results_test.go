@@ -98,7 +98,7 @@ func langchainApply(list []langchainMessage, p *ClearToolResults) map[policy.Tar
 	}
 	for _, i := range candidates[:max(len(candidates)-p.Keep, 0)] {
 		m := &list[i]
-		if measure.Matches(p.ExcludeTools, m.tool) {
+		if measure.Matches(p.ExcludeTools, m.tool, "") {
 			continue
 		}
 		m.text, m.images = len(p.Placeholder), 0

@@ -29,7 +29,7 @@ func History(v policy.View, all bool) (history, pending []policy.ItemID) {
 
 // ResponseKey is the member of a functionResponse's response that holds a result's text.
 func (g GenAI) ResponseKey(raw *session.Block) string {
-	if raw.IsError && !Matches(g.Plain, g.View.Conversation().ToolName(raw.ID)) {
+	if raw.IsError && !Called(g.Plain, g.View.Conversation(), raw) {
 		return "error"
 	}
 	return "output"

@@ -10,15 +10,24 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Matches reports whether a tool's name is on the list; an entry that ends in
-// * matches by its beginning.
-func Matches(tools []string, name string) bool {
+// Matches reports whether a tool is on the list, by the name it has or by that of its counterpart in Claude Code; an
+// entry that ends in * matches by its beginning.
+func Matches(tools []string, name, alike string) bool {
 	for _, t := range tools {
-		if t == name || strings.HasSuffix(t, "*") && strings.HasPrefix(name, t[:len(t)-1]) {
+		if t == name || t == alike {
+			return true
+		}
+		if head, ok := strings.CutSuffix(t, "*"); ok && (strings.HasPrefix(name, head) || strings.HasPrefix(alike, head)) {
 			return true
 		}
 	}
 	return false
+}
+
+// Called reports whether the tool that a result answers is on the list.
+func Called(tools []string, conv *session.Conversation, result *session.Block) bool {
+	name := conv.ToolName(result.ID)
+	return Matches(tools, name, conv.Alike(name))
 }
 
 // SafeID replaces what a file name may not hold in an id.

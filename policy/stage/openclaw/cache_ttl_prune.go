@@ -182,7 +182,7 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 			if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindToolResult {
 				started = started || v.Role(id) == session.User // nothing before the first user message is pruned
 				continue
-			} else if was := v.Replacement(t); !started || was != nil && !was.Partial || !s.prunable(c.Conv.ToolName(raw.ID)) {
+			} else if was := v.Replacement(t); !started || was != nil && !was.Partial || !s.prunable(c.Conv, raw) {
 				continue // what was cleared once stays as it is
 			}
 			p := pruned{target: t, chars: resultChars(v, t)}
@@ -217,9 +217,12 @@ func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
 	return 0, false
 }
 
-func (s *cacheTTLPrune) prunable(tool string) bool {
+func (s *cacheTTLPrune) prunable(conv *session.Conversation, result *session.Block) bool {
+	tool := conv.ToolName(result.ID)
+	alike := strings.ToLower(strings.TrimSpace(conv.Alike(tool)))
 	tool = strings.ToLower(strings.TrimSpace(tool))
-	return !anyGlob(s.p.ExcludeTools, tool) && (len(s.p.Tools) == 0 || anyGlob(s.p.Tools, tool))
+	return !anyGlob(s.p.ExcludeTools, tool) && !anyGlob(s.p.ExcludeTools, alike) &&
+		(len(s.p.Tools) == 0 || anyGlob(s.p.Tools, tool) || anyGlob(s.p.Tools, alike))
 }
 
 // anyGlob reports whether a lower-case name is on a list of patterns.

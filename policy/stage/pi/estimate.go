@@ -65,7 +65,7 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 		if bl.Kind != jsonl.KindToolUse {
 			continue
 		}
-		changes, ok := fileTool(bl.Name)
+		changes, ok := fileTool(c.Conv.Alike(bl.Name))
 		if !ok {
 			continue
 		}
@@ -76,7 +76,7 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 				Path     string `json:"path"`
 				FilePath string `json:"file_path"`
 			}
-			if err == nil && json.Unmarshal([]byte(text), &in) != nil {
+			if err == nil && json.Unmarshal([]byte(c.Conv.AlikeInput(bl.Name, text)), &in) != nil {
 				in.Path, in.FilePath = "", ""
 			}
 			if in.Path == "" {

@@ -64,7 +64,7 @@ type qwenMicrocompaction struct {
 // chars is getToolOutputChars: the length of a result that can be cleared, 0 of any other block.
 func (s *qwenMicrocompaction) chars(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
-	if raw == nil || raw.Kind != jsonl.KindToolResult || !measure.Matches(s.p.Tools, v.Conversation().ToolName(raw.ID)) {
+	if raw == nil || raw.Kind != jsonl.KindToolResult || !measure.Called(s.p.Tools, v.Conversation(), raw) {
 		return 0
 	}
 	if c := v.Replacement(t); c != nil && !c.Partial || c == nil && contents(v).ResponseKey(raw) == "error" {

@@ -201,11 +201,11 @@ func (o *outline) calling(t policy.Target, where string) (called, int) {
 		Notebook string `json:"notebook_path"`
 		Command  string `json:"command"`
 	}
-	k := called{where: where, what: o.c.View.Raw(t).Name}
+	k := called{where: where, what: o.c.Conv.Alike(o.c.View.Raw(t).Name)}
 	shell := ""
 	switch k.what {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash":
-		if json.Unmarshal([]byte(o.text(t)), &in) != nil {
+		if json.Unmarshal([]byte(o.c.Conv.AlikeInput(o.c.View.Raw(t).Name, o.text(t))), &in) != nil {
 			break
 		}
 		if k.what != "Bash" {
@@ -254,9 +254,9 @@ func (o *outline) touch(path string, bl *session.Block, where string) {
 	switch {
 	case o.failed[bl.ID]:
 		f.failed++
-	case bl.Name == "Read":
+	case o.c.Conv.Alike(bl.Name) == "Read":
 		f.read++
-	case bl.Name == "Write":
+	case o.c.Conv.Alike(bl.Name) == "Write":
 		f.written++
 	default:
 		f.edited++

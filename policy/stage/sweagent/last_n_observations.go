@@ -64,7 +64,7 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	results := c.View.Results()
 	for ; s.seen < len(results); s.seen++ {
-		if r := &results[s.seen]; measure.Matches(s.p.RemoveTools, r.Tool) {
+		if r := &results[s.seen]; measure.Matches(s.p.RemoveTools, r.Tool, r.Alike) {
 			if err := mask(r, "results of "+r.Tool+" are always masked"); err != nil {
 				return nil, err
 			}
@@ -76,7 +76,7 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	old := live[:min(max(last-1-s.passed, 0), len(live))]
 	for _, i := range old {
 		r := &results[i]
-		if measure.Matches(s.p.RemoveTools, r.Tool) || measure.Matches(s.p.KeepTools, r.Tool) {
+		if measure.Matches(s.p.RemoveTools, r.Tool, r.Alike) || measure.Matches(s.p.KeepTools, r.Tool, r.Alike) {
 			continue
 		}
 		if err := mask(r, fmt.Sprintf("not among the newest %d of %d results", s.p.N, observations-1)); err != nil {

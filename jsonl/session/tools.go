@@ -1,0 +1,70 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+)
+
+// Alike is the Claude Code tool that does what a tool of the conversation's client does: a policy knows tools by name,
+// and clients name them differently. It is the name itself of a tool that has no counterpart.
+func (conv *Conversation) Alike(tool string) string { return cmp.Or(conv.alike[tool], tool) }
+
+// members are the names that clients give to what Claude Code calls by the first name of a row, in the inputs of tools
+// on files and of those that run commands.
+var members = [...][]string{
+	{"file_path", "filePath", "path", "absolute_path"},
+	{"old_string", "oldString", "old_str", "oldText"},
+	{"new_string", "newString", "new_str", "newText"},
+	{"replace_all", "replaceAll"},
+	{"content", "file_text"},
+	{"command", "cmd"},
+}
+
+// AlikeInput is the input of a tool call with the members that its counterpart in Claude Code has added to it: a path, a
+// command. The text itself is returned for a tool without a counterpart.
+func (conv *Conversation) AlikeInput(tool, text string) string {
+	var in map[string]json.RawMessage
+	if conv.alike[tool] == "" || json.Unmarshal([]byte(text), &in) != nil {
+		return text
+	}
+	for _, names := range members {
+		for _, name := range names[1:] {
+			if in[names[0]] == nil && in[name] != nil {
+				in[names[0]] = in[name]
+			}
+		}
+	}
+	var words []string
+	if json.Unmarshal(in["command"], &words) == nil && len(words) > 0 { // a list of words
+		in["command"] = quoted(strings.Join(words, " "))
+	}
+	var patch string
+	if json.Unmarshal(in["input"], &patch) == nil && in["file_path"] == nil {
+		if path := patched(patch); path != "" {
+			in["file_path"] = quoted(path)
+		}
+	}
+	made, err := json.Marshal(in)
+	if err != nil {
+		return text
+	}
+	return string(made)
+}
+
+// patched is the first file of a patch as apply_patch takes it.
+func patched(patch string) string {
+	for line := range strings.Lines(patch) {
+		for _, head := range [...]string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+			if path, ok := strings.CutPrefix(line, head); ok {
+				return strings.TrimSpace(path)
+			}
+		}
+	}
+	return ""
+}
+
+func quoted(s string) json.RawMessage {
+	b, _ := json.Marshal(s) // a string always can be
+	return b
+}

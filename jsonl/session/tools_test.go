@@ -1,0 +1,25 @@
+package session
+
+import "testing"
+
+func TestAlike(t *testing.T) {
+	conv := &Conversation{alike: map[string]string{"read": "Read", "shell": "Bash", "apply_patch": "Edit", "edit": "Edit"}}
+	for _, tt := range []struct{ tool, alike, in, want string }{
+		{"read", "Read", `{"filePath":"a.go","limit":3}`, `{"filePath":"a.go","file_path":"a.go","limit":3}`},
+		{"read", "Read", `{"path":"a.go"}`, `{"file_path":"a.go","path":"a.go"}`},
+		{"edit", "Edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":true}`, `{"filePath":"a","file_path":"a","newString":"y","new_string":"y","oldString":"x","old_string":"x","replaceAll":true,"replace_all":true}`},
+		{"shell", "Bash", `{"command":["bash","-lc","ls"]}`, `{"command":"bash -lc ls"}`},
+		{"shell", "Bash", `{"cmd":"ls"}`, `{"cmd":"ls","command":"ls"}`},
+		{"apply_patch", "Edit", `{"input":"*** Begin Patch\n*** Update File: a/b.go\n@@\n"}`, `{"file_path":"a/b.go","input":"*** Begin Patch\n*** Update File: a/b.go\n@@\n"}`},
+		{"apply_patch", "Edit", `{"input":"nothing"}`, `{"input":"nothing"}`},
+		{"read", "Read", `[1]`, `[1]`},
+		{"Grep", "Grep", `{"path":"src"}`, `{"path":"src"}`},
+	} {
+		if got := conv.Alike(tt.tool); got != tt.alike {
+			t.Errorf("%s is alike to %s, want %s", tt.tool, got, tt.alike)
+		}
+		if got := conv.AlikeInput(tt.tool, tt.in); got != tt.want {
+			t.Errorf("%s: %s\n got %s\nwant %s", tt.tool, tt.in, got, tt.want)
+		}
+	}
+}
