@@ -117,7 +117,7 @@ answered had it seen less.`,
 	root.AddCommand(
 		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
 		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
-		newPolicy(sys), newCache(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys),
+		newPolicy(sys), newCache(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys), newConvert(sys),
 	)
 	completions(root, sys)
 	nameVariables(root, sys)

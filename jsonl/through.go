@@ -13,6 +13,9 @@ func (s *Source) Head(n int) ([]byte, error) {
 	return head[:got], err
 }
 
+// WriteTo writes the whole content.
+func (s *Source) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, s.reader()) }
+
 // Through is a source of what convert writes of the content, in place of s: closing it closes s. convert runs on a
 // goroutine of its own until it returns or the source is closed, and reads the content once.
 func (s *Source) Through(convert func(in io.Reader, out io.Writer) error) *Source {

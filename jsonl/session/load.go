@@ -39,6 +39,30 @@ type File struct {
 // Close closes the file of the conversations' texts.
 func (f *File) Close() error { return f.source.Close() }
 
+// WriteLines writes the lines that the file was read from, each with its newline: of another agent's session those it
+// was converted to.
+func (f *File) WriteLines(w io.Writer) error {
+	last := &lastByte{Writer: w, b: '\n'}
+	_, err := f.source.WriteTo(last)
+	if err == nil && last.b != '\n' {
+		_, err = io.WriteString(w, "\n")
+	}
+	return err
+}
+
+// lastByte remembers the last byte written.
+type lastByte struct {
+	io.Writer
+	b byte
+}
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		l.b = p[len(p)-1]
+	}
+	return l.Writer.Write(p)
+}
+
 // Conversations is the main one, then the sidechains.
 func (f *File) Conversations() []*Conversation {
 	return append([]*Conversation{f.Main}, f.Sidechains...)

@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// ConvertOptions are the options of `ctxkit convert`.
+type ConvertOptions struct {
+	Inputs []string
+	OutputOptions
+}
+
+func newConvert(sys *system) *cobra.Command {
+	o := &ConvertOptions{}
+	return command(&cobra.Command{
+		Use: "convert INPUT -o FILE", Short: "Write another agent's session in the form of Claude Code's",
+		Example: `  ctxkit convert rollout.jsonl -o session.jsonl`,
+		Args:    arguments(&o.Inputs),
+		Long: `Write another agent's session as lines in the form of Claude Code's sessions:
+the lines that every command reads of it, so that a replay of the file is the
+same as one of the original. The first line says which client recorded it.
+A session of Claude Code is written as it is, decompressed.`,
+	}, func() error {
+		switch {
+		case len(o.Inputs) == 0:
+			return errors.New("no input: name a session file, a session id, or - for standard input")
+		case len(o.Inputs) > 1:
+			return fmt.Errorf("%d inputs: name one session", len(o.Inputs))
+		}
+		return runConvert(sys, o)
+	}, flag(o.file))
+}
+
+func runConvert(sys *system, o *ConvertOptions) error {
+	msgs := o.messages(sys)
+	in, err := resolve(sys, o.Inputs, msgs.warn)
+	if err != nil {
+		return err
+	}
+	if len(in.list) != 1 {
+		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
+	}
+	path := in.list[0]
+	c, err := load(path, sys.in, InputOptions{Agent: "main"}, 1, msgs.warn)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for _, conv := range c.files[0].Conversations() {
+		msgs.warn(conv.Warnings...)
+	}
+	out, err := o.create(sys, in.list)
+	if err != nil {
+		return err
+	}
+	return out.close(c.files[0].WriteLines(out))
+}
