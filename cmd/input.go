@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
@@ -139,9 +140,40 @@ func nearFiles(path, otherwise string) string {
 	return oneOfThese(ordered, otherwise)
 }
 
-// defaultFolders are where sessions are looked for: the projects folders of CLAUDE_CONFIG_DIR (a list with commas),
-// else of ~/.claude.
+// defaultFolders are where sessions are looked for: those of Claude Code, and those of other agents that are there.
 func defaultFolders(sys *system) ([]string, error) {
+	dirs, err := projectFolders(sys)
+	if err != nil {
+		return nil, err
+	}
+	for _, form := range session.Forms() {
+		if dir := storeFolder(sys, &form.Store); dir != "" {
+			if st, err := os.Stat(dir); err == nil && st.IsDir() {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs, nil
+}
+
+// storeFolder is where an agent keeps its sessions, "" where that is not known.
+func storeFolder(sys *system, s *foreign.Store) string {
+	dir := ""
+	if s.Env != "" {
+		dir = sys.env(s.Env)
+	}
+	if dir == "" {
+		home, err := sys.home()
+		if err != nil || s.Home == "" {
+			return ""
+		}
+		dir = filepath.Join(home, filepath.FromSlash(s.Home))
+	}
+	return filepath.Join(dir, filepath.FromSlash(s.Folder))
+}
+
+// projectFolders are the projects folders of CLAUDE_CONFIG_DIR (a list with commas), else of ~/.claude.
+func projectFolders(sys *system) ([]string, error) {
 	if list := sys.env("CLAUDE_CONFIG_DIR"); list != "" {
 		var dirs []string
 		for _, d := range strings.Split(list, ",") {

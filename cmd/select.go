@@ -101,6 +101,19 @@ func known(sys *system, dirs []string, read func()) (list []session.FileInfo) {
 	return list
 }
 
+// called are the files of the session with an id, else of those whose ids begin so.
+func called(list []session.FileInfo, id string) (found []string) {
+	for i := range list {
+		if list[i].ID == id {
+			return []string{list[i].Path}
+		}
+		if strings.HasPrefix(list[i].ID, id) {
+			found = append(found, list[i].Path)
+		}
+	}
+	return found
+}
+
 // newestFirst sorts sessions by the time of their last use.
 func newestFirst(list []session.FileInfo) {
 	slices.SortStableFunc(list, func(a, b session.FileInfo) int { return cmp.Or(b.Used().Compare(a.Used()), cmp.Compare(a.ID, b.ID)) })
@@ -138,6 +151,9 @@ func findSession(sys *system, dirs []string, arg string) (string, error) {
 		if exact == exactly {
 			found = append(found, paths...)
 		}
+	}
+	if len(found) == 0 { // files of other agents have other names
+		found = called(known(sys, dirs, nil), arg)
 	}
 	switch len(found) {
 	case 0:

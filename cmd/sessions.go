@@ -45,7 +45,8 @@ The folder's sessions-index.json is checked against the files:
   unlisted  a file that the index does not name
 
 Default: $CLAUDE_CONFIG_DIR/projects (a comma-separated list), else
-~/.claude/projects.`,
+~/.claude/projects, and the folders of other agents that are there; --source
+lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,

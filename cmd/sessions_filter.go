@@ -18,6 +18,7 @@ import (
 
 // SessionFilter says which sessions are listed, and in which order.
 type SessionFilter struct {
+	Source  string // the client that recorded; "": any
 	Project string // a part of the project's folder, in any case
 	Since   string // a time: see moment
 	Until   string
@@ -61,6 +62,8 @@ func sortNames() (names []string) {
 
 func (o *SessionFilter) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.StringVar(&o.Source, "source", "", "only sessions of an `AGENT`: "+strings.Join(agents(), ", "))
+	complete(cmd, "source", agents())
 	f.StringVar(&o.Project, "project", "", "only sessions whose project's folder contains `TEXT`, in any case")
 	f.StringVar(&o.Since, "since", "", "only sessions used at `TIME` or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w")
 	f.StringVar(&o.Until, "until", "", "only sessions used last at `TIME` or earlier; of a date the whole day (UTC)")
@@ -71,12 +74,26 @@ func (o *SessionFilter) flags(cmd *cobra.Command) {
 	complete(cmd, "sort", sortNames())
 }
 
+// agents are the clients whose sessions are read.
+func agents() []string {
+	list := []string{session.Product}
+	for _, f := range session.Forms() {
+		list = append(list, f.Name)
+	}
+	return list
+}
+
 func (o *SessionFilter) check() (err error) {
 	if o.Limit < 0 {
 		return fmt.Errorf("flag --limit: %d: want 1 or more, or 0 for all", o.Limit)
 	}
 	if o.pattern, err = regexp.Compile("(?i)" + o.Grep); err != nil {
 		return fmt.Errorf("flag --grep: %w: write \\ before a character that is meant as it is", err)
+	}
+	if o.Source != "" {
+		if err := oneOf("--source", o.Source, agents()); err != nil {
+			return err
+		}
 	}
 	return oneOf("--sort", o.Sort, sortNames())
 }
@@ -124,7 +141,8 @@ func moment(flag, text string, now time.Time, day time.Duration) (time.Time, err
 // listed reports whether a session is listed, by what is known before its file is read.
 func (o *SessionFilter) listed(i *session.FileInfo) bool {
 	used := i.Used()
-	return strings.Contains(strings.ToLower(cmp.Or(i.Project, i.Folder)), strings.ToLower(o.Project)) &&
+	return (o.Source == "" || o.Source == cmp.Or(i.Product, session.Product)) &&
+		strings.Contains(strings.ToLower(cmp.Or(i.Project, i.Folder)), strings.ToLower(o.Project)) &&
 		(o.since.IsZero() || !used.Before(o.since)) && (o.until.IsZero() || !used.IsZero() && !used.After(o.until)) &&
 		(o.pattern.MatchString(i.Title) || o.pattern.MatchString(i.Prompt))
 }

@@ -413,8 +413,16 @@ func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	} else {
 		cells = append(cells, make([]any, 9)...)
 	}
-	return t.add(st, append(cells, i.Version, i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
+	return t.add(st, append(cells, client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
 		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
+}
+
+// client is the client that recorded a session, and its version: Claude Code's alone.
+func client(i *SessionItem) string {
+	if i.Product == "" || i.Product == session.Product {
+		return i.Version
+	}
+	return strings.TrimSpace(i.Product + " " + Clean(i.Version))
 }
 
 // timeSpan is a length of time: minutes, hours or days; "" where it is none.

@@ -26,12 +26,26 @@ type Form struct {
 	// list them by those names, or by their own product's.
 	Tools map[string]string
 
+	// Store is where the client keeps its sessions.
+	Store Store
+
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
 	Convert func(in io.Reader, out *Writer) error
+}
+
+// Store is where a client keeps its sessions.
+type Store struct {
+	Env    string // environment variable that names the client's folder; "": none does
+	Home   string // that folder elsewise, below the user's home, with slashes
+	Folder string // the folder of sessions below it, with slashes; "": itself
+
+	// Inside are patterns (path.Match) of the folders below Folder that hold sessions, with slashes, and of those on
+	// the way to them. Those directly in it need none.
+	Inside []string
 }
 
 // Session is what holds for a whole session.

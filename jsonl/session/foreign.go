@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"path"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -24,6 +25,30 @@ func alike(product string) map[string]string {
 		}
 	}
 	return nil
+}
+
+// convertHead converts the beginning of another agent's session, as far as it goes; nil where it is none.
+func convertHead(b []byte) []byte {
+	formats := Forms()
+	f := foreign.Looks(foreign.NewBeginning(b, false), formats)
+	if f == nil {
+		return nil
+	}
+	var lines bytes.Buffer
+	_ = foreign.NewWriter().Run(f, bytes.NewReader(b), &lines) // a replay of the file reports what is wrong
+	return lines.Bytes()
+}
+
+// inside reports whether a folder below the given one, at a path with slashes, may hold sessions of another agent.
+func inside(rel string) bool {
+	for _, f := range Forms() {
+		for _, pattern := range f.Store.Inside {
+			if ok, err := path.Match(pattern, rel); ok && err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Bytes of a file that are looked at to tell its format: few first, many where they do not tell.

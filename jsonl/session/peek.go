@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
@@ -23,7 +24,7 @@ const (
 type peeked struct {
 	Created, Last                   time.Time
 	Project, Branch, Version, Title string
-	Prompt, Session                 string
+	Prompt, Session, Product        string
 }
 
 // read fills the fields that the file and its file system provide. What its content says is taken from known, where the
@@ -51,7 +52,7 @@ func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked]) 
 		known.Put(name, stamp, g)
 	}
 	i.Created, i.Last, i.Project, i.Branch, i.Version = g.Created, g.Last, g.Project, g.Branch, g.Version
-	i.Title, i.Prompt, i.session = g.Title, g.Prompt, g.Session
+	i.Title, i.Prompt, i.session, i.Product = g.Title, g.Prompt, g.Session, g.Product
 	return nil
 }
 
@@ -73,6 +74,9 @@ func (g *peeked) head(r io.Reader, name string) {
 	data := make([]byte, headBytes)
 	n, _ := io.ReadFull(r, data) // as far as it can be read
 	data = data[:n]
+	if !isOwn(data) {
+		data = convertHead(data)
+	}
 	rest := g.lines(data, name, func() bool {
 		return !g.Created.IsZero() && g.Version != "" && g.Project != "" && g.Session != "" && g.Prompt != ""
 	})
@@ -93,6 +97,11 @@ func (g *peeked) lines(data []byte, name string, enough func() bool) []byte {
 		e := lines.Item().Entry
 		if e == nil {
 			continue
+		}
+		if e.Type == foreign.TypeSession {
+			var s foreign.Session
+			_ = json.Unmarshal(e.Raw, &s) // what does not read is left out
+			g.Product, g.Version, g.Session, g.Project = s.Product, s.Version, s.ID, s.CWD
 		}
 		if g.Created.IsZero() && !e.Time.IsZero() {
 			g.Created = e.Time

@@ -36,6 +36,7 @@ type FileInfo struct {
 	Folder  string    `json:"folder"`                   // the project folder
 	Project string    `json:"project,omitempty"`        // the working directory the session was recorded in
 	Branch  string    `json:"branch,omitempty"`         // git branch
+	Product string    `json:"client,omitempty"`         // client that recorded it; "": not known, as a rule Claude Code
 	Version string    `json:"client_version,omitempty"` // client version of the first line that names one
 	Title   string    `json:"title,omitempty"`          // summary of the index, else of the file
 	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, cut to promptLength
@@ -114,34 +115,49 @@ func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error
 	return d.found, d.warnings, nil
 }
 
-// folders calls visit with dir and with each folder in it, except for names that skip accepts, and failed with each
-// that cannot be read.
+// folders calls visit with dir and with each folder in it, except for names that skip accepts, with the folders deeper
+// down in which other agents keep sessions, and failed with each that cannot be read.
 func folders(dir string, visit func(*os.Root, string, []fs.DirEntry), skip func(name string) bool, failed func(string, error)) error {
 	root, entries, err := openFolder(os.OpenRoot(dir))
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	visit(root, dir, entries)
+	w := &folderWalk{dir: dir, visit: visit, failed: failed}
+	w.visit(root, dir, entries)
+	w.below(root, "", entries, skip)
+	return nil
+}
+
+// folderWalk visits the folders below one.
+type folderWalk struct {
+	dir    string
+	visit  func(*os.Root, string, []fs.DirEntry)
+	failed func(string, error)
+}
+
+// below visits folders in root, which is at a path with slashes below dir.
+func (w *folderWalk) below(root *os.Root, at string, entries []fs.DirEntry, skip func(name string) bool) {
 	for _, e := range entries {
 		name := e.Name()
-		if _, file := SessionID(name); file || skip(name) || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+		rel := strings.TrimPrefix(at+"/"+name, "/")
+		if _, file := SessionID(name); file || skip(name) || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 || at != "" && !inside(rel) {
 			continue
 		}
-		path := filepath.Join(dir, name)
+		path := filepath.Join(w.dir, filepath.FromSlash(rel))
 		if st, err := root.Stat(name); err != nil {
-			failed(path, err)
+			w.failed(path, err)
 		} else if st.IsDir() {
 			sub, entries, err := openFolder(root.OpenRoot(name))
 			if err != nil {
-				failed(path, err)
+				w.failed(path, err)
 				continue
 			}
-			visit(sub, path, entries)
+			w.visit(sub, path, entries)
+			w.below(sub, rel, entries, func(string) bool { return false })
 			sub.Close()
 		}
 	}
-	return nil
 }
 
 // openFolder lists a folder that was opened.
@@ -164,6 +180,19 @@ func IsID(s string) bool { return plainName(s) && s[0] != '-' && filepath.IsLoca
 func SessionID(name string) (string, bool) {
 	for _, ext := range extensions {
 		if id, ok := strings.CutSuffix(name, ext); ok && id != "" {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// documents are the extensions of sessions of other agents that are one JSON document.
+var documents = []string{".json.zst", ".json.gz", ".json"}
+
+// documentID is the name of a file that may be such a document, without its extension.
+func documentID(name string) (string, bool) {
+	for _, ext := range documents {
+		if id, ok := strings.CutSuffix(name, ext); ok && id != "" && name != indexName {
 			return id, true
 		}
 	}
@@ -198,7 +227,14 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	var found, agents []FileInfo
 	at := map[string]int{}
 	for _, r := range d.read(root, dir, entries) {
-		info, id, path := r.info, r.info.ID, r.info.Path
+		info, path := r.info, r.info.Path
+		if r.document && (info.Product == "" || r.err != nil) {
+			continue // JSON of another kind
+		}
+		if info.Product != "" && IsID(info.session) {
+			info.ID = info.session // its name may hold more
+		}
+		id := info.ID
 		if !IsID(id) {
 			d.warn(path, "its name is not a session id: not read")
 			continue
@@ -251,8 +287,9 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 
 // readFile is a session file of a folder, or why it cannot be read.
 type readFile struct {
-	info FileInfo
-	err  error
+	info     FileInfo
+	document bool // it may be a session that is one JSON document
+	err      error
 }
 
 // read reads the start and the end of each session file of a folder, several at once. It leaves those alone whose names
@@ -261,8 +298,13 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	var list []readFile
 	var names []string
 	for _, e := range entries {
-		if id, ok := SessionID(e.Name()); ok && !e.IsDir() {
-			list = append(list, readFile{info: FileInfo{ID: id, Path: filepath.Join(dir, e.Name()), Folder: dir}})
+		id, ok := SessionID(e.Name())
+		document := false
+		if !ok {
+			id, document = documentID(e.Name())
+		}
+		if (ok || document) && !e.IsDir() {
+			list = append(list, readFile{info: FileInfo{ID: id, Path: filepath.Join(dir, e.Name()), Folder: dir}, document: document})
 			names = append(names, e.Name())
 		}
 	}
