@@ -105,9 +105,18 @@ policies, offline: what would the model have seen?
 
 A replay is off-policy: the recorded messages are given, only what the model
 would have been shown changes; it cannot know what the model would have
-answered had it seen less.`,
+answered had it seen less.
+
+Alone on a terminal, ctxkit shows the sessions that were used last and what can
+be asked of them. ctxkit demo replays one that is built in.`,
 	}
 	group(root)
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return runFirst(sys, cmd)
+		}
+		return unknownCommand(cmd, args[0])
+	}
 	root.PersistentFlags().BoolVar(&sys.uncached, noCache, false, "read every session file, and keep nothing of it for the next time")
 	root.Version = buildVersion() // adds --version
 	root.SetVersionTemplate(versionLine())
@@ -117,7 +126,7 @@ answered had it seen less.`,
 	root.AddCommand(
 		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
 		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
-		newPolicy(sys), newCache(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys), newConvert(sys),
+		newPolicy(sys), newCache(sys), newDemo(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys), newConvert(sys),
 	)
 	completions(root, sys)
 	nameVariables(root, sys)

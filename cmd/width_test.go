@@ -15,8 +15,6 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
-	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -66,11 +64,7 @@ var wideCommands = []string{
 func TestWidths(t *testing.T) {
 	t.Chdir("..")
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := preset.New(reg).Known()
+	names := policyNamesKnown(t)
 	for _, w := range []int{60, 80, 100, 160, 200} {
 		t.Run(strconv.Itoa(w), func(t *testing.T) {
 			t.Setenv("COLUMNS", strconv.Itoa(w))

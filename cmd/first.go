@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/report"
+	"github.com/spf13/cobra"
+)
+
+// newestShown is how many sessions the first screen shows.
+const newestShown = 8
+
+// runFirst is ctxkit alone: on a terminal the first screen, elsewhere the help, so that no program that asks what ctxkit
+// is has the user's sessions read.
+func runFirst(sys *system, cmd *cobra.Command) error {
+	if !sys.terminal {
+		return cmd.Help()
+	}
+	now, err := sys.date()
+	if err != nil {
+		return err
+	}
+	dirs, err := defaultFolders(sys)
+	if err != nil {
+		return cmd.Help() // there is no home
+	}
+	o := &OutputOptions{Format: string(report.FormatTable), Color: "auto"}
+	progress := newProgress(sys, false, "listed", 0)
+	list := known(sys, dirs, progress.step)
+	progress.clear()
+	items := make([]report.SessionItem, len(list))
+	for i := range list {
+		items[i] = report.SessionItem{FileInfo: list[i]}
+	}
+	s := &report.Start{Folder: strings.Join(homely(sys, dirs), ", "), Sessions: len(items), IDs: report.ShortIDs(items)}
+	s.Newest = items[:min(newestShown, len(items))]
+	if err := readGlances(sys, s.Newest, runtime.GOMAXPROCS(0), false, o.messages(sys)); err != nil {
+		return err
+	}
+	s.Commands = firstCommands(s)
+	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintStart(w, s, now, opt) })
+}
+
+// homely are folders by ~, where they are in the user's home.
+func homely(sys *system, dirs []string) []string {
+	home, err := sys.home()
+	for i, dir := range dirs {
+		if rest, ok := strings.CutPrefix(dir, home+string(filepath.Separator)); ok && err == nil {
+			dirs[i] = filepath.Join("~", rest)
+		}
+	}
+	return dirs
+}
+
+// firstCommands are what can be asked of the sessions that the first screen shows.
+func firstCommands(s *report.Start) []report.CommandLine {
+	newest, dear := -1, -1 // of those with a request
+	for i := range s.Newest {
+		g := s.Newest[i].Glance
+		if g == nil || g.Requests == 0 {
+			continue
+		}
+		if newest < 0 {
+			newest = i
+		}
+		if dear < 0 || g.CostUSD.Nano > s.Newest[dear].CostUSD.Nano {
+			dear = i
+		}
+	}
+	var list []report.CommandLine
+	if newest >= 0 {
+		name := s.IDs[newest]
+		if newest == 0 {
+			name = "last"
+		}
+		list = append(list,
+			ask("what fills its context", "stats", name),
+			ask("request by request, as its own client keeps the context", name),
+			ask("under other policies: tokens, dollars, what was missed", "compare", s.IDs[dear]),
+			ask("the dearest sessions", "sessions", "--sort", "cost", "--limit", "10"))
+	} else {
+		list = append(list, ask("see it work, on a session that is built in", "demo"),
+			ask("the sessions of another folder", "sessions", "DIR"))
+	}
+	return append(list, ask("all commands", "--help"))
+}
