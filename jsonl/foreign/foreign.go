@@ -273,7 +273,7 @@ func (w *Writer) Warn(line int, code, format string, args ...any) {
 	w.Remarks = append(w.Remarks, Remark{line, code, fmt.Sprintf(format, args...)})
 }
 
-// Put writes a line that comes from a unit and returns its uuid.
+// Put writes a line that comes from a unit, or from none, -1, and returns its uuid.
 func (w *Writer) Put(u Unit, l Line) string {
 	s := &w.session
 	if l.Type != "ai-title" {
@@ -309,6 +309,15 @@ func (w *Writer) Put(u Unit, l Line) string {
 
 // Last is the uuid of the last chained line of the main conversation that was put.
 func (w *Writer) Last() string { return w.last[""] }
+
+// Leaf names the line whose branch is the conversation. It comes after all others.
+func (w *Writer) Leaf(uuid string) {
+	w.write(-1, struct {
+		Type      string `json:"type"`
+		UUID      string `json:"leafUuid"`
+		SessionID string `json:"sessionId,omitempty"`
+	}{"last-prompt", uuid, w.session.ID})
+}
 
 // PutTotals writes RunTotals that come from a unit.
 func (w *Writer) PutTotals(u Unit, t RunTotals) {

@@ -259,7 +259,7 @@ func (c *chain) user(i int32) {
 // goesWithPrompt reports whether a line continues the prompt that was emitted last: a client that resumes writes a
 // prompt as one line a block, all with the same time.
 func (c *chain) goesWithPrompt(n *node) bool {
-	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || len(c.conv.Messages) == 0 {
+	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || len(c.conv.Messages) == 0 || c.ld.recorded.Product != "" {
 		return false
 	}
 	m := &c.conv.Messages[len(c.conv.Messages)-1]

@@ -10,11 +10,12 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/pi"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return nil
+	return []foreign.Form{pi.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.

@@ -1,0 +1,405 @@
+// Package pi reads the sessions of Pi (pi-coding-agent), JSON Lines of three versions.
+//
+// Version 1 is a list in the order of the file. Versions 2 and 3 are a tree by parentId, whose live branch is that of
+// the last entry. What Pi sends is built of the branch: a compaction puts its summary in front of the entries from
+// the first one that it kept, and branch summaries, messages of extensions and commands of the user are messages of
+// the user. (session-manager.ts and messages.ts of pi-mono.)
+package pi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// Form is the form of Pi's sessions.
+func Form() foreign.Form {
+	return foreign.Form{Name: "pi", Client: "Pi", Looks: looks, Convert: convert}
+}
+
+func looks(h *foreign.Beginning) bool {
+	for i := range h.Values {
+		v := &h.Values[i]
+		switch v.Fields["type"] {
+		case "session":
+			return v.Has("id", "timestamp") && (v.Has("cwd") || v.Has("version"))
+		case "message":
+			if v.Has("message.role", "timestamp") {
+				return true // the first line is lost
+			}
+		}
+	}
+	return false
+}
+
+// entry is one line.
+type entry struct {
+	unit foreign.Unit
+	line int
+	n    int      // index into the reader's entries
+	at   string   // uuid of the last line put from it; "" for none
+	kept []string // compaction: uuids
+
+	Type      string    `json:"type"`
+	ID        string    `json:"id"`
+	ParentID  string    `json:"parentId"`
+	Timestamp time.Time `json:"timestamp"`
+
+	CWD string `json:"cwd"` // session
+
+	Message *message `json:"message"`
+
+	Summary      string `json:"summary"` // compaction, branch_summary
+	KeptID       string `json:"firstKeptEntryId"`
+	KeptIndex    *int   `json:"firstKeptEntryIndex"`
+	TokensBefore int    `json:"tokensBefore"`
+
+	Content json.RawMessage `json:"content"` // custom_message
+	Name    string          `json:"name"`    // session_info
+}
+
+// message is an AgentMessage.
+type message struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	Provider   string          `json:"provider"`
+	Model      string          `json:"model"`
+	StopReason string          `json:"stopReason"`
+	Usage      *usage          `json:"usage"`
+
+	ToolCallID string `json:"toolCallId"`
+	IsError    bool   `json:"isError"`
+
+	Command   string `json:"command"` // bashExecution
+	Output    string `json:"output"`
+	ExitCode  *int   `json:"exitCode"`
+	Cancelled bool   `json:"cancelled"`
+	Truncated bool   `json:"truncated"`
+	FullPath  string `json:"fullOutputPath"`
+	Excluded  bool   `json:"excludeFromContext"`
+}
+
+type usage struct {
+	Input      int `json:"input"`
+	Output     int `json:"output"`
+	CacheRead  int `json:"cacheRead"`
+	CacheWrite int `json:"cacheWrite"`
+	Cost       struct {
+		Total float64 `json:"total"`
+	} `json:"cost"`
+}
+
+// block is a content block of any message.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"thinkingSignature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Data      string          `json:"data"`
+	MIME      string          `json:"mimeType"`
+}
+
+// reader converts one session.
+type reader struct {
+	out     *foreign.Writer
+	entries []*entry
+	byID    map[string]*entry
+	tree    bool
+}
+
+func convert(in io.Reader, out *foreign.Writer) error {
+	r := &reader{out: out, byID: map[string]*entry{}}
+	err := out.Lines(in, r.read)
+	r.begin()
+	for _, e := range r.entries {
+		r.put(e)
+	}
+	r.leaf()
+	return err
+}
+
+// read keeps an entry: parents may be later in the file.
+func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
+	e := &entry{unit: u, line: raw.Line}
+	if err := json.Unmarshal(raw.Raw, e); err != nil {
+		r.out.Warn(e.line, "unreadable-metadata", "a field is not of its type: the readable part of the line is used")
+	}
+	e.n = len(r.entries)
+	r.entries = append(r.entries, e)
+	if e.ID != "" && e.Type != "session" {
+		r.tree = true
+		if r.byID[e.ID] == nil {
+			r.byID[e.ID] = e
+		}
+	}
+}
+
+// begin finds what holds for the whole session.
+func (r *reader) begin() {
+	var s foreign.Session
+	begun := false
+	for _, e := range r.entries {
+		switch {
+		case e.Type == "session" && !begun:
+			s.ID, s.CWD, begun = e.ID, e.CWD, true
+		case e.Message != nil && e.Message.Role == "assistant" && s.Provider == "":
+			s.Provider = e.Message.Provider
+		}
+	}
+	r.out.Begin(s)
+}
+
+// up is the entry above e, nil where there is none in the file.
+func (r *reader) up(e *entry) *entry {
+	if p := r.byID[e.ParentID]; e.ParentID != "" && p != e {
+		return p
+	}
+	return nil
+}
+
+// above is the uuid of the nearest line put at or above an entry; lost is the first parent that is not in the file.
+func (r *reader) above(e *entry) (uuid, lost string) {
+	for steps := 0; e != nil && steps <= len(r.entries); steps++ {
+		if e.at != "" {
+			return e.at, ""
+		}
+		p := r.up(e)
+		switch {
+		case p == nil && e.ParentID != "":
+			return "", e.ParentID
+		case p != nil && p.sent():
+			return p.uuid(), "" // it may be put later
+		}
+		e = p
+	}
+	return "", ""
+}
+
+// uuid is that of the last line put from an entry that is sent.
+func (e *entry) uuid() string {
+	if e.Type == "compaction" {
+		return e.ID + "-summary"
+	}
+	return e.ID
+}
+
+// sent reports whether the model gets something of an entry.
+func (e *entry) sent() bool {
+	switch e.Type {
+	case "message":
+		if e.Message == nil || e.Message.Excluded {
+			return false
+		}
+		switch e.Message.Role {
+		case "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage":
+			return true
+		}
+	case "compaction", "custom_message":
+		return true
+	case "branch_summary":
+		return e.Summary != ""
+	}
+	return false
+}
+
+// line is the line of an entry, linked to what is above it.
+func (r *reader) line(e *entry, kind string) foreign.Line {
+	l := foreign.Line{Type: kind, UUID: e.ID, Time: e.Timestamp}
+	if e.ID == "" {
+		return l
+	}
+	uuid, lost := r.above(e)
+	l.Parent = uuid + lost
+	l.Root = l.Parent == ""
+	return l
+}
+
+func (r *reader) put(e *entry) {
+	switch {
+	case e.sent():
+	case e.Type == "message" && e.Message == nil:
+		r.out.Aside(e.unit, "message line without a message")
+		return
+	case e.Type == "message" && e.Message.Excluded:
+		r.out.Aside(e.unit, "a command that the user kept from the model")
+		return
+	case e.Type == "message":
+		r.out.Aside(e.unit, "unknown role: "+e.Message.Role)
+		return
+	case e.Type == "session":
+		if e.n > 0 {
+			r.out.Aside(e.unit, "a second session's first line")
+		}
+		return
+	case e.Type == "session_info" && e.Name != "":
+		r.out.Put(-1, foreign.Line{Type: "ai-title", Title: e.Name})
+		r.out.Aside(e.unit, "metadata: session_info")
+		return
+	case e.Type == "":
+		r.out.Aside(e.unit, "no type")
+		return
+	default:
+		r.out.Aside(e.unit, "metadata: "+e.Type)
+		return
+	}
+	switch e.Type {
+	case "compaction":
+		r.compaction(e)
+	case "branch_summary":
+		r.note(e, foreign.Text(branchPrefix+e.Summary+branchSuffix))
+	case "custom_message":
+		r.note(e, blocks(e.Content)...)
+	default:
+		r.message(e)
+	}
+}
+
+// note puts a message for the model that no person typed.
+func (r *reader) note(e *entry, content ...foreign.Block) {
+	l := r.line(e, "user")
+	l.Meta, l.Message = true, &foreign.Message{Content: content}
+	e.at = r.out.Put(e.unit, l)
+}
+
+func (r *reader) message(e *entry) {
+	m := e.Message
+	switch m.Role {
+	case "bashExecution":
+		r.note(e, foreign.Text(ran(m)))
+		return
+	case "custom", "hookMessage":
+		r.note(e, blocks(m.Content)...)
+		return
+	}
+	var l foreign.Line
+	switch m.Role {
+	case "user":
+		l = r.line(e, "user")
+		l.Message = &foreign.Message{Content: blocks(m.Content)}
+	case "toolResult":
+		l = r.line(e, "user")
+		var content any = blocks(m.Content)
+		if len(content.([]foreign.Block)) == 0 {
+			content = ""
+		}
+		l.Message = &foreign.Message{Content: []foreign.Block{foreign.Result(m.ToolCallID, content, m.IsError)}}
+	case "assistant":
+		l = r.line(e, "assistant")
+		id := e.ID
+		if id == "" {
+			id = fmt.Sprintf("line-%d-%d", e.line, e.unit) // one line is one response
+		}
+		l.Message = &foreign.Message{
+			ID: id, Type: "message", Model: m.Model, Content: blocks(m.Content), StopReason: stopReason(m.StopReason), Usage: m.Usage.recorded(),
+		}
+	}
+	e.at = r.out.Put(e.unit, l)
+}
+
+// recorded is the usage of a response; nil where nothing was reported: it failed or was aborted.
+func (u *usage) recorded() *foreign.Usage {
+	if u == nil || u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 {
+		return nil
+	}
+	return &foreign.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Cost: u.Cost.Total}
+}
+
+// stopReason is Pi's in the terms of the Messages API; "error" and "aborted" have none there.
+func stopReason(s string) string {
+	switch s {
+	case "stop":
+		return "end_turn"
+	case "toolUse":
+		return "tool_use"
+	case "length":
+		return "max_tokens"
+	}
+	return s
+}
+
+// compaction puts the boundary and the summary. Whether the user asked for it is not recorded, nor is the request that
+// wrote the summary.
+func (r *reader) compaction(e *entry) {
+	l := r.line(e, "system")
+	l.Subtype, l.Logical = "compact_boundary", l.Parent
+	l.Compact = &foreign.Compact{Trigger: "unknown", PreTokens: e.TokensBefore}
+	if e.kept = r.preserved(e); len(e.kept) > 0 {
+		l.Compact.Preserved = &foreign.Preserved{UUIDs: e.kept}
+	}
+	at := r.out.Put(e.unit, l)
+	s := foreign.Line{Type: "user", Parent: at, Time: e.Timestamp, Summary: true}
+	if e.ID != "" {
+		s.UUID = e.uuid()
+	}
+	s.Message = &foreign.Message{Content: []foreign.Block{foreign.Text(summaryPrefix + e.Summary + summarySuffix)}}
+	e.at = r.out.Put(e.unit, s)
+}
+
+// preserved are the messages from the first one that a compaction kept, in order, as far as the model still saw them.
+func (r *reader) preserved(c *entry) []string {
+	var first *entry
+	switch {
+	case c.KeptIndex != nil && *c.KeptIndex >= 0 && *c.KeptIndex < len(r.entries):
+		first = r.entries[*c.KeptIndex]
+	case c.KeptID != "":
+		first = r.byID[c.KeptID]
+	}
+	var out []string
+	var only map[string]bool // nil: all
+	found := false
+	for e, steps := r.before(c), 0; e != nil && steps <= len(r.entries); e, steps = r.before(e), steps+1 {
+		if e.Type == "compaction" {
+			only = map[string]bool{}
+			for _, uuid := range e.kept {
+				only[uuid] = true
+			}
+		} else if e.at != "" && (only == nil || only[e.at]) {
+			out = append(out, e.at)
+		}
+		if found = e == first; found {
+			break
+		}
+	}
+	if !found {
+		if c.KeptID != "" || c.KeptIndex != nil {
+			r.out.Warn(c.line, "unreadable-metadata", "the compaction kept what follows an entry that is not before it: no message is kept")
+		}
+		return nil
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// before is the entry before e on its branch.
+func (r *reader) before(e *entry) *entry {
+	if e.ID != "" {
+		return r.up(e)
+	}
+	if e.n > 0 {
+		return r.entries[e.n-1]
+	}
+	return nil
+}
+
+// leaf names the live branch: that of the last entry.
+func (r *reader) leaf() {
+	for i := len(r.entries) - 1; r.tree && i >= 0; i-- {
+		e := r.entries[i]
+		if e.ID == "" || e.Type == "session" {
+			continue
+		}
+		if uuid, _ := r.above(e); uuid != "" {
+			r.out.Leaf(uuid)
+		}
+		return
+	}
+}

@@ -1,0 +1,227 @@
+package pi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+func load(t *testing.T, path string) *session.File {
+	t.Helper()
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if !f.Main.Lines.Balanced() {
+		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
+	}
+	return f
+}
+
+// outline is a conversation as a list: each message's class and blocks, and where it was compacted.
+func outline(t *testing.T, conv *session.Conversation) (out []string) {
+	t.Helper()
+	for m := range conv.Messages {
+		for i := range conv.Boundaries {
+			if b := &conv.Boundaries[i]; b.Before == m {
+				out = append(out, fmt.Sprintf("compacted at %d, summary %d, keeps %v", b.PreTokens, b.Summary, b.Preserved))
+			}
+		}
+		msg := &conv.Messages[m]
+		line := fmt.Sprintf("%d %s", m, msg.Class)
+		for b := range msg.Blocks {
+			bl := &msg.Blocks[b]
+			text, err := conv.Text(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
+		}
+		if msg.HasUsage {
+			u := msg.Usage
+			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestVersion1(t *testing.T) {
+	f := load(t, "testdata/v1.jsonl")
+	conv := f.Main
+	want := []string{
+		`0 prompt text "list the files"`,
+		`1 response thinking "ls it is" text "I list them." tool_use "bash {\"command\":\"ls\"}" [10+0+5000 -> 40, 32300000 nano]`,
+		`2 tool_result tool_result "a.go\nb.go"`,
+		`3 response text "Two files." [12+5000+60 -> 9, 3100000 nano]`,
+		`compacted at 5081, summary 4, keeps [3]`,
+		`4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nThe user asked for the files: a.go, b.go.\n</summary>"`,
+		"5 meta text \"Ran `false`\\n(no output)\\n\\nCommand exited with code 1\"",
+		`6 prompt text "go on"`,
+		`7 response`,
+		`8 prompt text "go on, please" image "{\"type\":\"image\",\"source\":{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"base64\"}}"`,
+		`9 response text "Done." [3+4000+300 -> 5, 4000000 nano]`,
+	}
+	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if conv.Product != "pi" || conv.Provider != "anthropic" || conv.SessionID != "11111111-0000-4000-8000-000000000001" || conv.CWD != "/home/u/shop" || conv.Model != "claude-opus-4-5" {
+		t.Errorf("%s %s %s %s %s", conv.Product, conv.Provider, conv.SessionID, conv.CWD, conv.Model)
+	}
+	if diff := cmp.Diff(map[session.Reason]int{"malformed": 1, "metadata: model_change": 1}, conv.Lines.SetAside); diff != "" {
+		t.Errorf("set aside: -want +got\n%s", diff)
+	}
+	if len(conv.Warnings) != 1 || conv.Warnings[0].Line != 9 || conv.Warnings[0].Code != session.CodeMalformed {
+		t.Errorf("warnings %+v", conv.Warnings)
+	}
+}
+
+func TestVersion3(t *testing.T) {
+	f := load(t, "testdata/v3.jsonl")
+	conv := f.Main
+	want := []string{
+		`0 prompt text "count the lines"`,
+		`1 response tool_use "read {\"path\":\"a.go\"}" tool_use "bash {\"command\":\"wc -l b.go\"}" [2000+1024+0 -> 50, 6000000 nano]`,
+		`2 tool_result tool_result "package a"`,
+		`3 tool_result tool_result "no such file"`,
+		`4 response text "One line." [200+3072+0 -> 7, 1400000 nano]`,
+		`5 meta text "The following is a summary of a branch that this conversation came back from:\n\n<summary>\nA wrong turn was tried.</summary>"`,
+		`6 meta text "Remember the tests."`,
+		`7 prompt text "the right turn"`,
+		`8 response thinking "" text "Right." [400+3072+0 -> 60, 2700000 nano]`,
+		`compacted at 3532, summary 9, keeps [6 7 8]`,
+		`9 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nLines were counted.\n</summary>"`,
+		`10 prompt text "and now?"`,
+		`11 response text "Nothing." [2600+0+0 -> 4, 6600000 nano]`,
+	}
+	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if conv.Title != "Counting lines" || conv.Messages[3].Blocks[0].IsError != true || conv.Boundaries[0].Trigger != "unknown" {
+		t.Errorf("title %q, boundary %+v", conv.Title, conv.Boundaries[0])
+	}
+	aside := map[session.Reason]int{
+		"metadata: model_change": 1, "metadata: thinking_level_change": 1, "metadata: custom": 1, "metadata: session_info": 1,
+		"metadata: label": 1, "abandoned branch": 3, "a command that the user kept from the model": 1,
+	}
+	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
+		t.Errorf("set aside: -want +got\n%s", diff)
+	}
+}
+
+// TestOdd reads files that are damaged, or unusual.
+func TestOdd(t *testing.T) {
+	const head = `{"type":"session","version":3,"id":"s","timestamp":"2026-04-24T10:00:00.000Z","cwd":"/"}` + "\n"
+	message := func(id, parent, role, rest string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-04-24T10:00:00.000Z","message":{"role":%q,%s}}`+"\n", id, parent, role, rest)
+	}
+	text := func(s string) string { return fmt.Sprintf(`"content":%q`, s) }
+	for _, tt := range []struct {
+		name, in string
+		want     []string
+		warning  string
+	}{
+		{"the first line is lost", message("a", "null", "user", text("one")) + message("b", `"a"`, "assistant", text("two")), []string{`0 prompt text "one"`, `1 response text "two"`}, ""},
+		{"reordered", head + message("b", `"a"`, "assistant", text("two")) + message("a", "null", "user", text("one")), []string{`0 prompt text "one"`}, ""},
+		{"a parent is lost", head + message("a", `"x"`, "user", text("one")) + message("b", `"y"`, "assistant", text("two")), []string{`0 meta text ""`, `1 prompt text "one"`, `2 response text "two"`}, "the conversation began before this file"},
+		{"a circle", head + message("a", `"b"`, "user", text("one")) + message("b", `"a"`, "assistant", text("two")), []string{`0 prompt text "one"`, `1 response text "two"`}, "the parents form a cycle: treated as the first line"},
+		{"an id twice", head + message("a", "null", "user", text("one")) + message("a", "null", "user", text("two")), []string{`0 prompt text "one"`}, "an earlier line has the uuid a: line set aside"},
+		{"it keeps from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"zz"}` + "\n" + message("b", `"c"`, "user", text("two")), []string{`0 prompt text "one"`, "compacted at 0, summary 1, keeps []", `1 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `2 prompt text "two"`}, "the compaction kept what follows an entry that is not before it: no message is kept"},
+		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted at 0, summary 4, keeps [1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
+		{"a field of another type", head + `{"type":"message","id":5,"parentId":null,"message":{"role":"user","content":"one"}}`, []string{`0 prompt text "one"`}, "a field is not of its type: the readable part of the line is used"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "session.jsonl")
+			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f := load(t, path)
+			if diff := cmp.Diff(tt.want, outline(t, f.Main)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			said := ""
+			for _, w := range f.Main.Warnings {
+				said += w.Message + "\n"
+			}
+			if !strings.Contains(said, tt.warning) || tt.warning == "" && len(f.Main.Warnings) > 0 {
+				t.Errorf("warnings %q, want %q", said, tt.warning)
+			}
+		})
+	}
+}
+
+// TestCorpus compares each request's usage with the file's, and the recorded compactions.
+func TestCorpus(t *testing.T) {
+	folder := os.Getenv("CTXKIT_AGENTS")
+	if folder == "" {
+		t.Skip("CTXKIT_AGENTS is not set")
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "pi", "*.jsonl*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			conv := load(t, path).Main
+			var usages []jsonl.Usage
+			var before []int
+			src, err := jsonl.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.Close()
+			text, _ := src.Head(64 << 20)
+			lines := bufio.NewScanner(strings.NewReader(string(text)))
+			lines.Buffer(nil, 64<<20)
+			for lines.Scan() {
+				var l struct {
+					Type         string
+					TokensBefore int
+					Message      struct {
+						Role  string
+						Usage struct {
+							Input, Output, CacheRead, CacheWrite int
+							Cost                                 struct{ Total float64 }
+						}
+					}
+				}
+				if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+					t.Fatal(err)
+				}
+				if u := l.Message.Usage; l.Message.Role == "assistant" {
+					usages = append(usages, jsonl.Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output, Nano: int64(u.Cost.Total*1e9 + 0.5)})
+				} else if l.Type == "compaction" {
+					before = append(before, l.TokensBefore)
+				}
+			}
+			if len(conv.Requests) != len(usages) { // none of these has a branch
+				t.Fatalf("%d requests, the file has %d", len(conv.Requests), len(usages))
+			}
+			for k, q := range conv.Requests {
+				if m := &conv.Messages[q.Message]; m.Usage != usages[k] || m.HasUsage != (usages[k].Context() > 0) {
+					t.Errorf("request %d: %+v, the file has %+v", k+1, m.Usage, usages[k])
+				}
+			}
+			var got []int
+			for i := range conv.Boundaries {
+				if b := &conv.Boundaries[i]; b.Summary < 0 || len(b.Preserved) == 0 {
+					t.Errorf("line %d: summary %d, preserved %v", b.Line, b.Summary, b.Preserved)
+				}
+				got = append(got, conv.Boundaries[i].PreTokens)
+			}
+			if diff := cmp.Diff(before, got); diff != "" {
+				t.Errorf("compactions: -file +read\n%s", diff)
+			}
+		})
+	}
+}
