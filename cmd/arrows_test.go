@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 	"replay/compare":         {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/stats":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
 	"replay/sweep":           {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
+	"replay/why":             {"policy", "policy/view", "replay", "replay/..."},
 	"replay/diff":            {"jsonl", "jsonl/session", "policy", "policy/view", "replay/wire"},
 	"replay/trace":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay/diff"},
 	"replay/wire":            {"jsonl", "jsonl/session", "policy", "policy/view", "policy/stage/opencode"},

@@ -149,6 +149,7 @@ func TestHostile(t *testing.T) {
 		"view":     {{"--as", "model", "--classes"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
 		"replay":   {{"--all", "--verbose"}},
 		"stats":    {{"--all"}},
+		"why":      {{"--all"}},
 		"diff":     {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
 		"lint":     {{"--all", "--verbose"}},
 		"sessions": {{"--sort", "cost"}},

@@ -41,6 +41,8 @@ var widthCommands = []string{
 	"view testdata/sessions/parallel-tools.jsonl -p opencode --at 2",
 	"stats testdata/sessions/microcompact.jsonl",
 	"stats testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl",
+	"why testdata/sessions/microcompact.jsonl",
+	"why testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl -p opencode",
 }
 
 // wideCommands are more of them, with too much output for a golden.
@@ -57,6 +59,8 @@ var wideCommands = []string{
 	"diff testdata/sessions/big.jsonl -p claude-code-pipeline --against opencode",
 	"view testdata/sessions/big.jsonl -p opencode --at 140",
 	"stats testdata/sessions/big.jsonl --all",
+	"why testdata/sessions/big.jsonl -p claude-code-2.1.19,window.context=60000 --all",
+	"why testdata/sessions --verbose",
 }
 
 // TestWidths holds that at every width of a terminal the lines of every report fit, and that no id and no name of a

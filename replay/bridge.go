@@ -242,7 +242,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 			return tl, nil
 		}
 		same.Model = model
-		return r.Replay(&policy.Policy{Name: recordStage, Recorded: true, Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, same)
+		return r.Replay(RecordedTrack(), same)
 	}
 	own, err := replayed("")
 	if err != nil {

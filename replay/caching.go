@@ -271,7 +271,7 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	}
 	row.CostUSD = c.cost(model, split, row.Output)
 	read, stage := c.ladder.request(&request, c.warm, c.ttl)
-	row.CostParts = c.mainParts(row, model, read, stage)
+	row.Repeated, row.CostParts = read[keepsEvery], c.mainParts(row, model, read, stage)
 }
 
 // lastMessage is the place at which the last message begins, and its tokens in the payload. Adjacent messages of one

@@ -15,6 +15,7 @@ import (
 type CostParts struct {
 	Ideal     price.USD   `json:"ideal"`                   // input: what was sent before and is still there is read, only the rest is written; what restarts lost is written, too
 	Restarts  price.USD   `json:"ideal_restarts,omitzero"` // of Ideal: what restarts of the client lost; left out where they lost nothing
+	Changes   price.USD   `json:"ideal_changes,omitzero"`  // of Ideal: what other models, tools and settings, and thinking that the server stripped, lost; likewise
 	Breaks    price.USD   `json:"breaks"`                  // what the policy's edits made the cache lose
 	Lifetime  price.USD   `json:"lifetime"`                // what had expired
 	Placement price.USD   `json:"placement"`               // what no breakpoint or look-back covered, or was too short
@@ -46,9 +47,8 @@ func (p *CostParts) Add(o *CostParts) {
 	for i, to := range [...]*price.USD{&p.Ideal, &p.Breaks, &p.Lifetime, &p.Placement, &p.OwnCalls, &p.Output} {
 		to.Add([...]price.USD{o.Ideal, o.Breaks, o.Lifetime, o.Placement, o.OwnCalls, o.Output}[i])
 	}
-	if o.Restarts.Known {
-		p.Restarts.Add(o.Restarts)
-	}
+	p.Restarts.Add(o.Restarts)
+	p.Changes.Add(o.Changes)
 	for _, s := range o.ByStage {
 		at, found := slices.BinarySearchFunc(p.ByStage, s.Stage, func(c StageCost, name string) int { return strings.Compare(c.Stage, name) })
 		if !found {
@@ -58,10 +58,11 @@ func (p *CostParts) Add(o *CostParts) {
 	}
 }
 
-// The simulations beside the plain one, by what makes the cache lose something: nothing but what the client does
-// otherwise than the record's messages say, restarts of the client too, edits too, the end of a lifetime too.
+// The simulations beside the plain one, by what makes the cache lose something: nothing, not even another model; what the
+// client does otherwise than the record's messages say; restarts of the client too, edits too, the end of a lifetime too.
 const (
-	keepsMost = iota
+	keepsEvery = iota
+	keepsMost
 	keepsAll
 	losesEdits
 	losesExpired
@@ -79,6 +80,7 @@ type kept struct {
 // ladder holds the simulations of a replay, in which a prefix of any length is cached.
 type ladder struct {
 	models []kept
+	last   int // tokens that keepsEvery has of the last payload, whichever model it was sent to
 	now    time.Time
 }
 
@@ -102,6 +104,9 @@ func (l *ladder) shrink(from, to, tokens int) {
 			l.models[i].tokens[r] = max(l.models[i].tokens[r]-tokens, 0)
 		}
 	}
+	if from == keepsEvery {
+		l.last = max(l.last-tokens, 0)
+	}
 }
 
 // grow lets every simulation have so many tokens more of a model's prompt.
@@ -110,6 +115,7 @@ func (l *ladder) grow(model string, tokens int) {
 	for i := range m.tokens {
 		m.tokens[i] += tokens
 	}
+	l.last += tokens
 }
 
 // of finds a model's.
@@ -132,6 +138,7 @@ func (l *ladder) request(r *cache.CachedRequest, warm int, ttl cache.TTL) (read 
 	if l.now.After(m.expires) {
 		m.tokens[losesExpired] = 0
 	}
+	m.tokens[keepsEvery] = max(m.tokens[keepsEvery], l.last)
 	most := r.Tokens
 	for i := range read {
 		most = min(max(m.tokens[i], warm), most)
@@ -142,6 +149,7 @@ func (l *ladder) request(r *cache.CachedRequest, warm int, ttl cache.TTL) (read 
 	if r.Lives.After(from) {
 		from = r.Lives
 	}
+	l.last = r.Tokens
 	stage, m.broken, m.expires = m.broken, "", from.Add(ttl.Duration())
 	return read, stage
 }
@@ -152,7 +160,7 @@ func (l *ladder) seed(model string, tokens int, at time.Time) {
 	for i := range m.tokens {
 		m.tokens[i] = tokens
 	}
-	m.expires = at
+	l.last, m.expires = tokens, at
 }
 
 // call makes a call with the session's prefix: what it reads lives on; of what has expired it writes the head anew.
@@ -173,7 +181,7 @@ func (l *ladder) call(r *cache.CachedRequest, head int, ttl cache.TTL) {
 // one, in tokens.
 func (e *engine) ladderChanges(payload int) {
 	l, v := &e.cache.ladder, e.view
-	l.shrink(keepsMost, losesEdits, v.LeftTokens())
+	l.shrink(keepsEvery, losesEdits, v.LeftTokens())
 	for _, d := range v.ServerDrops() {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
@@ -209,6 +217,9 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
 	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {
 		p.Restarts = usd(lost)
+	}
+	if lost := cost[keepsMost] - cost[keepsEvery]; lost != 0 {
+		p.Changes = usd(lost)
 	}
 	p.Breaks = usd(cost[losesEdits] - cost[keepsAll])
 	p.Lifetime = usd(cost[losesExpired] - cost[losesEdits])

@@ -7,6 +7,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
+// RecordedTrack is the policy of the recorded track.
+func RecordedTrack() *policy.Policy {
+	return &policy.Policy{Name: recordStage, Recorded: true, Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}
+}
+
 // replayedRecord is the recorded track as a policy: it applies the edits of the Record at the places where they were
 // made.
 type replayedRecord struct {

@@ -127,6 +127,12 @@ func TestCausesByTheClient(t *testing.T) {
 			if got[i] != want {
 				t.Errorf("%s: request %d missed by %q, want %q (all: %q)", tt.name, i+1, got[i], want, got)
 			}
+			// What it cost is in the part of its cause, and in no other.
+			p := mains(tl)[i].CostParts
+			changed := want != "" && want != cache.First && want != cache.Restart && want != cache.Expired
+			if got := [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}; got != [...]bool{changed, want == cache.Restart, want == cache.Expired} {
+				t.Errorf("%s: request %d, %q: changes, restarts and lifetime cost something: %v (%+v)", tt.name, i+1, want, got, p)
+			}
 		}
 	}
 }

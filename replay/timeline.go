@@ -88,6 +88,7 @@ type Request struct {
 	CostUSD   price.USD  `json:"cost_usd,omitzero"`          // left out where no price is known for the model
 	CostParts *CostParts `json:"cost_parts,omitempty"`       // they add up to cost_usd
 	Recorded  *Recorded  `json:"recorded,omitempty"`
+	Repeated  int        `json:"-"`      // of Payload: what the main request before it had sent, too
 	Events    []int      `json:"events"` // indexes into Timeline.Events
 }
 

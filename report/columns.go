@@ -55,6 +55,8 @@ var (
 	StatsTables  = []TableHead{{"what the context holds", slices.Concat(contentColumns, contentShares, contentSent)}, {"tools", toolColumns}, {"files that Read returned", fileColumns},
 		{"results", resultColumns}, {"results with the same text", repeatedColumns}, {"turns", turnColumns},
 		{"listings of tools, skills and agents", listingColumns}, {"subagents", subagentColumns}, {"sessions", heaviestColumns}}
+	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
+		{"compactions that follow one another", refillColumns}, {"what refilled the context", sourceColumnsOfRefill}, {"sessions", brokenColumns}}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), frontColumns)}}
 	ThresholdTables = []TableHead{{"limits", limitColumns}}
 	PriceTables     = []TableHead{{"models", slices.Concat(priceColumns...)}}
@@ -514,5 +516,58 @@ var (
 		{Title: "sent", About: "tokens of all requests so far"},
 		{Title: "results", About: "share of tool results in that", Drop: 3},
 		{Title: "most is of", About: "tool whose calls and results were sent most, with their share", Flex: true},
+	}
+)
+
+// why
+
+var (
+	cacheBreakColumns = [][]column{
+		keys(namedKeys), {{Title: "request", Key: "request", About: "number of the request that read less than the one before had left"}}, keys("line"),
+		{{Title: "time (UTC)", Key: "time", About: "time at which it was recorded", Drop: 4}},
+		keys("cause stage event kind trigger model_before model idle_seconds idle_in_tool"),
+		{{Title: "cause", About: "why less was read; how long the session had been idle", Flex: true, Min: 20}},
+		{{Title: "lost", About: "tokens that were sent again and not read, by the usage; of a policy, simulated", Drop: 2}}, keys("left_tokens read_tokens lost_tokens recorded_usd simulated_lost_tokens simulated_usd"),
+		{{Title: "USD", About: "what they cost more than if they had been read"}, {Title: "simulated", About: "the same by the simulated cache, in USD; -: it did not break", Drop: 3}},
+		keys("restarts_usd changes_usd breaks_usd lifetime_usd placement_usd"),
+	}
+	breakSumColumns = []column{
+		{Title: "cause", About: "why the cache was lost", Flex: true},
+		{Title: "breaks", About: "requests at which the record broke; of a policy, simulated"},
+		{Title: "lost", About: "tokens that were sent again and not read", Drop: 1},
+		{Title: "USD", About: "what they cost more than if they had been read"},
+		{Title: "simulated", About: "the same by the simulated cache, in USD", Drop: 2},
+		{Title: "only simulated", About: "further breaks of the simulated cache, which the record does not have; simulated contains them", Drop: 3},
+	}
+	costShareColumns = []column{
+		{Title: "part", About: "part of the simulated cost", Flex: true},
+		{Title: "at breaks", About: "what of it falls on the requests at which the simulated cache broke"},
+		{Title: "elsewhere", About: "what falls on the others"},
+		{Title: "USD", About: "both together: they add up to the simulated cost"},
+	}
+	refillColumns = []column{
+		{Title: "from", About: "first request after a compaction"},
+		{Title: "to", About: "request before which the next one was made"},
+		{Title: "requests", About: "requests in between"},
+		{Title: "prompts", About: "prompts typed in between", Drop: 4},
+		{Title: "time", About: "from one to the other", Drop: 2},
+		{Title: "joined", About: "tokens that joined in between"},
+		{Title: "freed", About: "share of the messages that the next compaction freed", Drop: 3},
+		{Title: "most of it", About: "categories and tools that joined most, with their tokens", Flex: true, Drop: 1},
+	}
+	sourceColumnsOfRefill = []column{
+		{Title: "tokens", About: "tokens as they came"},
+		{Title: "times", About: "blocks of this kind and target", Drop: 2},
+		{Title: "what", About: "category, and the tool", Flex: true},
+		{Title: "about", About: "file, command or pattern of the call, or start of the prompt", Flex: true},
+		{Title: "line", About: "line of the first in the session's file", Drop: 1},
+	}
+	brokenColumns = []column{
+		{Title: "session", About: "beginning of the id, as long as no other in the list has it; and the subagent"},
+		{Title: "requests", About: "requests of the conversation", Drop: 3},
+		{Title: "breaks", About: "requests at which the cache broke"},
+		{Title: "USD", About: "what the breaks cost"},
+		{Title: "of all", About: "share of the cost of the session", Drop: 2},
+		{Title: "the largest", About: "the most expensive break: its request, cost and cause", Flex: true, Drop: 1, Min: 30},
 	}
 )

@@ -242,6 +242,9 @@ func partsTable(sum *SessionCost) *table {
 	if p.Restarts.Known {
 		add("of ideal: what restarts of the client lost", p.Restarts)
 	}
+	if p.Changes.Known {
+		add("of ideal: what another model, tools or settings, and thinking that the server left out, lost", p.Changes)
+	}
 	add("breaks: what edits made the cache lose", p.Breaks)
 	for _, s := range p.ByStage {
 		if len(p.ByStage) > 1 {

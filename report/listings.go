@@ -342,12 +342,18 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 // leastID is the least length of a shortened id.
 const leastID = 8
 
-// ShortIDs are the beginnings of the ids that tell them apart.
+// ShortIDs are the beginnings of the ids of sessions that tell them apart.
 func ShortIDs(list []SessionItem) []string {
 	ids := make([]string, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
 	}
+	return shortIDs(ids)
+}
+
+// shortIDs are the beginnings of ids that tell them apart.
+func shortIDs(all []string) []string {
+	ids := slices.Clone(all)
 	sorted := slices.Sorted(slices.Values(ids))
 	common := func(a, b string) (n int) {
 		for n < min(len(a), len(b)) && a[n] == b[n] {

@@ -145,3 +145,53 @@ func sums(t *testing.T, conv *session.Conversation, tl *replay.Timeline, l *Ledg
 	}
 	return off
 }
+
+// TestRefills holds that what joins between two compactions is what the second one finds: nothing else is in a view that
+// no other edit changes.
+func TestRefills(t *testing.T) {
+	f, err := session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pol := *loadPolicies(t, "claude-code-2.1.19")[0]
+	pol.Window.Context = 120_000
+	tl, l := followed(t, rec, &pol)
+	list, err := Refills(f.Main, tl, l)
+	if err != nil || len(list) < 4 || len(list) != tl.Totals.Compactions-1 {
+		t.Fatalf("%v: %d refills of %d compactions", err, len(list), tl.Totals.Compactions)
+	}
+	whole := 0
+	for i, r := range list {
+		parts, heaviest := 0, 0
+		for _, p := range r.Parts {
+			parts += p.Tokens
+		}
+		for _, p := range r.Heaviest {
+			heaviest += p.Tokens
+		}
+		if parts != r.Joined || heaviest > parts || len(r.Heaviest) > mostSources {
+			t.Errorf("%d: the parts add up to %d, the heaviest to %d, of %d", i, parts, heaviest, r.Joined)
+		}
+		if r.Requests != r.To-r.From || i > 0 && r.From != list[i-1].To {
+			t.Errorf("%d: %+v", i, r)
+		}
+		edited := false
+		for _, ev := range tl.Events {
+			edited = edited || ev.Kind != policy.KindSummarize && ev.Request != nil && *ev.Request > r.From && *ev.Request <= r.To
+		}
+		if !edited {
+			whole++
+			if r.Joined != r.Before {
+				t.Errorf("%d: %d tokens joined, the compaction found %d", i, r.Joined, r.Before)
+			}
+		}
+	}
+	if whole < 2 {
+		t.Errorf("only %d refills without another edit", whole)
+	}
+}

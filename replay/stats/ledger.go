@@ -18,7 +18,8 @@ type Stay struct {
 	Tokens int `json:"tokens"`
 }
 
-// LedgerBlock is a content block that some request held, and in which requests it stood with how many tokens.
+// LedgerBlock is a content block, and in which requests it stood with how many tokens. One that joined and left between
+// two requests stood in none.
 type LedgerBlock struct {
 	Item     policy.ItemID `json:"-"`
 	Index    int           `json:"-"` // within the item; the item's number of blocks for a text that was added to it
@@ -27,6 +28,8 @@ type LedgerBlock struct {
 	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
 	Spans    []Stay        `json:"spans"`
 
+	unsent int  // n of the request before which it joined, and was gone again; 0: some request held it
+	weight int  // of an unsent one, tokens
 	open   bool // the last span has not ended
 	tokens int  // of the open span
 	from   int
@@ -71,7 +74,9 @@ func (l *Ledger) Observe(n int, v *view.View) {
 	l.edits = len(v.Edits())
 	for _, id := range v.Arrived()[l.arrived:] {
 		l.live = append(l.live, id)
-		l.touch(n, v, id)
+		if l.touch(n, v, id); !v.Has(id) {
+			l.pass(n, v, id)
+		}
 	}
 	l.arrived = len(v.Arrived())
 	l.set(n, &l.Blocks[0], l.less != 0, l.less)
@@ -133,6 +138,18 @@ func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
 		l.set(n, &l.Blocks[int(at)+b], in, tokens)
 	}
 	l.set(n, &l.Blocks[int(at)+count], in && rest != 0, rest)
+}
+
+// pass adds the blocks of an item that has joined before request n and left the view again.
+func (l *Ledger) pass(n int, v *view.View, id policy.ItemID) {
+	if _, known := l.first[id]; known {
+		return
+	}
+	at := l.add(v, id)
+	for b := range v.Blocks(id) {
+		bl := &l.Blocks[int(at)+b]
+		bl.unsent, bl.weight = n, v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
+	}
 }
 
 // add appends the blocks of an item, and one for a text that an edit may add to it.

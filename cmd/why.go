@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/why"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+func newWhy(sys *system) *cobra.Command {
+	o := &ReplayOptions{}
+	o.Policy = "recorded"
+	return command(&cobra.Command{
+		Use: "why INPUT...", Short: "Show every break of the prompt cache with its cause and cost, and what refilled the context",
+		Args: arguments(&o.Inputs),
+		Long: `Show where the prompt cache broke, the most expensive break first: its cause and
+what it cost. The causes are a restart of the client, an edit or a compaction, a
+pause longer than the cache lives, another model, other tools or settings, and
+breakpoints that do not reach far enough. A recorded break that no line of the
+file explains is said to be unexplained.
+
+Breaks of the record are those that the usage shows, with what they cost by it.
+The simulated cache, which names the causes, has a figure of its own beside it;
+its parts add up to the simulated cost. --policy shows the breaks of another
+policy, which are simulated.
+
+Between compactions it lists what filled the context again: tool results, files
+and prompts, the heaviest first.`,
+		Example: `  ctxkit why session.jsonl
+  ctxkit why session.jsonl --policy opencode
+  ctxkit why last --all
+  ctxkit why ~/.claude/projects --format csv -o breaks.csv`,
+	}, func() error { return runWhy(sys, o) }, append(o.shared(sys, o.listing(report.ListFormats, report.WhyTables...)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+}
+
+func runWhy(sys *system, o *ReplayOptions) error {
+	r, err := o.begin(sys)
+	if err != nil {
+		return err
+	}
+	type explained struct {
+		breaks   *why.SessionBreaks
+		pol      *policy.Policy
+		warnings []session.Warning
+	}
+	loop := r.loop("explained")
+	var list []*why.SessionBreaks
+	failed, err := eachConversation(loop, func(c agentConversation) (explained, error) {
+		pol, err := r.choose(preset.ClientOf(c.conv))
+		if err != nil {
+			return explained{}, err
+		}
+		s, tl, err := why.Replay(c.rec, pol, o.options())
+		if err != nil {
+			return explained{}, err
+		}
+		if err := tl.CheckValid(); err != nil {
+			return explained{}, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+		}
+		s.Agent = c.name()
+		addHints(tl.Warnings)
+		return explained{s, pol, tl.Warnings}, nil
+	}, func(one explained) error {
+		loop.warn(one.warnings...)
+		r.ran = append(r.ran, one.pol)
+		list = append(list, one.breaks)
+		return nil
+	})
+	return r.finish(failed, err, len(list), func() error { return report.Why(r.out, list, r.use(), o.report(sys)) })
+}

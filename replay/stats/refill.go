@@ -1,0 +1,176 @@
+package stats
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// Refill is what joined the context from one compaction to the next. Tokens are as it came; what the second compaction
+// removed before a request held it is included.
+type Refill struct {
+	From     int            `json:"from"` // n of the first request after a compaction
+	To       int            `json:"to"`   // n of the request before which the next one was made; one past the last request: after it
+	Requests int            `json:"requests"`
+	Prompts  int            `json:"prompts"`         // that were typed, and not queued
+	Seconds  float64        `json:"seconds"`         // from one request to the other; 0: not known
+	After    int            `json:"tokens_after"`    // messages that the first compaction left
+	Before   int            `json:"tokens_before"`   // messages that the next one found
+	Joined   int            `json:"joined_tokens"`   // of all Parts
+	Parts    []RefillSource `json:"parts"`           // by category and tool, the most tokens first
+	Heaviest []RefillSource `json:"heaviest"`        // by what calls were about, each prompt by itself, the most tokens first
+	Freed    int            `json:"freed_per_mille"` // of what it found, by the next compaction
+}
+
+// RefillSource is where tokens came from.
+type RefillSource struct {
+	Category Category `json:"category"`
+	Of       string   `json:"of,omitempty"`     // the tool, the type of an attachment, or the class of a message
+	Target   string   `json:"target,omitempty"` // what a call was about, or the start of a prompt
+	Line     int      `json:"line,omitempty"`   // of the first, in the session's file; 0 for what is on none
+	Times    int      `json:"times"`
+	Tokens   int      `json:"tokens"`
+}
+
+// mostSources is how many of the heaviest sources a refill has.
+const mostSources = 20
+
+// Refills returns what joined between compactions of a replay whose views the ledger has observed, in their order.
+func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refill, error) {
+	list := []Refill{}
+	main := mainRequests(tl)
+	var last *replay.Event
+	for i := range tl.Events {
+		ev := &tl.Events[i]
+		if ev.Kind != policy.KindSummarize {
+			continue
+		}
+		if from, to := atRequest(last, main), atRequest(ev, main); last != nil && from < to {
+			r := Refill{From: from, To: to, Requests: to - from, After: last.After, Before: ev.Before, Freed: portion(1000, ev.Saved, ev.Before)}
+			if to <= len(main) && !main[from-1].Time.IsZero() && !main[to-1].Time.IsZero() {
+				r.Seconds = max(main[to-1].Time.Sub(main[from-1].Time).Seconds(), 0)
+			}
+			list = append(list, r)
+		}
+		last = ev
+	}
+	if len(list) == 0 {
+		return list, nil
+	}
+	t := targets{conv: conv, of: map[string]string{}}
+	for i := range list {
+		if err := list[i].fill(conv, l, &t); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// atRequest is the request before which an event took place, or the one past the last.
+func atRequest(ev *replay.Event, main []*replay.Request) int {
+	if ev == nil || ev.Request == nil {
+		return len(main) + 1
+	}
+	return *ev.Request
+}
+
+// fill counts what joined.
+func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
+	type key struct {
+		category   Category
+		of, target string
+	}
+	parts, heaviest := map[key]*RefillSource{}, map[key]*RefillSource{}
+	add := func(sums map[key]*RefillSource, k key, line, tokens int) {
+		s := sums[k]
+		if s == nil {
+			s = &RefillSource{Category: k.category, Of: k.of, Target: k.target, Line: line}
+			sums[k] = s
+		}
+		s.Times++
+		s.Tokens += tokens
+	}
+	for i := range l.Blocks {
+		b := &l.Blocks[i]
+		tokens, ok := b.joined(r.From, r.To)
+		if !ok || tokens == 0 {
+			continue
+		}
+		target, err := t.find(b)
+		if err != nil {
+			return err
+		}
+		r.Joined += tokens
+		add(parts, key{b.Category, b.Of, ""}, b.Line, tokens)
+		add(heaviest, key{b.Category, b.Of, target}, b.Line, tokens)
+	}
+	sorted := func(sums map[key]*RefillSource) []RefillSource {
+		list := make([]RefillSource, 0, len(sums))
+		for _, s := range sums {
+			list = append(list, *s)
+		}
+		slices.SortFunc(list, func(a, b RefillSource) int {
+			return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Line, b.Line), strings.Compare(string(a.Category), string(b.Category)),
+				strings.Compare(a.Of, b.Of), strings.Compare(a.Target, b.Target))
+		})
+		return list
+	}
+	r.Parts, r.Heaviest = sorted(parts), sorted(heaviest)
+	r.Heaviest = r.Heaviest[:min(mostSources, len(r.Heaviest))]
+	end := len(conv.Messages)
+	if r.To <= len(conv.Requests) {
+		end = conv.Requests[r.To-1].Message
+	}
+	for m := conv.Requests[r.From-1].Message; m < end; m++ {
+		if msg := &conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+			r.Prompts++
+		}
+	}
+	return nil
+}
+
+// joined is what a block weighed when it joined after the compaction before request from and up to the one before
+// request to; ok is false for one that joined at another time.
+func (b *LedgerBlock) joined(from, to int) (tokens int, ok bool) {
+	if len(b.Spans) == 0 {
+		return b.weight, b.unsent > from && b.unsent <= to
+	}
+	first := &b.Spans[0]
+	return first.Tokens, first.From >= from && first.From < to
+}
+
+// targets knows what calls were about.
+type targets struct {
+	conv *session.Conversation
+	of   map[string]string // by id of the call
+}
+
+// find is what a block's call was about, or how a prompt begins.
+func (t *targets) find(b *LedgerBlock) (string, error) {
+	if b.Item < 0 || b.Line == 0 || b.Index >= len(t.conv.Messages[b.Item].Blocks) {
+		return "", nil
+	}
+	raw := &t.conv.Messages[b.Item].Blocks[b.Index]
+	switch {
+	case raw.Kind == jsonl.KindToolUse || raw.Kind == jsonl.KindToolResult:
+		target, known := t.of[raw.ID]
+		if m, i, ok := t.conv.ToolUse(raw.ID); !known && ok {
+			in, err := readInput(t.conv, m, i)
+			if err != nil {
+				return "", err
+			}
+			target = in.target(t.conv.CWD)
+			t.of[raw.ID] = target
+		}
+		return target, nil
+	case b.Category == Prompts && raw.Kind == jsonl.KindText:
+		text, err := t.conv.Text(int(b.Item), b.Index)
+		return shortened(text), err
+	}
+	return "", nil
+}

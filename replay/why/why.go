@@ -1,0 +1,482 @@
+// Package why tells where a conversation's prompt cache broke, by what, and what each break cost; and what filled the
+// context again between compactions.
+package why
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/stats"
+)
+
+// SessionBreaks is where the prompt cache of one conversation broke under a policy. It is pure data.
+type SessionBreaks struct {
+	Session  string           `json:"session"`
+	Agent    string           `json:"agent,omitempty"`
+	File     string           `json:"file"`
+	Title    string           `json:"title,omitempty"`
+	Policy   string           `json:"policy"`
+	Recorded bool             `json:"recorded"` // the policy is the recorded track: breaks have what the API reported of them
+	Counter  string           `json:"counter"`
+	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
+	Model    string           `json:"model"`
+
+	Requests    int             `json:"requests"`                       // main requests
+	Usage       int             `json:"requests_with_usage"`            // of them
+	Uncacheable int             `json:"requests_without_cache"`         // simulated: without a breakpoint, or too short: they have nothing to lose
+	Cost        price.USD       `json:"cost_usd,omitzero"`              // of the replay, simulated
+	Billed      price.USD       `json:"billed_usd,omitzero"`            // of the requests with usage, as the API reported it
+	Breaks      []CacheBreak    `json:"breaks"`                         // the most expensive first
+	Causes      []BreakSum      `json:"causes"`                         // the most expensive first
+	Total       BreakSum        `json:"total"`                          // of all breaks
+	InRecord    *RecordedBreaks `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
+	Parts       []CostShare     `json:"parts"`                          // of Cost, to the last digit
+	Compactions int             `json:"compactions"`
+	Thrash      int             `json:"thrash"`  // of them: those that freed less than a tenth of what they read
+	Refills     []stats.Refill  `json:"refills"` // in their order
+}
+
+// CacheBreak is a main request that read less from the cache than the one before it had left there.
+type CacheBreak struct {
+	Request int              `json:"request"`
+	Time    time.Time        `json:"time,omitzero"`
+	Line    int              `json:"line"` // of the response
+	Cause   cache.BreakCause `json:"cause"`
+	Stage   string           `json:"stage,omitempty"` // of an edit or a compaction: the stage that made it
+	Event   *int             `json:"event,omitempty"` // and its event
+	Edit    policy.EditKind  `json:"kind,omitempty"`  // of the event
+	Trigger string           `json:"trigger,omitempty"`
+	Model   string           `json:"model,omitempty"`         // of a switch: the request's
+	Before  string           `json:"model_before,omitempty"`  // and that of the request before
+	Idle    float64          `json:"idle_seconds"`            // between the response before and the request
+	Tool    bool             `json:"idle_in_tool,omitempty"`  // it waited for a tool
+	InFile  *RecordedBreak   `json:"in_record,omitempty"`     // nil: the record did not break here, or the policy is another
+	Sim     *SimulatedBreak  `json:"in_simulation,omitempty"` // nil: the simulation did not break here
+}
+
+// RecordedBreak is a break that the API reported: what was read is less than 95 % of what the request before had left.
+type RecordedBreak struct {
+	Left int       `json:"left_tokens"` // that the request before had read and written
+	Read int       `json:"read_tokens"`
+	Lost int       `json:"lost_tokens"`       // of Left: sent again and not read
+	USD  price.USD `json:"cost_usd,omitzero"` // what they cost more than if they had been read
+}
+
+// SimulatedBreak is a break of the simulated cache, with the parts of the request's cost that come of it.
+type SimulatedBreak struct {
+	Lost int       `json:"lost_tokens"` // that the request before had sent, too, and that were not read
+	USD  price.USD `json:"cost_usd,omitzero"`
+	Parts
+}
+
+// Parts are the parts of a cost that breaks of the cache make: those of replay.CostParts.
+type Parts struct {
+	Restarts  price.USD `json:"restarts_usd,omitzero"`
+	Changes   price.USD `json:"changes_usd,omitzero"`
+	Edits     price.USD `json:"breaks_usd,omitzero"`
+	Lifetime  price.USD `json:"lifetime_usd,omitzero"`
+	Placement price.USD `json:"placement_usd,omitzero"`
+}
+
+// BreakSum is a number of breaks.
+type BreakSum struct {
+	Cause cache.BreakCause `json:"cause,omitempty"`
+	Stage string           `json:"stage,omitempty"`
+	Edit  policy.EditKind  `json:"kind,omitempty"`
+	RecordedBreaks
+	Simulated int       `json:"simulated_breaks"`
+	SimLost   int       `json:"simulated_lost_tokens"`
+	SimUSD    price.USD `json:"simulated_usd,omitzero"`
+	Only      int       `json:"only_simulated"` // of Simulated, on the recorded track: the record did not break there
+}
+
+// RecordedBreaks are breaks of the record, by the usage.
+type RecordedBreaks struct {
+	Breaks int       `json:"recorded_breaks"`
+	Lost   int       `json:"recorded_lost_tokens"`
+	USD    price.USD `json:"recorded_usd,omitzero"`
+}
+
+// join adds other breaks of the record.
+func (r *RecordedBreaks) join(o *RecordedBreaks) {
+	r.Breaks += o.Breaks
+	r.Lost += o.Lost
+	r.USD.Add(o.USD)
+}
+
+// Add adds other breaks.
+func (s *BreakSum) Add(o *BreakSum) {
+	s.join(&o.RecordedBreaks)
+	s.Simulated += o.Simulated
+	s.SimLost += o.SimLost
+	s.SimUSD.Add(o.SimUSD)
+	s.Only += o.Only
+}
+
+// CostShare is a part of the cost, and what of it falls on the requests at which the simulated cache broke.
+type CostShare struct {
+	Part     string    `json:"part"`
+	USD      price.USD `json:"cost_usd"`
+	AtBreaks price.USD `json:"at_breaks_usd"`
+}
+
+// The parts of the cost, in their order.
+const (
+	PartContent   = "content" // what is sent once or stays in the cache: the part ideal without the next two
+	PartRestarts  = "restarts"
+	PartChanges   = "changes"
+	PartBreaks    = "breaks"
+	PartLifetime  = "lifetime"
+	PartPlacement = "placement"
+	PartOwnCalls  = "own_calls"
+	PartOutput    = "output"
+)
+
+func partNames() []string {
+	return []string{PartContent, PartRestarts, PartChanges, PartBreaks, PartLifetime, PartPlacement, PartOwnCalls, PartOutput}
+}
+
+// amounts are the parts in the order of partNames.
+func amounts(p *replay.CostParts) []int64 {
+	return []int64{p.Ideal.Nano - p.Restarts.Nano - p.Changes.Nano, p.Restarts.Nano, p.Changes.Nano, p.Breaks.Nano, p.Lifetime.Nano, p.Placement.Nano, p.OwnCalls.Nano, p.Output.Nano}
+}
+
+// Replay replays a record under a policy and returns where the cache broke.
+func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options) (*SessionBreaks, *replay.Timeline, error) {
+	l := stats.NewLedger(rec.Conv)
+	opt.Observe = func(n int, v *view.View) { l.Observe(n, v) }
+	tl, err := rec.Replay(pol, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.Close()
+	track := tl
+	if !pol.Recorded {
+		if track, err = rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices}); err != nil {
+			return nil, nil, err
+		}
+	}
+	s, err := newBreaks(rec, tl, track, pol.Recorded, opt.Prices)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Refills, err = stats.Refills(rec.Conv, tl, l)
+	return s, tl, err
+}
+
+// newBreaks returns the breaks of a timeline; track is the recorded one.
+func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, table *price.Table) (*SessionBreaks, error) {
+	s := &SessionBreaks{
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
+		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
+		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
+	}
+	bill, err := replay.BilledBy(rec.Conv, table)
+	if err != nil {
+		return nil, err
+	}
+	s.Usage, s.Billed = bill.Requests, bill.CostUSD
+	points, err := reported(rec, track, table)
+	if err != nil {
+		return nil, err
+	}
+	if !recorded {
+		s.InRecord = &RecordedBreaks{}
+		for i := range points {
+			s.InRecord.join(&RecordedBreaks{1, points[i].Lost, points[i].USD})
+		}
+		points = nil
+	}
+	pauses, before := rec.Pauses(), (*replay.Request)(nil)
+	var all, at replay.CostParts
+	for i := range tl.Requests {
+		r := &tl.Requests[i]
+		if r.CostParts != nil {
+			all.Add(r.CostParts)
+		}
+		if r.Kind != "main" {
+			continue
+		}
+		b := CacheBreak{Request: r.N, Time: r.Time, Line: rec.LineAt(r.N), InFile: points[r.N].loss()}
+		b.Sim = simulated(r, before)
+		if b.Sim != nil && r.CostParts != nil {
+			at.Add(r.CostParts)
+		}
+		if uncacheable(r) {
+			s.Uncacheable++
+		}
+		if b.InFile != nil || b.Sim != nil {
+			b.explain(tl, r, points[r.N])
+			if p := pauses[r.N-1]; p.Length > 0 {
+				b.Idle, b.Tool = p.Length.Seconds(), p.Tool
+			}
+			if b.Cause == cache.ModelSwitch && before != nil {
+				b.Model, b.Before = r.Model, before.Model
+			}
+			s.Breaks = append(s.Breaks, b)
+		}
+		before = r
+	}
+	for i, name := range partNames() {
+		usd := func(p *replay.CostParts) price.USD { return price.USD{Nano: amounts(p)[i], Known: s.Cost.Known} }
+		s.Parts = append(s.Parts, CostShare{name, usd(&all), usd(&at)})
+	}
+	s.sum()
+	return s, nil
+}
+
+// point is a main request with usage, and what it lost.
+type point struct {
+	RecordedBreak
+	unexplained bool
+}
+
+func (p *point) loss() *RecordedBreak {
+	if p == nil {
+		return nil
+	}
+	return &p.RecordedBreak
+}
+
+// reported are the recorded breaks by request: those of a backtest, at the prices of a table; nil: the embedded one.
+func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) (map[int]*point, error) {
+	if table == nil {
+		var err error
+		if table, err = price.Default(); err != nil {
+			return nil, err
+		}
+	}
+	points := map[int]*point{}
+	for _, p := range backtest.CachePoints(track) {
+		if !p.Broke {
+			continue
+		}
+		msg := &rec.Conv.Messages[rec.Conv.Requests[p.N-1].Message]
+		in := replay.RecordedSplit(&msg.Usage)
+		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
+		if m, ok := table.Find(msg.Model); ok {
+			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
+		}
+		points[p.N] = b
+	}
+	return points, nil
+}
+
+// readInstead is an input of which so many more tokens are read: written ones, and uncached ones where these are too few.
+func readInstead(in cache.Split, tokens int) cache.Split {
+	for _, from := range []*int{&in.Write1h, &in.Write5m, &in.Uncached} {
+		n := min(*from, tokens)
+		*from -= n
+		in.Read += n
+		tokens -= n
+	}
+	return in
+}
+
+// simulated is the break of the simulated cache at a main request; nil where there is none. before is the one before it.
+func simulated(r, before *replay.Request) *SimulatedBreak {
+	if before == nil || uncacheable(r) {
+		return nil // there was nothing to lose
+	}
+	b := &SimulatedBreak{}
+	if r.Cache.Miss != nil {
+		b.Lost = max(r.Repeated-r.Cache.Read, 0)
+	}
+	if p := r.CostParts; p != nil {
+		b.Parts = Parts{known(p.Restarts), known(p.Changes), known(p.Breaks), known(p.Lifetime), known(p.Placement)}
+		b.USD.Known = true
+		for _, u := range []price.USD{p.Restarts, p.Changes, p.Breaks, p.Lifetime, p.Placement} {
+			b.USD.Nano += u.Nano
+		}
+	}
+	if b.Lost == 0 && !b.Restarts.Known && !b.Changes.Known && !b.Edits.Known && !b.Lifetime.Known {
+		return nil
+	}
+	return b
+}
+
+// known leaves out an amount of nothing.
+func known(u price.USD) price.USD { return price.USD{Nano: u.Nano, Known: u.Nano != 0} }
+
+// uncacheable reports a request that the cache holds nothing of.
+func uncacheable(r *replay.Request) bool {
+	return r.Cache.Miss != nil && (r.Cache.Miss.Kind == cache.Unmarked || r.Cache.Miss.Kind == cache.BelowMinimum)
+}
+
+// explain finds the cause. A recorded break that the simulation does not have is not explained: no line says why.
+func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request, p *point) {
+	switch m := r.Cache.Miss; {
+	case p != nil && p.unexplained:
+		b.Cause = backtest.Unexplained
+		return
+	case m != nil && !uncacheable(r):
+		b.Cause, b.Stage = m.Kind, m.Stage
+	case b.Sim != nil: // a part of the cost is lost
+		b.Cause, b.Stage = b.Sim.largest(r.CostParts)
+	}
+	if b.Cause != cache.Edited && b.Cause != cache.Compacted {
+		return
+	}
+	for _, n := range r.Events {
+		ev := &tl.Events[n]
+		if (b.Cause == cache.Compacted) == (ev.Kind == policy.KindSummarize) && (b.Stage == "" || b.Stage == ev.Stage) && changes(ev.Kind) {
+			b.Stage, b.Event, b.Edit, b.Trigger = ev.Stage, &ev.N, ev.Kind, ev.Trigger
+			return
+		}
+	}
+}
+
+// changes reports whether an edit changes what is sent.
+func changes(k policy.EditKind) bool { return k.PayloadOnly() || !k.KeepsView() }
+
+// largest is the cause of the largest part.
+func (b *SimulatedBreak) largest(p *replay.CostParts) (c cache.BreakCause, stage string) {
+	most := int64(-1)
+	for _, x := range []struct {
+		usd   price.USD
+		cause cache.BreakCause
+	}{{b.Restarts, cache.Restart}, {b.Changes, cache.ToolsChanged}, {b.Edits, cache.Edited}, {b.Lifetime, cache.Expired}} {
+		if x.usd.Known && x.usd.Nano > most {
+			most, c = x.usd.Nano, x.cause
+		}
+	}
+	if c == cache.Edited && len(p.ByStage) > 0 {
+		stage = p.ByStage[0].Stage
+	}
+	return c, stage
+}
+
+// USD is what a break cost: by the usage where that is recorded, else simulated.
+func (b *CacheBreak) USD() price.USD {
+	switch {
+	case b.InFile != nil:
+		return b.InFile.USD
+	case b.Sim != nil:
+		return b.Sim.USD
+	}
+	return price.USD{}
+}
+
+// Lost is what a break lost in tokens, likewise.
+func (b *CacheBreak) Lost() int {
+	switch {
+	case b.InFile != nil:
+		return b.InFile.Lost
+	case b.Sim != nil:
+		return b.Sim.Lost
+	}
+	return 0
+}
+
+// one is a break as a sum.
+func (b *CacheBreak) one(recorded bool) *BreakSum {
+	s := &BreakSum{Cause: b.Cause, Stage: b.Stage, Edit: b.Edit}
+	if b.InFile != nil {
+		s.RecordedBreaks = RecordedBreaks{1, b.InFile.Lost, b.InFile.USD}
+	}
+	if b.Sim != nil {
+		s.Simulated, s.SimLost, s.SimUSD = 1, b.Sim.Lost, b.Sim.USD
+		if recorded && b.InFile == nil {
+			s.Only = 1
+		}
+	}
+	return s
+}
+
+// sum sorts the breaks and adds them up.
+func (s *SessionBreaks) sum() {
+	slices.SortStableFunc(s.Breaks, func(a, b CacheBreak) int {
+		return cmp.Or(truth(b.InFile != nil)-truth(a.InFile != nil), cmp.Compare(b.USD().Nano, a.USD().Nano), cmp.Compare(b.Lost(), a.Lost()))
+	})
+	for i := range s.Breaks {
+		one := s.Breaks[i].one(s.Recorded)
+		s.Total.Add(one)
+		s.Causes = addCause(s.Causes, one)
+	}
+	s.Causes = sortCauses(s.Causes)
+}
+
+func truth(ok bool) int {
+	if ok {
+		return 1
+	}
+	return 0
+}
+
+func addCause(list []BreakSum, one *BreakSum) []BreakSum {
+	at := slices.IndexFunc(list, func(c BreakSum) bool { return c.Cause == one.Cause && c.Stage == one.Stage && c.Edit == one.Edit })
+	if at < 0 {
+		at, list = len(list), append(list, BreakSum{Cause: one.Cause, Stage: one.Stage, Edit: one.Edit})
+	}
+	list[at].Add(one)
+	return list
+}
+
+// sortCauses puts the most expensive first: by the usage, else simulated.
+func sortCauses(list []BreakSum) []BreakSum {
+	slices.SortFunc(list, func(a, b BreakSum) int {
+		return cmp.Or(cmp.Compare(b.USD.Nano, a.USD.Nano), cmp.Compare(b.SimUSD.Nano, a.SimUSD.Nano), b.Breaks-a.Breaks, b.Simulated-a.Simulated,
+			strings.Compare(string(a.Cause), string(b.Cause)), strings.Compare(a.Stage, b.Stage), strings.Compare(string(a.Edit), string(b.Edit)))
+	})
+	if list == nil {
+		return []BreakSum{}
+	}
+	return list
+}
+
+// BreaksTotal is the sum over several conversations.
+type BreaksTotal struct {
+	Sessions    int             `json:"sessions"`
+	Requests    int             `json:"requests"`
+	Usage       int             `json:"requests_with_usage"`
+	Uncacheable int             `json:"requests_without_cache"`
+	Cost        price.USD       `json:"cost_usd,omitzero"`
+	Billed      price.USD       `json:"billed_usd,omitzero"`
+	Causes      []BreakSum      `json:"causes"`
+	Total       BreakSum        `json:"total"`
+	InRecord    *RecordedBreaks `json:"breaks_of_the_record,omitempty"`
+	Parts       []CostShare     `json:"parts"`
+	Compactions int             `json:"compactions"`
+	Thrash      int             `json:"thrash"`
+}
+
+// Sum adds up conversations.
+func Sum(list []*SessionBreaks) *BreaksTotal {
+	t := &BreaksTotal{Sessions: len(list), Parts: []CostShare{}}
+	for _, s := range list {
+		t.Requests += s.Requests
+		t.Usage += s.Usage
+		t.Uncacheable += s.Uncacheable
+		t.Cost.Add(s.Cost)
+		t.Billed.Add(s.Billed)
+		t.Total.Add(&s.Total)
+		if s.InRecord != nil {
+			if t.InRecord == nil {
+				t.InRecord = &RecordedBreaks{}
+			}
+			t.InRecord.join(s.InRecord)
+		}
+		for i := range s.Causes {
+			t.Causes = addCause(t.Causes, &s.Causes[i])
+		}
+		for i, p := range s.Parts {
+			if i == len(t.Parts) {
+				t.Parts = append(t.Parts, CostShare{Part: p.Part})
+			}
+			t.Parts[i].USD.Add(p.USD)
+			t.Parts[i].AtBreaks.Add(p.AtBreaks)
+		}
+		t.Compactions += s.Compactions
+		t.Thrash += s.Thrash
+	}
+	t.Causes = sortCauses(t.Causes)
+	return t
+}

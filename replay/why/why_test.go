@@ -1,0 +1,240 @@
+package why_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/why"
+)
+
+func policies(t testing.TB, names ...string) (list []*policy.Policy) {
+	t.Helper()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func recordOf(t testing.TB, path string) *replay.Record {
+	t.Helper()
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+// check holds that the recorded breaks are those of a backtest, and that the parts of the breaks and what is elsewhere
+// add up to the cost, each part to that of the timeline.
+func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backtest.Break) *why.SessionBreaks {
+	t.Helper()
+	s, tl, err := why.Replay(rec, pol, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := rec.Conv.Path + ", " + pol.Name
+	if pol.Recorded {
+		want, got := map[int]backtest.Break{}, map[int]why.CacheBreak{}
+		for _, b := range scored {
+			if b.Recorded {
+				want[b.Request] = b
+			}
+		}
+		for _, b := range s.Breaks {
+			if b.InFile != nil {
+				got[b.Request] = b
+			}
+		}
+		if len(got) != len(want) || len(got) != s.Total.Breaks {
+			t.Errorf("%s: %d recorded breaks of %d, and a sum of %d", name, len(got), len(want), s.Total.Breaks)
+		}
+		for n, w := range want {
+			g, ok := got[n]
+			switch {
+			case !ok:
+				t.Errorf("%s: the break at request %d is missing", name, n)
+			case g.InFile.Left != w.Left || g.InFile.Read != w.Read || g.Line != w.Line || (g.Cause == backtest.Unexplained) != (w.Cause == backtest.Unexplained):
+				t.Errorf("%s: request %d: %+v %+v, the backtest has %+v", name, n, g, *g.InFile, w)
+			case g.Cause == backtest.Unexplained && (g.Stage != "" || g.Event != nil):
+				t.Errorf("%s: request %d: unexplained, and explained: %+v", name, n, g)
+			case g.Cause == cache.None:
+				t.Errorf("%s: request %d: no cause", name, n)
+			}
+		}
+	}
+	var total, listed, at price.USD
+	for _, p := range s.Parts {
+		total.Add(p.USD)
+		at.Add(p.AtBreaks)
+	}
+	if total != tl.Totals.CostUSD && tl.Totals.CostUSD.Known {
+		t.Errorf("%s: the parts add up to %d, the cost is %d", name, total.Nano, tl.Totals.CostUSD.Nano)
+	}
+	c := tl.Totals.CostParts
+	if c == nil {
+		c = &replay.CostParts{}
+	}
+	of := map[string]price.USD{why.PartRestarts: c.Restarts, why.PartChanges: c.Changes, why.PartBreaks: c.Breaks, why.PartLifetime: c.Lifetime, why.PartPlacement: c.Placement, why.PartOwnCalls: c.OwnCalls, why.PartOutput: c.Output}
+	lost := map[string]int64{}
+	for _, b := range s.Breaks {
+		if b.Sim == nil {
+			continue
+		}
+		listed.Add(b.Sim.USD)
+		sum := int64(0)
+		for part, u := range map[string]price.USD{why.PartRestarts: b.Sim.Restarts, why.PartChanges: b.Sim.Changes, why.PartBreaks: b.Sim.Edits, why.PartLifetime: b.Sim.Lifetime, why.PartPlacement: b.Sim.Placement} {
+			lost[part] += u.Nano
+			sum += u.Nano
+		}
+		if sum != b.Sim.USD.Nano {
+			t.Errorf("%s: request %d: the parts add up to %d, not %d", name, b.Request, sum, b.Sim.USD.Nano)
+		}
+		if b.Cause == cache.None || b.Cause == cache.First {
+			t.Errorf("%s: request %d: the cause is %q", name, b.Request, b.Cause)
+		}
+	}
+	for _, p := range s.Parts {
+		if want, ok := of[p.Part]; ok && p.USD.Nano != want.Nano {
+			t.Errorf("%s: %s is %d, the timeline has %d", name, p.Part, p.USD.Nano, want.Nano)
+		}
+		switch p.Part {
+		case why.PartRestarts, why.PartChanges, why.PartBreaks, why.PartLifetime:
+			if p.AtBreaks != p.USD && s.Uncacheable == 0 { // a break is where one of them is something
+				t.Errorf("%s: %s: %d of %d are at breaks", name, p.Part, p.AtBreaks.Nano, p.USD.Nano)
+			}
+			fallthrough
+		case why.PartPlacement:
+			if lost[p.Part] != p.AtBreaks.Nano {
+				t.Errorf("%s: %s: the breaks add up to %d, not %d", name, p.Part, lost[p.Part], p.AtBreaks.Nano)
+			}
+		}
+	}
+	var causes why.BreakSum
+	for i := range s.Causes {
+		causes.Add(&s.Causes[i])
+	}
+	if causes != s.Total || s.Total.SimUSD.Nano != listed.Nano {
+		t.Errorf("%s: the causes add up to %+v, all to %+v and %d", name, causes, s.Total, listed.Nano)
+	}
+	for i := 1; i < len(s.Breaks); i++ {
+		if a, b := &s.Breaks[i-1], &s.Breaks[i]; (a.InFile != nil) == (b.InFile != nil) && a.USD().Nano < b.USD().Nano {
+			t.Errorf("%s: the break at request %d is before a more expensive one", name, a.Request)
+		}
+	}
+	return s
+}
+
+func score(t *testing.T, rec *replay.Record) []backtest.Break {
+	t.Helper()
+	b, err := backtest.Score(rec, policies(t, "claude-code-2.1.19")[0], backtest.ScoreOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Breaks
+}
+
+func TestBreaks(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	list, breaks, refills := policies(t, "recorded", "claude-code-2.1.19", "opencode-1.1.36", "three-layer", "langchain-clear-tool-uses", "anthropic-context-editing"), 0, 0
+	for _, file := range files {
+		rec := recordOf(t, file)
+		scored := score(t, rec)
+		for _, pol := range list {
+			s := check(t, rec, pol, scored)
+			breaks += len(s.Breaks)
+			refills += len(s.Refills)
+		}
+	}
+	t.Logf("%d breaks, %d refills", breaks, refills)
+	if breaks < 50 {
+		t.Errorf("only %d breaks", breaks)
+	}
+}
+
+// TestCorpusBreaks is TestBreaks over real sessions, and holds that what joins between two compactions is what the second
+// one finds, where no other edit is in between.
+func TestCorpusBreaks(t *testing.T) {
+	dir := os.Getenv("CTXKIT_CORPUS")
+	if dir == "" {
+		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	list := policies(t, "recorded", "opencode-1.1.36")
+	breaks, whole := 0, 0
+	for _, file := range files {
+		rec := recordOf(t, file)
+		scored := score(t, rec)
+		for _, pol := range list {
+			s := check(t, rec, pol, scored)
+			if !pol.Recorded {
+				continue
+			}
+			breaks += s.Total.Breaks
+			for _, r := range s.Refills {
+				if r.Joined < r.Before {
+					t.Errorf("%s: requests %d to %d: %d tokens joined, the compaction found %d", file, r.From, r.To, r.Joined, r.Before)
+				}
+				if r.Joined == r.Before {
+					whole++
+				}
+			}
+		}
+	}
+	if breaks < 200 || whole < 5 {
+		t.Errorf("only %d recorded breaks, and %d refills without an edit in between", breaks, whole)
+	}
+}
+
+// TestCauses holds the breaks of a shipped session: what the record lost, by what, in which order.
+func TestCauses(t *testing.T) {
+	s := check(t, recordOf(t, "../../testdata/sessions/big.jsonl"), policies(t, "recorded")[0], score(t, recordOf(t, "../../testdata/sessions/big.jsonl")))
+	type row struct {
+		request int
+		cause   cache.BreakCause
+		kind    policy.EditKind
+		trigger string
+		idle    bool // longer than the cache lives
+	}
+	var got []row
+	for _, b := range s.Breaks {
+		got = append(got, row{b.Request, b.Cause, b.Edit, b.Trigger, b.Idle > 300})
+	}
+	want := []row{
+		{128, cache.Expired, "", "", true}, {101, cache.Expired, "", "", true},
+		{215, cache.Edited, policy.KindClear, "auto", false}, {184, cache.Edited, policy.KindClear, "auto", false},
+		{100, cache.Edited, policy.KindClear, "auto", false}, {144, cache.Edited, policy.KindClear, "auto", false},
+		{245, cache.Compacted, policy.KindSummarize, "auto", false},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
