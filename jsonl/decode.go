@@ -144,6 +144,8 @@ func (e *Entry) flag(key []byte) *bool {
 		return &e.IsCompactSummary
 	case "isApiErrorMessage":
 		return &e.IsAPIError
+	case "noRequest":
+		return &e.NoRequest
 	}
 	return nil
 }

@@ -118,6 +118,7 @@ type Entry struct {
 	IsMeta           bool
 	IsCompactSummary bool
 	IsAPIError       bool // isApiErrorMessage
+	NoRequest        bool
 
 	HasMessage bool
 	Message    APIMessage

@@ -244,7 +244,7 @@ func (e *engine) rebuilding(ed *policy.Edit, next int) {
 func (e *engine) Summary(n int) (policy.Content, int, bool) {
 	for i := range e.conv.Boundaries {
 		b := &e.conv.Boundaries[i]
-		if b.Summary < 0 || len(e.conv.Messages[b.Summary].Blocks) == 0 || b.Request < n-lateBy || b.Request < n && e.taken[i] {
+		if b.Summary < 0 || !readable(&e.conv.Messages[b.Summary]) || b.Request < n-lateBy || b.Request < n && e.taken[i] {
 			continue // a boundary shortly before, with a summary that is not reused yet: the policy is a little late
 		}
 		if e.taken[i] {
@@ -254,6 +254,11 @@ func (e *engine) Summary(n int) (policy.Content, int, bool) {
 		return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
 	}
 	return policy.Content{}, -1, false
+}
+
+// readable reports whether a recorded summary is a text that any model could be sent, and is not encrypted.
+func readable(m *session.Message) bool {
+	return len(m.Blocks) > 0 && m.Blocks[0].Kind == jsonl.KindText
 }
 
 // SessionMemory returns the session's own summary file.

@@ -75,7 +75,7 @@ const (
 
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
-	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title"
+	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title", "last-prompt"
 	Subtype   string    `json:"subtype,omitempty"`
 	UUID      string    `json:"uuid,omitempty"`
 	Parent    string    `json:"-"` // uuid of the line before it; "": the last chained line put of the same agent, unless Root
@@ -91,6 +91,11 @@ type Line struct {
 	Meta    bool   `json:"isMeta,omitempty"`           // user: not typed by a person
 	Summary bool   `json:"isCompactSummary,omitempty"` // user: the summary of the boundary above it
 	Title   string `json:"aiTitle,omitempty"`          // ai-title
+	Leaf    string `json:"leafUuid,omitempty"`         // last-prompt: uuid of the line that the session goes on from
+
+	// NoRequest says of an assistant line that no request of this session is counted for it: a session before this one
+	// asked for it, or it was interrupted.
+	NoRequest bool `json:"noRequest,omitempty"`
 
 	Message    *Message    `json:"message,omitempty"`
 	Compact    *Compact    `json:"compactMetadata,omitempty"`      // system, compact_boundary
@@ -240,7 +245,8 @@ func (w *Writer) Run(f *Form, in io.Reader, out io.Writer) error {
 	return f.Convert(in, w)
 }
 
-// Begin writes the session's own line. It comes before any other.
+// Begin writes the session's own line. It comes before any other; a further one says that the window is another from
+// here on.
 func (w *Writer) Begin(s Session) {
 	s.Product = w.product
 	w.session = s
@@ -276,7 +282,7 @@ func (w *Writer) Warn(line int, code, format string, args ...any) {
 // Put writes a line that comes from a unit, or from none, -1, and returns its uuid.
 func (w *Writer) Put(u Unit, l Line) string {
 	s := &w.session
-	if l.Type != "ai-title" {
+	if l.Type != "ai-title" && l.Type != "last-prompt" {
 		if l.UUID == "" {
 			l.UUID = fmt.Sprintf("%s-%06d", s.Product, len(w.from))
 		}

@@ -170,7 +170,10 @@ func (c *chain) assistant(group int32) {
 		}
 		n.emitted, n.used, n.at = true, true, int32(len(c.conv.Messages)+1)
 		if len(c.parts) == 0 {
-			m = Message{UUID: n.uuid, ID: n.reply.id, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.reply.model, Version: n.env.version, Line: n.line}
+			m = Message{
+				UUID: n.uuid, ID: n.reply.id, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.reply.model, Version: n.env.version,
+				NoRequest: n.noRequest, Window: c.ld.windowAt(i), Line: n.line,
+			}
 		}
 		c.uuids, c.parts = append(c.uuids, n.uuid), append(c.parts, blocks)
 		n.blocks = nil // the message has them
@@ -204,8 +207,8 @@ func (c *chain) assistant(group int32) {
 	}
 	c.turnOver = false
 	m.Synthetic = m.Model == synthetic
-	if m.Synthetic || m.Usage.Context() == 0 {
-		m.HasUsage, m.OutputOnly = false, !m.Synthetic && m.Usage.Output > 0
+	if m.Synthetic || m.NoRequest || m.Usage.Context() == 0 {
+		m.HasUsage, m.OutputOnly = false, !m.Synthetic && !m.NoRequest && m.Usage.Output > 0
 	}
 	c.restarts.responded = c.restarts.responded || !m.Synthetic
 	c.conv.Messages = append(c.conv.Messages, m)
@@ -259,7 +262,7 @@ func (c *chain) user(i int32) {
 // goesWithPrompt reports whether a line continues the prompt that was emitted last: a client that resumes writes a
 // prompt as one line a block, all with the same time.
 func (c *chain) goesWithPrompt(n *node) bool {
-	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || len(c.conv.Messages) == 0 || c.ld.recorded.Product != "" {
+	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || !c.ld.ownFormat() || len(c.conv.Messages) == 0 {
 		return false
 	}
 	m := &c.conv.Messages[len(c.conv.Messages)-1]
@@ -299,12 +302,12 @@ func (c *chain) finish() {
 			conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(m.Line),
 				Message: fmt.Sprintf("the result of %s is not in the file: a placeholder takes its place", lostIDs(m))})
 		}
-		if m.Role == Assistant && !m.Synthetic {
+		if m.Role == Assistant && !m.Synthetic && !m.NoRequest {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}
 	rec := &c.ld.recorded
-	conv.Product, conv.Provider, conv.Window = cmp.Or(rec.Product, Product), rec.Provider, rec.Window
+	conv.Product, conv.Provider = cmp.Or(rec.Product, Product), rec.Provider
 	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]

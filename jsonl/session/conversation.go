@@ -94,6 +94,8 @@ type Message struct {
 	HasUsage   bool   // a real response: not <synthetic>, not all zero
 	OutputOnly bool   // Usage.Output is recorded, the input is not: HasUsage is false
 	Synthetic  bool   // model "<synthetic>": written by the client, never sent as such
+	NoRequest  bool   // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted
+	Window     int    // of a response: the model's whole context window as recorded, tokens; 0: not recorded
 	RecordOnly bool   // on the recorded track only
 	Lost       bool   // a placeholder for tool_results that are not in the file
 	Earlier    bool   // a placeholder for the history before the start of the file
@@ -235,7 +237,6 @@ type Conversation struct {
 	CWD        string
 	Product    string // client that recorded it
 	Provider   string // of its models, as recorded; "": not recorded
-	Window     int    // the model's whole context window as recorded, tokens; 0: not recorded
 	Version    string // of the client at the first request
 	Versions   []string
 	Model      string // model of the first request

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,13 +10,14 @@ import (
 	"path"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/codex"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{pi.Form()}
+	return []foreign.Form{codex.Form(), pi.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.
@@ -106,10 +108,16 @@ func isOwn(b []byte) bool {
 	return false
 }
 
+// ownFormat reports whether Claude Code recorded the session.
+func (ld *loader) ownFormat() bool { return cmp.Or(ld.recorded.Product, Product) == Product }
+
 // recorder reads the line that says what recorded the session.
 func (ld *loader) recorder(e *jsonl.Entry) {
 	if err := json.Unmarshal(e.Raw, &ld.recorded); err != nil {
 		ld.warn(e.Line, "%s is partly unreadable: the readable part is used", e.Type).Code = CodeMetadata
+	}
+	if n := ld.recorded.Window; n > 0 && (len(ld.windows) == 0 || ld.windows[len(ld.windows)-1].tokens != n) {
+		ld.windows = append(ld.windows, window{int32(len(ld.nodes)), n})
 	}
 	if ld.foreign == nil {
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
@@ -145,6 +153,22 @@ func recordedUsage(u *foreign.Usage) *jsonl.Usage {
 		out.Thinking = in(u.Details.Thinking)
 	}
 	return out
+}
+
+// window is a model's whole context window from a node on.
+type window struct {
+	from   int32
+	tokens int
+}
+
+// windowAt is the recorded window at node i: what is before the first one has that too; 0 where none is recorded.
+func (ld *loader) windowAt(i int32) (n int) {
+	for k, w := range ld.windows {
+		if k == 0 || w.from <= i {
+			n = w.tokens
+		}
+	}
+	return n
 }
 
 // origin puts the account of another agent's session and its warnings in the place of those of the lines made of it.

@@ -114,7 +114,8 @@ type loader struct {
 	foreign  *foreign.Writer // of a session of another agent, else nil
 	recorded foreign.Session // what recorded it, where a line says so
 	totals   []RunTotals
-	above    []int32 // nearest assistant line at or above a line, no prompt between; -1: none
+	windows  []window // of the model, where lines say so, in order
+	above    []int32  // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
@@ -354,7 +355,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	if n.kind == nodeAssistant {
 		n.reply = reuse(&ld.last, reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage})
 	}
-	n.apiError = e.IsAPIError
+	n.apiError, n.noRequest = e.IsAPIError, e.NoRequest
 	n.head = m.Head
 	if len(n.head) > 64 {
 		n.head = strings.Clone(n.head[:64])

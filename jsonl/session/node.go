@@ -36,6 +36,7 @@ type node struct {
 	cleared   bool // output of a hook that runs as the context is cleared, and the first line after that
 	sidechain bool
 	apiError  bool
+	noRequest bool // a response for which no request of this session is counted
 	resumed   bool // output of a hook that runs as a session is resumed
 
 	onPath  bool // on the path from root to leaf of its conversation

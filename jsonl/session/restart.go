@@ -74,7 +74,7 @@ func (conv *Conversation) RestartedBefore(n int) bool {
 // sign is what a line says of a restart; "": nothing.
 func (c *chain) sign(n *node) RestartSign {
 	switch {
-	case !c.restarts.responded: // nothing was sent yet
+	case !c.restarts.responded, !c.ld.ownFormat(): // nothing was sent yet; the signs are Claude Code's
 		return ""
 	case n.resumed:
 		return SignHook

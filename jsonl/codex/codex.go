@@ -1,0 +1,281 @@
+// Package codex reads rollouts, the sessions of Codex CLI.
+//
+// A rollout is a list of records {timestamp, type, payload}. The history is the response items in order; a record
+// "compacted" replaces it, an event "thread_rolled_back" cuts it. A response ends with its token count, which is before
+// the outputs of its calls up to 0.130 and after them from 0.139 on. A fork begins with a copy of its parent's records:
+// its items are the history, its counts and compactions are the parent's.
+package codex
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// Form is the form of rollouts.
+func Form() foreign.Form {
+	return foreign.Form{Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert}
+}
+
+func tools() map[string]string {
+	return map[string]string{
+		"exec": "Bash", "exec_command": "Bash", "shell": "Bash", "shell_command": "Bash", "local_shell": "Bash", "container.exec": "Bash",
+		"apply_patch": "Edit", "view_image": "Read", "read_file": "Read", "list_dir": "LS", "grep_files": "Grep",
+		"update_plan": "TodoWrite", "web_search": "WebSearch", "spawn_agent": "Task",
+	}
+}
+
+// The types of records.
+const (
+	recordMeta      = "session_meta"
+	recordContext   = "turn_context"
+	recordItem      = "response_item"
+	recordCompacted = "compacted"
+	recordWorld     = "world_state"
+	recordEvent     = "event_msg"
+)
+
+func looks(h *foreign.Beginning) bool {
+	for i := range h.Values {
+		switch v := &h.Values[i]; v.Fields["type"] {
+		case recordMeta, recordContext, recordItem, recordCompacted, recordWorld, recordEvent:
+			if v.Fields["payload"] == "{" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func convert(in io.Reader, w *foreign.Writer) error {
+	c := &converter{w: w, calls: map[string]bool{}}
+	err := w.Lines(in, c.record)
+	c.endCopy()
+	c.endResponse(nil)
+	c.endCompaction(false)
+	if !c.begun {
+		c.begin()
+	}
+	return err
+}
+
+// The reasons for which records are set aside.
+const (
+	asideCopy     = "copied from the parent session"
+	asideReplaced = "copied from the parent session, replaced by its compaction"
+	asideRepeat   = "repeated token count"
+	asideNoUsage  = "token count without usage"
+	asideMeta     = "repeated session_meta"
+	asideOrphan   = "output without a call"
+	asideBroken   = "unreadable payload"
+	asideSystem   = "not sent: system message"
+	asideGhost    = "not sent: ghost_snapshot"
+)
+
+// converter reads a rollout record by record.
+type converter struct {
+	w       *foreign.Writer
+	session foreign.Session
+	named   bool // the first session_meta was read
+	begun   bool // the session's own line was written
+	model   string
+	limit   int  // bytes of an output that the history keeps
+	copied  bool // the records are the parent's
+	copies  []part
+	calls   map[string]bool // call ids of the history
+
+	answer  []part // the items of the response in progress
+	rest    []part // what came since the first of them
+	output  bool   // rest has an output
+	n       int    // responses so far
+	counted bool   // a token count was read
+	total   int    // total_token_usage of the last one
+	last    int    // last_token_usage.total_tokens of the last request
+
+	history []entry
+	parent  string // uuid of the line before the next one, where that is not the last one
+	root    bool   // the next line has no parent
+	spoken  bool   // a message or item came since the last turn ended
+	compact *compaction
+}
+
+// part is a piece of the history that is not written yet.
+type part struct {
+	unit foreign.Unit
+	line int
+	time time.Time
+	item item
+}
+
+// entry is a message or item of the history.
+type entry struct {
+	uuid     string
+	boundary bool   // a message of a real user
+	context  bool   // a message that the client adds
+	said     string // what a compaction may retain: role and text
+	text     string // of a real user's message
+}
+
+// compaction is a record "compacted" that is not written yet.
+type compaction struct {
+	part
+	message     string
+	replacement []item // nil: not recorded
+	post        int    // the client's estimate behind it
+	own         bool   // nothing was said in its turn before it
+}
+
+// record reads one record.
+func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
+	var r struct{ Payload json.RawMessage }
+	if err := json.Unmarshal(e.Raw, &r); err != nil || len(r.Payload) == 0 || r.Payload[0] != '{' {
+		c.broken(u, e.Line, err)
+		return
+	}
+	p := part{unit: u, line: e.Line, time: e.Time}
+	switch e.Type {
+	case recordMeta:
+		c.meta(p, r.Payload)
+	case recordContext:
+		c.context(p, r.Payload)
+	case recordItem:
+		if err := json.Unmarshal(r.Payload, &p.item); err != nil {
+			c.broken(u, e.Line, err)
+			return
+		}
+		if c.copied {
+			c.copies = append(c.copies, p)
+			return
+		}
+		c.item(p)
+	case recordCompacted:
+		c.compacted(p, r.Payload)
+	case recordEvent:
+		c.event(p, r.Payload)
+	case recordWorld:
+		c.w.Aside(u, "metadata: "+e.Type)
+	case "":
+		c.w.Aside(u, "no type")
+	default:
+		c.w.Aside(u, "unknown type: "+e.Type)
+	}
+}
+
+func (c *converter) broken(u foreign.Unit, line int, err error) {
+	c.w.Aside(u, asideBroken)
+	if err != nil {
+		c.w.Warn(line, "malformed-line", "the payload cannot be read (%s): line set aside", kind(err))
+		return
+	}
+	c.w.Warn(line, "malformed-line", "a record without a payload: line set aside")
+}
+
+// kind is what is wrong, without the text of a decoder's error, which differs between versions of Go.
+func kind(err error) string {
+	if t, ok := err.(*json.UnmarshalTypeError); ok && t.Field != "" { //nolint:errorlint // json returns it bare
+		return t.Field + " is a " + strings.Fields(t.Value)[0]
+	}
+	return "it is of another form"
+}
+
+// meta reads the session's identity. Later ones are of the parent of a fork, or only tell of git.
+func (c *converter) meta(p part, payload []byte) {
+	var m struct {
+		ID       string          `json:"id"`
+		Forked   string          `json:"forked_from_id"`
+		Parent   string          `json:"parent_thread_id"`
+		CWD      string          `json:"cwd"`
+		Version  string          `json:"cli_version"`
+		Provider string          `json:"model_provider"`
+		Source   json.RawMessage `json:"source"`
+	}
+	if err := json.Unmarshal(payload, &m); err != nil {
+		c.broken(p.unit, p.line, err)
+		return
+	}
+	switch {
+	case !c.named:
+		c.named = true
+		c.copied = m.Forked != ""
+		c.session.ID, c.session.CWD, c.session.Version, c.session.Provider = m.ID, m.CWD, m.Version, m.Provider
+		c.session.Parent = m.Parent
+		var s struct {
+			Subagent struct {
+				Spawn struct {
+					Parent string `json:"parent_thread_id"`
+				} `json:"thread_spawn"`
+			} `json:"subagent"`
+		}
+		if c.session.Parent == "" && json.Unmarshal(m.Source, &s) == nil {
+			c.session.Parent = s.Subagent.Spawn.Parent
+		}
+	case c.copied || m.ID != c.session.ID:
+		c.w.Aside(p.unit, asideCopy)
+	default:
+		c.w.Aside(p.unit, asideMeta)
+	}
+}
+
+// historyShare is how much of a turn's limit for outputs the history keeps of one, in percent.
+const historyShare = 120
+
+// defaultLimit is the limit of a turn that names none, bytes: 10,000 tokens.
+const defaultLimit = 40000
+
+// context reads the settings of a turn.
+func (c *converter) context(p part, payload []byte) {
+	var t struct {
+		Model  string `json:"model"`
+		Policy struct {
+			Mode  string `json:"mode"`
+			Limit int    `json:"limit"`
+		} `json:"truncation_policy"`
+	}
+	if err := json.Unmarshal(payload, &t); err != nil {
+		c.broken(p.unit, p.line, err)
+		return
+	}
+	if t.Model != "" {
+		c.model = t.Model
+	}
+	c.limit = max(0, min(t.Policy.Limit, 1<<40))
+	if t.Policy.Mode == "tokens" {
+		c.limit *= 4
+	}
+	if c.copied {
+		c.w.Aside(p.unit, asideCopy)
+	}
+}
+
+// kept is how many bytes of an output the history keeps.
+func (c *converter) kept() int {
+	if c.limit == 0 {
+		return defaultLimit * historyShare / 100
+	}
+	return c.limit * historyShare / 100
+}
+
+// begin writes the session's own line, and again where its window changes.
+func (c *converter) begin() {
+	c.begun = true
+	c.w.Begin(c.session)
+}
+
+// put writes a line of a part.
+func (c *converter) put(p *part, l foreign.Line) string {
+	if !c.begun {
+		c.begin()
+	}
+	if l.Time.IsZero() {
+		l.Time = p.time
+	}
+	if c.root || c.parent != "" {
+		l.Root, l.Parent = c.root, c.parent
+		c.root, c.parent = false, ""
+	}
+	return c.w.Put(p.unit, l)
+}

@@ -1,0 +1,148 @@
+package codex
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// event is the payload of an event_msg: those of its kinds that tell more than the items do.
+type event struct {
+	Type   string `json:"type"`
+	Turn   string `json:"turn_id"`
+	Window int    `json:"model_context_window"`
+	Turns  int    `json:"num_turns"`
+	Thread string `json:"thread_name"`
+	Info   *struct {
+		Total  usage `json:"total_token_usage"`
+		Last   usage `json:"last_token_usage"`
+		Window int   `json:"model_context_window"`
+	} `json:"info"`
+}
+
+type usage struct {
+	Input     int `json:"input_tokens"`
+	Cached    int `json:"cached_input_tokens"`
+	Output    int `json:"output_tokens"`
+	Reasoning int `json:"reasoning_output_tokens"`
+	Total     int `json:"total_tokens"`
+}
+
+// usage is the count in the convention of all sessions.
+func (u *usage) usage() *foreign.Usage {
+	in := bounded(u.Input)
+	cached := min(bounded(u.Cached), in)
+	out := bounded(u.Output)
+	return &foreign.Usage{
+		Input: in - cached, CacheRead: cached, Output: out,
+		Details: &foreign.Details{Thinking: min(bounded(u.Reasoning), out)},
+	}
+}
+
+func bounded(n int) int { return max(0, min(n, math.MaxInt32)) }
+
+func (c *converter) event(p part, payload []byte) {
+	var e event
+	if err := json.Unmarshal(payload, &e); err != nil {
+		c.broken(p.unit, p.line, err)
+		return
+	}
+	if c.copied && e.Type == "task_started" && e.Turn > c.session.ID {
+		c.endCopy()
+	}
+	if e.Type == "task_started" {
+		c.window(e.Window)
+	}
+	if e.Info != nil {
+		c.window(e.Info.Window)
+	}
+	switch {
+	case e.Type == "token_count" && c.copied:
+		if e.Info != nil && (!c.counted || e.Info.Total.Total != c.total) {
+			c.counted, c.total, c.last = true, e.Info.Total.Total, bounded(e.Info.Last.Total)
+			p.item.Type = endOfResponse
+			c.copies = append(c.copies, p)
+		}
+		c.w.Aside(p.unit, asideCopy)
+	case c.copied:
+		c.w.Aside(p.unit, asideCopy)
+	case e.Type == "token_count":
+		c.count(p, &e)
+	case e.Type == "task_started", e.Type == "task_complete", e.Type == "turn_aborted":
+		c.endResponse(nil)
+		c.endCompaction(e.Type != "task_started")
+		c.endTurn(&p)
+	case e.Type == "thread_rolled_back":
+		c.endResponse(nil)
+		c.endCompaction(false)
+		c.rollBack(&p, e.Turns)
+	case e.Type == "thread_name_updated" && e.Thread != "":
+		c.put(&p, foreign.Line{Type: "ai-title", Title: e.Thread})
+	default:
+		c.w.Aside(p.unit, "event: "+e.Type)
+	}
+}
+
+// usablePercent is the share of the whole window that Codex records.
+const usablePercent = 95
+
+func (c *converter) window(usable int) {
+	n := bounded(usable) * 100 / usablePercent
+	if n == 0 || n == c.session.Window {
+		return
+	}
+	c.session.Window = n
+	if c.begun {
+		c.begin()
+	}
+}
+
+// count reads a token count: the end of a response, the client's estimate behind a compaction, or neither.
+func (c *converter) count(p part, e *event) {
+	switch {
+	case e.Info == nil:
+		c.w.Aside(p.unit, asideNoUsage)
+	case c.compact != nil && c.compact.post == 0 && e.Info.Last.Input == 0 && e.Info.Last.Output == 0:
+		c.compact.post = bounded(e.Info.Last.Total)
+	case c.counted && e.Info.Total.Total == c.total:
+		c.w.Aside(p.unit, asideRepeat)
+	default:
+		c.counted, c.total, c.last = true, e.Info.Total.Total, bounded(e.Info.Last.Total)
+		c.endCompaction(false)
+		if len(c.answer) == 0 {
+			c.answer = []part{{unit: p.unit, line: p.line, time: p.time}}
+		}
+		c.endResponse(e.Info.Last.usage())
+	}
+}
+
+// endTurn marks the end of a turn: a prompt after it was not queued.
+func (c *converter) endTurn(p *part) {
+	if c.spoken && c.begun {
+		c.put(p, foreign.Line{Type: "system", Subtype: "turn_duration"})
+	}
+	c.spoken = false
+}
+
+// rollBack cuts the history before the newest turns.
+func (c *converter) rollBack(p *part, turns int) {
+	at := len(c.history)
+	for i := len(c.history) - 1; i >= 0 && turns > 0; i-- {
+		if c.history[i].boundary {
+			at, turns = i, turns-1
+		}
+	}
+	for at > 0 && c.history[at-1].context {
+		at--
+	}
+	if at == len(c.history) {
+		return
+	}
+	c.root, c.parent = at == 0, ""
+	if at > 0 {
+		c.parent = c.history[at-1].uuid
+		c.w.Put(p.unit, foreign.Line{Type: "last-prompt", Leaf: c.parent})
+	}
+	c.history = c.history[:at]
+}

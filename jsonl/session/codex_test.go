@@ -1,0 +1,244 @@
+package session_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// codexRoot is the folder of real rollouts.
+func codexRoot(t *testing.T) string {
+	root := os.Getenv("CTXKIT_CODEX")
+	if root == "" {
+		t.Skip("CTXKIT_CODEX is not set")
+	}
+	return root
+}
+
+// counted are the token counts of a rollout that are a request's: those of the session itself that change the total.
+func counted(t *testing.T, path string) (n int) {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, copied, total := "", false, -1
+	for dec := json.NewDecoder(z); ; {
+		var r struct {
+			Type    string
+			Payload struct {
+				Type, ID string
+				Turn     string `json:"turn_id"`
+				Forked   string `json:"forked_from_id"`
+				Info     *struct {
+					Total struct {
+						Tokens int `json:"total_tokens"`
+					} `json:"total_token_usage"`
+				}
+			}
+		}
+		if err := dec.Decode(&r); err == io.EOF {
+			return n
+		} else if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		p := &r.Payload
+		switch {
+		case r.Type == "session_meta" && own == "":
+			own, copied = p.ID, p.Forked != ""
+		case p.Type == "task_started" && p.Turn > own:
+			copied = false
+		case p.Type == "token_count" && p.Info != nil && p.Info.Total.Tokens != total:
+			total = p.Info.Total.Tokens
+			if !copied {
+				n++
+			}
+		}
+	}
+}
+
+// Requests are the distinct token counts, recorded compactions those of the list with their sizes, and every line is
+// used or set aside.
+func TestCodexCorpus(t *testing.T) {
+	root := codexRoot(t)
+	f, err := os.Open(filepath.Join(root, "recorded-compactions.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comma = '\t'
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{}
+	column := func(row []string, name string) string { return row[slices.Index(rows[0], name)] }
+	for _, row := range rows[1:] {
+		if column(row, "rule") != "copied-from-parent" {
+			file := column(row, "file")
+			want[file] = append(want[file], fmt.Sprint(column(row, "line"), " ", column(row, "last_total_tokens"), " ", column(row, "post_total"), " ", column(row, "next_input")))
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "*.jsonl.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, len(files))
+	}
+	for _, path := range files {
+		s, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		c, name := s.Main, filepath.Base(path)
+		if n := counted(t, path); n != len(c.Requests) {
+			t.Errorf("%s: %d requests, %d token counts", name, len(c.Requests), n)
+		}
+		for _, q := range c.Requests {
+			m := &c.Messages[q.Message]
+			if !m.HasUsage || m.Model == "" || m.Window < 200000 {
+				t.Errorf("%s: line %d: usage %t, model %q, window %d", name, m.Line, m.HasUsage, m.Model, m.Window)
+			}
+		}
+		var got []string
+		for i := range c.Boundaries {
+			b := &c.Boundaries[i]
+			next := 0
+			if b.Request <= len(c.Requests) {
+				next = c.Messages[c.Requests[b.Request-1].Message].Usage.Context()
+			}
+			got = append(got, fmt.Sprint(b.Line, " ", b.PreTokens, " ", b.PostTokens, " ", next))
+			if b.Trigger != "auto" || b.Summary < 0 || len(b.Preserved) == 0 {
+				t.Errorf("%s: line %d: %s, summary %d, %d preserved", name, b.Line, b.Trigger, b.Summary, len(b.Preserved))
+			}
+			for _, a := range b.Attached {
+				if c.Messages[a].Attachment != "context" {
+					t.Errorf("%s: line %d: %s is in no message before it", name, b.Line, c.Messages[a].Attachment)
+				}
+			}
+		}
+		if !slices.Equal(got, want[name]) {
+			t.Errorf("%s: compactions %q, recorded %q", name, got, want[name])
+		}
+		if !c.Lines.Balanced() || c.Product != "codex" || c.Version == "" || c.Provider != "openai" || c.SessionID == "" {
+			t.Errorf("%s: %+v, %s %s of %s, session %q", name, c.Lines, c.Product, c.Version, c.Provider, c.SessionID)
+		}
+		lost := 0
+		for i := range c.Messages {
+			if c.Messages[i].Lost {
+				lost++
+			}
+		}
+		if lost > 0 || len(c.Warnings) > 0 || c.Abandoned > 0 {
+			t.Errorf("%s: %d results lost, %d messages abandoned, warnings %v", name, lost, c.Abandoned, c.Warnings)
+		}
+		s.Close()
+	}
+}
+
+// A rollout reads alike plain, gzipped and as zstd; texts are found.
+func TestCodexCompressed(t *testing.T) {
+	plain, err := os.ReadFile("../codex/testdata/rollout.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gz, zst bytes.Buffer
+	g := gzip.NewWriter(&gz)
+	z, err := zstd.NewWriter(&zst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []io.WriteCloser{g, z} {
+		if _, err := w.Write(plain); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	for i, content := range [][]byte{plain, gz.Bytes(), zst.Bytes()} {
+		path := filepath.Join(dir, "rollout-"+strconv.Itoa(i))
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Main
+		if len(c.Requests) != 6 || len(c.Boundaries) != 2 || c.Abandoned != 2 || c.Title != "A small fix" || !c.Lines.Balanced() {
+			t.Errorf("%s: %d requests, %d compactions, %d abandoned, title %q, %+v", path, len(c.Requests), len(c.Boundaries), c.Abandoned, c.Title, c.Lines)
+		}
+		var prompts []string
+		for m := range c.Messages {
+			if c.Messages[m].Class == session.ClassPrompt {
+				text, err := c.Text(m, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				prompts = append(prompts, fmt.Sprint(text, " ", c.Messages[m].Queued))
+			}
+		}
+		if want := []string{"list the files false", "fix it false", "thanks false", "go on false"}; !slices.Equal(prompts, want) {
+			t.Errorf("%s: prompts %q", path, prompts)
+		}
+		windows := []int{}
+		for _, q := range c.Requests {
+			windows = append(windows, c.Messages[q.Message].Window)
+		}
+		if want := []int{272000, 272000, 272000, 272000, 272000, 200000}; !slices.Equal(windows, want) {
+			t.Errorf("%s: windows %v", path, windows)
+		}
+		if b := c.Boundaries[1]; b.Trigger != "manual" || len(b.Preserved) != 2 {
+			t.Errorf("%s: %+v", path, b)
+		}
+		if n := len(c.Messages[c.Boundaries[0].Summary].Blocks); n != 1 || c.Messages[c.Boundaries[0].Summary].Blocks[0].Kind != jsonl.KindUnknown {
+			t.Errorf("%s: a summary of %d blocks", path, n)
+		}
+		s.Close()
+	}
+}
+
+// A rollback at the end of a file leaves what was before it, and a fork's parent is no request.
+func TestCodexEnds(t *testing.T) {
+	content, err := os.ReadFile("../codex/testdata/rollout.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(content, []byte("\n"))
+	at := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte("thread_rolled_back")) })
+	s, err := session.LoadReader("rolled back", bytes.NewReader(bytes.Join(lines[:at+1], nil)), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if c := s.Main; len(c.Requests) != 3 || c.Abandoned != 2 {
+		t.Errorf("%d requests, %d abandoned", len(c.Requests), c.Abandoned)
+	}
+	s, err = session.Load("../codex/testdata/fork.jsonl", session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if c := s.Main; len(c.Requests) != 1 || len(c.Boundaries) != 0 || c.Requests[0].Message != 6 {
+		t.Errorf("%+v, %d compactions", c.Requests, len(c.Boundaries))
+	}
+}
