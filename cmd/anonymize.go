@@ -73,6 +73,11 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 		return pathError(path, err)
 	}
 	defer files.close()
+	if form, err := session.Recognise(files.main); err != nil {
+		return pathError(path, err)
+	} else if form != nil {
+		return fmt.Errorf("%s: a session of %s: write it with `ctxkit convert` first", path, form.Client)
+	}
 	target, err := files.target(o.File)
 	if err != nil {
 		return err

@@ -60,26 +60,39 @@ const (
 	manyBytes = 16 << 20
 )
 
-// recognise returns the source to read: of another agent's session its lines; an error for a file that is no session.
-func (ld *loader) recognise(src *jsonl.Source) (*jsonl.Source, error) {
+// Recognise tells by the beginning of a source which agent recorded it: nil for Claude Code, an error for a file that is
+// no session. One that cannot be read passes as Claude Code's: reading it says what is wrong.
+func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	formats := Forms()
 	n := fewBytes
 	for {
 		b, err := src.Head(n)
 		if isOwn(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
-			return src, nil
+			return nil, nil
 		}
 		h := foreign.NewBeginning(b, err != nil)
 		if f := foreign.Looks(h, formats); f != nil {
-			ld.foreign = foreign.NewWriter()
-			return src.Through(func(in io.Reader, out io.Writer) error { return ld.foreign.Run(f, in, out) }), nil
+			return f, nil
 		}
 		if err != nil || n == manyBytes {
-			src.Close()
-			return nil, &jsonl.FileError{Path: ld.path, Err: foreign.Refuse(h, formats)}
+			return nil, &jsonl.FileError{Path: src.Name(), Err: foreign.Refuse(h, formats)}
 		}
 		n = manyBytes
 	}
+}
+
+// recognise returns the source to read: of another agent's session its lines.
+func (ld *loader) recognise(src *jsonl.Source) (*jsonl.Source, error) {
+	f, err := Recognise(src)
+	switch {
+	case err != nil:
+		src.Close()
+		return nil, err
+	case f == nil:
+		return src, nil
+	}
+	ld.foreign = foreign.NewWriter()
+	return src.Through(func(in io.Reader, out io.Writer) error { return ld.foreign.Run(f, in, out) }), nil
 }
 
 // isOwn reports whether a file that begins with b holds a line of a Claude Code session.
