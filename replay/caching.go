@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -28,11 +30,15 @@ const (
 
 // caching simulates the prompt cache for a replay, and what its requests cost.
 type caching struct {
-	sim     cache.Sim
+	sim     cache.Sim       // of models whose clients mark what is cached
+	auto    cache.Automatic // of models whose providers cache by themselves
+	kinds   func(model string) cache.CacheKind
+	kind    *cache.CacheKind // of the model of the last request
 	policy  policy.Caching
 	ttl     cache.TTL
 	models  *price.Table
 	known   map[string]*price.Model // zero: not in the table
+	kindOf  map[string]*cache.CacheKind
 	head    cache.Head
 	version string
 	model   string
@@ -43,8 +49,8 @@ type caching struct {
 	marks   [cache.MaxBreakpoints]cache.Breakpoint
 }
 
-func newCaching(use policy.Caching, models *price.Table, long bool) *caching {
-	c := &caching{policy: use, models: models, known: map[string]*price.Model{}}
+func newCaching(use policy.Caching, models *price.Table, kinds func(string) cache.CacheKind, long bool) *caching {
+	c := &caching{policy: use, models: models, kinds: kinds, known: map[string]*price.Model{}, kindOf: map[string]*cache.CacheKind{}}
 	if c.policy.TTL == "1h" || c.policy.TTL == "auto" && long {
 		c.ttl = cache.Long
 	}
@@ -74,6 +80,42 @@ func (c *caching) find(id string) *price.Model {
 	return m
 }
 
+// kindFor looks the kind of a model's cache up once. Where the policy has no cache, no provider has one.
+func (c *caching) kindFor(model string) *cache.CacheKind {
+	k := c.kindOf[model]
+	if k == nil {
+		kind := c.kinds(model)
+		if c.policy.Breakpoints == policy.BreakpointsNone {
+			kind = cache.CacheKind{Mode: cache.Breakpoints}
+		}
+		k = &kind
+		c.kindOf[model] = k
+	}
+	return k
+}
+
+// unasked reports whether the provider of the last request's model caches by itself.
+func (c *caching) unasked() bool { return c.kind.Mode == cache.Auto }
+
+// life is how long what a request leaves is cached.
+func (c *caching) life() time.Duration {
+	if c.unasked() {
+		return c.kind.Lifetime()
+	}
+	return c.ttl.Duration()
+}
+
+// read is the split of an input of which so many tokens are read, and all others written where writes are billed.
+func (c *caching) read(kind *cache.CacheKind, tokens, others int) cache.Split {
+	switch {
+	case kind.Mode == cache.Auto:
+		return cache.Split{Read: tokens, Uncached: others}
+	case c.ttl == cache.Long:
+		return cache.Split{Read: tokens, Write1h: others}
+	}
+	return cache.Split{Read: tokens, Write5m: others}
+}
+
 // defaultMinimum is the shortest prefix that is cached where the model is not in the table, tokens: the most common
 // figure of the documentation.
 const defaultMinimum = 1024
@@ -91,20 +133,32 @@ func (c *caching) cost(model string, in cache.Split, output int) price.USD {
 	return m.Cost(in, output)
 }
 
-// refetch is the input of a request that repeats a payload, with so many tokens more.
-func (c *caching) refetch(payload, tokens int) cache.Split {
-	switch {
-	case c.policy.Breakpoints == policy.BreakpointsNone:
+// refetch is the input of a request to a model that repeats a payload, with so many tokens more.
+func (c *caching) refetch(model string, payload, tokens int) cache.Split {
+	if c.policy.Breakpoints == policy.BreakpointsNone {
 		return cache.Split{Uncached: payload + tokens}
-	case c.ttl == cache.Long:
-		return cache.Split{Read: payload, Write1h: tokens}
 	}
-	return cache.Split{Read: payload, Write5m: tokens}
+	return c.read(c.kindFor(model), payload, tokens)
 }
 
 // unpriced returns the models of requests without a known price, sorted.
 func (c *caching) unpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.known)), func(id string) bool { return c.known[id].ID != "" })
+}
+
+// automatic lists the models of requests whose provider caches without being asked, sorted.
+func (c *caching) automatic() (list []ModelCache) {
+	for _, model := range slices.Sorted(maps.Keys(c.kindOf)) {
+		if k := c.kindOf[model]; k.Mode == cache.Auto {
+			list = append(list, ModelCache{model, *k})
+		}
+	}
+	return list
+}
+
+// unknown lists the models of requests of which it is not known how they are cached, sorted.
+func (c *caching) unknown() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.kindOf)), func(model string) bool { return c.kindOf[model].Mode != "" })
 }
 
 // head is the head of request k (0-based): the policy's, or what the record shows.
@@ -120,15 +174,18 @@ func (e *engine) head(k int) cache.Head {
 }
 
 // begin changes the simulation at a new client version or model before a request: another version is another process,
-// with its own tools and system prompt. head is what is known of them now.
-func (c *caching) begin(model, version string, head cache.Head) {
+// with its own tools and system prompt. head is what is known of them now, and floor what a provider that caches by itself
+// has of them in any case.
+func (c *caching) begin(model, version string, head cache.Head, floor int) {
 	first := c.model == ""
+	c.kind = c.kindFor(model)
 	restarted := c.again && !first
 	if restarted {
 		c.startAgain(version, head.Shared)
 	}
 	if !first && version != c.version {
 		c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+		c.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
 		if !restarted { // else the restart has lost it
 			c.ladder.limit(keepsMost, 0, "")
 		}
@@ -140,7 +197,10 @@ func (c *caching) begin(model, version string, head cache.Head) {
 		c.sim.Resize(systemPlace, head.Own)
 	}
 	c.warm = 0
-	if kept {
+	switch {
+	case c.unasked() && c.policy.Warm != "never":
+		c.warm = floor
+	case kept && !c.unasked():
 		c.warm = head.Shared
 	}
 	c.model, c.version, c.head = model, version, head
@@ -149,7 +209,7 @@ func (c *caching) begin(model, version string, head cache.Head) {
 
 // warmUp puts into the cache what other sessions keep there.
 func (c *caching) warmUp() {
-	if c.warm > 0 {
+	if c.warm > 0 && !c.unasked() {
 		c.sim.Warm(cache.Breakpoint{Position: sharedPlace, Tokens: c.warm, TTL: c.ttl}, c.model)
 	}
 }
@@ -158,6 +218,7 @@ func (c *caching) warmUp() {
 // the cache.
 func (c *caching) newTools() {
 	c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+	c.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
 	c.warmUp()
 	c.ladder.limit(keepsMost, c.warm, "")
 }
@@ -170,7 +231,9 @@ func (c *caching) startAgain(version string, shared int) {
 		place, kept = sharedPlace, 0
 	}
 	c.sim.Change(place, cache.Cause{Kind: cache.Restart})
-	c.ladder.limit(keepsAll, kept, "")
+	if !c.unasked() { // whose client keeps its system prompt
+		c.ladder.limit(keepsAll, kept, "")
+	}
 	c.again = false
 }
 
@@ -183,6 +246,9 @@ func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Br
 		if k := len(list); n > 0 && (k == 0 || position > list[k-1].Position && n >= list[k-1].Tokens) && n <= tokens {
 			list = append(list, cache.Breakpoint{Position: position, Tokens: n, TTL: c.ttl})
 		}
+	}
+	if c.kind.Mode == "" {
+		return list
 	}
 	switch c.policy.Breakpoints {
 	case policy.BreakpointsAutomatic:
@@ -211,15 +277,19 @@ func (e *engine) noteChanges() {
 	if !ok {
 		return
 	}
+	e.cache.sim.Change(firstPlace+c.Place, e.causeOf(c))
+}
+
+// causeOf is the cause that a change of the payload is.
+func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	ed := &e.view.Edits()[c.Edit]
-	cause := cache.Cause{Kind: cache.Compacted}
 	switch {
 	case ed.Stage == stageServer:
-		cause.Kind = cache.Thinking
+		return cache.Cause{Kind: cache.Thinking}
 	case ed.Kind != policy.KindSummarize:
-		cause = cache.Cause{Kind: cache.Edited, Stage: ed.Stage, Message: e.uuid(c.Item)}
+		return cache.Cause{Kind: cache.Edited, Stage: ed.Stage, Message: e.uuid(c.Item)}
 	}
-	e.cache.sim.Change(firstPlace+c.Place, cause)
+	return cache.Cause{Kind: cache.Compacted}
 }
 
 // cacheRequest simulates main request k, and prices it.
@@ -228,14 +298,9 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := cmp.Or(e.opt.Model, msg.Model)
 	e.askedAgain(k, row.Payload)
-	c.begin(model, msg.Version, e.head(k))
+	c.begin(model, msg.Version, e.head(k), e.floor(k))
 	if kind, ok := e.r.settings[k]; ok {
-		if kind == cache.ToolsChanged {
-			c.newTools()
-		} else {
-			c.sim.Change(firstPlace, cache.Cause{Kind: kind})
-			c.ladder.limit(keepsMost, c.head.Own, "")
-		}
+		c.setting(kind)
 	}
 	payload := row.Payload
 	if k == 0 {
@@ -245,9 +310,8 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	e.ladderChanges(payload)
 	for _, d := range v.ServerDrops() {
 		c.sim.Shrink(firstPlace+d.Place, d.Tokens)
+		c.auto.Shrink(d.Tokens)
 	}
-	last, tail := e.lastMessage()
-	end, covered := e.covered(k, payload)
 	// By the documentation an entry lives from the start of the request that wrote or read it. In recorded 5-minute
 	// sessions it lives from the end of the response: pauses of 4 to 7 minutes were hits up to 303 seconds after it
 	// (one of them 364 seconds after the start) and misses from 302 seconds on.
@@ -255,13 +319,30 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	if start.IsZero() {
 		start = msg.Time
 	}
-	request := cache.CachedRequest{
-		Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: payload,
-		Breakpoints: c.breakpoints(firstPlace+end-1, covered, firstPlace+last, payload-tail),
-	}
-	split, cause, err := c.sim.Request(request)
-	if err != nil { // breakpoints follows the rules
-		e.fail(err)
+	request := cache.CachedRequest{Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: payload}
+	var split cache.Split
+	var cause cache.Cause
+	left := payload
+	if c.unasked() {
+		if prompted(e.conv, k) {
+			if n, dropped := c.auto.NewTurn(model, c.kind); dropped {
+				c.ladder.limit(keepsMost, n, "")
+			}
+		}
+		split, cause = c.auto.Request(cache.UnmarkedRequest{
+			Start: start, Lives: msg.End, Model: model, Kind: c.kind, Tokens: payload, Output: row.Output, Floor: c.warm, Reasons: reasons(msg),
+		})
+		if c.kind.OutputCached {
+			left += row.Output
+		}
+	} else {
+		last, tail := e.lastMessage()
+		end, covered := e.covered(k, payload)
+		request.Breakpoints = c.breakpoints(firstPlace+end-1, covered, firstPlace+last, payload-tail)
+		var err error
+		if split, cause, err = c.sim.Request(request); err != nil { // breakpoints follows the rules
+			e.fail(err)
+		}
 	}
 	v.Sent()
 	c.sent = payload
@@ -270,8 +351,35 @@ func (e *engine) cacheRequest(k int, row *Request) {
 		row.Cache.Miss = &cause
 	}
 	row.CostUSD = c.cost(model, split, row.Output)
-	read, stage := c.ladder.request(&request, c.warm, c.ttl)
+	read, stage := c.ladder.request(&request, left, c.warm, c.life())
 	row.Repeated, row.CostParts = read[keepsEvery], c.mainParts(row, model, read, stage)
+}
+
+// setting changes the simulations for what the client did otherwise. A provider that caches by itself compares what is
+// sent, and an image at the end, a skill or an effort changes nothing before it.
+func (c *caching) setting(kind cache.BreakCause) {
+	switch {
+	case kind == cache.ToolsChanged:
+		c.newTools()
+		return
+	case c.unasked():
+		return
+	}
+	c.sim.Change(firstPlace, cache.Cause{Kind: kind})
+	c.ladder.limit(keepsMost, c.head.Own, "")
+}
+
+// prompted reports whether a turn begins with request k (0-based).
+func prompted(conv *session.Conversation, k int) bool {
+	m, _ := asks(conv, k)
+	return k > 0 && m >= 0 && conv.Messages[m].Class == session.ClassPrompt && !conv.Messages[m].Queued
+}
+
+// reasons reports whether a response has reasoning.
+func reasons(m *session.Message) bool {
+	return m.Usage.Thinking > 0 || slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
+		return b.Kind == jsonl.KindThinking || b.Kind == jsonl.KindRedactedThinking
+	})
 }
 
 // lastMessage is the place at which the last message begins, and its tokens in the payload. Adjacent messages of one
@@ -302,12 +410,12 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := cmp.Or(e.opt.Model, msg.Model)
 	if call.Prefix != "session" {
-		if c.policy.Breakpoints == policy.BreakpointsLastTwoIfAnthropic && price.Anthropic(model) && input >= c.minimum(model) {
+		if c.kindFor(model).Mode != cache.Auto && c.policy.Breakpoints == policy.BreakpointsLastTwoIfAnthropic && price.Anthropic(model) && input >= c.minimum(model) {
 			return CacheUse{Split: cache.Split{Write5m: input}}
 		}
 		return plain
 	}
-	c.begin(model, msg.Version, e.head(k))
+	c.begin(model, msg.Version, e.head(k), e.floor(k))
 	end := firstPlace + e.view.Places()
 	from := end
 	if call.Cut != nil {
@@ -315,15 +423,28 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 			from = firstPlace + place + call.Cut.Block
 		}
 	}
-	request := cache.CachedRequest{
-		Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input, Breakpoints: c.breakpoints(end, input, 0, 0),
+	request := cache.CachedRequest{Start: e.now, Model: model, Minimum: c.minimum(model), Tokens: input}
+	var split cache.Split
+	if c.unasked() {
+		split = c.auto.Branch(e.unchanged(k, from), cache.UnmarkedRequest{Start: e.now, Model: model, Kind: c.kind, Tokens: input, Floor: c.warm})
+	} else {
+		request.Breakpoints = c.breakpoints(end, input, 0, 0)
+		var err error
+		if split, err = c.sim.Branch(from, request); err != nil {
+			e.fail(err)
+		}
 	}
-	split, err := c.sim.Branch(from, request)
-	c.ladder.call(&request, c.head.Own, c.ttl)
-	if err != nil {
-		e.fail(err)
-	}
+	c.ladder.call(&request, c.head.Own, c.life())
 	return CacheUse{Split: split}
+}
+
+// unchanged is the tokens of a call before main request k (0-based) that are as the last request sent them, up to a
+// position.
+func (e *engine) unchanged(k, position int) int {
+	if c, ok := e.view.FirstChange(); ok {
+		position = min(position, firstPlace+c.Place)
+	}
+	return max(e.overhead(k)+e.view.PayloadTokens()-e.view.PayloadFrom(position-firstPlace), 0)
 }
 
 // scaled is the usage of a total in the proportions of s.

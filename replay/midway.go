@@ -44,6 +44,11 @@ func (e *engine) seed(model string, payload int) {
 		position--
 	}
 	c := e.cache
+	if c.unasked() {
+		c.auto.Seed(model, n+c.kind.Slack, e.now)
+		c.ladder.seed(model, n, e.now)
+		return
+	}
 	c.sim.Seed(cache.Breakpoint{Position: position, Tokens: n, TTL: c.ttl}, model, e.now)
 	c.ladder.seed(model, n, e.now)
 }

@@ -129,8 +129,9 @@ func (l *ladder) of(model string) *kept {
 	return &l.models[len(l.models)-1]
 }
 
-// request makes a main request: it returns what each simulation reads, and the stage whose edit broke the prefix.
-func (l *ladder) request(r *cache.CachedRequest, warm int, ttl cache.TTL) (read [rungs]int, stage string) {
+// request makes a main request that leaves so many tokens in the cache for a lifetime: it returns what each simulation
+// reads, and the stage whose edit broke the prefix.
+func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Duration) (read [rungs]int, stage string) {
 	if !r.Start.IsZero() {
 		l.now = r.Start
 	}
@@ -143,14 +144,14 @@ func (l *ladder) request(r *cache.CachedRequest, warm int, ttl cache.TTL) (read 
 	for i := range read {
 		most = min(max(m.tokens[i], warm), most)
 		read[i] = most
-		m.tokens[i] = r.Tokens
+		m.tokens[i] = left
 	}
 	from := l.now
 	if r.Lives.After(from) {
 		from = r.Lives
 	}
 	l.last = r.Tokens
-	stage, m.broken, m.expires = m.broken, "", from.Add(ttl.Duration())
+	stage, m.broken, m.expires = m.broken, "", from.Add(life)
 	return read, stage
 }
 
@@ -164,7 +165,7 @@ func (l *ladder) seed(model string, tokens int, at time.Time) {
 }
 
 // call makes a call with the session's prefix: what it reads lives on; of what has expired it writes the head anew.
-func (l *ladder) call(r *cache.CachedRequest, head int, ttl cache.TTL) {
+func (l *ladder) call(r *cache.CachedRequest, head int, life time.Duration) {
 	if !r.Start.IsZero() {
 		l.now = r.Start
 	}
@@ -172,7 +173,7 @@ func (l *ladder) call(r *cache.CachedRequest, head int, ttl cache.TTL) {
 	if l.now.After(m.expires) {
 		m.tokens[losesExpired] = min(m.tokens[losesExpired], head)
 	}
-	if end := l.now.Add(ttl.Duration()); end.After(m.expires) {
+	if end := l.now.Add(life); end.After(m.expires) {
 		m.expires = end
 	}
 }
@@ -187,6 +188,7 @@ func (e *engine) ladderChanges(payload int) {
 	}
 	if c, ok := v.FirstChange(); ok {
 		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
+		e.cache.auto.Limit(kept, e.causeOf(c))
 		if stage == stageServer {
 			l.limit(keepsMost, kept, "") // no edit of the policy's
 		} else {
@@ -203,13 +205,7 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	}
 	var cost [rungs + 1]int64
 	for i, n := range read {
-		in := cache.Split{Read: n}
-		if c.ttl == cache.Long {
-			in.Write1h = r.Payload - n
-		} else {
-			in.Write5m = r.Payload - n
-		}
-		cost[i] = m.Cost(in, r.Output).Nano
+		cost[i] = m.Cost(c.read(c.kind, n, r.Payload-n), r.Output).Nano
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }

@@ -11,14 +11,15 @@ import (
 )
 
 // checkParts holds that the parts of each request's cost add up to what the plain simulation says, that breaks are a
-// stage's, and that under one cache the main requests' output costs the same under every policy.
-func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Policy) (n int, total replay.CostParts) {
+// stage's, and that under one cache the main requests' output costs the same under every policy. A model replaces the
+// recorded one.
+func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Policy, model string) (n int, total replay.CostParts) {
 	t.Helper()
 	rec := recordOf(t, conv)
 	for _, mode := range []replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone} {
 		var output *price.USD
 		for _, pol := range policies {
-			tl, err := rec.Replay(pol, replay.Options{Cache: mode})
+			tl, err := rec.Replay(pol, replay.Options{Cache: mode, Model: model})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +75,7 @@ func TestCostParts(t *testing.T) {
 	}
 	n, all := 0, replay.CostParts{}
 	for _, file := range files {
-		one, total := checkParts(t, load(t, file).Main, policies)
+		one, total := checkParts(t, load(t, file).Main, policies, "")
 		n += one
 		all.Add(&total)
 	}
@@ -84,7 +85,7 @@ func TestCostParts(t *testing.T) {
 func TestCorpusCostParts(t *testing.T) {
 	for _, file := range corpusFiles(t) {
 		if conv := load(t, file).Main; len(conv.Requests) > 0 {
-			checkParts(t, conv, presets(t))
+			checkParts(t, conv, presets(t), "")
 		}
 	}
 }

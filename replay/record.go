@@ -29,6 +29,7 @@ type Record struct {
 	Counted tokens.CountedModel // how Cal weighs the conversation's model
 
 	models    *price.Table
+	kinds     *cache.KindTable
 	encoders  *tokens.Encoders
 	model     price.Model      // of the conversation, zero where it is not known
 	client    *policy.Recorder // that recorded it
@@ -44,6 +45,7 @@ type Record struct {
 	notes     []recordedAct                  // by edit: what the client recorded
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
 	head      []cache.Head                   // of each request (heads)
+	floor     []int                          // of each request (floors)
 	tail      []tail                         // of each request (tails)
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
@@ -100,6 +102,10 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 	if families == nil {
 		families = stage.Families()
 	}
+	kinds, err := cache.DefaultKinds()
+	if err != nil {
+		return nil, err
+	}
 	m, _ := models.Find(conv.Model)
 	client := policy.RecorderOf(conv.Product, families)
 	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families), Client: client}
@@ -108,11 +114,11 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, Counted: counted, models: models, encoders: encoders, model: m, client: client,
+		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		asksAgain: asksAgain(conv, cal),
 	}
+	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
 		if r.Cal.WeightTable, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
 			return nil, err
@@ -134,6 +140,7 @@ func (r *Record) follow() error {
 		return t.err
 	}
 	r.edits, r.head, r.tail = t.edits, r.heads(), r.tails()
+	r.floor = r.floors()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
 		return regret.NewIndex(r.Conv, r.edits)
 	})

@@ -11,14 +11,18 @@ import (
 func TestRefetch(t *testing.T) {
 	for _, tt := range []struct {
 		set  policy.Caching
+		mode cache.Mode
 		want cache.Split
 	}{
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m"}, cache.Split{Read: 900, Write5m: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Split{Read: 900, Write1h: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "auto"}, cache.Split{Read: 900, Write1h: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Split{Uncached: 930}},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m"}, cache.Breakpoints, cache.Split{Read: 900, Write5m: 30}},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Breakpoints, cache.Split{Read: 900, Write1h: 30}},
+		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "auto"}, cache.Breakpoints, cache.Split{Read: 900, Write1h: 30}},
+		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Breakpoints, cache.Split{Uncached: 930}},
+		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Auto, cache.Split{Read: 900, Uncached: 30}},
+		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Auto, cache.Split{Uncached: 930}},
 	} {
-		if got := newCaching(tt.set, nil, true).refetch(900, 30); got != tt.want {
+		kinds := func(string) cache.CacheKind { return cache.CacheKind{Mode: tt.mode} }
+		if got := newCaching(tt.set, nil, kinds, true).refetch("m", 900, 30); got != tt.want {
 			t.Errorf("%+v: %+v, want %+v", tt.set, got, tt.want)
 		}
 	}

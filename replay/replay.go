@@ -123,7 +123,7 @@ func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
 	}
 	return func(n, tokens int) price.USD {
 		row := main[n-1]
-		return e.cache.cost(row.Model, e.cache.refetch(row.Payload, tokens), 0)
+		return e.cache.cost(row.Model, e.cache.refetch(cmp.Or(e.opt.Model, row.Model), row.Payload, tokens), 0)
 	}
 }
 
@@ -210,7 +210,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newThinking(pol)
-	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), asksForHour(r.Conv))
+	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
 		return nil, err

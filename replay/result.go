@@ -19,7 +19,7 @@ func (e *engine) timeline() *Timeline {
 		Stages: []string{}, Requests: e.requests, Events: e.events, Findings: e.checks.findings,
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
-	t.Converted, t.Earlier = e.r.conversion(), e.earlier()
+	t.Converted, t.Earlier, t.Caches = e.r.conversion(), e.earlier(), e.cache.automatic()
 	for _, sc := range e.pol.Stages {
 		t.Stages = append(t.Stages, sc.Definition.Name)
 	}
@@ -46,6 +46,9 @@ func (e *engine) timeline() *Timeline {
 		names := fmt.Sprintf("%q", t.unpriced)
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only",
 			strings.ReplaceAll(names[1:len(names)-1], `" "`, `", "`)).Code = CodeNoPrice
+	}
+	if names := e.cache.unknown(); len(names) > 0 {
+		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", strings.Join(names, ", ")).Code = CodeNoCache
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.Totals.NotReadBack = e.notRead.sum
@@ -241,4 +244,5 @@ const (
 	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
 	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
+	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )

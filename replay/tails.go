@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -118,7 +119,8 @@ func (e *engine) until(m, payload int) (place, tokens int) {
 
 // askedAgain puts into the cache what a request that no line holds has written before main request k (0-based).
 func (e *engine) askedAgain(k, payload int) {
-	if k == 0 || !e.r.tail[k].asked {
+	msg := &e.conv.Messages[e.conv.Requests[k].Message]
+	if k == 0 || !e.r.tail[k].asked || e.cache.kindFor(cmp.Or(e.opt.Model, msg.Model)).Mode == cache.Auto {
 		return
 	}
 	prompt, _ := asks(e.conv, k)

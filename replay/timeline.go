@@ -34,6 +34,7 @@ type Timeline struct {
 	Score     *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
 	Counter   string            `json:"counter"`
 	Cache     CacheMode         `json:"prompt_cache,omitempty"` // whose is simulated
+	Caches    []ModelCache      `json:"caches,omitempty"`       // of models whose provider caches without being asked
 	Model     string            `json:"model"`
 	Converted *Conversion       `json:"converted,omitempty"` // with Options.Model, where it has another tokenizer
 	Version   string            `json:"client_version,omitempty"`
@@ -55,6 +56,12 @@ type Timeline struct {
 	Trace     *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
 
 	unpriced []string
+}
+
+// ModelCache is how a provider caches a model.
+type ModelCache struct {
+	Model string `json:"model"`
+	cache.CacheKind
 }
 
 // Unpriced returns the models of calls without a known price, sorted; none of a timeline that was read from JSON.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 // Marks under the chart.
@@ -69,7 +70,27 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
-		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
+		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
+}
+
+// cachesText says which models' providers cache without being asked, and how; "" where none does.
+func cachesText(list []replay.ModelCache) string {
+	var parts []string
+	for i := range list {
+		parts = append(parts, CacheText(&list[i].CacheKind)+" for "+list[i].Model+" ("+list[i].Confidence+")")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// CacheText describes a kind of cache.
+func CacheText(k *cache.CacheKind) string {
+	switch k.Mode {
+	case cache.Breakpoints:
+		return "marked"
+	case cache.Auto:
+		return "automatic" + phraseIf(k.Quantum > 1, ", blocks of %v tokens", k.Quantum) + phraseIf(k.TTLSeconds > 0, ", %v minutes", k.TTLSeconds/60)
+	}
+	return "not known"
 }
 
 // ConversionText says how tokens became those of another model; "" where they did not.

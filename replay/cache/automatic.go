@@ -1,0 +1,156 @@
+package cache
+
+import "time"
+
+// Automatic simulates a provider that caches by itself: of the beginning that a request has in common with the last one
+// to the same model it reads the whole blocks. Nothing is marked, and no write is billed. Like Sim it compares no
+// content: the caller says how long the common beginning is where it is not all. The zero value is an empty cache.
+type Automatic struct {
+	models []prefix
+	last   string // model of the last request
+	any    bool   // a request was made
+	now    time.Time
+}
+
+// prefix is what the last request to a model left.
+type prefix struct {
+	model     string
+	left      int // tokens, with the response where that is cached
+	same      int // of these, what the next request has as well
+	reasoning int // tokens before the first response of the turn that has reasoning; -1: none has
+	expires   time.Time
+	cause     Cause // of same being less than left
+}
+
+// UnmarkedRequest is one API call as an automatic cache sees it.
+type UnmarkedRequest struct {
+	Start   time.Time // zero: when the request before was made
+	Lives   time.Time // start of the lifetime of what it leaves; zero: Start
+	Model   string
+	Kind    *CacheKind // of the model; automatic
+	Tokens  int        // of the whole input
+	Output  int        // of the response
+	Floor   int        // tokens at its start that are cached whatever the conversation sent
+	Reasons bool       // the response has reasoning
+}
+
+// of finds what a model's last request left; nil where there was none.
+func (a *Automatic) of(model string) *prefix {
+	for i := range a.models {
+		if a.models[i].model == model {
+			return &a.models[i]
+		}
+	}
+	return nil
+}
+
+// Seed states that requests before the first one left so many tokens of a model's prompt, which are cached until then.
+func (a *Automatic) Seed(model string, tokens int, at time.Time) {
+	a.models = append(a.models, prefix{model: model, left: tokens, same: tokens, reasoning: -1, expires: at})
+	a.last, a.any = model, true
+}
+
+// Limit states that the next request has no more than so many tokens in common with any request before. Of several
+// limits the least counts, and of equal ones the first cause.
+func (a *Automatic) Limit(tokens int, cause Cause) {
+	for i := range a.models {
+		m := &a.models[i]
+		if m.same > tokens {
+			m.same, m.cause = max(tokens, 0), cause
+		}
+		m.reasoning = min(m.reasoning, m.same)
+	}
+}
+
+// Shrink states that the server removed tokens from what was sent, and what stays is still cached.
+func (a *Automatic) Shrink(tokens int) {
+	for i := range a.models {
+		m := &a.models[i]
+		m.left, m.same = max(m.left-tokens, 0), max(m.same-tokens, 0)
+		m.reasoning = min(m.reasoning, m.same)
+	}
+}
+
+// NewTurn states that the next request is the first of a turn. Where the server leaves out the reasoning of the finished
+// turn, ok is true, and what stays the same ends before it, after so many tokens.
+func (a *Automatic) NewTurn(model string, kind *CacheKind) (tokens int, ok bool) {
+	m := a.of(model)
+	if m == nil {
+		return 0, false
+	}
+	tokens, m.reasoning = m.reasoning, -1
+	if tokens < 0 || !kind.DropsReasoning {
+		return 0, false
+	}
+	if m.same > tokens {
+		m.same, m.cause = tokens, Cause{Kind: Thinking}
+	}
+	return tokens, true
+}
+
+// Request makes a request. It returns the split of its input and, if it read less than the last one left, the cause.
+func (a *Automatic) Request(r UnmarkedRequest) (Split, Cause) {
+	m, read, cause := a.read(&r, r.Tokens)
+	if m == nil {
+		a.models = append(a.models, prefix{model: r.Model, reasoning: -1})
+		m = &a.models[len(a.models)-1]
+	}
+	m.left, m.cause, m.expires = r.Tokens, Cause{}, a.expiry(&r)
+	if r.Kind.OutputCached {
+		m.left += r.Output
+	}
+	m.same = m.left
+	if m.reasoning = min(m.reasoning, r.Tokens); r.Reasons && m.reasoning < 0 {
+		m.reasoning = r.Tokens
+	}
+	a.last, a.any = r.Model, true
+	return Split{Read: read, Uncached: r.Tokens - read}, cause
+}
+
+// Branch makes a request that has only so many tokens in common with the conversation: the request of a compaction
+// itself. It leaves nothing, but what it read lives on.
+func (a *Automatic) Branch(common int, r UnmarkedRequest) Split {
+	m, read, _ := a.read(&r, common)
+	if m != nil && read > 0 {
+		m.expires = a.expiry(&r)
+	}
+	return Split{Read: read, Uncached: r.Tokens - read}
+}
+
+func (a *Automatic) expiry(r *UnmarkedRequest) time.Time {
+	from := a.now
+	if r.Lives.After(from) {
+		from = r.Lives
+	}
+	return from.Add(r.Kind.Lifetime())
+}
+
+// read finds what a request reads that has at most so many tokens in common with those before it, and why it reads less
+// than the last one left.
+func (a *Automatic) read(r *UnmarkedRequest, common int) (m *prefix, read int, cause Cause) {
+	if !r.Start.IsZero() {
+		a.now = r.Start
+	}
+	m = a.of(r.Model)
+	floor, most := max(r.Floor, 0), min(common, r.Tokens)
+	switch {
+	case !a.any:
+		return m, r.Kind.Blocks(min(floor, most)), Cause{Kind: First}
+	case m == nil:
+		return m, r.Kind.Blocks(min(floor, most)), Cause{Kind: ModelSwitch}
+	}
+	left := m.left - r.Kind.Slack
+	found := min(left, m.same)
+	cause = m.cause
+	if a.now.After(m.expires) {
+		found, cause = 0, Cause{Kind: Expired}
+	}
+	read = r.Kind.Blocks(min(max(found, floor), most))
+	switch whole := r.Kind.Blocks(min(left, most)); {
+	case whole == 0 && r.Kind.Minimum > 0:
+		return m, read, Cause{Kind: BelowMinimum}
+	case read >= whole:
+		return m, read, Cause{}
+	}
+	return m, read, cause
+}

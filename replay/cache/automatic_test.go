@@ -1,0 +1,280 @@
+package cache
+
+import (
+	"testing"
+	"time"
+)
+
+func kindOf(t *testing.T, model string) *CacheKind {
+	t.Helper()
+	kinds, err := DefaultKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kinds.Find(model)
+	return &k
+}
+
+// TestKinds: a model has the kind of its longest family, and no neighbour's.
+func TestKinds(t *testing.T) {
+	for _, tt := range []struct {
+		model   string
+		mode    Mode
+		quantum int
+	}{
+		{"claude-opus-4-5-20251101", Breakpoints, 0},
+		{"gpt-5-4", Auto, 128},
+		{"gpt-5-4-2026-03-05", Auto, 128},
+		{"gpt-5-5", Auto, 512},
+		{"gpt-5-6-sol", Auto, 1024},
+		{"gpt-5-6-luna", Auto, 0},
+		{"gpt-5-3-codex", Auto, 128},
+		{"o3-mini", Auto, 128},
+		{"deepseek-v4-flash", Auto, 128},
+		{"gemini-3-1-pro-preview", Auto, 0},
+		{"kimi-k2-6", Auto, 256},
+		{"qwen3-8-max", Auto, 0},
+		{"o300", "", 0},
+		{"ling-2-6-flash-free", "", 0},
+		{"", "", 0},
+	} {
+		if k := kindOf(t, tt.model); k.Mode != tt.mode || k.Quantum != tt.quantum {
+			t.Errorf("%q: %s with blocks of %d, want %s, %d", tt.model, k.Mode, k.Quantum, tt.mode, tt.quantum)
+		}
+	}
+	if kindOf(t, "gpt-5-4-mini").OutputCached {
+		t.Error("gpt-5.4-mini has what is measured on gpt-5.4")
+	}
+	kinds, err := DefaultKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, k := range kinds.List {
+		for _, family := range k.Families {
+			if seen[family] {
+				t.Errorf("%s is listed twice", family)
+			}
+			seen[family] = true
+		}
+		if k.Source == "" || len(k.AsOf) != len(time.DateOnly) || k.Confidence == "" || k.Mode != Auto && k.Mode != Breakpoints {
+			t.Errorf("%v: %+v", k.Families, k)
+		}
+		if k.Offset >= max(k.Quantum, 1) || min(k.Quantum, k.Offset, k.Slack, k.TTLSeconds, k.Minimum) < 0 {
+			t.Errorf("%v: %+v", k.Families, k)
+		}
+		for _, field := range k.NotKnown {
+			set, ok := map[string]bool{
+				"quantum": k.Quantum > 0, "offset": k.Offset > 0, "output_cached": k.OutputCached, "slack": k.Slack > 0, "ttl_seconds": k.TTLSeconds > 0, "minimum": k.Minimum > 0,
+			}[field]
+			if set || !ok {
+				t.Errorf("%v: %s is not known and set", k.Families, field)
+			}
+		}
+	}
+}
+
+// step is a request, what comes before it, and what it reads and why.
+type step struct {
+	at            time.Duration // after the first request
+	tokens        int
+	output        int
+	reasons       bool
+	turn          bool   // it is the first of a turn
+	limit, shrink int    // -1, 0: none
+	model         string // "": the first one
+	read          int
+	cause         BreakCause
+}
+
+// TestAutomatic: what a request reads, by the figures of each model. The expectations are computed by hand.
+func TestAutomatic(t *testing.T) {
+	minute := time.Minute
+	for _, tt := range []struct {
+		name, model string
+		floor       int
+		steps       []step
+	}{
+		{"the first request reads what all sessions have in common", "gpt-5-4", 9600, []step{
+			{tokens: 19000, limit: -1, read: 9600, cause: First},
+		}},
+		{"the response is cached: 19000 + 700 - 52 = 19648 = 153.5 blocks", "gpt-5-4", 9600, []step{
+			{tokens: 19000, output: 700, limit: -1, read: 9600, cause: First},
+			{at: minute, tokens: 21000, limit: -1, read: 19584},
+		}},
+		{"the response is not cached: (19000 - 4 - 384) / 512 = 36.4 blocks", "gpt-5-5", 10624, []step{
+			{tokens: 19000, output: 700, limit: -1, read: 10624, cause: First},
+			{at: minute, tokens: 21000, limit: -1, read: 18816},
+		}},
+		{"an offset: (19273 - 118 - 768) / 1024 = 17.96 blocks", "gpt-5-6-sol", 9984, []step{
+			{tokens: 19273, output: 143, limit: -1, read: 9984, cause: First},
+			{at: minute, tokens: 20389, limit: -1, read: 18176},
+		}},
+		{"reasoning is dropped at the start of a turn", "gpt-5-5", 10624, []step{
+			{tokens: 30000, output: 100, limit: -1, read: 10624, cause: First},
+			{at: minute, tokens: 31000, output: 900, reasons: true, limit: -1, read: 29568},
+			{at: 2 * minute, tokens: 33000, output: 100, limit: -1, read: 30592},
+			{at: 3 * minute, tokens: 32500, turn: true, limit: -1, read: 30592, cause: Thinking}, // 31000, before the reasoning
+			{at: 4 * minute, tokens: 34000, turn: true, limit: -1, read: 32128},                  // the turn had none
+		}},
+		{"and is kept by another model", "gpt-5-6-sol", 9984, []step{
+			{tokens: 30000, output: 100, reasons: true, limit: -1, read: 9984, cause: First},
+			{at: minute, tokens: 60000, output: 100, limit: -1, read: 29440},
+			{at: 2 * minute, tokens: 61000, turn: true, limit: -1, read: 59136},
+		}},
+		{"an edit", "gpt-5-4", 9600, []step{
+			{tokens: 50000, output: 100, limit: -1, read: 9600, cause: First},
+			{at: minute, tokens: 40000, limit: 20000, read: 19968, cause: Edited},
+			{at: 2 * minute, tokens: 41000, limit: -1, read: 39936},
+		}},
+		{"an edit behind the last whole block loses nothing", "gpt-5-6-sol", 9984, []step{
+			{tokens: 50000, limit: -1, read: 9984, cause: First},
+			{at: minute, tokens: 51000, limit: 49999, read: 48896}, // 49882 - 768 = 47.96 blocks
+		}},
+		{"a compaction leaves the floor", "gpt-5-4", 9600, []step{
+			{tokens: 240000, limit: -1, read: 9600, cause: First},
+			{at: minute, tokens: 20000, limit: 9000, read: 9600, cause: Edited},
+		}},
+		{"a pause", "gpt-5-4", 9600, []step{
+			{tokens: 50000, limit: -1, read: 9600, cause: First},
+			{at: 10 * minute, tokens: 51000, limit: -1, read: 49920},
+			{at: 20*minute + time.Second, tokens: 52000, limit: -1, read: 9600, cause: Expired},
+		}},
+		{"a pause that nothing ends", "glm-5", 0, []step{
+			{tokens: 50000, limit: -1, cause: First},
+			{at: 1000 * time.Hour, tokens: 51000, limit: -1, read: 50000},
+		}},
+		{"too short to be cached", "gpt-5-3-codex", 0, []step{
+			{tokens: 1000, limit: -1, cause: First},
+			{at: minute, tokens: 1100, limit: -1, cause: BelowMinimum},
+			{at: 2 * minute, tokens: 2000, limit: -1, read: 1024},
+		}},
+		{"what the server removed", "deepseek-v4-flash", 0, []step{
+			{tokens: 50000, limit: -1, cause: First},
+			{at: minute, tokens: 46000, shrink: 5000, limit: -1, read: 44928},
+		}},
+		{"each model has its own cache", "gpt-5-4", 0, []step{
+			{tokens: 50000, limit: -1, cause: First},
+			{at: minute, tokens: 51000, limit: -1, model: "gpt-5-5", cause: ModelSwitch},
+			{at: 2 * minute, tokens: 52000, limit: -1, read: 49920},
+		}},
+	} {
+		var a Automatic
+		for i, s := range tt.steps {
+			model := tt.model
+			if s.model != "" {
+				model = s.model
+			}
+			k := kindOf(t, model)
+			if s.turn {
+				a.NewTurn(model, k)
+			}
+			if s.limit >= 0 {
+				a.Limit(s.limit, Cause{Kind: Edited})
+			}
+			a.Shrink(s.shrink)
+			split, cause := a.Request(UnmarkedRequest{
+				Start: start.Add(s.at), Model: model, Kind: k, Tokens: s.tokens, Output: s.output, Floor: tt.floor, Reasons: s.reasons,
+			})
+			if want := (Split{Read: s.read, Uncached: s.tokens - s.read}); split != want || cause.Kind != s.cause {
+				t.Errorf("%s: request %d: %+v, %q; want %+v, %q", tt.name, i+1, split, cause.Kind, want, s.cause)
+			}
+		}
+	}
+}
+
+// TestBranchAutomatic: the request of a compaction itself reads what it has in common with the conversation, which then lives on
+// and is otherwise as it was.
+func TestBranchAutomatic(t *testing.T) {
+	var a Automatic
+	k := kindOf(t, "gpt-5-4")
+	r := UnmarkedRequest{Start: start, Model: "m", Kind: k, Tokens: 50000}
+	a.Request(r)
+	r.Start, r.Tokens = start.Add(9*time.Minute), 30000
+	if got := a.Branch(20000, r); got != (Split{Read: 19968, Uncached: 10032}) {
+		t.Errorf("the call: %+v", got)
+	}
+	r.Start, r.Tokens = start.Add(18*time.Minute), 51000
+	if got, cause := a.Request(r); got.Read != 49920 || cause.Kind != None {
+		t.Errorf("the request after it: %+v, %v", got, cause)
+	}
+}
+
+func TestSeedAutomatic(t *testing.T) {
+	var a Automatic
+	k := kindOf(t, "gpt-5-6-sol")
+	a.Seed("m", 40000+k.Slack, start)
+	if got, cause := a.Request(UnmarkedRequest{Start: start, Model: "m", Kind: k, Tokens: 60000}); got.Read != 39680 || cause.Kind != None {
+		t.Errorf("%+v, %v", got, cause)
+	}
+}
+
+// FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the
+// floor; nothing is written, and the parts add up to the input.
+func FuzzAutomatic(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 200, 100, 50, 25, 12, 6, 3, 1, 0, 255, 9, 9, 9, 9, 9})
+	kinds, err := DefaultKinds()
+	if err != nil {
+		f.Fatal(err)
+	}
+	models := []string{"gpt-5-4", "gpt-5-5", "gpt-5-6-sol", "gemini-3-1-pro", "kimi-k3"}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a Automatic
+		next := func() int {
+			if len(data) == 0 {
+				return 0
+			}
+			n := int(data[0])
+			data = data[1:]
+			return n
+		}
+		now := start
+		left := map[string]int{} // the most that the next request to a model has in common with its last one
+		for len(data) > 0 {
+			now = now.Add(time.Duration(next()-20) * 10 * time.Second)
+			model := models[next()%len(models)]
+			kind := kinds.Find(model)
+			r := UnmarkedRequest{
+				Start: now, Lives: now.Add(time.Duration(next()) * time.Second), Model: model, Kind: &kind,
+				Tokens: 401 * next(), Output: 31 * next(), Floor: 97 * next(), Reasons: next()%2 == 0,
+			}
+			switch next() % 4 {
+			case 0:
+				n := 307 * next()
+				a.Limit(n, Cause{Kind: Edited})
+				for m := range left {
+					left[m] = min(left[m], n)
+				}
+			case 1:
+				a.Shrink(101 * next())
+			case 2:
+				if n, ok := a.NewTurn(model, &kind); ok && n > left[model] {
+					t.Fatalf("reasoning begins after %d tokens of %d", n, left[model])
+				}
+			}
+			var split Split
+			if next()%5 == 0 {
+				common := 211 * next()
+				split = a.Branch(common, r)
+				if split.Read > common {
+					t.Fatalf("%d tokens in common, and %+v", common, split)
+				}
+			} else {
+				split, _ = a.Request(r)
+				if split.Read > max(left[model], r.Floor) {
+					t.Fatalf("%d tokens in common, a floor of %d, and %+v", left[model], r.Floor, split)
+				}
+				left[model] = r.Tokens
+				if kind.OutputCached {
+					left[model] += r.Output
+				}
+			}
+			if split.Read < 0 || split.Uncached < 0 || split.Write5m+split.Write1h != 0 || split.Input() != r.Tokens {
+				t.Fatalf("%+v is split into %+v", r, split)
+			}
+			if n := split.Read - kind.Offset; split.Read > 0 && (n%max(kind.Quantum, 1) != 0 || split.Read < kind.Minimum) {
+				t.Fatalf("%s reads %d tokens: no whole blocks", model, split.Read)
+			}
+		}
+	})
+}

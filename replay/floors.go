@@ -1,0 +1,79 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// kind is how a model is cached. Where that is not known, Claude Code marks what is to be cached all the same.
+func (r *Record) kind(model string) cache.CacheKind {
+	k := r.kinds.Find(price.Normalize(model))
+	if k.Mode == "" && r.Conv.Product == session.Product {
+		k.Mode = cache.Breakpoints
+	}
+	return k
+}
+
+// floors are what the requests to providers that cache by themselves read whatever the conversation sent before: tools
+// and system prompt, which all sessions of a client share. The first request's is given: it read what it read. A later
+// one's is what is usual for the client, else what the first one read; after a pause longer than the lifetime, what the
+// request after the last such pause read. None is larger than the head, and none is taken from a later request.
+func (r *Record) floors() []int {
+	list := make([]int, len(r.Conv.Requests))
+	first, rested := 0, 0
+	var end time.Time
+	sent := headLearner{conv: r.Conv}
+	for k := range list {
+		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
+		kind := r.kind(msg.Model)
+		if kind.Mode != cache.Auto {
+			continue
+		}
+		head := max(r.overhead[k], 0)
+		read := 0
+		if msg.HasUsage {
+			read = r.usage(msg).CacheRead
+		}
+		pause := k > 0 && sent.sent(k).Sub(end) > kind.Lifetime()
+		end = msg.End
+		if k == 0 {
+			if !r.Conv.BeginsMidway() {
+				list[k] = read
+			}
+			if read <= head {
+				first = read
+			}
+			continue
+		}
+		usual, known := kind.Floors[r.Conv.Product]
+		if !known {
+			usual = first
+		}
+		list[k] = min(usual, head)
+		if pause && rested > 0 {
+			list[k] = min(rested, head)
+		}
+		if pause && read <= head {
+			rested = read
+		}
+	}
+	return list
+}
+
+// floor is that of request k (0-based). Of a record whose provider caches what is marked, the part of the head that other
+// sessions keep cached stands for it.
+func (e *engine) floor(k int) int {
+	head := e.head(k)
+	switch model := e.conv.Messages[e.conv.Requests[k].Message].Model; {
+	case e.r.kind(model).Mode == cache.Auto && e.fixed >= 0 && k > 0:
+		return min(e.r.floor[k], e.fixed)
+	case e.r.kind(model).Mode == cache.Auto:
+		return e.r.floor[k]
+	case head.Kept:
+		return head.Shared
+	}
+	return 0
+}
