@@ -118,7 +118,7 @@ func TestPrices(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range table.Models {
-			if !strings.Contains(b.String(), m.ID) || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), m.Source[:20]) {
+			if !strings.Contains(b.String(), m.ID) || !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "&#8203;", "")), " "), m.Source[:20]) {
 				t.Errorf("%s: %s or its source is missing", f, m.ID)
 			}
 		}

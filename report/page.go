@@ -229,8 +229,8 @@ func escapeMarkdown(s string) string {
 	s = markdownUnderscore.ReplaceAllString(markdownMarkup.Replace(strings.TrimLeft(Clean(s), " ")), `\_`)
 	s = markdownNumber.ReplaceAllString(markdownSign.ReplaceAllString(s, `\$0`), `$1\$2$3`)
 	if strings.ContainsAny(s, "@#:-.") {
+		s = markdownLink.ReplaceAllString(s, `$1$3$5&#8203;$2$4$6`) // first: the space itself has a number
 		s = markdownMail.ReplaceAllString(markdownName.ReplaceAllString(s, `$1@&#8203;$2`), `@&#8203;$1`)
-		s = markdownLink.ReplaceAllString(s, `$1$3$5&#8203;$2$4$6`)
 	}
 	return s
 }

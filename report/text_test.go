@@ -96,6 +96,8 @@ func TestEscapeMarkdown(t *testing.T) {
 		{"# head", `\# head`},
 		{"- item", `\- item`},
 		{`back\slash`, `back\\slash`},
+		{"npm @team/tool", "npm @&#8203;team/tool"},
+		{"a@b.org, #12, https://c", "a@&#8203;b.org, #&#8203;12, https:&#8203;//c"},
 	} {
 		if got := escapeMarkdown(c.in); got != c.want {
 			t.Errorf("escapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
