@@ -18,7 +18,11 @@ import (
 
 // Form is the form of rollouts.
 func Form() foreign.Form {
-	return foreign.Form{Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert}
+	const year, two = "[0-9][0-9][0-9][0-9]", "/[0-9][0-9]"
+	return foreign.Form{
+		Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert,
+		Store: foreign.Store{Env: "CODEX_HOME", Home: ".codex", Folder: "sessions", Inside: []string{year, year + two, year + two + two}},
+	}
 }
 
 func tools() map[string]string {

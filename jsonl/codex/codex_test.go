@@ -261,7 +261,7 @@ func corpus(t testing.TB, most int64) (files [][]byte) {
 
 // Nothing panics, and every line of a mutated rollout is used or set aside.
 func TestMutants(t *testing.T) {
-	mutants(fixtures(t), 2000, func(seed int, content []byte) {
+	mutants(fixtures(t), 300, func(seed int, content []byte) {
 		lines, _ := run(t, fmt.Sprint("mutant ", seed), content)
 		uuids := map[string]bool{}
 		for _, e := range lines {
