@@ -253,6 +253,8 @@ func judgeMarkdown(out []byte) error {
 			return fmt.Errorf("an element %s", n.Data)
 		case n.Type == html.TextNode && n.Parent.Data != "code" && reference.MatchString(n.Data):
 			return fmt.Errorf("a link: %.80q", n.Data[reference.FindStringIndex(n.Data)[0]:])
+		case n.Type == html.TextNode && strings.Contains(n.Data, "8203;"):
+			return fmt.Errorf("a broken escape: %.80q", n.Data[strings.Index(n.Data, "8203;")-4:])
 		}
 	}
 	cells := 0
