@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -54,8 +55,14 @@ func (e *engine) finish() (*Timeline, error) {
 	}
 	t := e.timeline()
 	if e.tracer != nil {
+		var main []category.Overhead
+		for i := range t.Requests {
+			if r := &t.Requests[i]; r.Kind == "main" {
+				main = append(main, category.Overhead{Tokens: r.Overhead, Recorded: r.Recorded != nil})
+			}
+		}
 		var err error
-		if t.Trace, err = e.tracer.Trace(); err != nil {
+		if t.Trace, err = e.tracer.Trace(main); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.conv.Path, err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
@@ -30,8 +32,8 @@ func payloadOf(v *view.View) (list []sentBlock) {
 	return list
 }
 
-// readTrace rebuilds the payload of each request from a trace, as the page does.
-func readTrace(conv int, t *trace.Trace, each func(step int, list []sentBlock)) {
+// readTrace rebuilds the payload of each request from a trace, as the page does, and what fills it by category.
+func readTrace(conv int, t *trace.Trace, each func(step int, list []sentBlock, sums map[category.Name]int)) {
 	var order []int
 	state := map[int]int{}
 	for i, s := range t.Steps {
@@ -42,8 +44,12 @@ func readTrace(conv int, t *trace.Trace, each func(step int, list []sentBlock)) 
 			state[c.Block] = c.State + 1
 		}
 		var list []sentBlock
+		sums := map[category.Name]int{category.System: s.System, category.Earlier: s.Less}
 		for _, at := range order {
 			it := &t.Items[at]
+			if it.Tag >= 0 && state[it.Tag] > 0 {
+				sums[t.Blocks[it.Tag].Class] += t.States[state[it.Tag]-1].Tokens
+			}
 			id := at
 			if at >= conv {
 				id = conv - at - 1
@@ -54,9 +60,10 @@ func readTrace(conv int, t *trace.Trace, each func(step int, list []sentBlock)) 
 					tokens = t.States[n-1].Tokens
 				}
 				list = append(list, sentBlock{id, b, tokens})
+				sums[t.Blocks[it.First+b].Class] += tokens
 			}
 		}
-		each(i, list)
+		each(i, list, sums)
 	}
 }
 
@@ -80,7 +87,11 @@ func TestTrace(t *testing.T) {
 					continue
 				}
 				var want [][]sentBlock
-				opt := replay.Options{Trace: &trace.Room{Text: 50_000}, Window: 60_000, Observe: func(_ int, v *view.View) { want = append(want, payloadOf(v)) }}
+				ledger := stats.NewLedger(conv)
+				opt := replay.Options{Trace: &trace.Room{Text: 50_000}, Window: 60_000, Observe: func(n int, v *view.View) {
+					want = append(want, payloadOf(v))
+					ledger.Observe(n, v)
+				}}
 				tl, err := rec.Replay(pol, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -88,9 +99,28 @@ func TestTrace(t *testing.T) {
 				if len(tl.Trace.Steps) != len(conv.Requests) {
 					t.Fatalf("%s under %s: %d steps of %d requests", path, pol.Name, len(tl.Trace.Steps), len(conv.Requests))
 				}
-				readTrace(len(conv.Messages), tl.Trace, func(i int, got []sentBlock) {
+				ledger.Close()
+				readTrace(len(conv.Messages), tl.Trace, func(i int, got []sentBlock, sums map[category.Name]int) {
 					if !slices.Equal(got, want[i]) {
 						t.Errorf("%s under %s, request %d: the trace differs from the view: %s", path, pol.Name, i+1, firstDifference(got, want[i]))
+					}
+					if every := len(conv.Requests)/5 + 1; i%every != every-1 {
+						return
+					}
+					filled, err := stats.New(conv, tl, ledger, i+1, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, c := range filled.Categories {
+						if c.Category != category.Unrecorded && sums[c.Category] != c.Tokens {
+							t.Errorf("%s under %s, request %d: %s is %d tokens in the trace, %d in stats", path, pol.Name, i+1, c.Category, sums[c.Category], c.Tokens)
+						}
+						delete(sums, c.Category)
+					}
+					for name, tokens := range sums {
+						if tokens != 0 {
+							t.Errorf("%s under %s, request %d: %s is %d tokens in the trace and not in stats", path, pol.Name, i+1, name, tokens)
+						}
 					}
 				})
 				for _, s := range tl.Trace.Steps {

@@ -204,8 +204,9 @@ type pagePart struct {
 type pageTrace struct {
 	Items  [][]int    `json:"items"` // role, class, about, line, outside, first block, blocks, tag, edit; lists of names below
 	Names  []string   `json:"names"`
-	Kind   []int      `json:"kind"` // of blocks, in Names, as the tool
+	Kind   []int      `json:"kind"` // of blocks, in Names, as the tool and the category
 	Tool   []int      `json:"tool"`
+	Class  []int      `json:"class"`
 	Tokens []int      `json:"tokens"`
 	Text   []int      `json:"text"`
 	Edits  [][]int    `json:"edits"`  // request, stage, kind, reason: in Names
@@ -217,6 +218,8 @@ type pageTrace struct {
 
 type pageStep struct {
 	Joined  int     `json:"j"`
+	System  int     `json:"o"`           // tokens of system prompt and tools
+	Less    int     `json:"e,omitempty"` // off the history before the file
 	Splices [][]int `json:"s,omitempty"` // at, delete, insert…
 	Left    [][]int `json:"l,omitempty"` // edit, items…
 	Changes []int   `json:"c,omitempty"` // block, state, block, state …
@@ -405,7 +408,7 @@ func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
 		h.Texts = append(h.Texts, t.Texts...)
 	}
 	names := &namer{}
-	p := &pageTrace{Items: [][]int{}, Kind: []int{}, Tool: []int{}, Tokens: []int{}, Text: []int{}, Edits: [][]int{}, States: [][]int{}, Steps: []pageStep{}, Texts: len(t.Texts) > 0 && !w.hidden, Cut: t.Cut}
+	p := &pageTrace{Items: [][]int{}, Kind: []int{}, Tool: []int{}, Class: []int{}, Tokens: []int{}, Text: []int{}, Edits: [][]int{}, States: [][]int{}, Steps: []pageStep{}, Texts: len(t.Texts) > 0 && !w.hidden, Cut: t.Cut}
 	flag := func(ok bool) int { return either(ok, 1, 0) }
 	for i := range t.Items {
 		it := &t.Items[i]
@@ -427,7 +430,7 @@ func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
 			kind = "other"
 		}
 		p.Kind, p.Tool = append(p.Kind, names.of(kind)), append(p.Tool, names.of(w.tool(b.Tool)))
-		p.Tokens, p.Text = append(p.Tokens, b.Tokens), append(p.Text, text(b.Text))
+		p.Tokens, p.Text, p.Class = append(p.Tokens, b.Tokens), append(p.Text, text(b.Text)), append(p.Class, names.of(contentNames[b.Class]))
 	}
 	for i := range t.Edits {
 		e := &t.Edits[i]
@@ -438,7 +441,7 @@ func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		o := pageStep{Joined: s.Joined}
+		o := pageStep{Joined: s.Joined, System: s.System, Less: s.Less}
 		for _, sp := range s.Splices {
 			o.Splices = append(o.Splices, append([]int{sp.At, sp.Delete}, sp.Insert...))
 		}

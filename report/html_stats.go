@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/stats"
 )
 
@@ -81,7 +82,7 @@ func sharesOf(list []stats.CategoryTokens, sent bool) []pageShareOf {
 			continue
 		}
 		for _, p := range c.Of {
-			if c.Category == stats.Results || c.Category == stats.Calls {
+			if c.Category == category.Results || c.Category == category.Calls {
 				shares = append(shares, pageShareOf{group, Clean(p.Name), p.Tokens, p.Blocks})
 				left, blocks = left-p.Tokens, blocks-p.Blocks
 			}
@@ -102,7 +103,7 @@ func wordless(s *stats.SessionStats, w *words, n int) *stats.SessionStats {
 	for i := range c.Categories {
 		of := slices.Clone(c.Categories[i].Of)
 		for k := range of {
-			tool := c.Categories[i].Category == stats.Results || c.Categories[i].Category == stats.Calls
+			tool := c.Categories[i].Category == category.Results || c.Categories[i].Category == category.Calls
 			of[k].Name = either(tool, w.tool(of[k].Name), "part "+strconv.Itoa(k+1))
 		}
 		c.Categories[i].Of = of

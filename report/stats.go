@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/stats"
 )
 
@@ -36,27 +37,27 @@ func Stats(w io.Writer, list []*stats.SessionStats, use policy.Use, opt Layout) 
 }
 
 // contentNames are the categories for people.
-var contentNames = map[stats.Category]string{
-	stats.System: "system prompt and tools", stats.Earlier: "history before the file", stats.Prompts: "user prompts",
-	stats.Notes: "client's messages", stats.Attachments: "attachments", stats.Text: "assistant text",
-	stats.Thinking: "thinking", stats.Calls: "tool calls", stats.Results: "tool results",
-	stats.Images: "images and documents", stats.Summaries: "summaries", stats.Reinjected: "sent again after a compaction",
-	stats.Inserted: "added by the policy", stats.Unrecorded: "on no line of the file",
+var contentNames = map[category.Name]string{
+	category.System: "system prompt and tools", category.Earlier: "history before the file", category.Prompts: "user prompts",
+	category.Notes: "client's messages", category.Attachments: "attachments", category.Text: "assistant text",
+	category.Thinking: "thinking", category.Calls: "tool calls", category.Results: "tool results",
+	category.Images: "images and documents", category.Summaries: "summaries", category.Reinjected: "sent again after a compaction",
+	category.Inserted: "added by the policy", category.Unrecorded: "on no line of the file",
 }
 
 // contentMarks are the categories in the picture. No two are alike without colour.
-var contentMarks = map[stats.Category]string{
-	stats.System: "▣", stats.Earlier: "◌", stats.Prompts: "●", stats.Notes: "○", stats.Attachments: "◆", stats.Text: "▲",
-	stats.Thinking: "△", stats.Calls: "◧", stats.Results: "■", stats.Images: "◇", stats.Summaries: "★",
-	stats.Reinjected: "☆", stats.Inserted: "+", stats.Unrecorded: "?",
+var contentMarks = map[category.Name]string{
+	category.System: "▣", category.Earlier: "◌", category.Prompts: "●", category.Notes: "○", category.Attachments: "◆", category.Text: "▲",
+	category.Thinking: "△", category.Calls: "◧", category.Results: "■", category.Images: "◇", category.Summaries: "★",
+	category.Reinjected: "☆", category.Inserted: "+", category.Unrecorded: "?",
 }
 
 // freeMark is a part of the window that is free.
 const freeMark = "·"
 
 // contentStyles are the colours of the largest categories in the picture. The marks say the same.
-var contentStyles = map[stats.Category]style{
-	stats.System: faint, stats.Prompts: green, stats.Calls: yellow, stats.Results: cyan, stats.Thinking: red, stats.Unrecorded: boldRed,
+var contentStyles = map[category.Name]style{
+	category.System: faint, category.Prompts: green, category.Calls: yellow, category.Results: cyan, category.Thinking: red, category.Unrecorded: boldRed,
 }
 
 // statsPage prints the stats of one conversation.
@@ -120,7 +121,7 @@ func statsText(s *stats.SessionStats) string {
 		if top.PerMille < 500 {
 			text = strings.Replace(text, "Most of it, ", "The largest part, ", 1)
 		}
-		if of := top.Of; (top.Category == stats.Results || top.Category == stats.Calls) && len(of) > 1 && of[0].Tokens > 0 {
+		if of := top.Of; (top.Category == category.Results || top.Category == category.Calls) && len(of) > 1 && of[0].Tokens > 0 {
 			text += phrase("; %v of the context is from %v alone", percent(of[0].Tokens, s.Tokens), of[0].Name)
 		}
 		text += "."
@@ -148,13 +149,13 @@ func perMille(n int) string { return percent(n, 1000) }
 func statsTrouble(s *stats.SessionStats) (list []string) {
 	for _, c := range s.Categories {
 		switch c.Category {
-		case stats.Unrecorded:
+		case category.Unrecorded:
 			if c.PerMille >= 50 {
 				list = append(list, phrase("%v tokens (%v) are on no line of the file.", c.Tokens, perMille(c.PerMille)))
 			} else if c.PerMille <= -50 {
 				list = append(list, phrase("The lines weigh %v tokens (%v) more than the request had by its usage: the parts are too large by as much.", -c.Tokens, perMille(-c.PerMille)))
 			}
-		case stats.Earlier:
+		case category.Earlier:
 			list = append(list, "The conversation began before this file. What was said there is known by its size only.")
 		}
 	}
@@ -250,7 +251,7 @@ func contentTable(list []stats.CategoryTokens, at bool) *table {
 		if at {
 			cells = append(cells, c.Tokens, number(perMille(c.PerMille)))
 		}
-		t.add(either(c.Category == stats.Unrecorded, yellow, none), append(cells, c.Sent, number(perMille(c.SentPer)), portionsText(c.Of))...)
+		t.add(either(c.Category == category.Unrecorded, yellow, none), append(cells, c.Sent, number(perMille(c.SentPer)), portionsText(c.Of))...)
 	}
 	return t
 }
@@ -377,7 +378,7 @@ func heaviestTable(list []*stats.SessionStats) *table {
 	for _, s := range list {
 		results := 0
 		for _, c := range s.Categories {
-			if c.Category == stats.Results {
+			if c.Category == category.Results {
 				results = c.SentPer
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -20,12 +21,12 @@ func statsSample(n int) *stats.SessionStats {
 		Session: "s-1", File: "s-1.jsonl", Title: "A title", Policy: "recorded", Counter: "usage", Model: "claude-opus-4-5", Window: 200_000,
 		Request: 40, Requests: 50, Tokens: 100_000, Sent: 2_000_000, Peak: stats.Peak{Request: 30, Tokens: 150_000},
 		Categories: []stats.CategoryTokens{
-			{Category: stats.System, Tokens: 20_000, PerMille: 200, Sent: 800_000, SentPer: 400, Of: []stats.Portion{}},
-			{Category: stats.Prompts, Tokens: 500, PerMille: 5, Blocks: 2, Sent: 20_000, SentPer: 10, Of: []stats.Portion{}},
-			{Category: stats.Results, Tokens: 85_500, PerMille: 855, Blocks: 30, Sent: 1_200_000, SentPer: 600, Of: []stats.Portion{
+			{Category: category.System, Tokens: 20_000, PerMille: 200, Sent: 800_000, SentPer: 400, Of: []stats.Portion{}},
+			{Category: category.Prompts, Tokens: 500, PerMille: 5, Blocks: 2, Sent: 20_000, SentPer: 10, Of: []stats.Portion{}},
+			{Category: category.Results, Tokens: 85_500, PerMille: 855, Blocks: 30, Sent: 1_200_000, SentPer: 600, Of: []stats.Portion{
 				{Name: "Read", Tokens: 60_000, Blocks: 20}, {Name: "Bash", Tokens: 15_500, Blocks: 5}, {Name: hostile, Tokens: 10_000, Blocks: 5},
 			}},
-			{Category: stats.Unrecorded, Tokens: -6_000, PerMille: -60, Sent: -20_000, SentPer: -10, Of: []stats.Portion{}},
+			{Category: category.Unrecorded, Tokens: -6_000, PerMille: -60, Sent: -20_000, SentPer: -10, Of: []stats.Portion{}},
 		},
 		Tools:    []stats.Tool{{Name: "Read", Calls: 20, Called: 900, Returned: 80_000, Largest: 9_000, InContext: 60_400, PerMille: 604, Sent: 900_000}, {Name: hostile, Calls: 1, Errors: 1}},
 		Reads:    stats.Reads{Results: 20, Tokens: 80_000, Again: 20_000, Same: 15_000, InView: 9_000, ByRead: 18_000, ByEdit: 4_000, ByWrite: 1_000, InContext: 60_000, Stale: 16_000, Missed: 2, Dropped: 1},
@@ -98,8 +99,8 @@ func TestStatsFit(t *testing.T) {
 // TestContentPicture holds that the picture has 10 rows of 10 cells whatever fills the window, and that no two categories
 // look alike without colour.
 func TestContentPicture(t *testing.T) {
-	marks := map[string]stats.Category{freeMark: "free"}
-	for _, c := range stats.Categories() {
+	marks := map[string]category.Name{freeMark: "free"}
+	for _, c := range category.All() {
 		if was := marks[contentMarks[c]]; was != "" || contentMarks[c] == "" || contentNames[c] == "" {
 			t.Errorf("%s looks like %s: %q", c, was, contentMarks[c])
 		}

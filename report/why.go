@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/stats"
@@ -348,7 +349,7 @@ func refillSection(p *page, s *why.SessionBreaks) {
 
 // sourceText is where tokens came from, in words.
 func sourceText(x *stats.RefillSource) string {
-	tool := slices.Contains([]stats.Category{stats.Calls, stats.Results, stats.Images, stats.Attachments, stats.Notes}, x.Category)
+	tool := slices.Contains([]category.Name{category.Calls, category.Results, category.Images, category.Attachments, category.Notes}, x.Category)
 	return contentNames[x.Category] + phraseIf(tool && x.Of != "", " (%v)", x.Of)
 }
 

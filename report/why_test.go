@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/why"
@@ -64,8 +65,8 @@ func breaksSample(n int) *why.SessionBreaks {
 	add(why.CacheBreak{Cause: cache.LookBackOver}, 0, 0.1)
 	for i := range n {
 		s.Refills = append(s.Refills, stats.Refill{From: 10 + 40*i, To: 30 + 40*i + i, Requests: 20 + i, Prompts: i, Seconds: 3600, After: 3_000, Before: 130_000, Joined: 130_000, Freed: 950,
-			Parts:    []stats.RefillSource{{Category: stats.Results, Of: "Bash", Times: 9, Tokens: 90_000}, {Category: stats.Thinking, Times: 9, Tokens: 20_000}, {Category: stats.Prompts, Times: 1, Tokens: 10_000}, {Category: stats.Summaries, Of: "recorded", Times: 1, Tokens: 10_000}},
-			Heaviest: []stats.RefillSource{{Category: stats.Results, Of: "Bash", Target: "go test " + hostile, Line: 1200, Times: 2, Tokens: 40_000}, {Category: stats.Prompts, Target: "do it", Line: 90, Times: 1, Tokens: 10_000}, {Category: stats.Summaries, Of: "recorded", Times: 1, Tokens: 10_000}}})
+			Parts:    []stats.RefillSource{{Category: category.Results, Of: "Bash", Times: 9, Tokens: 90_000}, {Category: category.Thinking, Times: 9, Tokens: 20_000}, {Category: category.Prompts, Times: 1, Tokens: 10_000}, {Category: category.Summaries, Of: "recorded", Times: 1, Tokens: 10_000}},
+			Heaviest: []stats.RefillSource{{Category: category.Results, Of: "Bash", Target: "go test " + hostile, Line: 1200, Times: 2, Tokens: 40_000}, {Category: category.Prompts, Target: "do it", Line: 90, Times: 1, Tokens: 10_000}, {Category: category.Summaries, Of: "recorded", Times: 1, Tokens: 10_000}}})
 	}
 	return s
 }

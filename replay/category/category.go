@@ -106,16 +106,16 @@ func pictures(bl *session.Block) bool {
 	return len(bl.Parts) > 0
 }
 
-// Request is what a main request says of what is not in its messages.
-type Request struct {
-	Overhead int  // what it holds beyond them
-	Recorded bool // its usage is recorded
+// Overhead is what a main request holds beyond its messages.
+type Overhead struct {
+	Tokens   int
+	Recorded bool // the request's usage is recorded
 }
 
 // Bases is the size of system prompt and tools at each of the main requests: what the first one holds beyond its
 // messages, or the first one after the last recorded compaction. There the messages are fewest, and so is the error of
 // their weights. After a restart it is no more than the first request holds beyond them.
-func Bases(conv *session.Conversation, main []Request) []int {
+func Bases(conv *session.Conversation, main []Overhead) []int {
 	fresh := map[int]bool{}
 	for i := range conv.Boundaries {
 		fresh[conv.Boundaries[i].Request] = true
@@ -125,9 +125,9 @@ func Bases(conv *session.Conversation, main []Request) []int {
 	for i, r := range main {
 		switch {
 		case i == 0 || r.Recorded && (fresh[i+1] || !known):
-			tokens = r.Overhead
+			tokens = r.Tokens
 		case conv.RestartedBefore(i + 1): // a new process has sent no more of them than its request had
-			tokens = min(tokens, r.Overhead)
+			tokens = min(tokens, r.Tokens)
 		}
 		known = known || r.Recorded
 		list[i] = tokens

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/category"
 )
 
 func loadPolicies(t testing.TB, names ...string) []*policy.Policy {
@@ -123,11 +124,11 @@ func sums(t *testing.T, conv *session.Conversation, tl *replay.Timeline, l *Ledg
 	for _, r := range main {
 		sent += r.Payload
 		s := &SessionStats{Request: r.N, Tokens: r.Payload, Sent: sent}
-		system, systemSent := bases(conv, main, r.N)
+		system, systemSent := bases(conv, main[:r.N])
 		tokens, total, share, sentShare, rest := 0, 0, 0, 0, 0.0
 		for _, c := range l.composition(s, system, systemSent) {
 			tokens, total, share, sentShare = tokens+c.Tokens, total+c.Sent, share+c.PerMille, sentShare+c.SentPer
-			if c.Category == Unrecorded {
+			if c.Category == category.Unrecorded {
 				rest = float64(max(c.Tokens, -c.Tokens)) / float64(max(r.Payload, 1))
 			}
 		}

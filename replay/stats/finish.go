@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -95,11 +96,11 @@ func (b *builder) turns(main []*replay.Request) error {
 	for i := range b.ledger.Blocks {
 		bl := &b.ledger.Blocks[i]
 		came, ok := bl.came(b.Request)
-		if !ok || bl.Category != Calls && bl.Category != Results && bl.Category != Images {
+		if !ok || bl.Category != category.Calls && bl.Category != category.Results && bl.Category != category.Images {
 			continue
 		}
 		t := &b.Turns[sort.Search(len(b.Turns), func(k int) bool { return b.Turns[k].To >= bl.Spans[0].From })]
-		if bl.Category == Calls {
+		if bl.Category == category.Calls {
 			t.Called += came
 		} else {
 			t.Returned += came

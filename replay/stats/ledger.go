@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/category"
 )
 
 // Stay is a run of main requests whose payloads hold a block with the same number of tokens.
@@ -23,7 +24,7 @@ type Stay struct {
 type LedgerBlock struct {
 	Item     policy.ItemID `json:"-"`
 	Index    int           `json:"-"` // within the item; the item's number of blocks for a text that was added to it
-	Category Category      `json:"category"`
+	Category category.Name `json:"category"`
 	Of       string        `json:"of,omitempty"`   // the tool, the type of an attachment, or the class of a message
 	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
 	Spans    []Stay        `json:"spans"`
@@ -41,28 +42,21 @@ type Ledger struct {
 	Blocks   []LedgerBlock
 	Requests int // main requests so far
 
-	conv    *session.Conversation
 	first   map[policy.ItemID]int32 // index of an item's first block in Blocks
 	live    []policy.ItemID         // in view since the last rebuild, and some that have left it
 	arrived int                     // of View.Arrived, that were seen
 	edits   int                     // of View.Edits
 	sum     int                     // tokens of the blocks in the payload
 	less    int                     // tokens that edits took off the view and off no block: of the history before the file
-	again   map[policy.ItemID]bool  // messages that a recorded compaction sent again
+	classes *category.Classes
 }
 
 // NewLedger returns a ledger at the beginning of a conversation.
 func NewLedger(conv *session.Conversation) *Ledger {
-	l := &Ledger{
-		Blocks: []LedgerBlock{{Category: Earlier, Of: "microcompacted"}},
-		conv:   conv, first: map[policy.ItemID]int32{}, again: map[policy.ItemID]bool{},
+	return &Ledger{
+		Blocks:  []LedgerBlock{{Category: category.Earlier, Of: "microcompacted"}},
+		classes: category.NewClasses(conv), first: map[policy.ItemID]int32{},
 	}
-	for i := range conv.Boundaries {
-		for _, m := range conv.Boundaries[i].Attached {
-			l.again[policy.ItemID(m)] = true
-		}
-	}
-	return l
 }
 
 // Observe takes in the view that main request n sends. Requests come in order.
@@ -159,13 +153,13 @@ func (l *Ledger) add(v *view.View, id policy.ItemID) int32 {
 	count := v.Blocks(id)
 	for b := range count {
 		bl := LedgerBlock{Item: id, Index: b}
-		bl.Category, bl.Of = classify(v, policy.Target{Item: id, Block: b}, func(id policy.ItemID) bool { return l.again[id] })
+		bl.Category, bl.Of = l.classes.Of(v, policy.Target{Item: id, Block: b})
 		if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil {
 			bl.Line = int(raw.Line)
 		}
 		l.Blocks = append(l.Blocks, bl)
 	}
-	l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: count, Category: Inserted, Of: "tag"})
+	l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: count, Category: category.Inserted, Of: "tag"})
 	return at
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/category"
 )
 
 // Refill is what joined the context from one compaction to the next. Tokens are as it came; what the second compaction
@@ -29,12 +30,12 @@ type Refill struct {
 
 // RefillSource is where tokens came from.
 type RefillSource struct {
-	Category Category `json:"category"`
-	Of       string   `json:"of,omitempty"`     // the tool, the type of an attachment, or the class of a message
-	Target   string   `json:"target,omitempty"` // what a call was about, or the start of a prompt
-	Line     int      `json:"line,omitempty"`   // of the first, in the session's file; 0 for what is on none
-	Times    int      `json:"times"`
-	Tokens   int      `json:"tokens"`
+	Category category.Name `json:"category"`
+	Of       string        `json:"of,omitempty"`     // the tool, the type of an attachment, or the class of a message
+	Target   string        `json:"target,omitempty"` // what a call was about, or the start of a prompt
+	Line     int           `json:"line,omitempty"`   // of the first, in the session's file; 0 for what is on none
+	Times    int           `json:"times"`
+	Tokens   int           `json:"tokens"`
 }
 
 // mostSources is how many of the heaviest sources a refill has.
@@ -82,7 +83,7 @@ func atRequest(ev *replay.Event, main []*replay.Request) int {
 // fill counts what joined.
 func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
 	type key struct {
-		category   Category
+		category   category.Name
 		of, target string
 	}
 	parts, heaviest := map[key]*RefillSource{}, map[key]*RefillSource{}
@@ -168,7 +169,7 @@ func (t *targets) find(b *LedgerBlock) (string, error) {
 			t.of[raw.ID] = target
 		}
 		return target, nil
-	case b.Category == Prompts && raw.Kind == jsonl.KindText:
+	case b.Category == category.Prompts && raw.Kind == jsonl.KindText:
 		text, err := t.conv.Text(int(b.Item), b.Index)
 		return shortened(text), err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -51,13 +52,13 @@ type Peak struct {
 
 // CategoryTokens is a category of the payload.
 type CategoryTokens struct {
-	Category Category  `json:"category"`
-	Tokens   int       `json:"tokens"`
-	PerMille int       `json:"per_mille"` // of the payload; they add up to 1,000
-	Blocks   int       `json:"blocks"`
-	Sent     int       `json:"sent_tokens"`    // in all payloads up to the request
-	SentPer  int       `json:"sent_per_mille"` // of all that these sent; they add up to 1,000
-	Of       []Portion `json:"of"`             // by tool, type of attachment or class of message; the most tokens first
+	Category category.Name `json:"category"`
+	Tokens   int           `json:"tokens"`
+	PerMille int           `json:"per_mille"` // of the payload; they add up to 1,000
+	Blocks   int           `json:"blocks"`
+	Sent     int           `json:"sent_tokens"`    // in all payloads up to the request
+	SentPer  int           `json:"sent_per_mille"` // of all that these sent; they add up to 1,000
+	Of       []Portion     `json:"of"`             // by tool, type of attachment or class of message; the most tokens first
 }
 
 // Portion is a part of a category.
@@ -240,7 +241,7 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 			s.Peak = Peak{r.N, r.Payload}
 		}
 	}
-	system, systemSent := bases(conv, main, s.Request)
+	system, systemSent := bases(conv, main[:s.Request])
 	for _, r := range main[:s.Request] {
 		s.Sent += r.Payload
 	}
@@ -276,23 +277,13 @@ func mainRequests(tl *replay.Timeline) []*replay.Request {
 	return list
 }
 
-// bases is the size of system prompt and tools at main request n, and the sum of it over the requests up to n: what the
-// first request holds beyond its messages, or the first one after the last recorded compaction. There the messages are
-// fewest, and so is the error of their weights. After a restart it is no more than the first request holds beyond them.
-func bases(conv *session.Conversation, main []*replay.Request, n int) (tokens, sent int) {
-	fresh := map[int]bool{}
-	for i := range conv.Boundaries {
-		fresh[conv.Boundaries[i].Request] = true
+// bases is the size of system prompt and tools at the last of the main requests, and the sum of it over all of them.
+func bases(conv *session.Conversation, main []*replay.Request) (tokens, sent int) {
+	list := make([]category.Overhead, len(main))
+	for i, r := range main {
+		list[i] = category.Overhead{Tokens: r.Overhead, Recorded: r.Recorded != nil}
 	}
-	known := false
-	for i, r := range main[:n] {
-		switch {
-		case i == 0 || r.Recorded != nil && (fresh[r.N] || !known):
-			tokens = r.Overhead
-		case conv.RestartedBefore(r.N): // a new process has sent no more of them than its request had
-			tokens = min(tokens, r.Overhead)
-		}
-		known = known || r.Recorded != nil
+	for _, tokens = range category.Bases(conv, list) {
 		sent += tokens
 	}
 	return tokens, sent
@@ -302,7 +293,7 @@ func bases(conv *session.Conversation, main []*replay.Request, n int) (tokens, s
 // of system prompt and tools, systemSent the sum of it over the requests. What is nothing is left out.
 func (l *Ledger) composition(s *SessionStats, system, systemSent int) []CategoryTokens {
 	c := contents{}
-	c.add(CategoryTokens{Category: System, Tokens: system, Sent: systemSent})
+	c.add(CategoryTokens{Category: category.System, Tokens: system, Sent: systemSent})
 	rest, restSent := s.Tokens-system, s.Sent-systemSent
 	for i := range l.Blocks {
 		b := &l.Blocks[i]
@@ -320,12 +311,12 @@ func (l *Ledger) composition(s *SessionStats, system, systemSent int) []Category
 		c.add(x)
 		rest, restSent = rest-x.Tokens, restSent-x.Sent
 	}
-	c.add(CategoryTokens{Category: Unrecorded, Tokens: rest, Sent: restSent})
+	c.add(CategoryTokens{Category: category.Unrecorded, Tokens: rest, Sent: restSent})
 	return c.list()
 }
 
 // contents are sums of categories.
-type contents map[Category]*contentSum
+type contents map[category.Name]*contentSum
 
 type contentSum struct {
 	CategoryTokens
@@ -353,7 +344,7 @@ func (c contents) add(x CategoryTokens) {
 // list returns the categories that are something, with their shares.
 func (c contents) list() []CategoryTokens {
 	list, tokens, sent := []CategoryTokens{}, []int{}, []int{}
-	for _, name := range Categories() {
+	for _, name := range category.All() {
 		x := c[name]
 		if x == nil || x.Tokens == 0 && x.Blocks == 0 && x.Sent == 0 {
 			continue

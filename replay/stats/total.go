@@ -22,7 +22,7 @@ type StatsTotal struct {
 // Sum adds up the stats of conversations.
 func Sum(list []*SessionStats) *StatsTotal {
 	t := &StatsTotal{Sessions: len(list), Repeated: Repeated{Groups: []Duplicate{}}, Tools: []Tool{}, Subagents: []SubagentType{}}
-	content, tools, agents := contents{}, map[string]int{}, map[string]int{}
+	sums, tools, agents := contents{}, map[string]int{}, map[string]int{}
 	for _, s := range list {
 		t.Requests += s.Request
 		t.Tokens += s.Tokens
@@ -32,7 +32,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 		t.Repeated.Tokens += s.Repeated.Tokens
 		t.Repeated.InContext += s.Repeated.InContext
 		for _, c := range s.Categories {
-			content.add(c)
+			sums.add(c)
 		}
 		for i := range s.Tools {
 			at, ok := tools[s.Tools[i].Name]
@@ -53,7 +53,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 			t.Subagents[at].add(&s.Subagents[i])
 		}
 	}
-	t.Categories = content.list()
+	t.Categories = sums.list()
 	for i := range t.Tools {
 		t.Tools[i].PerMille = portion(1000, t.Tools[i].InContext, t.Tokens)
 	}

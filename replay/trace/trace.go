@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
@@ -49,6 +50,7 @@ type TracedItem struct {
 // TracedBlock is a content block as recorded, or as the policy made it.
 type TracedBlock struct {
 	Kind   string // as in the API: text, thinking, tool_use, tool_result, image …
+	Class  category.Name
 	Tool   string // of a call and its result: the tool's name
 	Tokens int
 	Text   int // index into Texts; -1: it has none
@@ -72,6 +74,8 @@ type State struct {
 // Step is what changed between the main request before and this one.
 type Step struct {
 	Joined  int      // Items[:Joined] are the conversation so far, those outside it among them
+	System  int      // tokens of system prompt and tools
+	Less    int      // tokens that edits took off the history before the file, which no item holds; below 0
 	Splices []Splice // of the list of items sent
 	Left    []Left   // items that edits took out, by edit
 	Changes []StateChange
@@ -106,6 +110,8 @@ type Tracer struct {
 	states map[standing]int
 	now    map[policy.Target]int // the state of a block, where it has one
 	seen   int                   // edits of the view
+	less   int                   // see Step.Less
+	kinds  *category.Classes
 	err    error
 }
 
@@ -120,7 +126,7 @@ func New(conv *session.Conversation, room Room) *Tracer {
 	n := len(conv.Messages)
 	tr := &Tracer{
 		t: &Trace{Items: make([]TracedItem, n)}, conv: conv, texts: map[string]int{}, keep: room.Text > 0, known: make([]bool, n),
-		made: map[policy.ItemID]int{}, edits: map[int]int{}, states: map[standing]int{}, now: map[policy.Target]int{},
+		made: map[policy.ItemID]int{}, edits: map[int]int{}, states: map[standing]int{}, now: map[policy.Target]int{}, kinds: category.NewClasses(conv),
 	}
 	for m := range conv.Messages {
 		tr.t.Items[m] = TracedItem{First: -1, Tag: -1, Edit: -1}
@@ -131,8 +137,13 @@ func New(conv *session.Conversation, room Room) *Tracer {
 	return tr
 }
 
-// Trace returns the trace of the requests seen.
-func (tr *Tracer) Trace() (*Trace, error) { return tr.t, tr.err }
+// Trace returns the trace of the requests seen, which are main.
+func (tr *Tracer) Trace(main []category.Overhead) (*Trace, error) {
+	for i, tokens := range category.Bases(tr.conv, main[:len(tr.t.Steps)]) {
+		tr.t.Steps[i].System = tokens
+	}
+	return tr.t, tr.err
+}
 
 // longest is Longest of the texts of a conversation.
 func longest(conv *session.Conversation, most int) int {
@@ -176,8 +187,15 @@ func (tr *Tracer) See(n int, v *view.View) {
 		tr.grow(&s, v)
 	}
 	for i := tr.seen; i < len(edits); i++ {
+		switch e := &edits[i]; e.Kind {
+		case policy.KindSummarize:
+			tr.less = 0
+		case policy.KindInferred:
+			tr.less += e.Delta
+		}
 		tr.edit(&s, v, i, &edits[i])
 	}
+	s.Less = tr.less
 	tr.seen = len(edits)
 	tr.raw(v)
 	tr.t.Steps = append(tr.t.Steps, s)
@@ -300,7 +318,7 @@ func (tr *Tracer) edit(s *Step, v *view.View, i int, e *policy.Edit) {
 	item := &tr.t.Items[tr.item(v, t.Item)]
 	if item.Tag < 0 {
 		item.Tag = len(tr.t.Blocks)
-		tr.t.Blocks = append(tr.t.Blocks, TracedBlock{Kind: "tag", Text: -1})
+		tr.t.Blocks = append(tr.t.Blocks, TracedBlock{Kind: "tag", Class: category.Inserted, Text: -1})
 	}
 	s.Changes = append(s.Changes, StateChange{item.Tag, tr.state(i, e, e.New, e.After-e.Before)})
 }
@@ -365,8 +383,9 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 		First: len(tr.t.Blocks), Blocks: len(m.Blocks), Tag: -1, Edit: -1,
 	}
 	for b := range m.Blocks {
-		bl := &m.Blocks[b]
-		one := TracedBlock{Kind: bl.Type, Tool: bl.Name, Tokens: v.RecordedTokens(policy.Target{Item: id, Block: b}), Text: -1}
+		bl, t := &m.Blocks[b], policy.Target{Item: id, Block: b}
+		one := TracedBlock{Kind: bl.Type, Tool: bl.Name, Tokens: v.RecordedTokens(t), Text: -1}
+		one.Class, _ = tr.kinds.Of(v, t)
 		if bl.Kind == jsonl.KindToolResult {
 			one.Tool = tr.conv.ToolName(bl.ID)
 		}
@@ -396,9 +415,10 @@ func (tr *Tracer) madeItem(v *view.View, id policy.ItemID) int {
 		Role: v.Role(id), Class: "made", About: s.Label, Outside: true, First: len(tr.t.Blocks), Blocks: len(s.Contents), Tag: -1, Edit: -1,
 	})
 	for b := range s.Contents {
-		tr.t.Blocks = append(tr.t.Blocks, TracedBlock{
-			Kind: kindNames[s.Contents[b].Kind], Tokens: v.BlockTokens(policy.Target{Item: id, Block: b}), Text: tr.content(&s.Contents[b]),
-		})
+		t := policy.Target{Item: id, Block: b}
+		one := TracedBlock{Kind: kindNames[s.Contents[b].Kind], Tokens: v.BlockTokens(t), Text: tr.content(&s.Contents[b])}
+		one.Class, _ = tr.kinds.Of(v, t)
+		tr.t.Blocks = append(tr.t.Blocks, one)
 	}
 	return at
 }

@@ -92,10 +92,7 @@ function requestPanel(replay, rows, views, choose) {
   function fillMap() {
     if (at < 0 || !map.isConnected) return;
     const q = replay.requests, k = rows[at].at;
-    const shares = views.shares();
-    const sum = shares.reduce((n, s) => n + s.tokens, 0) + q.overhead[k];
-    shares.push({ group: "system prompt and tools", name: "system prompt and tools", tokens: q.overhead[k], blocks: 0 });
-    if (sum !== q.payload[k]) shares.push({ group: "not in the transcript", name: "not in the transcript", tokens: q.payload[k] - sum, blocks: 0 });
+    const shares = views.shares(q.payload[k]);
     const width = Math.max(Math.round(map.clientWidth), 260);
     append(clear(map), [treemap(shares, width, Math.round(Math.min(Math.max(width * 0.5, 220), 360))), groupsLegend(shares, q.payload[k])]);
     append(clear(table), [sharesTable(shares, q.payload[k])]);

@@ -1,14 +1,14 @@
 // The treemap: what fills the context, as areas, with a table of the same figures.
 
-// groupsInOrder are the parts of a context that have a colour of their own.
-const groupsInOrder = ["system prompt and tools", "prompts", "answers", "thinking", "tool calls", "tool results", "summaries and notes", "attachments", "images and documents", "not in the transcript"];
-
-// groupsAlike are names of parts as "stats" has them.
-const groupsAlike = { "user prompts": 1, "assistant text": 2, summaries: 6, "added by the policy": 6, "sent again after a compaction": 6, "client's messages": 7, "history before the file": 9, "on no line of the file": 9 };
+// groupColors are the colours of the categories of "stats"; those that are alike share one.
+const groupColors = {
+  "system prompt and tools": 0, "user prompts": 1, "assistant text": 2, thinking: 3, "tool calls": 4, "tool results": 5,
+  summaries: 6, "added by the policy": 6, "sent again after a compaction": 6, "client's messages": 7, attachments: 7,
+  "images and documents": 8, "history before the file": 9, "on no line of the file": 9,
+};
 
 function groupColor(name) {
-  const at = groupsInOrder.indexOf(name);
-  return "leaf g" + (at >= 0 ? at : groupsAlike[name] || 0);
+  return "leaf g" + (groupColors[name] || 0);
 }
 
 // treemap draws shares [{group, name, tokens, blocks}] of a whole. Width and height are in pixels.

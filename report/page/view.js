@@ -51,7 +51,7 @@ class Views {
   // block describes a block as recorded and as it is sent.
   block(b) {
     const t = this.trace;
-    const one = { b, kind: this.name(t.kind[b]), tool: this.name(t.tool[b]), raw: t.tokens[b], rawText: t.text[b], sent: t.tokens[b], sentText: t.text[b], edit: null };
+    const one = { b, kind: this.name(t.kind[b]), tool: this.name(t.tool[b]), group: this.name(t.class[b]), raw: t.tokens[b], rawText: t.text[b], sent: t.tokens[b], sentText: t.text[b], edit: null };
     const state = this.state.get(b);
     if (state !== undefined) {
       const [edit, tokens, text] = t.states[state];
@@ -96,41 +96,28 @@ class Views {
     return list;
   }
 
-  // shares sums the payload up by what it holds: [{group, name, tokens, blocks}].
-  shares() {
+  // shares sums a payload up by the categories of "stats", calls and results by tool: [{group, name, tokens, blocks}].
+  shares(payload) {
     const sums = new Map();
+    let left = payload;
+    const add = (group, name, tokens, blocks) => {
+      const key = group + "\n" + name;
+      const sum = sums.get(key) || { group, name, tokens: 0, blocks: 0 };
+      sum.tokens += tokens;
+      sum.blocks += blocks;
+      sums.set(key, sum);
+      left -= tokens;
+    };
+    const step = this.trace.steps[this.at];
+    add("system prompt and tools", "system prompt and tools", step.o, 0);
+    if (step.e) add("history before the file", "history before the file", step.e, 0);
     for (const i of this.order) {
-      const item = this.item(i);
-      for (const block of this.blocks(item)) {
-        const [group, name] = groupOf(item, block);
-        const key = group + "\n" + name;
-        const sum = sums.get(key) || { group, name, tokens: 0, blocks: 0 };
-        sum.tokens += block.sent;
-        sum.blocks++;
-        sums.set(key, sum);
+      for (const block of this.blocks(this.item(i))) {
+        const byTool = block.group === "tool calls" || block.group === "tool results";
+        add(block.group, (byTool && block.tool) || block.group, block.sent, 1);
       }
     }
+    if (left !== 0) add("on no line of the file", "on no line of the file", left, 0);
     return [...sums.values()];
   }
-}
-
-// groupOf says which part of the context a block belongs to, and its name there.
-function groupOf(item, block) {
-  if (item.kind === "made") return ["summaries and notes", item.about || "made by the policy"];
-  if (item.kind === "summary") return ["summaries and notes", "recorded summary"];
-  switch (block.kind) {
-    case "result":
-      return ["tool results", block.tool || "unnamed tool"];
-    case "call":
-      return ["tool calls", block.tool || "unnamed tool"];
-    case "thinking":
-      return ["thinking", "thinking"];
-    case "image":
-    case "document":
-      return ["images and documents", block.kind];
-    case "attachment":
-      return ["attachments", "attachments"];
-  }
-  if (item.role === "assistant") return ["answers", "answers"];
-  return item.kind === "prompt" ? ["prompts", "prompts"] : ["attachments", item.kind];
 }

@@ -104,7 +104,8 @@ async function useReplay(page, name) {
   const wrong = await page.evaluate(() => {
     const replay = data.replays[0], views = new Views(replay.trace), q = replay.requests, recorded = replay.policy === "recorded", bad = [];
     mainRows(replay).forEach((row, i) => {
-      const sum = views.go(i).shares().reduce((n, s) => n + s.tokens, 0) + q.overhead[row.at];
+      const sum = views.go(i).order.reduce((n, at) => views.blocks(views.item(at)).reduce((n, block) => n + block.sent, n), q.overhead[row.at]);
+      if (views.shares(q.payload[row.at]).some((s) => !(s.group in groupColors))) bad.push(`${row.n}: a category without a colour`);
       if (!recorded && sum !== q.payload[row.at] && q.overhead[row.at] > 0) bad.push(`${row.n}: ${sum}, not ${q.payload[row.at]}`);
       const lost = views.rows().filter((r) => r.status === "gone" && !r.edit).length;
       if (lost) bad.push(`${row.n}: ${lost} messages are gone and nothing says why`);
