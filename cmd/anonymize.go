@@ -38,8 +38,8 @@ gives the same events and, with characters / 4 as the counter, the same figures;
 by other counters they differ little, since the substitute has about as many
 tokens as the word.
 
-The files of the session's folder (subagents, offloaded results, its own summary)
-are written to the folder of the output. --check lists what may still identify
+The files of the session's folder (subagents, offloaded results, summary) are
+written to the folder of the output. --check lists what may still identify
 the original.`,
 	}, func() error {
 		switch {

@@ -29,8 +29,8 @@ func newBacktest(sys *system) *cobra.Command {
 	cmd := command(&cobra.Command{
 		Use: "backtest INPUT...", Short: "Score a policy against the compactions and cache reads on record",
 		Args: arguments(&o.Inputs),
-		Long: `Score a policy against the record: does it compact where the client did, and does
-the cache simulation read what the API reported?
+		Long: `Score a policy against the record: does it compact where the client did, and
+does the cache simulation read what the API reported?
 
 Without --policy each session is scored under the policy of the client that
 recorded it. Clients from 2.1.119 on record no window that the user set: in
@@ -49,6 +49,7 @@ a minimum, --least sets one for all.`,
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
 	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
+	completeKeys(cmd, "bar", backtest.MeasureNames())
 	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures with `N` samples or more; default: each measure's own minimum (10 and more)")
 	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = "20"

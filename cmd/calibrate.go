@@ -31,7 +31,7 @@ tokens added since the request before, and the total given the one before) and
 free-running (the total given only the first request's and those right after
 recorded compactions and after restarts as another client version).`,
 		Example: `  ctxkit calibrate session.jsonl
-  ctxkit calibrate ~/.claude/projects --fit others --format json -o calibration.json`,
+  ctxkit calibrate ~/.claude/projects --fit others -f json -o calibration.json`,
 	}, func() error { return runCalibrate(sys, o) }, &o.InputOptions, o.with(report.ListFormats, report.CalibrateTables...))
 	cmd.Flags().StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs of other projects), or both")
 	complete(cmd, "fit", asNames(backtest.Fittings()))

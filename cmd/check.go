@@ -43,9 +43,10 @@ func newCheck(sys *system) *cobra.Command {
 		Long: `Replay sessions under policies as a file says, and judge the figures by the
 limits in the file and by a baseline of earlier figures. Worse figures fail,
 better ones are reported and ask for --update; the first differing event of each
-session is named. A change of a policy that no session shows is named and passes,
-as does what another version of ctxkit changed by itself. FILE is ctxkit.yaml in the working folder unless another is
-named; docs/check.md describes it.
+session is named. A change of a policy that no session shows is named and
+passes, as does what another version of ctxkit changed by itself. FILE is
+ctxkit.yaml in the working folder unless another is named; docs/check.md
+describes it.
 
 Exit status: 0 everything passes; 1 something fails, or the baseline is of other
 cases or sessions; 2 the check could not be done.`,
@@ -55,6 +56,7 @@ cases or sessions; 2 the check could not be done.`,
 	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")
+	completeKeys(cmd, "also", o.formats)
 	f.BoolVar(&o.Update, "update", false, "write the figures of this run as the new baseline")
 	f.BoolVar(&o.Force, "force", false, "with --update: also where CI is set in the environment")
 	return cmd

@@ -43,8 +43,9 @@ A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.protect=20000
 --set adds one to every policy that has the parameter.`,
 		Example: `  ctxkit compare session.jsonl
-  ctxkit compare ~/.claude/projects --policy claude-code --policy opencode --by version
-  ctxkit compare session.jsonl --policy gemini-cli --policy gemini-cli,gemini_compression.threshold=0.7`,
+  ctxkit compare ~/.claude/projects -p claude-code -p opencode --by version
+  ctxkit compare session.jsonl --policy gemini-cli \
+      --policy gemini-cli,gemini_compression.threshold=0.7`,
 	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(report.CompareFormats, report.CompareTables...))
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))

@@ -24,6 +24,22 @@ func complete(cmd *cobra.Command, flag string, values []string) {
 	}
 }
 
+// completeKeys has the shell offer what stands before the = of a flag's values; after it files.
+func completeKeys(cmd *cobra.Command, flag string, keys []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if strings.Contains(word, "=") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		var list []cobra.Completion
+		for _, k := range keys {
+			list = append(list, k+"=")
+		}
+		return beginning(word, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
 // readAgain lets the flags of a command and its subcommands be read more than once, as cobra does to complete a word.
 func readAgain(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -70,7 +86,11 @@ func completions(cmd *cobra.Command, sys *system) {
 	case cmd.ValidArgsFunction != nil || len(words) == 0:
 	case words[0] == "INPUT":
 		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return sessionIDs(sys, word), cobra.ShellCompDirectiveDefault
+			return inputNames(sys, word), cobra.ShellCompDirectiveDefault
+		}
+	case words[0] == "DIR":
+		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return projectNames(sys, word), cobra.ShellCompDirectiveFilterDirs
 		}
 	case words[0] == "NAME" || words[0] == "A": // of a policy
 		cmd.ValidArgsFunction = policies
@@ -98,6 +118,55 @@ func readable(sys *system, names ...string) (list []*policy.Policy) {
 	for _, name := range names {
 		if p, err := sys.presets.Load((PolicyOptions{Policy: name}).unfolded().Policy); err == nil {
 			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// mostRecent is how many sessions are offered as last, last~1 …
+const mostRecent = 5
+
+// inputNames lists what names sessions and begins with word: last, projects and ids.
+func inputNames(sys *system, word string) []cobra.Completion {
+	if _, recent, err := ago(word); word != "" && (strings.HasPrefix("last", word) || recent || err != nil) {
+		return append(recentNames(sys, word), sessionIDs(sys, word)...)
+	}
+	return append(projectNames(sys, word), sessionIDs(sys, word)...)
+}
+
+// recentNames lists last, last~1 …, each with the session that it is.
+func recentNames(sys *system, word string) (list []cobra.Completion) {
+	dirs, err := defaultFolders(sys)
+	if err != nil {
+		return nil
+	}
+	for n, i := range known(sys, dirs, nil) {
+		name := "last"
+		if n > 0 {
+			name = fmt.Sprintf("last~%d", n)
+		}
+		if n == mostRecent {
+			break
+		}
+		if strings.HasPrefix(name, word) {
+			list = append(list, cobra.CompletionWithDesc(name, report.Headline(&i)))
+		}
+	}
+	return list
+}
+
+// projectNames lists the folders of projects that begin with word. It is empty where word is: there are many.
+func projectNames(sys *system, word string) (list []cobra.Completion) {
+	dirs, err := defaultFolders(sys)
+	if err != nil || word == "" {
+		return nil
+	}
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir) // it need not be there
+		for _, e := range entries {
+			if e.IsDir() && strings.HasPrefix(e.Name(), word) && printable(e.Name()) {
+				list = append(list, e.Name())
+			}
 		}
 	}
 	return list

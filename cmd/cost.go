@@ -53,7 +53,7 @@ func (o *PriceOptions) check() error {
 func newCost(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	return command(&cobra.Command{
-		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, the policy's own calls included",
+		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, own calls included",
 		Args: arguments(&o.Inputs),
 		Long: `Simulate what sessions would have cost under a policy.
 
@@ -125,7 +125,7 @@ func newPrices(sys *system) *cobra.Command {
 		OutputOptions
 	}{}
 	return command(&cobra.Command{
-		Use: "prices", Short: "List the models and prices that costs are computed with, and their sources",
+		Use: "prices", Short: "List the models and prices that costs are computed with",
 		Example: `  ctxkit prices
   ctxkit prices --format json -o mine.json
   ctxkit prices --prices mine.json`,

@@ -25,7 +25,7 @@ type DiffOptions struct {
 func newDiff(sys *system) *cobra.Command {
 	o := &DiffOptions{}
 	cmd := command(&cobra.Command{
-		Use: "diff INPUT", Short: "Compare a policy's view with raw, another policy or an earlier request",
+		Use: "diff INPUT", Short: "Compare a policy's view with raw, another's or an earlier one",
 		Args: arguments(&o.Inputs),
 		Long: `Compare a policy's view with the raw history at one request, message by message:
 what was kept, cleared, persisted, truncated, removed, collapsed, summarised,

@@ -21,7 +21,7 @@ type LintOptions struct {
 func newLint(sys *system) *cobra.Command {
 	o := &LintOptions{InputOptions: InputOptions{Agent: "all"}}
 	cmd := command(&cobra.Command{
-		Use: "lint INPUT...", Short: "Check session files for malformed lines, broken links and missing parts",
+		Use: "lint INPUT...", Short: "Check session files for malformed lines, lost links and parts",
 		Args: arguments(&o.Inputs),
 		Long: `Check session files for errors and oddities: malformed lines, broken links,
 calls without results, missing files. Each finding has a stable code;

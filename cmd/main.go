@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -65,7 +64,7 @@ func exitCode(stderr io.Writer, err error) int {
 	var part *partError
 	if !errors.As(err, &part) {
 		for _, line := range errorLines(err) {
-			fmt.Fprintf(stderr, "ctxkit: %s\n", line)
+			say(stderr, line)
 		}
 	}
 	if errors.Is(err, errCheckFailed) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -81,7 +82,11 @@ func (o *output) close(err error) error {
 			return writeError(o.atomic.path, err)
 		}
 		if o.said != nil {
-			(&messages{w: o.said}).print(o.atomic.path + " is written")
+			beside := ""
+			if f := o.atomic.folder; f != nil {
+				beside = ", and the files beside it in " + f.path
+			}
+			(&messages{w: o.said}).print(o.atomic.path + " is written" + beside)
 		}
 	case o.end != nil:
 		return errors.Join(err, o.end())
@@ -149,10 +154,10 @@ func (s *system) printWarnings() {
 	}
 	s.out.flush()
 	for _, line := range lines {
-		fmt.Fprintf(s.err, "ctxkit: %s\n", report.Clean(line))
+		say(s.err, report.Clean(line))
 	}
 	if hidden > 0 {
-		fmt.Fprintf(s.err, "ctxkit: --verbose shows every warning\n")
+		say(s.err, "--verbose shows every warning")
 	}
 }
 
@@ -161,7 +166,35 @@ func (m *messages) fail(err error) { m.print(err.Error()) }
 func (m *messages) print(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	fmt.Fprintf(m.w, "ctxkit: %s\n", report.Clean(text))
+	say(m.w, report.Clean(text))
+}
+
+// say writes a message to standard error: one line, which a terminal has broken between words.
+func say(w io.Writer, text string) {
+	for _, line := range brokenLines("ctxkit: "+text, columns(w)) {
+		fmt.Fprintln(w, line)
+	}
+}
+
+// brokenLines breaks a text between words, into lines of at most n columns; 0: anywhere. No word is broken: a path is
+// copied in one piece. Lines after the first are indented.
+func brokenLines(text string, n int) (lines []string) {
+	const indent = "  "
+	if n <= 0 || report.Width(text) <= n {
+		return []string{text}
+	}
+	line := ""
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case i == 0:
+			line = word
+		case report.Width(line+" "+word) <= n:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), indent+word
+		}
+	}
+	return append(lines, line)
 }
 
 func warningLine(w session.Warning) string {

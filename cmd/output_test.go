@@ -10,6 +10,7 @@ import (
 // TestWritten holds that a command says on a terminal which file it wrote, and nowhere else.
 func TestWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.csv")
+	anonymous := filepath.Join(filepath.Dir(file), "a.jsonl")
 	for _, tt := range []struct {
 		name    string
 		watched bool
@@ -17,6 +18,8 @@ func TestWritten(t *testing.T) {
 		want    string
 	}{
 		{"terminal", true, []string{"prices", "-o", file}, "ctxkit: " + file + " is written\n"},
+		{"folder", true, []string{"anonymize", "../testdata/sessions/subagent/b32e519c-43e7-4331-9b9b-59720f862fab.jsonl", "-o", anonymous},
+			"ctxkit: " + anonymous + " is written, and the files beside it in " + strings.TrimSuffix(anonymous, ".jsonl") + "\n"},
 		{"no terminal", false, []string{"prices", "-o", file}, ""},
 		{"quiet", true, []string{"prices", "-o", file, "--quiet"}, ""},
 		{"standard output", true, []string{"prices"}, ""},
@@ -33,5 +36,19 @@ func TestWritten(t *testing.T) {
 				t.Errorf("standard error is %q, want %q", said.String(), tt.want)
 			}
 		})
+	}
+}
+
+func TestBrokenLines(t *testing.T) {
+	const text = "ctxkit: /a/very/long/path/that/is/copied/in/one/piece.jsonl:12: the line was skipped: 短い 行 of the file"
+	for n, want := range map[int]string{
+		0:   text,
+		200: text,
+		40:  "ctxkit:\n  /a/very/long/path/that/is/copied/in/one/piece.jsonl:12:\n  the line was skipped: 短い 行 of the\n  file",
+		80:  "ctxkit: /a/very/long/path/that/is/copied/in/one/piece.jsonl:12: the line was\n  skipped: 短い 行 of the file",
+	} {
+		if got := strings.Join(brokenLines(text, n), "\n"); got != want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", n, got, want)
+		}
 	}
 }

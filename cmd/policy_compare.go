@@ -15,7 +15,7 @@ func newPolicyLint(sys *system) *cobra.Command {
 	o := &OutputOptions{}
 	var names []string
 	return command(&cobra.Command{
-		Use: "lint NAME|FILE...", Short: "Check policies for errors and for settings that are probably mistakes",
+		Use: "lint NAME|FILE...", Short: "Check policies for errors and for probable mistakes",
 		Long: `Check policies for errors (unknown keys, impossible values: exit 2) and for
 settings that are probably mistakes (stages that can never act, orders that no
 source has, stages that compete, parameters without effect: exit 1).`,

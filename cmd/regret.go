@@ -22,7 +22,7 @@ Each total says how many edits and quotes chance makes, and from 5 sessions on
 whether there are more. A lower bound follows where it is above 0: the fewest
 misses of a choice of blocks that knows the future.`,
 		Example: `  ctxkit regret session.jsonl --policy opencode
-  ctxkit regret ~/.claude/projects --policy claude-code --format csv -o misses.csv`,
+  ctxkit regret ~/.claude/projects --policy claude-code -f csv -o misses.csv`,
 	}, func() error {
 		return listReplays(sys, o, "judged", func(_ *conversationLoop, tl *replay.Timeline) *replay.Timeline {
 			// The listing needs the regret alone.

@@ -52,11 +52,11 @@ answered had it seen less.`
 func newReplay(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	cmd := command(&cobra.Command{
-		Use: "replay INPUT...", Short: "Replay sessions under a policy: tokens, events and totals of every request",
+		Use: "replay INPUT...", Short: "Replay sessions under a policy: tokens and events by request",
 		Long: longReplay, Args: arguments(&o.Inputs),
 		Example: `  ctxkit replay session.jsonl --policy opencode
-  ctxkit replay session.jsonl --policy opencode --set opencode_prune.protect=20000
-  ctxkit replay ~/.claude/projects --policy claude-code --format csv -o requests.csv`,
+  ctxkit replay session.jsonl -p opencode --set opencode_prune.protect=20000
+  ctxkit replay ~/.claude/projects -p claude-code --format csv -o requests.csv`,
 	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), &o.PriceOptions, o.by(replay.CacheOwn))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)

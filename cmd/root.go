@@ -23,6 +23,14 @@ func execute(sys *system, args []string) error {
 	root := newRoot(sys)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		readAgain(root)
+		if last := len(args) - 1; last > 0 {
+			word := args[last]
+			args = dashed(sys, args[:last])
+			if strings.HasPrefix(word, "-") && len(projectNames(sys, word)) > 0 {
+				args = append(args, "--") // a project's folder begins with a dash
+			}
+			args = append(args, word)
+		}
 	} else {
 		args = dashed(sys, args)
 		if inputFirst(sys, root, args) {
@@ -65,7 +73,7 @@ func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 			words = append(words, "--"+given.Name, session.Product)
 		}
 		if quiet, err := cmd.Flags().GetBool("quiet"); err == nil && !quiet {
-			(&messages{w: sys.err}).print("no command is named, so this is: " + shellLine(words))
+			fmt.Fprintln(sys.err, "ctxkit: no command is named, so this is: "+report.Clean(shellLine(words))) // in one line, to be copied
 		}
 	}
 	return true

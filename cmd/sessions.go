@@ -27,7 +27,7 @@ type SessionsOptions struct {
 
 func newSessions(sys *system) *cobra.Command {
 	o := &SessionsOptions{InputOptions: InputOptions{Agent: "all"}}
-	return command(&cobra.Command{
+	cmd := command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
 		Use:        "sessions [DIR...]", Short: "List sessions with their size and cost, the last used first",
 		Args: arguments(&o.Folders),
@@ -51,6 +51,8 @@ lists the sessions of one agent.`,
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
 	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), &o.SessionFilter)
+	o.offer(cmd, sys)
+	return cmd
 }
 
 func runSessions(sys *system, o *SessionsOptions) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,8 @@ func (o *SessionFilter) flags(cmd *cobra.Command) {
 	f.StringVar(&o.Sort, "sort", "age", "order by `FIGURE`: "+strings.Join(sortNames(), ", ")+"; the newest or largest first")
 	f.IntVar(&o.Limit, "limit", 0, "only the first `N`")
 	complete(cmd, "sort", sortNames())
+	complete(cmd, "since", recentTimes)
+	complete(cmd, "until", recentTimes)
 }
 
 // agents are the clients whose sessions are read.
@@ -81,6 +84,50 @@ func agents() []string {
 		list = append(list, f.Name)
 	}
 	return list
+}
+
+// recentTimes are times to choose from.
+var recentTimes = []string{"1h", "24h", "7d", "30d"}
+
+// offer completes the values of --project and --model: those that sessions have in the folders that are listed.
+func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
+	values := func(flag string, of func(i *report.SessionItem) []string, read bool) {
+		if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, folders []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			msgs := &messages{quiet: true}
+			list, err := findSessions(sys, folders, true, msgs)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			newestFirst(list)
+			items := make([]report.SessionItem, len(list))
+			for i := range list {
+				items[i] = report.SessionItem{FileInfo: list[i]}
+			}
+			if read {
+				items = items[:min(len(items), report.MostSessions)] // the others need not be read
+				if readGlances(sys, items, runtime.GOMAXPROCS(0), true, msgs) != nil {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+			}
+			var names []string
+			for i := range items {
+				names = append(names, of(&items[i])...)
+			}
+			return beginning(word, slices.Compact(sorted(names))), cobra.ShellCompDirectiveNoFileComp
+		}); err != nil {
+			panic(err) // the command has no such flag
+		}
+	}
+	values("project", func(i *report.SessionItem) []string {
+		project := cmp.Or(i.Project, i.Folder)
+		return []string{project[strings.LastIndexAny(project, `/\`)+1:]}
+	}, false)
+	values("model", func(i *report.SessionItem) []string {
+		if i.Glance == nil {
+			return nil
+		}
+		return i.Models
+	}, true)
 }
 
 func (o *SessionFilter) check() (err error) {

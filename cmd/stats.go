@@ -23,7 +23,7 @@ func newStats(sys *system) *cobra.Command {
 	o := &StatsOptions{}
 	o.Policy = "recorded"
 	cmd := command(&cobra.Command{
-		Use: "stats INPUT...", Short: "Show what fills the context: by category, tool, file, result and turn",
+		Use: "stats INPUT...", Short: "Show what fills the context: categories, tools, files, turns",
 		Args: arguments(&o.Inputs),
 		Long: `Show what fills the context at one request, and what filled it up to there:
 system prompt and tools, prompts, attachments, text, thinking, tool calls and

@@ -35,14 +35,16 @@ choices that no other one beats in cost, mean size of a request and regret at
 once. A choice under which the API would refuse requests is a bound, not one of
 them.
 
---vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or durations,
-both ends included; a range without a step has five values. Several --vary make
-the full grid; --samples draws some of its points.
+--vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or
+durations, both ends included; a range without a step has five values. Several
+--vary make the full grid; --samples draws some of its points.
 
 Sessions are read and their tokens counted once for all points. An interrupt
 prints the points that are finished.`,
-		Example: `  ctxkit sweep session.jsonl --policy opencode --vary opencode_prune.protect=20000..80000:20000
-  ctxkit sweep ~/.claude/projects --policy claude-code-2.1 --vary window.buffer=5k..45k:10k \
+		Example: `  ctxkit sweep session.jsonl --policy opencode \
+      --vary opencode_prune.protect=20000..80000:20000
+  ctxkit sweep ~/.claude/projects --policy claude-code-2.1 \
+      --vary window.buffer=5k..45k:10k \
       --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,
 	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats, report.SweepTables...)), o.by(replay.CacheEqual))...)
 	f := cmd.Flags()

@@ -26,8 +26,8 @@ type ThresholdsOptions struct {
 func newThresholds(sys *system) *cobra.Command {
 	o := &ThresholdsOptions{}
 	cmd := command(&cobra.Command{
-		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy, with their sources",
-		Long: `List the windows and thresholds that apply under a policy, with their sources.
+		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy",
+		Long: `List the windows and thresholds that apply under a policy.
 
 There is no session here, so a product's bare name means its newest release, not
 the one that was current when a session was recorded, as it does in replay;

@@ -67,10 +67,10 @@ system prompt nor tools, so the body has none.`
 func newView(sys *system) *cobra.Command {
 	o := &ViewOptions{}
 	cmd := command(&cobra.Command{
-		Use: "view INPUT", Short: "Show the history at one request: transcript, raw, model, payload, scrollback or what a summary's own request holds",
+		Use: "view INPUT", Short: "Show the history at one request: raw, as sent, as a person sees it",
 		Long: longView, Args: arguments(&o.Inputs),
 		Example: `  ctxkit view session.jsonl --as model --policy opencode --at peak
-  ctxkit view session.jsonl --as payload -p claude-code --at 120 -f json -o body.json
+  ctxkit view session.jsonl --as payload -p claude-code --at 120 -f json
   ctxkit view session.jsonl --as summary-request -p opencode --at event:0
   ctxkit view session.jsonl --as scrollback --full | less -R`,
 	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)

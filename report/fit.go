@@ -144,12 +144,24 @@ func widestPiece(s string) int {
 	return widest
 }
 
-// hiddenTitles are the columns that are not shown.
+// hiddenTitles are the columns that are not shown. A title that several columns have is followed by that of the column
+// that it belongs to, the last one before it with a title of its own.
 func (g *grid) hiddenTitles(f fitted) []string {
+	times := map[string]int{}
+	for _, c := range g.columns {
+		times[c.Title]++
+	}
 	var names []string
+	own := ""
 	for i, c := range g.columns {
+		name := c.Title
+		if times[c.Title] > 1 {
+			name += phraseIf(own != "", " (%v)", own)
+		} else {
+			own = c.Title
+		}
 		if !slices.Contains(f.shown, i) {
-			names = append(names, c.Title)
+			names = append(names, name)
 		}
 	}
 	return names

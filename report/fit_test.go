@@ -156,3 +156,16 @@ func TestShortPath(t *testing.T) {
 		t.Errorf("%d of 40 paths are told apart", len(seen))
 	}
 }
+
+// TestHiddenTitles holds that a title of several columns is told apart where one of them is left out.
+func TestHiddenTitles(t *testing.T) {
+	tab := newTable([]column{{Title: "client"}, {Title: "read"}, {Title: "error", Drop: 2}, {Title: "written", Drop: 1}, {Title: "error", Drop: 2}, {Title: "USD", Drop: 3}})
+	tab.add(none, strings.Repeat("x", 40), "1,000", "1,000", "1,000", "1,000", "1,000")
+	_, hidden := printed(t, tab.grid(65))
+	if got := strings.Join(hidden, ", "); got != "error (written), USD" {
+		t.Errorf("hidden: %s", got)
+	}
+	if _, hidden = printed(t, tab.grid(60)); strings.Join(hidden, ", ") != "error (read), error (written), USD" {
+		t.Errorf("hidden: %s", strings.Join(hidden, ", "))
+	}
+}

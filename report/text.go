@@ -63,6 +63,9 @@ func invisible(r rune) bool {
 // narrow measures as every terminal and every locale does alike: ambiguous characters take one column.
 var narrow = twwidth.Options{EastAsianWidth: false, ForceNarrowBorders: true}
 
+// Width is the number of columns that a text takes on a terminal.
+func Width(s string) int { return width(s) }
+
 // width is the number of columns s takes.
 func width(s string) int {
 	if plain(s) {
