@@ -67,6 +67,7 @@ func runDemo(sys *system) error {
 		return report.PrintCommands(w, "what this is, and what to try next", about, []report.CommandLine{
 			ask("write the session to a file", "demo", "-o", file),
 			ask("what fills its context", "stats", file),
+			ask("what the prompt cache lost, and why", "why", file),
 			ask("other policies beside what was recorded", "compare", file),
 			ask("what the policy changed, and why", "diff", file, "--policy", demoPolicy),
 			ask("a page to open in a browser", file, "--format", "html", "-o", "demo.html"),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -67,6 +68,14 @@ func policyNamesKnown(t *testing.T) []string {
 func TestFirstScreen(t *testing.T) {
 	const home = "home" // its length is that of a line's beginning
 	t.Setenv("CLAUDE_CONFIG_DIR", home)
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, t.TempDir())
+	}
+	for _, form := range session.Forms() {
+		if form.Store.Env != "" {
+			t.Setenv(form.Store.Env, "")
+		}
+	}
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	t.Setenv("NO_COLOR", "1")
 	sessions, err := filepath.Abs(filepath.Join("..", "testdata", "sessions"))

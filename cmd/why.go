@@ -17,7 +17,7 @@ func newWhy(sys *system) *cobra.Command {
 	o := &ReplayOptions{}
 	o.Policy = "recorded"
 	return command(&cobra.Command{
-		Use: "why INPUT...", Short: "Show every break of the prompt cache with its cause and cost, and what refilled the context",
+		Use: "why INPUT...", Short: "Show every break of the prompt cache with its cause and cost",
 		Args: arguments(&o.Inputs),
 		Long: `Show where the prompt cache broke, the most expensive break first: its cause and
 what it cost. The causes are a restart of the client, an edit or a compaction, a
