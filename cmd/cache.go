@@ -41,12 +41,12 @@ func cacheFolder(sys *system) string {
 }
 
 // kept is where what is worked out from files is kept; nil: nowhere.
-func (s *system) kept() *memo.Store {
+func (s *system) kept() *memo.Cache {
 	dir := cacheFolder(s)
 	if dir == "" || s.uncached {
 		return nil
 	}
-	return memo.NewStore(dir, buildID())
+	return memo.NewCache(dir, buildID())
 }
 
 // buildID differs between any two builds of the program, with the prices and rules that are built in.
@@ -62,7 +62,7 @@ func buildID() string {
 
 // discover lists the sessions of a folder.
 func discover(sys *system, dir string, read func()) ([]session.FileInfo, []session.Warning, error) {
-	return session.DiscoverWith(dir, session.DiscoverOptions{Jobs: runtime.GOMAXPROCS(0), Store: sys.kept(), Read: read})
+	return session.DiscoverWith(dir, session.DiscoverOptions{Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: read})
 }
 
 func newCache(sys *system) *cobra.Command {
@@ -92,13 +92,13 @@ func runCache(sys *system, clear bool) error {
 		_, err := fmt.Fprintln(sys.out, "there is no cache: "+cacheVariable+" is "+cacheOff+", or there is no user's cache folder")
 		return err
 	}
-	store := memo.NewStore(dir, "")
-	info, err := store.Info()
+	kept := memo.NewCache(dir, "")
+	info, err := kept.Info()
 	if err != nil {
 		return pathError(dir, err)
 	}
 	if clear {
-		if err := store.Clear(); err != nil {
+		if err := kept.Clear(); err != nil {
 			return writeError(dir, err)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package memo keeps what was worked out from files, so that an unchanged file need not be read again. What it keeps can
 // always be worked out again: it is dropped without a word where it is damaged or of another version, and a program
-// without a store works the same, only slower.
+// without a cache works the same, only slower.
 package memo
 
 import (
@@ -89,20 +89,20 @@ func stampFile(path string) (m Stamp, err error) {
 	return StampOf(f, st)
 }
 
-// Store is a folder of tables. A nil Store keeps nothing.
-type Store struct {
+// Cache is a folder of tables. A nil Cache keeps nothing.
+type Cache struct {
 	dir   string
 	build string
 }
 
-// NewStore is the store in a folder, which need not exist, of what a program works out. build changes wherever another
+// NewCache is the cache in a folder, which need not exist, of what a program works out. build changes wherever another
 // build of the program, or what is built into it, may work out something else.
-func NewStore(dir, build string) *Store { return &Store{dir, build} }
+func NewCache(dir, build string) *Cache { return &Cache{dir, build} }
 
 // Folder is what is kept of the files of one folder. Its methods may be called by several goroutines. A nil Folder keeps
 // nothing.
 type Folder[T any] struct {
-	store  *Store
+	cache  *Cache
 	path   string // of its file
 	folder string // absolute
 
@@ -119,7 +119,7 @@ type entry[T any] struct {
 
 // Open reads the table of this kind of a folder. It is empty where there is none, and where it is damaged or of another
 // build.
-func Open[T any](s *Store, kind, folder string) *Folder[T] {
+func Open[T any](s *Cache, kind, folder string) *Folder[T] {
 	if s == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func Open[T any](s *Store, kind, folder string) *Folder[T] {
 		return nil
 	}
 	name := sha256.Sum256([]byte(folder))
-	t := &Folder[T]{store: s, folder: folder, path: filepath.Join(s.dir, kind+"-"+hex.EncodeToString(name[:16])+extension)}
+	t := &Folder[T]{cache: s, folder: folder, path: filepath.Join(s.dir, kind+"-"+hex.EncodeToString(name[:16])+extension)}
 	var list []entry[T]
 	if body := t.read(); body != nil && gob.NewDecoder(bytes.NewReader(body)).Decode(&list) != nil {
 		list = nil
@@ -142,7 +142,7 @@ func Open[T any](s *Store, kind, folder string) *Folder[T] {
 
 // head is what a table's file begins with, before the checksum of the rest and the rest.
 func (t *Folder[T]) head() []byte {
-	return fmt.Appendf(nil, "%s%s\n%q\n", format, t.store.build, t.folder)
+	return fmt.Appendf(nil, "%s%s\n%q\n", format, t.cache.build, t.folder)
 }
 
 // read returns the encoded entries, or nil.
@@ -213,10 +213,10 @@ func (t *Folder[T]) Save() error {
 	if err := gob.NewEncoder(&body).Encode(list); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(t.store.dir, 0o700); err != nil {
+	if err := os.MkdirAll(t.cache.dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(t.store.dir, "*"+part) // mode 0600
+	f, err := os.CreateTemp(t.cache.dir, "*"+part) // mode 0600
 	if err != nil {
 		return err
 	}
@@ -232,14 +232,14 @@ func (t *Folder[T]) Save() error {
 	return nil
 }
 
-// Info says what a store holds.
+// Info says what a cache holds.
 type Info struct {
 	Files int
 	Bytes int64
 }
 
 // Info counts the tables of all builds, and what else a program left there that was ended while it wrote one.
-func (s *Store) Info() (Info, error) {
+func (s *Cache) Info() (Info, error) {
 	var info Info
 	return info, s.each(func(_ string, size int64) error {
 		info.Files++
@@ -249,11 +249,11 @@ func (s *Store) Info() (Info, error) {
 }
 
 // Clear removes what Info counts, and nothing else.
-func (s *Store) Clear() error {
+func (s *Cache) Clear() error {
 	return s.each(func(path string, _ int64) error { return os.Remove(path) })
 }
 
-func (s *Store) each(do func(path string, size int64) error) error {
+func (s *Cache) each(do func(path string, size int64) error) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

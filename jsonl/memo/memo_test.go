@@ -78,7 +78,7 @@ func TestTable(t *testing.T) {
 	dir, folder := filepath.Join(t.TempDir(), "cache"), t.TempDir()
 	write(t, filepath.Join(folder, "a"), "a")
 	m := stamp(t, filepath.Join(folder, "a"))
-	open := func(build string) *Folder[value] { return Open[value](NewStore(dir, build), "values", folder) }
+	open := func(build string) *Folder[value] { return Open[value](NewCache(dir, build), "values", folder) }
 	want := value{"a", time.Date(2026, 1, 15, 9, 0, 0, 1, time.FixedZone("", 3600)), []string{"x"}}
 	tab := open("1")
 	tab.Put("a", m, want)
@@ -99,18 +99,18 @@ func TestTable(t *testing.T) {
 	if _, ok := open("2").Get("a", m); ok {
 		t.Error("what another build kept is used")
 	}
-	if _, ok := Open[value](NewStore(dir, "1"), "others", folder).Get("a", m); ok {
+	if _, ok := Open[value](NewCache(dir, "1"), "others", folder).Get("a", m); ok {
 		t.Error("a value of another kind is used")
 	}
 	if st, err := os.Stat(tab.path); err != nil || st.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("others may read the table: %v, %v", st.Mode(), err)
 	}
 
-	var none *Store
+	var none *Cache
 	nothing := Open[value](none, "values", folder)
 	nothing.Put("a", m, want)
 	if _, ok := nothing.Get("a", m); ok || nothing.Save() != nil {
-		t.Error("a nil store keeps something")
+		t.Error("a nil cache keeps something")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestDamaged(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(folder, "a"), "a")
 	m := stamp(t, filepath.Join(folder, "a"))
-	tab := Open[value](NewStore(dir, "1"), "values", folder)
+	tab := Open[value](NewCache(dir, "1"), "values", folder)
 	tab.Put("a", m, value{Name: "a"})
 	if err := tab.Save(); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestDamaged(t *testing.T) {
 		flipped[i] ^= 1
 		for what, data := range map[string][]byte{"flipped": flipped, "cut": whole[:i]} {
 			write(t, tab.path, string(data))
-			if _, ok := Open[value](NewStore(dir, "1"), "values", folder).Get("a", m); ok {
+			if _, ok := Open[value](NewCache(dir, "1"), "values", folder).Get("a", m); ok {
 				t.Errorf("%s at byte %d: it is used", what, i)
 			}
 		}
@@ -142,7 +142,7 @@ func TestDamaged(t *testing.T) {
 	if err := tab.Save(); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := Open[value](NewStore(dir, "1"), "values", folder).Get("a", m); !ok {
+	if _, ok := Open[value](NewCache(dir, "1"), "values", folder).Get("a", m); !ok {
 		t.Error("a damaged table is not replaced")
 	}
 }
@@ -162,7 +162,7 @@ func TestTwoAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 			for range 20 {
-				tab := Open[value](NewStore(dir, "1"), "values", folder)
+				tab := Open[value](NewCache(dir, "1"), "values", folder)
 				for k := range 8 {
 					if v, ok := tab.Get(fmt.Sprint(k), m); ok && v.Name != fmt.Sprint(k) {
 						t.Errorf("%d has what belongs to %s", k, v.Name)
@@ -176,7 +176,7 @@ func TestTwoAtOnce(t *testing.T) {
 		})
 	}
 	running.Wait()
-	info, err := NewStore(dir, "").Info()
+	info, err := NewCache(dir, "").Info()
 	if err != nil || info.Files != 1 {
 		t.Errorf("%+v, %v: want one file", info, err)
 	}
@@ -185,14 +185,14 @@ func TestTwoAtOnce(t *testing.T) {
 func TestClear(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(folder, "a"), "a")
-	tab := Open[value](NewStore(dir, "1"), "values", folder)
+	tab := Open[value](NewCache(dir, "1"), "values", folder)
 	tab.Put("a", Stamp{}, value{})
 	if err := tab.Save(); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "left"+part), "x")
 	write(t, filepath.Join(dir, "mine.txt"), "x")
-	s := NewStore(dir, "2")
+	s := NewCache(dir, "2")
 	if info, err := s.Info(); err != nil || info.Files != 2 {
 		t.Errorf("%+v, %v: want 2 files", info, err)
 	}
@@ -202,7 +202,7 @@ func TestClear(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 1 || left[0].Name() != "mine.txt" {
 		t.Errorf("left: %v, want mine.txt", left)
 	}
-	if info, err := NewStore(filepath.Join(dir, "none"), "").Info(); err != nil || info.Files != 0 {
+	if info, err := NewCache(filepath.Join(dir, "none"), "").Info(); err != nil || info.Files != 0 {
 		t.Errorf("%+v, %v: want nothing in a folder that is not there", info, err)
 	}
 }

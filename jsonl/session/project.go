@@ -95,7 +95,7 @@ func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(d
 // DiscoverOptions are how Discover works. They change nothing of what it finds. The zero value is the default.
 type DiscoverOptions struct {
 	Jobs  int         // files read at once; default 1
-	Store *memo.Store // keeps what was read of files; nil: none
+	Cache *memo.Cache // keeps what was read of files; nil: none
 	Read  func()      // called after each file, by one goroutine at a time; nil: not
 }
 
@@ -310,7 +310,7 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	}
 	var known *memo.Folder[peeked]
 	if len(list) > 0 {
-		known = memo.Open[peeked](d.opt.Store, "peeks", dir)
+		known = memo.Open[peeked](d.opt.Cache, "peeks", dir)
 	}
 	var mu sync.Mutex
 	var next atomic.Int64
