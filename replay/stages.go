@@ -334,6 +334,9 @@ func (e *engine) modelWindow(key windowKey) int {
 
 // windowKey is what the window of the request that a response answers depends on.
 func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
+	if m.Window > 0 {
+		return windowKey{model: m.Model, recorded: m.Window}
+	}
 	key := windowKey{model: m.Model, marked: w.Models == policy.ModelsMarked}
 	if e.pol.Recorded && e.opt.Model == "" {
 		key.marked = e.r.client.At(m.Version).MarkedWindows
@@ -346,9 +349,10 @@ func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 
 // windowKey is what the context window of a request depends on.
 type windowKey struct {
-	model  string
-	marked bool  // the client knows models marked [1m] only
-	day    int64 // of the request, since 1970; 0: unknown
+	model    string
+	marked   bool  // the client knows models marked [1m] only
+	day      int64 // of the request, since 1970; 0: unknown
+	recorded int   // the window itself, where the client recorded it; the day and the mark are then 0
 }
 
 func (e *engine) maxOutput(model string) int {
@@ -374,12 +378,14 @@ func (r *Record) window(key windowKey, opt Options) int {
 	return r.shownWindow(key.model, n)
 }
 
-// statedWindow is the context window that the options, or model and client, give.
+// statedWindow is the context window that the options, the record, or model and client, give.
 func (r *Record) statedWindow(key windowKey, opt Options) int {
 	model := cmp.Or(opt.Model, key.model)
 	switch {
 	case opt.Window > 0:
 		return opt.Window
+	case key.recorded > 0 && opt.Model == "":
+		return key.recorded
 	case strings.Contains(model, "[1m]"):
 		return 1000000
 	case key.marked && opt.Model == "":
