@@ -134,7 +134,7 @@ be asked of them. ctxkit demo replays one that is built in.`,
 	root.AddCommand(
 		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
 		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
-		newWhy(sys),
+		newWhy(sys), newResume(sys),
 		newPolicy(sys), newCache(sys), newDemo(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys), newConvert(sys),
 	)
 	completions(root, sys)

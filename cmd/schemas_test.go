@@ -44,6 +44,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		"prices":      {{}, {"--prices", write("mine.json", `{"models": [{"id": "mine", "input": 1, "output": 2}]}`)}},
 		"regret":      {{big, compaction, "-p", "three-layer"}, {empty, "-p", "none"}},
 		"replay":      {{big, "-p", "claude-code-pipeline"}, {sessions, "-p", "opencode", "--agent", "all", "--regret"}, {hostileFile, "-p", "three-layer"}},
+		"resume":      {{sessions}, {sessions + "/big.jsonl"}, {dir}},
 		"sessions":    {{sessions}, {sessions + "/subagent"}, {dir}},
 		"stats":       {{big}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
 		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},

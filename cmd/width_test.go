@@ -42,6 +42,8 @@ var widthCommands = []string{
 	"stats testdata/sessions/microcompact.jsonl",
 	"stats testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl",
 	"why testdata/sessions/microcompact.jsonl",
+	"resume testdata/sessions/microcompact.jsonl",
+	"resume testdata/sessions/microcompact.jsonl testdata/sessions/big.jsonl testdata/sessions/compaction-1.0.jsonl",
 	"why testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl -p opencode",
 }
 

@@ -57,6 +57,7 @@ var (
 		{"listings of tools, skills and agents", listingColumns}, {"subagents", subagentColumns}, {"sessions", heaviestColumns}}
 	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
 		{"compactions that follow one another", refillColumns}, {"what refilled the context", sourceColumnsOfRefill}, {"sessions", brokenColumns}}
+	ResumeTables    = []TableHead{{"sessions", slices.Concat(resumeColumns...)}}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), frontColumns)}}
 	ThresholdTables = []TableHead{{"limits", limitColumns}}
 	PriceTables     = []TableHead{{"models", slices.Concat(priceColumns...)}}
@@ -571,3 +572,20 @@ var (
 		{Title: "the largest", About: "the most expensive break: its request, cost and cause", Flex: true, Drop: 1, Min: 30},
 	}
 )
+
+// resume
+
+var resumeColumns = [][]column{
+	{{Title: "session", Key: "session", About: "beginning of the id, as long as no other in the list has it"},
+		{Title: "age", About: "time since its last line", Drop: 1}}, keys("file"),
+	{{Title: "project", Key: "project", About: "last part of the folder that it was recorded in", Drop: 6},
+		{Title: "title", About: "title, or the first prompt, cut where the line ends", Cut: true, Min: 20, Drop: 5}}, keys("model"),
+	{{Title: "context", Key: "context_tokens", About: "tokens that the next request would send"},
+		{Title: "cache", About: "warm: it still holds the context, for how long; cold: it does not"}}, keys("cache_warm last_response cache_expires"),
+	{{Title: "next USD", Key: "cost_usd", About: "input of the next request, now"},
+		{Title: "if warm", Key: "if_warm_usd", About: "the same if the cache is warm", Drop: 4},
+		{Title: "if cold", Key: "if_cold_usd", About: "the same if it is cold", Drop: 3}}, keys("compacts summary_tokens"),
+	{{Title: "after compaction", Key: "compacted_context_tokens", About: "tokens of the first request after a compaction by the client", Drop: 2},
+		{Title: "compacted USD", Key: "compacted_usd", About: "the compaction's own call and the first request after it, now"}}, keys("compacted_if_warm_usd compacted_if_cold_usd"),
+	{{Title: "pays back", Key: "pays_back_after", About: "requests after which that has cost less than to go on; -: never"}},
+}

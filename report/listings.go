@@ -409,9 +409,7 @@ func Headline(i *session.FileInfo) string {
 func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
 	seen := func(tokens int) pair { return pair{number(phraseIf(tokens > 0, "%v", tokens)), tokens} }
-	project := cmp.Or(i.Project, i.Folder)
-	project = project[strings.LastIndexAny(project, `/\`)+1:]
-	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(project), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
+	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
 		i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo)}
 	if g := i.Glance; g != nil {
 		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{number(phraseIf(g.CostUSD.Known, "%v", g.CostUSD.Decimal().Text(2))), g.CostUSD},
@@ -421,6 +419,12 @@ func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	}
 	return t.add(st, append(cells, client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
 		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
+}
+
+// projectName is the last part of the folder that a session was recorded in.
+func projectName(i *SessionItem) string {
+	project := cmp.Or(i.Project, i.Folder)
+	return project[strings.LastIndexAny(project, `/\`)+1:]
 }
 
 // client is the client that recorded a session, and its version: Claude Code's alone.

@@ -102,6 +102,13 @@ type change struct {
 	any      bool
 }
 
+// Clone is a cache that holds the same and goes on by itself.
+func (s *Sim) Clone() Sim {
+	c := *s
+	c.entries = slices.Clone(s.entries)
+	return c
+}
+
 // errBreakpoints is an error for which the API answers with a 400.
 var errBreakpoints = errors.New("the API refuses the breakpoints")
 

@@ -1,0 +1,142 @@
+package cmd
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// ResumeOptions are the flags of resume.
+type ResumeOptions struct {
+	OutputOptions
+	InputOptions // --jobs alone
+	PriceOptions
+	SessionFilter
+	Inputs []string
+}
+
+func newResume(sys *system) *cobra.Command {
+	o := &ResumeOptions{InputOptions: InputOptions{Agent: "all"}}
+	return command(&cobra.Command{
+		Use: "resume [INPUT...]", Short: "Show what continuing each session now would cost, as it stands and after a compaction",
+		Args: arguments(&o.Inputs),
+		Long: `Show what the next request of each session would send and cost now, the last
+used session first: whether the prompt cache still holds the context, what the
+request costs if it does and if it does not, what it would cost after a
+compaction, the compaction's own call included, and after how many requests the
+compaction has paid for itself.
+
+A cache is warm while it lives, counted from the last response, and if the client
+still runs: one that is started again mostly sends another system prompt, and
+nothing behind that is read. What would be typed and answered is not in the
+costs.
+
+Inputs are as elsewhere; default: all sessions of the default folders. Filters
+and --sort are those of ctxkit sessions.`,
+		Example: `  ctxkit resume --since 2d
+  ctxkit resume last
+  ctxkit resume --project harbor --sort last -f json`,
+	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), &o.PriceOptions, &o.SessionFilter)
+}
+
+func runResume(sys *system, o *ResumeOptions) error {
+	if err := o.InputOptions.check(); err != nil {
+		return err
+	}
+	now, err := sys.date()
+	if err != nil {
+		return err
+	}
+	if err := o.times(now); err != nil {
+		return err
+	}
+	msgs := o.messages(sys)
+	list, err := o.sessions(sys, msgs)
+	if err != nil {
+		return err
+	}
+	shown := len(list)
+	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
+		shown = report.MostResumed // what is not shown need not be read
+	}
+	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, msgs) })
+	if err != nil {
+		return err
+	}
+	next := make([]report.ResumeItem, len(items))
+	for i := range items {
+		next[i].SessionItem = items[i]
+	}
+	encoders := &tokens.Encoders{Jobs: 1}
+	progress := newProgress(sys, o.Quiet, "continued", min(shown, len(next)))
+	defer progress.clear()
+	err = inOrder(min(shown, len(next)), o.Jobs, func(i int) (*replay.Continuation, error) {
+		path := next[i].Path
+		if path == "" {
+			return nil, nil
+		}
+		convs, err := load(path, sys.in, InputOptions{Agent: "main"}, 1, func(...session.Warning) {})
+		if err != nil {
+			return nil, err
+		}
+		defer convs.close()
+		rec, err := newRecord(sys, convs.list[0].conv, encoders)
+		if err != nil {
+			return nil, pathError(path, err)
+		}
+		var pol *policy.Policy
+		if product := rec.Conv.Product; len(sys.presets.Releases(product)) > 0 {
+			if pol, err = sys.presets.LoadFor(product, preset.ClientOf(rec.Conv)); err != nil {
+				return nil, err
+			}
+		}
+		return rec.Continue(pol, replay.Options{Prices: o.table}, now)
+	}, func(i int, c *replay.Continuation, err error) error {
+		progress.step()
+		if err != nil {
+			msgs.warn(session.Warning{Message: err.Error()})
+		}
+		next[i].Next = c
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) })
+}
+
+// sessions finds the sessions that the arguments name: all of the default folders where there are none.
+func (o *ResumeOptions) sessions(sys *system, msgs *messages) ([]session.FileInfo, error) {
+	if len(o.Inputs) == 0 {
+		return findSessions(sys, nil, o.Quiet, msgs)
+	}
+	in, err := resolve(sys, o.Inputs, msgs.warn)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]session.FileInfo{} // by folder
+	var list []session.FileInfo
+	for _, path := range in.list {
+		dir := filepath.Dir(path)
+		if _, ok := found[dir]; !ok && path != "-" {
+			found[dir], _, _ = discover(sys, dir, func() {}) // what it does not list is named by its file
+		}
+		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })
+		if at >= 0 {
+			list = append(list, found[dir][at])
+			continue
+		}
+		id, _ := session.SessionID(filepath.Base(path))
+		list = append(list, session.FileInfo{ID: id, Path: path, Folder: dir, Subagents: []session.Subagent{}})
+	}
+	return list, nil
+}

@@ -1,0 +1,212 @@
+package replay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Continuation is what the next request of a session would send and cost: as it stands, and after a compaction by its
+// client. What would be typed and answered is not in it. Costs are of the simulated cache.
+type Continuation struct {
+	Model   string     `json:"model"`
+	Context int        `json:"context_tokens"`         // of the next request
+	Last    time.Time  `json:"last_response,omitzero"` // its end
+	Expires time.Time  `json:"cache_expires,omitzero"`
+	Warm    bool       `json:"cache_warm"` // now is not after Expires
+	IfWarm  NextCost   `json:"if_warm"`
+	IfCold  NextCost   `json:"if_cold"` // only what other sessions keep in the cache is read
+	Compact *Compacted `json:"compacted,omitempty"`
+}
+
+// NextCost is the input of a request and what it costs.
+type NextCost struct {
+	Input cache.Split `json:"input"`
+	USD   price.USD   `json:"cost_usd,omitzero"`
+}
+
+// Compacted is a session after a compaction.
+type Compacted struct {
+	Policy  string        `json:"policy"`         // that compacts: of the release that recorded the session, or the next one
+	Context int           `json:"context_tokens"` // of the first request after it
+	Summary int           `json:"summary_tokens"` // that the compaction writes
+	IfWarm  CompactedCost `json:"if_warm"`
+	IfCold  CompactedCost `json:"if_cold"`
+}
+
+// CompactedCost is what a compaction costs, and the first request after it.
+type CompactedCost struct {
+	Call  NextCost  `json:"compaction"` // with the summary's output
+	First NextCost  `json:"first_request"`
+	USD   price.USD `json:"cost_usd,omitzero"`        // of both
+	Pays  int       `json:"pays_back_after,omitzero"` // requests, from which on it has cost less than to go on without, if the cache stays warm; 0: never, or not known
+}
+
+// Now is the cost by the state of the cache.
+func (c *Continuation) Now() *NextCost {
+	if c.Warm {
+		return &c.IfWarm
+	}
+	return &c.IfCold
+}
+
+// CompactedNow is the cost of a compaction by the state of the cache.
+func (c *Continuation) CompactedNow() *CompactedCost {
+	switch {
+	case c.Compact == nil:
+		return nil
+	case c.Warm:
+		return &c.Compact.IfWarm
+	}
+	return &c.Compact.IfCold
+}
+
+// never is how long after a response nothing of it is in the cache.
+const never = 100 * 365 * 24 * time.Hour
+
+// Continue returns what continuing the recorded session costs at a time, and after a compaction by a policy, that of its
+// client; nil: that is not known. It returns nil where there is no request.
+func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Continuation, error) {
+	k := len(r.Conv.Requests) - 1
+	if k < 0 {
+		return nil, nil
+	}
+	e, err := r.prepare(RecordedTrack(), opt)
+	if err != nil {
+		return nil, err
+	}
+	if walk(r.Conv, &replayedRecord{engine: e}); e.err != nil {
+		return nil, e.err
+	}
+	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
+	c := &Continuation{Model: msg.Model, Last: msg.End}
+	if !c.Last.IsZero() {
+		c.Expires = c.Last.Add(e.cache.ttl.Duration())
+	}
+	c.Warm = !c.Last.IsZero() && !now.After(c.Expires)
+	e.noteChanges()
+	c.Context = e.nextPayload(k)
+	warm, cold := *e.cache, *e.cache
+	state := []struct {
+		cache *caching
+		at    time.Time
+		next  *NextCost
+	}{{&warm, c.Last, &c.IfWarm}, {&cold, c.Last.Add(never), &c.IfCold}}
+	for _, s := range state {
+		s.cache.sim = e.cache.sim.Clone()
+		if *s.next, err = e.askNext(s.cache.clone(), msg.Model, s.at, c.Context); err != nil {
+			return nil, err
+		}
+	}
+	stage, edits, err := e.compactNow(pol, opt)
+	if err != nil || len(edits) == 0 {
+		return c, err
+	}
+	to := &Compacted{Policy: pol.Name}
+	costs := []*CompactedCost{&to.IfWarm, &to.IfCold}
+	for i, s := range state {
+		e.cache, e.now = s.cache, s.at
+		n := len(e.requests)
+		for j := range edits {
+			for call := edits[j].Call; call != nil; call = call.Then {
+				one := *call
+				e.call(&one, edits[j].Insert, k+1)
+			}
+		}
+		for _, row := range e.requests[n:] {
+			costs[i].Call.Input.Add(row.Cache.Split)
+			costs[i].Call.USD.Add(row.CostUSD)
+			if i == 0 {
+				to.Summary += row.Output
+			}
+		}
+	}
+	apart := *e.cache
+	apart.sim, e.cache = e.cache.sim.Clone(), &apart
+	if e.applyAll(stage, edits, k+1, false); e.err != nil {
+		return nil, e.err
+	}
+	to.Context = e.nextPayload(k)
+	for i, s := range state {
+		e.cache = s.cache
+		e.noteChanges()
+		if costs[i].First, err = e.askNext(s.cache, msg.Model, s.at, to.Context); err != nil {
+			return nil, err
+		}
+		costs[i].USD.Add(costs[i].Call.USD)
+		costs[i].USD.Add(costs[i].First.USD)
+		costs[i].Pays = e.paysBack(msg.Model, costs[i].USD, s.next.USD, c.Context, to.Context)
+	}
+	c.Compact = to
+	return c, nil
+}
+
+// nextPayload is the payload of a request after the last one, k (0-based), tokens.
+func (e *engine) nextPayload(k int) int { return max(e.view.PayloadTokens()+e.overhead(k), 0) }
+
+// clone is a cache that goes on by itself.
+func (c *caching) clone() *caching {
+	o := *c
+	o.sim = c.sim.Clone()
+	return &o
+}
+
+// askNext makes one more request in a cache.
+func (e *engine) askNext(c *caching, model string, at time.Time, payload int) (NextCost, error) {
+	last, tail := e.lastMessage()
+	split, _, err := c.sim.Request(cache.CachedRequest{
+		Start: at, Model: model, Minimum: c.minimum(model), Tokens: payload,
+		Breakpoints: c.breakpoints(firstPlace+e.view.Places()-1, payload, firstPlace+last, payload-tail),
+	})
+	return NextCost{split, c.cost(model, split, 0)}, err
+}
+
+// compactNow returns the edits by which a policy's stages compact the recorded view as it is now, by hand; none where they
+// do not, or fail.
+func (e *engine) compactNow(pol *policy.Policy, opt Options) (stage string, edits []policy.Edit, err error) {
+	if pol == nil {
+		return "", nil, nil
+	}
+	other, err := e.r.prepare(pol, opt)
+	if err != nil {
+		return "", nil, err
+	}
+	n := len(e.conv.Requests)
+	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: -1}, Now: e.now}
+	c.Used, c.UsedTail = e.used(n)
+	e.fill(&c, policy.Manual, n)
+	for i := range other.stages {
+		s := &other.stages[i]
+		if s.Definition.Moments&policy.Manual == 0 {
+			continue
+		}
+		c.Shared = s.Shared
+		if edits, err = s.stage.Run(&c); err != nil {
+			return "", nil, err
+		}
+		if slices.ContainsFunc(edits, func(ed policy.Edit) bool { return ed.Kind == policy.KindSummarize }) {
+			return s.Definition.Name, edits, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// paysBack is the number of requests after which it has cost less to compact: from the second one on each reads the
+// context from the cache, which is smaller then. What joins meanwhile costs both the same.
+func (e *engine) paysBack(model string, compacted, next price.USD, context, after int) int {
+	if !compacted.Known || !next.Known {
+		return 0
+	}
+	more := compacted.Nano - next.Nano
+	if more <= 0 {
+		return 1
+	}
+	saved := e.cache.cost(model, cache.Split{Read: context}, 0).Nano - e.cache.cost(model, cache.Split{Read: after}, 0).Nano
+	if saved <= 0 {
+		return 0
+	}
+	return 1 + int((more+saved-1)/saved)
+}

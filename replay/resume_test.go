@@ -1,0 +1,109 @@
+package replay_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// continued is what continuing a shipped session costs at a time, under the release that recorded it.
+func continued(t *testing.T, file string, now time.Time) (*replay.Record, *replay.Continuation) {
+	t.Helper()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := recordOf(t, load(t, file).Main)
+	pol, err := preset.New(reg).LoadFor(rec.Conv.Product, preset.ClientOf(rec.Conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := rec.Continue(pol, replay.Options{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec, c
+}
+
+// TestContinue: a warm cache costs no more than a cold one, every input is whole, and a compaction pays back at the
+// request that is named, and not before.
+func TestContinue(t *testing.T) {
+	table, err := price.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compacted, paid := 0, 0
+	for _, file := range shippedFiles(t) {
+		rec, c := continued(t, file, time.Time{})
+		if c == nil {
+			if len(rec.Conv.Requests) > 0 {
+				t.Errorf("%s: nothing to continue", file)
+			}
+			continue
+		}
+		m, _ := table.Find(c.Model)
+		read := func(n int) int64 { return m.Cost(cache.Split{Read: n}, 0).Nano }
+		for _, n := range []*replay.NextCost{&c.IfWarm, &c.IfCold} {
+			if n.Input.Input() != c.Context || n.USD.Known != (m.ID != "") || n.USD.Nano != m.Cost(n.Input, 0).Nano {
+				t.Errorf("%s: %+v of %d tokens", file, n, c.Context)
+			}
+		}
+		if c.IfWarm.USD.Nano > c.IfCold.USD.Nano || c.IfWarm.Input.Read < c.IfCold.Input.Read {
+			t.Errorf("%s: warm %+v, cold %+v", file, c.IfWarm, c.IfCold)
+		}
+		if c.Compact == nil {
+			continue
+		}
+		compacted++
+		for _, x := range []struct {
+			by   *replay.CompactedCost
+			next *replay.NextCost
+		}{{&c.Compact.IfWarm, &c.IfWarm}, {&c.Compact.IfCold, &c.IfCold}} {
+			if x.by.First.Input.Input() != c.Compact.Context || x.by.USD.Nano != x.by.Call.USD.Nano+x.by.First.USD.Nano || x.by.Call.USD.Nano <= 0 {
+				t.Errorf("%s: %+v of %d tokens", file, x.by, c.Compact.Context)
+			}
+			less := func(n int) bool { // it has cost less, or as much, after n requests
+				more := int64(n - 1)
+				return x.by.USD.Nano+more*read(c.Compact.Context) <= x.next.USD.Nano+more*read(c.Context)
+			}
+			switch n := x.by.Pays; {
+			case n == 0 && (less(1) || less(1_000_000)), n > 0 && !less(n), n > 1 && less(n-1):
+				t.Errorf("%s: pays back after %d: %+v, %+v", file, n, x.by, x.next)
+			case n > 0:
+				paid++
+			}
+		}
+	}
+	if compacted < 10 || paid < 3 {
+		t.Errorf("%d sessions compacted, %d pay back", compacted, paid)
+	}
+}
+
+// TestContinueClock: the cache is warm up to the end of its lifetime, and not after it; and the context is that of the last
+// request with its response.
+func TestContinueClock(t *testing.T) {
+	const file = shipped + "/big.jsonl"
+	rec, c := continued(t, file, time.Time{})
+	tl, err := rec.Replay(&policy.Policy{Name: "recorded", Recorded: true, Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := tl.Requests[len(tl.Requests)-1]
+	if more := c.Context - last.Payload; more <= 0 || more > 1000 {
+		t.Errorf("%d tokens after a request of %d", c.Context, last.Payload)
+	}
+	if c.IfWarm.Input.Read != last.Payload-last.Cache.Uncached {
+		t.Errorf("a warm cache has %d of the %d tokens of the last request", c.IfWarm.Input.Read, last.Payload)
+	}
+	for after, want := range map[time.Duration]bool{0: true, 5 * time.Minute: true, 5*time.Minute + time.Nanosecond: false} {
+		if _, c := continued(t, file, c.Last.Add(after)); c.Warm != want {
+			t.Errorf("%v after the last response: warm is %v", after, c.Warm)
+		}
+	}
+}

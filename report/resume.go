@@ -1,0 +1,99 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// ResumeSchema is the version of the JSON form of what continuing sessions costs.
+const ResumeSchema = "ctxkit.resume/v1"
+
+// MostResumed is how many sessions a table of what continuing costs shows.
+const MostResumed = 20
+
+// ResumeItem is a session, and what continuing it costs.
+type ResumeItem struct {
+	SessionItem
+	Next *replay.Continuation `json:"next,omitempty"` // nil: there is no request, or it was not read
+}
+
+// Resume prints what continuing sessions costs now.
+func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
+	list = slices.Clone(list)
+	t := newTable(resumeColumns...)
+	items := make([]SessionItem, len(list))
+	for i := range list {
+		items[i] = list[i].SessionItem
+	}
+	short := ShortIDs(items)
+	warm := 0
+	var first *ResumeItem
+	name := ""
+	for n := range list {
+		i := &list[n]
+		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
+		if i.Next != nil && first == nil {
+			first, name = i, short[n]
+		}
+		if i.Next != nil && i.Next.Warm {
+			warm++
+		}
+		resumeRow(t, i, short[n], now).noTab = !opt.All && n >= MostResumed
+	}
+	var notes []string
+	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
+		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
+	}
+	notes = append(notes, "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
+		"one that is started again mostly pays the cold price. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
+		"No figure: its client is not known, or the compaction itself does not fit the window. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
+	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
+}
+
+// resumeText is the answer in words: for the session that comes first.
+func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now time.Time) string {
+	if first == nil {
+		return phrase("%v, none with a request: there is nothing to continue.", count(len(list), "session"))
+	}
+	c := first.Next
+	state := either(c.Warm, phrase("its cache is warm for %v", timeLeft(c, now)), "its cache is cold")
+	text := phrase("The next request of %v sends %v tokens; %v, so it costs %v", either(len(list) == 1, "the session", "session "+name), c.Context, state, usdText(c.Now().USD))
+	text += either(c.Warm, phrase(", and %v once it is cold.", usdText(c.IfCold.USD)), ".")
+	if n := c.CompactedNow(); n != nil {
+		text += phrase(" A compaction and the first request after it, of %v tokens, cost %v", c.Compact.Context, usdText(n.USD))
+		switch {
+		case n.Pays == 1:
+			text += ", which is less at once."
+		case n.Pays > 1:
+			text += phrase(", which pays back after %v requests.", n.Pays)
+		default:
+			text += ", which does not pay back."
+		}
+	}
+	return text + phraseIf(len(list) > 1, " Of %v, %v.", count(len(list), "session"), either(warm == 1, "1 is warm", thousands(warm)+" are warm"))
+}
+
+// timeLeft is how long the cache lives, rounded down: no longer than from the last response.
+func timeLeft(c *replay.Continuation, now time.Time) string {
+	d := min(c.Expires.Sub(now), c.Expires.Sub(c.Last))
+	return either(d < time.Minute, "less than a minute", phrase("%v min", int(d/time.Minute)))
+}
+
+func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
+	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Headline(&i.FileInfo)}
+	c := i.Next
+	if c == nil {
+		return t.add(faint, cells...)
+	}
+	// Two places for people, all for programs.
+	money := func(u price.USD) pair { return pair{number(phraseIf(u.Known, "%v", u.Decimal().Text(2))), u} }
+	cells = append(cells, c.Model, c.Context, either(c.Warm, "warm "+timeLeft(c, now), "cold"), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD))
+	if n := c.CompactedNow(); n != nil {
+		cells = append(cells, c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD, pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays})
+	}
+	return t.add(either(c.Warm, green, none), cells...)
+}
