@@ -128,7 +128,7 @@ const mostRecent = 5
 
 // inputNames lists what names sessions and begins with word: last, projects and ids.
 func inputNames(sys *system, word string) []cobra.Completion {
-	if _, recent, err := ago(word); word != "" && (strings.HasPrefix("last", word) || recent || err != nil) {
+	if _, recent, err := ago(word); word != "" && (len(beginning(word, []string{"last"})) > 0 || recent || err != nil) {
 		return append(recentNames(sys, word), sessionIDs(sys, word)...)
 	}
 	return append(projectNames(sys, word), sessionIDs(sys, word)...)
