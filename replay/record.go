@@ -306,6 +306,9 @@ func (r *Record) hidden(i int) bool {
 	})
 }
 
+// unreported is the overhead of requests before the first one with usage: what the client counted, or the default.
+func (r *Record) unreported() int { return cmp.Or(r.Conv.Overhead, tokens.DefaultOverhead) }
+
 func (t *recordTrack) request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message
@@ -316,7 +319,7 @@ func (t *recordTrack) request(k int) {
 			t.fail(err)
 		}
 	}
-	over := tokens.DefaultOverhead
+	over := r.unreported()
 	if k > 0 {
 		over = r.overhead[k-1]
 	}

@@ -93,6 +93,9 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 			case act.kind == actBoundary:
 				c = *t.compactionCall(&t.conv.Boundaries[act.at])
 				c.Output = t.r.summary[act.at]
+				if u := t.conv.Boundaries[act.at].Usage; u != nil {
+					c.Input, c.Output = u.Context(), u.Output
+				}
 			case act.kind == actCollapse:
 				c.Output = t.report.Content(&edits[i].Insert[0].Contents[0])
 			}

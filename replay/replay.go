@@ -225,7 +225,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	if over := cmp.Or(opt.Overhead, pol.Window.Overhead); over.Given {
 		e.fixed = over.Tokens
 	} else if e.counter != tokens.NameUsage {
-		e.fixed = tokens.DefaultOverhead
+		e.fixed = e.r.unreported()
 		if len(r.overhead) > 0 && r.Cal.Recorded {
 			e.fixed = max(r.overhead[0], 0)
 		}
@@ -412,7 +412,7 @@ func (e *engine) used(k int) (used, tail int) {
 		tail = e.tail(e.conv.Requests[j].Message)
 		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
-	over := tokens.DefaultOverhead
+	over := e.r.unreported()
 	if e.fixed >= 0 || k < len(e.r.overhead) {
 		over = e.overhead(k)
 	}

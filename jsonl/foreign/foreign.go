@@ -56,7 +56,8 @@ type Session struct {
 	ID       string `json:"sessionId"`
 	Parent   string `json:"parentSessionId,omitempty"` // of a subagent: the session that started it
 	CWD      string `json:"cwd,omitempty"`
-	Window   int    `json:"window,omitempty"` // the model's whole context window, tokens; 0: not recorded
+	Window   int    `json:"window,omitempty"`   // the model's whole context window, tokens; 0: not recorded
+	Overhead int    `json:"overhead,omitempty"` // system prompt and tools, tokens as the client counted them; 0: not recorded
 }
 
 // RunTotals are what a client says that its calls of one model used, since its start or since the RunTotals before.

@@ -91,7 +91,7 @@ var metadata = map[string]bool{
 	"summary": true, "file-history-snapshot": true, "file-history-delta": true, "queue-operation": true, "last-prompt": true,
 	"ai-title": true, "custom-title": true, "agent-name": true, "agent-setting": true, "pr-link": true, "mode": true, "permission-mode": true,
 	"bridge-session": true, "atis-latch": true, "tag": true, "worktree-state": true, "content-replacement": true,
-	"marble-origami-commit": true, "marble-origami-snapshot": true,
+	"marble-origami-commit": true, "marble-origami-snapshot": true, "recorded-by": true, "recorded-totals": true,
 }
 
 // chained lists the types of lines of the chain.

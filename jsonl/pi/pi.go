@@ -18,7 +18,11 @@ import (
 
 // Form is the form of Pi's sessions.
 func Form() foreign.Form {
-	return foreign.Form{Name: "pi", Client: "Pi", Looks: looks, Convert: convert}
+	return foreign.Form{Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert}
+}
+
+func tools() map[string]string {
+	return map[string]string{"read": "Read", "bash": "Bash", "edit": "Edit", "write": "Write", "grep": "Grep", "find": "Glob", "ls": "LS"}
 }
 
 func looks(h *foreign.Beginning) bool {

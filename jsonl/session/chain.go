@@ -308,6 +308,9 @@ func (c *chain) finish() {
 	}
 	rec := &c.ld.recorded
 	conv.Product, conv.Provider = cmp.Or(rec.Product, Product), rec.Provider
+	if conv.Agent == "" {
+		conv.Overhead = max(rec.Overhead, 0)
+	}
 	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]

@@ -237,6 +237,7 @@ type Conversation struct {
 	CWD        string
 	Product    string // client that recorded it
 	Provider   string // of its models, as recorded; "": not recorded
+	Overhead   int    // system prompt and tools of a main conversation, tokens as the client counted them; 0: not recorded
 	Version    string // of the client at the first request
 	Versions   []string
 	Model      string // model of the first request

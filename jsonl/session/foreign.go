@@ -11,13 +11,14 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/codex"
+	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), pi.Form()}
+	return []foreign.Form{codex.Form(), copilot.Form(), pi.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.

@@ -1,0 +1,318 @@
+// Package copilot reads the sessions of GitHub Copilot CLI: events.jsonl, one event a line.
+//
+// Requests are the assistant.message events, those of one call of the API together. Of each only the output tokens are
+// recorded; the input is known of the whole run alone, where it was shut down (session.shutdown). What the model got
+// of a prompt is its transformedContent. Events with an agentId are a subagent's own conversation.
+//
+// A compaction runs beside the agent: it begins at session.compaction_start and takes effect at
+// session.compaction_complete; the messages between them stay.
+package copilot
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// Form is the form of Copilot CLI's sessions.
+func Form() foreign.Form {
+	return foreign.Form{Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert}
+}
+
+func tools() map[string]string {
+	return map[string]string{
+		"view": "Read", "bash": "Bash", "powershell": "Bash", "str_replace": "Edit", "edit": "Edit", "create": "Write", "str_replace_editor": "Edit", "apply_patch": "Edit",
+		"rg": "Grep", "grep": "Grep", "glob": "Glob", "web_fetch": "WebFetch", "fetch": "WebFetch", "web_search": "WebSearch", "task": "Task",
+	}
+}
+
+func looks(h *foreign.Beginning) bool {
+	for i := range h.Values {
+		v := &h.Values[i]
+		switch v.Fields["type"] {
+		case "session.start":
+			return v.Has("data.copilotVersion") || v.Has("data.producer")
+		case "user.message", "assistant.message", "assistant.turn_start", "tool.execution_start", "tool.execution_complete":
+			if v.Has("data", "timestamp") {
+				return true // the first line is lost
+			}
+		}
+	}
+	return false
+}
+
+// event is one line.
+type event struct {
+	unit foreign.Unit
+	line int
+
+	Type      string    `json:"type"`
+	ID        string    `json:"id"`
+	Timestamp time.Time `json:"timestamp"`
+	AgentID   string    `json:"agentId"`
+	Data      data      `json:"data"`
+}
+
+// data are the fields of all events that are read.
+type data struct {
+	SessionID string `json:"sessionId"` // session.start
+	Version   string `json:"copilotVersion"`
+	Selected  string `json:"selectedModel"` // and session.resume
+	Context   struct {
+		CWD string `json:"cwd"`
+	} `json:"context"`
+
+	NewModel string `json:"newModel"` // session.model_change
+
+	Content     json.RawMessage `json:"content"`            // a string in every message
+	Transformed *string         `json:"transformedContent"` // user.message
+	Source      string          `json:"source"`
+
+	MessageID  string     `json:"messageId"` // assistant.message
+	APICallID  string     `json:"apiCallId"`
+	RequestID  string     `json:"requestId"`
+	Model      string     `json:"model"`
+	Reasoning  string     `json:"reasoningText"`
+	Opaque     string     `json:"reasoningOpaque"`
+	Encrypted  string     `json:"encryptedContent"`
+	Output     int        `json:"outputTokens"`
+	Calls      []toolCall `json:"toolRequests"`
+	ParentCall string     `json:"parentToolCallId"`
+
+	ToolCallID string `json:"toolCallId"` // tool.execution_complete
+	Success    *bool  `json:"success"`
+	Result     struct {
+		Content json.RawMessage `json:"content"`
+	} `json:"result"`
+	Error struct {
+		Message string `json:"message"`
+	} `json:"error"`
+
+	SystemTokens int       `json:"systemTokens"` // session.compaction_start, session.shutdown
+	ToolTokens   int       `json:"toolDefinitionsTokens"`
+	Conversation int       `json:"conversationTokens"`
+	PreTokens    int       `json:"preCompactionTokens"` // session.compaction_complete
+	PostTokens   int       `json:"postCompactionTokens"`
+	Summary      string    `json:"summaryContent"`
+	Used         *callUsed `json:"compactionTokensUsed"`
+
+	Models map[string]modelMetrics `json:"modelMetrics"` // session.shutdown
+}
+
+type toolCall struct {
+	ID        string          `json:"toolCallId"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// agent is the subagent that an event is of, "" for the main conversation.
+func (e *event) agent() string { return cmp.Or(e.AgentID, e.Data.ParentCall) }
+
+// call is the id of the API call of an assistant.message.
+func (e *event) call() string { return cmp.Or(e.Data.APICallID, e.Data.RequestID, e.Data.MessageID) }
+
+// text is the content of a message.
+func (e *event) text() string {
+	var s string
+	if json.Unmarshal(e.Data.Content, &s) != nil {
+		return string(e.Data.Content) // as it is
+	}
+	return s
+}
+
+// reader converts one session.
+type reader struct {
+	out     *foreign.Writer
+	events  []*event
+	version string
+	model   string
+	usage   map[*event]*foreign.Usage // of the responses of which all is known
+	agents  map[string]*agent
+}
+
+// agent is the state of one conversation.
+type agent struct {
+	working    bool // in a turn
+	compacting *event
+	auto       bool
+	since      []string // uuids of the messages since compacting began
+	said       string   // the last message of the user
+}
+
+func convert(in io.Reader, out *foreign.Writer) error {
+	r := &reader{out: out, agents: map[string]*agent{}}
+	err := out.Lines(in, r.read)
+	r.begin()
+	runs := runsOf(r.events)
+	r.usage = single(runs)
+	for _, e := range r.events {
+		r.put(e)
+		if run := runs[e]; run != nil {
+			r.totals(e, run)
+		}
+	}
+	return err
+}
+
+func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
+	e := &event{unit: u, line: raw.Line}
+	if err := json.Unmarshal(raw.Raw, e); err != nil {
+		r.out.Warn(e.line, "unreadable-metadata", "a field is not of its type: the readable part of the line is used")
+	}
+	r.events = append(r.events, e)
+}
+
+// begin finds what holds for the whole session.
+func (r *reader) begin() {
+	var s foreign.Session
+	for _, e := range r.events {
+		d := &e.Data
+		switch e.Type {
+		case "session.start":
+			s.ID, s.Version, s.CWD = cmp.Or(s.ID, d.SessionID), cmp.Or(s.Version, d.Version), cmp.Or(s.CWD, d.Context.CWD)
+		case "session.compaction_start", "session.shutdown":
+			if n := d.SystemTokens + d.ToolTokens; s.Overhead == 0 && n > 0 && e.agent() == "" {
+				s.Overhead = n
+			}
+		}
+	}
+	r.version = s.Version
+	r.out.Begin(s)
+}
+
+func (r *reader) of(id string) *agent {
+	a := r.agents[id]
+	if a == nil {
+		a = &agent{}
+		r.agents[id] = a
+	}
+	return a
+}
+
+func (r *reader) put(e *event) {
+	a, d := r.of(e.agent()), &e.Data
+	switch e.Type {
+	case "user.message":
+		text := e.text()
+		if d.Transformed != nil && *d.Transformed != "" {
+			text = *d.Transformed
+		}
+		if d.Source == "system" && text == a.said {
+			r.out.Aside(e.unit, "the message before, again")
+			return
+		}
+		a.said = text
+		r.message(e, foreign.Line{Type: "user", Meta: d.Source != "" && e.agent() == ""}, foreign.Text(text))
+	case "system.notification":
+		r.message(e, foreign.Line{Type: "user", Meta: true}, foreign.Text(e.text()))
+	case "assistant.message":
+		r.response(e)
+	case "tool.execution_complete":
+		content, failed := "", d.Success != nil && !*d.Success
+		if json.Unmarshal(d.Result.Content, &content) != nil {
+			content = string(d.Result.Content)
+		}
+		if failed {
+			content = cmp.Or(content, d.Error.Message)
+		}
+		r.message(e, foreign.Line{Type: "user"}, foreign.Result(d.ToolCallID, content, failed))
+	case "session.compaction_start":
+		a.compacting, a.auto, a.since = e, a.working, nil
+	case "session.compaction_complete":
+		r.compaction(e)
+	case "session.shutdown":
+		if len(d.Models) == 0 {
+			r.out.Aside(e.unit, "metadata: "+e.Type)
+		}
+	case "session.start", "session.resume":
+		r.version, r.model = cmp.Or(d.Version, r.version), cmp.Or(d.Selected, r.model)
+		if e.Type == "session.resume" {
+			r.out.Aside(e.unit, "metadata: "+e.Type)
+		}
+	case "session.truncation":
+		r.out.Warn(e.line, "unreadable-metadata", "the client removed old messages; which is not recorded, and they stay")
+		r.out.Aside(e.unit, "metadata: "+e.Type)
+	case "system.message":
+		r.out.Aside(e.unit, "the system prompt: part of the overhead")
+	case "tool.execution_start":
+		r.out.Aside(e.unit, "the start of a tool: its call and its result are used")
+	case "":
+		r.out.Aside(e.unit, "no type")
+	default:
+		if e.Type == "session.model_change" {
+			r.model = cmp.Or(d.NewModel, r.model)
+		}
+		a.working = e.Type == "assistant.turn_start" || a.working && e.Type != "assistant.turn_end"
+		r.out.Aside(e.unit, "metadata: "+e.Type)
+	}
+}
+
+// message puts a line of an event's conversation.
+func (r *reader) message(e *event, l foreign.Line, content ...foreign.Block) {
+	l.UUID, l.Time, l.Version = e.ID, e.Timestamp, r.version
+	l.Agent, l.Sidechain = e.agent(), e.agent() != ""
+	if l.Message == nil {
+		l.Message = &foreign.Message{}
+	}
+	l.Message.Content = content
+	a := r.of(l.Agent)
+	a.since = append(a.since, r.out.Put(e.unit, l))
+}
+
+func (r *reader) response(e *event) {
+	d := &e.Data
+	var content []foreign.Block
+	if opaque := cmp.Or(d.Opaque, d.Encrypted); d.Reasoning != "" || opaque != "" {
+		content = append(content, foreign.Thinking(d.Reasoning, opaque))
+	}
+	if text := e.text(); text != "" {
+		content = append(content, foreign.Text(text))
+	}
+	for _, c := range d.Calls {
+		content = append(content, foreign.Call(c.ID, c.Name, c.Arguments))
+	}
+	m := &foreign.Message{ID: e.call(), Type: "message", Model: cmp.Or(d.Model, r.model), Usage: r.usage[e], StopReason: "end_turn"}
+	if len(d.Calls) > 0 {
+		m.StopReason = "tool_use"
+	}
+	if m.Usage == nil && d.Output > 0 {
+		m.Usage = &foreign.Usage{Output: d.Output}
+	}
+	r.message(e, foreign.Line{Type: "assistant", Message: m}, content...)
+}
+
+// compaction puts the boundary and the summary of a compaction that has finished.
+func (r *reader) compaction(e *event) {
+	a, d := r.of(e.agent()), &e.Data
+	start := a.compacting
+	a.compacting = nil
+	if d.Success != nil && !*d.Success || d.Summary == "" {
+		r.out.Aside(e.unit, "a compaction that failed")
+		if start != nil {
+			r.out.Aside(start.unit, "a compaction that failed")
+		}
+		return
+	}
+	c := &foreign.Compact{Trigger: "unknown", PreTokens: d.PreTokens, PostTokens: d.PostTokens, Usage: d.Used.recorded()}
+	if start != nil {
+		c.Trigger = "manual"
+		if a.auto {
+			c.Trigger = "auto"
+		}
+		s := &start.Data
+		c.PreTokens = cmp.Or(c.PreTokens, s.SystemTokens+s.ToolTokens+s.Conversation)
+		if len(a.since) > 0 {
+			c.Preserved = &foreign.Preserved{UUIDs: a.since}
+		}
+	} else {
+		r.out.Warn(e.line, "unreadable-metadata", "the start of the compaction is not in the file: what it kept is not known")
+	}
+	r.message(e, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: c})
+	summary := *e
+	summary.ID = "" // the boundary has it
+	r.message(&summary, foreign.Line{Type: "user", Summary: true}, foreign.Text(d.Summary))
+}

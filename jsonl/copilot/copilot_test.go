@@ -1,0 +1,232 @@
+package copilot_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+func load(t *testing.T, path string) *session.File {
+	t.Helper()
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if !f.Main.Lines.Balanced() {
+		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
+	}
+	return f
+}
+
+// outline is a conversation as a list: each message's class and blocks, and where it was compacted.
+func outline(t *testing.T, conv *session.Conversation) (out []string) {
+	t.Helper()
+	for m := range conv.Messages {
+		for i := range conv.Boundaries {
+			if b := &conv.Boundaries[i]; b.Before == m {
+				out = append(out, fmt.Sprintf("compacted at %d, summary %d, keeps %v", b.PreTokens, b.Summary, b.Preserved))
+			}
+		}
+		msg := &conv.Messages[m]
+		line := fmt.Sprintf("%d %s", m, msg.Class)
+		for b := range msg.Blocks {
+			bl := &msg.Blocks[b]
+			text, err := conv.Text(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
+		}
+		if msg.HasUsage {
+			u := msg.Usage
+			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
+		}
+		if msg.OutputOnly {
+			line += fmt.Sprintf(" (%d)", msg.Usage.Output)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestEvents(t *testing.T) {
+	f := load(t, "testdata/events.jsonl")
+	conv := f.Main
+	want := []string{
+		`0 prompt text "<current_datetime>2026-07-24</current_datetime>\n\nfind the bug"`,
+		`1 meta text "<system_reminder>tools</system_reminder>"`,
+		`2 response thinking "where to look" text "I look." tool_use "view {\"path\":\"a.go\"}" tool_use "task {\"prompt\":\"review\"}" (120)`,
+		`3 tool_result tool_result "package a"`,
+		`4 tool_result tool_result "Denied by a hook"`,
+		`5 response tool_use "rg {\"pattern\":\"bug\"}" (50)`,
+		`6 tool_result tool_result "a.go:1"`,
+		`compacted at 13000, summary 7, keeps [5 6]`,
+		`7 summary text "<overview>A bug is looked for.</overview>"`,
+		`8 response text "Found it." (20)`,
+		`9 prompt text "thanks"`,
+		`10 response text "Any time." [500+12000+500 -> 7, 0 nano]`,
+	}
+	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if len(f.Sidechains) != 1 || f.Sidechains[0].Agent != "t2" {
+		t.Fatalf("%d sidechains", len(f.Sidechains))
+	}
+	if diff := cmp.Diff([]string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, outline(t, f.Sidechains[0])); diff != "" {
+		t.Errorf("subagent: -want +got\n%s", diff)
+	}
+	b := &conv.Boundaries[0]
+	if diff := cmp.Diff(&jsonl.Usage{Input: 2, CacheRead: 12000, CacheWrite: 1198, Output: 400}, b.Usage); diff != "" || b.Trigger != "auto" {
+		t.Errorf("%s by itself: %s", b.Trigger, diff)
+	}
+	at := time.Date(2026, 7, 24, 10, 1, 0, 0, time.UTC)
+	totals := []session.RunTotals{
+		{Line: 24, Model: "claude-fable-5", Time: at, Requests: 4, Usage: jsonl.Usage{Input: 5000, CacheRead: 30000, CacheWrite: 15000, Output: 590, Thinking: 60}},
+		{Line: 24, Model: "claude-opus-4.8", Time: at, Requests: 1, Usage: jsonl.Usage{Input: 1000, CacheWrite: 8000, Output: 30}},
+		{Line: 28, Model: "claude-fable-5", Time: at.Add(time.Hour), Requests: 1, Usage: jsonl.Usage{Input: 500, CacheRead: 12000, CacheWrite: 500, Output: 7}},
+	}
+	if diff := cmp.Diff(totals, conv.Totals); diff != "" {
+		t.Errorf("totals: -want +got\n%s", diff)
+	}
+	if conv.Overhead != 12000 || conv.Version != "1.0.74" || conv.CWD != "/home/u/shop" || f.Sidechains[0].Overhead != 0 {
+		t.Errorf("overhead %d, version %s, folder %s", conv.Overhead, conv.Version, conv.CWD)
+	}
+	aside := map[session.Reason]int{
+		"metadata: session.model_change": 1, "the system prompt: part of the overhead": 1, "metadata: assistant.turn_start": 2, "metadata: assistant.turn_end": 1,
+		"the message before, again": 1, "the start of a tool: its call and its result are used": 2, "metadata: subagent.started": 1, "metadata: session.resume": 1,
+	}
+	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
+		t.Errorf("set aside: -want +got\n%s", diff)
+	}
+	if len(conv.Warnings) > 0 {
+		t.Errorf("warnings %+v", conv.Warnings)
+	}
+}
+
+// TestOdd reads files that are damaged, or unusual.
+func TestOdd(t *testing.T) {
+	const prompt = `{"type":"user.message","data":{"content":"one"},"id":"u","timestamp":"2026-07-24T10:00:00Z"}` + "\n"
+	for _, tt := range []struct {
+		name, in string
+		want     []string
+		warning  string
+	}{
+		{"the first line is lost", prompt, []string{`0 prompt text "one"`}, ""},
+		{"a compaction whose start is lost", prompt + `{"type":"session.compaction_complete","data":{"success":true,"preCompactionTokens":9,"summaryContent":"s"},"id":"c"}` + "\n" + strings.ReplaceAll(prompt, `"u"`, `"v"`), []string{`0 prompt text "one"`, "compacted at 9, summary 1, keeps []", `1 summary text "s"`, `2 prompt text "one"`}, "the start of the compaction is not in the file: what it kept is not known"},
+		{"a compaction that failed", prompt + `{"type":"session.compaction_start","data":{},"id":"c"}` + "\n" + `{"type":"session.compaction_complete","data":{"success":false},"id":"d"}`, []string{`0 prompt text "one"`}, ""},
+		{"a truncation", prompt + `{"type":"session.truncation","data":{"messagesRemovedDuringTruncation":3},"id":"c"}`, []string{`0 prompt text "one"`}, "the client removed old messages; which is not recorded, and they stay"},
+		{"totals that differ", prompt + `{"type":"session.shutdown","data":{"modelMetrics":{"m":{"requests":{"count":1},"usage":{"inputTokens":10,"outputTokens":5}}}},"id":"c"}`, []string{`0 prompt text "one"`}, "the client says that its requests wrote 5 tokens, those in the file wrote 0"},
+		{"a field of another type", `{"type":"assistant.message","data":{"content":5,"outputTokens":"x"},"id":"c","timestamp":"2026-07-24T10:00:00Z"}`, []string{`0 response text "5"`}, "a field is not of its type: the readable part of the line is used"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "events.jsonl")
+			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f := load(t, path)
+			if diff := cmp.Diff(tt.want, outline(t, f.Main)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			said := ""
+			for _, w := range f.Main.Warnings {
+				said += w.Message + "\n"
+			}
+			if !strings.Contains(said, tt.warning) || tt.warning == "" && said != "" {
+				t.Errorf("warnings %q, want %q", said, tt.warning)
+			}
+		})
+	}
+}
+
+// TestCorpus compares the output of each request, the totals of sessions and the compactions with the files.
+func TestCorpus(t *testing.T) {
+	folder := os.Getenv("CTXKIT_AGENTS")
+	if folder == "" {
+		t.Skip("CTXKIT_AGENTS is not set")
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "copilot", "*.jsonl*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	type tokens struct{ Input, CacheRead, CacheWrite, Output int }
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			f := load(t, path)
+			outputs, compacted := map[string][]int{}, []int(nil)
+			var totals tokens
+			src, err := jsonl.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.Close()
+			text, _ := src.Head(64 << 20)
+			lines := bufio.NewScanner(strings.NewReader(string(text)))
+			lines.Buffer(nil, 64<<20)
+			for lines.Scan() {
+				var l struct {
+					Type    string
+					AgentID string
+					Data    struct {
+						OutputTokens, PreCompactionTokens int
+						ModelMetrics                      map[string]struct {
+							Usage struct{ InputTokens, OutputTokens, CacheReadTokens, CacheWriteTokens int }
+						}
+					}
+				}
+				_ = json.Unmarshal(lines.Bytes(), &l) // a content may be no string
+				switch l.Type {
+				case "assistant.message":
+					outputs[l.AgentID] = append(outputs[l.AgentID], l.Data.OutputTokens)
+				case "session.compaction_complete":
+					compacted = append(compacted, l.Data.PreCompactionTokens)
+				case "session.shutdown": // the corpus has at most one
+					for _, m := range l.Data.ModelMetrics {
+						u := m.Usage
+						totals = tokens{totals.Input + u.InputTokens, totals.CacheRead + u.CacheReadTokens, totals.CacheWrite + u.CacheWriteTokens, totals.Output + u.OutputTokens}
+					}
+				}
+			}
+			for _, conv := range f.Conversations() {
+				var got []int
+				for _, q := range conv.Requests {
+					got = append(got, conv.Messages[q.Message].Usage.Output)
+				}
+				if diff := cmp.Diff(outputs[conv.Agent], got); diff != "" {
+					t.Errorf("outputs of %q: -file +read\n%s", conv.Agent, diff)
+				}
+			}
+			var got tokens
+			for i := range f.Main.Totals {
+				u := &f.Main.Totals[i].Usage
+				got = tokens{got.Input + u.Context(), got.CacheRead + u.CacheRead, got.CacheWrite + u.CacheWrite, got.Output + u.Output}
+			}
+			if got != totals {
+				t.Errorf("totals %+v, the file's are %+v", got, totals)
+			}
+			var pre []int
+			for i := range f.Main.Boundaries {
+				b := &f.Main.Boundaries[i]
+				if pre = append(pre, b.PreTokens); b.Summary < 0 || len(b.Preserved) == 0 || b.Usage == nil {
+					t.Errorf("line %d: %+v", b.Line, b)
+				}
+			}
+			if diff := cmp.Diff(compacted, pre); diff != "" {
+				t.Errorf("compactions: -file +read\n%s", diff)
+			}
+			if len(f.Main.Warnings) > 0 {
+				t.Errorf("warnings %+v", f.Main.Warnings)
+			}
+		})
+	}
+}
