@@ -167,7 +167,7 @@ func (p *diffPage) together(list []diff.MessageDiff) {
 	}
 	m := &list[0]
 	p.line("")
-	p.cut(bold, "", phrase("- %v %v, %v tokens", count(len(list), "message"), p.sides(m), n))
+	p.title(bold, "", phrase("- %v %v, %v tokens", count(len(list), "message"), p.sides(m), n))
 	p.because(m.Right.Reason)
 	for i, m := range list {
 		if hidden := len(list) - 2*shownGone; !p.Full && i >= shownGone && i < len(list)-shownGone && hidden > 1 {
@@ -176,7 +176,7 @@ func (p *diffPage) together(list []diff.MessageDiff) {
 			}
 			continue
 		}
-		p.cut(red, "", phrase("- %v  %v tokens", title(&m), m.Left.Tokens))
+		p.title(red, "", phrase("- %v  %v tokens", title(&m), m.Left.Tokens))
 	}
 }
 
@@ -211,7 +211,7 @@ func (p *diffPage) changed(m *diff.MessageDiff) {
 		mark, st = "- ", red
 	}
 	p.line("")
-	p.cut(st, "", phrase("%v%v  %v to %v tokens  %v", mark, title(m), m.Left.Tokens, m.Right.Tokens, p.sides(m)))
+	p.title(st, "", phrase("%v%v  %v to %v tokens  %v", mark, title(m), m.Left.Tokens, m.Right.Tokens, p.sides(m)))
 	p.because(m.Right.Reason)
 	for i := range m.Blocks {
 		p.block(&m.Blocks[i], len(m.Blocks) > 1)
@@ -227,7 +227,7 @@ const diffLines = 16
 // block prints the line diff of a changed block.
 func (p *diffPage) block(b *diff.BlockDiff, named bool) {
 	if named {
-		p.cut(cyan, "  ", fmt.Sprintf("block %d, %s: %s", b.Index, b.Type, sideText(&b.Right)))
+		p.title(cyan, "  ", fmt.Sprintf("block %d, %s: %s", b.Index, b.Type, sideText(&b.Right)))
 	}
 	text := string(unified.Diff("left", lastLine(b.Before), "right", lastLine(b.Replacement)))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

@@ -65,9 +65,41 @@ func (p *page) heading(s string) {
 	}
 }
 
-// cut prints a text as one line of a text page, shortened where it is too long.
-func (p *page) cut(st style, indent, text string) {
-	p.line(indent + p.paint(st, cut(Clean(text), p.lineWidth()-len(indent))))
+// mostTitles is how many lines a title may take: a tool's name or a path can have any length.
+const mostTitles = 4
+
+// title prints a line of parts with two spaces between them. Where it is too long, parts go on below; no id or name is
+// broken that fits a line.
+func (p *page) title(st style, indent, text string) {
+	text = Clean(text)
+	w := p.lineWidth() - len(indent)
+	lines := []string{text}
+	if width(text) > w {
+		lines = titleParts(strings.Split(text, "  "), w-gap)
+	}
+	if len(lines) > mostTitles {
+		lines = append(lines[:mostTitles-1], cut(strings.Join(lines[mostTitles-1:], "  "), w-gap))
+	}
+	for i, line := range lines {
+		p.line(either(i == 0, indent, indent+strings.Repeat(" ", gap)) + p.paint(st, line))
+	}
+}
+
+// titleParts puts parts on lines of a width.
+func titleParts(parts []string, w int) (lines []string) {
+	line := ""
+	for _, part := range parts {
+		if line != "" && width(line)+gap+width(part) <= w {
+			line += strings.Repeat(" ", gap) + part
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		rest := wrap(part, w)
+		lines, line = append(lines, rest[:len(rest)-1]...), rest[len(rest)-1]
+	}
+	return append(lines, line)
 }
 
 // fileHeading is a heading that names a file.

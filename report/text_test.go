@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -101,6 +102,24 @@ func TestEscapeMarkdown(t *testing.T) {
 	} {
 		if got := escapeMarkdown(c.in); got != c.want {
 			t.Errorf("escapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestTitle holds that a title that is too long goes on below, with its names whole, and takes a few lines at most.
+func TestTitle(t *testing.T) {
+	const id = "f36f632e-70c1-44d6-8f85-27b6b47227d3"
+	for _, c := range []struct{ text, want string }{
+		{"── 1  user  prompt", " ── 1  user  prompt\n"},
+		{"── line 12  assistant  01-15 09:00:00  " + id, " ── line 12  assistant  01-15 09:00:00\n   " + id + "\n"},
+		{"── 2  result of mcp__server__tool  cleared by a_stage at request 13: too old", " ── 2  result of mcp__server__tool\n   cleared by a_stage at request 13: too\n   old\n"},
+		{strings.Repeat(id+"  ", 9), " " + strings.Repeat(id+"\n   ", 3) + id + "  …\n"},
+	} {
+		var b bytes.Buffer
+		p := newPage(&b, Layout{Width: 42})
+		p.title(none, " ", c.text)
+		if err := p.end(); err != nil || b.String() != c.want {
+			t.Errorf("%q: %v\n%s\nwant\n%s", c.text, err, b.String(), c.want)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (p *transcriptPages) record(rec *jsonl.Item) error {
 	title := "── line " + thousands(rec.Line)
 	switch rec.Kind {
 	case jsonl.ItemError:
-		p.cut(red, "", title+"  malformed  "+size+"  "+malformed(rec.Err))
+		p.title(red, "", title+"  malformed  "+size+"  "+malformed(rec.Err))
 	case jsonl.ItemComment:
 		p.line(p.paint(faint, title+"  comment"))
 	case jsonl.ItemBlank:
@@ -107,7 +107,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	if e.Part > 0 {
 		title += "." + strconv.Itoa(e.Part)
 	}
-	p.cut(bold, "", joined("  ", title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size,
+	p.title(bold, "", joined("  ", title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size,
 		either(e.IsSidechain, "sidechain", ""), either(e.IsMeta, "meta", ""), either(e.IsCompactSummary, "compact summary", ""),
 		either(e.IsAPIError, "API error", ""), e.UUID))
 	if !e.HasMessage {
@@ -117,7 +117,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	for _, b := range e.Message.Content {
 		at := b.Span.Off - e.Offset
 		c := readContent(e.Raw[at:at+int64(b.Span.Len)], p.t.Conv.ToolName)
-		p.cut(cyan, "   ", c.title)
+		p.title(cyan, "   ", c.title)
 		p.text(none, "     ", "", c.text, len(e.Message.Content))
 	}
 }

@@ -111,7 +111,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 	p.markers(id)
 	p.n++
 	p.line("")
-	p.cut(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role)))
+	p.title(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role)))
 	shown := blocks
 	if !p.Full && len(blocks) > mostBlocks {
 		shown = blocks[:mostBlocks]
@@ -121,7 +121,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 	}
 	p.folded("   ", len(blocks)-len(shown), "block", 0)
 	if e := p.history.Tagged[id]; e != nil {
-		p.cut(cyan, "   ", "tagged by "+editPlace(e)+reasonText(e))
+		p.title(cyan, "   ", "tagged by "+editPlace(e)+reasonText(e))
 	}
 }
 
@@ -162,13 +162,13 @@ func aboutMessage(m *session.Message) []string {
 // block prints one of n blocks: what it is, the edits of it, its first lines.
 func (p *viewPages) block(b *wire.BodyBlock, n int) {
 	c := readContent(b.JSON, p.v.Conv.ToolName)
-	p.cut(cyan, "   ", c.title+either(b.CacheControl != nil, " [cache breakpoint]", "")+p.v.classText(b.Source))
+	p.title(cyan, "   ", c.title+either(b.CacheControl != nil, " [cache breakpoint]", "")+p.v.classText(b.Source))
 	if b.Source.Block >= 0 {
 		if e := p.history.Changed[b.Source]; e != nil {
-			p.cut(yellow, "     ", changedText(e))
+			p.title(yellow, "     ", changedText(e))
 		}
 		if e := p.history.Server[b.Source]; e != nil && p.v.As == "payload" {
-			p.cut(yellow, "     ", "on the server: "+changedText(e))
+			p.title(yellow, "     ", "on the server: "+changedText(e))
 		}
 	}
 	p.text(none, "     ", "", c.text, n)
@@ -190,7 +190,7 @@ func (p *viewPages) markers(id policy.ItemID) {
 		m := p.marks[0]
 		p.marks = p.marks[1:]
 		p.line("")
-		p.cut(yellow, "", "══ "+markText(&m))
+		p.title(yellow, "", "══ "+markText(&m))
 	}
 }
 
