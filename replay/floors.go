@@ -20,45 +20,47 @@ func (r *Record) kind(model string) cache.CacheKind {
 // floors are what the requests to providers that cache by themselves read whatever the conversation sent before: tools
 // and system prompt, which all sessions of a client share. The first request's is given: it read what it read. A later
 // one's is what is usual for the client, else what the first one read; after a pause longer than the lifetime, what the
-// request after the last such pause read. None is larger than the head, and none is taken from a later request.
+// request after the last such pause read, if that was less than half of what the one before it had sent. None is taken
+// from a later request.
 func (r *Record) floors() []int {
 	list := make([]int, len(r.Conv.Requests))
-	first, rested := 0, 0
+	first, rested, before := 0, 0, 0
 	var end time.Time
-	sent := headLearner{conv: r.Conv}
+	clock := headLearner{conv: r.Conv}
 	for k := range list {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
 		kind := r.kind(msg.Model)
 		if kind.Mode != cache.Auto {
 			continue
 		}
-		head := max(r.overhead[k], 0)
-		read := 0
+		read, sent := 0, 0
 		if msg.HasUsage {
-			read = r.usage(msg).CacheRead
+			u := r.usage(msg)
+			read, sent = u.CacheRead, u.Context()
 		}
-		pause := k > 0 && sent.sent(k).Sub(end) > kind.Lifetime()
+		pause := k > 0 && clock.sent(k).Sub(end) > kind.Lifetime()
 		end = msg.End
 		if k == 0 {
 			if !r.Conv.BeginsMidway() {
 				list[k] = read
 			}
-			if read <= head {
+			if read <= r.overhead[0] {
 				first = read
 			}
+			before = sent
 			continue
 		}
 		usual, known := kind.Floors[r.Conv.Product]
 		if !known {
 			usual = first
 		}
-		list[k] = min(usual, head)
-		if pause && rested > 0 {
-			list[k] = min(rested, head)
+		if list[k] = usual; pause && rested > 0 {
+			list[k] = rested
 		}
-		if pause && read <= head {
+		if pause && read < before/2 {
 			rested = read
 		}
+		before = sent
 	}
 	return list
 }
