@@ -242,10 +242,11 @@ var (
 			{Title: "write 1h", Key: "cache_write_1h", About: "the same, for an hour", Drop: 1},
 			{Title: "read", Key: "cache_read", About: "the same, read from the cache"}, {Title: "output", Key: "output", About: "USD per million output tokens"},
 			{Key: "above_prompt_tokens"}, {Title: "window", Key: "context", About: "context window in tokens", Drop: 2}, {Key: "max_output"},
-			{Title: "caches", Key: "min_cacheable", About: "shortest prefix that the prompt cache stores, in tokens", Drop: 3}},
+			{Title: "caches", Key: "min_cacheable", About: "shortest prefix that the prompt cache stores, in tokens", Drop: 3},
+			{Title: "how", Key: "cache", About: "how: marked by the client, or automatic, in blocks of tokens where these are known", Drop: 4}},
 		keys("tokenizer released retired"),
-		{{Title: "source", Key: "source", About: "number of the source below the table", Drop: 4},
-			{Title: "remarks", About: "how sure the prices are, and when the model was released", Flex: true, Drop: 5}}, keys("confidence note"),
+		{{Title: "source", Key: "source", About: "number of the source below the table", Drop: 5},
+			{Title: "remarks", About: "how sure the prices are, and when the model was released", Flex: true, Drop: 6}}, keys("confidence note"),
 	}
 	sessionColumns = [][]column{
 		{{Title: "session", Key: "session", About: "beginning of the id, as long as no other in the list has it"},

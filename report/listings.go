@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -251,6 +252,10 @@ const PricesSchema = "ctxkit.prices/v1"
 func Prices(w io.Writer, list *price.Table, opt Layout) error {
 	t := newTable(priceColumns...)
 	models := list.Sorted()
+	kinds, err := cache.DefaultKinds()
+	if err != nil {
+		return err
+	}
 	var sources []string
 	for i := range models {
 		m := &models[i]
@@ -259,18 +264,20 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 			source = len(sources)
 			sources = append(sources, m.Source)
 		}
-		add := func(name, remarks string, window, caches, source, above any, input, write5m, write1h, read, output price.Price) {
+		kind := kinds.Find(m.ID)
+		least := cmp.Or(m.MinCacheable, kind.Minimum)
+		add := func(name, remarks string, window, caches, how, source, above any, input, write5m, write1h, read, output price.Price) {
 			t.add(none, pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
-				m.MaxOutput, pair{caches, m.MinCacheable}, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note)
+				m.MaxOutput, pair{caches, least}, how, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note)
 		}
-		add(m.ID, priceRemarks(m), countOrDash(m.Context), countOrDash(m.MinCacheable), number(fmt.Sprintf("[%d]", source+1)), nil,
+		add(m.ID, priceRemarks(m), countOrDash(m.Context), countOrDash(least), cacheHow(&kind), number(fmt.Sprintf("[%d]", source+1)), nil,
 			m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output)
 		if t := m.Tier; t != nil {
-			add("  over "+thousands(t.Above), "whole request", nil, nil, nil, t.Above, t.Input, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead, t.Output)
+			add("  over "+thousands(t.Above), "whole request", nil, nil, nil, nil, t.Above, t.Input, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead, t.Output)
 		}
 	}
 	notes := []string{
-		price.Unit + ", as of " + list.AsOf + ". caches: the shortest prefix that the prompt cache stores, in tokens.",
+		price.Unit + ", as of " + list.AsOf + ". caches: the shortest prefix that the prompt cache stores, in tokens; how: marked by the client, or automatic.",
 		"A model has the prices of the longest id that its name starts with, apart from a date or a version at its end.",
 	}
 	for i, s := range sources {
@@ -278,6 +285,19 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 	}
 	json := object{{"schema", PricesSchema}, {"as_of", list.AsOf}, {"unit", price.Unit}, {"models", models}}
 	return listing("", t, json, notes...).print(w, opt)
+}
+
+// cacheHow says in a word or two how a model is cached.
+func cacheHow(k *cache.CacheKind) string {
+	switch {
+	case k.Mode == cache.Breakpoints:
+		return "marked"
+	case k.Mode == cache.Auto && k.Quantum > 1:
+		return "blocks of " + thousands(k.Quantum)
+	case k.Mode == cache.Auto:
+		return "automatic"
+	}
+	return "-"
 }
 
 // dollars is a price without rounding.
