@@ -13,12 +13,13 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/codex"
 	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/gemini"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), copilot.Form(), pi.Form()}
+	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), pi.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.

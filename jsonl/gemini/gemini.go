@@ -1,0 +1,336 @@
+// Package gemini reads the chats of Gemini CLI: one JSON document, or since 2026 JSON lines.
+//
+// A document holds a list of messages. The lines hold a record of the session first, then one record for each message,
+// again where it has changed, and {"$set": …} and {"$rewindTo": id}. A $set of the messages is a history that the
+// client has rewritten: it compressed it, or masked old tool results. (chatRecordingService.ts of gemini-cli.)
+//
+// A message of the model that has tokens is one request; one without goes on with the request before it. Its tool
+// calls hold their results, which the next request sends. The input includes what was read from the cache.
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// Form is the form of Gemini CLI's chats.
+func Form() foreign.Form {
+	return foreign.Form{Name: "gemini", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert}
+}
+
+func tools() map[string]string {
+	return map[string]string{
+		"read_file": "Read", "read_many_files": "Read", "write_file": "Write", "replace": "Edit", "run_shell_command": "Bash", "glob": "Glob",
+		"search_file_content": "Grep", "grep_search": "Grep", "list_directory": "LS", "web_fetch": "WebFetch", "google_web_search": "WebSearch",
+	}
+}
+
+func looks(h *foreign.Beginning) bool {
+	return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Has("sessionId", "projectHash") })
+}
+
+// chat is what a record says of the whole session.
+type chat struct {
+	SessionID string `json:"sessionId"`
+	Summary   string `json:"summary"`
+}
+
+// message is one message.
+type message struct {
+	unit foreign.Unit
+	line int
+
+	ID        string          `json:"id"`
+	Timestamp time.Time       `json:"timestamp"`
+	Type      string          `json:"type"`
+	Content   json.RawMessage `json:"content"`
+	Thoughts  []struct {
+		Subject     string `json:"subject"`
+		Description string `json:"description"`
+	} `json:"thoughts"`
+	Tokens *tokens    `json:"tokens"`
+	Model  string     `json:"model"`
+	Calls  []toolCall `json:"toolCalls"`
+}
+
+type tokens struct {
+	Input    int `json:"input"`
+	Output   int `json:"output"`
+	Cached   int `json:"cached"`
+	Thoughts int `json:"thoughts"`
+	Tool     int `json:"tool"`
+}
+
+// recorded is the usage of a request: the input includes what was read from the cache, the output has no thoughts. The
+// results of tools that the API runs are input.
+func (t *tokens) recorded() *foreign.Usage {
+	if t == nil || t.Input+t.Output+t.Thoughts <= 0 {
+		return nil
+	}
+	u := &foreign.Usage{Input: max(t.Input+t.Tool-t.Cached, 0), CacheRead: max(t.Cached, 0), Output: max(t.Output+t.Thoughts, 0)}
+	u.Thinks(t.Thoughts)
+	return u
+}
+
+type toolCall struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args"`
+	Result json.RawMessage `json:"result"`
+	Status string          `json:"status"`
+}
+
+// part is one of a content.
+type part struct {
+	Text     string `json:"text"`
+	Thought  bool   `json:"thought"`
+	Response *struct {
+		ID       string          `json:"id"`
+		Response json.RawMessage `json:"response"`
+	} `json:"functionResponse"`
+	Inline *struct {
+		MIME string `json:"mimeType"`
+		Data string `json:"data"`
+	} `json:"inlineData"`
+}
+
+// parts are those of a content: a string, a part or a list of both.
+func parts(raw json.RawMessage) (list []part) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil
+	}
+	switch raw[0] {
+	case '[':
+		var all []json.RawMessage
+		_ = json.Unmarshal(raw, &all)
+		for _, one := range all {
+			if len(one) > 0 && one[0] != '[' {
+				list = append(list, parts(one)...)
+			}
+		}
+	case '"':
+		var s string
+		_ = json.Unmarshal(raw, &s)
+		list = []part{{Text: s}}
+	case '{':
+		var p part
+		_ = json.Unmarshal(raw, &p) // the readable part
+		list = []part{p}
+	}
+	return list
+}
+
+// reader converts one session.
+type reader struct {
+	out      *foreign.Writer
+	chat     chat
+	messages []*message     // in order
+	at       map[string]int // id -> index
+	open     string         // id of the request that a message without tokens goes on with
+}
+
+func convert(in io.Reader, out *foreign.Writer) error {
+	text, err := io.ReadAll(in)
+	r := &reader{out: out, at: map[string]int{}}
+	if isDocument(text) {
+		r.document(text)
+	} else if e := out.Lines(bytes.NewReader(text), r.record); e != nil {
+		err = e
+	}
+	out.Begin(foreign.Session{ID: r.chat.SessionID})
+	if r.chat.Summary != "" {
+		out.Put(-1, foreign.Line{Type: "ai-title", Title: r.chat.Summary})
+	}
+	for _, m := range r.messages {
+		r.put(m)
+	}
+	return err
+}
+
+// isDocument reports whether a text is one document: its first object has the list of messages, or does not end on its
+// first line.
+func isDocument(text []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	depth, key := 0, false
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return bytes.Count(bytes.TrimSpace(text[:min(int(dec.InputOffset()), len(text))]), []byte("\n")) > 0
+		}
+		switch t := tok.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			} else if depth--; depth == 0 {
+				return false
+			}
+			key = depth == 1
+		case string:
+			if key && depth == 1 && t == "messages" {
+				return true
+			}
+			key = depth == 1 && !key
+		default:
+			key = depth == 1
+		}
+	}
+}
+
+// add adds a message; one with the id of an earlier one takes its place.
+func (r *reader) add(m *message) {
+	if at, ok := r.at[m.ID]; ok && m.ID != "" {
+		r.out.Aside(r.messages[at].unit, "an earlier record of the same message")
+		r.messages[at] = m
+		return
+	}
+	r.at[m.ID] = len(r.messages)
+	r.messages = append(r.messages, m)
+}
+
+func (r *reader) decode(raw []byte, u foreign.Unit, line int) *message {
+	m := &message{unit: u, line: line}
+	if err := json.Unmarshal(raw, m); err != nil {
+		r.out.Warn(line, "unreadable-metadata", "a field is not of its type: the readable part of the message is used")
+	}
+	return m
+}
+
+// document reads a document as far as it is whole.
+func (r *reader) document(text []byte) {
+	lines := lineCounter{text: text}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	fail := func(err error) {
+		r.out.Warn(lines.at(int(dec.InputOffset())), "malformed-line", "the document ends here, or is damaged (%s): what is before it is used", fault(err))
+	}
+	head := map[string]json.RawMessage{}
+	if _, err := dec.Token(); err != nil {
+		fail(err)
+		return
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			fail(err)
+			return
+		}
+		if name, _ := key.(string); name != "messages" {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err != nil {
+				fail(err)
+				return
+			}
+			head[name] = raw
+			r.about(head)
+			continue
+		}
+		if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
+			fail(err)
+			return
+		}
+		for dec.More() {
+			from := skipSpace(text, int(dec.InputOffset()))
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err != nil {
+				u := r.out.Unit(lines.at(from))
+				r.out.Aside(u, "malformed")
+				fail(err)
+				return
+			}
+			line := lines.at(from)
+			r.add(r.decode(raw, r.out.Unit(line), line))
+		}
+		if _, err := dec.Token(); err != nil {
+			fail(err)
+			return
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		fail(err)
+	}
+}
+
+// fault says what is wrong in words that do not depend on the release of Go.
+func fault(err error) string {
+	if err == nil {
+		return "no list of messages"
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return "unexpected end"
+	}
+	return "no valid JSON"
+}
+
+// skipSpace is the place of the next value at or after a place.
+func skipSpace(text []byte, at int) int {
+	for at < len(text) && strings.IndexByte(" \t\r\n,", text[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// lineCounter finds the lines of places that only grow.
+type lineCounter struct {
+	text     []byte
+	to, line int
+}
+
+func (l *lineCounter) at(offset int) int {
+	if offset = min(offset, len(l.text)); offset > l.to {
+		l.line += bytes.Count(l.text[l.to:offset], []byte("\n"))
+		l.to = offset
+	}
+	return l.line + 1
+}
+
+// about reads what is said of the session.
+func (r *reader) about(head map[string]json.RawMessage) {
+	_ = json.Unmarshal(head["sessionId"], &r.chat.SessionID)
+	_ = json.Unmarshal(head["summary"], &r.chat.Summary)
+}
+
+// record reads a line.
+func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
+	var rec struct {
+		ID     *string                    `json:"id"`
+		Rewind *string                    `json:"$rewindTo"`
+		Set    map[string]json.RawMessage `json:"$set"`
+		chat
+	}
+	_ = json.Unmarshal(e.Raw, &rec)
+	switch {
+	case rec.Rewind != nil:
+		r.out.Aside(u, "a rewind")
+		at, ok := r.at[*rec.Rewind]
+		if !ok {
+			at = 0 // as the client does
+		}
+		for _, m := range r.messages[at:] {
+			r.out.Aside(m.unit, "abandoned branch")
+			delete(r.at, m.ID)
+		}
+		r.messages = r.messages[:at]
+	case rec.ID != nil:
+		r.add(r.decode(bytes.Clone(e.Raw), u, e.Line))
+	case rec.Set != nil:
+		r.about(rec.Set)
+		r.out.Aside(u, "metadata: $set")
+		if rec.Set["messages"] != nil {
+			r.out.Warn(e.Line, "unreadable-metadata", "the client rewrote its history here (it compressed it, or masked old results): the messages stay as they were recorded first")
+		}
+	case rec.SessionID != "":
+		if r.chat.SessionID == "" {
+			r.chat = rec.chat
+		}
+		r.out.Aside(u, "metadata: session")
+	default:
+		r.out.Aside(u, "no type")
+	}
+}

@@ -1,0 +1,173 @@
+package gemini_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+func load(t *testing.T, path string) *session.File {
+	t.Helper()
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if !f.Main.Lines.Balanced() {
+		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
+	}
+	return f
+}
+
+// outline is a conversation as a list: each message's class and blocks, and where it was compacted.
+func outline(t *testing.T, conv *session.Conversation) (out []string) {
+	t.Helper()
+	for m := range conv.Messages {
+		for i := range conv.Boundaries {
+			if b := &conv.Boundaries[i]; b.Before == m {
+				out = append(out, fmt.Sprintf("compacted at %d, summary %d, keeps %v", b.PreTokens, b.Summary, b.Preserved))
+			}
+		}
+		msg := &conv.Messages[m]
+		line := fmt.Sprintf("%d %s", m, msg.Class)
+		for b := range msg.Blocks {
+			bl := &msg.Blocks[b]
+			text, err := conv.Text(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
+		}
+		if msg.HasUsage {
+			u := msg.Usage
+			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestDocument(t *testing.T) {
+	conv := load(t, "testdata/chat.json").Main
+	want := []string{
+		`0 prompt text "read the file" text "@a.go"`,
+		`1 response thinking "Reading\nOne file." text "I read it." tool_use "read_file {\"file_path\":\"a.go\"}" tool_use "read_file {\"file_path\":\"b.go\"}" tool_use "glob {\"pattern\":\"*\"}" [7000+2000+0 -> 100, 0 nano]`,
+		`2 tool_result tool_result "package a"`,
+		`3 tool_result tool_result "not found"`,
+		`4 tool_result tool_result "a.go"`,
+		`5 response text "It is package a." [300+9000+0 -> 7, 0 nano]`,
+	}
+	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if m := &conv.Messages[1]; m.Usage.Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
+		t.Errorf("%d thinking, line %d, %d requests", m.Usage.Thinking, m.Line, len(conv.Requests))
+	}
+	if diff := cmp.Diff(map[session.Reason]int{"not sent: info": 1, "not sent: error": 1}, conv.Lines.SetAside); diff != "" {
+		t.Errorf("set aside: -want +got\n%s", diff)
+	}
+	if len(conv.Warnings) > 0 {
+		t.Errorf("warnings %+v", conv.Warnings)
+	}
+}
+
+func TestLines(t *testing.T) {
+	conv := load(t, "testdata/chat.jsonl").Main
+	want := []string{
+		`0 prompt text "list"`,
+		`1 response text "Listing." tool_use "list_directory {\"path\":\".\"}" [8000+0+0 -> 25, 0 nano]`,
+		`2 tool_result tool_result "a.go"`,
+		`3 response thinking "hm" text "One file." [200+7900+0 -> 6, 0 nano]`,
+		`4 prompt text "right"`,
+		`5 response text "Right." [300+8000+0 -> 3, 0 nano]`,
+	}
+	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	aside := map[session.Reason]int{"metadata: session": 1, "metadata: $set": 2, "an earlier record of the same message": 2, "a rewind": 1, "abandoned branch": 2}
+	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" || conv.Title != "Listing files" {
+		t.Errorf("title %q, set aside: -want +got\n%s", conv.Title, diff)
+	}
+}
+
+// TestCut reads documents that end too early: what is whole is used.
+func TestCut(t *testing.T) {
+	text, err := os.ReadFile("testdata/chat.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 120; at < len(text)-3; at += 7 {
+		f, err := session.LoadReader("chat", strings.NewReader(string(text[:at])), session.LoadOptions{})
+		if err != nil {
+			t.Fatalf("cut at %d: %v", at, err)
+		}
+		last := 1 + strings.Count(string(text[:at]), "\n")
+		w := f.Main.Warnings
+		if len(w) != 1 || w[0].Code != session.CodeMalformed || w[0].Line > last || w[0].Line == 0 {
+			t.Errorf("cut at %d, line %d: warnings %+v", at, last, w)
+		}
+		if !f.Main.Lines.Balanced() {
+			t.Errorf("cut at %d: %+v", at, f.Main.Lines)
+		}
+		f.Close()
+	}
+}
+
+func TestCorpus(t *testing.T) {
+	folder := os.Getenv("CTXKIT_AGENTS")
+	if folder == "" {
+		t.Skip("CTXKIT_AGENTS is not set")
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "gemini", "*.json*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			conv := load(t, path).Main
+			src, err := jsonl.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.Close()
+			text, _ := src.Head(64 << 20)
+			var doc struct {
+				Messages []struct {
+					Type   string
+					Tokens *struct{ Input, Output, Cached, Thoughts, Total int }
+				}
+			}
+			if err := json.Unmarshal(text, &doc); err != nil {
+				t.Fatal(err)
+			}
+			k := 0
+			for _, m := range doc.Messages {
+				if m.Tokens == nil {
+					continue
+				}
+				if k >= len(conv.Requests) {
+					t.Fatalf("%d requests only", k)
+				}
+				u := conv.Messages[conv.Requests[k].Message].Usage
+				if u.Context() != m.Tokens.Input || u.CacheRead != m.Tokens.Cached || u.Output != m.Tokens.Output+m.Tokens.Thoughts || u.Context()+u.Output != m.Tokens.Total {
+					t.Errorf("request %d: %+v, the file has %+v", k+1, u, *m.Tokens)
+				}
+				k++
+			}
+			if k != len(conv.Requests) {
+				t.Errorf("%d requests, the file has %d", len(conv.Requests), k)
+			}
+			if conv.Lines.Read != len(doc.Messages) {
+				t.Errorf("%d of %d messages", conv.Lines.Read, len(doc.Messages))
+			}
+		})
+	}
+}

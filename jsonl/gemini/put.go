@@ -1,0 +1,113 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+func (r *reader) put(m *message) {
+	switch m.Type {
+	case "user":
+		r.user(m)
+	case "gemini":
+		r.response(m)
+	case "":
+		r.out.Aside(m.unit, "no type")
+	default:
+		r.out.Aside(m.unit, "not sent: "+m.Type)
+	}
+}
+
+func (r *reader) user(m *message) {
+	var content []foreign.Block
+	results := 0
+	for _, p := range parts(m.Content) {
+		switch {
+		case p.Response != nil:
+			results++ // the calls hold them, too
+		case p.Inline != nil:
+			content = append(content, foreign.Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.Inline.MIME, "data": p.Inline.Data}})
+		case p.Text != "":
+			content = append(content, foreign.Text(p.Text))
+		}
+	}
+	if len(content) == 0 {
+		reason := "a message without content"
+		if results > 0 {
+			reason = "results that the calls hold"
+		}
+		r.out.Aside(m.unit, reason)
+		return
+	}
+	r.open = ""
+	r.out.Put(m.unit, foreign.Line{Type: "user", UUID: m.ID, Time: m.Timestamp, Message: &foreign.Message{Content: content}})
+}
+
+// response puts a message of the model, and the results of its calls behind it.
+func (r *reader) response(m *message) {
+	var content []foreign.Block
+	for _, t := range m.Thoughts {
+		content = append(content, foreign.Thinking(strings.TrimSpace(t.Subject+"\n"+t.Description), ""))
+	}
+	for _, p := range parts(m.Content) {
+		switch {
+		case p.Text == "":
+		case p.Thought:
+			content = append(content, foreign.Thinking(p.Text, ""))
+		default:
+			content = append(content, foreign.Text(p.Text))
+		}
+	}
+	stop := "end_turn"
+	for i := range m.Calls {
+		c := &m.Calls[i]
+		content, stop = append(content, foreign.Call(c.ID, c.Name, c.Args)), "tool_use"
+	}
+	usage := m.Tokens.recorded()
+	if usage == nil && len(content) == 0 {
+		r.out.Aside(m.unit, "a message without content")
+		return
+	}
+	l := foreign.Line{Type: "assistant", UUID: m.ID, Time: m.Timestamp}
+	l.Message = &foreign.Message{ID: m.ID, Type: "message", Model: m.Model, Content: content, StopReason: stop, Usage: usage}
+	if usage == nil && r.open != "" {
+		l.Message.ID = r.open
+	}
+	r.open = l.Message.ID
+	r.out.Put(m.unit, l)
+	for i := range m.Calls {
+		c := &m.Calls[i]
+		if text, ok := result(c); ok {
+			failed := c.Status == "error" || c.Status == "cancelled"
+			r.out.Put(m.unit, foreign.Line{Type: "user", Time: m.Timestamp, Message: &foreign.Message{Content: []foreign.Block{foreign.Result(c.ID, text, failed)}}})
+		}
+	}
+}
+
+// result is the text of a call's result; false: there is none.
+func result(c *toolCall) (string, bool) {
+	var out []string
+	for _, p := range parts(c.Result) {
+		switch {
+		case p.Response != nil && (p.Response.ID == "" || p.Response.ID == c.ID):
+			var text struct {
+				Output *string `json:"output"`
+				Error  *string `json:"error"`
+			}
+			_ = json.Unmarshal(p.Response.Response, &text)
+			switch {
+			case text.Output != nil:
+				out = append(out, *text.Output)
+			case text.Error != nil:
+				out = append(out, *text.Error)
+			default:
+				out = append(out, string(p.Response.Response))
+			}
+		case p.Text != "":
+			out = append(out, p.Text)
+		}
+	}
+	return strings.Join(out, "\n"), len(out) > 0
+}
