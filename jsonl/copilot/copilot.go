@@ -20,7 +20,10 @@ import (
 
 // Form is the form of Copilot CLI's sessions.
 func Form() foreign.Form {
-	return foreign.Form{Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert}
+	return foreign.Form{
+		Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert,
+		Store: foreign.Store{Home: ".copilot", Folder: "session-state", Inside: []string{"*"}},
+	}
 }
 
 func tools() map[string]string {

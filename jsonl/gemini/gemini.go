@@ -11,6 +11,7 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -22,7 +23,10 @@ import (
 
 // Form is the form of Gemini CLI's chats.
 func Form() foreign.Form {
-	return foreign.Form{Name: "gemini", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert}
+	return foreign.Form{
+		Name: "gemini", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert,
+		Store: foreign.Store{Home: ".gemini", Folder: "tmp", Inside: []string{"*", "*/chats", "*/chats/*"}},
+	}
 }
 
 func tools() map[string]string {
@@ -262,7 +266,7 @@ func fault(err error) string {
 	if err == nil {
 		return "no list of messages"
 	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "unexpected end"
 	}
 	return "no valid JSON"

@@ -18,7 +18,10 @@ import (
 
 // Form is the form of Pi's sessions.
 func Form() foreign.Form {
-	return foreign.Form{Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert}
+	return foreign.Form{
+		Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert,
+		Store: foreign.Store{Env: "PI_CODING_AGENT_DIR", Home: ".pi/agent", Folder: "sessions", Inside: []string{"*"}},
+	}
 }
 
 func tools() map[string]string {
