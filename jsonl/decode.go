@@ -99,6 +99,8 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.CWD = d.low(&m, inCWD)
 		case "logicalParentUuid":
 			e.LogicalParentUUID = d.text(&m)
+		case "recordedTurn":
+			e.RecordedTurn = d.text(&m)
 		case "leafUuid":
 			e.LeafUUID = d.text(&m)
 		case "attachment":

@@ -114,6 +114,7 @@ type Entry struct {
 	Time              time.Time // zero where it is missing or does not parse
 
 	LeafUUID         string // summary, last-prompt
+	RecordedTurn     string // of a prompt of another agent: see foreign.Line
 	IsSidechain      bool
 	IsMeta           bool
 	IsCompactSummary bool

@@ -41,7 +41,7 @@ type walker struct {
 	restarts   int             // next restart
 	responding int             // request that waits for tool results, -1: none
 	open       map[string]bool // its tool calls without a result yet
-	active     bool            // a request was made since the last turn end
+	active     bool            // the agent has run since the last turn end
 }
 
 // recorded passes on the acts that are recorded before message m, in the order in which a client's stages run.
@@ -89,6 +89,7 @@ func (w *walker) message(m int) {
 		w.next++
 		clear(w.open)
 	} else if msg.Class == session.ClassPrompt && !msg.Queued {
+		w.active = w.active || msg.Stopped
 		w.end(false)
 	}
 	w.t.join(m)
@@ -113,7 +114,7 @@ func (w *walker) settle() {
 	}
 }
 
-// end ends a turn in which a request was made.
+// end ends a turn in which the agent has run.
 func (w *walker) end(final bool) {
 	if w.active {
 		w.active = false

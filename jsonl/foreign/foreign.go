@@ -32,6 +32,10 @@ type Form struct {
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 
+	// Gather is the content of a session that is a tree of files, from the place of its first file; nil: that file holds
+	// all. What cannot be read is a warning. A Form without it has no such sessions.
+	Gather func(file string, out *Writer) (io.Reader, error)
+
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
 	Convert func(in io.Reader, out *Writer) error
@@ -90,6 +94,7 @@ type Line struct {
 	Sidechain bool      `json:"isSidechain,omitempty"` // it is of a subagent's own conversation
 
 	Meta    bool   `json:"isMeta,omitempty"`           // user: not typed by a person
+	Turn    string `json:"recordedTurn,omitempty"`     // user: a prompt, and what it does to the turn; "": its text and what is around it tell
 	Summary bool   `json:"isCompactSummary,omitempty"` // user: the summary of the boundary above it
 	Title   string `json:"aiTitle,omitempty"`          // ai-title
 	Leaf    string `json:"leafUuid,omitempty"`         // last-prompt: uuid of the line that the session goes on from
@@ -103,6 +108,13 @@ type Line struct {
 	Micro      *Micro      `json:"microcompactMetadata,omitempty"` // system, microcompact_boundary
 	Attachment *Attachment `json:"attachment,omitempty"`
 }
+
+// What a prompt does to the turn.
+const (
+	TurnBegins  = "begins"  // it begins one
+	TurnStopped = "stopped" // it begins one, and the agent had run and stopped since the prompt before it
+	TurnQueued  = "queued"  // the agent was running: it ends no turn
+)
 
 // Message is an API message. The lines of one response share an ID; its usage counts once.
 type Message struct {

@@ -252,7 +252,8 @@ func (c *chain) user(i int32) {
 		c.after = nil
 	}
 	if m.Class == ClassPrompt {
-		m.Queued = n.kind == nodeAttachment || !c.turnOver && !n.submitted && (n.parent >= 0 || n.parentID == "") && c.midRun()
+		m.Stopped = n.stopped
+		m.Queued = n.queued || n.kind == nodeAttachment || !n.begins && !c.turnOver && !n.submitted && (n.parent >= 0 || n.parentID == "") && c.midRun()
 	}
 	c.turnOver = false
 	n.at = int32(at + 1)

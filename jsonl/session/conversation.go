@@ -100,6 +100,7 @@ type Message struct {
 	Lost       bool   // a placeholder for tool_results that are not in the file
 	Earlier    bool   // a placeholder for the history before the start of the file
 	Queued     bool   // a prompt queued while the agent ran: ends no turn
+	Stopped    bool   // a prompt before which the agent had run and stopped, even where no response shows it
 	Uncounted  bool   // the client's own estimate of its context leaves it out
 	Attachment string // attachment type, for ClassAttachment
 	Effort     string // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""

@@ -14,12 +14,13 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/gemini"
+	"github.com/ctxkit/ctxkit/jsonl/opencode"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), pi.Form()}
+	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Form(), pi.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.
@@ -83,8 +84,8 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	}
 }
 
-// recognise returns the source to read: of another agent's session its lines.
-func (ld *loader) recognise(src *jsonl.Source) (*jsonl.Source, error) {
+// recognise returns the source to read: of another agent's session its lines. file is where it is, "" for a stream.
+func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, error) {
 	f, err := Recognise(src)
 	switch {
 	case err != nil:
@@ -94,7 +95,18 @@ func (ld *loader) recognise(src *jsonl.Source) (*jsonl.Source, error) {
 		return src, nil
 	}
 	ld.foreign = foreign.NewWriter()
-	return src.Through(func(in io.Reader, out io.Writer) error { return ld.foreign.Run(f, in, out) }), nil
+	return src.Through(func(in io.Reader, out io.Writer) error {
+		if f.Gather != nil && file != "" {
+			whole, err := f.Gather(file, ld.foreign)
+			if err != nil {
+				return err
+			}
+			if whole != nil {
+				in = whole
+			}
+		}
+		return ld.foreign.Run(f, in, out)
+	}), nil
 }
 
 // isOwn reports whether a file that begins with b holds a line of a Claude Code session.

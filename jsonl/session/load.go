@@ -121,7 +121,7 @@ type loader struct {
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
-	src, err := ld.recognise(src)
+	src, err := ld.recognise(src, file)
 	if err != nil {
 		return nil, err
 	}
@@ -372,6 +372,14 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	if n.kind == nodeUser {
 		n.class = classify(e)
+		switch e.RecordedTurn {
+		case foreign.TurnQueued:
+			n.class, n.queued = ClassPrompt, true
+		case foreign.TurnBegins:
+			n.class, n.begins = ClassPrompt, true
+		case foreign.TurnStopped:
+			n.class, n.begins, n.stopped = ClassPrompt, true, true
+		}
 	}
 }
 

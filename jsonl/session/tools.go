@@ -40,7 +40,7 @@ func (conv *Conversation) AlikeInput(tool, text string) string {
 		in["command"] = quoted(strings.Join(words, " "))
 	}
 	var patch string
-	if json.Unmarshal(in["input"], &patch) == nil && in["file_path"] == nil {
+	if (json.Unmarshal(in["input"], &patch) == nil || json.Unmarshal(in["patchText"], &patch) == nil) && in["file_path"] == nil {
 		if path := patched(patch); path != "" {
 			in["file_path"] = quoted(path)
 		}

@@ -11,6 +11,7 @@ func TestAlike(t *testing.T) {
 		{"shell", "Bash", `{"command":["bash","-lc","ls"]}`, `{"command":"bash -lc ls"}`},
 		{"shell", "Bash", `{"cmd":"ls"}`, `{"cmd":"ls","command":"ls"}`},
 		{"apply_patch", "Edit", `{"input":"*** Begin Patch\n*** Update File: a/b.go\n@@\n"}`, `{"file_path":"a/b.go","input":"*** Begin Patch\n*** Update File: a/b.go\n@@\n"}`},
+		{"apply_patch", "Edit", `{"patchText":"*** Begin Patch\n*** Add File: b.go\n+x\n"}`, `{"file_path":"b.go","patchText":"*** Begin Patch\n*** Add File: b.go\n+x\n"}`},
 		{"apply_patch", "Edit", `{"input":"nothing"}`, `{"input":"nothing"}`},
 		{"read", "Read", `[1]`, `[1]`},
 		{"Grep", "Grep", `{"path":"src"}`, `{"path":"src"}`},

@@ -1,0 +1,473 @@
+package opencode
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// What OpenCode sends in the place of parts (docs/internals/opencode.md, section 6).
+const (
+	compactionText  = "What did we do so far?"
+	subtaskText     = "The following tool was executed by the user"
+	interruptedText = "[Tool execution was interrupted]"
+)
+
+// converter puts the messages of a document as lines.
+type converter struct {
+	*document
+	agent     string         // of a subagent's session: its id
+	taken     map[string]int // ids of lines and calls, with how often each was asked for
+	uuids     [][]string     // of the lines that were put of each message, as far as a compaction can keep them
+	summaries map[int]int    // compaction's message -> its summary
+	paired    map[int]bool   // summaries that have a compaction's message
+	ran       bool           // a response came since the last turn began
+	last      *message       // the last response
+}
+
+// session puts a document's session.
+func (c *converter) session() {
+	c.taken, c.uuids = map[string]int{}, make([][]string, len(c.messages))
+	own := c.info
+	if own == nil {
+		own = &info{ID: c.messages[0].SessionID}
+	}
+	if own.ParentID != "" {
+		c.agent = own.ID
+	}
+	provider := ""
+	for _, m := range c.messages {
+		if m.Role == "assistant" && m.Provider != "" && (provider == "" || m.Tokens.some()) {
+			if provider = m.Provider; m.Tokens.some() {
+				break
+			}
+		}
+	}
+	c.w.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: own.Directory})
+	if own.Title != "" {
+		c.w.Put(-1, foreign.Line{Type: "ai-title", Title: own.Title})
+	}
+	c.compactions()
+	prunes := c.prunes()
+	for k, m := range c.messages {
+		for len(prunes) > 0 && prunes[0].before <= k {
+			c.prune(&prunes[0])
+			prunes = prunes[1:]
+		}
+		if c.w.Err() != nil {
+			return
+		}
+		switch {
+		case m.Role == "user":
+			c.user(k)
+		case m.Role != "assistant":
+			m.aside(c.w, "message of an unknown role")
+		case !m.summarises():
+			c.response(k)
+		case !c.paired[k]: // of a compaction that is not there
+			c.compaction(k, k)
+		}
+	}
+	for i := range prunes {
+		c.prune(&prunes[i])
+	}
+}
+
+// unique is an id that no line or call has yet. A redaction may have made ids alike.
+func (c *converter) unique(id string) string {
+	if id == "" {
+		id = Product
+	}
+	for {
+		c.taken[id]++
+		if n := c.taken[id]; n > 1 {
+			id = fmt.Sprintf("%s-%d", id, n)
+			continue
+		}
+		return id
+	}
+}
+
+// line puts a line.
+func (c *converter) line(u foreign.Unit, id string, l foreign.Line) string {
+	l.UUID, l.Agent, l.Sidechain = c.unique(id), c.agent, c.agent != ""
+	return c.w.Put(u, l)
+}
+
+// put puts a line of message k.
+func (c *converter) put(k int, u foreign.Unit, id string, l foreign.Line) {
+	c.uuids[k] = append(c.uuids[k], c.line(u, id, l))
+}
+
+// others sets those parts aside that hold nothing that is sent.
+func (c *converter) others(m *message, sent ...string) {
+	for i := range m.parts {
+		if p := &m.parts[i]; !slices.Contains(sent, p.Type) {
+			c.w.Aside(p.unit, "part: "+cmp.Or(p.Type, "no type"))
+		}
+	}
+}
+
+// user puts a user message.
+func (c *converter) user(k int) {
+	m := c.messages[k]
+	if s, ok := c.summaries[k]; ok {
+		c.compaction(k, s)
+		c.others(m, "compaction")
+		return
+	}
+	var blocks []foreign.Block
+	typed := false
+	for i := range m.parts {
+		p := &m.parts[i]
+		switch {
+		case p.Type == "text" && p.Ignored:
+			c.w.Aside(p.unit, "text that is not sent")
+		case p.Type == "text" && p.Text == "":
+			c.w.Aside(p.unit, "empty text")
+		case p.Type == "text":
+			typed = typed || !p.Synthetic
+			blocks = append(blocks, foreign.Text(p.Text))
+		case p.Type == "file":
+			if b, ok := picture(p.MIME, p.URL); ok {
+				typed = true
+				blocks = append(blocks, b)
+			} else {
+				c.w.Aside(p.unit, "file that is sent as text")
+			}
+		case p.Type == "compaction": // without a summary
+			blocks = append(blocks, foreign.Text(compactionText))
+		case p.Type == "subtask":
+			typed = true
+			blocks = append(blocks, foreign.Text(subtaskText))
+		}
+	}
+	c.others(m, "text", "file", "compaction", "subtask")
+	if len(blocks) == 0 {
+		c.w.Aside(m.unit, "message without content")
+		return
+	}
+	if !typed && k > 0 && c.messages[k-1].summarises() {
+		c.line(m.unit, m.ID, foreign.Line{
+			Type: "attachment", Time: at(m.Time.Created),
+			Attachment: &foreign.Attachment{Type: "continue", Content: *blocks[0].Text},
+		})
+		return
+	}
+	turn := foreign.TurnBegins
+	switch {
+	case !typed, c.last != nil && m.Time.Created < c.last.Time.Completed:
+		turn = foreign.TurnQueued // the loop that runs answers it
+	case c.ran:
+		turn = foreign.TurnStopped
+	}
+	if turn != foreign.TurnQueued {
+		c.ran = false
+	}
+	c.put(k, m.unit, m.ID, foreign.Line{Type: "user", Time: at(m.Time.Created), Turn: turn, Message: &foreign.Message{Content: blocks}})
+}
+
+// picture is the block of a file that is sent as such.
+func picture(mime, url string) (foreign.Block, bool) {
+	kind := "image"
+	switch {
+	case mime == "text/plain" || mime == "application/x-directory":
+		return foreign.Block{}, false
+	case !strings.HasPrefix(mime, "image/"):
+		kind = "document"
+	}
+	if head, data, ok := strings.Cut(url, ","); ok && strings.HasPrefix(head, "data:") {
+		return foreign.Block{Type: kind, Source: map[string]string{"type": "base64", "media_type": mime, "data": data}}, true
+	}
+	return foreign.Block{Type: kind, Source: map[string]string{"type": "url", "url": url}}, url != ""
+}
+
+// response puts a response: a line for each part, and one for the result of each call.
+func (c *converter) response(k int) {
+	m := c.messages[k]
+	c.ran, c.last = true, m
+	c.others(m, "text", "reasoning", "tool", "step-finish")
+	steps := c.steps(m)
+	sent := slices.ContainsFunc(steps, func(s step) bool { return s.usage != nil })
+	if !sent {
+		// What a failed request wrote is not sent again, unless it was aborted while it wrote.
+		content := func(p *part) bool { return p.Type == "tool" || p.Type == "text" && p.Text != "" }
+		if m.Error == nil {
+			content = func(p *part) bool {
+				return p.Type == "reasoning" || p.Type == "tool" || p.Type == "text" && p.Text != ""
+			}
+		}
+		sent = (m.Error == nil || m.Error.Name == "MessageAbortedError") && slices.ContainsFunc(m.parts, func(p part) bool { return content(&p) })
+	}
+	if !sent {
+		reason := "response without content"
+		if m.Error != nil {
+			reason = "request that failed"
+		}
+		m.aside(c.w, reason)
+		return
+	}
+	for i := range steps {
+		c.step(k, &steps[i], i+1 == len(steps))
+	}
+}
+
+// step is what one request of a response wrote.
+type step struct {
+	parts []*part
+	usage *foreign.Usage
+}
+
+// steps are the requests of a response: one, except in early versions, where each ends in a step-finish.
+func (c *converter) steps(m *message) []step {
+	version := ""
+	if c.info != nil {
+		version = c.info.Version
+	}
+	ends := 0
+	for i := range m.parts {
+		if m.parts[i].Type == "step-finish" {
+			ends++
+		}
+	}
+	list := []step{{}}
+	for i := range m.parts {
+		p := &m.parts[i]
+		s := &list[len(list)-1]
+		switch p.Type {
+		case "text", "reasoning", "tool":
+			s.parts = append(s.parts, p)
+		case "step-finish":
+			if ends == 1 && m.Tokens.some() || !p.Tokens.some() {
+				c.w.Aside(p.unit, "part: step-finish")
+				continue
+			}
+			s.usage = p.Tokens.usage(version, p.Cost)
+			if ends--; ends > 0 {
+				list = append(list, step{})
+			}
+		}
+	}
+	if len(list) == 1 && list[0].usage == nil {
+		list[0].usage = m.Tokens.usage(version, m.Cost)
+	}
+	return list
+}
+
+// step puts one request of a response.
+func (c *converter) step(k int, s *step, last bool) {
+	m := c.messages[k]
+	id := c.unique(m.ID)
+	now := m.Time.Created
+	line := func(content []foreign.Block, when float64) foreign.Line {
+		now = max(now, when)
+		msg := &foreign.Message{ID: id, Type: "message", Model: m.ModelID, Content: content, StopReason: m.Finish, Usage: s.usage}
+		return foreign.Line{Type: "assistant", Time: at(now), Message: msg}
+	}
+	var results []func()
+	put := false
+	for _, p := range s.parts {
+		switch p.Type {
+		case "text":
+			if p.Text == "" {
+				c.w.Aside(p.unit, "empty text")
+				continue
+			}
+			c.put(k, p.unit, p.ID, line([]foreign.Block{foreign.Text(p.Text)}, p.Time.End))
+		case "reasoning":
+			c.put(k, p.unit, p.ID, line([]foreign.Block{foreign.Thinking(p.Text, signature(p.Metadata))}, p.Time.End))
+		case "tool":
+			call := c.unique(cmp.Or(p.CallID, p.ID))
+			p.CallID = call
+			input := p.State.Input
+			if len(input) == 0 || string(input) == "{}" && p.State.Raw != "" {
+				input = json.RawMessage(cmp.Or(p.State.Raw, "{}"))
+			}
+			c.put(k, p.unit, p.ID, line([]foreign.Block{foreign.Call(call, p.Tool, input)}, p.State.Time.Start))
+			if content, failed, ok := result(p); ok || !last || k+1 < len(c.messages) {
+				results = append(results, func() {
+					c.put(k, p.unit, p.ID, foreign.Line{
+						Type: "user", Time: at(max(now, p.State.Time.End)),
+						Message: &foreign.Message{Content: []foreign.Block{foreign.Result(call, content, failed)}},
+					})
+				})
+			}
+		}
+		put = true
+	}
+	if !put {
+		c.put(k, m.unit, "", line(nil, m.Time.Completed))
+	}
+	for _, put := range results {
+		put()
+	}
+}
+
+// result is what the model is sent as the result of a call; ok: the tool has ended.
+func result(p *part) (content any, failed, ok bool) {
+	switch s := &p.State; s.Status {
+	case "completed":
+		list := []foreign.Block{foreign.Text(s.Output)}
+		for _, a := range s.Attachments {
+			if b, ok := picture(a.MIME, a.URL); ok && strings.HasPrefix(a.URL, "data:") {
+				list = append(list, b)
+			}
+		}
+		if len(list) > 1 {
+			return list, false, true
+		}
+		return s.Output, false, true
+	case "error":
+		var meta struct {
+			Interrupted any `json:"interrupted"`
+			Output      any `json:"output"`
+		}
+		if len(s.Metadata) > 0 && json.Unmarshal(s.Metadata, &meta) == nil && meta.Interrupted == true {
+			if output, ok := meta.Output.(string); ok {
+				return output, true, true
+			}
+		}
+		return s.Error, true, true
+	}
+	return interruptedText, true, false
+}
+
+// signature is the encrypted form of a reasoning: the longest text that its provider added.
+func signature(metadata json.RawMessage) (longest string) {
+	var providers map[string]map[string]any
+	if len(metadata) == 0 || json.Unmarshal(metadata, &providers) != nil {
+		return ""
+	}
+	for _, of := range providers {
+		for name, value := range of {
+			s, ok := value.(string)
+			if ok && name != "itemId" && (len(s) > len(longest) || len(s) == len(longest) && s < longest) {
+				longest = s
+			}
+		}
+	}
+	return longest
+}
+
+// compactions finds the summary of each compaction: OpenCode hides what is before a pair of a compaction's message and
+// a response that summarises and is whole.
+func (c *converter) compactions() {
+	c.summaries, c.paired = map[int]int{}, map[int]bool{}
+	at := map[string]int{} // compaction's messages by id
+	for k, m := range c.messages {
+		switch {
+		case m.Role == "user" && slices.ContainsFunc(m.parts, func(p part) bool { return p.Type == "compaction" }):
+			at[m.ID] = k
+		case m.summarises() && m.Finish != "" && m.Error == nil:
+			if of, ok := at[m.ParentID]; ok {
+				if _, twice := c.summaries[of]; !twice {
+					c.summaries[of], c.paired[k] = k, true
+				}
+			}
+		}
+	}
+}
+
+// compaction puts the compaction of message k, whose summary is message s; s == k where only that is left of it.
+func (c *converter) compaction(k, s int) {
+	m, sum := c.messages[k], c.messages[s]
+	if sum.Finish == "" || sum.Error != nil {
+		sum.aside(c.w, "compaction without a summary")
+		return
+	}
+	meta := &foreign.Compact{Trigger: "auto", Usage: c.steps(sum)[0].usage}
+	for i := range m.parts {
+		p := &m.parts[i]
+		if p.Type != "compaction" {
+			continue
+		}
+		if !p.Auto {
+			meta.Trigger = "manual"
+		}
+		if kept := c.kept(p.Tail, k); len(kept) > 0 {
+			meta.Preserved = &foreign.Preserved{UUIDs: kept}
+		}
+	}
+	c.line(m.unit, m.ID, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: at(m.Time.Created), Compact: meta})
+	var texts []string
+	for i := range sum.parts {
+		switch p := &sum.parts[i]; p.Type {
+		case "text":
+			texts = append(texts, p.Text)
+		case "reasoning":
+			c.w.Aside(p.unit, "reasoning of a summary")
+		}
+	}
+	c.others(sum, "text", "reasoning")
+	c.line(sum.unit, sum.ID, foreign.Line{
+		Type: "user", Time: at(cmp.Or(sum.Time.Completed, sum.Time.Created)), Summary: true,
+		Message: &foreign.Message{Content: []foreign.Block{foreign.Text(strings.Join(texts, "\n"))}},
+	})
+}
+
+// kept are the lines from the message with an id up to message k.
+func (c *converter) kept(id string, k int) (list []string) {
+	from := slices.IndexFunc(c.messages[:k], func(m *message) bool { return id != "" && m.ID == id })
+	if from < 0 {
+		return nil
+	}
+	return slices.Concat(c.uuids[from:k]...)
+}
+
+// pruning is a prune: results that were cleared between the same two requests.
+type pruning struct {
+	before int     // index of the message that it is before
+	when   float64 // of the first of them
+	parts  []*part
+}
+
+// prunes finds the prunes by the times at which results were cleared.
+func (c *converter) prunes() (list []pruning) {
+	type cleared struct {
+		of *part
+		in int
+	}
+	var all []cleared
+	for k, m := range c.messages {
+		for i := range m.parts {
+			if p := &m.parts[i]; p.Type == "tool" && p.State.Status == "completed" && p.State.Time.Compacted > 0 {
+				all = append(all, cleared{p, k})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cleared) int { return cmp.Compare(a.of.State.Time.Compacted, b.of.State.Time.Compacted) })
+	request := -1
+	for _, x := range all {
+		later := func(response bool) int {
+			k := x.in + 1
+			for k < len(c.messages) && (c.messages[k].Time.Created <= x.of.State.Time.Compacted || response && c.messages[k].Role != "assistant") {
+				k++
+			}
+			return k
+		}
+		if next := later(true); next != request {
+			request = next
+			list = append(list, pruning{before: later(false), when: x.of.State.Time.Compacted})
+		}
+		list[len(list)-1].parts = append(list[len(list)-1].parts, x.of)
+	}
+	slices.SortStableFunc(list, func(a, b pruning) int { return cmp.Compare(a.before, b.before) })
+	return list
+}
+
+// prune puts a prune.
+func (c *converter) prune(p *pruning) {
+	var ids []string
+	for _, part := range p.parts {
+		ids = append(ids, part.CallID)
+	}
+	slices.Reverse(ids) // OpenCode marks the newest first
+	c.line(p.parts[0].unit, p.parts[0].ID+"-pruned", foreign.Line{
+		Type: "system", Subtype: "microcompact_boundary", Time: at(p.when),
+		Micro: &foreign.Micro{Trigger: "auto", ToolIDs: ids},
+	})
+}
