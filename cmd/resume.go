@@ -27,7 +27,7 @@ type ResumeOptions struct {
 func newResume(sys *system) *cobra.Command {
 	o := &ResumeOptions{InputOptions: InputOptions{Agent: "all"}}
 	return command(&cobra.Command{
-		Use: "resume [INPUT...]", Short: "Show what continuing each session now would cost, as it stands and after a compaction",
+		Use: "resume [INPUT...]", Short: "Show what continuing each session now would cost",
 		Args: arguments(&o.Inputs),
 		Long: `Show what the next request of each session would send and cost now, the last
 used session first: whether the prompt cache still holds the context, what the
