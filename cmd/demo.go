@@ -19,8 +19,8 @@ func demoSession() synth.SessionOptions {
 	return o
 }
 
-// demoPolicy is the policy that demo replays it under.
-const demoPolicy = "opencode"
+// examplePolicy is the policy that demo replays it under.
+const examplePolicy = "opencode"
 
 func newDemo(sys *system) *cobra.Command {
 	o := &OutputOptions{}
@@ -55,13 +55,13 @@ func runDemo(sys *system) error {
 	sys.in = &session
 	replay := newReplay(sys)
 	replay.SilenceErrors, replay.SilenceUsage = true, true
-	replay.SetArgs([]string{"-", "--policy", demoPolicy})
+	replay.SetArgs([]string{"-", "--policy", examplePolicy})
 	if err := replay.Execute(); err != nil {
 		return err
 	}
 	const file = "demo.jsonl"
 	about := fmt.Sprintf("This is what ctxkit replay --policy %s shows of a session: here of a synthetic one that is built in, with %d requests of Claude Code %s. "+
-		"The first command below writes it to a file, the next ones ask more of it.", demoPolicy, stats.Requests, demoSession().Version)
+		"The first command below writes it to a file, the next ones ask more of it.", examplePolicy, stats.Requests, demoSession().Version)
 	o := &OutputOptions{Format: string(report.FormatTable), Color: "auto"}
 	return o.print(sys, func(w io.Writer, opt report.Layout) error {
 		return report.PrintCommands(w, "what this is, and what to try next", about, []report.CommandLine{
@@ -69,7 +69,7 @@ func runDemo(sys *system) error {
 			ask("what fills its context", "stats", file),
 			ask("what the prompt cache lost, and why", "why", file),
 			ask("other policies beside what was recorded", "compare", file),
-			ask("what the policy changed, and why", "diff", file, "--policy", demoPolicy),
+			ask("what the policy changed, and why", "diff", file, "--policy", examplePolicy),
 			ask("a page to open in a browser", file, "--format", "html", "-o", "demo.html"),
 			ask("your own sessions", "sessions"),
 		}, opt)

@@ -191,7 +191,7 @@ func checkPrices(t *testing.T, list [][]rawTimeline) {
 				q := &timelines[i].Requests[n]
 				at, length := rates{}, 0
 				for _, m := range prices.Models {
-					if strings.HasPrefix(q.Model, m.ID) && len(m.ID) > length {
+					if strings.HasPrefix(strings.ReplaceAll(q.Model, ".", "-"), m.ID) && len(m.ID) > length {
 						if at, length = m.rates, len(m.ID); m.Tier != nil && q.Payload > m.Tier.Above {
 							at = m.Tier.rates
 						}

@@ -165,7 +165,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Main([]string{"replay", "-", "--policy", demoPolicy}, bytes.NewReader(data), &replayed, io.Discard)
+	Main([]string{"replay", "-", "--policy", examplePolicy}, bytes.NewReader(data), &replayed, io.Discard)
 	Main([]string{"demo"}, strings.NewReader(""), &again, io.Discard)
 	if !bytes.HasPrefix(again.Bytes(), replayed.Bytes()) {
 		t.Error("demo does not begin as the replay of what it writes")

@@ -35,9 +35,9 @@ request costs if it does and if it does not, what it would cost after a
 compaction, the compaction's own call included, and after how many requests the
 compaction has paid for itself.
 
-A cache is warm while it lives, counted from the last response, and if the client
-still runs: one that is started again mostly sends another system prompt, and
-nothing behind that is read. What would be typed and answered is not in the
+A cache is warm while it lives, counted from the last response, and if the
+client still runs: one that is started again mostly sends another system prompt,
+and nothing behind that is read. What would be typed and answered is not in the
 costs.
 
 Inputs are as elsewhere; default: all sessions of the default folders. Filters

@@ -55,10 +55,10 @@ func (e *engine) finish() (*Timeline, error) {
 	}
 	t := e.timeline()
 	if e.tracer != nil {
-		var main []category.Overhead
+		var main []category.Beyond
 		for i := range t.Requests {
 			if r := &t.Requests[i]; r.Kind == "main" {
-				main = append(main, category.Overhead{Tokens: r.Overhead, Recorded: r.Recorded != nil})
+				main = append(main, category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil})
 			}
 		}
 		var err error

@@ -158,7 +158,41 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 	if json.Compact(&buf, raw) != nil {
 		return string(raw), nil
 	}
-	return buf.String(), nil
+	return plainEscapes(buf.Bytes()), nil
+}
+
+// plainEscapes is JSON with the escapes of JSON.stringify only, as lengths are counted: other writers escape more.
+func plainEscapes(b []byte) string {
+	if !bytes.Contains(b, []byte(`\u`)) && !bytes.Contains(b, []byte(`\/`)) {
+		return string(b)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for len(b) > 0 {
+		from := bytes.IndexByte(b, '"')
+		if from < 0 {
+			break
+		}
+		to := from + 1
+		for b[to] != '"' { // valid JSON: the text ends
+			if b[to] == '\\' {
+				to++
+			}
+			to++
+		}
+		to++
+		out.Write(b[:from])
+		s, ok := jsonl.Unquote(b[from:to])
+		if ok && enc.Encode(s) == nil {
+			out.Truncate(out.Len() - 1) // its newline
+		} else {
+			out.Write(b[from:to])
+		}
+		b = b[to:]
+	}
+	out.Write(b)
+	return strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(out.String())
 }
 
 // joinTexts joins the text parts of a content array by a blank line.

@@ -106,8 +106,8 @@ func pictures(bl *session.Block) bool {
 	return len(bl.Parts) > 0
 }
 
-// Overhead is what a main request holds beyond its messages.
-type Overhead struct {
+// Beyond is what a main request holds beyond its messages.
+type Beyond struct {
 	Tokens   int
 	Recorded bool // the request's usage is recorded
 }
@@ -115,7 +115,7 @@ type Overhead struct {
 // Bases is the size of system prompt and tools at each of the main requests: what the first one holds beyond its
 // messages, or the first one after the last recorded compaction. There the messages are fewest, and so is the error of
 // their weights. After a restart it is no more than the first request holds beyond them.
-func Bases(conv *session.Conversation, main []Overhead) []int {
+func Bases(conv *session.Conversation, main []Beyond) []int {
 	fresh := map[int]bool{}
 	for i := range conv.Boundaries {
 		fresh[conv.Boundaries[i].Request] = true

@@ -279,9 +279,9 @@ func mainRequests(tl *replay.Timeline) []*replay.Request {
 
 // bases is the size of system prompt and tools at the last of the main requests, and the sum of it over all of them.
 func bases(conv *session.Conversation, main []*replay.Request) (tokens, sent int) {
-	list := make([]category.Overhead, len(main))
+	list := make([]category.Beyond, len(main))
 	for i, r := range main {
-		list[i] = category.Overhead{Tokens: r.Overhead, Recorded: r.Recorded != nil}
+		list[i] = category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil}
 	}
 	for _, tokens = range category.Bases(conv, list) {
 		sent += tokens

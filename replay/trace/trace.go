@@ -138,7 +138,7 @@ func New(conv *session.Conversation, room Room) *Tracer {
 }
 
 // Trace returns the trace of the requests seen, which are main.
-func (tr *Tracer) Trace(main []category.Overhead) (*Trace, error) {
+func (tr *Tracer) Trace(main []category.Beyond) (*Trace, error) {
 	for i, tokens := range category.Bases(tr.conv, main[:len(tr.t.Steps)]) {
 		tr.t.Steps[i].System = tokens
 	}
