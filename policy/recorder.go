@@ -11,6 +11,9 @@ type Recorder struct {
 	// nil: it has none.
 	Microcompaction MicrocompactionRule
 
+	// Clears is the stage that clears as the client does where a turn ends; "": it clears before requests, if at all.
+	Clears string
+
 	// CompactionCall is the request in which a client of a version asks for a summary of a view, for sessions that
 	// record the summary and not the request. before is what the view weighed before this request's edits, overhead
 	// the session's, in tokens. Nil: it is not known.

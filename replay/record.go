@@ -78,6 +78,9 @@ func (r *Record) Chance() (regret.Chance, error) {
 	return x.Chance(), nil
 }
 
+// Client is what is known of the client that recorded the conversation.
+func (r *Record) Client() *policy.Recorder { return cmp.Or(r.client, &policy.Recorder{}) }
+
 // table is the table of models of a replay.
 func (r *Record) table(opt Options) *price.Table { return cmp.Or(opt.Prices, r.models) }
 

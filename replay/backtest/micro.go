@@ -42,19 +42,24 @@ type microcompaction struct {
 // microStage is the prefix of the names of stages that do what clients record as a microcompaction.
 const microStage = "microcompact_"
 
-// ownMicro returns the policy's microcompactions by request.
-func ownMicro(own *replay.Timeline) map[int]*microcompaction {
+// ownMicro returns the policy's microcompactions by request, those after the last request by the number that would come
+// next. clears is a further stage that makes some.
+func ownMicro(own *replay.Timeline, clears string, requests int) map[int]*microcompaction {
 	at := map[int]*microcompaction{}
 	kinds := []policy.EditKind{policy.KindPersist, policy.KindClear, policy.KindCacheEdit}
 	for i := range own.Events {
 		e := &own.Events[i]
-		if !strings.HasPrefix(e.Stage, microStage) || e.Request == nil || !slices.Contains(kinds, e.Kind) {
+		n := requests + 1
+		if e.Request != nil {
+			n = *e.Request
+		}
+		if !strings.HasPrefix(e.Stage, microStage) && (clears == "" || e.Stage != clears) || !slices.Contains(kinds, e.Kind) {
 			continue
 		}
-		m := at[*e.Request]
+		m := at[n]
 		if m == nil {
 			m = &microcompaction{}
-			at[*e.Request] = m
+			at[n] = m
 		}
 		if saved, ok := e.Detail["tokens_saved"]; ok {
 			m.saved += saved
@@ -70,12 +75,13 @@ func ownMicro(own *replay.Timeline) map[int]*microcompaction {
 
 func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Timeline) {
 	conv := r.Conv
-	fired := ownMicro(own)
+	clears := r.Client().Clears
+	fired := ownMicro(own, clears, len(conv.Requests))
 	known := map[int]bool{}
 	for i := range conv.Micro {
 		m := &conv.Micro[i]
 		known[m.Request] = true
-		if !inFile(conv, m) || m.Request > len(conv.Requests) {
+		if !inFile(conv, m) || m.Request > len(conv.Requests) && clears == "" {
 			s.MicroUnknown++
 			continue
 		}

@@ -29,8 +29,32 @@ var presets embed.FS
 func Family() policy.Family {
 	return policy.Family{
 		Name: "opencode", Title: "OpenCode", Stages: stages(), Environment: environment, Presets: presets,
+		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage},
 		Variables: []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
 		Orders:    [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
+	}
+}
+
+// product is OpenCode's name, a bare policy name and that of its sessions.
+const product = "opencode"
+
+// pruned is what a recorded prune leaves of results: OpenCode records which, and keeps their outputs.
+type pruned struct{}
+
+// Leaves reports whether a result is pruned already.
+func (pruned) Leaves(v policy.View, _ policy.TextSource, t policy.Target) (bool, error) {
+	r := v.Replacement(t)
+	return r != nil && r.Text == clearedText, nil
+}
+
+// Stub is the text in the place of a pruned result.
+func (pruned) Stub(policy.View, policy.Result) string { return clearedText }
+
+// Stage prunes by the default parameters, however little that saves.
+func (pruned) Stage() policy.Stage {
+	return &opencodePrune{
+		p:      OpencodePrune{Auto: true, Protect: 40000, Turns: 2, ProtectedTools: []string{"skill"}},
+		marked: map[policy.Target]bool{},
 	}
 }
 

@@ -20,9 +20,11 @@ type OpencodePrune struct {
 	BashErrors     bool     `yaml:"bash_errors" doc:"take a failed Bash result as completed, as OpenCode's own shell reports it"`
 }
 
+const pruneStage = "opencode_prune"
+
 func defineOpencodePrune() policy.Definition {
 	return policy.Definition{
-		Name:    "opencode_prune",
+		Name:    pruneStage,
 		Summary: "When the agent stops, tool outputs older than the two newest user messages and beyond the newest 40,000 tokens are cleared, if that saves more than 20,000.",
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md section 3, oracle cases",
 		Truth:   policy.TruthOracle,
