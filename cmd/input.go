@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -64,6 +65,25 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 		}
 	}
 	return in, nil
+}
+
+// describe says of session files what their folders' listing does: of one that is not listed the id alone.
+func describe(sys *system, paths []string) (list []session.FileInfo) {
+	found := map[string][]session.FileInfo{} // by folder
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		if _, ok := found[dir]; !ok && path != "-" {
+			found[dir], _, _ = discover(sys, dir, func() {}) // what it does not list is named by its file
+		}
+		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })
+		if at >= 0 {
+			list = append(list, found[dir][at])
+			continue
+		}
+		id, _ := session.SessionID(filepath.Base(path))
+		list = append(list, session.FileInfo{ID: id, Path: path, Folder: dir, Subagents: []session.Subagent{}})
+	}
+	return list
 }
 
 // once leaves out the files that are named before, by whatever path.

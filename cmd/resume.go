@@ -2,8 +2,6 @@ package cmd
 
 import (
 	"io"
-	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -123,20 +121,5 @@ func (o *ResumeOptions) sessions(sys *system, msgs *messages) ([]session.FileInf
 	if err != nil {
 		return nil, err
 	}
-	found := map[string][]session.FileInfo{} // by folder
-	var list []session.FileInfo
-	for _, path := range in.list {
-		dir := filepath.Dir(path)
-		if _, ok := found[dir]; !ok && path != "-" {
-			found[dir], _, _ = discover(sys, dir, func() {}) // what it does not list is named by its file
-		}
-		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })
-		if at >= 0 {
-			list = append(list, found[dir][at])
-			continue
-		}
-		id, _ := session.SessionID(filepath.Base(path))
-		list = append(list, session.FileInfo{ID: id, Path: path, Folder: dir, Subagents: []session.Subagent{}})
-	}
-	return list, nil
+	return describe(sys, in.list), nil
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -64,19 +65,38 @@ func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 		return false
 	}
 	given := cmd.Flags().Lookup("policy")
-	if o, ok := given.Value.(*once); ok {
-		*o.text = session.Product
-	}
-	cmd.PreRun = func(*cobra.Command, []string) {
+	cmd.PreRun = func(_ *cobra.Command, inputs []string) {
 		words := append([]string{cmd.Root().Name(), cmd.Name()}, args...)
-		if !given.Changed {
-			words = append(words, "--"+given.Name, session.Product)
+		if o, ok := given.Value.(*once); ok && !given.Changed {
+			*o.text = ownPolicy(sys, inputs)
+			words = append(words, "--"+given.Name, *o.text)
 		}
 		if quiet, err := cmd.Flags().GetBool("quiet"); err == nil && !quiet {
 			fmt.Fprintln(sys.err, "ctxkit: no command is named, so this is: "+report.Clean(shellLine(words))) // in one line, to be copied
 		}
 	}
 	return true
+}
+
+// ownPolicy names the policy of the client that recorded the sessions: recorded where none is known. Standard input, and
+// sessions of several clients, pass as Claude Code's.
+func ownPolicy(sys *system, args []string) string {
+	in, err := resolve(sys, args, func(...session.Warning) {})
+	if err != nil {
+		return session.Product // the command says what is wrong
+	}
+	var products []string
+	for _, i := range describe(sys, in.list) {
+		products = append(products, cmp.Or(i.Product, session.Product))
+	}
+	slices.Sort(products)
+	switch products = slices.Compact(products); {
+	case len(products) != 1:
+		return session.Product
+	case len(sys.presets.Releases(products[0])) == 0:
+		return "recorded"
+	}
+	return products[0]
 }
 
 // leastID is how much of a session's id names it where a command is expected, characters.
