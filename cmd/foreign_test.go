@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestRefusedEverywhere(t *testing.T) {
 		}
 		for _, words := range inputCommands(t) {
 			var out, said bytes.Buffer
-			args := append(words[:len(words):len(words)], file)
+			args := slices.Concat(words, []string{file})
 			code := Main(args, strings.NewReader(""), &out, &said)
 			if code != exitNotDone || out.Len() > 0 || !strings.Contains(said.String(), name+": it looks like ") {
 				t.Errorf("%q: exit code %d, wrote %.200q, said %.300q", args, code, out.String(), said.String())
