@@ -47,6 +47,13 @@ type ClientVersion struct {
 	// PartialOutput: the output tokens that it records are those of the start of the response.
 	PartialOutput bool
 
+	// WholeOutput: the output tokens that it records are all that a response adds to the next request.
+	WholeOutput bool
+
+	// SameOverhead: its system prompt and tools stay the same. A difference from what they took at the first request is
+	// an error of the messages' weights, and ends with a compaction.
+	SameOverhead bool
+
 	// SilentFrom and SilentLeast: it microcompacts without a line, from so many tokens used on, and removes at least so
 	// many. Both are 0 where each microcompaction has a line.
 	SilentFrom, SilentLeast int

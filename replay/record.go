@@ -375,6 +375,9 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 			}, noAct)
 		}
 	case t.pending >= 0:
+		if r.client.At(r.Conv.Boundaries[t.pending].Version).SameOverhead {
+			over = r.overhead[slices.IndexFunc(r.context, func(n int) bool { return n >= 0 })]
+		}
 		if rest > over {
 			// The client sent what is on no line: re-read files, listings.
 			r.reinject[t.pending] = rest - over

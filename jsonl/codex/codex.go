@@ -113,6 +113,7 @@ type part struct {
 	line int
 	time time.Time
 	item item
+	used *foreign.Usage // of an end of a response
 }
 
 // entry is a message or item of the history.

@@ -61,7 +61,7 @@ func (c *converter) event(p part, payload []byte) {
 	case e.Type == "token_count" && c.copied:
 		if e.Info != nil && (!c.counted || e.Info.Total.Total != c.total) {
 			c.counted, c.total, c.last = true, e.Info.Total.Total, bounded(e.Info.Last.Total)
-			p.item.Type = endOfResponse
+			p.item.Type, p.used = endOfResponse, e.Info.Last.usage()
 			c.copies = append(c.copies, p)
 		}
 		c.w.Aside(p.unit, asideCopy)

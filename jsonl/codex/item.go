@@ -119,7 +119,7 @@ func (c *converter) item(p part) {
 	c.endCompaction(false)
 	switch it.Type {
 	case endOfResponse:
-		c.endResponse(nil)
+		c.endResponse(p.used)
 		return
 	case "ghost_snapshot":
 		c.w.Aside(p.unit, asideGhost)
@@ -191,7 +191,7 @@ func (c *converter) endResponse(u *foreign.Usage) {
 		for i := range answer {
 			p, own := &answer[i], m
 			own.Content = p.item.answered()
-			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, NoRequest: u == nil})
+			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, NoRequest: u == nil || c.copied})
 			c.history = append(c.history, entry{uuid: uuid, said: p.item.retained()})
 		}
 	}

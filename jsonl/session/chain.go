@@ -208,7 +208,7 @@ func (c *chain) assistant(group int32) {
 	c.turnOver = false
 	m.Synthetic = m.Model == synthetic
 	if m.Synthetic || m.NoRequest || m.Usage.Context() == 0 {
-		m.HasUsage, m.OutputOnly = false, !m.Synthetic && !m.NoRequest && m.Usage.Output > 0
+		m.HasUsage, m.OutputOnly = false, !m.Synthetic && m.Usage.Output > 0
 	}
 	c.restarts.responded = c.restarts.responded || !m.Synthetic
 	c.conv.Messages = append(c.conv.Messages, m)

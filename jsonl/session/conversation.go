@@ -94,7 +94,7 @@ type Message struct {
 	HasUsage   bool   // a real response: not <synthetic>, not all zero
 	OutputOnly bool   // Usage.Output is recorded, the input is not: HasUsage is false
 	Synthetic  bool   // model "<synthetic>": written by the client, never sent as such
-	NoRequest  bool   // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted
+	NoRequest  bool   // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
 	Window     int    // of a response: the model's whole context window as recorded, tokens; 0: not recorded
 	RecordOnly bool   // on the recorded track only
 	Lost       bool   // a placeholder for tool_results that are not in the file

@@ -235,7 +235,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 			}
 		}
 	case jsonl.KindThinking:
-		if isHidden(bl) {
+		if isHidden(msg, bl) {
 			put(SignatureChars, math.Max(float64(bl.Signature-signatureFrame), 1))
 			return
 		}
@@ -275,9 +275,10 @@ func (s *Meter) result(bl *session.Block, n jsonl.Metrics, put put) {
 	result.measure(n, put)
 }
 
-// isHidden reports whether a block is thinking whose text the client left out.
-func isHidden(bl *session.Block) bool {
-	return bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && bl.Signature > 0
+// isHidden reports whether a block of a message is thinking whose text the client left out; perhaps its encrypted form as
+// well, where the usage tells that there was some.
+func isHidden(msg *session.Message, bl *session.Block) bool {
+	return bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && (bl.Signature > 0 || msg.Usage.Thinking > 0)
 }
 
 // textOf returns the measures of a message's texts.
@@ -292,9 +293,10 @@ func textOf(msg *session.Message) texts {
 }
 
 // frame measures what the API adds around a message's blocks.
-func frame(msg *session.Message, reliable bool, put put) {
-	switch {
-	case msg.Role == session.Assistant && msg.Synthetic:
+func (s *Meter) frame(m int, put put) {
+	msg := &s.conv.Messages[m]
+	switch reliable := s.reliable[m]; {
+	case msg.Role == session.Assistant && (msg.Synthetic || reliable && s.model.client(msg.Version).WholeOutput):
 	case msg.Role == session.Assistant && reliable:
 		put(Responses, 1)
 	case msg.Role == session.Assistant:
@@ -343,7 +345,7 @@ func leastOutput(msg *session.Message) float64 {
 // message measures a message as it was sent. If the output tokens of a response are reliable, they are its measure.
 func (s *Meter) message(m int, put put) {
 	msg := &s.conv.Messages[m]
-	frame(msg, s.reliable[m], put)
+	s.frame(m, put)
 	if s.reliable[m] {
 		put(Output, float64(msg.Usage.Output))
 		return

@@ -103,7 +103,7 @@ func (w *weighing) asSent(t policy.Target) float64 {
 // around is the weight of what the API adds around a message's blocks.
 func (w *weighing) around(m int) float64 {
 	sum := 0.0
-	frame(&w.conv.Messages[m], w.meter.reliable[m], func(i Measure, x float64) { sum += x * w.Rates[i] })
+	w.meter.frame(m, func(i Measure, x float64) { sum += x * w.Rates[i] })
 	return sum
 }
 
@@ -147,7 +147,7 @@ func (w *weighing) set(m int, by float64) {
 	}
 	for b := range blocks {
 		est := base[b] * by
-		if isHidden(&blocks[b]) {
+		if isHidden(&w.conv.Messages[m], &blocks[b]) {
 			est = base[b] * thought
 		}
 		if b == 0 {
@@ -167,7 +167,7 @@ func (w *weighing) output(m int, base []float64) (by, thought float64) {
 	msg := &w.conv.Messages[m]
 	sum, hidden := 0.0, 0.0
 	for b := range msg.Blocks {
-		if isHidden(&msg.Blocks[b]) {
+		if isHidden(msg, &msg.Blocks[b]) {
 			hidden += base[b]
 		} else {
 			sum += base[b]

@@ -101,7 +101,7 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		u := c.Last.Usage
 		used = u.Context() + u.Output
 		for _, id := range history {
-			used += codexTokens(c.View, id)
+			used += codexTokens(c.View, id, s.p.Form)
 		}
 		used += s.reasoning(c, len(pending))
 	}
@@ -118,7 +118,7 @@ func (s *codexCompaction) reasoning(c *policy.Context, pending int) int {
 	if s.p.Reasoning == "none" || strings.Contains(c.Model, "claude") {
 		return 0
 	}
-	n, since := 0, 0
+	n, since := 0.0, 0.0
 	ids := c.View.IDs()
 	for _, id := range ids[:len(ids)-pending] {
 		m := c.View.Message(id)
@@ -128,13 +128,41 @@ func (s *codexCompaction) reasoning(c *policy.Context, pending int) int {
 		if m.Class == session.ClassPrompt {
 			n, since = n+since, 0
 		}
-		for b := range m.Blocks {
-			if bl := &m.Blocks[b]; bl.Kind == jsonl.KindThinking && bl.Signature > 0 {
-				since += (max(bl.Signature*3/4-650, 0) + 3) / 4
-			}
+		since += reasoningOf(m)
+	}
+	return int(n)
+}
+
+// reasoningOf is the estimate of a response's encrypted reasoning, tokens. Where the encrypted text was taken out of the
+// recording it is estimated by the reasoning tokens that the response used.
+func reasoningOf(m *session.Message) (n float64) {
+	unknown := 0
+	for b := range m.Blocks {
+		switch bl := &m.Blocks[b]; {
+		case bl.Kind != jsonl.KindThinking:
+		case bl.Signature > 0:
+			n += float64((max(bl.Signature*3/4-650, 0) + 3) / 4)
+		default:
+			unknown++
 		}
 	}
+	if slope, each, ok := encryptedSize(m.Model); ok && unknown > 0 {
+		n += slope*float64(m.Usage.Thinking) + each*float64(unknown)
+	}
 	return n
+}
+
+// encryptedSize is how Codex' estimate of encrypted reasoning follows from what a response used: so much a reasoning
+// token, and so much an item. It is fitted to 38 recorded compactions (docs/internals/codex.md). ok is false for a model
+// whose reasoning is not encrypted.
+func encryptedSize(model string) (slope, each float64, ok bool) {
+	switch {
+	case !strings.HasPrefix(model, "gpt-"):
+		return 0, 0, false
+	case strings.HasPrefix(model, "gpt-5.6"):
+		return 1.47, 0, true
+	}
+	return 1.235, 3, true
 }
 
 // tail is what joined after the last response: history, which Codex has in its history, and pending, the prompt that
@@ -154,25 +182,42 @@ func (s *codexCompaction) tail(c *policy.Context) (history, pending []policy.Ite
 		if m == nil || m.Class == session.ClassToolResult {
 			break
 		}
-		if m.Class == session.ClassPrompt {
+		if m.Class == session.ClassPrompt || i+1 == at && m.Class == session.ClassMeta { // what the client adds to a prompt is above it
 			at = i
 		}
 	}
 	return history[:at], history[at:]
 }
 
+// What is around the texts of an item in its JSON, as Codex keeps it.
+const (
+	outputFrame  = `{"type":"function_call_output","call_id":"","output":}`
+	messageFrame = `{"type":"message","role":"user","content":[{"type":"input_text","text":}]}`
+	textFrame    = `{"type":"input_text","text":""},`
+	turnFrame    = `,"internal_chat_message_metadata_passthrough":{"turn_id":"01234567-89ab-cdef-0123-456789abcdef"}` // since remote_v2
+	imageBytes   = 7373                                                                                               // that an image counts as
+)
+
 // codexTokens is Codex' estimate of an item in its history, in tokens: for each part a quarter of the bytes of its
 // JSON, rounded up.
-func codexTokens(v policy.View, id policy.ItemID) int {
+func codexTokens(v policy.View, id policy.ItemID, form string) int {
 	n := 0
 	for b := range v.Blocks(id) {
 		t := policy.Target{Item: id, Block: b}
 		l := v.Length(t)
 		bytes := l.Bytes + l.JSON - l.UTF16
 		if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
-			bytes += len(`{"type":"function_call_output","call_id":"","output":}`) + len(raw.ID)
+			bytes += len(outputFrame) + len(raw.ID)
+			for _, p := range raw.Parts {
+				if bytes += len(textFrame); p.Kind == jsonl.KindImage {
+					bytes += imageBytes
+				}
+			}
 		} else {
-			bytes += len(`{"type":"message","role":"user","content":[{"type":"input_text","text":}]}`)
+			bytes += len(messageFrame)
+		}
+		if form == formRemoteV2 {
+			bytes += len(turnFrame)
 		}
 		n += (bytes + 3) / 4
 	}

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,7 +104,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 		c.Prompt("go")
 		c.Assistant(stagetest.Use("a", "Read"))
 		at := c.Answers(stagetest.Result("a", text))
-		if got := codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at)); got != want {
+		if got := codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal); got != want {
 			t.Errorf("%q: %d tokens, want %d", text, got, want)
 		}
 	}
@@ -411,6 +412,45 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 		call := r.View.Edits()[0].Call
 		if whole-call.Input != want || (call.Cut != nil) != (over > 0) {
 			t.Errorf("%d over: %d left out, cut at %v; want %d", over, whole-call.Input, call.Cut, want)
+		}
+	}
+}
+
+// Encrypted reasoning from before the last user message counts: by its length, or by the reasoning tokens where it was
+// taken out of the recording.
+func TestCodexReasoning(t *testing.T) {
+	signed := func(n int) session.Block {
+		return session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: n}}
+	}
+	for _, tt := range []struct {
+		name   string
+		model  string
+		tokens int
+		blocks []session.Block
+		want   float64
+	}{
+		{"no reasoning", "gpt-5.5", 100, nil, 0},
+		{"by its length", "gpt-5.5", 100, []session.Block{signed(4000)}, 588},
+		{"shorter than what is around it", "gpt-5.5", 100, []session.Block{signed(800)}, 0},
+		{"redacted", "gpt-5.5", 100, []session.Block{signed(0)}, 126.5},
+		{"two items", "gpt-5.4", 100, []session.Block{signed(0), signed(0)}, 129.5},
+		{"of another family", "gpt-5.6-sol", 100, []session.Block{signed(0)}, 147},
+		{"of another provider", "deepseek-v3.2", 100, []session.Block{signed(0)}, 0},
+	} {
+		m := session.Message{Role: session.Assistant, Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}, Blocks: tt.blocks}
+		if got := reasoningOf(&m); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestClearsReasoning(t *testing.T) {
+	for model, want := range map[string]bool{
+		"gpt-5": false, "gpt-5-codex": false, "gpt-5.4-mini": true, "gpt-5.5": true, "gpt-5.6-sol": false, "gpt-5.10": false,
+		"gpt-4o": false, "claude-opus-4-5": false, "": false,
+	} {
+		if got := clearsReasoning(model); got != want {
+			t.Errorf("%s: %t", model, got)
 		}
 	}
 }
