@@ -42,7 +42,9 @@ network connection.
 What names a file or folder is that. ` + "`CTXKIT_NOW`" + ` (2026-01-31T12:00:00Z) sets the time that ages are counted from.
 
 A command line that begins with an input and no command is one of ` + "`replay`" + `, under the policy of the client that
-recorded the session unless ` + "`--policy`" + ` names another; standard error shows the whole command.
+recorded the session unless ` + "`--policy`" + ` names another: ` + "`codex`" + ` for a session of Codex CLI, ` + "`recorded`" + ` where no policy of
+the client is built in, ` + "`claude-code`" + ` for standard input and for sessions of several clients. Standard error shows the
+whole command.
 
 ## Output
 
