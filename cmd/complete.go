@@ -196,6 +196,14 @@ func sessionIDs(sys *system, word string) []cobra.Completion {
 			list = append(list, cobra.CompletionWithDesc(id, report.Clean(filepath.Base(filepath.Dir(path)))))
 		}
 	}
+	if len(list) > 0 {
+		return sorted(list)
+	}
+	for _, i := range known(sys, dirs, nil) { // other agents name files otherwise
+		if strings.HasPrefix(i.ID, word) {
+			list = append(list, cobra.CompletionWithDesc(i.ID, report.Headline(&i)))
+		}
+	}
 	return sorted(list)
 }
 
