@@ -84,11 +84,11 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
 	c := &Continuation{Model: msg.Model, Last: msg.End}
 	if !c.Last.IsZero() {
-		c.Expires = c.Last.Add(e.cache.ttl.Duration())
+		c.Expires = c.Last.Add(e.cache.life())
 	}
 	c.Warm = !c.Last.IsZero() && !now.After(c.Expires)
-	e.noteChanges()
 	c.Context = e.nextPayload(k)
+	e.noteNext(c.Context)
 	warm, cold := *e.cache, *e.cache
 	state := []struct {
 		cache *caching
@@ -96,7 +96,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 		next  *NextCost
 	}{{&warm, c.Last, &c.IfWarm}, {&cold, c.Last.Add(never), &c.IfCold}}
 	for _, s := range state {
-		s.cache.sim = e.cache.sim.Clone()
+		s.cache.sim, s.cache.auto = e.cache.sim.Clone(), e.cache.auto.Clone()
 		if *s.next, err = e.askNext(s.cache.clone(), msg.Model, s.at, c.Context); err != nil {
 			return nil, err
 		}
@@ -125,14 +125,14 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 		}
 	}
 	apart := *e.cache
-	apart.sim, e.cache = e.cache.sim.Clone(), &apart
+	apart.sim, apart.auto, e.cache = e.cache.sim.Clone(), e.cache.auto.Clone(), &apart
 	if e.applyAll(stage, edits, k+1, false); e.err != nil {
 		return nil, e.err
 	}
 	to.Context = e.nextPayload(k)
 	for i, s := range state {
 		e.cache = s.cache
-		e.noteChanges()
+		e.noteNext(to.Context)
 		if costs[i].First, err = e.askNext(s.cache, msg.Model, s.at, to.Context); err != nil {
 			return nil, err
 		}
@@ -150,12 +150,25 @@ func (e *engine) nextPayload(k int) int { return max(e.view.PayloadTokens()+e.ov
 // clone is a cache that goes on by itself.
 func (c *caching) clone() *caching {
 	o := *c
-	o.sim = c.sim.Clone()
+	o.sim, o.auto = c.sim.Clone(), c.auto.Clone()
 	return &o
+}
+
+// noteNext passes on to the simulations what edits have changed of the last payload, before one of so many tokens.
+func (e *engine) noteNext(payload int) {
+	e.noteChanges()
+	if c, ok := e.view.FirstChange(); ok {
+		e.cache.auto.Limit(payload-e.view.PayloadFrom(c.Place), e.causeOf(c))
+	}
 }
 
 // askNext makes one more request in a cache.
 func (e *engine) askNext(c *caching, model string, at time.Time, payload int) (NextCost, error) {
+	if c.unasked() {
+		c.auto.NewTurn(model, c.kind)
+		split, _ := c.auto.Request(cache.UnmarkedRequest{Start: at, Model: model, Kind: c.kind, Tokens: payload, Floor: c.warm})
+		return NextCost{split, c.cost(model, split, 0)}, nil
+	}
 	last, tail := e.lastMessage()
 	split, _, err := c.sim.Request(cache.CachedRequest{
 		Start: at, Model: model, Minimum: c.minimum(model), Tokens: payload,

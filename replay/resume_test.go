@@ -107,3 +107,44 @@ func TestContinueClock(t *testing.T) {
 		}
 	}
 }
+
+// TestContinueAutomatic: under a model whose provider caches by itself no write is billed, a warm cache has the last
+// request, whole blocks of it, for as long as the provider keeps it, and a compaction leaves less to read.
+func TestContinueAutomatic(t *testing.T) {
+	const model = "gpt-5.4"
+	kinds, err := cache.DefaultKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := kinds.Find(model)
+	conv := load(t, shipped+"/big.jsonl").Main
+	for i := range conv.Messages {
+		if conv.Messages[i].Model != "" {
+			conv.Messages[i].Model = model
+		}
+	}
+	c, err := recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Compact == nil || c.Model != model {
+		t.Fatalf("%+v", c)
+	}
+	for _, in := range []cache.Split{c.IfWarm.Input, c.IfCold.Input, c.Compact.IfWarm.First.Input, c.Compact.IfCold.First.Input} {
+		if in.Write5m+in.Write1h != 0 {
+			t.Errorf("writes are billed: %+v", in)
+		}
+	}
+	if warm := c.IfWarm.Input; warm.Input() != c.Context || warm.Uncached > 2000 {
+		t.Errorf("warm: %+v of %d tokens", warm, c.Context)
+	}
+	if cold := c.IfCold.Input; cold.Read >= c.IfWarm.Input.Read/2 {
+		t.Errorf("cold: %+v, warm %+v", cold, c.IfWarm.Input)
+	}
+	if got, want := c.Expires.Sub(c.Last), kind.Lifetime(); got != want {
+		t.Errorf("expires after %v, want %v", got, want)
+	}
+	if first := c.Compact.IfWarm.First.Input; first.Input() != c.Compact.Context || first.Read >= c.Compact.Context {
+		t.Errorf("after a compaction: %+v of %d tokens", first, c.Compact.Context)
+	}
+}

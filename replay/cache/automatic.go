@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Automatic simulates a provider that caches by itself: of the beginning that a request has in common with the last one
 // to the same model it reads the whole blocks. Nothing is marked, and no write is billed. Like Sim it compares no
@@ -32,6 +35,13 @@ type UnmarkedRequest struct {
 	Output  int        // of the response
 	Floor   int        // tokens at its start that are cached whatever the conversation sent
 	Reasons bool       // the response has reasoning
+}
+
+// Clone is a cache that goes on by itself.
+func (a *Automatic) Clone() Automatic {
+	c := *a
+	c.models = slices.Clone(a.models)
+	return c
 }
 
 // of finds what a model's last request left; nil where there was none.
