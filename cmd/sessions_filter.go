@@ -205,9 +205,14 @@ func (o *SessionFilter) hasModel(i *report.SessionItem) bool {
 // first shown, which are all where the order or a filter needs them.
 func (o *SessionFilter) items(list []session.FileInfo, shown int, read func([]report.SessionItem) error) (items []report.SessionItem, err error) {
 	newestFirst(list)
+	all := make([]report.SessionItem, len(list))
 	for i := range list {
-		if o.listed(&list[i]) {
-			items = append(items, report.SessionItem{FileInfo: list[i]})
+		all[i].FileInfo = list[i]
+	}
+	short := report.ShortIDs(all) // as a command takes them: from among all sessions
+	for i := range all {
+		if all[i].Short = short[i]; o.listed(&list[i]) {
+			items = append(items, all[i])
 		}
 	}
 	key := sortKeys()[slices.Index(sortNames(), o.Sort)]

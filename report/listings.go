@@ -321,7 +321,8 @@ const MostSessions = 200
 // SessionItem is a session of a list.
 type SessionItem struct {
 	session.FileInfo
-	*replay.Glance // nil: there is no file, it was not read, or not to its end
+	*replay.Glance        // nil: there is no file, it was not read, or not to its end
+	Short          string `json:"-"` // beginning of its id that tells it from sessions that are not listed, too; "": from the listed ones
 }
 
 // Sessions prints the sessions of project folders. Ages are counted from now.
@@ -368,7 +369,11 @@ func ShortIDs(list []SessionItem) []string {
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	return shortIDs(ids)
+	ids = shortIDs(ids)
+	for i := range list {
+		ids[i] = cmp.Or(list[i].Short, ids[i])
+	}
+	return ids
 }
 
 // shortIDs are the beginnings of ids that tell them apart.
