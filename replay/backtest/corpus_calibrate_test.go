@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -38,6 +39,9 @@ func usageTrials(t *testing.T) []*backtest.GrowthTrial {
 		conv := load(t, path)
 		if conv.Agent != "" && filepath.Base(filepath.Dir(path)) == "subagents" {
 			continue
+		}
+		if conv.Product != session.Product {
+			continue // the common rates are those of Claude's tokenizers
 		}
 		rec, err := replay.NewRecordWith(conv, replay.RecordOptions{Encoders: encoders})
 		if err != nil {
