@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -149,8 +150,8 @@ be asked of them. ctxkit demo replays one that is built in.`,
 	root.Version = buildVersion() // adds --version
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(newHelp(root))
-	layHelp(root)
+	root.SetHelpCommand(newHelp(root, sys))
+	layHelp(root, sys)
 	root.AddCommand(
 		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
 		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
@@ -209,14 +210,21 @@ func explainColumns(cmd *cobra.Command, tables []report.TableHead) {
 // helpWidth is the width of the flags in help, columns.
 const helpWidth = 80
 
-// layHelp has help wrap flags and end with the columns.
-func layHelp(root *cobra.Command) {
+// layHelp has help wrap flags, end with the columns, and fit the terminal.
+func layHelp(root *cobra.Command, sys *system) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var text bytes.Buffer
+		out := cmd.OutOrStdout()
+		cmd.SetOut(&text)
 		help(cmd, args)
-		if text := cmd.Annotations[columnsTopic]; text != "" {
-			fmt.Fprintf(cmd.OutOrStdout(), "\nColumns:\n%s\n", text)
+		cmd.SetOut(out)
+		if columns := cmd.Annotations[columnsTopic]; columns != "" {
+			fmt.Fprintf(&text, "\nColumns:\n%s\n", columns)
+		}
+		if err := narrowed(out, text.String(), (&OutputOptions{}).width(sys)); err != nil {
+			cmd.PrintErrln(err)
 		}
 	})
 }
@@ -231,13 +239,14 @@ func printColumns(cmd *cobra.Command, w io.Writer) {
 	}
 }
 
-func newHelp(root *cobra.Command) *cobra.Command {
+func newHelp(root *cobra.Command, sys *system) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND | " + columnsTopic + "]", Short: "Show the help of a command, or what the columns of tables say",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == columnsTopic {
-				printColumns(root, cmd.OutOrStdout())
-				return nil
+				var text bytes.Buffer
+				printColumns(root, &text)
+				return narrowed(cmd.OutOrStdout(), text.String(), (&OutputOptions{}).width(sys))
 			}
 			c, rest, err := root.Find(args)
 			if err != nil || c == nil {
