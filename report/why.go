@@ -368,7 +368,7 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
 		notes = append(notes, "A break: a request read less than 95 % of what the one before had read and written. USD is by the usage that the API reported: what the tokens that were sent again cost more than if they had been read. "+
-			"\"simulated\" is by the simulated cache, whose parts add up to the simulated cost; it names the cause. A break that it does not have is unexplained.")
+			"\"simulated\" is by the simulated cache, whose parts add up to the simulated cost; it names the cause. A break that it does not have is unexplained. The simulated cost differs from the bill by outputs that are not recorded, the client's own calls, and the cache.")
 	} else {
 		notes = append(notes, "All figures are of the simulated cache. "+cacheNote(mode))
 	}
