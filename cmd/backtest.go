@@ -104,6 +104,9 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 	}
 	if o.Policy == "" {
 		o.Policy = preset.Defaults().Backtest
+		if own := ownPolicy(sys, o.Inputs); own != recordedTrack { // no release of its client is known
+			o.Policy = own
+		}
 	}
 	r, err := o.begin(sys)
 	if err != nil {

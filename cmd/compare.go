@@ -48,7 +48,7 @@ A policy may carry settings of its own, separated by commas:
       --policy gemini-cli,gemini_compression.threshold=0.7`,
 	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(report.CompareFormats, report.CompareTables...))
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", "))
+	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", ")+", and that of the client that recorded the sessions")
 	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
 	complete(cmd, "by", groups)
 	o.strict(cmd)
@@ -71,6 +71,9 @@ func runCompare(sys *system, o *CompareOptions) error {
 	}
 	if len(o.Policies) == 0 {
 		o.Policies = preset.Defaults().Compare
+		if own := ownPolicy(sys, o.Inputs); !slices.Contains(o.Policies, own) {
+			o.Policies = append(o.Policies, own)
+		}
 	}
 	if err := o.setAll(sys); err != nil {
 		return err

@@ -117,6 +117,22 @@ func TestConverted(t *testing.T) {
 	t.Logf("%d sessions", len(files))
 }
 
+// TestComparedWithOwn: sessions of a client are compared with its own policy, too.
+func TestComparedWithOwn(t *testing.T) {
+	for file, want := range map[string]int{
+		filepath.Join("..", "jsonl", "codex", "testdata", "rollout.jsonl"): 5, filepath.Join("..", "jsonl", "opencode", "testdata", "export.json"): 4,
+		filepath.Join("..", "testdata", "sessions", "compaction.jsonl"): 4,
+	} {
+		var result struct {
+			Groups []struct{ Policies []struct{ Policy string } }
+		}
+		ctxkitJSON(t, &result, "compare", file, "--no-regret")
+		if len(result.Groups) != 1 || len(result.Groups[0].Policies) != want {
+			t.Errorf("%s: %+v, want %d policies", file, result, want)
+		}
+	}
+}
+
 // timelineOf is what replay prints of a session, without the places in its file.
 func timelineOf(t *testing.T, file, policy string) any {
 	t.Helper()

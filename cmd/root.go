@@ -95,10 +95,13 @@ func ownPolicy(sys *system, args []string) string {
 	case len(products) != 1:
 		return session.Product
 	case len(sys.presets.Releases(products[0])) == 0:
-		return "recorded"
+		return recordedTrack
 	}
 	return products[0]
 }
+
+// recordedTrack is the name under which what a client really sent is replayed.
+const recordedTrack = "recorded"
 
 // leastID is how much of a session's id names it where a command is expected, characters.
 const leastID = 4
