@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -16,8 +17,11 @@ type decoder struct {
 	keyText  []byte // a key with escapes, decoded
 	textual  []byte // a string with escapes, decoded
 	lastUUID string // of the last entry: usually the parent of the next one
+	lastCall string // id of the last tool call
+	shelf    shelf  // of short strings
 
-	partMarked bool // a text part of the current tool_result holds persistedMark
+	oddUsage   string // the first count of the current usage that is not believed, and why; "": all are
+	partMarked bool   // a text part of the current tool_result holds persistedMark
 }
 
 // entry is an Entry with the memory that decoding reuses.
@@ -204,7 +208,16 @@ func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
 // text is a string that rarely repeats.
 func (d *decoder) text(m *scan.Members) string {
 	s, _ := d.quoted(m)
-	return string(s)
+	return d.shelf.keep(s)
+}
+
+// call is the id of a tool call, or that of the call that a result answers: usually the last one.
+func (d *decoder) call(m *scan.Members) string {
+	s, _ := d.quoted(m)
+	if string(s) != d.lastCall {
+		d.lastCall = d.shelf.keep(s)
+	}
+	return d.lastCall
 }
 
 // low is a string of low cardinality.
@@ -225,7 +238,7 @@ func (d *decoder) parent(m *scan.Members) string {
 	if string(s) == d.lastUUID {
 		return d.lastUUID
 	}
-	return string(s)
+	return d.shelf.keep(s)
 }
 
 func (d *decoder) bool(m *scan.Members) bool {
@@ -234,26 +247,43 @@ func (d *decoder) bool(m *scan.Members) bool {
 	return is
 }
 
-// maxTokens caps each count of a usage.
-const maxTokens = 1_000_000_000
+// MaxUsage is the largest count of a usage that is believed, in tokens: ten times the largest context window known.
+const MaxUsage = 10_000_000
 
-// count is a number of tokens, 0 for a value that is not a non-negative integer literal.
+// count is a number of tokens, 0 for null. Any other value than an integer literal of 0 to MaxUsage is noted.
 func (d *decoder) count(m *scan.Members) int {
 	digits := d.raw(m)
+	if string(digits) == "null" {
+		return 0
+	}
 	n := 0
 	for _, c := range digits {
 		if c-'0' > 9 {
+			d.odd(m, digits, "no number of tokens")
 			return 0
 		}
-		n = min(10*n+int(c-'0'), maxTokens)
+		if n = 10*n + int(c-'0'); n > MaxUsage {
+			d.odd(m, digits, "more than any model reads or writes")
+			return 0
+		}
 	}
 	return n
 }
 
+// odd notes the first count of a usage that is not believed.
+func (d *decoder) odd(m *scan.Members, value []byte, why string) {
+	if d.oddUsage == "" {
+		d.oddUsage = fmt.Sprintf("%s is %.40s, %s", d.key(m), value, why)
+	}
+}
+
+// maxCost is the least cost of a usage that is not believed, in USD.
+const maxCost = 1_000_000_000
+
 // nano is a number in billionths, 0 for a value that is not a positive number, or a huge one.
 func (d *decoder) nano(m *scan.Members) int64 {
 	f, err := strconv.ParseFloat(string(d.raw(m)), 64)
-	if err != nil || !(f > 0 && f < maxTokens) {
+	if err != nil || !(f > 0 && f < maxCost) {
 		return 0
 	}
 	return int64(math.Round(f * 1e9))

@@ -1,6 +1,9 @@
 package jsonl
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // Limits of a batch, so that a file of very short lines needs little memory.
 const (
@@ -15,8 +18,11 @@ const (
 // returned as it is. A read error is returned, with file and line, after the items before it. A line that is not JSON
 // is an item, not an error.
 //
+// Its longest line is that of the source's limits, unless opt has one.
+//
 // Only one Each of a Source may run at a time.
 func (s *Source) Each(jobs int, opt ReadOptions, fn func(rec *Item) error) error {
+	opt.MaxLine = cmp.Or(opt.MaxLine, int(s.limits.Line))
 	if jobs <= 1 || s.plain && s.size < workerBlock {
 		r := NewReader(s.reader(), s.name, opt)
 		for r.Scan() {

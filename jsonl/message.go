@@ -112,6 +112,7 @@ type field struct {
 	text   Metrics // of a string
 	json   Metrics // of the compact JSON
 	quoted bool
+	coded  bool // of a string: see scan.Lengths
 }
 
 // set skips the member's value and measures it.
@@ -121,7 +122,7 @@ func (f *field) set(m *scan.Members) {
 	var l scan.Lengths
 	if b[at] == '"' {
 		m.At, m.Code = scan.MeasureString(b, at, &l)
-		f.quoted = true
+		f.quoted, f.coded = true, l.Coded
 		f.text = textMetrics(&l)
 		f.json = Metrics{UTF16: l.JSON, Bytes: l.JSONBytes}
 	} else {
@@ -147,9 +148,9 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 		case "type":
 			bl.Type, bl.Kind = d.kind(&m)
 		case "id":
-			id = d.text(&m)
+			id = d.call(&m)
 		case "tool_use_id":
-			result = d.text(&m)
+			result = d.call(&m)
 		case "name":
 			name = d.low(&m, inTool)
 		case "is_error":
@@ -196,7 +197,7 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 		bl.Parts = parts
 		bl.Persisted = d.partMarked
 		if content.quoted {
-			bl.Persisted = d.marked(b, content.span)
+			bl.Persisted = d.marked(b, &content)
 		}
 	default:
 		bl.ID, bl.Name, bl.IsError = cmp.Or(id, result), name, isError
@@ -280,7 +281,7 @@ func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fau
 	l.Brackets(n, 2)
 	if p.Kind == KindText {
 		p.Text = text.text
-		d.partMarked = d.partMarked || text.quoted && d.marked(b, text.span)
+		d.partMarked = d.partMarked || text.quoted && d.marked(b, &text)
 	}
 	return m.At, m.Code
 }
@@ -288,16 +289,16 @@ func (d *decoder) part(p *Part, l *scan.Lengths, b []byte, i int) (int, scan.Fau
 // persistedMark is in the text that replaces an output written to a file.
 const persistedMark = "<persisted-output>"
 
-// marked reports whether the string at s contains persistedMark, escaped or not.
-func (d *decoder) marked(b []byte, s Span) bool {
-	if s.Len < len(persistedMark)+2 {
+// marked reports whether a string contains persistedMark, escaped or not.
+func (d *decoder) marked(b []byte, f *field) bool {
+	if f.span.Len < len(persistedMark)+2 {
 		return false
 	}
-	body := b[int(s.Off)+1 : int(s.Off)+s.Len-1]
+	body := b[int(f.span.Off)+1 : int(f.span.Off)+f.span.Len-1]
 	if bytes.Contains(body, []byte(persistedMark)) {
 		return true
 	}
-	if !bytes.Contains(body, []byte(`\u00`)) {
+	if !f.coded || !bytes.Contains(body, []byte(`\u00`)) {
 		return false
 	}
 	d.textual = scan.AppendUnquoted(d.textual[:0], body, -1)

@@ -7,7 +7,7 @@ import (
 
 // ReadOptions are the limits of reading. The zero value means the defaults.
 type ReadOptions struct {
-	// MaxLine is the longest line that is decoded, in bytes without its newline; 0 means 256 MiB. A longer line is
+	// MaxLine is the longest line that is decoded, in bytes without its newline; 0 means the default of InputLimits. A longer line is
 	// one SyntaxError and is never held in memory as a whole.
 	MaxLine int
 	// Block is how much a Reader reads at once, in bytes; 0 means 256 KiB.
@@ -16,7 +16,7 @@ type ReadOptions struct {
 
 func (o ReadOptions) maxLine() int {
 	if o.MaxLine <= 0 {
-		return 256 << 20
+		return int(InputLimits{}.Filled().Line)
 	}
 	return o.MaxLine
 }

@@ -115,7 +115,7 @@ func TestMaxLine(t *testing.T) {
 	for _, k := range read(text, ReadOptions{MaxLine: 15}) {
 		got = append(got, k.String())
 	}
-	want := []string{"entry 1@0+2.0 {}", "error 2@3+16 col 1: longer than the longest line allowed", "entry 3@20+2.0 {}", "error 4@23+50 col 1: longer than the longest line allowed"}
+	want := []string{"entry 1@0+2.0 {}", "error 2@3+16 col 1: over the limit line=15", "entry 3@20+2.0 {}", "error 4@23+50 col 1: over the limit line=15"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

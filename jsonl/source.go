@@ -19,9 +19,10 @@ var errClosed = errors.New("the source is closed")
 // Source is a session file, not the origin of a conversation (compare.Origin): a stream of decompressed bytes that
 // can be read again by offset, until it is closed.
 type Source struct {
-	name string
-	size int64
-	file *os.File // nil for a stream
+	name   string
+	size   int64
+	file   *os.File    // nil for a stream
+	limits InputLimits // filled
 
 	// A plain regular file is read again from disk. The store keeps the bytes of any other source in memory,
 	// compressed.
@@ -29,13 +30,17 @@ type Source struct {
 	store *store
 }
 
-// Open opens a session file. Its first bytes, not its name, decide whether it is read as plain text, gzip or zstd.
-func Open(path string) (*Source, error) {
+// Open opens a session file. Its first bytes, not its name, decide whether it is read as plain text, gzip or zstd. The
+// limits are the defaults.
+func Open(path string) (*Source, error) { return InputLimits{}.Open(path) }
+
+// Open opens a session file within the limits: see the function.
+func (l InputLimits) Open(path string) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{name: path, file: f}
+	s := &Source{name: path, file: f, limits: l.Filled()}
 	if err := s.open(); err != nil {
 		f.Close()
 		return nil, err
@@ -59,6 +64,9 @@ func (s *Source) open() error {
 			return &FileError{Path: s.name, Err: err}
 		}
 		if s.plain = packing(magic[:n]) == ""; s.plain {
+			if s.size > s.limits.Input {
+				return &FileError{Path: s.name, Err: over("input", s.limits.Input)}
+			}
 			return nil
 		}
 	}
@@ -66,9 +74,12 @@ func (s *Source) open() error {
 }
 
 // OpenReader opens a session from a stream of plain text, gzip or zstd. The name is for messages only. The bytes read
-// are kept in memory, compressed. Closing the Source does not close r.
-func OpenReader(name string, r io.Reader) (*Source, error) {
-	s := &Source{name: name}
+// are kept in memory, compressed. Closing the Source does not close r. The limits are the defaults.
+func OpenReader(name string, r io.Reader) (*Source, error) { return InputLimits{}.OpenReader(name, r) }
+
+// OpenReader opens a stream within the limits: see the function.
+func (l InputLimits) OpenReader(name string, r io.Reader) (*Source, error) {
+	s := &Source{name: name, limits: l.Filled()}
 	if err := s.stream(r); err != nil {
 		return nil, err
 	}
@@ -77,11 +88,16 @@ func OpenReader(name string, r io.Reader) (*Source, error) {
 
 // stream prepares the source to read r once, from its beginning.
 func (s *Source) stream(r io.Reader) error {
-	content, _, free, err := Unpack(r)
+	from := &counter{r: r}
+	content, packed, free, err := Unpack(from)
 	if err != nil {
 		return &FileError{Path: s.name, Err: err}
 	}
-	s.store = &store{live: content, stop: free}
+	b := &budget{r: content, limits: s.limits}
+	if packed {
+		b.packed = from
+	}
+	s.store = &store{live: b, stop: free}
 	return nil
 }
 

@@ -23,7 +23,7 @@ func Unquote(raw []byte) (string, bool) {
 	if plain && utf8.Valid(body) {
 		return string(body), true
 	}
-	return string(scan.AppendUnquoted(nil, body, -1)), true
+	return string(scan.AppendUnquoted(make([]byte, 0, len(body)), body, -1)), true
 }
 
 // Measure returns the lengths of a decoded text.
@@ -182,4 +182,25 @@ func (in *interner) repeated(f internField, b []byte) string {
 		in.last[f] = string(b)
 	}
 	return in.last[f]
+}
+
+// shelf makes short strings that share memory: one that is kept keeps those beside it, shelfBytes at most.
+type shelf struct{ strings.Builder }
+
+const (
+	shelfBytes = 2 << 10
+	shelfText  = 64 // bytes of the longest string on it
+)
+
+func (s *shelf) keep(b []byte) string {
+	if len(b) == 0 || len(b) > shelfText {
+		return string(b)
+	}
+	if s.Cap()-s.Len() < len(b) {
+		s.Reset()
+		s.Grow(shelfBytes)
+	}
+	from := s.Len()
+	s.Write(b)
+	return s.String()[from:]
 }

@@ -26,7 +26,7 @@ func (s *Source) Through(convert func(in io.Reader, out io.Writer) error) *Sourc
 		defer close(done)
 		w.CloseWithError(convert(in, w))
 	}()
-	through := &Source{name: s.name, size: s.size, file: s.file}
+	through := &Source{name: s.name, size: s.size, file: s.file, limits: s.limits}
 	through.store = &store{live: r, stop: func() {
 		r.Close()
 		<-done

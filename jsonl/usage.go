@@ -84,8 +84,11 @@ func (s Spent) plus(o Spent, sign int) Spent {
 
 // usage decodes the value of message.usage.
 func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
-	msg.Usage, msg.HasUsage = Usage{}, false
+	msg.Usage, msg.HasUsage, msg.OddUsage, d.oddUsage = Usage{}, false, "", ""
 	if b[i] != '{' {
+		if b[i] != 'n' {
+			msg.OddUsage = "it is no object"
+		}
 		return scan.Value(b, i, depthMessage)
 	}
 	msg.HasUsage = true
@@ -103,6 +106,10 @@ func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 		case !d.sampled(u, &m, key):
 			d.skip(&m)
 		}
+	}
+	if d.oddUsage != "" {
+		msg.Usage, msg.HasUsage, msg.OddUsage = Usage{}, false, d.oddUsage
+		return m.At, m.Code
 	}
 	its.into(u)
 	return m.At, m.Code

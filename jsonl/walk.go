@@ -46,7 +46,7 @@ func (w *walker) next(s *slot) bool {
 		if !w.inLine {
 			if w.blk.tooLong > 0 {
 				w.line++
-				w.fault(s, w.blk.off, w.blk.tooLong, 1, "longer than the longest line allowed")
+				w.fault(s, w.blk.off, w.blk.tooLong, 1, w.tooLong())
 				w.blk.tooLong = 0
 				return true
 			}
@@ -67,6 +67,9 @@ func (w *walker) next(s *slot) bool {
 	}
 }
 
+// tooLong is what is wrong with a line that is too long.
+func (w *walker) tooLong() string { return over("line", int64(w.maxLine)).Error() }
+
 // beginLine starts the next line of the block. It returns true where the whole line is one item without an object.
 func (w *walker) beginLine(s *slot) bool {
 	text := w.blk.data[w.pos:]
@@ -79,7 +82,7 @@ func (w *walker) beginLine(s *slot) bool {
 	w.line++
 	w.text, w.at, w.part = text, 0, 0
 	if len(text) > w.maxLine {
-		w.fault(s, w.lineOff, int64(len(text)), 1, "longer than the longest line allowed")
+		w.fault(s, w.lineOff, int64(len(text)), 1, w.tooLong())
 		return true
 	}
 	i := scan.Space(text, 0)

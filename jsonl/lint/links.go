@@ -2,21 +2,24 @@ package lint
 
 import "github.com/ctxkit/ctxkit/jsonl/session"
 
-// loaded adds the warnings of loading.
-func (l *linter) loaded(f *session.File) {
-	known := map[string]bool{}
-	for _, r := range Rules() {
-		known[r.Code] = true
-	}
-	for _, conv := range f.Conversations() {
-		for _, w := range conv.Warnings {
-			at := report{string(w.Code), w.Line}
-			if !known[at.code] || l.reported[at] && !perObject(w.Code) {
-				continue
-			}
-			l.reported[at] = true
-			l.add(at.code, w.Line, "%s", w.Message)
+// warned adds a warning of loading.
+func (l *linter) warned(w session.Warning) {
+	at := report{string(w.Code), w.Line}
+	switch {
+	case !l.rules[at.code]:
+		return
+	case !perObject(w.Code):
+		if l.reported[at] {
+			return
 		}
+		l.reported[at] = true
+	}
+	l.add(at.code, w.Line, "%s", w.Message)
+}
+
+// loaded adds what the conversations show.
+func (l *linter) loaded(f *session.File) {
+	for _, conv := range f.Conversations() {
 		l.answers(conv)
 		for i := range conv.Snips {
 			for _, uuid := range conv.Snips[i].Removed {
@@ -31,7 +34,7 @@ func (l *linter) loaded(f *session.File) {
 func (l *linter) answers(conv *session.Conversation) {
 	for k := 1; k < len(conv.Requests); k++ {
 		m := conv.Requests[k].Message
-		if before := &conv.Messages[m-1]; before.Role == session.Assistant && !before.Synthetic {
+		if before := &conv.Messages[m-1]; before.Role == session.Assistant && !before.Synthetic && len(before.Blocks) > 0 {
 			l.addNew("answer-after-answer", int(conv.Messages[m].Line), "the response on line %d comes before it, and nothing between them", before.Line)
 		}
 	}

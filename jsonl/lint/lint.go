@@ -23,7 +23,8 @@ type Problem struct {
 	Code     string       `json:"code"`
 	Severity Severity     `json:"severity"`
 	Count    int          `json:"count"`
-	Places   []Occurrence `json:"places"`
+	Places   []Occurrence `json:"places"`             // the first ones, up to the limit of findings
+	LeftOut  int          `json:"left_out,omitempty"` // further places, which are counted only
 }
 
 // Problems lists the problems of one file.
@@ -74,12 +75,13 @@ func (l *linter) check(f *session.File, err error) (*Problems, error) {
 	l.otherSessions()
 	r := &Problems{File: f.Path, Session: f.Main.SessionID, Agent: f.Main.Agent, Lines: f.Main.Lines}
 	for _, rule := range Rules() {
-		places := l.found[rule.Code]
-		if len(places) == 0 {
+		found := l.found[rule.Code]
+		if found == nil {
 			continue
 		}
+		places := found.places
 		slices.SortStableFunc(places, func(a, b Occurrence) int { return cmp.Compare(a.Line, b.Line) })
-		r.Findings = append(r.Findings, Problem{Code: rule.Code, Severity: rule.Severity, Count: len(places), Places: places})
+		r.Findings = append(r.Findings, Problem{Code: rule.Code, Severity: rule.Severity, Count: found.n, Places: places, LeftOut: found.n - len(places)})
 	}
 	return r, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,6 +28,11 @@ func parent(under int) string {
 		return `"parentUuid":null,`
 	}
 	return fmt.Sprintf(`"parentUuid":"u%d",`, under)
+}
+
+// failed is the line of a response that another agent's request did not give.
+func failed(n, parent int) string {
+	return strings.Replace(answer(n, parent, ""), `"role":"assistant"`, `"role":"assistant","stop_reason":"error"`, 1)
 }
 
 func answer(n, under int, content string) string {
@@ -94,10 +100,12 @@ var rules = []struct {
 	{"an unknown block", []string{prompt(1, 0, ""), answer(2, 1, `{"type":"hologram"}`)}, "unknown-block:2"},
 	{"another role", []string{strings.Replace(prompt(1, 0, ""), `"role":"user"`, `"role":"assistant"`, 1), answer(2, 1, text)}, "wrong-role:1"},
 	{"no content", []string{prompt(1, 0, ""), answer(2, 1, "")}, "empty-message:2"},
+	{"a request that failed, tried again", []string{prompt(1, 0, ""), failed(2, 1), answer(3, 2, text), prompt(4, 3, "")}, ""},
 	{"no uuid", []string{strings.Replace(prompt(1, 0, ""), `"uuid":"u1",`, "", 1), answer(2, 0, text)}, "no-uuid:1 second-root:2"},
 	{"no timestamp", []string{prompt(1, 0, ""), strings.Replace(answer(2, 1, text), `"timestamp":"2026-01-15T09:00:02Z"`, `"timestamp":"soon"`, 1)}, "no-timestamp:2"},
 	{"backwards", []string{prompt(5, 0, ""), answer(3, 5, text), prompt(4, 3, "")}, "time-backwards:2"},
 	{"no usage", []string{prompt(1, 0, ""), strings.Replace(answer(2, 1, text), `,"usage":{"input_tokens":10,"output_tokens":1}`, "", 1)}, "no-usage:2"},
+	{"usage of a wrong type", []string{prompt(1, 0, ""), strings.Replace(answer(2, 1, text), `"input_tokens":10`, `"input_tokens":"7"`, 1)}, "unreadable-usage:2"},
 	{"usage that differs", []string{prompt(1, 0, ""), answer(2, 1, text), strings.NewReplacer(`"id":"m3"`, `"id":"m2"`, `"input_tokens":10`, `"input_tokens":11`).Replace(answer(3, 2, text))}, "usage-differs:3"},
 	{"output may differ", []string{prompt(1, 0, ""), answer(2, 1, text), strings.NewReplacer(`"id":"m3"`, `"id":"m2"`, `"output_tokens":1`, `"output_tokens":7`).Replace(answer(3, 2, text))}, ""},
 	{"a lost parent", []string{prompt(1, 0, ""), answer(2, 1, text), prompt(3, 9, ""), answer(4, 3, text)}, "lost-parent:3"},
@@ -236,4 +244,27 @@ func FuzzLint(f *testing.F) {
 			balanced(t, r)
 		}
 	})
+}
+
+// TestConvertedBlocks: what the reader of another agent's sessions makes is no problem of the file.
+func TestConvertedBlocks(t *testing.T) {
+	own := `{"type":"recorded-by","product":"codex","version":"0.118.0","sessionId":"s"}`
+	block := answer(2, 1, `{"type":"compaction","signature":"x"}`)
+	for want, lines := range map[string][]string{
+		"unknown-block:2": {prompt(1, 0, ""), block}, "": {own, prompt(1, 0, ""), block},
+	} {
+		r, err := lint.Reader("s", strings.NewReader(strings.Join(lines, "\n")), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range r.Findings {
+			if f.Severity != lint.Note {
+				got += f.Code + ":" + strconv.Itoa(f.Places[0].Line)
+			}
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

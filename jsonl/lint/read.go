@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // linter collects the lines of one file and their problems.
 type linter struct {
-	found    map[string][]Occurrence
+	found    map[string]*findings
+	most     int // places of a code that are kept
+	rules    map[string]bool
 	reported map[report]bool // problems that loading reported: not reported twice
 
 	nodes      []line
@@ -29,6 +33,13 @@ type linter struct {
 	leaf       string          // of last-prompt
 	leafLine   int             // line of last-prompt
 	removed    map[string]bool // uuids that snips removed
+	foreign    bool            // another agent recorded the session: its reader made the lines
+}
+
+// findings are the places of a code.
+type findings struct {
+	n      int
+	places []Occurrence // the first ones
 }
 
 type report struct {
@@ -75,15 +86,25 @@ type boundary struct {
 
 func newLinter(opt *session.LoadOptions) *linter {
 	l := &linter{
-		found: map[string][]Occurrence{}, reported: map[report]bool{}, at: map[string]int32{}, sessions: map[string]int{},
+		found: map[string]*findings{}, most: int(opt.Limits.Filled().Findings), rules: map[string]bool{}, reported: map[report]bool{}, at: map[string]int32{}, sessions: map[string]int{},
 		calls: map[string][]pair{}, results: map[string][]pair{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
 	}
-	opt.Item, opt.Aside = l.item, l.aside
+	for _, r := range Rules() {
+		l.rules[r.Code] = true
+	}
+	opt.Item, opt.Aside, opt.Warned = l.item, l.aside, l.warned
 	return l
 }
 
 func (l *linter) add(code string, line int, format string, args ...any) {
-	l.found[code] = append(l.found[code], Occurrence{line, fmt.Sprintf(format, args...)})
+	f := l.found[code]
+	if f == nil {
+		f = &findings{}
+		l.found[code] = f
+	}
+	if f.n++; f.n <= l.most {
+		f.places = append(f.places, Occurrence{line, fmt.Sprintf(format, args...)})
+	}
 }
 
 // metadata lists the types of lines outside the chain.
@@ -127,6 +148,9 @@ func (l *linter) item(rec *jsonl.Item) {
 	case !chained[e.Type] && !metadata[e.Type]:
 		l.add("unknown-type", e.Line, "the type %.60q", e.Type)
 	}
+	if e.Type == foreign.TypeSession {
+		l.foreign = true
+	}
 	if e.Type == "last-prompt" && e.LeafUUID != "" {
 		l.leaf, l.leafLine = e.LeafUUID, e.Line
 	}
@@ -157,7 +181,7 @@ func (l *linter) chain(e *jsonl.Entry) {
 		n.kind = compaction
 	}
 	if e.Time.IsZero() {
-		l.add("no-timestamp", e.Line, "a %s line without a timestamp", e.Type)
+		l.add("no-timestamp", e.Line, "%s line without a timestamp", article(e.Type))
 	} else {
 		if e.Time.Before(l.last) {
 			l.add("time-backwards", e.Line, "%s before the line above", l.last.Sub(e.Time))
@@ -165,7 +189,7 @@ func (l *linter) chain(e *jsonl.Entry) {
 		l.last = e.Time
 	}
 	if e.UUID == "" {
-		l.add("no-uuid", e.Line, "a %s line without a uuid", e.Type)
+		l.add("no-uuid", e.Line, "%s line without a uuid", article(e.Type))
 	}
 	if e.SessionID != "" {
 		l.sessions[e.SessionID]++
@@ -183,6 +207,14 @@ func (l *linter) chain(e *jsonl.Entry) {
 	case compaction:
 		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID, preserved(e.CompactMetadata)})
 	}
+}
+
+// article is a word with "a" or "an" before it.
+func article(word string) string {
+	if word != "" && strings.ContainsRune("aeio", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
 }
 
 // preserved lists the uuids of the messages that a compaction kept.
@@ -207,10 +239,10 @@ func preserved(raw []byte) []string {
 func (l *linter) message(e *jsonl.Entry) {
 	m := &e.Message
 	if m.Role != "" && m.Role != e.Type {
-		l.add("wrong-role", e.Line, "a %s line holds a message of the role %.40q", e.Type, m.Role)
+		l.add("wrong-role", e.Line, "%s line holds a message of the role %.40q", article(e.Type), m.Role)
 	}
-	if len(m.Content) == 0 {
-		l.add("empty-message", e.Line, "a %s message without content", e.Type)
+	if failed := m.StopReason == "error" || m.StopReason == "aborted"; len(m.Content) == 0 && !failed && !l.foreign {
+		l.add("empty-message", e.Line, "%s message without content", article(e.Type))
 	}
 	if m.Omitted > 0 {
 		l.add("too-many-blocks", e.Line, "%d blocks are left out", m.Omitted)
@@ -218,8 +250,11 @@ func (l *linter) message(e *jsonl.Entry) {
 	for i := range m.Content {
 		l.block(e, &m.Content[i])
 	}
-	if e.Type != "assistant" || m.Model == "<synthetic>" || e.IsAPIError {
+	if e.Type != "assistant" || m.Model == "<synthetic>" || e.IsAPIError || e.NoRequest {
 		return
+	}
+	if m.OddUsage != "" {
+		return // loading reports it
 	}
 	if !m.HasUsage {
 		l.add("no-usage", e.Line, "an answer without usage")
@@ -236,6 +271,9 @@ func (l *linter) block(e *jsonl.Entry, b *jsonl.ContentBlock) {
 	var of map[string][]pair
 	switch b.Kind {
 	case jsonl.KindUnknown:
+		if l.foreign {
+			return
+		}
 		l.add("unknown-block", e.Line, "a block of the type %.60q", b.Type)
 		return
 	case jsonl.KindToolUse:

@@ -45,6 +45,7 @@ func Rules() []LintRule {
 		{"no-summary", Warning, "a compaction has no summary", "a policy cannot reuse the recorded summary"},
 		{"lost-preserved", Warning, "a compaction kept messages that are not in the file", "the recorded track holds less than the client sent"},
 		{"unreadable-metadata", Warning, "the metadata of a compaction, snip or collapse is missing or unreadable", "the readable part is used"},
+		{"unreadable-usage", Warning, "a count of a response's usage is no number of tokens, or over 10,000,000", "the usage is not used; the request's tokens are estimated"},
 		{"unused-record", Warning, "a recorded collapse or replacement matches nothing in the session", "the line is set aside"},
 		{"lost-leaf", Warning, "last-prompt names a leaf that is not in the file", "the newest leaf is used"},
 		{"other-session", Warning, "a line belongs to another session than most of the file", "it is replayed at its place"},

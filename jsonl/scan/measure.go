@@ -15,6 +15,8 @@ type Lengths struct {
 	// Of strings only: JSON.stringify of it, quotes included. A lone surrogate is written as an escape of 6.
 	JSON      int // UTF-16 units
 	JSONBytes int // bytes of UTF-8
+
+	Coded bool // a character was written as its four hexadecimal digits
 }
 
 // MeasureString skips the string whose quote is b[i] and adds its lengths to l.
@@ -70,6 +72,7 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 				if hex4(b, i+2) < 0 {
 					return badHex(b, i+2)
 				}
+				l.Coded = true
 				r, n := escaped(b, i)
 				du, ds, dc := runeLengths(r)
 				units += du - n

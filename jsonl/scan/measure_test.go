@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,33 +15,39 @@ func TestMeasureString(t *testing.T) {
 		text string
 		want Lengths
 	}{
-		{`""`, Lengths{0, 0, 2, 2}},
-		{`"abc"`, Lengths{3, 3, 5, 5}},
-		{`"a\nb"`, Lengths{3, 3, 6, 6}},
-		{`"\/"`, Lengths{1, 1, 3, 3}},
-		{`"\u0022\u005c\u0008\u000a"`, Lengths{4, 4, 10, 10}},
-		{`"\u0000"`, Lengths{1, 1, 8, 8}},
-		{`"\u0041"`, Lengths{1, 1, 3, 3}},
-		{"\"\x7f\"", Lengths{1, 1, 3, 3}},
-		{`"é"`, Lengths{1, 2, 3, 4}},
-		{`"\u00e9"`, Lengths{1, 2, 3, 4}},
-		{"\"\u2028\"", Lengths{1, 3, 3, 5}},
-		{`"→"`, Lengths{1, 3, 3, 5}},
-		{`"😀"`, Lengths{2, 4, 4, 6}},
-		{`"\ud83d\ude00"`, Lengths{2, 4, 4, 6}},
-		{`"\ud83d"`, Lengths{1, 3, 8, 8}},
-		{`"\ude00\ud83d"`, Lengths{2, 6, 14, 14}},
-		{`"\ud83dA"`, Lengths{2, 4, 9, 9}},
-		{"\"\xff\"", Lengths{1, 3, 3, 5}},
-		{"\"\xe2\x82\"", Lengths{2, 6, 4, 8}},
-		{"\"\xed\xa0\x80\"", Lengths{3, 9, 5, 11}},
+		{`""`, Lengths{0, 0, 2, 2, false}},
+		{`"abc"`, Lengths{3, 3, 5, 5, false}},
+		{`"a\nb"`, Lengths{3, 3, 6, 6, false}},
+		{`"\/"`, Lengths{1, 1, 3, 3, false}},
+		{`"\u0022\u005c\u0008\u000a"`, Lengths{4, 4, 10, 10, false}},
+		{`"\u0000"`, Lengths{1, 1, 8, 8, false}},
+		{`"\u0041"`, Lengths{1, 1, 3, 3, false}},
+		{"\"\x7f\"", Lengths{1, 1, 3, 3, false}},
+		{`"é"`, Lengths{1, 2, 3, 4, false}},
+		{`"\u00e9"`, Lengths{1, 2, 3, 4, false}},
+		{"\"\u2028\"", Lengths{1, 3, 3, 5, false}},
+		{`"→"`, Lengths{1, 3, 3, 5, false}},
+		{`"😀"`, Lengths{2, 4, 4, 6, false}},
+		{`"\ud83d\ude00"`, Lengths{2, 4, 4, 6, false}},
+		{`"\ud83d"`, Lengths{1, 3, 8, 8, false}},
+		{`"\ude00\ud83d"`, Lengths{2, 6, 14, 14, false}},
+		{`"\ud83dA"`, Lengths{2, 4, 9, 9, false}},
+		{"\"\xff\"", Lengths{1, 3, 3, 5, false}},
+		{"\"\xe2\x82\"", Lengths{2, 6, 4, 8, false}},
+		{"\"\xed\xa0\x80\"", Lengths{3, 9, 5, 11, false}},
 	} {
 		var l Lengths
 		end, code := MeasureString([]byte(c.text), 0, &l)
+		c.want.Coded = coded(c.text)
 		if code != OK || end != len(c.text) || l != c.want {
 			t.Errorf("MeasureString(%s) = %d, %v, %+v; want %+v", c.text, end, code, l, c.want)
 		}
 	}
+}
+
+// coded reports whether a JSON string has an escape of four digits.
+func coded(text string) bool {
+	return strings.Contains(strings.ReplaceAll(text, `\\`, ""), `\u`)
 }
 
 func TestMeasureValue(t *testing.T) {
@@ -93,7 +100,7 @@ func checkMetrics(t *testing.T, b []byte) {
 		}
 		units := decodeUnits(b)
 		canon := stringify(units)
-		want := Lengths{len(units), len(s), len(utf16.Encode([]rune(canon))), len(canon)}
+		want := Lengths{len(units), len(s), len(utf16.Encode([]rune(canon))), len(canon), coded(string(b))}
 		if l != want {
 			t.Errorf("lengths of %q: %+v, want %+v", b, l, want)
 		}

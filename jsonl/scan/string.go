@@ -175,6 +175,16 @@ func AppendUnquoted(dst, body []byte, limit int) []byte {
 		limit = 3 * len(body)
 	}
 	for i := 0; i < len(body); {
+		plain := i
+		for plain < len(body) && plain-i < limit && body[plain] != '\\' && body[plain] < utf8.RuneSelf {
+			plain++
+		}
+		if plain > i {
+			dst = append(dst, body[i:plain]...)
+			limit -= plain - i
+			i = plain
+			continue
+		}
 		r, n := rune(body[i]), 1
 		switch {
 		case r == '\\':

@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	most := 2 // upper bound of messages: one a message.id, one any other line, two placeholders
-	for _, i := range order {
+	for k, i := range order {
 		n := &ld.nodes[i]
 		n.conv = c.id
 		if n.kind.message() && (n.kind != nodeAssistant || n.group == i) {
@@ -48,11 +47,11 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		}
 		switch n.kind {
 		case nodeAssistant:
-			c.members[n.group] = append(c.members[n.group], i)
+			c.members[n.group] = c.with(c.members[n.group], k)
 		case nodeUser:
 			for _, bl := range blocksOf(n.blocks, jsonl.KindToolResult) {
 				if rs := c.results[bl.ID]; bl.ID != "" && (len(rs) == 0 || rs[len(rs)-1] != i) {
-					c.results[bl.ID] = append(rs, i)
+					c.results[bl.ID] = c.with(rs, k)
 				}
 			}
 		}
@@ -64,6 +63,14 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	c.emit()
 	c.finish()
 	return c.conv
+}
+
+// with appends line order[k] to a list. A list of one line, the usual case, is a part of order.
+func (c *chain) with(list []int32, k int) []int32 {
+	if list == nil {
+		return c.order[k : k+1 : k+1]
+	}
+	return append(list, c.order[k])
 }
 
 // in reports whether a line is part of this conversation.
@@ -137,7 +144,7 @@ func (c *chain) earlier() {
 		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.env.version, Line: n.line, LastLine: n.line,
 		Blocks: []Block{{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
 	})
-	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: int(n.line), Message: "the conversation began before this file: a placeholder holds what the first request had in context", Code: CodeEarlier})
+	c.ld.notes.add(&c.conv.Warnings, CodeEarlier, int(n.line), "the conversation began before this file: a placeholder holds what the first request had in context")
 }
 
 // besidePath lists the microcompact boundaries and snips that are not on the path but whose parent is: a compaction
@@ -242,11 +249,11 @@ func (c *chain) user(i int32) {
 	}
 	at := len(c.conv.Messages)
 	switch {
-	case n.class == ClassSummary:
+	case n.class == ClassSummary && at > 0:
 		m.RecordOnly = true
 		c.summary(i, at)
 	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.ofCompact(i)):
-		m.RecordOnly = true
+		m.RecordOnly, m.Reattached = true, true
 		c.after.Attached = append(c.after.Attached, at)
 	default:
 		c.after = nil
@@ -300,8 +307,7 @@ func (c *chain) finish() {
 			conv.Versions = append(conv.Versions, m.Version)
 		}
 		if m.Lost {
-			conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(m.Line),
-				Message: fmt.Sprintf("the result of %s is not in the file: a placeholder takes its place", lostIDs(m))})
+			c.warn(int(m.Line), "the result of %s is not in the file: a placeholder takes its place", lostIDs(m))
 		}
 		if m.Role == Assistant && !m.Synthetic && !m.NoRequest {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
@@ -309,6 +315,7 @@ func (c *chain) finish() {
 	}
 	rec := &c.ld.recorded
 	conv.Product, conv.Provider = cmp.Or(rec.Product, Product), rec.Provider
+	conv.Repository = rec.Repository
 	if conv.Agent == "" {
 		conv.Overhead = max(rec.Overhead, 0)
 	}

@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -323,5 +325,26 @@ func TestFields(t *testing.T) {
 	conv = load(t, line{"type": "custom-title", "customTitle": "Mine"}, line{"type": "ai-title", "aiTitle": "Its"}, user("u1", "", "hello"))
 	if conv.Title != "Mine" {
 		t.Errorf("title %q, want the one a person gave", conv.Title)
+	}
+}
+
+// TestBeginsWithSummary holds that a summary with nothing before it is part of the raw history: no line has what it
+// summarises.
+func TestBeginsWithSummary(t *testing.T) {
+	summary := `{"type":"user","uuid":"s","parentUuid":%s,"isCompactSummary":true,"message":{"role":"user","content":"What was said."}}` + "\n" +
+		`{"type":"assistant","uuid":"a","parentUuid":"s","message":{"role":"assistant","id":"m","content":[{"type":"text","text":"Done."}]}}` + "\n"
+	for name, lines := range map[string]string{
+		"with its boundary": `{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"compactMetadata":{"trigger":"auto","preTokens":9}}` + "\n" + fmt.Sprintf(summary, `"b"`),
+		"alone":             fmt.Sprintf(summary, "null"),
+	} {
+		f, err := session.LoadReader("test", strings.NewReader(lines), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := f.Main
+		if len(c.Messages) != 2 || c.Messages[0].Class != session.ClassSummary || c.Messages[0].RecordOnly || len(c.Boundaries) != 0 || len(c.Warnings) != 0 {
+			t.Errorf("%s: %d compactions, messages %+v, warnings %v", name, len(c.Boundaries), c.Messages, c.Warnings)
+		}
+		f.Close()
 	}
 }

@@ -104,7 +104,7 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			t.Errorf("boundary %d: attached messages out of order: %v", k, b.Attached)
 		}
 		for _, i := range b.Attached {
-			if !conv.Messages[i].RecordOnly {
+			if !conv.Messages[i].RecordOnly || !conv.Messages[i].Reattached {
 				t.Errorf("boundary %d: message %d leaves raw, but is not marked so", k, i)
 			}
 		}

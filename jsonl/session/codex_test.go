@@ -242,3 +242,65 @@ func TestCodexEnds(t *testing.T) {
 		t.Errorf("%+v, %d compactions", c.Requests, len(c.Boundaries))
 	}
 }
+
+// A record that shares its line with the one before was written by another process: the client was started again. Nothing
+// else about the session is another, and the response that the first process did not end is none.
+func TestCodexTornLine(t *testing.T) {
+	content, err := os.ReadFile("../codex/testdata/rollout.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, before     string // the first record that begins the second process
+		line, request, n int
+	}{
+		{"between responses", `"type": "task_started", "turn_id": "01900000-0000-7000-8000-000000000103"`, 38, 4, 6},
+		{"in a response", `"call_id": "call_5", "output"`, 44, 4, 6},
+		{"before the first response", `"type": "user_message", "message": "list the files"`, 0, 0, 6},
+		{"as it is", "", 0, 0, 6},
+	} {
+		torn := slices.Clone(content)
+		if at := bytes.LastIndexByte(content[:bytes.Index(content, []byte(c.before))], '\n'); at >= 0 {
+			torn = slices.Delete(torn, at, at+1)
+		}
+		s, err := session.LoadReader(c.name, bytes.NewReader(torn), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		m := s.Main
+		if !m.Lines.Balanced() || len(m.Requests) != c.n || len(m.Boundaries) != 2 {
+			t.Errorf("%s: %+v, %d requests, %d compactions", c.name, m.Lines, len(m.Requests), len(m.Boundaries))
+		}
+		var got []string
+		for _, r := range m.Restarts {
+			got = append(got, fmt.Sprint(r.Line, " ", r.Request, " ", r.Sign == session.SignTorn, " ", len(r.Left)))
+		}
+		want := []string{fmt.Sprint(c.line, " ", c.request, " true 0"), "68 7 true 0"} // the recording has one at its end
+		if c.line == 0 {
+			want = want[1:]
+		}
+		if c.before == "" {
+			want = []string{"69 7 true 0"}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: restarts %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// A session that names the one that started it is its subagent.
+func TestForeignParent(t *testing.T) {
+	content, err := os.ReadFile("../codex/testdata/fork.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "rollout-2026.jsonl"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := session.Discover(dir)
+	if err != nil || len(found) != 1 || found[0].Parent != "01900000-0000-7000-8000-00000000000a" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

@@ -97,6 +97,7 @@ type Message struct {
 	NoRequest  bool   // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
 	Window     int    // of a response: the model's whole context window as recorded, tokens; 0: not recorded
 	RecordOnly bool   // on the recorded track only
+	Reattached bool   // a compaction re-injected it: the Attached of a boundary names it
 	Lost       bool   // a placeholder for tool_results that are not in the file
 	Earlier    bool   // a placeholder for the history before the start of the file
 	Queued     bool   // a prompt queued while the agent ran: ends no turn
@@ -180,6 +181,7 @@ const (
 	SignHook       RestartSign = "the output of a SessionStart:resume hook"
 	SignNoResponse RestartSign = `the answer "No response requested."`
 	SignVersion    RestartSign = "another client version"
+	SignTorn       RestartSign = "two records on one line: the first was cut off before its line ended"
 )
 
 // BlockPlace is the place of a block in a conversation.
@@ -203,6 +205,7 @@ type Warning struct {
 	Line    int    `json:"line,omitempty"`
 	Code    Code   `json:"code,omitempty"` // its kind; "" where nothing refers to it
 	Message string `json:"message"`
+	More    int    `json:"more,omitempty"` // this stands for so many warnings of its kind that are not kept
 }
 
 // Code is the kind of a warning. Codes never change.
@@ -215,6 +218,7 @@ const (
 	CodeNoMessage      Code = "no-message"
 	CodeDuplicateUUID  Code = "duplicate-uuid"
 	CodeMetadata       Code = "unreadable-metadata"
+	CodeUsage          Code = "unreadable-usage"
 	CodeCircle         Code = "parent-circle"
 	CodeLostParent     Code = "lost-parent"
 	CodeLostLogical    Code = "lost-logical-parent"
@@ -236,6 +240,7 @@ type Conversation struct {
 	Agent      string // "" for the main conversation, else the agent id
 	Path       string // file as given
 	CWD        string
+	Repository string // of CWD: host and path of its git repository; "": not recorded
 	Product    string // client that recorded it
 	Provider   string // of its models, as recorded; "": not recorded
 	Overhead   int    // system prompt and tools of a main conversation, tokens as the client counted them; 0: not recorded

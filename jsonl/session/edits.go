@@ -37,7 +37,7 @@ func (ld *loader) mark(e *jsonl.Entry) {
 		}
 	}
 	if err != nil {
-		ld.warn(e.Line, "a %s is partly unreadable: the readable part is used", e.Type).Code = CodeMetadata
+		ld.warn(CodeMetadata, e.Line, "a %s is partly unreadable: the readable part is used", e.Type)
 	}
 	ld.marks = append(ld.marks, m)
 }
@@ -84,7 +84,7 @@ func (c *chain) agent() string {
 }
 
 func (c *chain) warn(line int, format string, args ...any) {
-	c.conv.Warnings = append(c.conv.Warnings, Warning{File: c.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
+	c.ld.notes.add(&c.conv.Warnings, "", line, format, args...)
 }
 
 // messageOf is the index of the message of the line with this uuid.

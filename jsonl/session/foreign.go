@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"path"
+	"path/filepath"
+	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/codex"
@@ -33,16 +35,45 @@ func alike(product string) map[string]string {
 	return nil
 }
 
-// convertHead converts the beginning of another agent's session, as far as it goes; nil where it is none.
-func convertHead(b []byte) []byte {
-	formats := Forms()
-	f := foreign.Looks(foreign.NewBeginning(b, false), formats)
-	if f == nil {
-		return nil
-	}
+// convertHead converts the beginning of another agent's session, as far as it goes, or all of one that is a tree of
+// files, whose first is at a path.
+func convertHead(f *foreign.Form, b []byte, path string) []byte {
 	var lines bytes.Buffer
-	_ = foreign.NewWriter().Run(f, bytes.NewReader(b), &lines) // a replay of the file reports what is wrong
+	w := foreign.NewWriter()
+	in, err := gathered(f, path, w)
+	if err != nil {
+		return nil // a replay of the file reports what is wrong
+	}
+	if in == nil {
+		in = bytes.NewReader(b)
+	}
+	_ = w.Run(f, in, &lines)
 	return lines.Bytes()
+}
+
+// gathered is the content of a session that is a tree of files, from the place of its first; nil: that file holds all,
+// or there is no place.
+func gathered(f *foreign.Form, path string, w *foreign.Writer) (io.Reader, error) {
+	if f.Gather == nil || path == "" {
+		return nil, nil
+	}
+	return f.Gather(path, w)
+}
+
+// Parts lists the files of a session that is a tree of files, but for its first, which is at a path; none of another.
+func Parts(product, path string) (list []string) {
+	for _, f := range Forms() {
+		if f.Name != product || f.Files == nil {
+			continue
+		}
+		folder, names := f.Files(path)
+		for _, name := range names {
+			if file := filepath.Join(folder, filepath.FromSlash(name)); file != filepath.Clean(path) {
+				list = append(list, file)
+			}
+		}
+	}
+	return list
 }
 
 // inside reports whether a folder below the given one, at a path with slashes, may hold sessions of another agent.
@@ -84,6 +115,26 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	}
 }
 
+// Unread is the error that kept every message of another agent's session from being read; nil where there is one, or
+// nothing is wrong.
+func Unread(f *foreign.Form, src *jsonl.Source) error {
+	in, out := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, err := src.WriteTo(out)
+		out.CloseWithError(err)
+	}()
+	w := foreign.NewWriter()
+	err := w.Run(f, in, io.Discard)
+	in.Close()
+	<-done
+	if !w.Empty() {
+		return nil
+	}
+	return err
+}
+
 // recognise returns the source to read: of another agent's session its lines. file is where it is, "" for a stream.
 func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, error) {
 	f, err := Recognise(src)
@@ -95,15 +146,14 @@ func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, erro
 		return src, nil
 	}
 	ld.foreign = foreign.NewWriter()
+	ld.foreign.Limits = ld.limits
 	return src.Through(func(in io.Reader, out io.Writer) error {
-		if f.Gather != nil && file != "" {
-			whole, err := f.Gather(file, ld.foreign)
-			if err != nil {
-				return err
-			}
-			if whole != nil {
-				in = whole
-			}
+		whole, err := gathered(f, file, ld.foreign)
+		if err != nil {
+			return err
+		}
+		if whole != nil {
+			in = whole
 		}
 		return ld.foreign.Run(f, in, out)
 	}), nil
@@ -141,7 +191,7 @@ func (ld *loader) ownFormat() bool { return cmp.Or(ld.recorded.Product, Product)
 // recorder reads the line that says what recorded the session.
 func (ld *loader) recorder(e *jsonl.Entry) {
 	if err := json.Unmarshal(e.Raw, &ld.recorded); err != nil {
-		ld.warn(e.Line, "%s is partly unreadable: the readable part is used", e.Type).Code = CodeMetadata
+		ld.warn(CodeMetadata, e.Line, "%s is partly unreadable: the readable part is used", e.Type)
 	}
 	if n := ld.recorded.Window; n > 0 && (len(ld.windows) == 0 || ld.windows[len(ld.windows)-1].tokens != n) {
 		ld.windows = append(ld.windows, window{int32(len(ld.nodes)), n})
@@ -155,7 +205,7 @@ func (ld *loader) recorder(e *jsonl.Entry) {
 func (ld *loader) total(e *jsonl.Entry) {
 	var t foreign.RunTotals
 	if err := json.Unmarshal(e.Raw, &t); err != nil {
-		ld.warn(e.Line, "%s is unreadable: the line is set aside", e.Type).Code = CodeMetadata
+		ld.warn(CodeMetadata, e.Line, "%s is unreadable: the line is set aside", e.Type)
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
 	}
@@ -189,13 +239,12 @@ type window struct {
 }
 
 // windowAt is the recorded window at node i: what is before the first one has that too; 0 where none is recorded.
-func (ld *loader) windowAt(i int32) (n int) {
-	for k, w := range ld.windows {
-		if k == 0 || w.from <= i {
-			n = w.tokens
-		}
+func (ld *loader) windowAt(i int32) int {
+	if len(ld.windows) == 0 {
+		return 0
 	}
-	return n
+	after := sort.Search(len(ld.windows), func(k int) bool { return ld.windows[k].from > i })
+	return ld.windows[max(after-1, 0)].tokens
 }
 
 // origin puts the account of another agent's session and its warnings in the place of those of the lines made of it.
@@ -209,6 +258,6 @@ func (ld *loader) origin() {
 		ld.lines.SetAside[Reason(r)] = n
 	}
 	for _, w := range ld.foreign.Remarks {
-		ld.warn(w.Line, "%s", w.Text).Code = Code(w.Code)
+		ld.warn(Code(w.Code), w.Line, "%s", w.Text)
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -12,7 +13,11 @@ import (
 func (ld *loader) link() {
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
-		if p, ok := ld.byUUID[n.parentID]; ok && p != int32(i) && n.parentID != "" {
+		p, ok := int32(i)-1, i > 0 && ld.nodes[i-1].uuid == n.parentID // the usual case
+		if !ok {
+			p, ok = ld.byUUID[n.parentID]
+		}
+		if ok && p != int32(i) && n.parentID != "" {
 			n.parent = p
 			up := &ld.nodes[p]
 			if up.last < 0 {
@@ -100,6 +105,7 @@ func (ld *loader) assistantAbove(i int32) int32 {
 // tool call.
 func (c *chain) unite() {
 	first := map[string]int32{}
+	content := map[int32]map[string]bool{} // of the lines of a group that others were united with
 	var groups []int32
 	for _, i := range c.path {
 		n := &c.ld.nodes[i]
@@ -113,8 +119,17 @@ func (c *chain) unite() {
 			groups = append(groups, n.group)
 		case c.homeOf(n.group) != home:
 			c.home[n.group] = home
+			known := content[home]
+			if known == nil {
+				known = map[string]bool{}
+				for _, k := range c.members[home] {
+					known[c.content(k)] = true
+				}
+				content[home] = known
+			}
 			for _, k := range c.members[n.group] {
-				if !c.copied(k, c.members[home]) {
+				if text := c.content(k); !known[text] {
+					known[text] = true
 					c.members[home] = append(c.members[home], k)
 				}
 			}
@@ -142,12 +157,14 @@ func (c *chain) homeOf(group int32) int32 {
 	return group
 }
 
-// copied reports whether line i has the same content as one of the lines.
-func (c *chain) copied(i int32, lines []int32) bool {
-	same := func(a, b Block) bool {
-		return a.Kind == b.Kind && a.Type == b.Type && a.ID == b.ID && a.Name == b.Name && a.Text == b.Text && a.JSON == b.JSON && a.Signature == b.Signature
+// content is what the blocks of line i are: the same for a copy of the line.
+func (c *chain) content(i int32) string {
+	var b []byte
+	for k := range c.ld.nodes[i].blocks {
+		bl := &c.ld.nodes[i].blocks[k]
+		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type, bl.ID, bl.Name, bl.Text, bl.JSON, bl.Signature)
 	}
-	return slices.ContainsFunc(lines, func(k int32) bool { return slices.EqualFunc(c.ld.nodes[i].blocks, c.ld.nodes[k].blocks, same) })
+	return string(b)
 }
 
 // ownAgent is the agent id where the main conversation is a subagent's file, else "".

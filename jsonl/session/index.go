@@ -13,7 +13,19 @@ import (
 // index is a folder's sessions-index.json.
 type index struct {
 	OriginalPath string       `json:"originalPath"`
-	Entries      []indexEntry `json:"entries"`
+	Entries      []entryOrNot `json:"entries"`
+}
+
+// entryOrNot is an entry, or why it is none.
+type entryOrNot struct {
+	indexEntry
+	err error
+}
+
+// UnmarshalJSON reads an entry. One that is wrong costs itself alone.
+func (e *entryOrNot) UnmarshalJSON(b []byte) error {
+	e.err = json.Unmarshal(b, &e.indexEntry)
+	return nil
 }
 
 type indexEntry struct {
@@ -78,8 +90,11 @@ func (d *discovery) check(found []FileInfo, at map[string]int, ix *index, dir st
 	}
 	seen := map[string]bool{}
 	for n := range ix.Entries {
-		e := &ix.Entries[n]
-		switch {
+		e := &ix.Entries[n].indexEntry
+		switch err := ix.Entries[n].err; {
+		case err != nil:
+			d.warn(filepath.Join(dir, indexName), "entry %d: %v: entry ignored", n+1, err)
+			continue
 		case !IsID(e.SessionID):
 			d.warn(filepath.Join(dir, indexName), "entry %d: %q is not a session id: entry ignored", n+1, shorten(e.SessionID, 60))
 			continue

@@ -16,15 +16,16 @@ import (
 
 // LoadOptions are the options of reading a file. The zero value is the default.
 type LoadOptions struct {
-	Jobs    int    // workers that decode lines; 0: 1
-	MaxLine int    // longest line, bytes; 0: jsonl's default
+	Jobs    int // workers that decode lines; 0: 1
+	Limits  jsonl.InputLimits
 	Offload string // folder of offloaded tool results; "": the session's own, beside the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 
-	// Item, if set, is called with every item as it is read, and Aside with every line that is set aside, on the
-	// goroutine that loads.
-	Item  func(*jsonl.Item)
-	Aside func(line int, r Reason)
+	// Item, if set, is called with every item as it is read, Aside with every line that is set aside, and Warned with
+	// every warning, on the goroutine that loads. A warning that is not kept has no message.
+	Item   func(*jsonl.Item)
+	Aside  func(line int, r Reason)
+	Warned func(Warning)
 }
 
 // File is a session file: its main conversation and its sidechains.
@@ -70,7 +71,7 @@ func (f *File) Conversations() []*Conversation {
 
 // Load reads a session file: plain, gzip or zstd.
 func Load(path string, opt LoadOptions) (*File, error) {
-	src, err := jsonl.Open(path)
+	src, err := opt.Limits.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 
 // LoadReader reads a session from a stream; name is for messages only.
 func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
-	src, err := jsonl.OpenReader(name, r)
+	src, err := opt.Limits.OpenReader(name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,10 @@ type loader struct {
 	byUUID   map[string]int32
 	lines    Accounting
 	watch    LoadOptions // its Item and Aside
+	notes    *notes
 	warnings []Warning
+	entries  int64 // objects so far, with their blocks and parts
+	limits   jsonl.InputLimits
 	leaf     string // last-prompt.leafUuid, the last one
 	leafAt   int32  // len(nodes) at that line
 	snapshot bool   // the last line that counts was a file-history-snapshot
@@ -120,7 +124,9 @@ type loader struct {
 
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
-	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt}
+	limits := opt.Limits.Filled()
+	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
+	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits}
 	src, err := ld.recognise(src, file)
 	if err != nil {
 		return nil, err
@@ -130,9 +136,9 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	hint := min(src.Size()/typicalLine, maxHint) + 16
 	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
 	jobs := max(opt.Jobs, 1)
-	err = src.Each(jobs, jsonl.ReadOptions{MaxLine: opt.MaxLine}, ld.item)
+	err = src.Each(jobs, jsonl.ReadOptions{}, ld.item)
 	if err != nil {
-		ld.warn(0, "reading stopped: %v", err).Code = CodeStopped
+		ld.warn(CodeStopped, 0, "reading stopped: %v", err)
 		if len(ld.nodes) == 0 {
 			src.Close()
 			return nil, err
@@ -151,12 +157,13 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 		runtime.GC()
 	}
 	for _, conv := range f.Conversations() {
-		conv.readOffloads(offloadsOf(file, opt.Offload))
+		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
 		if conv == f.Main && conv.Agent == "" {
 			conv.readMemory(ownFolder(file, memoryName))
 		}
 		slices.SortStableFunc(conv.Warnings, func(a, b Warning) int { return a.Line - b.Line })
 	}
+	f.Main.Warnings = append(f.Main.Warnings, ns.rest()...)
 	return f, nil
 }
 
@@ -166,9 +173,8 @@ const (
 	manyLines   = 1 << 14 // nodes of a long session
 )
 
-func (ld *loader) warn(line int, format string, args ...any) *Warning {
-	ld.warnings = append(ld.warnings, Warning{File: ld.path, Line: line, Message: fmt.Sprintf(format, args...)})
-	return &ld.warnings[len(ld.warnings)-1]
+func (ld *loader) warn(code Code, line int, format string, args ...any) {
+	ld.notes.add(&ld.warnings, code, line, format, args...)
 }
 
 func (ld *loader) aside(line int, r Reason) {
@@ -182,6 +188,11 @@ func (ld *loader) aside(line int, r Reason) {
 }
 
 func (ld *loader) item(rec *jsonl.Item) error {
+	if rec.Kind == jsonl.ItemEntry {
+		if ld.entries += size(rec.Entry); ld.entries > ld.limits.Entries {
+			return &jsonl.FileError{Path: ld.path, Line: rec.Line, Err: &jsonl.LimitError{Name: "entries", Most: ld.limits.Entries}}
+		}
+	}
 	ld.lines.Read++
 	if ld.foreign != nil {
 		rec.Line = ld.foreign.Origin(rec.Line)
@@ -195,7 +206,7 @@ func (ld *loader) item(rec *jsonl.Item) error {
 	switch rec.Kind {
 	case jsonl.ItemError:
 		ld.aside(rec.Line, AsideMalformed)
-		ld.warn(rec.Err.Line, "column %d: %s: line set aside", rec.Err.Col, rec.Err.Msg).Code = CodeMalformed
+		ld.warn(CodeMalformed, rec.Err.Line, "column %d: %s: line set aside", rec.Err.Col, rec.Err.Msg)
 	case jsonl.ItemComment:
 		ld.aside(rec.Line, AsideComment)
 	case jsonl.ItemBlank:
@@ -209,12 +220,21 @@ func (ld *loader) item(rec *jsonl.Item) error {
 	return nil
 }
 
+// size is an object with its content blocks and their parts.
+func size(e *jsonl.Entry) int64 {
+	n := 1 + len(e.Message.Content)
+	for i := range e.Message.Content {
+		n += len(e.Message.Content[i].Parts)
+	}
+	return int64(n)
+}
+
 func (ld *loader) entry(e *jsonl.Entry) {
 	switch e.Type {
 	case "user", "assistant":
 		if !e.HasMessage {
 			ld.aside(e.Line, AsideNoMessage)
-			ld.warn(e.Line, "a %s line without a message: line set aside", e.Type).Code = CodeNoMessage
+			ld.warn(CodeNoMessage, e.Line, "a %s line without a message: line set aside", e.Type)
 			return
 		}
 	case "file-history-snapshot":
@@ -284,7 +304,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	ld.snapshot = false
 	if _, dup := ld.byUUID[uuid]; dup {
 		ld.aside(e.Line, AsideDuplicate)
-		ld.warn(e.Line, "an earlier line has the uuid %s: line set aside", uuid).Code = CodeDuplicateUUID
+		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
 		return
 	}
 	ld.byUUID[uuid] = int32(len(ld.nodes))
@@ -317,6 +337,8 @@ func (ld *loader) add(e *jsonl.Entry) {
 			n.kind = nodeBoundary
 			n.own().compact = &compactMeta{}
 			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.special.compact)
+		case foreign.SubtypeRestart:
+			n.restarted = true
 		case "microcompact_boundary":
 			n.kind = nodeMicro
 			n.own().micro = &microMeta{}
@@ -342,11 +364,11 @@ func reuse[T comparable](last **T, value T) *T {
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 	if len(raw) == 0 {
-		ld.warn(e.Line, "a %s line without %s", e.Subtype, name).Code = CodeMetadata
+		ld.warn(CodeMetadata, e.Line, "a %s line without %s", e.Subtype, name)
 		return
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		ld.warn(e.Line, "%s is partly unreadable: the readable part is used", name).Code = CodeMetadata
+		ld.warn(CodeMetadata, e.Line, "%s is partly unreadable: the readable part is used", name)
 	}
 }
 
@@ -354,6 +376,9 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
 		n.reply = reuse(&ld.last, reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage})
+	}
+	if m.OddUsage != "" && n.kind == nodeAssistant {
+		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
 	}
 	n.apiError, n.noRequest = e.IsAPIError, e.NoRequest
 	n.head = m.Head

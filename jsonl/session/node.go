@@ -38,6 +38,7 @@ type node struct {
 	apiError  bool
 	noRequest bool // a response for which no request of this session is counted
 	resumed   bool // output of a hook that runs as a session is resumed
+	restarted bool // the line says that the client was started again
 	queued    bool // a prompt of which the line says that it was queued
 	begins    bool // a prompt of which the line says that it begins a turn
 	stopped   bool // and that the agent had run and stopped before it

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,8 +82,9 @@ func (o offloads) open() (*os.Root, error) {
 }
 
 // readOffloads finds and measures the files of a conversation's stubs.
-func (conv *Conversation) readOffloads(where offloads) {
+func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits, ns *notes) {
 	conv.offloads = where
+	left := limits.Offloads
 	var root *os.Root
 	var openErr error
 	opened := false
@@ -104,24 +104,20 @@ func (conv *Conversation) readOffloads(where offloads) {
 					defer root.Close()
 				}
 			}
-			name, length, err := findOffload(root, openErr, bl.ID, text)
+			name, length, err := findOffload(root, openErr, bl.ID, text, limits, &left)
 			switch {
 			case err == nil:
 				bl.Offload = &Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length}
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
-				conv.warnOffload(bl, CodeOffloadMissing, "the file of an offloaded result is missing: only its preview is known")
+				ns.add(&conv.Warnings, CodeOffloadMissing, int(bl.Line), "the file of an offloaded result is missing: only its preview is known (%.80q)", bl.ID)
 			default:
 				conv.Offloads.Refused++
-				conv.warnOffload(bl, CodeOffloadRefused, fmt.Sprintf("an offloaded result is not read: %v", err))
+				ns.add(&conv.Warnings, CodeOffloadRefused, int(bl.Line), "an offloaded result is not read: %v (%.80q)", err, bl.ID)
 			}
 		}
 	}
-}
-
-func (conv *Conversation) warnOffload(bl *Block, code Code, text string) {
-	conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Line: int(bl.Line), Message: fmt.Sprintf("%s (%.80q)", text, bl.ID), Code: code})
 }
 
 // errRefused is the reason why a file is not read.
@@ -144,8 +140,8 @@ func plainly(err error) error {
 }
 
 // findOffload looks for the file of a stub by the call's id, then by the last element of the path the stub names:
-// never by the path itself.
-func findOffload(root *os.Root, openErr error, id, stub string) (name string, length jsonl.Metrics, err error) {
+// never by the path itself. Its size is taken from what is left for the files of a conversation.
+func findOffload(root *os.Root, openErr error, id, stub string, limits jsonl.InputLimits, left *int64) (name string, length jsonl.Metrics, err error) {
 	switch {
 	case !plainName(id):
 		return "", length, errRefused("its id is not a file name")
@@ -159,7 +155,7 @@ func findOffload(root *os.Root, openErr error, id, stub string) (name string, le
 		names = append(names, name)
 	}
 	for _, name = range names {
-		if length, err = measureFile(root, name); !errors.Is(err, fs.ErrNotExist) {
+		if length, err = measureFile(root, name, limits, left); !errors.Is(err, fs.ErrNotExist) {
 			return name, length, err
 		}
 	}
@@ -198,13 +194,23 @@ func openPlain(root *os.Root, name string) (*os.File, error) {
 	return nil, errRefused("it is not a regular file")
 }
 
-func measureFile(root *os.Root, name string) (jsonl.Metrics, error) {
+func measureFile(root *os.Root, name string, limits jsonl.InputLimits, left *int64) (jsonl.Metrics, error) {
 	f, err := openPlain(root, name)
 	if err != nil {
 		return jsonl.Metrics{}, err
 	}
 	defer f.Close()
-	return measureStream(f)
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return jsonl.Metrics{}, err
+	case st.Size() > limits.Offload:
+		return jsonl.Metrics{}, &jsonl.LimitError{Name: "offload", Most: limits.Offload}
+	case st.Size() > *left:
+		return jsonl.Metrics{}, &jsonl.LimitError{Name: "offloads", Most: limits.Offloads}
+	}
+	*left -= st.Size()
+	return measureStream(io.LimitReader(f, st.Size()))
 }
 
 // measureStream is jsonl.Measure of a stream, with U+FFFD for each byte that is not UTF-8.
@@ -256,7 +262,7 @@ func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	if bl.Offload == nil {
 		return "", nil
 	}
-	data, err := conv.offloads.readFile(filepath.Base(bl.Offload.Path), math.MaxInt64)
+	data, err := conv.offloads.readFile(filepath.Base(bl.Offload.Path), int64(bl.Offload.Text.Bytes))
 	if err != nil {
 		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}

@@ -104,3 +104,17 @@ func TestMemoryLinks(t *testing.T) {
 		t.Errorf("read %q through the link", got)
 	}
 }
+
+// TestPipesForFolders: a pipe in the place of a session's folder is not waited for, and is said.
+func TestPipesForFolders(t *testing.T) {
+	for _, name := range []string{"tool-results", "subagents"} {
+		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/other.txt": "inside"})
+		if err := syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files, warnings, err := session.Discover(dir)
+		if err != nil || len(files) != 1 || len(warnings) != 1 || !strings.HasSuffix(warnings[0].File, name) {
+			t.Errorf("%s: %d files, warnings %v, %v", name, len(files), warnings, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -17,6 +18,8 @@ import (
 const (
 	headBytes    = 128 << 10 // read of the start of a file
 	tailBytes    = 16 << 10  // first read of its end
+	packedTail   = 1 << 20   // kept of the end of a compressed file, in bytes of its content
+	mostUnpacked = 256 << 20 // largest content of a compressed file that is read for its end
 	promptLength = 200       // longest FileInfo.Prompt, in bytes
 )
 
@@ -25,6 +28,10 @@ type peeked struct {
 	Created, Last                   time.Time
 	Project, Branch, Version, Title string
 	Prompt, Session, Product        string
+	Parent                          string // session that started it as a subagent
+	Refused                         string // why it is no session; "": it may be one
+
+	alone bool // the first file of a tree without the others: they may come while it stays as it is
 }
 
 // read fills the fields that the file and its file system provide. What its content says is taken from known, where the
@@ -48,34 +55,73 @@ func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked]) 
 	}
 	g, ok := known.Get(name, stamp)
 	if !ok {
-		g = peek(f, st.Size(), name)
-		known.Put(name, stamp, g)
+		if g = peek(f, st.Size(), name, i.Path); !g.alone {
+			known.Put(name, stamp, g)
+		}
+	}
+	if g.Refused != "" {
+		return noSession(g.Refused)
 	}
 	i.Created, i.Last, i.Project, i.Branch, i.Version = g.Created, g.Last, g.Project, g.Branch, g.Version
-	i.Title, i.Prompt, i.session, i.Product = g.Title, g.Prompt, g.Session, g.Product
+	i.Title, i.Prompt, i.session, i.Product, i.Parent = g.Title, g.Prompt, g.Session, g.Product, g.Parent
 	return nil
 }
 
-// peek reads the start and the end of a file.
-func peek(f *os.File, size int64, name string) (g peeked) {
+// noSession is the error of a file that is something else.
+type noSession string
+
+func (e noSession) Error() string { return string(e) }
+
+// peek reads the start and the end of a file, which is at a path.
+func peek(f *os.File, size int64, name, path string) (g peeked) {
 	content, packed, free, err := jsonl.Unpack(f)
-	if err == nil {
-		g.head(content, name)
-		free()
+	if err != nil {
+		return g
 	}
+	defer free()
 	if !packed {
-		g.Last = lastTime(f, size, name)
+		if g.head(content, name, path); g.Refused == "" {
+			g.Last = lastTime(f, size, name)
+		}
+		return g
+	}
+	var end tail
+	if g.head(io.TeeReader(content, &end), name, path); g.Refused != "" {
+		return g
+	}
+	n, _ := io.Copy(&end, io.LimitReader(content, mostUnpacked)) // as far as it can be read
+	if n < mostUnpacked {
+		g.Last = lastTime(bytes.NewReader(end), int64(len(end)), name)
 	}
 	return g
 }
 
+// tail keeps the end of what is written, packedTail bytes at least.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	if *t = append(*t, p...); len(*t) > 2*packedTail {
+		*t = append((*t)[:0], (*t)[len(*t)-packedTail:]...)
+	}
+	return len(p), nil
+}
+
 // head reads the start of a session. It ignores lines that cannot be read: a replay of the file reports them.
-func (g *peeked) head(r io.Reader, name string) {
+func (g *peeked) head(r io.Reader, name, path string) {
 	data := make([]byte, headBytes)
-	n, _ := io.ReadFull(r, data) // as far as it can be read
+	n, err := io.ReadFull(r, data) // as far as it can be read
 	data = data[:n]
 	if !isOwn(data) {
-		data = convertHead(data)
+		var converted []byte
+		if f := foreign.Looks(foreign.NewBeginning(data, err != nil), Forms()); f != nil {
+			converted = convertHead(f, data, path)
+			g.alone = f.Gather != nil && len(converted) == 0
+		} else if n > 0 || errors.Is(err, io.EOF) {
+			if g.refuse(data, r, err); g.Refused != "" {
+				return
+			}
+		}
+		data = converted
 	}
 	rest := g.lines(data, name, func() bool {
 		return !g.Created.IsZero() && g.Version != "" && g.Project != "" && g.Session != "" && g.Prompt != ""
@@ -90,6 +136,23 @@ func (g *peeked) head(r io.Reader, name string) {
 	g.lines(names, name, func() bool { return false })
 }
 
+// refuse notes that a file is no session, where its start, and as much more as Recognise looks at, do not tell that it
+// may be one. err is what ended reading the start.
+func (g *peeked) refuse(data []byte, rest io.Reader, err error) {
+	if err == nil {
+		more, e := io.ReadAll(io.LimitReader(rest, int64(manyBytes-len(data))))
+		data, err = append(data, more...), e
+		if len(data) < manyBytes {
+			err = io.EOF
+		}
+	}
+	forms := Forms()
+	h := foreign.NewBeginning(data, err != nil)
+	if !isOwn(data) && foreign.Looks(h, forms) == nil {
+		g.Refused = foreign.Refuse(h, forms).Error()
+	}
+}
+
 // lines reads lines until it has all that is wanted, and returns the rest.
 func (g *peeked) lines(data []byte, name string, enough func() bool) []byte {
 	lines := jsonl.NewReader(bytes.NewReader(data), name, jsonl.ReadOptions{Block: min(len(data)+1, tailBytes)})
@@ -101,7 +164,7 @@ func (g *peeked) lines(data []byte, name string, enough func() bool) []byte {
 		if e.Type == foreign.TypeSession {
 			var s foreign.Session
 			_ = json.Unmarshal(e.Raw, &s) // what does not read is left out
-			g.Product, g.Version, g.Session, g.Project = s.Product, s.Version, s.ID, s.CWD
+			g.Product, g.Version, g.Session, g.Project, g.Parent = s.Product, s.Version, s.ID, s.CWD, s.Parent
 		}
 		if g.Created.IsZero() && !e.Time.IsZero() {
 			g.Created = e.Time
@@ -131,7 +194,7 @@ func (g *peeked) title(e *jsonl.Entry) {
 	g.Title = cmp.Or(t.CustomTitle, t.AITitle, t.Summary, g.Title)
 }
 
-// lastTime is the latest time in the last lines of a plain file that have one.
+// lastTime is the latest time in the last lines of a text that have one.
 func lastTime(f io.ReaderAt, size int64, name string) time.Time {
 	for n := int64(tailBytes); ; n *= 4 {
 		from := max(0, size-n)

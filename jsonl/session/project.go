@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
@@ -28,6 +30,18 @@ const (
 	Unlisted  Standing = "unlisted" // not in the index
 )
 
+// ProjectsFolder is where the client keeps project folders, and ResumeCommand goes on with the session whose id follows.
+const (
+	ProjectsFolder = "~/.claude/projects/"
+	ResumeCommand  = "claude --resume"
+)
+
+// notAlphanumeric matches the characters that a project folder's name has as "-".
+var notAlphanumeric = regexp.MustCompile(`[^0-9A-Za-z]`)
+
+// FolderOf is the name of the project folder in which the client keeps the sessions of a working directory.
+func FolderOf(cwd string) string { return notAlphanumeric.ReplaceAllString(cwd, "-") }
+
 // FileInfo describes a session without reading all of it: its place, its index entry, and the start and end of its
 // file.
 type FileInfo struct {
@@ -41,13 +55,15 @@ type FileInfo struct {
 	Title   string    `json:"title,omitempty"`          // summary of the index, else of the file
 	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, cut to promptLength
 	Created time.Time `json:"created,omitzero"`
-	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it is compressed or has none
+	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it has none or is one JSON document
 	Changed time.Time `json:"file_changed,omitzero"` // of the file, by its file system
 	Size    int64     `json:"bytes"`                 // of the file
 
 	Standing  Standing `json:"index"`
 	Why       string   `json:"why,omitempty"`       // stale, missing: the disagreement
 	Sidechain bool     `json:"sidechain,omitempty"` // a subagent's file that no session of the folder claims
+
+	Parent string `json:"parent,omitempty"` // id of the session that started it as a subagent, where another agent's session names it
 
 	Subagents   []Subagent `json:"subagents"`
 	ToolResults int        `json:"tool_results"` // files in its tool-results folder
@@ -97,6 +113,9 @@ type DiscoverOptions struct {
 	Jobs  int         // files read at once; default 1
 	Cache *memo.Cache // keeps what was read of files; nil: none
 	Read  func()      // called after each file, by one goroutine at a time; nil: not
+
+	// Failed is called with each session file, and each folder, that cannot be read. Nil: it is a warning.
+	Failed func(path string, err error)
 }
 
 // DiscoverWith is Discover with options.
@@ -108,7 +127,7 @@ func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error
 		for _, i := range d.found {
 			own[i.ID] = own[i.ID] || folder == dir
 		}
-	}, func(name string) bool { return own[name] }, d.unreadable)
+	}, func(name string) bool { return own[name] }, d.failed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,6 +143,9 @@ func folders(dir string, visit func(*os.Root, string, []fs.DirEntry), skip func(
 	}
 	defer root.Close()
 	w := &folderWalk{dir: dir, visit: visit, failed: failed}
+	if st, err := root.Stat("."); err == nil {
+		w.seen = append(w.seen, st)
+	}
 	w.visit(root, dir, entries)
 	w.below(root, "", entries, skip)
 	return nil
@@ -134,10 +156,32 @@ type folderWalk struct {
 	dir    string
 	visit  func(*os.Root, string, []fs.DirEntry)
 	failed func(string, error)
+	seen   []os.FileInfo // folders, as far as links could lead to them again
+}
+
+// again reports whether a link leads to a folder that is visited without it, or through a link before.
+func (w *folderWalk) again(st os.FileInfo) bool {
+	return slices.ContainsFunc(w.seen, func(other os.FileInfo) bool { return os.SameFile(st, other) })
+}
+
+// note remembers the folders beside links.
+func (w *folderWalk) note(entries []fs.DirEntry) {
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type()&fs.ModeSymlink != 0 }) {
+		return
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if st, err := e.Info(); err == nil {
+			w.seen = append(w.seen, st)
+		}
+	}
 }
 
 // below visits folders in root, which is at a path with slashes below dir.
 func (w *folderWalk) below(root *os.Root, at string, entries []fs.DirEntry, skip func(name string) bool) {
+	w.note(entries)
 	for _, e := range entries {
 		name := e.Name()
 		rel := strings.TrimPrefix(at+"/"+name, "/")
@@ -147,7 +191,10 @@ func (w *folderWalk) below(root *os.Root, at string, entries []fs.DirEntry, skip
 		path := filepath.Join(w.dir, filepath.FromSlash(rel))
 		if st, err := root.Stat(name); err != nil {
 			w.failed(path, err)
-		} else if st.IsDir() {
+		} else if link := e.Type()&fs.ModeSymlink != 0; st.IsDir() && !(link && w.again(st)) {
+			if link {
+				w.seen = append(w.seen, st)
+			}
 			sub, entries, err := openFolder(root.OpenRoot(name))
 			if err != nil {
 				w.failed(path, err)
@@ -175,6 +222,13 @@ func openFolder(root *os.Root, err error) (*os.Root, []fs.DirEntry, error) {
 
 // IsID reports whether s can be a session's id: a name, never a path.
 func IsID(s string) bool { return plainName(s) && s[0] != '-' && filepath.IsLocal(s) }
+
+// InFolder reports whether what has a name is read in a folder of sessions: a session file, the index, or a folder of
+// what belongs to a session.
+func InFolder(name string) bool {
+	_, file := SessionID(name)
+	return file || name == indexName || name == subagentsName || name == toolResultsName
+}
 
 // SessionID is the session id in a file's name, or false for the name of another file.
 func SessionID(name string) (string, bool) {
@@ -209,6 +263,16 @@ func (d *discovery) warn(file, format string, args ...any) {
 	d.warnings = append(d.warnings, Warning{File: file, Message: fmt.Sprintf(format, args...)})
 }
 
+// failed reports a session file, or a folder of them. A link to another folder elsewhere is none of this one's.
+func (d *discovery) failed(path string, err error) {
+	_, file := SessionID(filepath.Base(path))
+	if d.opt.Failed == nil || leadsOut(err) && !file {
+		d.unreadable(path, err)
+		return
+	}
+	d.opt.Failed(path, plainly(err))
+}
+
 // unreadable warns of a file or folder that cannot be read.
 func (d *discovery) unreadable(path string, err error) {
 	var pe *fs.PathError
@@ -239,8 +303,15 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 			d.warn(path, "its name is not a session id: not read")
 			continue
 		}
-		if r.err != nil {
+		switch {
+		case errors.As(r.err, new(noSession)):
 			d.unreadable(path, r.err)
+			continue
+		case r.err != nil:
+			d.failed(path, r.err)
+			continue
+		case r.sameAs != "":
+			d.warn(path, "the same file as %s: it counts once", r.sameAs)
 			continue
 		}
 		if strings.HasPrefix(id, agentPrefix) {
@@ -290,6 +361,7 @@ type readFile struct {
 	info     FileInfo
 	document bool // it may be a session that is one JSON document
 	err      error
+	sameAs   string // name of a file that it is a link to; "": it is none
 }
 
 // read reads the start and the end of each session file of a folder, several at once. It leaves those alone whose names
@@ -303,7 +375,7 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 		if !ok {
 			id, document = documentID(e.Name())
 		}
-		if (ok || document) && !e.IsDir() {
+		if ok || document && !e.IsDir() {
 			list = append(list, readFile{info: FileInfo{ID: id, Path: filepath.Join(dir, e.Name()), Folder: dir}, document: document})
 			names = append(names, e.Name())
 		}
@@ -333,7 +405,36 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	work()
 	running.Wait()
 	_ = known.Save() // what cannot be kept is read again
+	linked(root, entries, names, list)
 	return list
+}
+
+// linked finds the files that are links to others of the folder.
+func linked(root *os.Root, entries []fs.DirEntry, names []string, list []readFile) {
+	links := map[string]bool{}
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 {
+			links[e.Name()] = true
+		}
+	}
+	var files []os.FileInfo // of each name; nil: it cannot be read
+	for i, name := range names {
+		if !links[name] {
+			continue
+		}
+		if files == nil {
+			files = make([]os.FileInfo, len(names))
+			for k, name := range names {
+				files[k], _ = root.Stat(name) // read has the error
+			}
+		}
+		for k, other := range names {
+			if k != i && files[i] != nil && files[k] != nil && os.SameFile(files[i], files[k]) && (!links[other] || k < i) {
+				list[i].sameAs = other
+				break
+			}
+		}
+	}
 }
 
 // beside lists the files in the session's own folder.
@@ -350,17 +451,19 @@ func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 		return
 	}
 	defer own.Close()
-	if results, err := fs.ReadDir(own.FS(), toolResultsName); err == nil {
-		for _, r := range results {
-			if r.Type().IsRegular() {
-				info.ToolResults++
-			}
+	list := func(name string) []fs.DirEntry {
+		entries, err := foreign.ReadDir(own, name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.unreadable(filepath.Join(dir, info.ID, name), err)
+		}
+		return entries
+	}
+	for _, r := range list(toolResultsName) {
+		if r.Type().IsRegular() {
+			info.ToolResults++
 		}
 	}
-	files, err := fs.ReadDir(own.FS(), subagentsName)
-	if err != nil {
-		return
-	}
+	files := list(subagentsName)
 	for _, f := range files {
 		id, ok := SessionID(f.Name())
 		if !ok || !strings.HasPrefix(id, agentPrefix) {
@@ -377,6 +480,7 @@ func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 			continue
 		}
 		if !st.Mode().IsRegular() {
+			d.warn(path, "not read: it is not a regular file")
 			continue
 		}
 		a := Subagent{ID: strings.TrimPrefix(id, agentPrefix), Path: path, Size: st.Size()}

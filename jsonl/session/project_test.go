@@ -173,6 +173,8 @@ func TestDiscoverCompressed(t *testing.T) {
 	}
 	z := gzip.NewWriter(file)
 	fmt.Fprint(z, userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "packed"))
+	fmt.Fprint(z, userLine(idA, "u2", "2026-01-01T11:00:00.000Z", strings.Repeat("long ", 1<<20)))
+	fmt.Fprint(z, userLine(idA, "u3", "2026-01-02T10:00:00.000Z", "the end"))
 	z.Close()
 	file.Close()
 	f.write(idB+".jsonl.zst", "\x28\xb5\x2f\xfd not really")
@@ -184,6 +186,9 @@ func TestDiscoverCompressed(t *testing.T) {
 	for _, i := range infos {
 		if i.ID == idA && i.Prompt != "packed" {
 			t.Errorf("prompt %q", i.Prompt)
+		}
+		if got := i.Last.Format(time.DateTime); i.ID == idA && got != "2026-01-02 10:00:00" {
+			t.Errorf("last used at %s, want the time of the last line", got)
 		}
 	}
 }
@@ -198,7 +203,8 @@ func TestDiscoverStaysInside(t *testing.T) {
 	f.link(secret, idB+".jsonl")
 	f.link(filepath.Join(outside.dir, "project"), "project")
 	f.link(filepath.Join(outside.dir, "project"), idA)
-	f.link(idA+".jsonl", idC+".jsonl") // stays inside: allowed
+	f.write("stored", userLine(idC, "u1", "2026-01-01T10:00:00.000Z", "mine"))
+	f.link("stored", idC+".jsonl") // stays inside: allowed
 	f.write("sessions-index.json", `{"entries":[
 		{"sessionId":"../../secret","fullPath":"`+filepath.ToSlash(secret)+`","firstPrompt":"x"},
 		{"sessionId":"/etc/passwd"},{"sessionId":".."},{"sessionId":""},{"sessionId":"a\\b"},{"sessionId":"\u001b[31m"},
@@ -226,16 +232,37 @@ func TestDiscoverStaysInside(t *testing.T) {
 	}
 }
 
+// TestDiscoverOnce holds that links in a folder do not make its sessions count twice, and that an entry of the index
+// that is wrong costs itself alone.
+func TestDiscoverOnce(t *testing.T) {
+	f := newFolder(t)
+	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a"))
+	f.write("q/"+idB+".jsonl", userLine(idB, "u1", "2026-01-01T11:00:00.000Z", "b"))
+	f.write("q/sessions-index.json", `{"entries":[{"sessionId":7},"x",{"sessionId":"`+idB+`","summary":"titled"}]}`)
+	f.link(".", "loop")
+	f.link("q", "before-q")
+	f.link("q", "qq")
+	f.link(idA+".jsonl", "copy.jsonl")
+	infos, warnings := f.discover()
+	if len(infos) != 2 || infos[1].Title != "titled" {
+		t.Errorf("got %s, %+v", ids(infos), infos)
+	}
+	if len(warnings) != 3 || !strings.Contains(warnings[0].Message, "the same file as "+idA+".jsonl: it counts once") ||
+		!strings.Contains(warnings[1].Message, "entry 1: ") || !strings.Contains(warnings[2].Message, "entry 2: ") {
+		t.Errorf("warnings %v", warnings)
+	}
+}
+
 func TestDiscoverOddFolders(t *testing.T) {
 	f := newFolder(t)
 	f.write("sessions-index.json", "{ not JSON")
 	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a"))
 	f.write(idA+".jsonl.gz", "\x1f\x8b")
-	f.write(idB+".jsonl", "")
+	f.write(idB+".jsonl", userLine(idB, "u1", "2026-01-01T11:00:00.000Z", "b"))
 	f.write("-rf.jsonl", "")
 	f.write("folder.jsonl/x", "")
 	infos, warnings := f.discover()
-	if len(infos) != 2 || len(warnings) != 3 {
+	if len(infos) != 2 || len(warnings) != 4 {
 		t.Errorf("got %s, warnings %v", ids(infos), warnings)
 	}
 	if _, _, err := Discover(filepath.Join(f.dir, "nowhere")); err == nil {
@@ -338,5 +365,34 @@ func TestSubagentsBeside(t *testing.T) {
 	}
 	if agents, _, err := Subagents(filepath.Join(f.dir, "no-session.txt")); err != nil || agents != nil {
 		t.Errorf("got %+v, %v", agents, err)
+	}
+}
+
+// TestDiscoverNoSessions: files that are no sessions are named in a warning, and not listed.
+func TestDiscoverNoSessions(t *testing.T) {
+	f := newFolder(t)
+	f.write("p/"+idA+".jsonl", userLine(idA, "u1", "2026-01-15T10:00:00Z", "hello"))
+	f.write("p/notes.jsonl", "Dear all,\n")
+	f.write("p/empty.jsonl", "")
+	f.write("p/agent-x.jsonl", "\x93\x01\xfe\x00")
+	f.write("p/long.jsonl", strings.Repeat("x", headBytes+10)+"\n")
+	f.write("p/late.jsonl", strings.Repeat("x", 2*headBytes)+"\n"+userLine(idB, "u1", "2026-01-15T11:00:00Z", "hello"))
+	f.write("p/other.json", "{}")
+	infos, warnings := f.discover()
+	if got := ids(infos); got != "late , aaaaaaaa " {
+		t.Errorf("%q", got)
+	}
+	var got []string
+	for _, w := range warnings {
+		got = append(got, filepath.Base(w.File)+": "+w.Message)
+	}
+	text := strings.Join(got, "\n")
+	for _, want := range []string{"agent-x.jsonl: not read: it looks like binary data", "empty.jsonl: not read: it looks like an empty file", "long.jsonl: not read: it looks like text", "notes.jsonl: not read: it looks like text"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if len(warnings) != 4 {
+		t.Errorf("warnings:\n%s", text)
 	}
 }

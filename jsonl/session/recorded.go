@@ -6,6 +6,9 @@ import "sort"
 func (c *chain) boundary(i int32) {
 	n := &c.ld.nodes[i]
 	n.used = true
+	if len(c.conv.Messages) == 0 {
+		return // what was compacted is in no line: the summary is all the history there is
+	}
 	compact := n.rare().compact
 	c.typed()
 	c.begin(Boundary{

@@ -54,7 +54,9 @@ func (c *chain) restart(i int32) {
 	}
 	c.restarts.said = false
 	r := Restart{UUID: n.uuid, Line: int(n.line), Sign: sign, Time: n.time, Version: n.env.version, Before: len(conv.Messages)}
-	r.Left = c.left(&r)
+	if sign != SignTorn {
+		r.Left = c.left(&r)
+	}
 	conv.Restarts = append(conv.Restarts, r)
 }
 
@@ -74,7 +76,11 @@ func (conv *Conversation) RestartedBefore(n int) bool {
 // sign is what a line says of a restart; "": nothing.
 func (c *chain) sign(n *node) RestartSign {
 	switch {
-	case !c.restarts.responded, !c.ld.ownFormat(): // nothing was sent yet; the signs are Claude Code's
+	case !c.restarts.responded: // nothing was sent yet
+		return ""
+	case n.restarted:
+		return SignTorn
+	case !c.ld.ownFormat(): // the other signs are Claude Code's
 		return ""
 	case n.resumed:
 		return SignHook

@@ -18,7 +18,7 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.ContentBlock) {
 	if at := bl.Value.Off - e.Offset; at >= 0 && at+int64(bl.Value.Len) <= int64(len(e.Raw)) && bl.Value.Len > 0 {
 		if err := json.Unmarshal(e.Raw[at:at+int64(bl.Value.Len)], &in); err != nil || in.IDs.odd {
 			in.IDs.odd = true
-			ld.warn(e.Line, "the input of a %s call is partly unreadable: the readable part is used", snipTool).Code = CodeMetadata
+			ld.warn(CodeMetadata, e.Line, "the input of a %s call is partly unreadable: the readable part is used", snipTool)
 		}
 	}
 	if _, again := ld.callAt[bl.ID]; again {

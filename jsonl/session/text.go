@@ -14,6 +14,14 @@ import (
 // UnchangedFile starts the result of a Read whose content is that of an earlier one.
 const UnchangedFile = "File unchanged since last read"
 
+// unchangedFileLater is the same as Claude Code 2.1.128 and 2.1.139 write it.
+const unchangedFileLater = "Wasted call — file unchanged since your last Read"
+
+// IsUnchangedFile reports whether the result of a Read only says that its content is that of an earlier one.
+func IsUnchangedFile(text string) bool {
+	return strings.HasPrefix(text, UnchangedFile) || strings.HasPrefix(text, unchangedFileLater)
+}
+
 // CutLineNumber cuts the line number off a line of a file as Read and searches return it: "    12→text", or with a tab.
 func CutLineNumber(line string) (n int, text string, ok bool) {
 	rest := strings.TrimLeft(line, " ")

@@ -45,7 +45,7 @@ func (c *chain) cycle(i, before int32) {
 	if before >= 0 {
 		as = fmt.Sprintf("following line %d", c.ld.nodes[before].line)
 	}
-	c.ld.warn(int(c.ld.nodes[i].line), "the parents form a cycle: treated as %s", as).Code = CodeCircle
+	c.ld.warn(CodeCircle, int(c.ld.nodes[i].line), "the parents form a cycle: treated as %s", as)
 }
 
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
@@ -55,7 +55,7 @@ func (c *chain) leaf(want string) int32 {
 		return i
 	}
 	if want != "" {
-		c.ld.warn(0, "no line of this conversation has the uuid %s: the live leaf is used", want)
+		c.ld.warn("", 0, "no line of this conversation has the uuid %s: the live leaf is used", want)
 	}
 	newest, leaf := c.newest()
 	if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in(i) && c.conv.Agent == "" && c.ld.leafAt > newest {
@@ -171,14 +171,14 @@ func (c *chain) up(i int32, linear bool) int32 {
 	switch {
 	case n.kind == nodeBoundary:
 		if p >= 0 && n.rare().logicalID != "" {
-			c.ld.warn(int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.rare().logicalID, c.ld.nodes[p].line).Code = CodeLostLogical
+			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.rare().logicalID, c.ld.nodes[p].line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
 	case n.parentID == n.uuid:
 		c.cycle(i, p)
 	case n.parentID != "":
 		if p >= 0 && !c.ld.removed[n.parentID] {
-			c.ld.warn(int(n.line), "the parent %s is not in the file: treated as following line %d", n.parentID, c.ld.nodes[p].line).Code = CodeLostParent
+			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", n.parentID, c.ld.nodes[p].line)
 		}
 	case n.rootless: // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
