@@ -7,6 +7,7 @@
 package codex
 
 import (
+	_ "embed"
 	"encoding/json"
 	"io"
 	"strings"
@@ -16,11 +17,16 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
+// words.txt lists what of a session carries its structure.
+//
+//go:embed words.txt
+var words string
+
 // Form is the form of rollouts.
 func Form() foreign.Form {
 	const year, two = "[0-9][0-9][0-9][0-9]", "/[0-9][0-9]"
 	return foreign.Form{
-		Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert,
+		Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words,
 		Store: foreign.Store{Env: "CODEX_HOME", Home: ".codex", Folder: "sessions", Inside: []string{year, year + two, year + two + two}},
 	}
 }
@@ -142,6 +148,9 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 		return
 	}
 	p := part{unit: u, line: e.Line, time: e.Time}
+	if e.Part > 0 && !c.copied {
+		c.restart(&p)
+	}
 	switch e.Type {
 	case recordMeta:
 		c.meta(p, r.Payload)
@@ -168,6 +177,17 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 	default:
 		c.w.Aside(u, "unknown type: "+e.Type)
 	}
+}
+
+// restart marks that the client was started again before a record that shares its line with another: the process before
+// was stopped as it wrote that one, and the new one appended.
+func (c *converter) restart(p *part) {
+	if !c.begun {
+		return
+	}
+	c.endResponse(nil)
+	c.endCompaction(false)
+	c.put(p, foreign.Line{Type: "system", Subtype: foreign.SubtypeRestart})
 }
 
 func (c *converter) broken(u foreign.Unit, line int, err error) {
@@ -197,6 +217,9 @@ func (c *converter) meta(p part, payload []byte) {
 		Version  string          `json:"cli_version"`
 		Provider string          `json:"model_provider"`
 		Source   json.RawMessage `json:"source"`
+		Git      struct {
+			Address string `json:"repository_url"`
+		} `json:"git"`
 	}
 	if err := json.Unmarshal(payload, &m); err != nil {
 		c.broken(p.unit, p.line, err)
@@ -207,7 +230,7 @@ func (c *converter) meta(p part, payload []byte) {
 		c.named = true
 		c.copied = m.Forked != ""
 		c.session.ID, c.session.CWD, c.session.Version, c.session.Provider = m.ID, m.CWD, m.Version, m.Provider
-		c.session.Parent = m.Parent
+		c.session.Parent, c.session.Repository = m.Parent, foreign.Repository(m.Git.Address)
 		var s struct {
 			Subagent struct {
 				Spawn struct {

@@ -10,6 +10,7 @@ package copilot
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"io"
 	"time"
@@ -18,10 +19,15 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
+// words.txt lists what of a session carries its structure.
+//
+//go:embed words.txt
+var words string
+
 // Form is the form of Copilot CLI's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert,
+		Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words,
 		Store: foreign.Store{Home: ".copilot", Folder: "session-state", Inside: []string{"*"}},
 	}
 }

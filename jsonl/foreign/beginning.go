@@ -39,14 +39,15 @@ func (v *Value) Has(names ...string) bool {
 
 const (
 	maxValues = 32   // in a Beginning
+	maxPassed = 1000 // lines that are not JSON, passed over before and between them
 	maxText   = 1024 // bytes of a string in Fields
 )
 
-// NewBeginning reads the beginning of a file. Lines that are not JSON are passed over.
+// NewBeginning reads the beginning of a file. Lines that are not JSON are passed over, maxPassed of them.
 func NewBeginning(b []byte, whole bool) *Beginning {
 	h := &Beginning{Bytes: b, Whole: whole}
 	rest := bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))
-	for len(h.Values) < maxValues {
+	for passed := 0; len(h.Values) < maxValues && passed < maxPassed; {
 		rest = bytes.TrimLeft(rest, " \t\r\n")
 		if len(rest) == 0 {
 			break
@@ -64,6 +65,7 @@ func NewBeginning(b []byte, whole bool) *Beginning {
 			continue
 		}
 		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+		passed++
 	}
 	return h
 }

@@ -13,8 +13,11 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // Form is the form in which an agent records its sessions.
@@ -29,12 +32,20 @@ type Form struct {
 	// Store is where the client keeps its sessions.
 	Store Store
 
+	// Words lists, by section, what of a session carries its structure: package anonymize replaces everything else. Its
+	// format.txt describes the sections.
+	Words string
+
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 
 	// Gather is the content of a session that is a tree of files, from the place of its first file; nil: that file holds
 	// all. What cannot be read is a warning. A Form without it has no such sessions.
 	Gather func(file string, out *Writer) (io.Reader, error)
+
+	// Files lists the files of a session that is a tree, from the place of its first file: the folder that holds them, and
+	// their names below it with slashes. There are none of a session that is one file. Nil: as Gather.
+	Files func(file string) (folder string, names []string)
 
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
@@ -54,14 +65,33 @@ type Store struct {
 
 // Session is what holds for a whole session.
 type Session struct {
-	Product  string `json:"product"`            // Form.Name, which Begin fills in
-	Version  string `json:"version,omitempty"`  // of the client
-	Provider string `json:"provider,omitempty"` // of the model, as recorded
-	ID       string `json:"sessionId"`
-	Parent   string `json:"parentSessionId,omitempty"` // of a subagent: the session that started it
-	CWD      string `json:"cwd,omitempty"`
-	Window   int    `json:"window,omitempty"`   // the model's whole context window, tokens; 0: not recorded
-	Overhead int    `json:"overhead,omitempty"` // system prompt and tools, tokens as the client counted them; 0: not recorded
+	Product    string `json:"product"`            // Form.Name, which Begin fills in
+	Version    string `json:"version,omitempty"`  // of the client
+	Provider   string `json:"provider,omitempty"` // of the model, as recorded
+	ID         string `json:"sessionId"`
+	Parent     string `json:"parentSessionId,omitempty"` // of a subagent: the session that started it
+	CWD        string `json:"cwd,omitempty"`
+	Repository string `json:"repository,omitempty"` // of CWD, as Repository makes it of its address; "": not recorded
+	Window     int    `json:"window,omitempty"`     // the model's whole context window, tokens; 0: not recorded
+	Overhead   int    `json:"overhead,omitempty"`   // system prompt and tools, tokens as the client counted them; 0: not recorded
+}
+
+// Repository is the name of a git repository by its address: host and path, without scheme, user, password and .git, so
+// that the addresses of one repository are alike, and a password in one is not kept.
+func Repository(address string) string {
+	name := address
+	_, rest, web := strings.Cut(name, "://")
+	if web {
+		name = rest
+	}
+	host, path, _ := strings.Cut(name, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	if !web { // git@host:path
+		host = strings.Replace(host, ":", "/", 1)
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host+"/"+path, "/"), ".git"))
 }
 
 // RunTotals are what a client says that its calls of one model used, since its start or since the RunTotals before.
@@ -77,6 +107,9 @@ const (
 	TypeSession = "recorded-by"
 	TypeTotals  = "recorded-totals"
 )
+
+// SubtypeRestart is the subtype of a system line that says that the client was started again.
+const SubtypeRestart = "client_restart"
 
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
@@ -247,6 +280,8 @@ type Writer struct {
 	from    []Unit            // of each line written; -1: none
 	units   []unit
 	Remarks []Remark
+
+	Limits jsonl.InputLimits // of what is read
 }
 
 // NewWriter returns a Writer for one Run.
@@ -325,6 +360,9 @@ func (w *Writer) Put(u Unit, l Line) string {
 	w.write(u, full)
 	return l.UUID
 }
+
+// Empty reports whether no line of a conversation was put.
+func (w *Writer) Empty() bool { return len(w.last) == 0 }
 
 // Last is the uuid of the last chained line of the main conversation that was put.
 func (w *Writer) Last() string { return w.last[""] }

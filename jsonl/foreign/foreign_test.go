@@ -99,3 +99,18 @@ func TestWriterClosed(t *testing.T) {
 		t.Errorf("%v, %v", err, w.Err())
 	}
 }
+
+// TestRepository: the addresses of one repository are alike, and no password is kept.
+func TestRepository(t *testing.T) {
+	for _, address := range []string{
+		"https://github.com/jdx/mise.git", "git@github.com:jdx/mise.git", "github.com:jdx/mise", "https://user:secret@github.com/JDX/mise",
+		"ssh://git@github.com/jdx/mise.git", "https://secret@github.com/jdx/mise/",
+	} {
+		if got := Repository(address); got != "github.com/jdx/mise" {
+			t.Errorf("%s is %s", address, got)
+		}
+	}
+	if got := Repository(""); got != "" {
+		t.Errorf("no address is %q", got)
+	}
+}

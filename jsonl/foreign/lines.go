@@ -9,7 +9,7 @@ import (
 // Lines calls each with every object of a file of JSON lines, as a unit of its own. Other lines are units that are set
 // aside, malformed ones with a warning. The entry is valid until each returns; its Raw is the object.
 func (w *Writer) Lines(in io.Reader, each func(u Unit, e *jsonl.Entry)) error {
-	r := jsonl.NewReader(in, "", jsonl.ReadOptions{})
+	r := jsonl.NewReader(in, "", jsonl.ReadOptions{MaxLine: int(w.Limits.Filled().Line)})
 	for r.Scan() && w.Err() == nil {
 		item := r.Item()
 		u := w.Unit(item.Line)

@@ -10,6 +10,7 @@ package gemini
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"io"
@@ -21,10 +22,15 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
+// words.txt lists what of a session carries its structure.
+//
+//go:embed words.txt
+var words string
+
 // Form is the form of Gemini CLI's chats.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "gemini", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert,
+		Name: "gemini-cli", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words,
 		Store: foreign.Store{Home: ".gemini", Folder: "tmp", Inside: []string{"*", "*/chats", "*/chats/*"}},
 	}
 }
@@ -142,7 +148,7 @@ type reader struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	text, err := io.ReadAll(in)
+	text, err := out.Limits.ReadDocument(in)
 	r := &reader{out: out, at: map[string]int{}}
 	if isDocument(text) {
 		r.document(text)

@@ -6,8 +6,8 @@
 package opencode
 
 import (
+	_ "embed"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -17,10 +17,15 @@ import (
 // Product is OpenCode's name, as its policies have it.
 const Product = "opencode"
 
+// words.txt lists what of a session carries its structure.
+//
+//go:embed words.txt
+var words string
+
 // Form is the form of OpenCode's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: Product, Client: "OpenCode", Looks: looks, Convert: convert, Gather: gather,
+		Name: Product, Client: "OpenCode", Looks: looks, Convert: convert, Gather: gather, Files: files, Words: words,
 		Store: foreign.Store{Env: "XDG_DATA_HOME", Home: ".local/share", Folder: "opencode/storage/session", Inside: []string{"*"}},
 		Tools: map[string]string{
 			"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "Edit", "apply_patch": "Edit",
@@ -50,15 +55,9 @@ func isSession(v *foreign.Value, path string) bool {
 	return strings.HasPrefix(v.Fields[path+"id"], "ses_") && v.Has(path+"title", path+"time") && (v.Has(path+"projectID") || v.Has(path+"directory"))
 }
 
-// maxDocument is the longest document that is read, in bytes: it is held in memory.
-const maxDocument = 1 << 30
-
 // convert reads a session.
 func convert(in io.Reader, w *foreign.Writer) error {
-	text, err := io.ReadAll(io.LimitReader(in, maxDocument+1))
-	if len(text) > maxDocument {
-		text, err = text[:maxDocument], fmt.Errorf("longer than %d MB", maxDocument>>20)
-	}
+	text, err := w.Limits.ReadDocument(in)
 	d := document{text: text, w: w, line: 1}
 	d.read()
 	c := converter{document: &d}

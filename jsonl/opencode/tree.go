@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
@@ -64,11 +65,40 @@ func gather(file string, w *foreign.Writer) (io.Reader, error) {
 	return &out, nil
 }
 
+// files lists what gather reads.
+func files(file string) (folder string, names []string) {
+	id, ok := strings.CutSuffix(filepath.Base(file), ".json")
+	folder = filepath.Join(filepath.Dir(file), "..", "..")
+	root, err := os.OpenRoot(folder)
+	if !ok || err != nil {
+		return folder, nil
+	}
+	defer root.Close()
+	list := func(dir string) (found []string) {
+		entries, _ := foreign.ReadDir(root, dir) // of a folder that cannot be read there is nothing
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".json") && e.Type().IsRegular() {
+				found = append(found, path.Join(dir, e.Name()))
+			}
+		}
+		return found
+	}
+	messages := list(path.Join("message", id))
+	if messages == nil {
+		return folder, nil
+	}
+	names = append([]string{path.Join("session", filepath.Base(filepath.Dir(file)), id+".json")}, messages...)
+	for _, m := range messages {
+		names = append(names, list(path.Join("part", strings.TrimSuffix(path.Base(m), ".json")))...)
+	}
+	return folder, names
+}
+
 // tree is a storage folder.
 type tree struct {
 	root *os.Root
 	w    *foreign.Writer
-	size int // bytes that were read
+	size int64 // bytes that were read
 }
 
 // stored is a file of the tree: a message or a part.
@@ -80,7 +110,7 @@ type stored struct {
 
 // list reads the files of a folder by their names, which are the order of their ids; nil: there is no such folder.
 func (t *tree) list(dir string) []stored {
-	entries, err := fs.ReadDir(t.root.FS(), dir)
+	entries, err := foreign.ReadDir(t.root, dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.refuse(dir, "it cannot be read")
@@ -117,9 +147,14 @@ func (t *tree) read(name string) ([]byte, bool) {
 		return nil, false
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, int64(maxDocument-t.size)+1))
-	if t.size += len(text); err != nil || t.size > maxDocument {
+	most := t.w.Limits.Filled().Document
+	text, err := io.ReadAll(io.LimitReader(f, max(most-t.size, 0)+1))
+	switch t.size += int64(len(text)); {
+	case err != nil:
 		t.refuse(name, "it cannot be read to its end")
+		return nil, false
+	case t.size > most:
+		t.refuse(name, (&jsonl.LimitError{Name: "document", Most: most}).Error())
 		return nil, false
 	}
 	var line bytes.Buffer

@@ -7,6 +7,7 @@
 package pi
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,10 +17,15 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
+// words.txt lists what of a session carries its structure.
+//
+//go:embed words.txt
+var words string
+
 // Form is the form of Pi's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert,
+		Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert, Words: words,
 		Store: foreign.Store{Env: "PI_CODING_AGENT_DIR", Home: ".pi/agent", Folder: "sessions", Inside: []string{"*"}},
 	}
 }
