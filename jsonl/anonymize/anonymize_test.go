@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +23,7 @@ func anonymized(t testing.TB, seed, text string, counters ...func(string) int) s
 		t.Fatal(err)
 	}
 	defer src.Close()
-	a := New(seed, counters...)
+	a := New(nil, seed, counters...)
 	if err := a.Note(src, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func anonymized(t testing.TB, seed, text string, counters ...func(string) int) s
 }
 
 func TestTextKeepsShape(t *testing.T) {
-	a := New("seed")
+	a := New(nil, "seed")
 	for _, s := range []string{
 		"", "a", "the quick brown fox", "getHTTPServerName", "snake_case_name2", "/home/someone/src/main.go:42", "  12→func main() {",
 		"toolu_01AbCdEf23", "4fbba14b-f505-5a47-0847-c5338888a7db", "Grüße, 日本語テキスト, Привет, שלום, 한국어 🙂 e\u0301", "\x1b[31mred\x1b[0m", "bad \xff bytes",
@@ -50,7 +52,7 @@ func TestTextKeepsShape(t *testing.T) {
 			t.Errorf("%q became %q, then %q", s, got, again)
 		}
 		letterRuns(s, func(run string) {
-			if len(run) > 2 && !kept[run] && strings.Contains(got, run) {
+			if len(run) > 3 && strings.Contains(got, run) {
 				t.Errorf("%q became %q: %q is left", s, got, run)
 			}
 		})
@@ -63,34 +65,6 @@ func TestTextKeepsShape(t *testing.T) {
 		if got := a.Text(s); got != s {
 			t.Errorf("the client's own %q became %q", s, got)
 		}
-	}
-}
-
-// A tag of the client's stays where a word ends at it.
-func TestMarkersBehindWords(t *testing.T) {
-	got := New("seed").Text("<task_id>something</task_id>")
-	if !strings.HasPrefix(got, "<task_id>") || !strings.HasSuffix(got, "</task_id>") || strings.Contains(got, "something") {
-		t.Errorf("it became %q", got)
-	}
-}
-
-// One word has one stand-in, in any case and in any company, and no two words share one.
-func TestOneWordOneStandIn(t *testing.T) {
-	a := New("seed")
-	if x, y := a.Text("session"), a.Text("SESSION"); strings.ToUpper(x) != y {
-		t.Errorf("session is %q, SESSION %q", x, y)
-	}
-	if x, y := a.Text("getSession"), a.Text("session"); !strings.EqualFold(x[3:], y) {
-		t.Errorf("getSession is %q, session %q", x, y)
-	}
-	seen := map[string]string{}
-	for i := range 5000 {
-		w := strings.Map(func(r rune) rune { return 'a' + (r-'0')*2 }, "word"+string(rune('0'+i%10))+string(rune('0'+i/10%10))+string(rune('0'+i/100%10))+string(rune('0'+i/1000)))
-		got := a.Text(w)
-		if other, taken := seen[got]; taken && other != w {
-			t.Fatalf("%q and %q are both %q", w, other, got)
-		}
-		seen[got] = w
 	}
 }
 
@@ -144,34 +118,9 @@ func TestOtherLines(t *testing.T) {
 	}
 }
 
-// Snip names prompts by ids derived from their uuids.
-func TestSnipIDs(t *testing.T) {
-	in := `{"type":"user","uuid":"4fbba14b-f505-5a47-0847-c5338888a7db","message":{"role":"user","content":"go"}}` + "\n"
-	a := New("seed")
-	src, err := jsonl.OpenReader("x", strings.NewReader(in))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	if err := a.Note(src, 1); err != nil {
-		t.Fatal(err)
-	}
-	a.begin()
-	if len(a.snipped) != 1 {
-		t.Fatalf("%d ids", len(a.snipped))
-	}
-	for old, id := range a.snipped {
-		call := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Snip","input":{"ids":["` + old + `"]}}]}}`
-		a.entry([]byte(call))
-		if !strings.Contains(string(a.dst), `["`+id+`"]`) || !strings.Contains(string(a.dst), `"name":"Snip"`) {
-			t.Errorf("%s became %s, want %s", call, a.dst, id)
-		}
-	}
-}
-
 // What is read as a letter is one, whatever its category.
 func TestLettersOfAllKinds(t *testing.T) {
-	a := New("seed")
+	a := New(nil, "seed")
 	for _, s := range []string{"ⓦⓔⓛⓛⓢ", "ⓌⒺⓁⓁ", "⒥⒪⒣⒩", "ｊｏｈｎ", "Ｊ１２", "𝓳𝓸𝓱𝓷", "𝕁𝕠𝕙𝕟", "🄹🄾🄷🄽", "🅙🅞🅗🅝", "🅹🅾🅷🅽", "🇯🇴🇭🇳", "ⅠⅤⅩ", "㈱㍿㊥", "㋿㌔㏂", "⼈⼝⼿",
 		"\U000E006A\U000E006F\U000E0068\U000E006E", "Юля", "יוסף", "יו", "예슬", "Ωμέγα"} {
 		got := a.Text(s)
@@ -191,7 +140,7 @@ func TestLettersOfAllKinds(t *testing.T) {
 			t.Errorf("%q became %q: %d of %d letters are left", s, got, left, n)
 		}
 	}
-	for _, s := range []string{"🙂👍🏽", "→ ✓ … €", "№ ™ ℃", "e\u0301"} {
+	for _, s := range []string{"🙂👍🏽", "→ ✓ … €", "№ ™ ℃"} {
 		if got := a.Text(s); got != s {
 			t.Errorf("%q became %q", s, got)
 		}
@@ -211,15 +160,15 @@ func TestAlphabets(t *testing.T) {
 // Folders and files beside a session have stand-ins but where the format names them; what belongs together still
 // does.
 func TestPath(t *testing.T) {
-	a := New("seed")
+	a := New(nil, "seed")
 	for name, want := range map[string]string{
 		"session-memory/summary.md":         "session-memory/summary.md",
-		"tool-results/toolu_01AbCd.txt":     "tool-results/" + a.Text("toolu_01AbCd") + ".txt",
-		"subagents/agent-a12345f.jsonl":     "subagents/agent-" + a.Text("a12345f") + ".jsonl",
-		"subagents/agent-a12345f.meta.json": "subagents/agent-" + a.Text("a12345f") + ".meta.json",
-		"subagents/workflows/private/a.txt": "subagents/workflows/" + a.Text("private") + "/a.txt",
-		"tool-results":                      a.Text("tool-results"),
-		"summary.md/notes.txt":              a.Text("summary") + ".md/" + a.Text("notes") + ".txt",
+		"tool-results/toolu_01AbCd.txt":     "tool-results/" + a.Name("toolu_01AbCd") + ".txt",
+		"subagents/agent-a12345f.jsonl":     "subagents/agent-" + a.Name("a12345f") + ".jsonl",
+		"subagents/agent-a12345f.meta.json": "subagents/agent-" + a.Name("a12345f") + ".meta.json",
+		"subagents/workflows/private/a.txt": "subagents/workflows/" + a.Name("private") + "/" + a.Name("a.txt"),
+		"tool-results":                      a.Name("tool-results"),
+		"summary.md/notes.txt":              a.Name("summary.md") + "/" + a.Name("notes") + ".txt",
 	} {
 		if got := a.Path(name); got != want {
 			t.Errorf("%s became %s, want %s", name, got, want)
@@ -249,7 +198,7 @@ func TestCheck(t *testing.T) {
 		{"Johnson", `C:\Johnson`, "Johnson"},
 		{"content", `"content"`, ""},
 	} {
-		a := New("seed")
+		a := New(nil, "seed")
 		a.NoteText(c.noted)
 		a.Check(c.line, Location{Line: 3})
 		var got []string
@@ -261,33 +210,6 @@ func TestCheck(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: found %q, want %q", c.line, got, c.want)
-		}
-	}
-}
-
-// Whatever is written is checked, a last line without a line end too.
-func TestWritingChecks(t *testing.T) {
-	for text, want := range map[string]int{"secrets": 1, "secrets\n": 1, "other\nsecrets": 2, "other\n\nsecrets\n\n": 3} {
-		for _, kind := range []string{"text", "transcript"} {
-			a := New("seed")
-			a.NoteText(text)
-			a.begin()
-			a.book.assigned["secrets"], a.book.assigned["other"] = "secrets", "other"
-			var out strings.Builder
-			var err error
-			if kind == "text" {
-				err = a.WriteText(text, "x", &out)
-			} else {
-				var src *jsonl.Source
-				if src, err = jsonl.OpenReader("x", strings.NewReader(text)); err == nil {
-					err = a.Write(src, "x", 1, &out)
-					src.Close()
-				}
-			}
-			survived := a.Disclosure().Survived
-			if err != nil || out.String() != text || len(survived) != 1 || survived[0].Location != (Location{File: "x", Line: want}) {
-				t.Errorf("%s %q: %v, %q is written, survived %+v, want one on line %d", kind, text, err, out.String(), survived, want)
-			}
 		}
 	}
 }
@@ -324,7 +246,7 @@ func TestTokensStay(t *testing.T) {
 	letterRuns(text, func(run string) { had[strings.ToLower(run)] = true })
 	count := listed()
 	for _, seed := range []string{"a", "b"} {
-		a := New(seed, count)
+		a := New(nil, seed, count)
 		a.NoteText(text)
 		got := a.Text(text)
 		if again := a.Text(text); again != got {
@@ -337,98 +259,15 @@ func TestTokensStay(t *testing.T) {
 			t.Errorf("seed %s: %d tokens became %d", seed, before, after)
 		}
 		letterRuns(got, func(run string) {
-			if len(run) > keptLetters && had[strings.ToLower(run)] && !kept[strings.ToLower(run)] {
+			if isLong(run) && had[strings.ToLower(run)] {
 				t.Errorf("seed %s: %s is a word of the session", seed, run)
 			}
 		})
-		b := New(seed, count)
+		b := New(nil, seed, count)
 		b.NoteText(text)
 		if other := b.Text(text); other != got {
 			t.Errorf("seed %s: two runs, two texts", seed)
 		}
-	}
-}
-
-// Sessions of one seed share the stand-ins of nearly all words.
-func TestSeedIsShared(t *testing.T) {
-	list := strings.Fields(wordList)
-	var texts [2][]string
-	for i := 0; i < len(list); i += 7 {
-		texts[i%2] = append(texts[i%2], list[i], list[i])
-		texts[1-i%2] = append(texts[1-i%2], list[i])
-	}
-	var books [2]map[string]string
-	for i, words := range texts {
-		a := New("seed", listed())
-		a.NoteText(strings.Join(append(words, "another", "session"[:3+i]), "."))
-		a.begin()
-		books[i] = a.book.assigned
-	}
-	same, other := 0, 0
-	for w, stand := range books[0] {
-		switch books[1][w] {
-		case stand:
-			same++
-		default:
-			other++
-		}
-	}
-	if same < 20*other {
-		t.Errorf("%d words have the same stand-in, %d another", same, other)
-	}
-}
-
-// What stands before a word and behind it counts with it as tokenizers cut.
-func TestUses(t *testing.T) {
-	for _, c := range []struct {
-		text    string
-		escaped bool
-		want    use
-	}{
-		{"word", false, use{"", "word", ""}},
-		{"a word", false, use{" ", "word", ""}},
-		{"a.word", false, use{".", "word", ""}},
-		{"a(.word", false, use{"", "word", ""}},
-		{"a .word", false, use{"", "word", ""}},
-		{"a\t.word", false, use{".", "word", ""}},
-		{"a\nword", false, use{"", "word", ""}},
-		{"a\nword", true, use{`\n`, "word", ""}},
-		{"a\nWord", true, use{"", "Word", ""}},
-		{"a\tword", false, use{"\t", "word", ""}},
-		{"a\tword", true, use{`\t`, "word", ""}},
-		{`a"word`, false, use{`"`, "word", ""}},
-		{`a"word`, true, use{"", "word", ""}},
-		{"/word", false, use{"/", "word", ""}},
-		{"/word", true, use{"", "word", ""}},
-		{"a word's", false, use{" ", "word", "'s"}},
-	} {
-		book := newCodebook([]func(string) int{func(string) int { return 1 }})
-		book.escaped = c.escaped
-		book.note(c.text)
-		if got := book.uses["word"]; len(got) != 1 || got[c.want] != 1 {
-			t.Errorf("%q, escaped %v: %+v, want %+v", c.text, c.escaped, got, c.want)
-		}
-	}
-}
-
-// However many ways a word is used in, few are weighed: the most frequent.
-func TestUsesAreBounded(t *testing.T) {
-	book := newCodebook([]func(string) int{listed()})
-	for r := rune(0x2190); r < 0x2400; r++ {
-		book.note("a" + string(r) + "word")
-	}
-	book.note("a word")
-	book.note("a word")
-	if list := book.measure("word"); len(list) != maxUses || list[0].before != " " || list[0].times != 2 {
-		t.Errorf("%d uses, the first %+v", len(list), list[0])
-	}
-}
-
-// A letter of \n that stands in a text is none of the word behind it.
-func TestEscapesInTexts(t *testing.T) {
-	a := New("seed", listed())
-	if got := a.Text(`one\nThree`); !strings.Contains(got, `\n`) {
-		t.Errorf("it became %q", got)
 	}
 }
 
@@ -494,15 +333,15 @@ func TestPictures(t *testing.T) {
 // What a terminal acts on, and what cannot be seen, has stand-ins of its length.
 func TestInert(t *testing.T) {
 	for in, want := range map[string]string{
-		"{\"a\":\"\u009bm\u0085\u00ad\x7f\"}":              "{\"a\":\"\u00b7m\u00a0\u00b7~\"}",
-		"{\"a\":\"\u202e\u2066 \ufeff\u2028\u2029\"}":      "{\"a\":\"\u2022\u2022 \u2003\u2003\u2003\"}",
-		"{\"a\":\"\U000e0001\U00100000\"}":                 "{\"a\":\"\U0001f7e6\U0001f7e6\"}",
-		"{\"a\":\"\U0001f469\u200d\U0001f4bb \u200c …–\"}": "{\"a\":\"\U0001f469\u200d\U0001f4bb \u200c …–\"}",
-		`{"a":"\u202e\u009B\udb40\udc01\u001b\u0007\\"}`:   `{"a":"\u2022\u00b7\ud83d\udfe6\u001b\u0007\\"}`,
-		"{\"a\":\"\x9bm\xff\xc2\xe2\x9b\"}":                "{\"a\":\"\xffm\xff\xc2\xe2\xff\"}",
-		"{\"a\":\"\\n\x9b\"}":                              "{\"a\":\"\\n\xff\"}",
-		"{\"a\":\"\x1b[J\x07\"":                            "{\"a\":\"\x01[J\x01\"",
-		"// \x1b];\x07\t \x08\r\n{\"type\":\"user\"}\r\n":  "// \x01];\x01\t \x01\r\n{\"type\":\"user\"}\r\n",
+		"{\"text\":\"\u009b-\u0085\u00ad\x7f\"}":              "{\"text\":\"\u00b7-\u00a0\u00b7~\"}",
+		"{\"text\":\"\u202e\u2066 \ufeff\u2028\u2029\"}":      "{\"text\":\"\u2022\u2022 \u2003\u2003\u2003\"}",
+		"{\"text\":\"\U000e0001\U00100000\"}":                 "{\"text\":\"\U0001f7e6\U0001f7e6\"}",
+		"{\"text\":\"\U0001f469\u200d\U0001f4bb \u200c …–\"}": "{\"text\":\"\U0001f469\u200d\U0001f4bb \u200c …–\"}",
+		`{"text":"\u202e\u009B\udb40\udc01\u001b\u0007\\"}`:   `{"text":"\u2022\u00b7\ud83d\udfe6\u001b\u0007\\"}`,
+		"{\"text\":\"\x9b-\xff\xc2\xe2\x9b\"}":                "{\"text\":\"\xff-\xff\xc2\xe2\xff\"}",
+		"{\"text\":\"\\n\x9b\"}":                              "{\"text\":\"\\n\xff\"}",
+		"{\"text\":\"\x1b[\x07\"":                             "{\"text\":\"\x01[\x01\"",
+		"// \x1b];\x07\t \x08\r\n{\"type\":\"user\"}\r\n":     "// \x01];\x01\t \x01\r\n{\"type\":\"user\"}\r\n",
 	} {
 		out := anonymized(t, "seed", in)
 		if len(out) != len(in) {
@@ -514,19 +353,142 @@ func TestInert(t *testing.T) {
 	}
 }
 
-// Short numbers, by which sessions name tasks and lines, keep apart: each has a stand-in of its own.
-func TestShortNumbers(t *testing.T) {
-	for seed := range byte(20) {
-		book := newCodebook(nil)
-		book.seed[0] = seed
-		of := map[string]string{}
-		for n := range 10 {
-			w := strconv.Itoa(n)
-			s := book.mixed(w, 0, 1)
-			if was, ok := of[s]; ok {
-				t.Errorf("seed %d: %s and %s are both %s", seed, was, w, s)
+// Names have one stand-in each, whatever is around them, and no two share one.
+func TestNames(t *testing.T) {
+	a := New(nil, "seed", listed())
+	if x, y := a.Name("/home/somebody/project"), a.Name("/home/somebody/project/a.go"); !strings.HasPrefix(y, x+"/") {
+		t.Errorf("%s is not below %s", y, x)
+	}
+	seen := map[string]string{}
+	for i := range 3000 {
+		for _, w := range []string{strconv.Itoa(i), fmt.Sprintf("task_%d", i), fmt.Sprintf("0190%04d-0000-7000-8000-00000000f00a", i)} {
+			got := a.Name(w)
+			if other, taken := seen[got]; taken && other != w || len(got) != len(w) || a.Name(w) != got {
+				t.Fatalf("%q is %q, as %q is", w, got, other)
 			}
-			of[s] = w
+			seen[got] = w
 		}
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		got := a.Name(string(c))
+		if other, taken := seen[got]; taken {
+			t.Errorf("%q and %q are both %q", other, c, got)
+		}
+		seen[got] = string(c)
+	}
+}
+
+// Ids that begin with their time keep their order.
+func TestOrderedNames(t *testing.T) {
+	ids := []string{"01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000f00a", "01900000-0001-7000-8000-000000000001"}
+	a := New(nil, "seed")
+	for _, id := range ids {
+		a.noted(id, place{})
+	}
+	var got []string
+	for _, id := range ids {
+		got = append(got, a.Name(id))
+	}
+	if !slices.IsSorted(got) || got[0] == ids[0] || got[0][:15] != ids[0][:15] {
+		t.Errorf("%q became %q", ids, got)
+	}
+}
+
+// A word of a text has a stand-in of its own at each occurrence; a line that is repeated has the same.
+func TestOccurrences(t *testing.T) {
+	a := New(nil, "seed", listed())
+	found := map[string]bool{}
+	for i := range 60 {
+		found[a.Text(fmt.Sprintf("session %s", strings.Repeat("x", 1+i)))[:7]] = true
+	}
+	if len(found) < 20 {
+		t.Errorf("60 occurrences of a word have %d stand-ins", len(found))
+	}
+	one, two := a.Text("first line\n  the second, which is read twice\n"), a.Text("another one\n  the second, which is read twice\n")
+	if _, x, _ := strings.Cut(one, "\n"); !strings.HasSuffix(two, x) {
+		t.Errorf("a line became %q and %q", one, two)
+	}
+}
+
+// Nothing of what a tool was given or gave stays: numbers, dates, short words and names of short parts.
+func TestNothingStays(t *testing.T) {
+	in := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"mcp__x__y","input":{"card":4111111111111111,"salary":98250,"lat":48.2082,"born":"1980-05-17","when":"2026-01-02T03:04:05Z",` +
+		`"mail":"jo@xy.io","who":"Bo Li","path":"/u/jo/go/my/co","limit":50}}]},"toolUseResult":{"ssn":123456789,"text":"card 4111 1111 1111 1111 of Bo Li, li@qq.cn"}}` + "\n"
+	out := anonymized(t, "seed", in)
+	for _, gone := range []string{"4111", "98250", "48.2082", "1980", "2026-01-02", "jo@", "xy.io", "Bo Li", "/jo/", "123456789", "li@", "qq.cn", "card", "born"} {
+		if strings.Contains(out, gone) {
+			t.Errorf("%s is left: %s", gone, out)
+		}
+	}
+	if len(out) != len(in) || !json.Valid([]byte(out)) || !strings.Contains(out, `"limit":50`) {
+		t.Errorf("it became %s", out)
+	}
+}
+
+// The text that an edit replaces is found in the stand-in of the file that was read, after earlier edits, too.
+func TestEdits(t *testing.T) {
+	text := "package main\n\nfunc main() {\n\tstart(one)\n\tstart(two)\n}\n"
+	quote := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	use := func(id, name, input string) string {
+		return `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + id + `","name":"` + name + `","input":` + input + `}]}}` + "\n"
+	}
+	result := func(id, text string) string {
+		return `{"type":"user","message":{"content":[{"tool_use_id":"` + id + `","type":"tool_result","content":` + quote(text) + `}]}}` + "\n"
+	}
+	edit := func(id, old, new string) string {
+		return use(id, "Edit", `{"file_path":"/m.go","old_string":`+quote(old)+`,"new_string":`+quote(new)+`}`) + result(id, "updated")
+	}
+	in := use("t1", "Read", `{"file_path":"/m.go"}`) + result("t1", text) + edit("t2", "main() {\n\tstart(o", "main() {\n\tbegin(o") + edit("t3", "begin(one)\n\tst", "begin(one)\n\tend(0)\n\tst")
+	src, err := jsonl.OpenReader("x", strings.NewReader(anonymized(t, "seed", in, listed())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	file, found := "", 0
+	if err := src.Each(1, jsonl.ReadOptions{}, func(item *jsonl.Item) error {
+		var e struct {
+			Message struct {
+				Content []struct {
+					Content string
+					Input   struct {
+						Old string `json:"old_string"`
+						New string `json:"new_string"`
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(item.Entry.Raw, &e); err != nil {
+			return err
+		}
+		c := e.Message.Content[0]
+		if file == "" {
+			file = c.Content
+		}
+		if c.Input.Old != "" && strings.Contains(file, c.Input.Old) {
+			found++
+			file = strings.Replace(file, c.Input.Old, c.Input.New, 1)
+		}
+		return nil
+	}); err != nil || found != 2 || strings.Contains(file, "begin") {
+		t.Errorf("%d of 2 edits fit, %v: %q", found, err, file)
+	}
+}
+
+// What can be recovered is measured: of a cipher of words most, of a session with stand-ins for each occurrence nothing.
+func TestRecovery(t *testing.T) {
+	r := &recovery{told: map[string]map[string]int{}, seen: map[uint64]bool{}}
+	for i := range 100 {
+		r.line(fmt.Sprintf("private words %d", i), fmt.Sprintf("abcdefg hijkl %d", i))
+	}
+	if tried, found := r.result(); tried != 100 || found != 100 {
+		t.Errorf("of a cipher %d of %d words are found", found, tried)
+	}
+	a := New(nil, "seed", listed())
+	a.Try()
+	for i := range 100 {
+		a.Text(fmt.Sprintf("private words, number %d, of a text that goes on", i))
+	}
+	if d := a.Disclosure(); d.Tried < 200 || 50*d.Recovered > d.Tried {
+		t.Errorf("%d of %d words are found", d.Recovered, d.Tried)
 	}
 }

@@ -3,10 +3,11 @@ package anonymize
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"io"
 	"unicode/utf8"
 )
 
-// draw is a random stream seeded by a word and the session's seed.
+// draw is a random stream.
 type draw struct {
 	seed  [32]byte
 	block [32]byte
@@ -14,11 +15,12 @@ type draw struct {
 	round uint64
 }
 
-func (c *codebook) draw(w string, try int) *draw {
+// newDraw is the stream of a text for a use: nobody can work it out without the seed.
+func newDraw(seed *[32]byte, use byte, text string) *draw {
 	h := sha256.New()
-	h.Write(c.seed[:])
-	h.Write([]byte{byte(try >> 8), byte(try)})
-	h.Write([]byte(w))
+	h.Write(seed[:])
+	h.Write([]byte{use})
+	_, _ = io.WriteString(h, text) // a hash takes everything
 	d := &draw{at: 32}
 	h.Sum(d.seed[:0])
 	return d
@@ -38,16 +40,16 @@ func (d *draw) n(below int) int {
 	return int(uint64(v) * uint64(below) >> 32)
 }
 
-// each fills out with substitutes for the runes of s, those of ASCII by ascii.
-func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
-	out = out[:0]
-	for _, r := range s {
-		if r < utf8.RuneSelf {
-			out = append(out, ascii(byte(r)))
+// digits draws a number of as many digits; the first is 0 only where it was.
+func (d *draw) digits(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if i == 0 && s[0] != '0' {
+			dst = append(dst, '1'+byte(d.n(9)))
 		} else {
-			out = utf8.AppendRune(out, d.rune(r))
+			dst = append(dst, '0'+byte(d.n(10)))
 		}
 	}
+	return dst
 }
 
 // rune draws a letter of the alphabet of r, or one of the same length.
@@ -63,4 +65,16 @@ func (d *draw) rune(r rune) rune {
 		return 0x4E00 + rune(d.n(0x9FA5-0x4E00))
 	}
 	return 0x20000 + rune(d.n(0x2A6D6-0x20000))
+}
+
+// each fills out with stand-ins for the runes of s, those of ASCII by ascii.
+func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
+	out = out[:0]
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			out = append(out, ascii(byte(r)))
+		} else {
+			out = utf8.AppendRune(out, d.rune(r))
+		}
+	}
 }

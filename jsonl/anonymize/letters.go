@@ -43,59 +43,14 @@ func latin(r rune) bool {
 	return latinLetter(r)
 }
 
-// foreign reports whether a rune is a letter or digit of another script; combining marks, emoji and the like are not.
-func foreign(r rune) bool {
+// otherScript reports whether a rune is a letter or digit of another script; combining marks, emoji and the like are not.
+func otherScript(r rune) bool {
 	return r >= utf8.RuneSelf && !latinLetter(r) && (foreignLetter(r) || unicode.IsDigit(r))
 }
 
 // latinLetter reports whether a rune is a Latin letter of ordinary words beyond ASCII, not a wide or a phonetic one.
 func latinLetter(r rune) bool {
 	return r >= 0xC0 && r < 0x250 && r != 0xD7 && r != 0xF7 || r >= 0x1E00 && r < 0x1F00
-}
-
-// parts cuts a run into numbers and the humps of the words between them.
-func parts(r string, yield func(from, to int)) {
-	for i := 0; i < len(r); {
-		to := i + 1
-		for to < len(r) && isDigit(r[to]) == isDigit(r[i]) {
-			to++
-		}
-		if isDigit(r[i]) {
-			yield(i, to)
-		} else {
-			at := i
-			humps(r[i:to], func(h string) {
-				yield(at, at+len(h))
-				at += len(h)
-			})
-		}
-		i = to
-	}
-}
-
-// numbered reports whether a run consists of words and numbers and is no id: it has few parts, and a short word is
-// its first or its last.
-func numbered(r string) bool {
-	n, long, short := 0, 0, 0
-	parts(r, func(i, j int) {
-		n++
-		switch {
-		case isDigit(r[i]):
-		case j-i > keptLetters:
-			long++
-		case i > 0 && j < len(r):
-			short++
-		}
-	})
-	return len(r) <= maxNoted && n <= maxParts && long > 0 && short == 0
-}
-
-// maxParts is the largest number of words and numbers in a name.
-const maxParts = 5
-
-// escapes reports whether s[i] is the letter of an escape such as \n.
-func escapes(s string, i int) bool {
-	return i > 0 && s[i-1] == '\\' && strings.IndexByte("nrt", s[i]) >= 0
 }
 
 // lowered is a word in lower case, of which each rune keeps its length.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
-	"strings"
 )
 
 // maxPictureHead is how much of an image is searched for its size, in bytes.
@@ -58,11 +57,10 @@ func (w *writer) picture(body []byte) bool {
 	if head == "" {
 		return false
 	}
-	if w.noting { // the same letters may be in the rest of the data
-		letterRuns(head, func(run string) { w.book.safe[strings.ToLower(run)] = true })
-	} else {
-		w.dst = append(w.dst, head...)
+	if w.names == nil { // the same letters may be in the rest of the data
+		w.keep(head)
 	}
-	w.words(body[len(head):], place{})
+	w.dst = append(w.dst, head...)
+	w.plain(body[len(head):], place{})
 	return true
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // Disclosure lists what an anonymised session reveals about its original.
@@ -21,6 +19,11 @@ type Disclosure struct {
 	Last     time.Time      `json:"last,omitzero"`
 	Kept     map[string]int `json:"kept"` // words of the format that were not replaced, with their frequency
 	Survived []Survivor     `json:"survived"`
+
+	// Tried are the words of three letters and more in every second line of the texts, Recovered those of them that the
+	// other lines give away to who has these in the clear: by the word that most often had the same stand-in.
+	Tried     int `json:"words_tried"`
+	Recovered int `json:"words_recovered"`
 }
 
 // Survivor is a word of more than 6 letters of the original that is in the output and is not a word of the format.
@@ -45,20 +48,6 @@ func (p Location) String() string {
 		return "the name of " + p.File
 	}
 	return line + " of " + p.File
-}
-
-func (r *Disclosure) entry(e *jsonl.Entry) {
-	r.Models = with(r.Models, e.Message.Model)
-	r.Versions = with(r.Versions, e.Version)
-	if e.Time.IsZero() {
-		return
-	}
-	if r.First.IsZero() || e.Time.Before(r.First) {
-		r.First = e.Time
-	}
-	if e.Time.After(r.Last) {
-		r.Last = e.Time
-	}
 }
 
 // with inserts a new name into a sorted list.
@@ -91,8 +80,8 @@ func (a *Anonymizer) Check(line string, at Location) {
 		}
 		low := strings.ToLower(run)
 		switch {
-		case !a.book.originals[low]:
-		case a.book.safe[low]:
+		case !a.originals[low]:
+		case a.isSafe(run):
 			a.report.Kept[low]++
 		default:
 			a.report.Survived = append(a.report.Survived, Survivor{run, at})
@@ -102,6 +91,11 @@ func (a *Anonymizer) Check(line string, at Location) {
 
 // Disclosure is complete once everything has been written and checked.
 func (a *Anonymizer) Disclosure() *Disclosure {
-	a.report.Words = len(a.book.assigned)
+	if a.names != nil {
+		a.report.Words = len(a.names.assigned)
+	}
+	if a.tries != nil {
+		a.report.Tried, a.report.Recovered = a.tries.result()
+	}
 	return &a.report
 }

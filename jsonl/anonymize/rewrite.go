@@ -1,6 +1,8 @@
 package anonymize
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -10,139 +12,319 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// writer rewrites JSON values: numbers, structure and white space stay byte for byte.
+// writer rewrites JSON, also damaged: structure and white space stay byte for byte.
 type writer struct {
-	book    *codebook
-	noting  bool              // the first pass, which notes words; its output is discarded
-	snipped map[string]string // short ids of prompts and their substitutes
+	voc   *vocabulary
+	names *codebook // nil in the first pass, which notes what there is; its output is discarded
+	texts *filler
 
-	dst  []byte
-	done int // bytes of the line that are in dst
-	text []byte
+	snipped map[string]string // short ids of prompts and their stand-ins
+	note    func(text string, at place)
+	keep    func(text string) // notes what stays although no format has it
+
+	edits edits
+	dst   []byte
+	stack []frame
+	in    []byte // JSON that the places of frames are in
 }
 
-// place is the position of a value in a line.
+// place is the position of a value.
 type place struct {
 	key  string // of its member
-	free bool   // in a tool's input or result, which has no words of the format
-	call bool   // in a tool's input, whose tokens are those of its JSON
+	free bool   // in what a tool was given or gave, which has no words of the format
 }
 
-// entry rewrites a line.
-func (w *writer) entry(line []byte) {
-	w.dst, w.done = w.dst[:0], 0
-	w.copy(line, w.value(line, 0, place{}))
+// frame is an open bracket.
+type frame struct {
+	place
+	object bool
+	from   int   // index of the bracket
+	member bool  // a key has been read, and not its value
+	draw   *draw // for numbers of what is free
 }
 
-// copy copies the line up to an index.
-func (w *writer) copy(line []byte, to int) {
-	w.dst = append(w.dst, line[w.done:to]...)
-	w.done = to
-}
-
-// value rewrites the value at b[i] and returns the index of its end.
-func (w *writer) value(b []byte, i int, at place) int {
-	switch b[i] {
-	case '{':
-		m := scan.Object(b, i, 0)
-		for m.Next() {
-			raw, _ := m.Key()
-			key := string(scan.AppendUnquoted(nil, raw, -1))
-			if !keys[key] {
-				w.copy(b, m.KeyAt())
-				w.words(raw, at)
-				w.done = m.KeyAt() + len(raw)
-			}
-			free := at.free || key == "input" || key == "toolUseResult"
-			m.At = w.value(b, m.At, place{key, free, at.call || key == "input"})
-		}
-		return m.At
-	case '[':
-		m := scan.Array(b, i, 0)
-		for m.Next() {
-			m.At = w.value(b, m.At, at)
-		}
-		return m.At
-	case '"':
-		end, _, _ := scan.String(b, i)
-		w.copy(b, i+1)
-		w.content(b[i+1:end-1], at)
-		w.done = end - 1
-		return end
+// value rewrites a line, or a document.
+func (w *writer) value(b []byte) {
+	w.dst, w.stack = w.dst[:0], w.stack[:0]
+	if first := bytes.TrimLeft(b, " \t\r\n\ufeff"); len(first) > 0 && strings.IndexByte(`{["`, first[0]) < 0 {
+		w.plain(b, place{})
+		return
 	}
-	end, _ := scan.Value(b, i, 0)
-	return end
+	w.in = b
+	w.json(b, &frame{})
 }
 
-var isoTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+// json appends JSON that is inside a bracket.
+func (w *writer) json(b []byte, in *frame) {
+	outside := len(w.stack)
+	for i := 0; i < len(b); {
+		top := in
+		if len(w.stack) > outside {
+			top = &w.stack[len(w.stack)-1]
+		}
+		at := w.at(top)
+		switch c := b[i]; {
+		case c == '{' || c == '[':
+			f := frame{place: at, object: c == '{', from: i, draw: top.draw}
+			if at.free && !top.free {
+				w.given(b, i, &f)
+			}
+			if len(w.stack) < scan.MaxDepth {
+				w.stack = append(w.stack, f)
+			}
+			w.dst = append(w.dst, c)
+			i++
+		case c == '}' || c == ']':
+			if len(w.stack) > outside {
+				w.stack = w.stack[:len(w.stack)-1]
+			}
+			w.dst = append(w.dst, c)
+			i++
+		case c == ',':
+			top.member = false
+			w.dst = append(w.dst, c)
+			i++
+		case c == '"':
+			end, closed := quotedEnd(b, i+1)
+			w.dst = append(w.dst, c)
+			if top.object && !top.member {
+				w.key(b[i+1:end], top)
+			} else {
+				w.content(b[i+1:end], at)
+			}
+			if i = end; closed {
+				w.dst = append(w.dst, '"')
+				i++
+			}
+		case c == '-' || isDigit(c):
+			n := 1
+			for i+n < len(b) && (isDigit(b[i+n]) || strings.IndexByte("+-.eE", b[i+n]) >= 0) {
+				n++
+			}
+			w.number(b[i:i+n], at, top)
+			i += n
+		case isLetter(c) || c >= 0x80 && !bytes.HasPrefix(b[i:], []byte("\ufeff")):
+			n := 1
+			for i+n < len(b) && (isLetter(b[i+n]) || b[i+n] >= 0x80) {
+				n++
+			}
+			switch string(b[i : i+n]) {
+			case "true", "false", "null":
+				w.dst = append(w.dst, b[i:i+n]...)
+			default:
+				w.plain(b[i:i+n], place{})
+			}
+			i += n
+		case c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f:
+			w.dst = append(w.dst, 1)
+			i++
+		default:
+			w.dst = append(w.dst, c)
+			i++
+		}
+	}
+	w.stack = w.stack[:outside]
+}
+
+// given begins what a tool was given or gave.
+func (w *writer) given(b []byte, i int, f *frame) {
+	end, fault := scan.Value(b, i, 0)
+	if fault != scan.OK {
+		end = i
+	}
+	if w.names != nil {
+		f.draw = newDraw(&w.texts.seed, 'i', string(b[i:end]))
+	}
+	if f.object && fault == scan.OK {
+		w.call(w.callID(), b[i:end])
+	}
+}
+
+// callID is the id of the call that what is written belongs to.
+func (w *writer) callID() string {
+	for up := len(w.stack) - 1; up >= max(0, len(w.stack)-2); up-- {
+		if w.stack[up].object {
+			if id := idOf(w.in, w.stack[up].from); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// at is the place of a value inside a bracket.
+func (w *writer) at(top *frame) place {
+	at := top.place
+	if top.object {
+		at.free = at.free || w.voc.free[at.key]
+	}
+	return at
+}
+
+// quotedEnd is the end of a string's body: its closing quote, or the end of the line.
+func quotedEnd(b []byte, i int) (end int, closed bool) {
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i, true
+		case '\n':
+			return i, false
+		case '\\':
+			i++
+		}
+	}
+	return len(b), false
+}
+
+// key rewrites the name of a member.
+func (w *writer) key(body []byte, top *frame) {
+	of := top.key
+	if w.voc.byModel[of] || w.voc.keys[string(body)] {
+		name := string(scan.AppendUnquoted(nil, body, -1))
+		top.key, top.member = name, true
+		if !w.voc.byModel[of] || w.voc.wordsOnly(name) {
+			w.dst = append(w.dst, body...)
+			return
+		}
+	}
+	top.key, top.member = "", true
+	w.recode(body, place{}, func(dst []byte, s string) []byte { return w.names.name(dst, s) })
+}
 
 // content rewrites the body of a string, between its quotes.
 func (w *writer) content(body []byte, at place) {
-	id, snipped := w.snipped[string(body)]
+	s := string(body)
+	id, snipped := w.snipped[s]
 	switch {
-	case w.stays(string(body), at):
+	case w.voc.stays(s, at):
+		if w.names == nil {
+			w.note(s, at)
+		}
 		w.dst = append(w.dst, body...)
 	case snipped && at.free:
 		w.dst = append(w.dst, id...)
-	case at.key != "data" || !w.picture(body):
-		w.words(body, at)
+	case at.key == "data" && w.picture(body):
+	case w.voc.nested[at.key] && w.inner(body):
+	case strings.HasPrefix(s, "data:") && dataURL.MatchString(s):
+		n := strings.IndexByte(s, ',') + 1
+		w.dst = append(w.dst, s[:n]...)
+		if !w.picture(body[n:]) {
+			w.plain(body[n:], place{})
+		}
+	case at.free && w.replaced(body):
+	case w.voc.names[at.key]:
+		w.recode(body, at, func(dst []byte, s string) []byte { return w.names.name(dst, s) })
+	default:
+		w.plain(body, at)
 	}
 }
 
-// stays reports whether a string is a word of the format.
-func (w *writer) stays(s string, at place) bool {
-	switch {
-	case len(s) > 64:
-		return false
-	case isoTime.MatchString(s):
-		return true
-	case at.key == "status":
-		return statuses[s]
-	case at.free:
-		return false
-	case at.key == "name" || at.key == "toolName" || at.key == "tool_name":
-		return tools[s]
-	}
-	return plainValues[at.key] && plain(s)
-}
+// dataURL matches a file that is written into a text.
+var dataURL = regexp.MustCompile(`^data:(image/(png|jpeg|gif|webp)|application/pdf|text/plain);base64,`)
 
-// plain reports whether each word of a value is in the vocabulary or short.
-func plain(s string) bool {
-	ok := true
-	letterRuns(s, func(run string) {
-		ok = ok && (len(run) <= longWord || vocabulary[strings.ToLower(run)])
+// plain rewrites a text.
+func (w *writer) plain(body []byte, at place) {
+	w.recode(body, at, func(dst []byte, s string) []byte {
+		from := len(dst)
+		dst = w.texts.text(dst, s)
+		if id, within := w.resultOf(w.in, at.key); id != "" {
+			w.result(id, within, s, string(dst[from:]))
+		}
+		return dst
 	})
-	for _, c := range []byte(s) {
-		ok = ok && (isLetter(c) || isDigit(c) || strings.IndexByte("_-.:/[]<>", c) >= 0)
+}
+
+// replaced rewrites a text that an edit replaces. It reports false for any other.
+func (w *writer) replaced(body []byte) bool {
+	if len(w.edits.old) == 0 {
+		return false
+	}
+	other, ok := w.edits.old[string(unquoted(body))]
+	if ok {
+		w.recode(body, place{}, func(dst []byte, _ string) []byte { return append(dst, other...) })
 	}
 	return ok
 }
 
-// words rewrites the words between a string's quotes and keeps the escapes.
-func (w *writer) words(body []byte, at place) {
-	if w.noting {
-		w.text = scan.AppendUnquoted(w.text[:0], body, -1)
-		w.book.escaped = at.call
-		w.book.note(string(w.text))
-		w.book.escaped = false
+// inner rewrites JSON that is the body of a string: what a tool was given. It reports false for what is no JSON.
+func (w *writer) inner(body []byte) bool {
+	text := scan.AppendUnquoted(nil, body, -1)
+	if first := bytes.TrimLeft(text, " \t\r\n"); len(first) == 0 || strings.IndexByte("{[", first[0]) < 0 || !json.Valid(text) || !utf8.Valid(text) {
+		return false
+	}
+	w.call(w.callID(), text)
+	if w.names == nil {
+		outer := w.dst
+		w.json(text, &frame{place: place{free: true}})
+		w.dst = outer
+		return true
+	}
+	w.recode(body, place{}, func(dst []byte, _ string) []byte {
+		outer, in := w.dst, w.in
+		w.dst, w.in = nil, text
+		w.json(text, &frame{place: place{free: true}, draw: newDraw(&w.texts.seed, 'i', string(text))})
+		dst = append(dst, w.dst...)
+		w.dst, w.in = outer, in
+		return dst
+	})
+	return true
+}
+
+// number rewrites a number, unless it belongs to the format: its digits.
+func (w *writer) number(b []byte, at place, top *frame) {
+	if w.names == nil {
+		w.note(string(b), at)
+	}
+	if w.voc.numbers[at.key] || !top.free && at.key != "" && w.voc.keys[at.key] || w.names == nil {
+		w.dst = append(w.dst, b...)
 		return
 	}
-	if !strings.Contains(string(body), `\`) {
-		w.dst = w.book.text(w.dst, string(body))
+	d := newDraw(&w.texts.seed, '#', string(b))
+	if top.draw != nil {
+		d = top.draw
+	}
+	for i := 0; i < len(b); {
+		n := 0
+		for i+n < len(b) && isDigit(b[i+n]) {
+			n++
+		}
+		switch {
+		case n == 0:
+			w.dst = append(w.dst, b[i])
+			n = 1
+		case i > 0 && b[i-1]|0x20 == 'e' || i > 1 && b[i-2]|0x20 == 'e': // the exponent decides the size
+			w.dst = append(w.dst, b[i:i+n]...)
+		default:
+			w.dst = d.digits(w.dst, string(b[i:i+n]))
+		}
+		i += n
+	}
+}
+
+// recode appends a string's body rewritten by a function that keeps the number of runes, each in the encoding it has.
+func (w *writer) recode(body []byte, at place, by func(dst []byte, s string) []byte) {
+	if w.names == nil {
+		w.note(string(unquoted(body)), at)
 		return
 	}
-	// Decode, with the form of each rune; rewrite; encode each in its form.
-	var plainText []byte
+	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
+		w.dst = by(w.dst, string(body))
+		return
+	}
+	var text []byte
 	var forms []form
 	for i := 0; i < len(body); {
 		r, n, f := decode(body, i)
 		forms = append(forms, f)
-		plainText = utf8.AppendRune(plainText, r)
+		text = utf8.AppendRune(text, r)
 		i += n
 	}
-	w.text = w.book.text(w.text[:0], string(plainText))
-	for _, r := range string(w.text) {
-		switch f := forms[0]; {
+	for _, r := range string(by(nil, string(text))) {
+		f := form{}
+		if len(forms) > 0 {
+			f, forms = forms[0], forms[1:]
+		}
+		switch {
 		case f.raw != "":
 			w.dst = append(w.dst, f.raw...)
 		case f.unicode:
@@ -150,8 +332,21 @@ func (w *writer) words(body []byte, at place) {
 		default:
 			w.dst = utf8.AppendRune(w.dst, r)
 		}
-		forms = forms[1:]
 	}
+}
+
+// unquoted decodes the body of a string, also of one that is damaged.
+func unquoted(body []byte) []byte {
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	text := make([]byte, 0, len(body))
+	for i := 0; i < len(body); {
+		r, n, _ := decode(body, i)
+		text = utf8.AppendRune(text, r)
+		i += n
+	}
+	return text
 }
 
 // form is the encoding of a rune in a string.
@@ -166,23 +361,42 @@ func decode(body []byte, i int) (r rune, n int, f form) {
 		r, n = utf8.DecodeRune(body[i:])
 		if r == utf8.RuneError && n == 1 {
 			f.raw = string([]byte{inertByte(body[i])})
+		} else if r < ' ' && r != '\t' && r != '\r' && r != '\n' {
+			f.raw = "\x01"
 		}
 		return r, n, f
 	}
-	n = 2
-	if body[i+1] == 'u' {
+	switch {
+	case i+1 < len(body) && strings.IndexByte(`"\/bfnrt`, body[i+1]) >= 0:
+		n = 2
+	case hexAt(body, i):
 		n = 6
-		if i+12 <= len(body) && body[i+6] == '\\' && body[i+7] == 'u' {
+		if hexAt(body, i+6) {
 			if r = unescape(body[i : i+12]); r > 0xFFFF { // a surrogate pair
 				return r, 12, form{unicode: true}
 			}
 		}
+	default: // no escape of JSON
+		return '\\', 1, form{raw: `\`}
 	}
 	r = unescape(body[i : i+n])
 	if n == 2 || r == utf8.RuneError || r < ' ' {
 		return r, n, form{raw: string(body[i : i+n])}
 	}
 	return r, n, form{unicode: true}
+}
+
+// hexAt reports whether body[i:] begins with \uXXXX.
+func hexAt(body []byte, i int) bool {
+	if i+6 > len(body) || body[i] != '\\' || body[i+1] != 'u' {
+		return false
+	}
+	for _, c := range body[i+2 : i+6] {
+		if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // unescape is the first rune of escapes.
@@ -197,4 +411,14 @@ func appendEscaped(dst []byte, r rune) []byte {
 		return appendEscaped(appendEscaped(dst, hi), lo)
 	}
 	return fmt.Appendf(dst, `\u%04x`, r)
+}
+
+// inertLine replaces the control characters of a line that is no JSON by one that does nothing. They may be the
+// reason why it is no JSON.
+func inertLine(line []byte) {
+	for i, b := range line {
+		if b < ' ' && b != '\t' && (b != '\r' || i < len(line)-1) {
+			line[i] = 1
+		}
+	}
 }

@@ -1,0 +1,440 @@
+package anonymize
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// filler replaces texts. Every word, number and letter is drawn for its occurrence; only a line that is repeated gets the
+// same stand-in again, so that what was read twice is read twice. Each character keeps its place among these kinds:
+// plain ASCII, ASCII that JSON escapes, white space but for single spaces, and runes of a length. So all lengths stay,
+// at any cut, and with them what estimates count. Within plain ASCII the words are drawn in another order and of other
+// lengths: the shape of a line tells its length.
+type filler struct {
+	*pools
+	voc     *vocabulary
+	names   *codebook
+	seed    [32]byte
+	avoid   func(string) bool // words that must not be in the output
+	letters map[rune][]rune   // alphabet of a letter: those of as many tokens
+	fixed   []string          // texts that have one stand-in everywhere, the longest first
+	fixedAt [256]bool
+	inFixed bool // what is written is one of them
+	tries   *recovery
+	pieces  []piece
+	chunks  [][2]int
+	slots   []int
+	wanted  []balance // tokens of the chunks
+	start   int       // where the stand-in of a line, or of a fixed text, begins
+	owed    balance   // tokens that the stand-in of a line has too few so far
+	ends    []int     // of the pieces of a chunk
+}
+
+// piece is a part of plain ASCII: a word, a number or a sign.
+type piece struct {
+	text   string
+	length int
+	tokens amounts
+	word   bool
+}
+
+// text appends the stand-in of a text.
+func (f *filler) text(dst []byte, s string) []byte {
+	from := len(dst)
+	for line := range strings.Lines(s) {
+		at := len(dst)
+		dst = f.line(dst, line)
+		if f.tries != nil {
+			f.tries.line(line, string(dst[at:]))
+		}
+	}
+	return f.mend(dst, from)
+}
+
+// numbered matches how a tool begins the line of a file. (Read of Claude Code.)
+var numbered = regexp.MustCompile(`^ *\d{1,9}(→|\t)`)
+
+func (f *filler) line(dst []byte, line string) []byte {
+	if n := len(line); n > 0 && line[0] <= '9' {
+		if at := numbered.FindStringIndex(line[:min(n, 64)]); at != nil {
+			dst = append(dst, line[:at[1]]...)
+			line = line[at[1]:]
+		}
+	}
+	f.owed, f.start = balance{}, len(dst)
+	return f.part(dst, newDraw(&f.seed, 't', line), line)
+}
+
+// fix sets the texts that have one stand-in everywhere.
+func (f *filler) fix(texts map[string]bool) {
+	f.fixed = slices.Sorted(maps.Keys(texts))
+	slices.SortStableFunc(f.fixed, func(a, b string) int { return len(b) - len(a) })
+	for _, t := range f.fixed {
+		f.fixedAt[t[0]] = true
+	}
+}
+
+// fixedText is the text with one stand-in that s[i:] begins with, "" for none.
+func (f *filler) fixedText(s string, i int) string {
+	if f.fixedAt[s[i]] && !f.inFixed {
+		for _, t := range f.fixed {
+			if strings.HasPrefix(s[i:], t) {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+// part appends the stand-in of a part of a line.
+func (f *filler) part(dst []byte, d *draw, line string) []byte {
+	for i := 0; i < len(line); {
+		if m := f.voc.markerAt(line, i); m != "" {
+			dst = append(dst, m...)
+			i += len(m)
+			if f.voc.before[m] {
+				n := prefix(line[i:], nameRune)
+				dst = f.names.name(dst, line[i:i+n])
+				i += n
+			}
+			continue
+		}
+		if t := f.fixedText(line, i); t != "" {
+			owed, start := f.owed, f.start
+			f.inFixed, f.owed, f.start = true, balance{}, len(dst)
+			dst = f.part(dst, newDraw(&f.seed, 'f', t), t)
+			for k := range owed {
+				f.owed[k] += owed[k]
+			}
+			f.inFixed, f.start = false, start
+			i += len(t)
+			continue
+		}
+		if n := f.plain(line, i); n > 0 {
+			dst = f.refill(dst, d, line, i, i+n)
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(line[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, inertByte(line[i]))
+		case r >= utf8.RuneSelf && (foreignLetter(r) || unicode.IsDigit(r)):
+			dst = utf8.AppendRune(dst, f.letter(d, r))
+		default:
+			dst = utf8.AppendRune(dst, inert(r))
+		}
+		i += n
+	}
+	return dst
+}
+
+// nameRune reports whether a rune is one of an id or a path without spaces.
+func nameRune(r rune) bool {
+	return r < utf8.RuneSelf && (isLetter(byte(r)) || isDigit(byte(r)) || strings.IndexByte(`_-./\:~@+`, byte(r)) >= 0)
+}
+
+// plain is the length of the plain ASCII at s[i:], with the single spaces in it.
+func (f *filler) plain(s string, i int) int {
+	from := i
+	for ; i < len(s); i++ {
+		c := s[i]
+		if c == ' ' {
+			if i == from || i+1 == len(s) || s[i+1] <= ' ' || s[i+1] >= 0x7f || s[i+1] == '"' || s[i+1] == '\\' {
+				break
+			}
+			continue
+		}
+		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' || i > from && (f.voc.markerAt(s, i) != "" || f.fixedText(s, i) != "") {
+			break
+		}
+	}
+	for i > from && s[i-1] == ' ' {
+		i--
+	}
+	return i - from
+}
+
+// refill appends the stand-in of the plain ASCII s[from:to].
+func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
+	f.pieces, f.chunks, f.slots = f.pieces[:0], f.chunks[:0], f.slots[:0]
+	begin := 0
+	for i := from; i < to; {
+		n := 1
+		p := piece{}
+		switch c := s[i]; {
+		case c == ' ':
+			f.chunks = append(f.chunks, [2]int{begin, len(f.pieces)})
+			begin = len(f.pieces)
+			i++
+			continue
+		case isLetter(c) && repeats(s[i:to]) > maxNoted: // tells nothing but its letter
+			n = repeats(s[i:to])
+		case isLetter(c):
+			for i+n < to && isLetter(s[i+n]) && n < maxWord && !(s[i+n] < 'a' && s[i+n-1] >= 'a') &&
+				!(s[i+n] < 'a' && n > 1 && i+n+1 < to && s[i+n+1] >= 'a' && isLetter(s[i+n+1])) && !(n > 1 && s[i+n] >= 'a' && s[i+n-1] < 'a') {
+				n++
+			}
+			p.word = !(i > from+1 && s[i-1] == '\'' && contraction(s[i:i+n]) && isLetter(s[i-2]))
+			if p.word {
+				before := byte(0)
+				if i > 0 {
+					before = joins(s[i-1])
+				}
+				p.tokens = f.count(before, s[i:i+n])
+				f.slots = append(f.slots, len(f.pieces))
+			}
+		case isDigit(c):
+			for i+n < to && isDigit(s[i+n]) {
+				n++
+			}
+		}
+		p.text, p.length = s[i:i+n], n
+		f.pieces = append(f.pieces, p)
+		i += n
+	}
+	f.chunks = append(f.chunks, [2]int{begin, len(f.pieces)})
+	after := s[to : to+signs(s[to:])]
+	before := signsBefore(s[max(0, from-maxSigns):from])
+	f.wanted = f.wanted[:0]
+	for i, c := range f.chunks {
+		f.scratch = f.scratch[:0]
+		for _, p := range f.pieces[c[0]:c[1]] {
+			f.scratch = append(f.scratch, p.text...)
+		}
+		f.wanted = append(f.wanted, f.tokens(before, after, i, string(f.scratch)))
+	}
+	f.move(d)
+	// A chunk between spaces is as many tokens at any place. The first and one beside other signs stay.
+	first, last := min(1, len(f.chunks)-1), len(f.chunks)
+	if after != "" || !isLetter(s[to-1]) {
+		last--
+	}
+	for i := last - 1; i > first; i-- {
+		k := first + d.n(i+1-first)
+		f.chunks[i], f.chunks[k] = f.chunks[k], f.chunks[i]
+		f.wanted[i], f.wanted[k] = f.wanted[k], f.wanted[i]
+	}
+	before = signsBefore(string(dst[max(0, len(dst)-min(from, maxSigns, len(dst)-f.start)):]))
+	for i, c := range f.chunks {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		for k := range f.owed {
+			f.owed[k] += f.wanted[i][k]
+		}
+		dst = f.chunk(dst, d, f.pieces[c[0]:c[1]], func(chunk string) (short balance) {
+			have := f.tokens(before, after, i, chunk)
+			for k := range short {
+				short[k] = f.owed[k] - have[k]
+			}
+			return short
+		})
+	}
+	return dst
+}
+
+// chunkTries bounds how often words of a chunk are drawn again until it has the wanted number of tokens.
+const chunkTries = 32
+
+// chunk appends the stand-in of a chunk. It draws single words again while that makes short smaller, and what remains
+// is owed to the next chunks of the line.
+func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk string) balance) []byte {
+	from := len(dst)
+	f.ends = f.ends[:0]
+	words := 0
+	for _, p := range pieces {
+		dst = f.piece(dst, d, p, 0)
+		f.ends = append(f.ends, len(dst)-from)
+		if p.word {
+			words++
+		}
+	}
+	f.owed = short(string(dst[from:]))
+	if len(f.counters) == 0 || words == 0 {
+		return dst
+	}
+	best := append([]byte(nil), dst[from:]...)
+	for range min(chunkTries, 6+2*words) {
+		if f.owed == (balance{}) {
+			break
+		}
+		i := d.n(len(pieces))
+		for !pieces[i].word {
+			i = (i + 1) % len(pieces)
+		}
+		start := f.ends[i] - pieces[i].length
+		dst = f.piece(append(dst[:from], best[:start]...), d, pieces[i], max(-1, min(f.owed[0], 1)))
+		dst = append(dst, best[f.ends[i]:]...)
+		if now := short(string(dst[from:])); now.size() <= f.owed.size() {
+			f.owed, best = now, append(best[:0], dst[from:]...)
+		}
+	}
+	return append(dst[:from], best...)
+}
+
+// piece appends a stand-in of a piece; a word has more tokens by a number.
+func (f *filler) piece(dst []byte, d *draw, p piece, more int) []byte {
+	switch {
+	case p.word:
+		before := byte(0)
+		if len(dst) > f.start {
+			before = joins(dst[len(dst)-1])
+		}
+		for k := range f.counters {
+			p.tokens[k] = uint16(max(1, int(p.tokens[k])+more))
+		}
+		list := f.of(kind{before, casingOf(p.text), uint8(p.length), p.tokens})
+		return append(dst, list[d.n(len(list))]...)
+	case isDigit(p.text[0]):
+		return d.digits(dst, p.text)
+	}
+	return append(dst, p.text...)
+}
+
+// balance is a difference of tokens by each counter.
+type balance [maxCounters]int
+
+// size is how far it is from none: the first counter counts most.
+func (b balance) size() int {
+	return 4*max(b[0], -b[0]) + max(b[1], -b[1])
+}
+
+// tokens is the number of tokens that the i-th chunk adds behind signs, and with those behind it.
+func (f *filler) tokens(before, after string, i int, chunk string) (n balance) {
+	if i > 0 {
+		before = ""
+		chunk = " " + chunk
+	}
+	if i == len(f.chunks)-1 {
+		chunk += after
+	}
+	for k, count := range f.counters {
+		n[k] = count(before + chunk)
+		if before != "" {
+			n[k] -= count(before)
+		}
+	}
+	return n
+}
+
+// maxSigns is the number of signs beside plain ASCII that tokens are counted with.
+const maxSigns = 4
+
+// signs is the number of signs at the beginning of s.
+func signs(s string) int {
+	n := 0
+	for n < min(len(s), maxSigns) && s[n] < utf8.RuneSelf && !isLetter(s[n]) && !isDigit(s[n]) {
+		n++
+	}
+	return n
+}
+
+// signsBefore are the signs at the end of s.
+func signsBefore(s string) string {
+	n := len(s)
+	for n > max(0, len(s)-maxSigns) && s[n-1] < utf8.RuneSelf && !isLetter(s[n-1]) && !isDigit(s[n-1]) {
+		n--
+	}
+	return s[n:]
+}
+
+// repeats is how often s begins with its first byte.
+func repeats(s string) int {
+	return len(s) - len(strings.TrimLeft(s, s[:1]))
+}
+
+// contraction reports whether letters behind an apostrophe are the rest of an English word.
+func contraction(s string) bool {
+	switch s {
+	case "s", "t", "re", "ve", "m", "ll", "d":
+		return true
+	}
+	return false
+}
+
+// move moves letters between words of as many tokens.
+func (f *filler) move(d *draw) {
+	n := len(f.slots)
+	if n < 2 {
+		return
+	}
+	for i := range n {
+		a, b := &f.pieces[f.slots[i]], &f.pieces[f.slots[d.n(n)]]
+		if a == b || a.tokens != b.tokens {
+			continue
+		}
+		least, most := max(1, int(a.tokens[0])), 9*max(1, int(a.tokens[0]))
+		by := d.n(7) - 3
+		if x, y := a.length+by, b.length-by; min(x, y) >= least && max(x, y) <= min(most, maxWord) {
+			a.length, b.length = x, y
+		}
+	}
+}
+
+// letter draws a letter of the alphabet of r with as many tokens.
+func (f *filler) letter(d *draw, r rune) rune {
+	list, ok := f.letters[r]
+	if !ok {
+		list = f.peers(r)
+		f.letters[r] = list
+	}
+	if len(list) >= fewPeers {
+		return list[d.n(len(list))]
+	}
+	return d.rune(r)
+}
+
+// fewPeers is the least number of letters to draw from.
+const fewPeers = 16
+
+// peers are some letters of the alphabet of r with as many tokens as r.
+func (f *filler) peers(r rune) (list []rune) {
+	at := rangeOf(alphabets, r)
+	if at < 0 || len(f.counters) == 0 {
+		return nil
+	}
+	want := f.count(0, string(r))
+	d := newDraw(&f.seed, 'r', string(r))
+	for range 4 * maxPool {
+		if o := d.rune(r); f.count(0, string(o)) == want {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// mend replaces the words of dst[from:] that must not be in the output, as two parts may make one.
+func (f *filler) mend(dst []byte, from int) []byte {
+	out := dst[from:]
+	for i := 0; i < len(out); {
+		if !isLetter(out[i]) && out[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		n := 0
+		for i+n < len(out) && (isLetter(out[i+n]) || out[i+n] >= utf8.RuneSelf) {
+			n++
+		}
+		if n > longWord && n <= 4*maxNoted {
+			letterRuns(string(out[i:i+n]), func(run string) {
+				if !f.avoid(run) {
+					return
+				}
+				at := i + strings.Index(string(out[i:i+n]), run)
+				d := newDraw(&f.seed, 'm', run)
+				for k := at; k < at+len(run); k++ {
+					if isLetter(out[k]) {
+						out[k] = out[k]&0x20 | 'A' + byte(d.n(26))
+					}
+				}
+			})
+		}
+		i += n
+	}
+	return dst
+}
