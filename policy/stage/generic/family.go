@@ -1,4 +1,4 @@
-// Package generic has the policies that belong to no product.
+// Package generic has the stages and policies that belong to no product.
 package generic
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed *.yaml
 var presets embed.FS
 
-// Family is policies of no product.
+// Family is the stages and policies of no product.
 func Family() policy.Family {
-	return policy.Family{Name: "generic", Title: "Policies of no product", Presets: presets}
+	return policy.Family{Name: "generic", Title: "Generic", Stages: stages(), Presets: presets}
 }

@@ -2,7 +2,6 @@ package langchain
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -18,8 +17,8 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 	if total < s.p.Trigger {
 		return nil
 	}
-	results := slices.DeleteFunc(slices.Clone(v.Results()), func(r policy.Result) bool { return r.State == policy.ResultGone })
-	old := max(len(results)-s.p.Keep, 0)
+	results, live := v.Results(), s.results.Live(v)
+	old := max(len(live)-s.p.Keep, 0)
 	reason := fmt.Sprintf("%d tokens >= %d: all but the newest %d", total, s.p.Trigger, s.p.Keep)
 	s.taking = map[policy.Target]bool{}
 	sum := s.sums.Sum
@@ -41,16 +40,30 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 			inputs = append(inputs, policy.Edit{Kind: policy.KindTruncate, Trigger: "auto", Target: call, New: &s.input, Reason: reason})
 		}
 	}
-	for i := range results[:old] {
+	for _, i := range live[:old] {
 		clear(&results[i], reason)
 	}
-	if s.p.ClearAtLeast > 0 && s.p.Keep > 0 && old > 0 {
-		for i := len(results) - 1; i >= old && s.freed(total, sum, clears) < s.p.ClearAtLeast; i-- {
-			clear(&results[i], reason+fmt.Sprintf(", and more for at least %d tokens", s.p.ClearAtLeast))
+	if s.p.ClearAtLeast > 0 && s.p.Keep > 0 && moreThan(results, s.p.Keep) {
+		for i := len(live) - 1; i >= old && s.freed(total, sum, clears) < s.p.ClearAtLeast; i-- {
+			clear(&results[live[i]], reason+fmt.Sprintf(", and more for at least %d tokens", s.p.ClearAtLeast))
 		}
 	}
+	s.results.Done(old)
 	s.taking = nil
 	return append(clears, inputs...)
+}
+
+// moreThan reports whether more than n of the results have not left the view.
+func moreThan(results []policy.Result, n int) bool {
+	for i := range results {
+		if results[i].State != policy.ResultGone {
+			n--
+		}
+		if n < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // freed is how many tokens the clearing of a request has taken off so far.

@@ -6,5 +6,9 @@ import "github.com/ctxkit/ctxkit/policy"
 
 // stages lists the stages of the family by name.
 func stages() []policy.Definition {
-	return []policy.Definition{defineClearToolResults(), defineSummarization()}
+	return []policy.Definition{
+		defineClearToolResults(),
+		defineSummarization(),
+		defineTrimMessages(),
+	}
 }

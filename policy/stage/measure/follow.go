@@ -33,6 +33,8 @@ func (f *Follower) Arrived(v policy.View, moved func(policy.Edit) bool) (items [
 
 // Ageing lists the results that a stage has not dealt with yet. Results it has dealt with are old for good.
 type Ageing struct {
+	Of func(r *policy.Result) bool // whether a result in view is listed; once it is not, it never is. Nil: all are
+
 	epoch  int
 	seen   int   // results of this epoch already in recent
 	recent []int // indexes into View.Results
@@ -42,7 +44,7 @@ type Ageing struct {
 func (a *Ageing) Renew(v policy.View) bool {
 	changed := v.Epoch() != a.epoch
 	if changed {
-		*a = Ageing{epoch: v.Epoch()}
+		*a = Ageing{Of: a.Of, epoch: v.Epoch()}
 	}
 	return changed
 }
@@ -54,7 +56,10 @@ func (a *Ageing) Live(v policy.View) []int {
 	for ; a.seen < len(results); a.seen++ {
 		a.recent = append(a.recent, a.seen)
 	}
-	a.recent = slices.DeleteFunc(a.recent, func(i int) bool { return results[i].State == policy.ResultGone })
+	a.recent = slices.DeleteFunc(a.recent, func(i int) bool {
+		r := &results[i]
+		return r.State == policy.ResultGone || a.Of != nil && !a.Of(r)
+	})
 	return a.recent
 }
 
@@ -103,4 +108,11 @@ func (s *ItemSums) put(v policy.View, id policy.ItemID) {
 	n := s.Of(v, id)
 	s.Sum += n - s.Items[id]
 	s.Items[id] = n
+}
+
+// Fork is a copy that goes on by itself.
+func (a *Ageing) Fork() Ageing {
+	c := *a
+	c.recent = slices.Clone(a.recent)
+	return c
 }

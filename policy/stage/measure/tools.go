@@ -55,6 +55,38 @@ func Images(v policy.View, t policy.Target) int {
 	return n
 }
 
+// ResultParts is the texts and images of a result whose content is an array, in order; nil where it is one text.
+func ResultParts(v policy.View, t policy.Target) []jsonl.Part {
+	raw := v.Raw(t)
+	if raw.ReadBack() || raw.IsString {
+		return nil
+	}
+	list := []jsonl.Part{}
+	for _, p := range raw.Parts {
+		if p.Kind == jsonl.KindText || p.Kind == jsonl.KindImage {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// JoinParts joins the parts of a result by line breaks, with words in the place of each image. text is its texts, joined
+// by blank lines.
+func JoinParts(v policy.View, t policy.Target, text, image string) string {
+	parts := ResultParts(v, t)
+	if parts == nil {
+		return text
+	}
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		if words[i] = image; p.Kind == jsonl.KindText {
+			words[i] = FirstUnits(text, p.Text.UTF16)
+			text = strings.TrimPrefix(text[len(words[i]):], "\n\n")
+		}
+	}
+	return strings.Join(words, "\n")
+}
+
 // FirstUnits is the beginning of a text, at most n UTF-16 units of it.
 func FirstUnits(text string, n int) string {
 	for at, r := range text {

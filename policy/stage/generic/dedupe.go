@@ -1,0 +1,166 @@
+package generic
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// Dedupe are the parameters of dedupe.
+type Dedupe struct {
+	MinTokens int `yaml:"min_tokens" doc:"results smaller than this stay" unit:"tokens" min:"0"`
+	Step      int `yaml:"step" doc:"act only once this much is saved, so that the prefix changes rarely" unit:"tokens" min:"0"`
+	Tools
+}
+
+func defineDedupe() policy.Definition {
+	return policy.Definition{
+		Name:    "dedupe",
+		Summary: "Before a request, a tool result whose text is that of a newer result becomes a pointer to it.",
+		Source:  "no product. Texts are compared byte by byte, whatever tools they are of; a result with an image is left alone",
+		Truth:   policy.TruthOwn,
+		Moments: policy.Prepare,
+		Params:  &Dedupe{MinTokens: 50, Tools: allTools()},
+		Example: `before: go test ./... has printed the same 900 tokens three times
+after:  the first two are "[The same as a newer result of Bash go test ./...]", the third stays`,
+		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+			stepNote(l, c, "identical results", "dedupe.step", s.Params.(*Dedupe).Step)
+		},
+		New: func(p any) (policy.Stage, error) {
+			s := &dedupe{p: *p.(*Dedupe)}
+			return s, nil
+		},
+	}
+}
+
+// stepNote says what must be saved at once.
+func stepNote(l *policy.Limits, c policy.Circumstances, what, key string, step int) {
+	if step > 0 {
+		l.Note("%s: once %s tokens are saved (%s)", what, policy.Thousands(step), c.Name(key))
+	}
+}
+
+// dedupe compares each result that joins with the newest of each text of its length.
+type dedupe struct {
+	p       Dedupe
+	begun   bool
+	epoch   int
+	seen    int                      // of View.Results
+	newest  map[jsonl.Metrics][]text // by length: the newest result of each text
+	waiting []pair
+}
+
+// text is the newest result of a text.
+type text struct {
+	index int // into View.Results
+	sum   [sha256.Size]byte
+	read  bool // sum is worked out
+}
+
+// pair is a result and a newer one of the same text, as indexes into View.Results, and the text's length.
+type pair struct {
+	old, newer int
+	length     jsonl.Metrics
+}
+
+func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
+	v := c.View
+	if !s.begun || v.Epoch() != s.epoch {
+		*s = dedupe{p: s.p, begun: true, epoch: v.Epoch(), newest: map[jsonl.Metrics][]text{}}
+	}
+	list := v.Results()
+	for ; s.seen < len(list); s.seen++ {
+		if err := s.join(c, list, s.seen); err != nil {
+			return nil, err
+		}
+	}
+	made := saving{c: c}
+	var left []pair
+	for _, p := range s.waiting {
+		old, newer := &list[p.old], &list[p.newer]
+		if old.State != policy.ResultLive || newer.State != policy.ResultLive || v.Length(old.Target) != p.length || v.Length(newer.Target) != p.length {
+			continue
+		}
+		call, err := measure.InputOf(c, newer)
+		if err != nil {
+			return nil, err
+		}
+		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(newer, call)))
+		if made.clear(old.Target, &content) {
+			left = append(left, p)
+		}
+	}
+	if s.waiting = left; len(made.edits) == 0 || made.saved < s.p.Step {
+		return nil, nil
+	}
+	s.waiting = nil
+	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.p.Step)), nil
+}
+
+// savedEnough is the reason of edits that wait for a number of tokens.
+func savedEnough(why string, saved, step int) string {
+	if step == 0 {
+		return why
+	}
+	return fmt.Sprintf("%s; %s tokens saved at once, a step is %s", why, policy.Thousands(saved), policy.Thousands(step))
+}
+
+// join compares a result that has joined with those before it, and notes it.
+func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
+	v, r := c.View, &list[at]
+	if !s.p.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.p.MinTokens {
+		return nil
+	}
+	length := v.Length(r.Target)
+	alike := s.newest[length]
+	joined := text{index: at}
+	for i := range alike {
+		old := &alike[i]
+		if o := &list[old.index]; o.State != policy.ResultLive || v.Length(o.Target) != length {
+			continue // an edit has changed it since
+		}
+		for _, x := range []*text{old, &joined} {
+			if err := x.hash(c, list[x.index].Target); err != nil {
+				return err
+			}
+		}
+		if old.sum == joined.sum {
+			s.waiting = append(s.waiting, pair{old.index, at, length})
+			*old = joined
+			return nil
+		}
+	}
+	s.newest[length] = append(alike, joined)
+	return nil
+}
+
+// hash works out the sum of a result's text in the view.
+func (x *text) hash(c *policy.Context, t policy.Target) (err error) {
+	if x.read {
+		return nil
+	}
+	x.read = true
+	x.sum, err = policy.Digest(c.DigestsOf(t), "result sum", t, func() ([sha256.Size]byte, int, error) {
+		said, err := c.Texts.Text(t)
+		if err != nil {
+			return [sha256.Size]byte{}, 0, fmt.Errorf("reading a tool result: %w", err)
+		}
+		return sha256.Sum256([]byte(said)), sha256.Size, nil
+	})
+	return err
+}
+
+// Fork is a copy that goes on by itself ([policy.Forker]).
+func (s *dedupe) Fork() policy.Stage {
+	c := *s
+	c.waiting, c.newest = slices.Clone(s.waiting), maps.Clone(s.newest)
+	for length, list := range c.newest {
+		c.newest[length] = slices.Clone(list)
+	}
+	return &c
+}

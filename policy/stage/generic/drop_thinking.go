@@ -1,0 +1,121 @@
+package generic
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+	"slices"
+)
+
+// DropThinking are the parameters of drop_thinking.
+type DropThinking struct {
+	Keep int `yaml:"keep" doc:"the newest turns of the user that keep their thinking, the current one among them" unit:"turns" min:"1"`
+	Step int `yaml:"step" doc:"act only once so many turns with thinking are older, so that the prefix changes rarely" unit:"turns" min:"1"`
+}
+
+const dropThinkingStage = "drop_thinking"
+
+func defineDropThinking() policy.Definition {
+	return policy.Definition{
+		Name:    dropThinkingStage,
+		Summary: "Before a request, the thinking of all turns but the current one leaves the messages.",
+		Source:  "no product. What the API asks for holds: the thinking of the last tool loop stays, also where a prompt followed its results at once. Models with preserved thinking lose what they keep; a replay says so",
+		Truth:   policy.TruthOwn,
+		Moments: policy.Prepare,
+		Params:  &DropThinking{Keep: 1, Step: 1},
+		Example: `before: three turns, each with thinking before its calls; the third has begun
+after:  the first two have their texts, calls and results; the third has its thinking, too`,
+		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+			p := s.Params.(*DropThinking)
+			l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, c.Name("drop_thinking.keep"), p.Step, c.Name("drop_thinking.step"))
+		},
+		New: func(p any) (policy.Stage, error) { return &dropThinking{p: *p.(*DropThinking)}, nil },
+	}
+}
+
+// dropThinking lists the thinking in view that it has not dropped, in order.
+type dropThinking struct {
+	p        DropThinking
+	seen     measure.Follower
+	turns    turns
+	thinking []policy.Target
+}
+
+func (s *dropThinking) Run(c *policy.Context) ([]policy.Edit, error) {
+	v := c.View
+	items, anew := s.seen.Arrived(v, func(e policy.Edit) bool { return e.Moves() && e.Stage != dropThinkingStage })
+	if anew {
+		s.thinking = nil
+	}
+	for _, id := range items {
+		for b := range v.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if k := v.Kind(t); id >= 0 && v.Replacement(t) == nil && (k == jsonl.KindThinking || k == jsonl.KindRedactedThinking) {
+				s.thinking = append(s.thinking, t)
+			}
+		}
+	}
+	now, old, turns, last := s.turns.now(v), 0, 0, -1
+	for _, t := range s.thinking {
+		turn := s.turns.of(c.Conv, t.Item)
+		if now-turn < s.p.Keep {
+			break
+		}
+		if old++; turn != last {
+			turns, last = turns+1, turn
+		}
+	}
+	if turns < s.p.Step {
+		return nil, nil
+	}
+	loop := lastLoop(v)
+	var left []policy.Target
+	made := saving{c: c}
+	for _, t := range s.thinking[:old] {
+		if loop[t.Item] {
+			left = append(left, t)
+			continue
+		}
+		made.edits = append(made.edits, policy.Edit{
+			Kind: policy.KindTruncate, Trigger: "auto", Target: t, New: &policy.Content{Kind: v.Kind(t), Gone: true},
+		})
+	}
+	s.thinking = append(left, s.thinking[old:]...)
+	return made.because("thinking of turns older than the newest %d; %d turns at once, a step is %d", s.p.Keep, turns, s.p.Step), nil
+}
+
+// lastLoop is the responses of the last tool loop: those behind the last message of the user, adjacent ones taken as
+// one, that answers no call.
+func lastLoop(v policy.View) map[policy.ItemID]bool {
+	loop := map[policy.ItemID]bool{}
+	answers, role := true, session.Assistant
+	for id := range v.Backward {
+		if !measure.Sent(v, id) {
+			continue
+		}
+		r := v.Role(id)
+		if r == session.Assistant {
+			if role == session.User && !answers {
+				return loop
+			}
+			loop[id] = true
+		} else {
+			if role == session.Assistant {
+				answers = false
+			}
+			for b := range v.Blocks(id) {
+				answers = answers || v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult
+			}
+		}
+		role = r
+	}
+	return loop
+}
+
+// Fork is a copy that goes on by itself ([policy.Forker]).
+func (s *dropThinking) Fork() policy.Stage {
+	c := *s
+	c.thinking = slices.Clone(s.thinking)
+	return &c
+}

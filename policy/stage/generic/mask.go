@@ -1,0 +1,115 @@
+package generic
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// Mask are the parameters of mask.
+type Mask struct {
+	Keep        int    `yaml:"keep" doc:"the newest results that stay, in the unit of by" unit:"results, turns or tokens" min:"1"`
+	By          string `yaml:"by" doc:"what keep and step count: results; turns of the user, the current one among them; or tokens of results" enum:"results,turns,tokens"`
+	Step        int    `yaml:"step" doc:"mask only once this much is older than keep, all of it at once, so that the prefix stays the same for as long; in the unit of by" unit:"results, turns or tokens" min:"1"`
+	Placeholder string `yaml:"placeholder" doc:"the text that replaces a result"`
+	Tools
+}
+
+func defineMask() policy.Definition {
+	return policy.Definition{
+		Name:    "mask",
+		Summary: "Before a request, tool results older than the newest 10 become a placeholder, as soon as 1 or more are.",
+		Source:  "no product: observation masking as research and several agents describe it. Results that no request has sent yet stay, and so do those that are not longer than the placeholder; a result that another stage has replaced is not counted",
+		Truth:   policy.TruthOwn,
+		Moments: policy.Prepare,
+		Params:  &Mask{Keep: 10, By: byResults, Step: 1, Placeholder: "[Old tool result content cleared]", Tools: allTools()},
+		Example: `before: 25 results, keep 10, step 5: nothing is masked before the 15th; then the oldest 5 are, at the 20th and the 25th the next 5
+after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as they were; 10 requests before them changed nothing in the prefix`,
+		Limits: maskLimits,
+		Check:  maskCheck,
+		New: func(p any) (policy.Stage, error) {
+			s := &mask{p: *p.(*Mask)}
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			s.results.Of = s.p.live
+			return s, nil
+		},
+	}
+}
+
+func maskLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*Mask)
+	l.Note("masking: all but the newest %s %s (%s), once %s %s are older (%s)",
+		policy.Thousands(p.Keep), p.By, c.Name("mask.keep"), policy.Thousands(p.Step), p.By, c.Name("mask.step"))
+}
+
+func maskCheck(c *policy.Check) {
+	p := c.Stage.Params.(*Mask)
+	if at, what := c.Ceiling(c.LargestWindow()); p.By == byTokens && p.Keep+p.Step+c.Overhead() >= at {
+		c.Add(policy.RuleNever, "mask.keep", "make keep or step smaller", "%d tokens kept and a step of %d, with %d of system prompt and tools, are not below %d, %s", p.Keep, p.Step, c.Overhead(), at, what)
+	}
+}
+
+// mask looks at the results that it has not passed yet. What it has passed it never looks at again.
+type mask struct {
+	p           Mask
+	placeholder policy.Content
+	results     measure.Ageing
+	turns       turns
+}
+
+func (s *mask) Run(c *policy.Context) ([]policy.Edit, error) {
+	v := c.View
+	all, live := v.Results(), s.results.Live(v)
+	old, step := s.old(v, all, live)
+	for sent := measure.LastResponse(v); old > 0 && all[live[old-1]].Target.Item > sent; {
+		old--
+	}
+	if old == 0 || step < s.p.Step {
+		return nil, nil
+	}
+	made := saving{c: c, edits: make([]policy.Edit, 0, old)}
+	for _, i := range live[:old] {
+		made.clear(all[i].Target, &s.placeholder)
+	}
+	s.results.Done(old)
+	return made.because("older than the newest %s %s; %s at once, a step is %s",
+		policy.Thousands(s.p.Keep), s.p.By, policy.Thousands(step), policy.Thousands(s.p.Step)), nil
+}
+
+// old is how many of the live results are older than those that are kept, and how much that is in the unit of step.
+func (s *mask) old(v policy.View, all []policy.Result, live []int) (old, step int) {
+	switch s.p.By {
+	case byTokens:
+		kept := 0
+		for old = len(live); old > 0; old-- {
+			if kept += v.BlockTokens(all[live[old-1]].Target); kept > s.p.Keep {
+				break
+			}
+		}
+		for _, i := range live[:old] {
+			step += v.BlockTokens(all[i].Target)
+		}
+	case byTurns:
+		now, last := s.turns.now(v), -1
+		for _, i := range live {
+			turn := s.turns.of(v.Conversation(), all[i].Target.Item)
+			if now-turn < s.p.Keep {
+				break
+			}
+			if old++; turn != last {
+				step, last = step+1, turn
+			}
+		}
+	default:
+		old = max(len(live)-s.p.Keep, 0)
+		step = old
+	}
+	return old, step
+}
+
+// Fork is a copy that goes on by itself ([policy.Forker]).
+func (s *mask) Fork() policy.Stage {
+	c := *s
+	c.results = s.results.Fork()
+	return &c
+}

@@ -1,0 +1,183 @@
+package generic
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/summarize"
+	"github.com/ctxkit/ctxkit/policy/strict"
+)
+
+// Summarize are the parameters of summarize.
+type Summarize struct {
+	TriggerTokens int     `yaml:"trigger_tokens" doc:"summarize once the context has this; 0: trigger_share holds" unit:"tokens" min:"0"`
+	TriggerShare  float64 `yaml:"trigger_share" doc:"summarize once the context has this share of the window, where trigger_tokens is 0" min:"0" max:"1"`
+	Keep          int     `yaml:"keep" doc:"the newest messages that stay beside the summary, in the unit of by; more where a call would lose its result" unit:"tokens, turns or messages" min:"0"`
+	By            string  `yaml:"by" doc:"what keep counts: tokens; turns of the user, the current one among them; or messages, the results of one response being one or more" enum:"tokens,turns,messages"`
+	Ratio         float64 `yaml:"ratio" doc:"when over 0, a fixed summary has this share of the tokens that it replaces" min:"0" max:"1"`
+	Prompt        int     `yaml:"prompt_tokens" doc:"the prompt that asks for the summary, and where the prefix is own its system prompt" unit:"tokens" min:"0"`
+	Prefix        string  `yaml:"prefix" doc:"what the summary's call is sent: own, what the summary replaces; session, all of the conversation behind the session's own system prompt, which the prompt cache may hold" enum:"own,session"`
+	summarize.Params
+}
+
+func defineSummarize() policy.Definition {
+	return policy.Definition{
+		Name:    "summarize",
+		Summary: "Before a request whose context has 80 % of the window, what is older than the newest 20,000 tokens becomes a summary.",
+		Source:  "no product. A tool result never stays without its call. The summary's call is billed; where it does not fit the window it fails and is tried again at the next request. A summary alone is not summarized again",
+		Truth:   policy.TruthOwn,
+		Moments: policy.Prepare | policy.Manual,
+		Params: &Summarize{
+			TriggerShare: 0.8, Keep: 20000, By: byTokens, Prompt: 500, Prefix: "own", Params: summarize.DefaultParams(),
+		},
+		Example: `before: 161,000 tokens in a window of 200,000; the newest messages that hold 20,000 begin with a tool result
+after:  the summary, the call of that result, and those messages; the call that wrote the summary is billed with what it replaces and the prompt`,
+		Window:     true,
+		Limits:     summarizeLimits,
+		Compaction: &policy.Compaction{},
+		Check:      summarizeCheck,
+		New:        func(p any) (policy.Stage, error) { return &summarization{p: *p.(*Summarize)}, nil },
+	}
+}
+
+// limit is the context at which a window is summarized, tokens; 0 for never.
+func (p *Summarize) limit(window int) int {
+	if p.TriggerTokens > 0 {
+		return p.TriggerTokens
+	}
+	return int(p.TriggerShare * float64(window))
+}
+
+func summarizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+	p := s.Params.(*Summarize)
+	at := p.limit(c.Window)
+	if at == 0 {
+		return
+	}
+	key, from := "summarize.trigger_tokens", c.Name("summarize.trigger_tokens")
+	if p.TriggerTokens == 0 {
+		key = "summarize.trigger_share"
+		from = strict.FloatText(p.TriggerShare) + " x the window (" + c.Name(key) + ")"
+	}
+	l.Add(policy.Limit{Name: "summary", Label: "summarize", Operator: ">=", Tokens: at, Of: policy.OfContext, Acts: true, From: from, Key: key})
+}
+
+func summarizeCheck(c *policy.Check) {
+	p := c.Stage.Params.(*Summarize)
+	at := p.limit(c.Window())
+	if at == 0 {
+		c.Add(policy.RuleNever, "summarize.trigger_share", "give trigger_share or trigger_tokens", "no trigger is given: nothing is ever summarized")
+	}
+	if p.By == byTokens && at > c.Overhead() && p.Keep+c.Overhead() >= at {
+		c.Add(policy.RuleAlways, "summarize.keep", "make it smaller", "%d of messages with %d of system prompt and tools reach %d, where summarize acts again", p.Keep, c.Overhead(), at)
+	}
+	c.Unused("summarize.trigger_share", p.TriggerTokens > 0, "summarize.trigger_tokens holds")
+}
+
+type summarization struct {
+	p     Summarize
+	turns turns
+}
+
+func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
+	if c.Moment == policy.Manual {
+		if s.p.Manual != "replay" {
+			return nil, nil
+		}
+		return s.summarize(c, "manual", "the user asked for it")
+	}
+	used, limit := c.Overhead+c.View.Tokens(), s.p.limit(c.Window)
+	if limit == 0 || used < limit {
+		return nil, nil
+	}
+	return s.summarize(c, "auto", fmt.Sprintf("%d >= %d", used, limit))
+}
+
+func (s *summarization) summarize(c *policy.Context, trigger, reason string) ([]policy.Edit, error) {
+	v := c.View
+	ids := v.IDs()
+	cut := summarize.Whole(c, ids, s.cut(c, ids))
+	if cut == 0 || cut == 1 && isSummary(v, ids[0]) {
+		return nil, nil
+	}
+	tokens := 0
+	for _, id := range ids[:cut] {
+		tokens += v.Weight(id)
+	}
+	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: s.p.Prefix}
+	if s.p.Prefix == "own" {
+		call.Input = s.p.Prompt + tokens
+	}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Limit: c.Window, Call: call}
+	if failure := try.Failure(c); failure != nil {
+		return failure, nil
+	}
+	summary, boundary, from, err := summarize.Take(c, s.choices(tokens), summarize.Bare)
+	if err != nil {
+		return nil, err
+	}
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
+		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Keep:   summarize.Kept(c, boundary, ids[cut:]),
+		Call:   call,
+	}}, nil
+}
+
+func isSummary(v policy.View, id policy.ItemID) bool {
+	sy := v.Synthetic(id)
+	return sy != nil && sy.Summary
+}
+
+// choices is where the summary of so many tokens comes from.
+func (s *summarization) choices(tokens int) policy.SummaryChoices {
+	if s.p.Ratio == 0 {
+		return s.p.Summary
+	}
+	var list policy.SummaryChoices
+	for _, choice := range s.p.Summary {
+		if choice.Kind != policy.SummaryFixed {
+			list = append(list, choice)
+		}
+	}
+	return append(list, policy.SummaryChoice{Kind: policy.SummaryFixed, Tokens: max(1, int(s.p.Ratio*float64(tokens)))})
+}
+
+// cut is the first item that stays, as an index.
+func (s *summarization) cut(c *policy.Context, ids []policy.ItemID) int {
+	v, at := c.View, len(ids)
+	switch s.p.By {
+	case byTokens:
+		for sum := 0; at > 0; at-- {
+			if sum += v.Weight(ids[at-1]); sum > s.p.Keep {
+				break
+			}
+		}
+	case byMessages:
+		at = max(at-s.p.Keep, 0)
+	default:
+		now := s.turns.now(v)
+		for ; at > 0; at-- {
+			if id := ids[at-1]; id >= 0 && now-s.turns.of(c.Conv, id) >= s.p.Keep {
+				break
+			} else if id < 0 && isSummary(v, id) {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// Request is what the summary's call is sent: what goes, or all of the conversation, and a prompt whose words are not
+// given.
+func (s *summarization) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
+	r := policy.CallRequest{Unknown: "the words of its prompt are counted and not shown"}
+	if s.p.Prefix == "own" {
+		ids := c.View.IDs()
+		if cut := summarize.Whole(c, ids, s.cut(c, ids)); cut < len(ids) {
+			r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: ids[cut:], Reason: "it is no part of what is summarized"})
+		}
+	}
+	r.Edits = append(r.Edits, policy.Asking("", s.p.Prompt))
+	return r, nil
+}

@@ -1,0 +1,106 @@
+package generic
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// TruncateResults are the parameters of truncate_results.
+type TruncateResults struct {
+	MaxTokens int     `yaml:"max_tokens" doc:"larger results are cut to this; 0: no limit" unit:"tokens" min:"0"`
+	MaxLines  int     `yaml:"max_lines" doc:"longer results are cut to this; 0: no limit" unit:"lines" min:"0"`
+	Head      float64 `yaml:"head" doc:"the share of what stays that is the result's beginning; the rest is its end" min:"0" max:"1"`
+	Tools
+}
+
+func defineTruncateResults() policy.Definition {
+	return policy.Definition{
+		Name:    "truncate_results",
+		Summary: "A tool result of more than 4,000 tokens is cut as it comes in: half of what stays is its beginning, half its end.",
+		Source:  "no product. A result is cut before any request has sent it, so the prefix never changes; one with an image is left alone. Tokens are those of the report's counter, in proportion to the characters",
+		Truth:   policy.TruthOwn,
+		Moments: policy.Ingest,
+		Memory:  policy.Frozen,
+		Params:  &TruncateResults{MaxTokens: 4000, Head: 0.5, Tools: allTools()},
+		Example: `before: a Bash result of 10,000 tokens in 3,000 lines
+after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 characters left out …]" between them`,
+		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+			p := s.Params.(*TruncateResults)
+			if p.MaxTokens > 0 {
+				l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: c.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
+			}
+			if p.MaxLines > 0 {
+				l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), c.Name("truncate_results.max_lines"))
+			}
+		},
+		Check: func(c *policy.Check) {
+			if p := c.Stage.Params.(*TruncateResults); p.MaxTokens == 0 && p.MaxLines == 0 {
+				c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens or max_lines", "without a limit nothing is cut")
+			}
+		},
+		New: func(p any) (policy.Stage, error) { return &truncateResults{p: *p.(*TruncateResults)}, nil },
+	}
+}
+
+type truncateResults struct{ p TruncateResults }
+
+func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
+	v := c.View
+	var all []policy.Edit
+	for _, id := range c.Joined {
+		for b := range v.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			if !plain(v, t) {
+				continue
+			}
+			tool := c.Conv.ToolName(v.Raw(t).ID)
+			if was := v.Replacement(t); !s.p.concern(&policy.Result{Tool: tool, Alike: c.Conv.Alike(tool)}) || was != nil && !was.Partial {
+				continue
+			}
+			e, reason := s.ends(v, t)
+			if reason == "" {
+				continue
+			}
+			text, err := c.Texts.Text(t)
+			if err != nil {
+				return nil, fmt.Errorf("reading a tool result: %w", err)
+			}
+			short, ok := e.cut(text)
+			if !ok {
+				continue
+			}
+			content := policy.NewContent(jsonl.KindToolResult, short)
+			content.Partial = true
+			made := saving{c: c}
+			if made.clear(t, &content) {
+				all = append(all, made.because("%s", reason)...)
+			}
+		}
+	}
+	return all, nil
+}
+
+// ends is what stays of a result, and why; the reason is empty where it may not be longer than that.
+func (s *truncateResults) ends(v policy.View, t policy.Target) (e ends, reason string) {
+	e = ends{head: math.MaxInt / 2, tail: math.MaxInt / 2}
+	length := v.Length(t)
+	if n := v.BlockTokens(t); s.p.MaxTokens > 0 && n > s.p.MaxTokens {
+		e.head, e.tail = split(share(length.UTF16, s.p.MaxTokens, n), s.p.Head)
+		reason = fmt.Sprintf("%s tokens > %s", policy.Thousands(n), policy.Thousands(s.p.MaxTokens))
+	}
+	if s.p.MaxLines > 0 && length.Bytes > s.p.MaxLines { // a text has at least as many bytes as lines
+		e.headLines, e.tailLines = split(s.p.MaxLines, s.p.Head)
+		if reason == "" {
+			reason = fmt.Sprintf("more than %s lines", policy.Thousands(s.p.MaxLines))
+		}
+	}
+	return e, reason
+}
+
+// share is the part of a length that some of its tokens have.
+func share(length, part, tokens int) int {
+	return int(float64(length) * float64(part) / float64(max(tokens, 1)))
+}
