@@ -29,7 +29,7 @@ var presets embed.FS
 func Family() policy.Family {
 	return policy.Family{
 		Name: "opencode", Title: "OpenCode", Stages: stages(), Environment: environment, Presets: presets,
-		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage},
+		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage, Limits: limits()},
 		Variables: []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
 		Orders:    [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
 	}

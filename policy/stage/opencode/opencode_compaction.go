@@ -13,9 +13,9 @@ import (
 // OpencodeCompaction are the parameters of opencode_compaction.
 type OpencodeCompaction struct {
 	Auto           bool                  `yaml:"auto" doc:"compact on overflow; false: only when the user asks"`
-	Count          string                `yaml:"count" doc:"the version whose arithmetic and view apply: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.18 counts all, tests >= and keeps a tail" enum:"1.1.36,1.18.3,1.18"`
-	Reserved       int                   `yaml:"reserved" doc:"taken from input_limit, where there is one (1.18); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
-	InputLimit     *int                  `yaml:"input_limit" doc:"the model's limit.input in OpenCode's table, such as 272000 for GPT-5; Anthropic's models have none" unit:"tokens" min:"1"`
+	Count          string                `yaml:"count" doc:"the first version whose arithmetic and view apply: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.1.57 and 1.1.60 count all and test >=; 1.18.3 and 1.18 keep a tail, too" enum:"1.1.36,1.1.57,1.1.60,1.18.3,1.18"`
+	Reserved       int                   `yaml:"reserved" doc:"taken from the input limit, where there is one (from 1.1.57 on); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
+	InputLimit     *int                  `yaml:"input_limit" doc:"the most that the provider takes of the model (limit.input); left out: as in OpenCode's own table, such as 272000 for GPT-5" unit:"tokens" min:"1"`
 	OutputMax      int                   `yaml:"output_token_max" doc:"OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: kept free for the answer, at most; 1.18 goes by 32,000 where a step has just ended, and by this before a request" unit:"tokens" min:"1"`
 	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
 	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"size limit of the kept turns (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
@@ -55,7 +55,7 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	if err != nil { // unreachable: such a policy is not read
 		return
 	}
-	limit := p.limit(c.Window, c.MaxOutput)
+	limit := p.limit(c.Window, c.MaxInput, c.MaxOutput)
 	from := "the most OpenCode reserves"
 	if c.MaxOutput > 0 {
 		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(p.OutputMax))
@@ -81,38 +81,46 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	if version.CountsAll {
 		usable.From = "; compared with all tokens of a step"
 	}
-	usable.From = p.usableFrom(version) + usable.From
+	usable.From = p.usableFrom(version, limit) + usable.From
 	if !p.Auto {
 		usable.Operator, usable.Acts = "", false
-		usable.From = p.usableFrom(version) + "; not compared: false is " + c.Name("opencode_compaction.auto")
+		usable.From = p.usableFrom(version, limit) + "; not compared: false is " + c.Name("opencode_compaction.auto")
 	}
 	l.Add(usable)
-	if p.Reserved >= 0 && version.ReserveBuffer > 0 && p.InputLimit == nil {
-		l.Note("opencode_compaction.reserved, %s, counts for models with an input limit of their own: Anthropic's have none", policy.Thousands(p.Reserved))
+	if p.Reserved >= 0 && version.ReserveBuffer > 0 && !version.ReservesWindow && limit.Input == 0 {
+		l.Note("opencode_compaction.reserved, %s, counts for models with an input limit of their own: this one has none", policy.Thousands(p.Reserved))
 	}
 }
 
 // usableFrom says how the usable window is worked out.
-func (p *OpencodeCompaction) usableFrom(v version) string {
+func (p *OpencodeCompaction) usableFrom(v version, limit modelLimit) string {
+	of := "context window"
 	switch {
-	case p.InputLimit == nil:
-		return "context window - output reserve"
-	case v.ReserveBuffer == 0:
-		return "opencode_compaction.input_limit"
-	case p.Reserved == unset:
-		return "opencode_compaction.input_limit - min(20,000, output reserve)"
+	case p.InputLimit != nil:
+		of = "opencode_compaction.input_limit"
+	case limit.Input != 0:
+		of = fmt.Sprintf("input limit %s", policy.Thousands(limit.Input))
 	}
-	return "opencode_compaction.input_limit - opencode_compaction.reserved"
+	switch {
+	case limit.Input == 0 && !v.ReservesWindow:
+		return of + " - output reserve"
+	case v.ReserveBuffer == 0:
+		return of
+	case p.Reserved == unset:
+		return of + " - min(20,000, output reserve)"
+	}
+	return of + " - opencode_compaction.reserved"
 }
 
 func checkCompaction(c *policy.Check) {
 	p := c.Stage.Params.(*OpencodeCompaction)
-	old := p.Count == "1.1.36"
-	if !old {
-		c.Unused("opencode_compaction.reserved", p.InputLimit == nil, "without opencode_compaction.input_limit nothing is taken from it")
+	version, err := p.rules()
+	if err != nil { // unreachable: such a policy is not read
+		return
 	}
-	for _, name := range []string{"reserved", "tail_turns", "preserve_recent_tokens"} {
-		c.Unused("opencode_compaction."+name, old, "opencode_compaction.count: 1.1.36 keeps no tail and has no reserve of its own")
+	c.Unused("opencode_compaction.reserved", version.ReserveBuffer == 0, "opencode_compaction.count: %s has no reserve of its own", p.Count)
+	for _, name := range []string{"tail_turns", "preserve_recent_tokens"} {
+		c.Unused("opencode_compaction."+name, !version.KeepsTail, "opencode_compaction.count: %s keeps no tail", p.Count)
 	}
 }
 
@@ -131,7 +139,7 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	limit := s.p.limit(c.Window, c.MaxOutput)
+	limit := s.limit(c)
 	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.p.Reserved, s.outputMax(c.Moment))
 	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
@@ -153,9 +161,14 @@ func (s *opencodeCompaction) outputMax(at policy.Moment) int {
 	return s.p.OutputMax
 }
 
+// limit are the model's limits where a stage runs, tokens.
+func (s *opencodeCompaction) limit(c *policy.Context) modelLimit {
+	return s.p.limit(c.Window, c.MaxInput, c.MaxOutput)
+}
+
 // limit are the model's limits as in OpenCode's table, tokens.
-func (p *OpencodeCompaction) limit(context, output int) modelLimit {
-	l := modelLimit{Context: context, Output: output}
+func (p *OpencodeCompaction) limit(context, input, output int) modelLimit {
+	l := modelLimit{Context: context, Input: input, Output: output}
 	if p.InputLimit != nil {
 		l.Input = *p.InputLimit
 	}
@@ -171,7 +184,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	if s.version.KeepsTail {
 		call.Input = s.input(c, head) + s.p.Prompt
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - maxOutput(s.p.limit(c.Window, c.MaxOutput), s.p.OutputMax)}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - maxOutput(s.limit(c), s.p.OutputMax)}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
@@ -241,3 +254,6 @@ const (
 	// truncatedAdvice ends the hint for an agent without the task tool. OpenCode 1.1.36 to 1.18.34: section 9.
 	truncatedAdvice = "Use Grep to search the full content or Read with offset/limit to view specific sections."
 )
+
+// Fork is a copy that goes on by itself ([policy.Forker]).
+func (s *opencodeCompaction) Fork() policy.Stage { c := *s; return &c }

@@ -10,6 +10,9 @@ import (
 // the budget, and the largest end of the next older turn that still fits (section 8.1). Sizes are those of the model
 // messages' JSON, computed from lengths.
 func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID) {
+	if !s.version.KeepsTail {
+		return nil, nil // all is summarised, and its size is not asked for
+	}
 	var history []policy.ItemID
 	for id := range c.View.Items {
 		if sy := c.View.Synthetic(id); sy != nil && (sy.Label == "compaction" || sy.Summary) {
@@ -21,10 +24,10 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	if s.p.TailTurns != unset {
 		turns = s.p.TailTurns
 	}
-	if !s.version.KeepsTail || turns <= 0 {
+	if turns <= 0 {
 		return history, nil
 	}
-	budget := s.version.tailBudget(s.p.limit(c.Window, c.MaxOutput), s.p.PreserveRecent, s.p.Reserved)
+	budget := s.version.tailBudget(s.limit(c), s.p.PreserveRecent, s.p.Reserved)
 	total, start, end := 0, len(history), len(history)
 	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
 		if !startsTurn(c.View, history[i]) {

@@ -23,6 +23,7 @@ type version struct {
 	OverflowAtLimit  bool // count >= usable; else count > usable
 	StreamIgnoresEnv bool // the test where a step has just ended reads no environment (section 4.1)
 	ReserveBuffer    int  // taken from limit.input, at most the output limit; 0: nothing is, and usable may be negative
+	ReservesWindow   bool // without limit.input the same is taken from the window, in the place of the output limit
 
 	// Tail selection, section 8.1.
 	KeepsTail     bool // a compaction keeps the newest turns
@@ -36,6 +37,18 @@ type version struct {
 // pinned is OpenCode 1.1.36 at commit 8c4bf225f29f26635158333785dbdb4e6923bfb7 (2026-01-25): section 10, column
 // `pinned`.
 func pinned() version { return version{Name: "pinned", ContinueText: continueTextPinned} }
+
+// v1157 is OpenCode 1.1.57 to 1.1.59, as its release 1.1.58 is (section 10).
+func v1157() version {
+	v := v1160()
+	v.Name, v.ReservesWindow = "1.1.57", true
+	return v
+}
+
+// v1160 is OpenCode 1.1.60 to 1.14.19, as its releases 1.1.65 to 1.3.2 are (section 10).
+func v1160() version {
+	return version{Name: "1.1.60", CountsAll: true, OverflowAtLimit: true, ReserveBuffer: 20000, ContinueText: continueText}
+}
 
 // v1183 is OpenCode 1.18.3, commit 127bdb30784d508cc556c71a0f32b508a3061517 (2026-07-16): section 10, column
 // `1.18.3`.
@@ -59,6 +72,10 @@ func (p *OpencodeCompaction) rules() (version, error) {
 	switch p.Count {
 	case "1.1.36":
 		return pinned(), nil
+	case "1.1.57":
+		return v1157(), nil
+	case "1.1.60":
+		return v1160(), nil
 	case "1.18.3":
 		return v1183(), nil
 	case "1.18": // the newest
@@ -79,10 +96,14 @@ func maxOutput(limit modelLimit, outputTokenMax int) int {
 	return outputTokenMax
 }
 
-// usable is the part of the context a session may fill. OpenCode 1.1.36: limit.input, else context - output; 1.18.3
-// and 1.18.34: limit.input less reserved, else context - output, never negative. Section 4.
+// usable is the part of the context a session may fill. OpenCode 1.1.36: limit.input, else context - output; from
+// 1.1.57 on: limit.input less reserved, else context - output (up to 1.1.59: context less reserved), never negative.
+// Section 4.
 func (v version) usable(limit modelLimit, reserved, outputTokenMax int) int {
 	output := maxOutput(limit, outputTokenMax)
+	if reserved == unset {
+		reserved = min(v.ReserveBuffer, output)
+	}
 	switch {
 	case v.ReserveBuffer == 0 && limit.Input != 0:
 		return limit.Input
@@ -90,16 +111,16 @@ func (v version) usable(limit modelLimit, reserved, outputTokenMax int) int {
 		return limit.Context - output
 	case limit.Context == 0:
 		return 0
-	case limit.Input == 0:
-		return max(0, limit.Context-output)
-	case reserved == unset:
-		reserved = min(v.ReserveBuffer, output)
+	case limit.Input != 0:
+		return max(0, limit.Input-reserved)
+	case v.ReservesWindow:
+		return max(0, limit.Context-reserved)
 	}
-	return max(0, limit.Input-reserved)
+	return max(0, limit.Context-output)
 }
 
 // count is the size of a call in the overflow test, in tokens. OpenCode 1.1.36: input + cache.read + output, without
-// cache.write; 1.18.3 and 1.18.34: all four. Reasoning is never added. Section 4.
+// cache.write; from 1.1.57 on: all four. Reasoning is never added. Section 4.
 func (v version) count(u jsonl.Usage) int {
 	n := u.Input + u.CacheRead + u.Output
 	if v.CountsAll {
@@ -108,7 +129,7 @@ func (v version) count(u jsonl.Usage) int {
 	return n
 }
 
-// overflows compares a count with the usable context. OpenCode 1.1.36: `>`; 1.18.3 and 1.18.34: `>=`. Section 4.
+// overflows compares a count with the usable context. OpenCode 1.1.36: `>`; from 1.1.57 on: `>=`. Section 4.
 func (v version) overflows(count, usable int) bool {
 	return count > usable || v.OverflowAtLimit && count == usable
 }
