@@ -63,7 +63,7 @@ func (p *Policy) sectionsWith(with func(*Shared) bool) []section {
 }
 
 // isSection reports whether key names such a block.
-func isSection(key string) bool { return key == windowKey || key == cacheKey }
+func isSection(key string) bool { return key == windowKey || key == cacheKey || key == numbersKey }
 
 // defaults is a policy that says nothing.
 func defaults(reg Registry) *Policy {

@@ -38,7 +38,7 @@ func (p *Policy) head() *head {
 
 // keys are those of a policy file.
 func keys() []string {
-	return []string{"name", "about", "source", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, "stages", "set"}
+	return []string{"name", "about", "source", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, numbersKey, "stages", "set"}
 }
 
 // Resolve finds what a policy extends: name is a built-in policy's name, or a file's (IsFile), already relative to
@@ -131,6 +131,9 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		if n := value[s.key]; n != nil && !strict.IsNull(n) {
 			d.Struct(n, s.params, s.key)
 		}
+	}
+	if n := value[numbersKey]; n != nil {
+		d.numbers(n, p)
 	}
 	if n := value["stages"]; n != nil {
 		d.stages(n, p)
@@ -247,10 +250,17 @@ func (d *decoder) stage(item *strict.Node, p *Policy) {
 	s := StageConfig{Definition: def, Params: strict.Clone(def.Params)}
 	switch {
 	case params == nil || strict.IsNull(params):
-	case s.Params == nil:
-		d.Report(params, name+": it has no parameters", "leave them out")
 	default:
-		d.Struct(params, s.Params, name)
+		known := []any{&s.When}
+		if s.Params != nil {
+			known = []any{s.Params, &s.When}
+		}
+		d.Struct(params, known, name)
+		for _, kv := range strict.Pairs(params) {
+			if kv.Key == whenKey {
+				s.When.place(d.File, kv.Value)
+			}
+		}
 	}
 	p.Stages = append(p.Stages, s)
 	p.share()
@@ -269,6 +279,9 @@ func (d *decoder) set(n *strict.Node, p *Policy, whole bool) {
 		}
 		p.at[kv.Key] = strict.At(d.File, kv.Value)
 		d.Value(kv.Value, f, kv.Key)
+		if s := p.stage(strings.TrimSuffix(kv.Key, "."+whenKey)); s != nil {
+			s.When.place(d.File, kv.Value)
+		}
 	}
 }
 

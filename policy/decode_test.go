@@ -53,7 +53,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"stage twice", "stages:\n  - bare\n  - kinds\n  - bare:\n", "p.yaml:4:5: stage bare is listed twice, first on line 2: keep one of them"},
 		{"stage with two keys", "stages:\n  - kinds:\n    count: 4\n", `p.yaml:2:5: a stage with 2 keys: write "- NAME:" and its parameters below, indented by four more`},
 		{"parameters a word", "stages: [kinds: 4]\n", `p.yaml:1:17: kinds: "4" is not a map of parameters: write them as NAME: VALUE, one a line`},
-		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", "p.yaml:1:16: bare: it has no parameters: leave them out"},
+		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", `p.yaml:1:17: bare: unknown parameter "a": write when`},
 		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is not a map of parameters: write them as NAME: VALUE, one a line"},
 		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  active: no\nstages: []\n", lines(
 			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, models, overhead, tail, percent, active, room`,
@@ -68,7 +68,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"set", "stages: [kinds]\nset: {kinds.cuont: 1, kind.count: 2, kinds: 3, kinds.count: 10, x: 1}\n", lines(
 			`p.yaml:2:7: kinds: unknown parameter "cuont": did you mean count?`,
 			`p.yaml:2:23: the policy has no stage "kind": did you mean kinds? the others are window, cache`,
-			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, when, least`,
+			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, trigger, least, when`,
 			"p.yaml:2:61: kinds.count: 10 is out of range: give 1 to 9",
 			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.models, window.overhead, window.tail, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, kinds.limit, …`,
 		)},
@@ -104,7 +104,7 @@ func TestDecodeErrors(t *testing.T) {
       limit: -1
       turns: none
       summary: [recorded, recorded, model]
-      when: 100000
+      trigger: 100000
       least: {input_tokens: 0}
 `, lines(
 			`p.yaml:3:15: kinds.switch: "yes" is not true or false: write true or false`,
@@ -123,7 +123,7 @@ func TestDecodeErrors(t *testing.T) {
 			`p.yaml:15:14: kinds.turns: "none" is not a whole number: write digits, such as 1000, or all`,
 			"p.yaml:16:27: kinds.summary: recorded is listed twice: keep one of them",
 			`p.yaml:16:37: kinds.summary: "model" is not a source of summaries: write recorded, outline or fixed: 5000`,
-			"p.yaml:17:13: kinds.when: not a trigger: write {input_tokens: 100000} or {tool_uses: 50}",
+			"p.yaml:17:16: kinds.trigger: not a trigger: write {input_tokens: 100000} or {tool_uses: 50}",
 			`p.yaml:18:14: kinds.least: "0" is not a trigger value: give a whole number of 1 or more`,
 		)},
 		{"more values", `stages:
@@ -140,7 +140,7 @@ func TestDecodeErrors(t *testing.T) {
       per_tool: {Read: -1, Bash: lots, Grep: [1]}
       limit: 1.5
       summary: {fixed: many}
-      when: {type: bytes, value: 3}
+      trigger: {type: bytes, value: 3}
       least: {type: tool_uses, value: -3, extra: 3}
 `, lines(
 			"p.yaml:3:15: kinds.switch: a list where true or false belongs: give it, such as true",
@@ -158,7 +158,7 @@ func TestDecodeErrors(t *testing.T) {
 			"p.yaml:12:46: kinds.per_tool.Grep: a list where a whole number belongs: give it, such as 1000, or none",
 			`p.yaml:13:14: kinds.limit: "1.5" is not a whole number: write digits, such as 1000, or none`,
 			"p.yaml:14:16: kinds.summary: a summary with a size is fixed: N: write recorded, outline or fixed: 5000",
-			`p.yaml:15:13: kinds.when: unknown trigger type "bytes": write {input_tokens: 100000} or {tool_uses: 50}`,
+			`p.yaml:15:16: kinds.trigger: unknown trigger type "bytes": write {input_tokens: 100000} or {tool_uses: 50}`,
 			"p.yaml:16:14: kinds.least: a trigger has a type and a value: write {input_tokens: 100000} or {tool_uses: 50}",
 		)},
 	}

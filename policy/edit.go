@@ -75,6 +75,9 @@ type Content struct {
 // act of a policy and are made under every policy.
 const TriggerRestart = "restart"
 
+// StageServer is the stage name of edits that no policy makes: what the server leaves out by itself.
+const StageServer = "server"
+
 // NewContent measures text.
 func NewContent(kind jsonl.Kind, text string) Content {
 	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}

@@ -27,7 +27,7 @@ type kinds struct {
 	Limit   *int           `yaml:"limit" doc:"an int or none" min:"0"`
 	Turns   *int           `yaml:"turns" doc:"an int or all" min:"1" none:"all"`
 	Summary SummaryChoices `yaml:"summary" doc:"choices"`
-	When    Trigger        `yaml:"when" doc:"a trigger"`
+	When    Trigger        `yaml:"trigger" doc:"a trigger"`
 	Least   *Trigger       `yaml:"least" doc:"a trigger or none"`
 }
 

@@ -14,7 +14,7 @@ func FuzzDecode(f *testing.F) {
 		"name: a\nabout: b\nsource: c\ndate: 2026-01-25\ntruth: oracle\nwindow: {context: 1_000, percent: 80, buffer: 3}\nstages: [bare, compress]\n",
 		"stages:\n  - kinds:\n      switch: false\n      count: 9\n      free: -7\n      auto: auto\n      share: .5\n      style: chars\n      note: \"a\\nb\"\n      gap: 1h30m\n",
 		"stages:\n  - kinds: {tools: [a, b], modes: c, per_tool: {Read: none, Bash: 3}, limit: none, turns: all}\n",
-		"stages:\n  - kinds: {summary: [recorded, outline, fixed: 3], when: {type: tool_uses, value: 3}, least: {input_tokens: 4}}\n",
+		"stages:\n  - kinds: {summary: [recorded, outline, fixed: 3], trigger: {type: tool_uses, value: 3}, least: {input_tokens: 4}}\n",
 		"a: &a [*a, *a]\nb: *a\n<<: *a\n", "? [a, b]\n: c\n", "stages: !!set {a, b}\n", "--- \n...\n--- 1\n", "stages: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[]\n",
 		"stages: [picky: {low: 5}]\n", "window: {buffer: 1, room: 2, active: false}\nstages: [sweep, recall, compress, spare, fold, trim, refill]\n", "%YAML 1.1\n---\nstages: []\n", "\ufeffstages: []\r\nname: x\r\n", "name: |+\n  a\n\n\nstages: []\n",
 	} {
@@ -55,7 +55,7 @@ func checkErrors(t *testing.T, data []byte, err error) {
 func FuzzSet(f *testing.F) {
 	for _, kv := range [][2]string{
 		{"kinds.count", "5"}, {"kinds.tools", "[a, b]"}, {"kinds.per_tool", "{Read: none}"}, {"kinds.limit", ""}, {"kinds.note", "a: b"},
-		{"kinds.gap", "1h"}, {"kinds.summary", "[outline, fixed: 9]"}, {"kinds.when", "tool_uses: 3"}, {"window.percent", "80x"}, {"window.buffer", "7"}, {"window.room", "7"},
+		{"kinds.gap", "1h"}, {"kinds.summary", "[outline, fixed: 9]"}, {"kinds.trigger", "tool_uses: 3"}, {"window.percent", "80x"}, {"window.buffer", "7"}, {"window.room", "7"},
 		{"picky.low", "9"}, {"kinds", "1"}, {"", ""}, {".", "~"}, {"kinds.note", "\"\\0\""}, {"kinds.share", "1e-3"},
 	} {
 		f.Add(kv[0], kv[1])

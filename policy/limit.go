@@ -37,6 +37,7 @@ const (
 // Circumstances are what limits depend on beside a policy's parameters.
 type Circumstances struct {
 	Window    int    // context window, tokens
+	MaxInput  int    // the most that the model takes, tokens, where that has a limit beside Window; 0: it has none
 	MaxOutput int    // the model's largest output, tokens; 0: unknown
 	Agent     string // as Context.Agent
 

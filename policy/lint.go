@@ -44,6 +44,7 @@ const (
 	RuleUnused     Rule = "unused"
 	RuleSummary    Rule = "summary"
 	RuleMoves      Rule = "moves"
+	RuleCondition  Rule = "condition"
 )
 
 // Rules lists the rules, each with what it finds.
@@ -58,6 +59,7 @@ func Rules() []RuleDoc {
 		{RuleContradict, "two parameters contradict each other, or the cache"},
 		{RuleUnused, "a parameter is set that another one leaves without effect"},
 		{RuleMoves, "the policy extends a product's bare name, which means another release once there is a newer one"},
+		{RuleCondition, "a condition is always true or always false, is about what there is not when the stage runs, or is of a stage that the server carries out"},
 		{RuleSummary, "a choice of summary is never reached, or may not exist"},
 	}
 }
@@ -102,6 +104,7 @@ func findings(p *Policy) []Finding {
 		l.alone(c)
 		l.limits(c)
 		l.summaries(c)
+		l.condition(c.Stage)
 		if d.Check != nil {
 			d.Check(c)
 		}
@@ -285,6 +288,12 @@ func (l *linter) policy() {
 	}
 	for _, name := range []string{"ttl", "system", "warm"} {
 		c.Unused("cache."+name, l.p.Cache.Breakpoints == BreakpointsNone, "cache.breakpoints: none caches nothing")
+	}
+	for _, n := range l.p.Numbers {
+		named := func(s StageConfig) bool { return s.When.Condition != nil && s.When.Condition.Uses(n.Name) }
+		if !slices.ContainsFunc(l.p.Stages, named) {
+			l.add(RuleUnused, numbersKey+"."+n.Name, "leave it out", "no condition uses it")
+		}
 	}
 	used := map[string]bool{}
 	for _, key := range l.p.Keys() {

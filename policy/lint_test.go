@@ -21,6 +21,7 @@ func TestLint(t *testing.T) {
 			"window.buffer: 50,000 of 50,000 tokens leave nothing to use: make it smaller (window)",
 			"2:10: sweep: sweeping at -20,000 is not above the 18,800 tokens of system prompt and tools: make sweep.offset smaller (always)")},
 
+		{"a condition", "stages: [bare: {when: used > 80}]", "1:23: bare.when: it never holds: leave out the stage, or mind the units of the variables: used is a share, 0.8 and not 80 (condition)"},
 		{"order", "stages:\n  - compress\n  - sweep\n", "3:5: sweep: it runs after compress, and before it in the product: list it before compress (order)"},
 		{"an addition before a compaction", "stages: [refill, compress]", "1:18: compress: it runs after refill, and before it in the product: list it before refill (order)"},
 		{"a free stage", "stages: [compress, trim]", ""},

@@ -18,13 +18,13 @@ func Marshal(p *Policy) []byte {
 		strict.Put(root, f.Name, f.Node())
 	}
 	var stages []*strict.Node
-	for i, b := range c.blocks() {
-		if i < len(c.sections()) {
+	for _, b := range c.blocks() {
+		if b.when == nil {
 			strict.Put(root, b.name, strict.Block(b.fields()))
 			continue
 		}
 		item := strict.Text(b.name)
-		if fields := b.fields(); len(fields) > 0 {
+		if fields := b.given(); len(fields) > 0 {
 			item = strict.Map()
 			strict.Put(item, b.name, strict.Block(fields))
 		}
@@ -92,12 +92,19 @@ func (p *Policy) Resolved() []Setting {
 	list := []Setting{
 		{"version", p.Version},
 		{"recorded", strconv.FormatBool(p.Recorded)},
-		{"stages", "[" + strings.Join(p.owners()[len(p.sections()):], ", ") + "]"},
+		{"stages", "[" + strings.Join(p.stageNames(), ", ") + "]"},
 	}
 	for _, b := range p.blocks() {
-		for _, f := range b.fields() {
+		for _, f := range b.given() {
 			list = append(list, Setting{b.name + "." + f.Name, f.Text()})
 		}
+	}
+	return list
+}
+
+func (p *Policy) stageNames() (list []string) {
+	for i := range p.Stages {
+		list = append(list, p.Stages[i].Definition.Name)
 	}
 	return list
 }

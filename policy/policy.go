@@ -28,6 +28,7 @@ type Policy struct {
 	Recorded bool   // the engine's own track: what the client really did
 	Window   Window
 	Cache    Caching
+	Numbers  []Number // that its conditions use, by name
 	Stages   []StageConfig
 	File     string // where it was read from; "" for a built-in one
 
@@ -51,6 +52,7 @@ type StageConfig struct {
 	Definition Definition
 	Params     any
 	Shared     any // the shared parameters its definition names, the policy's own
+	When       When
 }
 
 // What policies share with the other files that are read strictly.
@@ -83,6 +85,10 @@ type Family struct {
 	// ClearsThinking reports whether the server clears the thinking of earlier turns of a model where a request does
 	// not say otherwise; nil: never.
 	ClearsThinking func(model string) bool
+
+	// KeepsUnanswered reports whether the server keeps the thinking of such a model's turn that ended without a final
+	// answer until one is given; nil: never.
+	KeepsUnanswered func(model string) bool
 
 	// Recorder is the product's client where its sessions are read; nil: they are not.
 	Recorder *Recorder

@@ -30,11 +30,19 @@ func Rebuild(name string, settings []Setting, reg Registry) (p *Policy, unknown 
 				if !ok || p.stage(stage) != nil {
 					return nil, nil, &Error{Msg: "there is no stage " + strict.Quote(stage)}
 				}
+				if def.Program != "" {
+					return nil, nil, &Error{Msg: "the stage " + stage + " starts a program, which only a policy may name"}
+				}
 				p.Stages = append(p.Stages, StageConfig{Definition: def, Params: strict.Clone(def.Params)})
 			}
 		}
 	}
 	p.share()
+	for _, s := range settings {
+		if name, ok := strings.CutPrefix(s.Key, numbersKey+"."); ok {
+			p.number(name)
+		}
+	}
 	for _, s := range settings {
 		if !strings.Contains(s.Key, ".") {
 			continue

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/ctxkit/ctxkit/jsonl/session"
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
 
 // Recorder is the client of a product whose sessions are read: what it does that its lines do not say, by version. The
 // version "" is unknown.
@@ -22,9 +26,20 @@ type Recorder struct {
 	// Version is what a client of a version does; nil: nothing of what ClientVersion lists.
 	Version func(version string) ClientVersion
 
+	// Limits are a provider's limits of a model on a day, by the table that the client goes by. Zero: it has none. Nil:
+	// it goes by what is known of the model alone.
+	Limits func(provider, model string, day time.Time) ModelLimits
+
+	// Elsewhere is the built-in policy of the product's sessions with models of a provider, whatever their version: "": the
+	// release that recorded them. Nil: the provider decides nothing.
+	Elsewhere func(provider string) string
+
 	Compactions Bands // the versions between which the rules of compaction changed
 	Lines       Bands // the versions between which what is recorded changed
 }
+
+// ModelLimits are what a model takes and writes at most, in tokens; 0: not known, or no limit of its own.
+type ModelLimits struct{ Context, Input, Output int }
 
 // ClientVersion is what a client of one version does.
 type ClientVersion struct {
@@ -53,6 +68,10 @@ type ClientVersion struct {
 	// SameOverhead: its system prompt and tools stay the same. A difference from what they took at the first request is
 	// an error of the messages' weights, and ends with a compaction.
 	SameOverhead bool
+
+	// SealedSummary is what a summary takes that only the provider can read and the recording leaves out: the median of
+	// recorded sessions, tokens; 0: it writes none.
+	SealedSummary int
 
 	// SilentFrom and SilentLeast: it microcompacts without a line, from so many tokens used on, and removes at least so
 	// many. Both are 0 where each microcompaction has a line.

@@ -32,7 +32,7 @@ func NewRegistry(families ...Family) (Registry, error) {
 	slices.SortFunc(r.definitions, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	for i, d := range r.definitions {
 		switch {
-		case !strict.IsName(d.Name) || isSection(d.Name):
+		case !strict.IsName(d.Name) || isSection(d.Name) || d.Name == whenKey:
 			return Registry{}, fmt.Errorf("stage %q: no name for a stage: use snake_case", d.Name)
 		case i > 0 && r.definitions[i-1].Name == d.Name:
 			return Registry{}, fmt.Errorf("stage %s: defined twice: rename one", d.Name)
@@ -53,6 +53,9 @@ func (r Registry) Check() error {
 				return fmt.Errorf("stage %s: shared parameters: %w", d.Name, err)
 			}
 		}
+		if _, taken := strict.Find(paramFields(d.Params), whenKey); taken {
+			return fmt.Errorf("stage %s: a parameter %s: that is the key of its condition; rename it", d.Name, whenKey)
+		}
 		if err := strict.CheckDefaults(d.Params); err != nil {
 			return fmt.Errorf("stage %s: %w", d.Name, err)
 		}
@@ -61,6 +64,11 @@ func (r Registry) Check() error {
 		}
 	}
 	return nil
+}
+
+func paramFields(params any) []strict.Field {
+	fields, _ := strict.Fields(params)
+	return fields
 }
 
 // Parameters lists the parameters of a stage with their defaults.

@@ -117,7 +117,7 @@ func TestParameters(t *testing.T) {
 		{Name: "limit", Type: "a whole number", Doc: "an int or none", Min: "0", None: "none", Default: "none"},
 		{Name: "turns", Type: "a whole number", Doc: "an int or all", Min: "1", None: "all", Default: "all"},
 		{Name: "summary", Type: "a list of recorded, outline or fixed: N", Doc: "choices", Default: "[recorded, {fixed: 5000}]"},
-		{Name: "when", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger", Default: "{input_tokens: 100000}"},
+		{Name: "trigger", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger", Default: "{input_tokens: 100000}"},
 		{Name: "least", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger or none", None: "none", Default: "none"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -16,6 +16,7 @@ func (p *Policy) Clone() *Policy {
 		s.Params = strict.Clone(s.Params)
 		c.Stages = append(c.Stages, s)
 	}
+	c.Numbers = slices.Clone(p.Numbers)
 	c.shared = nil
 	for _, s := range p.shared {
 		c.shared = append(c.shared, s.clone())
@@ -49,22 +50,44 @@ func (p *Policy) stage(name string) *StageConfig {
 
 // block is a section or a stage of a policy with its parameters.
 type block struct {
-	name   string
-	params any
+	name    string
+	params  any
+	numbers []Number
+	when    *When // of a stage
 }
 
 func (b block) fields() []strict.Field {
 	fields, _ := strict.Fields(b.params) // Registry.Check refuses wrong ones
-	return fields
+	if b.when != nil {
+		fields = append(fields, b.when.fields()...)
+	}
+	return append(fields, numberFields(b.numbers)...)
 }
 
-// blocks lists the sections, then the stages.
+// given are the fields of a block as a file shows them: a condition first, and only where there is one.
+func (b block) given() []strict.Field {
+	fields := b.fields()
+	if b.when == nil {
+		return fields
+	}
+	last := len(fields) - 1
+	if b.when.Expression == "" {
+		return fields[:last]
+	}
+	return append(fields[last:len(fields):len(fields)], fields[:last]...)
+}
+
+// blocks lists the sections and the numbers, then the stages.
 func (p *Policy) blocks() (list []block) {
 	for _, s := range p.sections() {
-		list = append(list, block{s.key, s.params})
+		list = append(list, block{name: s.key, params: s.params})
 	}
-	for _, s := range p.Stages {
-		list = append(list, block{s.Definition.Name, s.Params})
+	if len(p.Numbers) > 0 {
+		list = append(list, block{name: numbersKey, numbers: p.Numbers})
+	}
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		list = append(list, block{name: s.Definition.Name, params: s.Params, when: &s.When})
 	}
 	return list
 }
@@ -164,6 +187,9 @@ func (p *Policy) Set(key, value string) error {
 		changed.at = map[string]Position{}
 	}
 	changed.at[key] = Position{File: key}
+	if s, name, _ := strings.Cut(key, "."); name == whenKey && changed.stage(s) != nil {
+		changed.stage(s).When.start = Position{}
+	}
 	changed.Score, changed.Truth = nil, TruthOwn
 	if errs := changed.check(); len(errs) > 0 && len(p.check()) == 0 {
 		errs[0].Position = Position{}
@@ -191,5 +217,5 @@ func (p *Policy) check() Errors {
 			errs.Add(p.Position(name), name, err)
 		}
 	}
-	return errs
+	return append(errs, p.conditions()...)
 }

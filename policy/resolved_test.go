@@ -49,7 +49,7 @@ stages:
       limit: 0
       turns: 2
       summary: outline
-      when: {type: tool_uses, value: 50}
+      trigger: {type: tool_uses, value: 50}
       least: {input_tokens: 5000}
   - compress
   - sweep
@@ -144,7 +144,7 @@ func TestSet(t *testing.T) {
 		{"kinds.note", "true story", "true story"},
 		{"kinds.gap", "1h", "1h"},
 		{"kinds.summary", "[outline, fixed: 9]", "[outline, {fixed: 9}]"},
-		{"kinds.when", "tool_uses: 3", "{tool_uses: 3}"},
+		{"kinds.trigger", "tool_uses: 3", "{tool_uses: 3}"},
 		{"kinds.auto", "auto", "auto"},
 		{"window.buffer", "0", "0"},
 		{"window.percent", "80", "'80'"},
@@ -163,7 +163,7 @@ func TestSet(t *testing.T) {
 	for _, kv := range [][3]string{
 		{"count", "5", `"count" names no parameter: did you mean kinds.count?`},
 		{"kinds", "5", `"kinds" names no parameter: write kinds.NAME: use one of switch, count, `},
-		{"bare", "5", `"bare" names no parameter: write bare.NAME: leave it out`},
+		{"bare", "5", `"bare" names no parameter: write bare.NAME: write when`},
 		{"kind.count", "5", `the policy has no stage "kind": did you mean kinds? the others are window, cache, picky, bare, sweep`},
 		{"compress.enabled", "false", `the policy has no stage "compress": use one of window, cache, kinds, picky, bare, sweep`},
 		{"window.room", "1", `no stage of the policy reads window.room: leave it out`},
@@ -220,7 +220,7 @@ func TestTruthOfChanges(t *testing.T) {
 func TestKeys(t *testing.T) {
 	p := mustDecode(t, "p.yaml", "stages: [bare, picky]\n", nil)
 	keys := p.Keys()
-	if want := []string{"picky.low", "picky.high"}; !cmp.Equal(want, keys[len(WindowParameters())+len(CachingParameters()):]) || keys[0] != "window.context" {
+	if want := []string{"bare.when", "picky.low", "picky.high", "picky.when"}; !cmp.Equal(want, keys[len(WindowParameters())+len(CachingParameters()):]) || keys[0] != "window.context" {
 		t.Errorf("got %q", keys)
 	}
 }
@@ -358,7 +358,7 @@ window:
       limit: none
       turns: all
       summary: [recorded, {fixed: 5000}]
-      when: {input_tokens: 100000}
+      trigger: {input_tokens: 100000}
       least: none
 `
 	if _, stages, _ := strings.Cut(got, "stages:"); "stages:"+stages != want {
@@ -370,7 +370,7 @@ window:
 func TestCounts(t *testing.T) {
 	p := mustDecode(t, "p.yaml", `
 window: {context: 1m, overhead: 18.8k, buffer: 13_000}
-stages: [kinds: {summary: [fixed: 2.5k], when: {input_tokens: 100K}}, compress]
+stages: [kinds: {summary: [fixed: 2.5k], trigger: {input_tokens: 100K}}, compress]
 set: {kinds.least: {type: input_tokens, value: 1k}}
 `, nil)
 	k := p.Stages[0].Params.(*kinds)
@@ -384,7 +384,7 @@ set: {kinds.least: {type: input_tokens, value: 1k}}
 		t.Errorf("window.context: %d, %v", p.Window.Context, err)
 	}
 	for key, value := range map[string]string{
-		"kinds.count": "1k", "kinds.free": "1k", "kinds.when": "{tool_uses: 1k}", "window.overhead": "2G", "window.context": "0", "kinds.summary": "fixed: 0k",
+		"kinds.count": "1k", "kinds.free": "1k", "kinds.trigger": "{tool_uses: 1k}", "window.overhead": "2G", "window.context": "0", "kinds.summary": "fixed: 0k",
 	} {
 		if p.Set(key, value) == nil {
 			t.Errorf("%s: %s is taken", key, value)

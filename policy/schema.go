@@ -2,7 +2,10 @@ package policy
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
+	"github.com/ctxkit/ctxkit/policy/condition"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -26,9 +29,12 @@ func Schema(reg Registry) []byte {
 	}
 	for _, d := range reg.Definitions() {
 		add(d.Name, d.Summary, d.Params)
+		defs[d.Name].(map[string]any)["properties"].(map[string]any)[whenKey] = ref(whenKey)
+		set[d.Name+"."+whenKey] = ref(whenKey)
 		stages[d.Name] = orNull(ref(d.Name))
 		stageNames = append(stageNames, d.Name)
 	}
+	defs[whenKey] = whenSchema()
 	if stageNames == nil {
 		stageNames = []any{""}
 	}
@@ -43,6 +49,11 @@ func Schema(reg Registry) []byte {
 	for _, s := range p.sections() {
 		properties[s.key] = orNull(ref(s.key))
 	}
+	properties[numbersKey] = map[string]any{
+		"type":          "object",
+		"description":   "numbers that the stages' conditions use by name, and that sweep varies as numbers.NAME",
+		"propertyNames": map[string]any{"pattern": "^[a-z][a-z0-9_]*$"}, "additionalProperties": map[string]any{"type": "number", "minimum": -strict.MaxNumber, "maximum": strict.MaxNumber},
+	}
 	properties["stages"] = map[string]any{
 		"type":        "array",
 		"description": "the stages in the order they run; with extends they replace the other policy's",
@@ -55,6 +66,7 @@ func Schema(reg Registry) []byte {
 		"type":        "object",
 		"description": "single parameters, as stage.param: value; applied last",
 		"properties":  set, "additionalProperties": false,
+		"patternProperties": map[string]any{`^numbers\.[a-z][a-z0-9_]*$`: map[string]any{"type": "number"}},
 	}
 	root := map[string]any{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
@@ -73,6 +85,23 @@ func Schema(reg Registry) []byte {
 		return nil
 	}
 	return append(data, '\n')
+}
+
+// whenSchema describes conditions with their variables.
+func whenSchema() map[string]any {
+	field := (&When{}).fields()[0]
+	s := field.Schema()
+	delete(s, "default")
+	text := []string{field.Doc + ". The variables:"}
+	for _, v := range condition.Variables() {
+		unit := v.Unit
+		if v.Truth {
+			unit = "true or false"
+		}
+		text = append(text, fmt.Sprintf("%s (%s): %s.", v.Name, unit, v.Doc))
+	}
+	s["description"] = strings.Join(text, "\n")
+	return s
 }
 
 // with is a schema of maps that have a key. It names the key among its properties, as validators in strict mode want.

@@ -20,8 +20,18 @@ type Score struct {
 	Free          int `json:"free"`                           // at the exact request of a replay without the record's compactions
 	FreeAlarms    int `json:"free_alarms" yaml:"free_alarms"` // compactions of such a replay where nothing is recorded
 
+	// Prunes is the same for results that the client clears where a turn ends; nil: none is recorded.
+	Prunes *PruneScore `json:"prunes,omitempty" yaml:",omitempty"`
+
 	// Fitted is the same for the sessions whose window is fitted to their recorded compactions; nil: there is none.
 	Fitted *Score `json:"fitted,omitempty" yaml:",omitempty"`
+}
+
+// PruneScore is how well a policy predicts recorded prunes.
+type PruneScore struct {
+	Recorded int `json:"recorded"`
+	Same     int `json:"same"`   // of them: before the same request, and of exactly the same results
+	Alarms   int `json:"alarms"` // by the policy alone
 }
 
 // add sums scores up.
@@ -33,6 +43,13 @@ func (s *Score) add(o *Score) {
 	s.Alarms += o.Alarms
 	s.Free += o.Free
 	s.FreeAlarms += o.FreeAlarms
+	if o.Prunes != nil {
+		sum := *o.Prunes
+		if p := s.Prunes; p != nil {
+			sum = PruneScore{sum.Recorded + p.Recorded, sum.Same + p.Same, sum.Alarms + p.Alarms}
+		}
+		s.Prunes = &sum
+	}
 	if o.Fitted != nil {
 		if s.Fitted == nil {
 			s.Fitted = &Score{}

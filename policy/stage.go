@@ -42,7 +42,7 @@ const (
 	TruthOracle     Truth = "oracle"     // the original program's answers
 	TruthDocumented Truth = "documented" // the vendor's documentation
 	TruthDescribed  Truth = "described"  // one written analysis, nothing to check against
-	TruthOwn        Truth = "own"        // of a changed policy: the evidence for its origin does not hold for it
+	TruthOwn        Truth = "own"        // it reproduces no product, or not as it is: evidence for what it was changed from does not hold for it
 )
 
 // Memory says how a stage keeps to its decisions.
@@ -56,8 +56,8 @@ const (
 )
 
 // Definition is a stage as the registry knows it. Params is a pointer to a struct whose field values are the defaults
-// of the source and whose tags (yaml, doc, unit, min, max, enum) are the schema: the documentation, --set, completion
-// and sweep ranges are derived from them.
+// of the source and whose tags (yaml, doc, unit, min, max, enum) are the schema: the documentation, changes of a value,
+// completion and sweep ranges are derived from them.
 type Definition struct {
 	Name    string
 	Summary string // one sentence
@@ -82,6 +82,10 @@ type Definition struct {
 
 	// AfterCompaction says that it adds to the compaction of an earlier stage and does nothing without one.
 	AfterCompaction bool
+
+	// Program is the parameter that names a program which it starts; its stages are ProgramStages. Empty: it starts
+	// none.
+	Program string
 
 	// CacheEdits says that the client names results for cache edits from its first request on.
 	CacheEdits bool
@@ -142,6 +146,27 @@ type Starter interface {
 	Start(conv *session.Conversation) error
 }
 
+// OwnCounter is a stage that compares with its limit a count of its own, and not the Context's Used.
+type OwnCounter interface {
+	// Count is what it compares before a request, in parts that add up to it; nil: Used.
+	Count(c *Context) []Counted
+}
+
+// Counted is a part of a stage's count.
+type Counted struct {
+	Name      string `json:"name"` // in words
+	Tokens    int    `json:"tokens"`
+	Estimated bool   `json:"estimated,omitempty"` // by the stage: the recording leaves out what the client counts
+}
+
+// Sum is a count, tokens.
+func Sum(parts []Counted) (n int) {
+	for i := range parts {
+		n += parts[i].Tokens
+	}
+	return n
+}
+
 // Response is what a policy may know of the previous response: the usage as the simulation has it, in tokens.
 type Response struct {
 	Usage      jsonl.Usage
@@ -161,6 +186,7 @@ type Context struct {
 	Window    int // context window, tokens; 0 for a stage whose Definition does not say that it reads it
 	Shared    any // the policy's shared parameters that its Definition names
 	Model     string
+	MaxInput  int       // the most that the model takes, tokens, where that has a limit beside Window; 0: it has none
 	MaxOutput int       // the model's largest output, tokens; 0: unknown
 	Version   string    // release of the product whose texts the policy follows; "": of none
 	Overhead  int       // system prompt and tools, tokens by the report's counter
@@ -189,6 +215,9 @@ type Context struct {
 	// Estimate is the client's own estimate of an item in the view, in tokens: a quarter of its
 	// characters, rounded.
 	Estimate func(id ItemID) int
+
+	// Sent is the blocks of an item in the model view as the Messages API takes them; none of an item that is not sent.
+	Sent func(id ItemID) ([]SentBlock, error)
 
 	// Digests, where it is set, keeps what is worked out from recorded texts for other replays of the conversation:
 	// see Digest.
@@ -239,4 +268,10 @@ type RecordSource interface {
 type Weigher interface {
 	Block(message, block int) int
 	Content(c *Content) int
+}
+
+// Forker is a stage that remembers what it has proposed, or that it has run. Fork is a copy that goes on by itself: where
+// a condition refuses what the stage proposes, the engine goes on with the stage as it was before.
+type Forker interface {
+	Fork() Stage
 }

@@ -33,6 +33,9 @@ type Library struct {
 	names  []string         // theirs, sorted
 	scores func() ScoreFile
 
+	// OnRead, where it is set before the first use, is called with the name of each file that Resolve reads.
+	OnRead func(path string)
+
 	mu      sync.Mutex
 	heads   map[string]*head          // by policy; guarded by mu
 	decoded map[string]*policy.Policy // by policy; never changed, guarded by mu
@@ -179,6 +182,9 @@ func (l *Library) decode(nameOrFile string) (*policy.Policy, error) {
 func (l *Library) Resolve(nameOrFile string) (data []byte, shown string, err error) {
 	if !policy.IsFile(nameOrFile) {
 		return l.Read(nameOrFile)
+	}
+	if l.OnRead != nil {
+		l.OnRead(nameOrFile)
 	}
 	return readFile(nameOrFile)
 }

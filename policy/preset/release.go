@@ -58,14 +58,15 @@ func (l *Library) Products() (list []string) {
 
 // Client is what recorded a session. Its zero value is a session of which nothing is known.
 type Client struct {
-	Product string    // as a policy's bare name
-	Version string    // of the product; "": unknown
-	Time    time.Time // of the session; zero: unknown
+	Product  string    // as a policy's bare name
+	Version  string    // of the product; "": unknown
+	Provider string    // of its models; "": unknown
+	Time     time.Time // of the session; zero: unknown
 }
 
 // ClientOf is what recorded a conversation.
 func ClientOf(conv *session.Conversation) Client {
-	c := Client{Product: conv.Product, Version: conv.Version}
+	c := Client{Product: conv.Product, Version: conv.Version, Provider: conv.Provider}
 	for i := range conv.Messages {
 		if c.Time = conv.Messages[i].Time; !c.Time.IsZero() {
 			break
@@ -89,8 +90,9 @@ func (l *Library) BySession(name string) bool {
 }
 
 // For finds the policy that a name means for the session of a client: a product's bare name means the release that
-// was current then, which for a session of the product itself is the one that recorded it; NAME@latest the newest;
-// NAME@VERSION or NAME-VERSION that version's. Any other name is that of a policy.
+// was current then, which for a session of the product itself is the one that recorded it, or the policy that the
+// product has for the provider of its models; NAME@latest the newest; NAME@VERSION or NAME-VERSION that version's. Any
+// other name is that of a policy.
 func (l *Library) For(name string, c Client) (Chosen, error) {
 	product, version, at := strings.Cut(name, "@")
 	list := l.Releases(product)
@@ -106,6 +108,13 @@ func (l *Library) For(name string, c Client) (Chosen, error) {
 			return Chosen{}, fmt.Errorf("%q is no version of %s: write it as %s@%s, or %s@latest", version, product, product, list[0].Version, product)
 		}
 		return Chosen{Policy: ofVersion(list, version).Policy, Version: version}, nil
+	}
+	if c.Product == product {
+		if other := policy.RecorderOf(product, l.reg.Families()).Elsewhere; other != nil && other(c.Provider) != "" {
+			return Chosen{Policy: other(c.Provider), Why: fmt.Sprintf("%s recorded the session with models of %q", product, c.Provider)}, nil
+		}
+	}
+	switch {
 	case c.Product == product && isVersion(c.Version):
 		r := ofVersion(list, c.Version)
 		older := compareVersions(c.Version, r.Version) < 0
@@ -180,7 +189,6 @@ func isVersion(s string) bool {
 type Default struct {
 	Compare    []string
 	Thresholds string
-	Backtest   string
 }
 
 //go:embed defaults.yaml

@@ -11,7 +11,7 @@ import (
 // ScoreFile holds the scores of the built-in policies of products whose sessions are recorded: a release is scored on
 // the sessions that it recorded, a policy of the same family that is no release on all of them.
 type ScoreFile struct {
-	Corpus   policy.Score             // all releases together
+	Products map[string]*policy.Score // by product: its releases together
 	Policies map[string]*policy.Score // by name
 }
 

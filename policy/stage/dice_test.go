@@ -11,15 +11,54 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-// randomConversation returns a conversation that the API takes at every request, with Snip calls and with collapses
-// that its client recorded.
+// randomConversation returns a conversation that the API takes at every request, with repeated results, images, Snip
+// calls, and collapses that its client recorded.
 func randomConversation(d *stagetest.Dice) *stagetest.Convo {
 	c := d.Conversation()
+	if d.One(2) {
+		repeats(d, c)
+	}
+	if d.One(3) {
+		images(d, c)
+	}
 	snipCalls(d, c)
 	if d.One(4) {
 		collapses(d, c)
 	}
 	return c
+}
+
+// repeats gives some results the text of an earlier one, and calls of Bash a command.
+func repeats(d *stagetest.Dice, c *stagetest.Convo) {
+	var results []policy.Target
+	for m := range c.Messages {
+		for b := range c.Messages[m].Blocks {
+			bl, at := &c.Messages[m].Blocks[b], policy.Target{Item: policy.ItemID(m), Block: b}
+			switch {
+			case bl.Kind == jsonl.KindToolUse && bl.Name == "Bash":
+				call := stagetest.Calling(bl.ID, bl.Name, d.Pick(`{"command":"make"}`, `{"command":"make test"}`))
+				*bl, c.Texts[at] = call.Block, call.Said
+			case bl.Kind == jsonl.KindToolResult && bl.IsString:
+				if len(results) > 0 && d.One(3) {
+					again := stagetest.Result(bl.ID, c.Texts[results[d.N(len(results))]])
+					again.IsError = bl.IsError
+					*bl, c.Texts[at] = again.Block, again.Said
+				}
+				results = append(results, at)
+			}
+		}
+	}
+}
+
+// images adds images to some prompts.
+func images(d *stagetest.Dice, c *stagetest.Convo) {
+	for m := range c.Messages {
+		if msg := &c.Messages[m]; msg.Class == session.ClassPrompt && d.One(2) {
+			c.Texts[policy.Target{Item: policy.ItemID(m), Block: len(msg.Blocks)}] = ""
+			msg.Blocks = append(msg.Blocks, stagetest.Block(jsonl.KindImage, "image", "").Block)
+			msg.Blocks[0].IsString = false
+		}
+	}
 }
 
 // collapses adds what a client may have recorded of its own: spans of whole rounds, apart, overlapping and nested,

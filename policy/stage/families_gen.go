@@ -17,11 +17,13 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/stage/openhands"
 	"github.com/ctxkit/ctxkit/policy/stage/pi"
+	"github.com/ctxkit/ctxkit/policy/stage/program"
 	"github.com/ctxkit/ctxkit/policy/stage/qwen"
 	"github.com/ctxkit/ctxkit/policy/stage/roo"
 	"github.com/ctxkit/ctxkit/policy/stage/strands"
 	"github.com/ctxkit/ctxkit/policy/stage/sweagent"
 	"github.com/ctxkit/ctxkit/policy/stage/threelayer"
+	"github.com/ctxkit/ctxkit/policy/stage/vercel"
 )
 
 // Families lists the families of stages by name.
@@ -40,10 +42,12 @@ func Families() []policy.Family {
 		opencode.Family(),
 		openhands.Family(),
 		pi.Family(),
+		program.Family(),
 		qwen.Family(),
 		roo.Family(),
 		strands.Family(),
 		sweagent.Family(),
 		threelayer.Family(),
+		vercel.Family(),
 	}
 }

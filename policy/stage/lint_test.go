@@ -14,6 +14,7 @@ import (
 func TestLint(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"sound", "stages: [tool_result_budget, snip, microcompact_size, autocompact, post_compact]", ""},
+		{"a condition of the server's", "stages: [clear_thinking: {when: cold}]", "1:33: clear_thinking.when: the server carries the stage out, at each request that asks for it: it knows no such condition: leave it out, or use a stage of the client (condition)"},
 		{"reserve", "window: {output_reserve: 200000}\nstages: [microcompact_size: {manual: true}]", "1:26: window.output_reserve: 200,000 of 200,000 tokens are reserved, nothing is left to use: reserve less (window)"},
 		{"reserve cap", "window: {context: 100000, reserve_cap: 200000}\nstages: [microcompact_size: {manual: true}]", "1:40: window.reserve_cap: 200,000 of 100,000 tokens are reserved, nothing is left to use: reserve less (window)"},
 		{"blocked first", "window: {blocking_offset: 50000}\nstages: [autocompact]", "1:27: window.blocking_offset: requests are blocked at 150,000, before they are compacted at 155,000: make it smaller, or the buffer larger (window)"},
@@ -124,7 +125,7 @@ func TestLint(t *testing.T) {
 
 		{"a lifetime without a cache", "cache: {breakpoints: none, ttl: 1h, warm: always}\nstages: []", "1:33: cache.ttl: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)\n" +
 			"1:43: cache.warm: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)"},
-		{"a tail where none is kept", "stages: [opencode_compaction: {tail_turns: 3}]", "1:44: opencode_compaction.tail_turns: it has no effect: opencode_compaction.count: 1.1.36 keeps no tail and has no reserve of its own: leave it out (unused)"},
+		{"a tail where none is kept", "stages: [opencode_compaction: {tail_turns: 3}]", "1:44: opencode_compaction.tail_turns: it has no effect: opencode_compaction.count: 1.1.36 keeps no tail: leave it out (unused)"},
 		{"a tail where one is kept", "stages: [opencode_compaction: {count: \"1.18\", tail_turns: 3}]", ""},
 		{"a rule that the record stands for", "stages: [context_collapse: {source: recorded, span: 5, protect: 1}]", "1:65: context_collapse.protect: it has no effect: context_collapse.source: recorded follows the record alone: leave it out (unused)"},
 		{"gates by hand", "stages: [microcompact_size: {manual: true, min_savings: 5}]", "1:57: microcompact_size.min_savings: it has no effect: microcompact_size.manual: true skips the gates: leave it out (unused)"},
@@ -133,6 +134,14 @@ func TestLint(t *testing.T) {
 		{"the other cut", "stages: [gemini_compression: {cut_lines: 5}]", "1:42: gemini_compression.cut_lines: it has no effect: gemini_compression.cut is chars: leave it out (unused)"},
 		{"a check that is not made", "stages: [gemini_compression: {verify: false, verify_prompt_tokens: 5}]", "1:68: gemini_compression.verify_prompt_tokens: it has no effect: gemini_compression.verify is off: leave it out (unused)"},
 		{"a share without clearing", "stages: [cache_ttl_prune: {hard_clear: false, hard_clear_ratio: 0.2}]", "1:65: cache_ttl_prune.hard_clear_ratio: it has no effect: cache_ttl_prune.hard_clear is off: leave it out (unused)"},
+		{"more tokens than the window has", "stages: [mask: {by: tokens, keep: 1000000}]", "1:35: mask.keep: 1,000,000 tokens kept and a step of 1, with 18,800 of system prompt and tools, are not below 1,000,000, the window: make keep or step smaller (never)"},
+		{"nothing to supersede", "stages: [supersede: {reads: false, changes: false, searches: false, commands: false}]", "1:10: supersede: it replaces no kind of result: set reads, changes, searches or commands to true (never)"},
+		{"a cut without a limit", "stages: [truncate_results: {max_tokens: 0}]", "1:41: truncate_results.max_tokens: without a limit nothing is cut: give max_tokens or max_lines (never)"},
+		{"decay to more than it begins with", "stages: [decay: {min_tokens: 5000}]", "1:30: decay.min_tokens: 5,000 is more than decay.max_tokens 4,000: make it decay.max_tokens or less (contradict)"},
+		{"a summary without a trigger", "stages: [summarize: {trigger_share: 0}]", "1:37: summarize.trigger_share: no trigger is given: nothing is ever summarized: give trigger_share or trigger_tokens (never)"},
+		{"as much kept as the trigger", "stages: [summarize: {trigger_tokens: 50000, keep: 40000}]", "1:51: summarize.keep: 40,000 of messages with 18,800 of system prompt and tools reach 50,000, where summarize acts again: make it smaller (always)"},
+		{"two triggers", "stages: [summarize: {trigger_tokens: 150000, trigger_share: 0.5}]", "1:61: summarize.trigger_share: it has no effect: summarize.trigger_tokens holds: leave it out (unused)"},
+		{"two summaries", "stages: [autocompact, summarize]", "1:23: summarize: it competes with autocompact for the same tokens: keep one of them (compete)"},
 		{"two prompts", "stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]", "1:63: compact_api.prompt_tokens: it has no effect: compact_api.instructions replace the prompt: leave it out (unused)"},
 	}
 	rules := map[policy.Rule]bool{}

@@ -36,8 +36,12 @@ func TestPresetPrompts(t *testing.T) {
 		prompt int
 		count  string
 	}{
-		"opencode-1.1.36": {225, "1.1.36"},
-		"opencode-1.18":   {537, "1.18"},
+		"opencode-1.1.36":  {225, "1.1.36"},
+		"opencode-1.1.57":  {456, "1.1.57"},
+		"opencode-1.1.60":  {456, "1.1.60"},
+		"opencode-1.14.20": {498, "1.18.3"},
+		"opencode-1.17.9":  {498, "1.18.3"},
+		"opencode-1.18":    {537, "1.18"},
 	} {
 		p := params[opencode.OpencodeCompaction](t, name)
 		if p.Count != want.count || p.Prompt != want.prompt || p.TailTurns != -1 || p.PreserveRecent != -1 || p.Reserved != -1 || !p.Auto {

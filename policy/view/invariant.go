@@ -137,6 +137,9 @@ func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args 
 
 func (c *apiCheck) item(id policy.ItemID) {
 	blocks := c.v.Blocks(id)
+	if m := c.v.Message(id); m != nil && m.Role == session.Assistant && len(m.Blocks) == 0 {
+		return // a request that failed or was aborted: it wrote nothing, and nothing is sent again
+	}
 	if blocks == 0 {
 		c.report(id, NoEmptyContent, "a message without content")
 		return

@@ -47,6 +47,15 @@ func (v *View) PayloadReplacement(t policy.Target) (*policy.Content, bool) {
 	return nil, false
 }
 
+// PolicyReplacement is PayloadReplacement without what the server leaves out by itself.
+func (v *View) PolicyReplacement(t policy.Target) (*policy.Content, bool) {
+	own := slices.DeleteFunc(slices.Clone(v.layers(t)), func(l layer) bool { return l.stage == policy.StageServer })
+	if l := effective(own); l != nil {
+		return l.with, true
+	}
+	return nil, false
+}
+
 // strip takes the payload-only edits off an item that leaves the view. An item that comes back has none.
 func (v *View) strip(id policy.ItemID) {
 	if s := v.state[id]; s != nil {
@@ -96,14 +105,17 @@ func (v *View) payloadWeight(id policy.ItemID) (w weights) {
 func (v *View) PayloadBlockTokens(t policy.Target) int { return v.payloadBlock(t) }
 
 // payloadBlock is what a block weighs in the payload, by the report's counter.
-func (v *View) payloadBlock(t policy.Target) int {
+func (v *View) payloadBlock(t policy.Target) int { return v.payloadBlocks(t)[0] }
+
+// payloadBlocks is what a block weighs in the payload.
+func (v *View) payloadBlocks(t policy.Target) (w weights) {
 	switch with, on := v.PayloadReplacement(t); {
 	case !on:
-		return v.BlockTokens(t)
+		return v.blockTokens(t)
 	case with == nil:
-		return 0
+		return w
 	default:
-		return v.content(with)[0]
+		return v.content(with)
 	}
 }
 

@@ -372,7 +372,11 @@ func (v *View) weight(id policy.ItemID) (w weights) {
 // Text is the current text of a block in the model view: that of an edit, else the recorded text, with an offloaded
 // result read back. It is empty for content that is only a number of tokens.
 func (v *View) Text(t policy.Target) (string, error) {
-	c := v.Replacement(t)
+	return v.TextOf(t, v.Replacement(t))
+}
+
+// TextOf is the text of a block with a replacement; nil: none.
+func (v *View) TextOf(t policy.Target, c *policy.Content) (string, error) {
 	switch {
 	case c == nil:
 		return v.conv.WholeText(int(t.Item), t.Block)

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -164,14 +165,14 @@ func (f *readFile) whole(texts policy.TextSource, c *fileCall) (bool, error) {
 		return c.tool == "Write", nil
 	}
 	text, err := texts.Recorded(c.result)
-	return !strings.HasPrefix(text, session.UnchangedFile), err
+	return !session.IsUnchangedFile(text), err
 }
 
 // see applies one call to the text.
 func (f *readFile) see(on *policy.Context, c *fileCall) error {
 	if c.tool == "Read" {
 		text, err := on.Texts.Recorded(c.result)
-		if err == nil && !strings.HasPrefix(text, session.UnchangedFile) && (!c.part || f.text == "") {
+		if err == nil && !session.IsUnchangedFile(text) && (!c.part || f.text == "") {
 			f.hold(withoutNumbers(text))
 		}
 		return err
@@ -232,4 +233,16 @@ func cutTo(text string, tokens int) (string, int) {
 		return text, n
 	}
 	return measure.FirstUnits(text, 4*tokens), tokens
+}
+
+// fork is a copy that goes on by itself.
+func (s *readFiles) fork() readFiles {
+	c := *s
+	c.pending, c.recent, c.files = slices.Clone(s.pending), slices.Clone(s.recent), maps.Clone(s.files)
+	for path, f := range c.files {
+		own := *f
+		own.calls = slices.Clone(f.calls)
+		c.files[path] = &own
+	}
+	return c
 }

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -93,11 +92,5 @@ func persistedStub(conv *session.Conversation, id, ext string) string {
 
 // resultPath returns the path under which the client would have saved a result: never the real path of the input.
 func resultPath(conv *session.Conversation, id, ext string) string {
-	return "~/.claude/projects/" + projectFolder(conv.CWD) + "/" + conv.SessionID + "/tool-results/" + measure.SafeID(id) + "." + ext
+	return session.ProjectsFolder + session.FolderOf(conv.CWD) + "/" + conv.SessionID + "/tool-results/" + measure.SafeID(id) + "." + ext
 }
-
-// notAlphanumeric matches the characters that a project folder has as "-".
-var notAlphanumeric = regexp.MustCompile(`[^0-9A-Za-z]`)
-
-// projectFolder returns the folder name of a working directory.
-func projectFolder(cwd string) string { return notAlphanumeric.ReplaceAllString(cwd, "-") }

@@ -324,3 +324,6 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 	}
 	return start
 }
+
+// Fork is a copy that goes on by itself ([policy.Forker]).
+func (s *sessionMemory) Fork() policy.Stage { c := *s; return &c }

@@ -83,5 +83,5 @@ func (t SummaryText) body(response string) string {
 // transcriptPath returns the path of the session that the client's summary message names: never the real path of the
 // input.
 func transcriptPath(conv *session.Conversation) string {
-	return "~/.claude/projects/" + projectFolder(conv.CWD) + "/" + conv.SessionID + ".jsonl"
+	return session.ProjectsFolder + session.FolderOf(conv.CWD) + "/" + conv.SessionID + ".jsonl"
 }

@@ -46,7 +46,7 @@ type clineOutdatedReads struct {
 
 type noted struct {
 	index int // into View.Results
-	read  *fileRead
+	read  *measure.CallInput
 }
 
 func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -60,17 +60,17 @@ func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
 		if raw := v.Raw(r.Target); raw == nil || raw.IsError || r.State == policy.ResultGone || !measure.Matches(s.p.Reads, r.Tool, r.Alike) {
 			continue
 		}
-		read, err := readOf(c, r)
+		read, err := measure.InputOf(c, r)
 		if err != nil {
 			return nil, err
 		}
-		if read.path == "" {
+		if read.Path == "" {
 			continue
 		}
-		if read.whole() {
-			s.whole[read.path] = r.Target
+		if read.Whole() {
+			s.whole[read.Path] = r.Target
 		}
-		s.last[read.key()] = r.Target
+		s.last[key(read)] = r.Target
 		s.reads = append(s.reads, noted{s.seen, read})
 	}
 	var old, current []noted
@@ -80,8 +80,8 @@ func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
 		if r.State != policy.ResultLive {
 			continue
 		}
-		whole, ok := s.whole[n.read.path]
-		if (!ok || whole == r.Target) && s.last[n.read.key()] == r.Target {
+		whole, ok := s.whole[n.read.Path]
+		if (!ok || whole == r.Target) && s.last[key(n.read)] == r.Target {
 			current = append(current, n)
 			continue
 		}

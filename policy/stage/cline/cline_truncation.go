@@ -226,15 +226,15 @@ func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits 
 		if !measure.Matches(s.p.Reads, r.Tool, r.Alike) {
 			return nil
 		}
-		read, err := readOf(c, r)
-		if err != nil || read.path == "" {
+		read, err := measure.InputOf(c, r)
+		if err != nil || read.Path == "" {
 			return err
 		}
-		if older := latest[read.path]; older != nil {
-			content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[read_file for '%s'] Result:\n%s", read.path, duplicateRead))
+		if older := latest[read.Path]; older != nil {
+			content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[read_file for '%s'] Result:\n%s", read.Path, duplicateRead))
 			older(&content)
 		}
-		latest[read.path] = replace
+		latest[read.Path] = replace
 		return nil
 	}
 	for i := range s.hidden {
@@ -315,4 +315,14 @@ func (s *clineTruncation) put(v policy.View, id policy.ItemID) {
 		n++
 	}
 	s.runs[n-1].items = append(s.runs[n-1].items, id)
+}
+
+// Fork is a copy that goes on by itself ([policy.Forker]).
+func (s *clineTruncation) Fork() policy.Stage {
+	c := *s
+	c.stub, c.hidden, c.runs = slices.Clone(s.stub), slices.Clone(s.hidden), slices.Clone(s.runs)
+	for i := range c.runs {
+		c.runs[i].items = slices.Clone(c.runs[i].items)
+	}
+	return &c
 }

@@ -96,29 +96,55 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		return s.compact(c, nil, false, "manual", "the user asked for it")
 	}
 	history, pending := s.tail(c)
-	used := c.Used
-	if c.Last.Known && !c.Last.Summary {
-		u := c.Last.Usage
-		used = u.Context() + u.Output
-		for _, id := range history {
-			used += codexTokens(c.View, id, s.p.Form)
-		}
-		used += s.reasoning(c, len(pending))
+	used, limit := c.Used, s.p.limit(c.Window)
+	if parts := s.count(c, history, len(pending)); parts != nil {
+		used = policy.Sum(parts)
 	}
-	limit := s.p.limit(c.Window)
 	if used < limit {
 		return nil, nil
 	}
 	return s.compact(c, pending, len(history) > 0, "auto", fmt.Sprintf("used %d >= %d", used, limit))
 }
 
+// Count is what Codex compares with its limit before a request.
+func (s *codexCompaction) Count(c *policy.Context) []policy.Counted {
+	history, pending := s.tail(c)
+	return s.count(c, history, len(pending))
+}
+
+// count is what Codex compares: what the last response used, and its own estimates of what is in its history since, and
+// of encrypted reasoning. It is nil where there is no response, or only one that wrote a summary.
+func (s *codexCompaction) count(c *policy.Context, history []policy.ItemID, pending int) []policy.Counted {
+	if !c.Last.Known || c.Last.Summary {
+		return nil
+	}
+	since := 0
+	for _, id := range history {
+		since += codexTokens(c.View, id, s.p.Form)
+	}
+	reasoning, estimated := s.reasoning(c, pending)
+	return []policy.Counted{
+		{Name: "used by the last response", Tokens: c.Last.Usage.Context() + c.Last.Usage.Output},
+		{Name: "of items since", Tokens: since},
+		{Name: "of encrypted reasoning before the last user message", Tokens: reasoning, Estimated: estimated},
+	}
+}
+
 // reasoning is Codex' estimate of the encrypted reasoning before the last user message in its history, which does not
-// end with the newest pending items: three quarters of its length less 650 bytes, at four bytes a token.
-func (s *codexCompaction) reasoning(c *policy.Context, pending int) int {
+// end with the newest pending items: three quarters of its length less 650 bytes, at four bytes a token. estimated says
+// that some of it is not in the recording.
+func (s *codexCompaction) reasoning(c *policy.Context, pending int) (tokens int, estimated bool) {
 	if s.p.Reasoning == "none" || strings.Contains(c.Model, "claude") {
-		return 0
+		return 0, false
 	}
 	n, since := 0.0, 0.0
+	known, sinceKnown := true, true
+	read := 0 // what a client that was started again has read back: its file is all that it has of the reasoning
+	for i := range c.Conv.Restarts {
+		if r := &c.Conv.Restarts[i]; r.Before <= c.View.Joined() {
+			read = r.Before
+		}
+	}
 	ids := c.View.IDs()
 	for _, id := range ids[:len(ids)-pending] {
 		m := c.View.Message(id)
@@ -127,29 +153,34 @@ func (s *codexCompaction) reasoning(c *policy.Context, pending int) int {
 		}
 		if m.Class == session.ClassPrompt {
 			n, since = n+since, 0
+			known, sinceKnown = known && sinceKnown, true
 		}
-		since += reasoningOf(m)
+		recorded, estimated := reasoningOf(m)
+		if int(id) < read {
+			estimated = 0
+		}
+		since, sinceKnown = since+recorded+estimated, sinceKnown && estimated == 0
 	}
-	return int(n)
+	return int(n), !known
 }
 
-// reasoningOf is the estimate of a response's encrypted reasoning, tokens. Where the encrypted text was taken out of the
-// recording it is estimated by the reasoning tokens that the response used.
-func reasoningOf(m *session.Message) (n float64) {
+// reasoningOf is Codex' count of a response's encrypted reasoning, tokens: of what is recorded, and of what was taken out
+// of the recording, estimated by the reasoning tokens that the response used.
+func reasoningOf(m *session.Message) (recorded, estimated float64) {
 	unknown := 0
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; {
 		case bl.Kind != jsonl.KindThinking:
 		case bl.Signature > 0:
-			n += float64((max(bl.Signature*3/4-650, 0) + 3) / 4)
+			recorded += float64((max(bl.Signature*3/4-650, 0) + 3) / 4)
 		default:
 			unknown++
 		}
 	}
 	if slope, each, ok := encryptedSize(m.Model); ok && unknown > 0 {
-		n += slope*float64(m.Usage.Thinking) + each*float64(unknown)
+		estimated = slope*float64(m.Usage.Thinking) + each*float64(unknown)
 	}
-	return n
+	return recorded, estimated
 }
 
 // encryptedSize is how Codex' estimate of encrypted reasoning follows from what a response used: so much a reasoning

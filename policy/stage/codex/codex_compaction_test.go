@@ -390,9 +390,47 @@ func TestCodexCompactionReasoning(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Last = lastUsed(c, tt.total)
+		stage := &codexCompaction{p: *codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })}
+		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: tt.model, Last: r.Last})
 		r.Fire(policy.Prepare, 2, policy.Context{})
-		if got := len(r.View.Edits()) > 0; got != tt.want {
-			t.Errorf("%s, %s, %d tokens: compacted %t", tt.model, tt.reasoning, tt.total, got)
+		if got := len(r.View.Edits()) > 0; got != tt.want || (policy.Sum(parts) >= 180000) != tt.want || len(parts) != 3 || parts[0].Tokens != tt.total || parts[1].Tokens != 0 {
+			t.Errorf("%s, %s, %d tokens: compacted %t, counted %+v", tt.model, tt.reasoning, tt.total, got, parts)
+		}
+	}
+}
+
+// A client that was started again has only the reasoning whose encrypted form its file holds: the redacted part from
+// before does not count.
+func TestCodexReasoningReadBack(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Model = "gpt-5.5"
+	redacted, kept := stagetest.Think(""), stagetest.Think("")
+	kept.Signature = (4*1000 + 650) * 4 / 3
+	c.Prompt("go")
+	c.Assistant(redacted, kept, stagetest.Say("done"))
+	c.Prompt("and now")
+	c.Assistant(redacted, stagetest.Say("done"))
+	c.Prompt("once more")
+	for m := range c.Messages {
+		c.Messages[m].Model, c.Messages[m].Usage.Thinking = c.Model, 1000
+	}
+	r := stagetest.NewRun(t, c)
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	stage := &codexCompaction{p: *codex(func(*CodexCompaction) {})}
+	for _, tt := range []struct {
+		restarts  []session.Restart
+		tokens    int
+		estimated bool
+	}{
+		{nil, 1000 + 2*1238, true}, {[]session.Restart{{Before: 4}}, 1000, false}, {[]session.Restart{{Before: 2}}, 1000 + 1238, true},
+		{[]session.Restart{{Before: 2}, {Before: 9}}, 1000 + 1238, true}, {[]session.Restart{{Before: 2}, {Before: 4}}, 1000, false},
+	} {
+		c.Restarts = tt.restarts
+		tokens, estimated := stage.reasoning(&policy.Context{View: r.View, Conv: c.Conversation, Model: c.Model}, 0)
+		if tokens != tt.tokens || estimated != tt.estimated {
+			t.Errorf("%+v: %d, estimated %t; want %d, %t", tt.restarts, tokens, estimated, tt.tokens, tt.estimated)
 		}
 	}
 }
@@ -438,16 +476,17 @@ func TestCodexReasoning(t *testing.T) {
 		{"of another provider", "deepseek-v3.2", 100, []session.Block{signed(0)}, 0},
 	} {
 		m := session.Message{Role: session.Assistant, Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}, Blocks: tt.blocks}
-		if got := reasoningOf(&m); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("%s: %g, want %g", tt.name, got, tt.want)
+		recorded, estimated := reasoningOf(&m)
+		if math.Abs(recorded+estimated-tt.want) > 1e-9 || (estimated == 0) != (tt.want == 0 || tt.blocks[0].Signature > 0) {
+			t.Errorf("%s: %g recorded, %g estimated; want %g", tt.name, recorded, estimated, tt.want)
 		}
 	}
 }
 
 func TestClearsReasoning(t *testing.T) {
 	for model, want := range map[string]bool{
-		"gpt-5": false, "gpt-5-codex": false, "gpt-5.4-mini": true, "gpt-5.5": true, "gpt-5.6-sol": false, "gpt-5.10": false,
-		"gpt-4o": false, "claude-opus-4-5": false, "": false,
+		"gpt-5": true, "gpt-5-mini": true, "openai/gpt-5.3-codex": true, "gpt-5.4-mini": true, "gpt-5.5": true, "gpt-5.6-sol": false, "gpt-5.10": false,
+		"gpt-4o": false, "gpt-50": false, "gpt-5.55": false, "claude-opus-4-5": false, "": false,
 	} {
 		if got := clearsReasoning(model); got != want {
 			t.Errorf("%s: %t", model, got)

@@ -2,7 +2,6 @@ package openclaw
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -61,7 +60,7 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 	if err != nil {
 		return nil, fmt.Errorf("reading a tool result: %w", err)
 	}
-	joined := joinParts(v, t, text)
+	joined := measure.JoinParts(v, t, text, imageRemoved)
 	if !short {
 		joined = measure.FirstUnits(joined, s.p.SoftHeadChars) + "\n...\n" + measure.LastUnits(joined, s.p.SoftTailChars) +
 			fmt.Sprintf("\n\n[Tool result trimmed: kept first %d chars and last %d chars of %d chars.]", s.p.SoftHeadChars, s.p.SoftTailChars, length)
@@ -71,39 +70,7 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 	return &content, nil
 }
 
-// joinedChars is the length of joinParts, in UTF-16 units.
+// joinedChars is the length of measure.JoinParts, in UTF-16 units.
 func joinedChars(v policy.View, t policy.Target) int {
-	return v.Length(t).UTF16 + len(imageRemoved)*measure.Images(v, t) + max(len(resultParts(v, t))-1, 0)
-}
-
-// resultParts is the texts and images of a result whose content is an array, in order; nil where it is one text.
-func resultParts(v policy.View, t policy.Target) []jsonl.Part {
-	raw := v.Raw(t)
-	if raw.ReadBack() || raw.IsString {
-		return nil
-	}
-	list := []jsonl.Part{}
-	for _, p := range raw.Parts {
-		if p.Kind == jsonl.KindText || p.Kind == jsonl.KindImage {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// joinParts joins the parts of a result by line breaks, images as imageRemoved. text is its texts, joined by blank
-// lines.
-func joinParts(v policy.View, t policy.Target, text string) string {
-	parts := resultParts(v, t)
-	if parts == nil {
-		return text
-	}
-	words := make([]string, len(parts))
-	for i, p := range parts {
-		if words[i] = imageRemoved; p.Kind == jsonl.KindText {
-			words[i] = measure.FirstUnits(text, p.Text.UTF16)
-			text = strings.TrimPrefix(text[len(words[i]):], "\n\n")
-		}
-	}
-	return strings.Join(words, "\n")
+	return v.Length(t).UTF16 + len(imageRemoved)*measure.Images(v, t) + max(len(measure.ResultParts(v, t))-1, 0)
 }

@@ -172,6 +172,9 @@ func (w Quarter) Block(message, b int) int {
 		n = len(bl.Name) + bl.JSON.UTF16
 	}
 	images := 0
+	if bl.Kind == jsonl.KindImage {
+		images = 1
+	}
 	for _, p := range bl.Parts {
 		if p.Kind == jsonl.KindImage {
 			images++

@@ -1,6 +1,7 @@
 package stagetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
 	c.Window, c.MaxOutput, c.Overhead, c.Last = r.Window, r.MaxOutput, r.Overhead, r.Last
 	c.Texts, c.Record, c.Weigh, c.Estimate = r.Texts, r.Record, Quarter{r.C.Conversation}, r.View.Weight
-	c.Warned = r.Warned
+	c.Warned, c.Sent = r.Warned, r.Sent
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
 		m := &r.C.Messages[r.C.Requests[at].Message]
 		c.Model, c.Version = m.Model, m.Version
@@ -222,4 +223,38 @@ func (r *Bench) Edits() []string {
 		list = append(list, s)
 	}
 	return list
+}
+
+// Sent is the blocks of an item as the Messages API takes them.
+func (r *Bench) Sent(id policy.ItemID) ([]policy.SentBlock, error) {
+	var list []policy.SentBlock
+	for b := range r.View.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		if c := r.View.Replacement(t); c != nil && c.Gone {
+			continue
+		}
+		text, err := r.Texts.Text(t)
+		if err != nil {
+			return nil, err
+		}
+		s, raw := policy.SentBlock{Source: t, Type: "text"}, r.View.Raw(t)
+		says := map[string]any{"text": text}
+		switch kind := r.View.Kind(t); {
+		case raw == nil:
+		case kind == jsonl.KindToolUse:
+			s.Type, s.ID = "tool_use", raw.ID
+			says = map[string]any{"id": raw.ID, "name": raw.Name, "input": map[string]any{"text": text}}
+		case kind == jsonl.KindToolResult:
+			s.Type, s.ID = "tool_result", raw.ID
+			says = map[string]any{"tool_use_id": raw.ID, "content": text}
+		case kind != jsonl.KindText && kind != jsonl.KindAttachment:
+			s.Type = raw.Type
+		}
+		says["type"] = s.Type
+		if s.JSON, err = json.Marshal(says); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }
