@@ -19,6 +19,7 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 	if err != nil {
 		return nil, nil, err
 	}
+	defer e.close()
 	same = make([]bool, len(others))
 	for i, other := range others {
 		if s := newShadow(r.Conv, pol, other); s != nil {
@@ -55,7 +56,10 @@ func newShadow(conv *session.Conversation, pol, other *policy.Policy) *shadow {
 	s := &shadow{window: b, ceilings: ceilings{pol: other}, stages: make([]policy.Stage, len(pol.Stages)), shared: make([]any, len(pol.Stages))}
 	for i, of := range other.Stages {
 		beside := &pol.Stages[i]
-		if of.Definition.Name != beside.Definition.Name {
+		if of.Definition.Name != beside.Definition.Name || of.Definition.Program != "" || of.When.Expression != beside.When.Expression {
+			return nil
+		}
+		if when := of.When.Condition; when != nil && (when.NeedsEdits() || a != b || !slices.Equal(pol.Numbers, other.Numbers)) {
 			return nil
 		}
 		s.shared[i] = of.Shared

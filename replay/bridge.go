@@ -19,6 +19,7 @@ type RecordedBill struct {
 	Requests int         `json:"requests"`               // with usage
 	Without  int         `json:"requests_without_usage"` // of them nothing is known
 	Agents   int         `json:"subagents,omitempty"`    // whose requests are included
+	Client   price.USD   `json:"client_usd,omitzero"`    // what the client itself recorded as the cost of its requests and compactions
 }
 
 // ModelBill is the bill of one model.
@@ -33,6 +34,7 @@ func (b *RecordedBill) Add(o *RecordedBill) {
 	b.Requests += o.Requests
 	b.Without += o.Without
 	b.Agents += o.Agents
+	b.Client.Add(o.Client)
 	for _, m := range o.Models {
 		b.model(m.Model).Add(m.Bill)
 	}
@@ -116,8 +118,21 @@ func BilledBy(conv *session.Conversation, table *price.Table) (*RecordedBill, er
 		b.Requests++
 		b.Bill.Add(one)
 		b.model(m.Model).Add(one)
+		b.says(&m.Usage)
+	}
+	for i := range conv.Boundaries {
+		if u := conv.Boundaries[i].Usage; u != nil {
+			b.says(u)
+		}
 	}
 	return b, nil
+}
+
+// says adds what the client recorded as the cost of a call.
+func (b *RecordedBill) says(u *jsonl.Usage) {
+	if u.Nano > 0 {
+		b.Client.Add(price.USD{Nano: u.Nano, Known: true})
+	}
 }
 
 // The steps of a bridge, in their order.

@@ -284,7 +284,7 @@ func (e *engine) noteChanges() {
 func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	ed := &e.view.Edits()[c.Edit]
 	switch {
-	case ed.Stage == stageServer:
+	case ed.Stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
 	case ed.Kind != policy.KindSummarize:
 		return cache.Cause{Kind: cache.Edited, Stage: ed.Stage, Message: e.uuid(c.Item)}

@@ -225,12 +225,17 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 		was, twice := e.checks.decided[at]
 		e.checks.decided[at] = ed.New
 		switch {
-		case twice && !was.Same(ed.New) && !e.rewritten(ed):
+		case twice && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")
 		case !twice && s.Definition.Memory == policy.Frozen && e.sent(ed.Target.Item, next):
 			say("a block that was sent and left is replaced later")
 		}
 	}
+}
+
+// shorter reports whether a content is what was left of a block, cut once more.
+func shorter(was, now *policy.Content) bool {
+	return was.Partial && now.Partial && now.Length.UTF16 < was.Length.UTF16
 }
 
 // rewritten reports whether the view was rebuilt at the edit's request, or another stage changed what comes before

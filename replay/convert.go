@@ -50,7 +50,7 @@ func (r *Record) under(opt Options) (*Record, error) {
 		return to, nil
 	}
 	to := &Record{
-		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, model: target, client: r.client,
+		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, model: target, client: r.client,
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
 		asksAgain: r.asksAgain, release: r.release,
 		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, factors: factors,

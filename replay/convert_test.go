@@ -34,7 +34,7 @@ func TestConvertedTokens(t *testing.T) {
 	}{
 		{"newer tokenizer", "claude-opus-5-5", data, 1, map[string]int{old: 170124}},
 		{"same tokenizer", "claude-opus-4-6", data, 0, map[string]int{}},
-		{"no known tokenizer", "gpt-5", data, 0, map[string]int{}},
+		{"no known tokenizer", "grok-4", data, 0, map[string]int{}},
 		{"two models to the newer", "claude-opus-5-5", mixed, 2, map[string]int{old: 170124}},
 		{"two models to the older", "claude-opus-4-6", mixed, 2, map[string]int{other: 124170}},
 		{"as recorded", "", mixed, 0, map[string]int{}},

@@ -10,6 +10,9 @@ type Decision struct {
 	Limit   int    // at which the policy's compaction acts, tokens; 0: at none
 	Compact bool   // it compacts, or tries to
 	Reason  string // why
+
+	// Count is what the compaction compares with Limit, in parts; nil: Used.
+	Count []policy.Counted
 }
 
 // Decide runs a policy's stages on the recorded view before each request and returns what they propose without
@@ -28,6 +31,7 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer other.close()
 	t := &deciding{replayedRecord: replayedRecord{engine: e}, other: other}
 	walk(r.Conv, t)
 	return t.decisions, e.err
@@ -63,7 +67,7 @@ func (t *deciding) decide(k int) {
 	c := policy.Context{Now: t.now}
 	c.Used, c.UsedTail = t.used(k)
 	t.fill(&c, policy.Prepare, k)
-	at := policy.Circumstances{Window: c.Window, MaxOutput: c.MaxOutput}
+	at := policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput}
 	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window, Limit: t.other.pol.CompactsAt(at)}
 	for i := range t.other.stages {
 		s := &t.other.stages[i]
@@ -71,7 +75,13 @@ func (t *deciding) decide(k int) {
 			continue
 		}
 		c.Shared = s.Shared
-		edits, err := s.stage.Run(&c)
+		if counter, ok := s.stage.(policy.OwnCounter); ok {
+			d.Count = counter.Count(&c)
+		}
+		if !t.may(s, &c) {
+			continue
+		}
+		edits, err := t.propose(s, &c)
 		if err != nil {
 			t.fail(err)
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // Load a session, replay it under a built-in policy and read the totals.
@@ -44,7 +45,7 @@ func ExampleRun() {
 	// request 254: opencode_prune clear saves 38936 tokens
 }
 
-// KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, --set and the schema
+// KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, changes of a value and the schema
 // read them.
 type KeepNewest struct {
 	Keep int `yaml:"keep" doc:"the newest tool results that stay" unit:"results" min:"0"`
@@ -106,4 +107,38 @@ func ExampleRun_stage() {
 		timeline.Policy, timeline.Totals.Cleared, timeline.Totals.ModelPeak)
 	// Output:
 	// keep: 376 results cleared, peak 84188 tokens
+}
+
+// Cost of a session: what the API reported, and what a policy would have cost.
+func ExampleBilledBy() {
+	file, err := session.Load("../testdata/sessions/big.jsonl", session.LoadOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	table, err := price.Default()
+	if err != nil {
+		log.Fatal(err)
+	}
+	bill, err := replay.BilledBy(file.Main, table)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("billed: %s USD for %d requests\n", bill.CostUSD.Decimal().Text(2), bill.Requests)
+	registry, err := stage.Registry()
+	if err != nil {
+		log.Fatal(err)
+	}
+	none, err := preset.Load("none", registry)
+	if err != nil {
+		log.Fatal(err)
+	}
+	timeline, err := replay.Run(file.Main, none, replay.Options{Cache: replay.CacheEqual})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("without any compaction: %s USD\n", timeline.Totals.CostUSD.Decimal().Text(2))
+	// Output:
+	// billed: 18.77 USD for 298 requests
+	// without any compaction: 31.69 USD
 }

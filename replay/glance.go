@@ -21,6 +21,7 @@ type Glance struct {
 	Unpriced    int       `json:"unpriced_requests"`      // their model has no price; subagents included
 	Idle        float64   `json:"idle_seconds"`           // in pauses between responses of more than 5 minutes
 	Models      []string  `json:"models"`                 // with usage, subagents included; sorted
+	Ended       time.Time `json:"-"`                      // end of the last response of the main conversation; zero: not recorded
 }
 
 // GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
@@ -48,6 +49,7 @@ func GlanceAt(main *session.Conversation, agents []*session.Conversation, table 
 			}
 		}
 	}
+	g.Ended = before
 	for _, conv := range agents {
 		other, err := BilledBy(conv, table)
 		if err != nil {

@@ -34,6 +34,9 @@ func TestGlance(t *testing.T) {
 	if g.Requests != 4 || g.PeakContext != 3000000 || g.LastContext != 2000000 || g.Compactions != 1 || g.Without != 1 || g.Unpriced != 1 || g.Idle != 600 {
 		t.Errorf("%+v", g)
 	}
+	if want := at.Add(27 * time.Minute); !g.Ended.Equal(want) {
+		t.Errorf("ended at %s, want %s", g.Ended, want)
+	}
 	// 4,000,000 at 0.50 and 9,000,000 at 0.10 dollars a million.
 	if got := g.CostUSD.Decimal().Text(2); got != "2.90" {
 		t.Errorf("%s dollars, want 2.90", got)

@@ -60,8 +60,7 @@ func (e *engine) countHistory() {
 	if !e.conv.BeginsMidway() || len(e.conv.Requests) == 0 {
 		return
 	}
-	m := &e.conv.Messages[e.conv.Requests[0].Message]
-	at := policy.Circumstances{Window: e.window(0), MaxOutput: e.maxOutput(m.Model), Agent: e.conv.Agent}
+	at := e.circumstances(0, e.window(0))
 	for i := range e.stages {
 		e.stages[i].countsHistory = slices.ContainsFunc(e.stages[i].Limits(at).List, func(l policy.Limit) bool {
 			return l.Acts && (l.Of == policy.OfContext || l.Of == policy.OfRequest || l.Of == policy.OfMessages)

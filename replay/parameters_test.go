@@ -15,9 +15,15 @@ import (
 func idle() map[string]string {
 	return map[string]string{
 		"codex_compaction.reasoning": "Claude's thinking is not counted, and the samples are Claude's",
+		"drop_images.by":             "no sample has an image: the stage's own tests have some",
+		"drop_images.keep":           "the same",
+		"drop_images.placeholder":    "the same",
+		"drop_images.step":           "the same",
 		"pi_compaction.manual":       "what a user compacts by hand in the samples is less than the stage keeps",
 		"post_compact.skill_tokens":  "no sample has invoked a skill before a compaction",
 		"post_compact.skills_tokens": "no sample has invoked a skill before a compaction",
+		"program.command":            "no program may be started: the stage's own tests start one",
+		"program.timeout":            "the same",
 		"snip.ids":                   "a trial names a message of its session: the stage's own tests have it",
 	}
 }
@@ -35,6 +41,7 @@ func fitting() map[string]string {
 		"opencode_prune.protected_tools":    "stages: [opencode_prune: {protect: 0, minimum: 0, protected_tools: []}]",
 		"post_compact.long_files":           "stages: [autocompact, post_compact: {file_tokens: 100}]",
 		"roo_condense.cut":                  "window: {context: 60000}\nstages: [roo_condense: {condense: false}]",
+		"summarize.manual":                  "stages: [summarize: {keep: 0}]",
 		"three_layer_auto.tool":             "stages: [three_layer_auto]",
 	}
 }

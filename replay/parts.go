@@ -189,7 +189,7 @@ func (e *engine) ladderChanges(payload int) {
 	if c, ok := v.FirstChange(); ok {
 		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
 		e.cache.auto.Limit(kept, e.causeOf(c))
-		if stage == stageServer {
+		if stage == policy.StageServer {
 			l.limit(keepsMost, kept, "") // no edit of the policy's
 		} else {
 			l.limit(losesEdits, kept, stage)

@@ -31,6 +31,7 @@ type Record struct {
 	models    *price.Table
 	kinds     *cache.KindTable
 	encoders  *tokens.Encoders
+	programs  policy.Programs  // nil: none are started
 	model     price.Model      // of the conversation, zero where it is not known
 	client    *policy.Recorder // that recorded it
 	encoding  sync.Mutex
@@ -40,7 +41,7 @@ type Record struct {
 	weight    []int                          // weight of R's payload at each request, calibrated
 	overhead  []int                          // context less that weight: system prompt, tools, unrecorded reminders
 	reinject  []int                          // by boundary: tokens sent after it that are on no line
-	summary   []int                          // by boundary: weight of the recorded summary
+	summary   []int                          // by boundary: what the recorded summary took to write
 	edits     []policy.Edit                  // the record as edits on raw
 	notes     []recordedAct                  // by edit: what the client recorded
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
@@ -88,6 +89,7 @@ func (r *Record) table(opt Options) *price.Table { return cmp.Or(opt.Prices, r.m
 type RecordOptions struct {
 	Encoders *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
 	Families []policy.Family  // what is known of clients and models; nil: those that are built in
+	Programs policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
 // NewRecord computes the record of a conversation.
@@ -111,13 +113,23 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 	}
 	m, _ := models.Find(conv.Model)
 	client := policy.RecorderOf(conv.Product, families)
-	counted := tokens.CountedModel{Tokenizer: cmp.Or(m.Tokenizer, "old"), ClearsThinking: clearsThinking(families), Client: client}
+	counted := tokens.CountedModel{Client: client}
+	if counted.Tokenizer, err = tokens.TokenizerOf(conv.Model, m.Tokenizer); err != nil {
+		return nil, err
+	}
+	counted.ClearsThinking = anyFamily(families, func(f *policy.Family) func(string) bool { return f.ClearsThinking })
+	counted.UntilAnswer = anyFamily(families, func(f *policy.Family) func(string) bool { return f.KeepsUnanswered })
+	if !tokens.IsClaude(counted.Tokenizer) {
+		if counted.Encoder, err = encoders.Get(tokens.NameO200K); err != nil {
+			return nil, err
+		}
+	}
 	cal, err := tokens.Calibrate(conv, counted)
 	if err != nil {
 		return nil, err
 	}
 	r := &Record{
-		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, model: m, client: client,
+		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
 	}
@@ -135,8 +147,8 @@ func (r *Record) follow() error {
 	n := len(r.Conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
-		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{},
-		thinking: tokens.NewThinking(r.Conv, r.Counted.ClearsThinking),
+		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
+		thinking: tokens.NewThinking(r.Conv, r.Counted),
 	}
 	walk(r.Conv, t)
 	if t.err != nil {
@@ -161,6 +173,8 @@ type recordTrack struct {
 	folded   map[int]policy.ItemID // by collapse: its placeholder
 	restarts restarting
 	err      error
+
+	inferred map[policy.Target]bool // results that inferred microcompactions have named
 }
 
 // recordStage is the stage name on events of the record.
@@ -223,6 +237,9 @@ func (t *recordTrack) boundary(act recordedAct) {
 	t.apply(e, act)
 	if b.Summary >= 0 {
 		t.r.summary[act.at] = t.r.Cal.Message(b.Summary)
+		if sealed(&t.r.Conv.Messages[b.Summary]) {
+			t.r.summary[act.at] = max(t.r.summary[act.at], t.r.client.At(b.Version).SealedSummary)
+		}
 	}
 	t.pending = act.at
 }
@@ -317,7 +334,7 @@ func (t *recordTrack) request(k int) {
 	m := r.Conv.Requests[k].Message
 	msg := &r.Conv.Messages[m]
 	for _, e := range thinkingEdits(t.thinking, t.view, m, msg.Model) {
-		e.Stage = stageServer
+		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
 		}
@@ -376,7 +393,8 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		}
 	case t.pending >= 0:
 		if r.client.At(r.Conv.Boundaries[t.pending].Version).SameOverhead {
-			over = r.overhead[slices.IndexFunc(r.context, func(n int) bool { return n >= 0 })]
+			k := slices.IndexFunc(r.context, func(n int) bool { return n >= 0 })
+			over = r.overhead[k] - r.Cal.Searched[r.Conv.Requests[k].Message]
 		}
 		if rest > over {
 			// The client sent what is on no line: re-read files, listings.
@@ -415,6 +433,10 @@ func (t *recordTrack) inferMicro(k int) {
 		return
 	}
 	for _, e := range edits {
+		if t.inferred[e.Target] && e.New == t.view.Replacement(e.Target) {
+			continue // the rule names it each time, and it does not change
+		}
+		t.inferred[e.Target] = true
 		e.Request, e.Kind, e.Trigger = k+1, policy.KindClear, "inferred"
 		e.Reason = "what the client's rule clears here"
 		t.apply(e, noAct)
@@ -432,9 +454,14 @@ func reinjection(n int) policy.Synthetic {
 	}
 }
 
-// clearsThinking returns a test of a model: whether it is sent the thinking of the current turn alone.
-func clearsThinking(families []policy.Family) func(model string) bool {
+// anyFamily returns a test of a model: whether a test of any family holds.
+func anyFamily(families []policy.Family, test func(*policy.Family) func(model string) bool) func(model string) bool {
 	return func(model string) bool {
-		return slices.ContainsFunc(families, func(f policy.Family) bool { return f.ClearsThinking != nil && f.ClearsThinking(model) })
+		for i := range families {
+			if is := test(&families[i]); is != nil && is(model) {
+				return true
+			}
+		}
+		return false
 	}
 }

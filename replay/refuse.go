@@ -11,7 +11,6 @@ import (
 const (
 	stageAPI    = "api"    // would refuse the request
 	stageClient = "client" // would not send it
-	stageServer = "server" // leaves blocks out by itself
 )
 
 // ceiling is what a main request may reach, tokens.
@@ -43,9 +42,7 @@ func (e *engine) ceiling(c *ceilings, k int) *ceiling {
 		if e.opt.Window == 0 && c.pol.Window.Context == 0 && e.opt.Model == "" {
 			at.window = max(e.modelWindow(key), e.r.largest[m.Model])
 		}
-		limits := c.pol.Limits(policy.Circumstances{
-			Window: window, MaxOutput: e.maxOutput(m.Model), Agent: e.conv.Agent,
-		})
+		limits := c.pol.Limits(e.circumstances(k, window))
 		for _, l := range limits.List {
 			if l.Blocks && (at.block.Tokens == 0 || l.Tokens < at.block.Tokens) {
 				at.block = l

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -160,10 +161,14 @@ type engine struct {
 	context   policy.Context // of the stage that runs; reused by the next
 	estimator func(policy.ItemID) int
 	warner    func(int, string)
+	sender    func(policy.ItemID) ([]policy.SentBlock, error)
 	now       time.Time // of the last message
 	compacted bool      // a compaction was made since the last main request
 	before    int       // used as it was before that compaction
 	asked     map[int]bool
+	trimmed   int // client's tokens that edits have taken off the payload since the last main request
+	turns     int // prompts typed so far
+	compactAt int // 0-based request before which the last compaction was made
 
 	requests   []Request
 	events     []Event
@@ -172,10 +177,10 @@ type engine struct {
 	windows    map[windowKey]int // context windows, tokens
 	lastKey    windowKey         // of lastWindow
 	lastWindow int
-	outputs    map[string]int // largest output by model, tokens
-	above      int            // requests above the assumed window
-	ceilings   ceilings       // what a request may reach
-	unfit      excess         // requests whose recorded usage is below the weight of their content
+	limits     map[windowKey]policy.ModelLimits
+	above      int      // requests above the assumed window
+	ceilings   ceilings // what a request may reach
+	unfit      excess   // requests whose recorded usage is below the weight of their content
 	cache      *caching
 	thinking   *tokens.Thinking // nil: the policy says what the server leaves out
 	checks     checks
@@ -189,6 +194,7 @@ type running struct {
 	policy.StageConfig
 	stage         policy.Stage
 	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
+	when          *conditional
 }
 
 func (e *engine) run() error {
@@ -197,9 +203,18 @@ func (e *engine) run() error {
 		track = &replayedRecord{engine: e}
 	}
 	if walk(e.conv, track); e.err != nil {
-		return fmt.Errorf("%s: policy %s: %w", e.conv.Path, e.pol.Name, e.err)
+		return &jsonl.FileError{Path: e.conv.Path, Err: fmt.Errorf("policy %s: %w", e.pol.Name, e.err)}
 	}
 	return nil
+}
+
+// close ends the programs of the policy.
+func (e *engine) close() {
+	for i := range e.stages {
+		if p, ok := e.stages[i].stage.(policy.ProgramStage); ok {
+			p.Close()
+		}
+	}
 }
 
 func (e *engine) done() bool { return e.ended || e.err != nil }
@@ -212,7 +227,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	}
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
-		asked: map[int]bool{}, windows: map[windowKey]int{}, outputs: map[string]int{},
+		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
@@ -241,14 +256,20 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("policy %s: stage %s: %w", pol.Name, sc.Definition.Name, err)
 		}
-		e.stages = append(e.stages, running{StageConfig: sc, stage: st})
+		if p, ok := st.(policy.ProgramStage); ok {
+			if r.programs == nil {
+				return nil, fmt.Errorf("policy %s: stage %s starts a program, which this replay may not: give RecordOptions.Programs", pol.Name, sc.Definition.Name)
+			}
+			p.Open(r.programs, pol.Folder(sc.Definition.Name+"."+sc.Definition.Program))
+		}
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc)})
 		e.moments |= sc.Definition.Moments
 	}
 	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = view.New(r.Conv, e.report, client)
 	e.view.Expect(int(r.most.Load()))
-	e.estimator, e.warner = e.estimate, e.warned
+	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks
 	e.countHistory()
 	if opt.Trace != nil {
 		e.tracer = trace.New(r.Conv, *opt.Trace)
@@ -332,6 +353,9 @@ func (e *engine) said(m int) *session.Message {
 	msg := &e.conv.Messages[m]
 	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
 		e.now = msg.Time
+	}
+	if msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+		e.turns++
 	}
 	for b := range msg.Blocks {
 		if !msg.RecordOnly {
@@ -470,5 +494,5 @@ func (e *engine) account(k, used int) {
 		in.Output, in.Thinking = u.Output, u.Thinking
 		e.last.Usage = in
 	}
-	e.compacted, e.before = false, 0
+	e.compacted, e.before, e.trimmed = false, 0, 0
 }

@@ -285,6 +285,7 @@ func benchSession(b *testing.B, n int) *session.Conversation {
 	if _, err := synth.Generate(&buf, opt); err != nil {
 		b.Fatal(err)
 	}
+	b.SetBytes(int64(buf.Len()))
 	f, err := session.LoadReader("synth", io.Reader(&buf), session.LoadOptions{Jobs: 2})
 	if err != nil {
 		b.Fatal(err)
@@ -309,5 +310,57 @@ func BenchmarkReplay(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkPolicies replays one record under one policy, under five, and under five with the regret.
+func BenchmarkPolicies(b *testing.B) {
+	names := []string{"opencode", "none", "recorded", "claude-code", "gemini-cli"}
+	for _, c := range []struct {
+		name   string
+		n      int
+		regret bool
+	}{{"one", 1, false}, {"five", 5, false}, {"five with regret", 5, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			conv := benchSession(b, 1000)
+			b.ReportAllocs()
+			for b.Loop() {
+				rec, err := replay.NewRecord(conv)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, name := range names[:c.n] {
+					if _, err := rec.Replay(named(b, name), replay.Options{Regret: c.regret}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStages replays a session under each stage alone.
+func BenchmarkStages(b *testing.B) {
+	reg, err := registry()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, d := range reg.Definitions() {
+		if d.Name == "program" {
+			continue // which starts a process
+		}
+		b.Run(d.Name, func(b *testing.B) {
+			conv, pol := benchSession(b, 1000), written(b, "stages: ["+d.Name+"]")
+			rec, err := replay.NewRecord(conv)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := rec.Replay(pol, replay.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

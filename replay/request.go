@@ -39,6 +39,7 @@ func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest,
 	if err != nil {
 		return nil, err
 	}
+	defer e.close()
 	e.asking = &OwnRequest{Event: k}
 	if err := e.run(); err != nil {
 		return nil, err

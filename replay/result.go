@@ -20,8 +20,11 @@ func (e *engine) timeline() *Timeline {
 		Lines: Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 	}
 	t.Converted, t.Earlier, t.Caches = e.r.conversion(), e.earlier(), e.cache.automatic()
-	for _, sc := range e.pol.Stages {
-		t.Stages = append(t.Stages, sc.Definition.Name)
+	for i := range e.stages {
+		t.Stages = append(t.Stages, e.stages[i].Definition.Name)
+		if w := e.stages[i].when; w != nil {
+			t.Conditions = append(t.Conditions, w.use)
+		}
 	}
 	for r, n := range conv.Lines.SetAside {
 		t.Lines.SetAside[string(r)] = n
@@ -90,10 +93,14 @@ func (e *engine) widest(t *Timeline) {
 		m := &e.conv.Messages[e.conv.Requests[k].Message]
 		window := e.window(k)
 		if last != 0 && window != last {
-			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (client %s, %s)", k+1, window, last, m.Version, m.Model)
+			by := m.Model
+			if m.Version != "" {
+				by = "client " + m.Version + ", " + by
+			}
+			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (%s)", k+1, window, last, by)
 		}
 		if last == 0 || window > at.Window {
-			at = policy.Circumstances{Window: window, MaxOutput: e.maxOutput(m.Model)}
+			at = e.circumstances(k, window)
 		}
 		if key := e.windowKey(e.pol.Window, m); window == largerWindow && e.pol.Window.Context == 0 && t.Fit == nil && e.opt.Window == 0 && e.opt.Model == "" && e.r.statedWindow(key, e.opt) < window {
 			t.Shown = e.r.largest[m.Model]

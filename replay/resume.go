@@ -13,13 +13,15 @@ import (
 // client. What would be typed and answered is not in it. Costs are of the simulated cache.
 type Continuation struct {
 	Model   string     `json:"model"`
-	Context int        `json:"context_tokens"`         // of the next request
-	Last    time.Time  `json:"last_response,omitzero"` // its end
-	Expires time.Time  `json:"cache_expires,omitzero"`
-	Warm    bool       `json:"cache_warm"` // now is not after Expires
+	Context int        `json:"context_tokens"`               // of the next request
+	Last    time.Time  `json:"last_response,omitzero"`       // its end
+	Expires time.Time  `json:"cache_expires,omitzero"`       // zero: not known
+	Unknown bool       `json:"lifetime_not_known,omitempty"` // how long the provider keeps the cache
+	Warm    bool       `json:"cache_warm"`                   // now is not after Expires; false where that is not known
 	IfWarm  NextCost   `json:"if_warm"`
-	IfCold  NextCost   `json:"if_cold"` // only what other sessions keep in the cache is read
+	IfCold  NextCost   `json:"if_cold"` // only what other sessions keep in the cache is read; nothing where Unknown
 	Compact *Compacted `json:"compacted,omitempty"`
+	Misfit  bool       `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 }
 
 // NextCost is the input of a request and what it costs.
@@ -64,8 +66,8 @@ func (c *Continuation) CompactedNow() *CompactedCost {
 	return &c.Compact.IfCold
 }
 
-// never is how long after a response nothing of it is in the cache.
-const never = 100 * 365 * 24 * time.Hour
+// never is how long after a response nothing of it is in the cache: longer than any lifetime, unknown ones too.
+const never = 200 * 365 * 24 * time.Hour
 
 // Continue returns what continuing the recorded session costs at a time, and after a compaction by a policy, that of its
 // client; nil: that is not known. It returns nil where there is no request.
@@ -83,13 +85,17 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	}
 	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
 	c := &Continuation{Model: msg.Model, Last: msg.End}
-	if !c.Last.IsZero() {
+	c.Unknown = e.cache.unasked() && e.cache.kind.TTLSeconds == 0
+	if !c.Last.IsZero() && !c.Unknown {
 		c.Expires = c.Last.Add(e.cache.life())
+		c.Warm = !now.After(c.Expires)
 	}
-	c.Warm = !c.Last.IsZero() && !now.After(c.Expires)
 	c.Context = e.nextPayload(k)
 	e.noteNext(c.Context)
 	warm, cold := *e.cache, *e.cache
+	if c.Unknown {
+		cold.warm = 0 // nor is it known how long what other sessions share is kept
+	}
 	state := []struct {
 		cache *caching
 		at    time.Time
@@ -129,7 +135,10 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	if e.applyAll(stage, edits, k+1, false); e.err != nil {
 		return nil, e.err
 	}
-	to.Context = e.nextPayload(k)
+	if to.Context = e.nextPayload(k); to.Context < to.Summary { // it has the summary, and more
+		c.Misfit = true
+		return c, nil
+	}
 	for i, s := range state {
 		e.cache = s.cache
 		e.noteNext(to.Context)
@@ -187,6 +196,7 @@ func (e *engine) compactNow(pol *policy.Policy, opt Options) (stage string, edit
 	if err != nil {
 		return "", nil, err
 	}
+	defer other.close()
 	n := len(e.conv.Requests)
 	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: -1}, Now: e.now}
 	c.Used, c.UsedTail = e.used(n)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -146,5 +147,41 @@ func TestContinueAutomatic(t *testing.T) {
 	}
 	if first := c.Compact.IfWarm.First.Input; first.Input() != c.Compact.Context || first.Read >= c.Compact.Context {
 		t.Errorf("after a compaction: %+v of %d tokens", first, c.Compact.Context)
+	}
+}
+
+// TestContinueUnknown: where it is not known how long the provider keeps the cache, no end of it is named, it does not pass
+// as warm, and cold is nothing read.
+func TestContinueUnknown(t *testing.T) {
+	for _, model := range []string{"kimi-k2.5", "deepseek-chat", "gemini-3-flash-preview"} {
+		conv := load(t, shipped+"/big.jsonl").Main
+		for i := range conv.Messages {
+			if conv.Messages[i].Model != "" {
+				conv.Messages[i].Model = model
+			}
+		}
+		end := conv.Messages[conv.Requests[len(conv.Requests)-1].Message].End
+		c, err := recordOf(t, conv).Continue(nil, replay.Options{}, end.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.Unknown || c.Warm || !c.Expires.IsZero() || c.IfCold.Input.Read != 0 || c.IfWarm.Input.Read == 0 {
+			t.Errorf("%s: %+v", model, c)
+		}
+	}
+}
+
+// TestContinueMisfit: where a record's usage is less than its content, a compaction has no figures that the summary alone
+// would not fit in.
+func TestContinueMisfit(t *testing.T) {
+	conv := load(t, shipped+"/big.jsonl").Main
+	last := &conv.Messages[conv.Requests[len(conv.Requests)-1].Message]
+	last.Usage = jsonl.Usage{Input: 10, Output: 1}
+	c, err := recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Misfit || c.Compact != nil {
+		t.Errorf("%+v, %+v", c, c.Compact)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
 )
 
 // largerWindow is the window of models that have one larger than DefaultWindow, tokens. No line marks the requests that
@@ -45,7 +44,7 @@ func (e *engine) autoOff() *AutoOff {
 	for k := 1; k < len(r.Conv.Requests); k++ {
 		before := &r.Conv.Messages[r.Conv.Requests[k-1].Message]
 		if w := e.windowUnder(r.release.Window, k); w != window {
-			window, at = w, r.release.CompactsAt(policy.Circumstances{Window: w, MaxOutput: e.maxOutput(before.Model), Agent: r.Conv.Agent})
+			window, at = w, r.release.CompactsAt(e.circumstances(k-1, w))
 		}
 		if at <= 0 || !before.HasUsage || before.Usage.Total() < at || compacted[k] {
 			run = 0

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/diff"
+	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // runStages runs the policy's stages of one moment, in order. Each one's edits are applied before the next one runs.
@@ -35,13 +36,19 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 		if s.Definition.Window {
 			c.Window, c.Shared = window, s.Shared
 		}
-		edits, err := s.stage.Run(c)
+		if !e.may(s, c) {
+			continue
+		}
+		edits, err := e.propose(s, c)
 		if err != nil {
 			e.fail(fmt.Errorf("stage %s: %w", s.Definition.Name, err))
 			return
 		}
 		if len(e.shadows) > 0 {
 			e.agree(i, at, c, edits)
+		}
+		if s.when != nil && len(edits) > 0 {
+			s.when.acted = next
 		}
 		if e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd); e.done() {
 			return
@@ -60,7 +67,8 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
 		c.Model = m.Model
 		c.Overhead = e.overhead(at)
-		c.Window, c.MaxOutput = e.window(at), e.maxOutput(m.Model)
+		c.Window = e.window(at)
+		c.MaxInput, c.MaxOutput = e.modelLimits(at, c.Window)
 	}
 	c.Model = cmp.Or(e.opt.Model, c.Model)
 	c.Before = e.view.Tokens()
@@ -68,7 +76,18 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 		c.Now = e.now
 	}
 	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimator, e.warner
-	c.Digests = e.r.digests
+	c.Digests, c.Sent = e.r.digests, e.sender
+}
+
+// blocks returns the blocks of an item as the Messages API takes them.
+func (e *engine) blocks(id policy.ItemID) ([]policy.SentBlock, error) {
+	blocks, err := wire.Item(e.view, id)
+	list := make([]policy.SentBlock, len(blocks))
+	for i := range blocks {
+		b := &blocks[i]
+		list[i] = policy.SentBlock{Source: b.Source, Type: b.Type, ID: b.ToolUse, JSON: b.JSON}
+	}
+	return list, err
 }
 
 func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) }
@@ -116,7 +135,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				e.rebuilding(&ed, next)
 			}
 			restart := ed.Trigger == policy.TriggerRestart
-			was := e.view.PayloadTokens()
+			was, client := e.view.PayloadTokens(), e.view.ClientPayloadTokens()
 			for _, id := range ed.Items {
 				if restart && id < 0 { // what is on no line is not in the raw history
 					was -= e.view.PayloadWeight(id)
@@ -127,10 +146,11 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				e.fail(err)
 				return
 			}
+			e.trimmed += client - e.view.ClientPayloadTokens()
 			switch {
 			case restart:
 				e.notRead.now += was - e.view.PayloadTokens()
-			case stage != stageServer:
+			case stage != policy.StageServer:
 				e.cleared.weigh(&ed, was-e.view.PayloadTokens())
 			}
 			ev.Before += ed.Before
@@ -228,7 +248,7 @@ func (e *engine) rebuilding(ed *policy.Edit, next int) {
 	if !e.compacted {
 		e.before, _ = e.used(min(next, len(e.conv.Requests)))
 	}
-	e.compacted, e.last.Summary = true, true
+	e.compacted, e.last.Summary, e.compactAt = true, true, next
 	for i := range ed.Insert {
 		for _, c := range ed.Insert[i].Contents {
 			for k := range e.conv.Boundaries {
@@ -259,6 +279,16 @@ func (e *engine) Summary(n int) (policy.Content, int, bool) {
 // readable reports whether a recorded summary is a text that any model could be sent, and is not encrypted.
 func readable(m *session.Message) bool {
 	return len(m.Blocks) > 0 && m.Blocks[0].Kind == jsonl.KindText
+}
+
+// sealed reports whether a recorded summary is encrypted, and its encrypted form was taken out of the recording: only
+// the type of its block is left.
+func sealed(m *session.Message) bool {
+	if len(m.Blocks) == 0 {
+		return false
+	}
+	bl := &m.Blocks[0]
+	return bl.Kind == jsonl.KindUnknown && bl.JSON.Bytes <= len(`{"type":""}`)+len(bl.Type)
 }
 
 // SessionMemory returns the session's own summary file.
@@ -341,10 +371,18 @@ func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 	if e.pol.Recorded && e.opt.Model == "" {
 		key.marked = e.r.client.At(m.Version).MarkedWindows
 	}
-	if !key.marked && !m.Time.IsZero() {
-		key.day = m.Time.Unix() / (24 * 60 * 60)
+	if !key.marked || e.r.Client().Limits != nil {
+		key.day = dayOf(m)
 	}
 	return key
+}
+
+// dayOf is the day of a message since 1970; 0: unknown.
+func dayOf(m *session.Message) int64 {
+	if m.Time.IsZero() {
+		return 0
+	}
+	return m.Time.Unix() / (24 * 60 * 60)
 }
 
 // windowKey is what the context window of a request depends on.
@@ -355,15 +393,51 @@ type windowKey struct {
 	recorded int   // the window itself, where the client recorded it; the day and the mark are then 0
 }
 
-func (e *engine) maxOutput(model string) int {
-	model = cmp.Or(e.opt.Model, model)
-	n, ok := e.outputs[model]
-	if !ok {
-		m, _ := e.r.table(e.opt).Find(model)
-		n = m.MaxOutput
-		e.outputs[model] = n
+// time is the day's first moment; zero: unknown.
+func (k windowKey) time() time.Time {
+	if k.day == 0 {
+		return time.Time{}
 	}
-	return n
+	return time.Unix(k.day*24*60*60, 0)
+}
+
+// modelLimits are what the model of request k (0-based) takes, where that has a limit beside its window under the policy,
+// and writes at most, tokens; 0: no such limit, or not known.
+func (e *engine) modelLimits(k, window int) (input, output int) {
+	m := &e.conv.Messages[e.conv.Requests[k].Message]
+	key := windowKey{model: m.Model, day: dayOf(m)}
+	l, ok := e.limits[key]
+	if !ok {
+		l = e.r.modelLimits(key, e.opt)
+		e.limits[key] = l
+	}
+	if l.Input > window || e.opt.Window > 0 || e.pol.Window.Context > 0 || e.fitted() != nil {
+		return 0, l.Output
+	}
+	return l.Input, l.Output
+}
+
+// circumstances are those of request k (0-based) in a window.
+func (e *engine) circumstances(k, window int) policy.Circumstances {
+	input, output := e.modelLimits(k, window)
+	return policy.Circumstances{Window: window, MaxInput: input, MaxOutput: output, Agent: e.conv.Agent}
+}
+
+// modelLimits are a model's limits by the table of the recorded client, else by that of models.
+func (r *Record) modelLimits(key windowKey, opt Options) policy.ModelLimits {
+	if l := r.clientLimits(key); l.Context > 0 && opt.Model == "" {
+		return l
+	}
+	m, _ := r.table(opt).Find(cmp.Or(opt.Model, key.model))
+	return policy.ModelLimits{Context: m.Context, Input: m.MaxInput, Output: m.MaxOutput}
+}
+
+// clientLimits are a model's limits by the table that the recorded client goes by; zero: it has none.
+func (r *Record) clientLimits(key windowKey) policy.ModelLimits {
+	if r.client == nil || r.client.Limits == nil {
+		return policy.ModelLimits{}
+	}
+	return r.client.Limits(r.Conv.Provider, key.model, key.time())
 }
 
 // DefaultWindow is the assumed context window of a model that is not in the table, tokens.
@@ -388,12 +462,21 @@ func (r *Record) statedWindow(key windowKey, opt Options) int {
 		return key.recorded
 	case strings.Contains(model, "[1m]"):
 		return 1000000
-	case key.marked && opt.Model == "":
-		return DefaultWindow
+	}
+	if opt.Model == "" {
+		known := r.clientLimits(key).Context
+		switch {
+		case known > 0 && key.marked:
+			return min(known, DefaultWindow)
+		case known > 0:
+			return known
+		case key.marked:
+			return DefaultWindow
+		}
 	}
 	m, _ := r.table(opt).Find(model)
 	if opt.Model == "" && key.day > 0 {
-		return cmp.Or(m.ContextOn(time.Unix(key.day*24*60*60, 0)), DefaultWindow)
+		return cmp.Or(m.ContextOn(key.time()), DefaultWindow)
 	}
 	return cmp.Or(m.Context, DefaultWindow)
 }

@@ -21,7 +21,7 @@ func (r *Record) newThinking(pol *policy.Policy) *tokens.Thinking {
 			}
 		}
 	}
-	return tokens.NewThinking(r.Conv, r.Counted.ClearsThinking)
+	return tokens.NewThinking(r.Conv, r.Counted)
 }
 
 // thinkingEdits are the payload-only edits of what the server leaves out of the request that message m answers, by
@@ -56,7 +56,7 @@ func (e *engine) leaveOut(k int) {
 			edits[i].Warm = edits[i].Kind == policy.KindServerClear
 		}
 	}
-	e.applyAll(stageServer, edits, k, false)
+	e.applyAll(policy.StageServer, edits, k, false)
 }
 
 // asksAgain reports whether the recorded client sends a request after each turn that no line holds, such as the one for

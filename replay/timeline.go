@@ -23,37 +23,38 @@ const Schema = "ctxkit.replay/v1"
 // Timeline is the result of one replay: pure data. Everything printed is a function of it. Token figures are by
 // Counter.
 type Timeline struct {
-	Schema    string            `json:"schema"`
-	Session   string            `json:"session"`
-	Agent     string            `json:"agent,omitempty"`
-	File      string            `json:"file"`
-	Title     string            `json:"title,omitempty"`
-	Policy    string            `json:"policy"`
-	Chosen    string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
-	Truth     policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
-	Score     *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
-	Counter   string            `json:"counter"`
-	Cache     CacheMode         `json:"prompt_cache,omitempty"` // whose is simulated
-	Caches    []ModelCache      `json:"caches,omitempty"`       // of models whose provider caches without being asked
-	Model     string            `json:"model"`
-	Converted *Conversion       `json:"converted,omitempty"` // with Options.Model, where it has another tokenizer
-	Version   string            `json:"client_version,omitempty"`
-	Earlier   *EarlierHistory   `json:"earlier_history,omitempty"` // of a file that begins in the middle of the conversation
-	Window    int               `json:"window"`
-	Fit       *Fit              `json:"window_fit,omitempty"`          // the window is fitted to the recorded compactions
-	Shown     int               `json:"window_shown_by,omitempty"`     // the largest recorded context, where the window follows from it
-	AutoOff   *AutoOff          `json:"auto_compaction_off,omitempty"` // when recorded
-	Limits    []policy.Limit    `json:"limits"`                        // at which the policy's stages act, in Window
-	LimitsOf  string            `json:"limits_of,omitempty"`           // of the recorded track: the release that recorded it, whose limits these are
-	Stages    []string          `json:"stages"`                        // of the policy, in order
-	Lines     Lines             `json:"lines"`
-	Requests  []Request         `json:"requests"`
-	Events    []Event           `json:"events"`
-	Totals    Totals            `json:"totals"`
-	Regret    *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
-	Findings  []RequestFinding  `json:"findings"`         // broken rules
-	Warnings  []session.Warning `json:"warnings"`
-	Trace     *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
+	Schema     string            `json:"schema"`
+	Session    string            `json:"session"`
+	Agent      string            `json:"agent,omitempty"`
+	File       string            `json:"file"`
+	Title      string            `json:"title,omitempty"`
+	Policy     string            `json:"policy"`
+	Chosen     string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
+	Truth      policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
+	Score      *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
+	Counter    string            `json:"counter"`
+	Cache      CacheMode         `json:"prompt_cache,omitempty"` // whose is simulated
+	Caches     []ModelCache      `json:"caches,omitempty"`       // of models whose provider caches without being asked
+	Model      string            `json:"model"`
+	Converted  *Conversion       `json:"converted,omitempty"` // with Options.Model, where it has another tokenizer
+	Version    string            `json:"client_version,omitempty"`
+	Earlier    *EarlierHistory   `json:"earlier_history,omitempty"` // of a file that begins in the middle of the conversation
+	Window     int               `json:"window"`
+	Fit        *Fit              `json:"window_fit,omitempty"`          // the window is fitted to the recorded compactions
+	Shown      int               `json:"window_shown_by,omitempty"`     // the largest recorded context, where the window follows from it
+	AutoOff    *AutoOff          `json:"auto_compaction_off,omitempty"` // when recorded
+	Limits     []policy.Limit    `json:"limits"`                        // at which the policy's stages act, in Window
+	LimitsOf   string            `json:"limits_of,omitempty"`           // of the recorded track: the release that recorded it, whose limits these are
+	Stages     []string          `json:"stages"`                        // of the policy, in order
+	Conditions []ConditionUse    `json:"conditions,omitempty"`          // of the policy's stages, in order
+	Lines      Lines             `json:"lines"`
+	Requests   []Request         `json:"requests"`
+	Events     []Event           `json:"events"`
+	Totals     Totals            `json:"totals"`
+	Regret     *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
+	Findings   []RequestFinding  `json:"findings"`         // broken rules
+	Warnings   []session.Warning `json:"warnings"`
+	Trace      *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
 
 	unpriced []string
 }

@@ -23,6 +23,7 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 	if err != nil {
 		return err
 	}
+	defer e.close()
 	e.each = yield
 	if err := e.run(); err != nil {
 		return err

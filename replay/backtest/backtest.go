@@ -33,6 +33,7 @@ type SessionScore struct {
 	FreeAlarms   int               `json:"free_alarms"` // the same, in a free replay
 	Micro        []Microcompacted  `json:"microcompactions"`
 	MicroAlarms  []MicroAlarm      `json:"microcompaction_alarms"` // those of the policy alone
+	Prunes       bool              `json:"-"`                      // its microcompactions are what the client clears where a turn ends
 	MicroUnknown int               `json:"microcompactions_unscored"`
 
 	Usage  UsageScore `json:"usage"`
@@ -43,22 +44,24 @@ type SessionScore struct {
 
 // CompactionScore is a recorded automatic compaction and the policy's decision.
 type CompactionScore struct {
-	Line      int    `json:"line"`
-	Request   int    `json:"request"` // n of the first request after it
-	Version   string `json:"client_version"`
-	PreTokens int    `json:"pre_tokens,omitempty"` // 0: not recorded
-	Used      int    `json:"used"`                 // by the policy's estimate, tokens
-	Threshold int    `json:"threshold"`            // at which the policy compacts, tokens; 0: it has none
-	Hit       bool   `json:"hit"`                  // the policy compacts at the request, on the recorded view
-	Lost      bool   `json:"lost"`                 // the message before it is lost: its weight comes from pre_tokens, which proves little
+	Line      int              `json:"line"`
+	Request   int              `json:"request"` // n of the first request after it
+	Version   string           `json:"client_version"`
+	PreTokens int              `json:"pre_tokens,omitempty"` // 0: not recorded
+	Used      int              `json:"used"`                 // by the policy's estimate, tokens
+	Threshold int              `json:"threshold"`            // at which the policy compacts, tokens; 0: it has none
+	Count     []policy.Counted `json:"count,omitempty"`      // what it compares with the threshold, in parts; nil: used
+	Hit       bool             `json:"hit"`                  // the policy compacts at the request, on the recorded view
+	Lost      bool             `json:"lost"`                 // the message before it is lost: its weight comes from pre_tokens, which proves little
 
 	// Requests to the policy's own compaction in a free replay; over 0: it is late; nil: none within Near.
 	Distance *int `json:"distance"`
 }
 
-// Short is the recorded figure less the policy's estimate, tokens; not known where none is recorded.
+// Short is the recorded figure less the policy's estimate, tokens; not known where none is recorded, or where the client
+// compares another figure.
 func (c *CompactionScore) Short() (tokens int, known bool) {
-	if c.PreTokens == 0 {
+	if c.PreTokens == 0 || c.Count != nil {
 		return 0, false
 	}
 	return c.PreTokens - c.Used, true
@@ -69,10 +72,12 @@ const Near = 5
 
 // Alarm is a decision to compact where nothing is recorded.
 type Alarm struct {
-	Request   int `json:"request"`
-	Line      int `json:"line"` // of the response
-	Used      int `json:"used"`
-	Threshold int `json:"threshold"`
+	Request   int              `json:"request"`
+	Line      int              `json:"line"` // of the response
+	Used      int              `json:"used"`
+	Threshold int              `json:"threshold"`
+	Count     []policy.Counted `json:"count,omitempty"` // as CompactionScore.Count
+	Early     int              `json:"early,omitempty"` // requests to the next recorded compaction; 0: there is none
 }
 
 // ScoreOptions are those of a replay, and whether windows may be fitted.

@@ -64,8 +64,8 @@ func TestScore(t *testing.T) {
 func TestMicrocompactions(t *testing.T) {
 	conv := load(t, shipped("big.jsonl"))
 	for name, want := range map[string]backtest.MicroRow{
-		"claude-code-2.1.19": {Clients: backtest.All, Recorded: 4, Hits: 4, Same: 4, Close: 4},
-		"none":               {Clients: backtest.All, Recorded: 4},
+		"claude-code-2.1.19": {Clients: backtest.All, Recorded: 4, Hits: 4, Same: 4, Savings: 4, Close: 4},
+		"none":               {Clients: backtest.All, Recorded: 4, Savings: 4},
 	} {
 		s := scored(t, conv, name, backtest.ScoreOptions{})
 		if got := backtest.Sum(name, []*backtest.SessionScore{s}).Micro[0]; got != want {

@@ -1,6 +1,10 @@
 package backtest
 
-import "github.com/ctxkit/ctxkit/replay/tokens"
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
 
 // CalibrateSchema names the form of Calibrated as JSON.
 const CalibrateSchema = "ctxkit.calibrate/v1"
@@ -187,7 +191,7 @@ func fitted(trials []*GrowthTrial, fit Fitting) ([]tokens.TokenRates, error) {
 // byOthers sets each trial's rates to a fit on the other parts' trials with the same tokenizer, from the documented rates on.
 func byOthers(trials []*GrowthTrial, rates []tokens.TokenRates) {
 	of, n := parts(trials)
-	for _, tokenizer := range []string{"old", "new"} {
+	for _, tokenizer := range tokens.Tokenizers() {
 		for part := range n {
 			var others []*GrowthTrial
 			for i, t := range trials {
@@ -205,15 +209,25 @@ func byOthers(trials []*GrowthTrial, rates []tokens.TokenRates) {
 	}
 }
 
-// FitRates fits common rates to the trials of a tokenizer, from the documented rates on.
+// FitRates fits common rates to the trials of a tokenizer, from the documented rates on. Whether a client sends reasoning
+// back differs by session, and is no common rate: each session's own share of it is taken off first.
 func FitRates(trials []*GrowthTrial, tokenizer string) tokens.TokenRates {
 	var samples []tokens.Sample
-	for _, t := range trials {
-		if t.Tokenizer == tokenizer {
-			samples = append(samples, t.samples(len(t.Steps))...)
-		}
-	}
 	prior := tokens.Documented(tokenizer)
+	for _, t := range trials {
+		if t.Tokenizer != tokenizer {
+			continue
+		}
+		own := t.samples(len(t.Steps))
+		if slices.ContainsFunc(own, func(s tokens.Sample) bool { return s.Amounts[tokens.Reasoning] != 0 }) {
+			sent := tokens.Fit(&prior, tokens.OwnSpread(), own)[tokens.Reasoning]
+			for i := range own {
+				own[i].Growth -= sent * own[i].Amounts[tokens.Reasoning]
+				own[i].Amounts[tokens.Reasoning] = 0
+			}
+		}
+		samples = append(samples, own...)
+	}
 	return tokens.FitAll(&prior, tokens.CommonSpread(), samples)
 }
 

@@ -23,7 +23,7 @@ func (s *SessionScore) compactions(conv *session.Conversation, decisions []repla
 		}
 		d := &decisions[b.Request-1]
 		s.Compactions = append(s.Compactions, CompactionScore{
-			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limit,
+			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limit, Count: d.Count,
 			Hit: d.Compact, Lost: b.Before > 0 && conv.Messages[b.Before-1].Lost,
 		})
 	}
@@ -33,9 +33,21 @@ func (s *SessionScore) alarms(r *replay.Record, decisions []replay.Decision) {
 	known := replay.NearCompactions(r.Conv)
 	for i := range decisions {
 		if d := &decisions[i]; d.Compact && !known[d.Request] {
-			s.Alarms = append(s.Alarms, Alarm{Request: d.Request, Line: r.LineAt(d.Request), Used: d.Used, Threshold: d.Limit})
+			s.Alarms = append(s.Alarms, Alarm{
+				Request: d.Request, Line: r.LineAt(d.Request), Used: d.Used, Threshold: d.Limit, Count: d.Count, Early: early(r.Conv, d.Request),
+			})
 		}
 	}
+}
+
+// early is how many requests after n the next automatic compaction is recorded, 0 where none is.
+func early(conv *session.Conversation, n int) int {
+	for i := range conv.Boundaries {
+		if b := &conv.Boundaries[i]; b.Trigger == "auto" && b.Request > n && replay.Precedes(conv, b) {
+			return b.Request - n
+		}
+	}
+	return 0
 }
 
 // free scores the policy's own replay, where one decision changes the next: it pairs recorded compactions with the

@@ -16,32 +16,29 @@ import (
 )
 
 // fittedOn is the date rates.json says: of the last change of the sessions or of the fit.
-const fittedOn = "2026-11-22"
+const fittedOn = "2026-11-23"
 
 // everyFile matches all sessions of the corpus, those of subagents too.
 var everyFile = []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*/subagents/*.jsonl"}
 
-// corpusTrials are those of the sessions of the corpus with enough usage to try counters on, and of the wider set.
-func corpusTrials(t *testing.T) (corpus, more []*backtest.GrowthTrial) {
-	corpus = usageTrials(t)
-	wider := os.Getenv("CTXKIT_MORE")
-	if wider == "" {
-		t.Skip("CTXKIT_MORE names no folder of further real sessions")
+// corpusTrials are those of the sessions of a folder with enough usage to try counters on, recorded by Claude Code or by
+// other agents. The folder is the value of a variable.
+func corpusTrials(t *testing.T, variable string, others bool) []*backtest.GrowthTrial {
+	dir := os.Getenv(variable)
+	if dir == "" {
+		t.Skip(variable + " names no folder of real sessions")
 	}
-	t.Setenv("CTXKIT_CORPUS", wider)
-	return corpus, usageTrials(t)
-}
-
-func usageTrials(t *testing.T) []*backtest.GrowthTrial {
+	t.Setenv("CTXKIT_CORPUS", dir)
 	var trials []*backtest.GrowthTrial
 	encoders := &tokens.Encoders{Jobs: 2}
-	for _, path := range corpusFiles(t, everyFile...) {
+	files := everyFile
+	if others {
+		files = append([]string{"*/*.json.gz", "*/*.jsonl.gz"}, everyFile...)
+	}
+	for _, path := range corpusFiles(t, files...) {
 		conv := load(t, path)
-		if conv.Agent != "" && filepath.Base(filepath.Dir(path)) == "subagents" {
+		if conv.Agent != "" && filepath.Base(filepath.Dir(path)) == "subagents" || (conv.Product != session.Product) != others {
 			continue
-		}
-		if conv.Product != session.Product {
-			continue // the common rates are those of Claude's tokenizers
 		}
 		rec, err := replay.NewRecordWith(conv, replay.RecordOptions{Encoders: encoders})
 		if err != nil {
@@ -61,28 +58,85 @@ func usageTrials(t *testing.T) []*backtest.GrowthTrial {
 // TestCorpusCalibration: rates.json holds what real sessions give, and what is said of the counters' errors on them
 // is so.
 func TestCorpusCalibration(t *testing.T) {
-	corpus, more := corpusTrials(t)
+	corpus, more := corpusTrials(t, "CTXKIT_CORPUS", false), corpusTrials(t, "CTXKIT_MORE", false)
 	all := slices.Concat(corpus, more)
-	t.Run("rates", func(t *testing.T) { checkRates(t, all) })
+	t.Run("rates of Claude", func(t *testing.T) { checkRates(t, all, tokens.OldTokenizer, tokens.NewTokenizer) })
 	t.Run("errors", func(t *testing.T) { checkErrors(t, all) })
 	t.Run("each set", func(t *testing.T) { checkEachSet(t, corpus, more) })
 	t.Run("scaled", func(t *testing.T) { checkScaled(t, corpus) })
 }
 
+// TestOtherCorpusCalibration is TestCorpusCalibration for the sessions of other agents.
+func TestOtherCorpusCalibration(t *testing.T) {
+	codex, others := corpusTrials(t, "CTXKIT_CODEX", true), corpusTrials(t, "CTXKIT_AGENTS", true)
+	all := slices.Concat(codex, others)
+	checkRates(t, all, tokens.OpenAITokenizer, tokens.GoogleTokenizer, tokens.OtherTokenizer)
+	for name, set := range map[string]struct {
+		trials   []*backtest.GrowthTrial
+		sessions int                          // at least
+		most     map[backtest.Fitting]float64 // means, %
+	}{
+		"codex":  {codex, 40, map[backtest.Fitting]float64{backtest.FitFirstHalf: 1, backtest.FitBoth: 1, backtest.FitOthers: 1.2}},
+		"others": {others, 35, map[backtest.Fitting]float64{backtest.FitFirstHalf: 1.7, backtest.FitBoth: 1.7, backtest.FitOthers: 3.5}},
+	} {
+		for fit, most := range set.most {
+			c, err := backtest.Calibrate(all, fit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			by := map[string][]float64{}
+			for _, s := range c.Sessions {
+				if s.Counter == tokens.NameUsage && s.Requests >= 5 && slices.ContainsFunc(set.trials, func(t *backtest.GrowthTrial) bool { return t.File == s.File }) {
+					by[s.Model] = append(by[s.Model], s.Free.MAPE)
+					by[backtest.All] = append(by[backtest.All], s.Free.MAPE)
+				}
+			}
+			for model, errs := range by {
+				slices.Sort(errs)
+				sum := 0.0
+				for _, e := range errs {
+					sum += e
+				}
+				t.Logf("%s, %s, %s: %d sessions: mean %.2f median %.2f", name, fit, model, len(errs), sum/float64(len(errs)), errs[len(errs)/2])
+				if model == backtest.All && (len(errs) < set.sessions || sum/float64(len(errs)) > most) {
+					t.Errorf("%s, %s: free-running error %.2f %% over %d sessions, want %.1f at most", name, fit, sum/float64(len(errs)), len(errs), most)
+				}
+			}
+		}
+	}
+}
+
 // fittedRates is the form of rates.json: rates by tokenizer and measure, with their source.
 type fittedRates struct {
-	Source   string                        `json:"source"`
-	Sessions int                           `json:"sessions"`
+	Models   map[string]string             `json:"models"`
+	Sources  map[string]string             `json:"sources"`
+	Sessions map[string]int                `json:"sessions"`
 	Date     string                        `json:"date"`
 	Rates    map[string]map[string]float64 `json:"rates"`
 }
 
-func checkRates(t *testing.T, trials []*backtest.GrowthTrial) {
-	f := fittedRates{
-		Source:   "fitted on recorded Claude Code sessions, clients 1.0.17 to 2.1.239",
-		Sessions: len(trials), Date: fittedOn, Rates: map[string]map[string]float64{},
+// checkRates holds the rates of tokenizers against those that the trials give.
+func checkRates(t *testing.T, trials []*backtest.GrowthTrial, tokenizers ...string) {
+	path := filepath.Join("..", "tokens", "rates.json")
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tokenizer := range []string{"old", "new"} {
+	var f fittedRates
+	if err := json.Unmarshal(doc, &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, tokenizer := range tokenizers {
+		sessions := 0
+		for _, trial := range trials {
+			if trial.Tokenizer == tokenizer {
+				sessions++
+			}
+		}
+		if f.Sessions[tokenizer] != sessions && !golden.Update() {
+			t.Errorf("%s: rates.json says %d sessions, here are %d", tokenizer, f.Sessions[tokenizer], sessions)
+		}
+		f.Sessions[tokenizer], f.Date = sessions, fittedOn
 		f.Rates[tokenizer] = map[string]float64{}
 		for m, v := range backtest.FitRates(trials, tokenizer) {
 			f.Rates[tokenizer][tokens.Measure(m).String()] = math.Round(v*1e4) / 1e4
@@ -103,7 +157,7 @@ func checkRates(t *testing.T, trials []*backtest.GrowthTrial) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join("..", "tokens", "rates.json"), append(doc, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(path, append(doc, '\n'), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

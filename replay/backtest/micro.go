@@ -76,6 +76,7 @@ func ownMicro(own *replay.Timeline, clears string, requests int) map[int]*microc
 func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Timeline) {
 	conv := r.Conv
 	clears := r.Client().Clears
+	s.Prunes = clears != ""
 	fired := ownMicro(own, clears, len(conv.Requests))
 	known := map[int]bool{}
 	for i := range conv.Micro {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
@@ -31,10 +32,11 @@ type CompactionRow struct {
 	Hits     int     `json:"hits"`     // at the exact request, each decided on the recorded view
 	Misses   int     `json:"misses"`
 	Alarms   int     `json:"alarms"`
-	Unknown  int     `json:"unknown_pre_tokens"` // of Recorded: no pre_tokens are recorded, so that the next six figures leave them out
-	Exact    int     `json:"exact"`              // the policy's estimate is pre_tokens to the token
-	Error    float64 `json:"error"`              // mean absolute error of that estimate, tokens
-	Median   float64 `json:"median_error"`       // median of the absolute errors, tokens
+	Unknown  int     `json:"unknown_pre_tokens"`  // of Recorded: no pre_tokens are recorded, so that the next six figures leave them out
+	OwnCount int     `json:"own_count,omitempty"` // of Recorded: the client compares another figure than pre_tokens, so that they are in none of these either
+	Exact    int     `json:"exact"`               // the policy's estimate is pre_tokens to the token
+	Error    float64 `json:"error"`               // mean absolute error of that estimate, tokens
+	Median   float64 `json:"median_error"`        // median of the absolute errors, tokens
 	Largest  int     `json:"largest_error"`
 	Bias     float64 `json:"bias"` // its mean error, tokens; under 0: too little
 	MAPE     float64 `json:"mape"` // % of pre_tokens
@@ -88,7 +90,11 @@ func (r *CompactionRow) compaction(c *CompactionScore) {
 // estimate compares the policy's estimate with the recorded figure.
 func (r *CompactionRow) estimate(c *CompactionScore) {
 	short, known := c.Short()
-	if !known {
+	switch {
+	case c.Count != nil:
+		r.OwnCount++
+		return
+	case !known:
 		r.Unknown++
 		return
 	}
@@ -101,8 +107,8 @@ func (r *CompactionRow) estimate(c *CompactionScore) {
 	r.MAPE += 100 * float64(off) / float64(c.PreTokens)
 }
 
-// Known is the number of compactions whose pre_tokens are recorded.
-func (r *CompactionRow) Known() int { return r.Recorded - r.Unknown }
+// Known is the number of compactions whose pre_tokens are recorded and are what the client compares.
+func (r *CompactionRow) Known() int { return r.Recorded - r.Unknown - r.OwnCount }
 
 func (r *CompactionRow) means() {
 	n := float64(max(r.Known(), 1))
@@ -119,7 +125,8 @@ type MicroRow struct {
 	Recorded   int    `json:"recorded"` // of results that are in the file
 	Hits       int    `json:"hits"`     // before the same request
 	Same       int    `json:"same"`     // and of the same results
-	Close      int    `json:"within_1"` // and the saving is within 1 % of the recorded one
+	Savings    int    `json:"savings"`  // of Recorded: those whose saving is recorded, too
+	Close      int    `json:"within_1"` // the same results, and the saving is within 1 % of the recorded one
 	Unrecorded int    `json:"unrecorded"`
 	Confirmed  int    `json:"confirmed"` // unrecorded ones the policy makes where the usage fell
 	Alarms     int    `json:"alarms"`    // by the policy alone
@@ -139,7 +146,8 @@ func (r *MicroRow) add(s *SessionScore) {
 		r.Recorded++
 		r.Hits += count(m.Hit)
 		r.Same += count(m.Same)
-		r.Close += count(m.Same && m.Close())
+		r.Savings += count(m.Wanted > 0)
+		r.Close += count(m.Same && m.Wanted > 0 && m.Close())
 	}
 }
 
@@ -275,4 +283,17 @@ func count(yes bool) int {
 // share is part in % of whole.
 func share(part, whole int) float64 {
 	return rounded(100 * float64(part) / math.Max(float64(whole), 1))
+}
+
+// Prunes is the score of what clients clear where a turn ends, in sessions of clients that do.
+func (r *Scores) Prunes() (p policy.PruneScore) {
+	for _, s := range r.Sessions {
+		if !s.Prunes {
+			continue
+		}
+		var row MicroRow
+		row.add(s)
+		p.Recorded, p.Same, p.Alarms = p.Recorded+row.Recorded, p.Same+row.Same, p.Alarms+row.Alarms
+	}
+	return p
 }

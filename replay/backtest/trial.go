@@ -20,7 +20,7 @@ type GrowthTrial struct {
 	Project   string // the folder it was recorded in, or else that of its file
 	Model     string // of the first request
 	Version   string // of the client then
-	Tokenizer string // "old" or "new"
+	Tokenizer string // of its model
 	First     int    // recorded context of the first request, tokens
 	Steps     []TrialStep
 
@@ -50,7 +50,7 @@ type TrialStep struct {
 func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	conv := r.Conv
 	t := &GrowthTrial{
-		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Project: cmp.Or(conv.CWD, filepath.Dir(conv.Path)),
+		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Project: cmp.Or(conv.Repository, conv.CWD, filepath.Dir(conv.Path)),
 		Model: conv.Model, Version: conv.Version, Tokenizer: r.Counted.Tokenizer, bands: r.Counted.Client.Lines,
 	}
 	for _, q := range conv.Requests {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -94,6 +95,7 @@ type Sim struct {
 	any     bool   // a request was made
 	last    entry  // the last entry that the last request wrote
 	broken  change // what changed since
+	looked  int    // entries looked at to find a position
 }
 
 type change struct {
@@ -156,11 +158,16 @@ func (s *Sim) Change(position int, cause Cause) {
 	if !s.broken.any || position < s.broken.position {
 		s.broken = change{position, cause, true}
 	}
-	n := len(s.entries)
-	for n > 0 && s.entries[n-1].position >= position {
-		n--
-	}
-	s.entries = s.entries[:n]
+	s.entries = s.entries[:s.behind(position-1)]
+}
+
+// behind is the index of the first entry that ends behind a position. Heads are looked for at each request: it does
+// not cost time in proportion to the entries.
+func (s *Sim) behind(position int) int {
+	return sort.Search(len(s.entries), func(i int) bool {
+		s.looked++
+		return s.entries[i].position > position
+	})
 }
 
 // Shrink states that the server removed tokens between the entries before a position and the position, and the prefix
@@ -232,13 +239,9 @@ func (s *Sim) read(r *CachedRequest, before int) (hit int, split Split, err erro
 	if !r.Start.IsZero() {
 		s.now = r.Start
 	}
-	n := len(s.entries)
 	for i := len(r.Breakpoints) - 1; i >= 0; i-- {
 		b := &r.Breakpoints[i]
-		for n > 0 && (s.entries[n-1].position > b.Position || s.entries[n-1].position >= before) {
-			n--
-		}
-		for j := n - 1; j >= 0 && s.entries[j].position > b.Position-LookBack; j-- {
+		for j := s.behind(min(b.Position, before-1)) - 1; j >= 0 && s.entries[j].position > b.Position-LookBack; j-- {
 			if s.alive(&s.entries[j], r.Model) {
 				return j, r.bill(s.entries[j].tokens), nil
 			}
@@ -305,10 +308,7 @@ func (s *Sim) write(r *CachedRequest) {
 
 // put adds an entry at its place, or updates the one that is there.
 func (s *Sim) put(e entry) {
-	i := len(s.entries)
-	for i > 0 && s.entries[i-1].position > e.position {
-		i--
-	}
+	i := s.behind(e.position)
 	for j := i - 1; j >= 0 && s.entries[j].position == e.position; j-- {
 		if old := &s.entries[j]; old.model == e.model {
 			e.shared = e.shared || old.shared

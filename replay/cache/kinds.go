@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -46,14 +47,16 @@ type KindTable struct {
 	List []CacheKind `json:"kinds"`
 }
 
-// DefaultKinds is the embedded table.
-func DefaultKinds() (*KindTable, error) {
+// DefaultKinds is the embedded table. It is decoded once: who wants to change it copies it.
+func DefaultKinds() (*KindTable, error) { return defaultKinds() }
+
+var defaultKinds = sync.OnceValues(func() (*KindTable, error) {
 	var k KindTable
 	if err := json.Unmarshal(embedded, &k); err != nil {
 		return nil, fmt.Errorf("reading the embedded table of caches: %w", err)
 	}
 	return &k, nil
-}
+})
 
 // Find finds the kind of a model by its normalized id: that of the longest family. It is zero for a model of no family.
 func (k *KindTable) Find(id string) CacheKind {

@@ -36,20 +36,11 @@ func All() []Name {
 
 // Classes sorts the blocks of a conversation.
 type Classes struct {
-	conv  *session.Conversation
-	again map[policy.ItemID]bool // messages that a recorded compaction sent again
+	conv *session.Conversation
 }
 
 // NewClasses returns the classes of a conversation.
-func NewClasses(conv *session.Conversation) *Classes {
-	c := &Classes{conv, map[policy.ItemID]bool{}}
-	for i := range conv.Boundaries {
-		for _, m := range conv.Boundaries[i].Attached {
-			c.again[policy.ItemID(m)] = true
-		}
-	}
-	return c
-}
+func NewClasses(conv *session.Conversation) *Classes { return &Classes{conv} }
 
 // Of returns the category of a block of a view, and the tool, the type of an attachment or the class of a message
 // that it belongs to.
@@ -69,7 +60,7 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 		return Earlier, ""
 	case msg.Class == session.ClassSummary:
 		return Summaries, "recorded"
-	case k.again[t.Item]:
+	case msg.Reattached:
 		return Reinjected, msg.Attachment
 	}
 	switch bl.Kind {

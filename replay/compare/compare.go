@@ -21,21 +21,22 @@ const Few = 10
 // ComparedSession is one conversation under every policy.
 type ComparedSession struct {
 	Origin
-	Model     string
-	Version   string // of the client
-	Project   string
-	Unpriced  []string             // models of its requests that have no price, sorted
-	Policies  []*policy.Policy     // those that ran
-	Values    []Values             // by policy
-	Breaks    [][]replay.StageCost // by policy: see BreaksOf
-	Cache     replay.CacheMode     // whose prompt cache was simulated
-	Apart     []int                // by policy: see Apart, against the first policy
-	Flags     []Flag               // in the order of Flags
-	Rereads   replay.Rereads       // after the recorded compactions
-	Input     string               // the path it was read from; "-": standard input
-	Selection Selection
-	Converted *replay.Conversion // of its tokens, to those of another model; nil: none
-	Series    [][]int            // by policy: see Series; nil where the caller wants none
+	Model      string
+	Version    string // of the client
+	Project    string
+	Repository string               // of the project's folder; "": not recorded
+	Unpriced   []string             // models of its requests that have no price, sorted
+	Policies   []*policy.Policy     // those that ran
+	Values     []Values             // by policy
+	Breaks     [][]replay.StageCost // by policy: see BreaksOf
+	Cache      replay.CacheMode     // whose prompt cache was simulated
+	Apart      []int                // by policy: see Apart, against the first policy
+	Flags      []Flag               // in the order of Flags
+	Rereads    replay.Rereads       // after the recorded compactions
+	Input      string               // the path it was read from; "-": standard input
+	Selection  Selection
+	Converted  *replay.Conversion // of its tokens, to those of another model; nil: none
+	Series     [][]int            // by policy: see Series; nil where the caller wants none
 }
 
 // Inputs counts the inputs of sessions, and names the conversations left out.
@@ -59,6 +60,13 @@ func NewSession(t *replay.Timeline, project string) ComparedSession {
 		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
 		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
 	}
+}
+
+// Add adds the replay under the next policy. That under the first policy comes first.
+func (s *ComparedSession) Add(first, t *replay.Timeline) {
+	s.Values = append(s.Values, Of(t))
+	s.Breaks = append(s.Breaks, BreaksOf(t))
+	s.Apart = append(s.Apart, Apart(first, t))
 }
 
 // Distribution is a figure over sessions.

@@ -3,8 +3,8 @@
 package compare
 
 import (
-	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -97,6 +97,19 @@ func Figures() []Figure {
 	}
 }
 
+// Places is how many digits after the point every known value of the figure has.
+func (f *Figure) Places() int {
+	switch {
+	case f.Unit == "USD":
+		return price.USD{}.Decimal().Places
+	case f.Name == "expected_by_chance" || f.Name == "excess_misses":
+		return 3
+	case f.Name == "median_distance":
+		return 1
+	}
+	return 0
+}
+
 // costUSD is not known where a request has no price: a part of the cost would look cheap. No request costs nothing.
 func costUSD(t *replay.Timeline) exact.Decimal {
 	if c := t.Totals.CostUSD; (c.Known || t.Totals.Calls == 0) && t.Totals.Unpriced == 0 {
@@ -186,13 +199,24 @@ func Of(t *replay.Timeline) (v Values) {
 	return v
 }
 
-// MarshalJSON writes the known values by name.
+// MarshalJSON writes the known values by name, sorted.
 func (v Values) MarshalJSON() ([]byte, error) {
-	m := map[string]exact.Decimal{}
-	for i, name := range Names() {
+	names := Names()
+	order := make([]int, 0, len(names))
+	for i := range names {
 		if v[i].Known {
-			m[name] = v[i]
+			order = append(order, i)
 		}
 	}
-	return json.Marshal(m)
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	out := make([]byte, 0, 1<<10)
+	for _, i := range order {
+		out = append(out, ',', '"')
+		out = append(append(append(out, names[i]...), '"', ':'), v[i].String()...)
+	}
+	if len(out) == 0 {
+		return []byte("{}"), nil
+	}
+	out[0] = '{'
+	return append(out, '}'), nil
 }

@@ -94,7 +94,7 @@ func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok
 	for _, id := range e.Keep {
 		m := v.Message(id)
 		switch {
-		case m == nil || attachedAgain(v, id):
+		case m == nil || m.Reattached:
 		case m.Class == session.ClassSummary && !summary:
 			anchor, summary = id, true
 		case m.Class != session.ClassSummary && !ok:
@@ -104,12 +104,6 @@ func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok
 		}
 	}
 	return head, anchor, tail, ok && summary
-}
-
-// attachedAgain reports whether the client sent a recorded message again after a compaction.
-func attachedAgain(v *view.View, id policy.ItemID) bool {
-	bounds := v.Conversation().Boundaries
-	return slices.ContainsFunc(bounds, func(b session.Boundary) bool { return slices.Contains(b.Attached, int(id)) })
 }
 
 // Marks lists the places where the edits of a view compacted earlier messages, and the restarts of the client, each with

@@ -34,6 +34,39 @@ var form = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]
 // Parse reads a decimal number, which may have an exponent. ok is false for what is none, and for one that is too
 // large or has too many digits after the point.
 func Parse(s string) (d Decimal, ok bool) {
+	if d, ok := short(s); ok {
+		return d, true
+	}
+	return parse(s)
+}
+
+// mostDigits is how many digits an int64 always has room for.
+const mostDigits = 18
+
+// short reads the usual form: digits and a point between them, with neither sign nor exponent.
+func short(s string) (d Decimal, ok bool) {
+	if s == "" || len(s) > mostDigits+1 {
+		return Decimal{}, false
+	}
+	whole, part, pointed := strings.Cut(s, ".")
+	digits := len(whole) + len(part)
+	part = strings.TrimRight(part, "0")
+	if whole == "" || digits > mostDigits || pointed && digits == len(whole) || len(part) > MaxPlaces {
+		return Decimal{}, false
+	}
+	for _, text := range []string{whole, part} {
+		for i := range len(text) {
+			if text[i] < '0' || text[i] > '9' {
+				return Decimal{}, false
+			}
+			d.N = 10*d.N + int64(text[i]-'0')
+		}
+	}
+	return Of(d.N, len(part)), true
+}
+
+// parse is Parse without short.
+func parse(s string) (d Decimal, ok bool) {
 	if !form.MatchString(s) {
 		return Decimal{}, false
 	}
@@ -73,6 +106,32 @@ func (d Decimal) digits(places int) string {
 		return sign + s
 	}
 	return sign + s[:at] + "." + s[at:] + strings.Repeat("0", places-d.Places)
+}
+
+// Digits is the number with all of its digits after the point, from which FromDigits makes the same Decimal; "" where
+// it is not known.
+func (d Decimal) Digits() string {
+	if !d.Known {
+		return ""
+	}
+	return d.digits(d.Places)
+}
+
+// FromDigits reads what Digits writes. ok is false for anything else.
+func FromDigits(s string) (d Decimal, ok bool) {
+	if s == "" {
+		return Decimal{}, true
+	}
+	places := 0
+	digits := s
+	if whole, part, point := strings.Cut(s, "."); point {
+		places, digits = len(part), whole+part
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if d = Of(n, places); err != nil || places > MaxPlaces || d.Digits() != s {
+		return Decimal{}, false
+	}
+	return d, true
 }
 
 // Text is the number with so many digits after the point, rounded half away from zero.
@@ -206,6 +265,13 @@ func (d Decimal) Abs() Decimal {
 
 // Within reports whether d is at most share of the size of o.
 func (d Decimal) Within(share, o Decimal) bool {
+	if d.Places == o.Places {
+		a, okA := times(d.N, pow10(share.Places))
+		b, okB := times(o.Abs().N, share.N)
+		if okA && okB {
+			return a <= b
+		}
+	}
 	return d.rat().Cmp(new(big.Rat).Mul(share.rat(), o.Abs().rat())) <= 0
 }
 

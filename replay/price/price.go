@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -83,8 +84,11 @@ type Table struct {
 	Models []Model `json:"models"`
 }
 
-// Default is the embedded table: Anthropic's models, and those of other providers.
-func Default() (*Table, error) {
+// Default is the embedded table: Anthropic's models, and those of other providers. It is decoded once: who wants to
+// change it copies it.
+func Default() (*Table, error) { return defaults() }
+
+var defaults = sync.OnceValues(func() (*Table, error) {
 	var t, others Table
 	for to, data := range map[*Table][]byte{&t: embedded, &others: providers} {
 		if err := json.Unmarshal(data, to); err != nil {
@@ -92,7 +96,7 @@ func Default() (*Table, error) {
 		}
 	}
 	return t.Over(&others), nil
-}
+})
 
 // order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {

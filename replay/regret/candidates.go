@@ -53,6 +53,7 @@ type builder struct {
 	seen   map[uint64]sighting // names by hash
 	files  map[string]*file
 	calls  []call // without a result so far
+	kept   *forms
 	folder string // the client's working folder, in the normal form: every request names it
 }
 
@@ -91,8 +92,8 @@ type call struct {
 
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. The blocks that
 // really hold it are not known yet.
-func (x *Index) candidates() ([]needle, error) {
-	b := &builder{Index: x, seen: map[uint64]sighting{}, files: map[string]*file{}, folder: foldString(x.conv.CWD)}
+func (x *Index) candidates(kept *forms) ([]needle, error) {
+	b := &builder{Index: x, kept: kept, seen: map[uint64]sighting{}, files: map[string]*file{}, folder: foldString(x.conv.CWD)}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -132,6 +133,7 @@ func (b *builder) message(m int) error {
 				return err
 			}
 		}
+		b.kept.keep(at, text)
 		b.see(int32(m), text, msg.Role == session.Assistant)
 	}
 	return nil
@@ -259,7 +261,7 @@ func (b *builder) result(bl *session.Block, at int32, text string) error {
 		if f.state == c.state {
 			f.state = c.from
 		}
-	case !c.changes && !bl.IsError && !strings.HasPrefix(text, session.UnchangedFile):
+	case !c.changes && !bl.IsError && !session.IsUnchangedFile(text):
 		b.readAgain(f, &c, text)
 		f.reads = append(f.reads, read{at, c.state})
 	}

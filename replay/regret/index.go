@@ -50,18 +50,20 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	if x.floor, err = Floor(); err != nil {
 		return nil, err
 	}
-	next := 0
+	next, length := 0, 0
 	for m := range conv.Messages {
 		x.base[m+1] = x.base[m] + int32(len(conv.Messages[m].Blocks))
-		for range conv.Messages[m].Blocks {
+		for b := range conv.Messages[m].Blocks {
 			x.of = append(x.of, int32(m))
+			length += conv.Messages[m].Blocks[b].Whole().Bytes
 		}
 		for next < len(conv.Requests) && conv.Requests[next].Message <= m {
 			next++
 		}
 		x.joined[m] = next + 1
 	}
-	found, err := x.candidates()
+	kept := newForms(len(x.of), length)
+	found, err := x.candidates(kept)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		return n.evidence == Reread && (len(recorded) == 0 || n.request < recorded[0].Request)
 	})
 	x.split(found)
-	if err := x.locate(found); err != nil {
+	if err := x.locate(found, kept); err != nil {
 		return nil, err
 	}
 	for i := range found {
@@ -177,7 +179,7 @@ func (x *Index) split(found []needle) {
 
 // locate finds every block that holds a needle or a line before its use, and those it can have been taken from. It
 // drops what the agent had written before and what many blocks hold.
-func (x *Index) locate(found []needle) error {
+func (x *Index) locate(found []needle, kept *forms) error {
 	s := newScan()
 	last := int32(0)
 	needles := make([]*needle, 0, len(found)+len(x.lines))
@@ -193,21 +195,25 @@ func (x *Index) locate(found []needle) error {
 	}
 	var text []byte
 	for b := range last {
-		t, err := x.text(b)
-		if err != nil {
-			return err
+		form, ok := kept.of(b)
+		if !ok {
+			t, err := x.text(b)
+			if err != nil {
+				return err
+			}
+			text = fold(text[:0], t)
+			form = text
 		}
-		text = fold(text[:0], t)
 		only := x.conv.Messages[x.of[b]].RecordOnly
-		s.each(text, func(id int32, from int) bool {
+		s.each(form, func(id int32, from int) bool {
 			n := needles[id]
 			if n.dropped || n.at <= b {
 				return false
 			}
-			if len(text)-from < len(n.text) || string(text[from:from+len(n.text)]) != n.text {
+			if len(form)-from < len(n.text) || string(form[from:from+len(n.text)]) != n.text {
 				return true
 			}
-			n.hold(x, b, only, text, from)
+			n.hold(x, b, only, form, from)
 			return !n.dropped
 		})
 	}

@@ -190,6 +190,7 @@ func TestReread(t *testing.T) {
 		"a part of it again":            {other("b"), something, "", "     2→and the second one of the file\n", 0},
 		"changed by somebody else":      {other("b"), something, "", "     1→the first line of the file\n     2→and another one\n", 0},
 		"not shown again":               {other("b"), something, "", session.UnchangedFile + ". The content is still current.", 0},
+		"not shown, in other words":     {other("b"), something, "", "Wasted call — file unchanged since your last Read.", 0},
 		"a reminder behind it":          {other("b"), something, "", head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
 		"each line somewhere":           {other("b"), "src/a.go:1:the first line of the file\n", "and the second one", head, 0},
 		"one line stays":                {other("b"), "src/a.go:1:the first line of the file\n", "", head, 1},

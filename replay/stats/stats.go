@@ -599,7 +599,7 @@ func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text string) {
 	}
 	switch b.conv.Alike(c.tool) {
 	case "Read", "NotebookRead":
-		if !strings.HasPrefix(text, session.UnchangedFile) {
+		if !session.IsUnchangedFile(text) {
 			b.files.read(at, path, text, request-1, request)
 		}
 		return

@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -27,6 +26,8 @@ func NewPlan(axes []Axis, points []Point) *Plan {
 type variants struct {
 	has    []bool // by axis: the policy has the parameter
 	points []*policy.Policy
+	check  sync.Once
+	err    error // of a value that the policy does not take
 }
 
 func (p *Plan) variants(base *policy.Policy) *variants {
@@ -96,7 +97,8 @@ func (p *Plan) checkPoints(base *policy.Policy) error {
 // SessionError is the error of a value that the policy of a session refuses. Of is the number of sessions whose
 // policies lack the parameter, 1 where only this one's policy fails.
 type SessionError struct {
-	Session *SweptSession
+	Session compare.Origin
+	Policy  *policy.Policy
 	Of      int
 	Err     error
 }
@@ -104,55 +106,76 @@ type SessionError struct {
 func (e *SessionError) Error() string { return e.Err.Error() }
 func (e *SessionError) Unwrap() error { return e.Err }
 
-// Applied counts, by axis, the sessions whose policy has the parameter, and checks the values against those policies.
-// A parameter that no policy has, or a value that one does not take, is a *SessionError.
-func (p *Plan) Applied(list []*SweptSession) ([]int, error) {
-	applied := make([]int, len(p.Axes))
-	checked := map[*policy.Policy]bool{}
-	for _, s := range list {
-		var err error
-		for i, has := range p.variants(s.Policy).has {
-			if !has {
-				continue
-			}
-			applied[i]++
-			if !checked[s.Policy] && err == nil {
-				err = p.checkEnds(s.Policy, i)
+// Has reports, by axis, whether a session's policy has the parameter, and checks the values against the policy. One that
+// it does not take is a *SessionError.
+func (p *Plan) Has(s *SweptSession) ([]bool, error) {
+	p.mu.Lock()
+	v := p.variants(s.Policy)
+	p.mu.Unlock()
+	v.check.Do(func() {
+		for i, has := range v.has {
+			if has && v.err == nil {
+				v.err = p.checkEnds(s.Policy, i)
 			}
 		}
-		if !checked[s.Policy] && err == nil {
-			err = p.checkPoints(s.Policy)
+		if v.err == nil {
+			v.err = p.checkPoints(s.Policy)
 		}
-		if err != nil {
-			return nil, &SessionError{s, 1, err}
-		}
-		checked[s.Policy] = true
+	})
+	if v.err != nil {
+		return nil, &SessionError{s.Origin, s.Policy, 1, v.err}
 	}
-	for i, n := range applied {
-		if n == 0 && len(list) > 0 {
-			return nil, &SessionError{list[0], len(list), list[0].Policy.Clone().Set(p.Axes[i].Key, p.Axes[i].Values[0])}
-		}
-	}
-	return applied, nil
+	return v.has, nil
 }
 
-// Tried is what one point gives: its figures by session, and the models of its requests that have no price.
+// Tried is what one point gives in one session: its figures, and the models of its requests that have no price.
 type Tried struct {
-	Values   []compare.Values
-	Unpriced []compare.Unpriced
+	Values   compare.Values
+	Unpriced []string
 }
 
-// Try replays every session under one point's policy.
-func (p *Plan) Try(point int, list []*SweptSession, opt replay.Options) (Tried, error) {
-	t, sessions := Tried{}, make([]compare.ComparedSession, len(list))
-	for i, s := range list {
-		o, err := s.try(p, point, opt)
-		if err != nil {
-			return Tried{}, fmt.Errorf("%s: %w", s.File, err)
-		}
-		sessions[i] = compare.ComparedSession{Origin: s.Origin, Unpriced: o.unpriced}
-		t.Values = append(t.Values, o.values)
+// Try replays a session under one point's policy.
+func (p *Plan) Try(point int, s *SweptSession, opt replay.Options) (Tried, error) {
+	o, err := s.try(p, point, opt)
+	if err != nil {
+		return Tried{}, err
 	}
-	t.Unpriced = compare.UnpricedModels(sessions)
-	return t, nil
+	return Tried{o.values, o.unpriced}, nil
+}
+
+// Swept is what the first points, or all, give in one session. It does not hold the session.
+type Swept struct {
+	compare.Origin
+	Policy *policy.Policy // that the points start from
+	Has    []bool         // by axis: the policy has the parameter
+	Tried  []Tried        // by point
+}
+
+// Add adds a session, of which as many points were tried as of those before it.
+func (s *Grid) Add(one *Swept) {
+	if s.Sessions == 0 {
+		s.first, s.Tried, s.Applied = one, make([][]compare.Values, len(one.Tried)), make([]int, len(s.Axes))
+	}
+	s.Sessions++
+	for i, has := range one.Has {
+		if has {
+			s.Applied[i]++
+		}
+	}
+	last := compare.ComparedSession{Origin: one.Origin}
+	for i := range s.Tried {
+		s.Tried[i] = append(s.Tried[i], one.Tried[i].Values)
+		last.Unpriced = one.Tried[i].Unpriced
+	}
+	s.last = append(s.last, last)
+}
+
+// Check returns a *SessionError for the first parameter that no session's policy has.
+func (s *Grid) Check() error {
+	for i, n := range s.Applied {
+		if f := s.first; n == 0 && f != nil {
+			return &SessionError{f.Origin, f.Policy, s.Sessions, f.Policy.Clone().Set(s.Axes[i].Key, s.Axes[i].Values[0])}
+		}
+	}
+	return nil
 }

@@ -73,6 +73,11 @@ type Grid struct {
 	Unpriced []compare.Unpriced
 	Front    []bool   // by result
 	By       []string // the figures the front is by
+
+	Interrupted bool // further points, or inputs, were wanted
+
+	first *Swept
+	last  []compare.ComparedSession // with the models without a price of the last point
 }
 
 // Mark sums the tried points up and finds the front. A point that is infeasible in many sessions is a bound and not on
@@ -84,6 +89,9 @@ func (s *Grid) Mark() {
 		for j := range sessions {
 			sessions[j].Values = append(sessions[j].Values, values[j])
 		}
+	}
+	if s.last != nil {
+		s.Unpriced = compare.UnpricedModels(s.last)
 	}
 	c := compare.Sums(points, sessions)
 	s.Results, s.Common = c.Policies, len(c.Common)

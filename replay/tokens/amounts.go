@@ -1,8 +1,10 @@
 package tokens
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -48,11 +50,15 @@ const (
 	NoteChars
 	Attachments // attachments that are sent
 	AttachedChars
-	Reminders  // task reminders among them
-	PlanModes  // entries into plan mode whose reminder is on no line
-	Images     // tokens of images and documents, by the documented formula
-	References // tools that a tool_reference loads
-	JSONChars  // of blocks of an unknown type
+	Reminders     // task reminders among them
+	PlanModes     // entries into plan mode whose reminder is on no line
+	Images        // tokens of images and documents, by the documented formula
+	References    // tools that a tool_reference loads
+	JSONChars     // of blocks of an unknown type
+	EncodedTokens // tokens of o200k_base, in place of characters, where a model's own tokenizer is not Claude's
+	Redacted      // passages of such texts that were taken out of the recording
+	Reasoning     // recorded reasoning tokens among the reliable output tokens
+	Searches      // calls that the provider ran within the request: what they found is on no line
 	measures
 )
 
@@ -62,6 +68,7 @@ var measureNames = [measures]string{
 	"tool_uses", "edit_input", "bash_input", "other_input", "results", "read_chars", "read_marks", "bash_chars", "bash_marks",
 	"search_chars", "search_marks", "edit_chars", "other_chars", "other_marks", "read_wide", "wide", "prompts", "prompt_chars", "prompt_marks",
 	"notes", "note_chars", "attachments", "attached_chars", "task_reminders", "plan_modes", "images", "references", "json_chars",
+	"encoded_tokens", "redacted", "reasoning", "searches",
 }
 
 func (m Measure) String() string { return measureNames[m] }
@@ -147,14 +154,28 @@ type Meter struct {
 	thinking *Thinking
 	other    map[policy.Target]jsonl.Metrics // results that were sent with another text from the first request on
 	images   pictures
+	encoded  map[policy.Target]encoded // texts that were counted
+	err      error                     // of reading the first text that could not be read
 }
 
 // NewMeter returns a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model CountedModel) *Meter {
-	return &Meter{
+	s := &Meter{
 		conv: conv, model: model, reliable: reliableOutputs(conv, model), attached: recordsAttachments(conv), other: replacedAtOnce(conv),
-		thinking: NewThinking(conv, model.ClearsThinking),
-		images:   pictures{conv: conv, large: model.Tokenizer == NewTokenizer},
+		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer}, encoded: map[policy.Target]encoded{},
+	}
+	s.rewind()
+	return s
+}
+
+// rewind goes back to the first request with usage: the first span begins with it.
+func (s *Meter) rewind() {
+	s.thinking = NewThinking(s.conv, s.model)
+	for _, q := range s.conv.Requests {
+		if msg := &s.conv.Messages[q.Message]; msg.HasUsage {
+			s.thinking.Request(q.Message, msg.Model)
+			break
+		}
 	}
 }
 
@@ -172,7 +193,27 @@ func (s *Meter) joined(sp *Increment) (joined Amounts) {
 			s.message(m, joined.put)
 		}
 	}
+	if n := s.searches(sp.To); n > 0 {
+		joined.put(Searches, float64(n))
+	}
 	return joined
+}
+
+// noInput is the input of a call that has none.
+const noInput = `{"input":null}`
+
+// searches is the number of calls that the provider ran within the request that a message answers, where what they
+// found is on no line. A call without an input found nothing.
+func (s *Meter) searches(m int) (n int) {
+	if s.model.Encoder == nil {
+		return 0
+	}
+	for b := range s.conv.Messages[m].Blocks {
+		if bl := &s.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindServerToolUse && bl.JSON.Bytes > len(noInput) {
+			n++
+		}
+	}
+	return n
 }
 
 // follow lists what the server leaves out from the next span on, and what it does not leave out any more. Nothing
@@ -188,12 +229,20 @@ func (s *Meter) follow(sp *Increment) (left, back []policy.Target) {
 func (s *Meter) Sent(blocks ...policy.Target) (a Amounts) {
 	for _, t := range blocks {
 		msg := &s.conv.Messages[t.Item]
-		bl := &msg.Blocks[t.Block]
+		if s.isHidden(msg, &msg.Blocks[t.Block]) {
+			if n, recorded := s.reasoned(int(t.Item)); n > 0 {
+				a.put(Output, n)
+				if recorded {
+					a.put(Reasoning, n)
+				}
+				continue
+			}
+		}
 		n, ok := s.other[t]
 		if !ok {
-			n = bl.Text
+			n = msg.Blocks[t.Block].Text
 		}
-		s.block(msg, bl, n, a.put)
+		s.block(int(t.Item), t.Block, n, a.put)
 	}
 	return a
 }
@@ -215,8 +264,73 @@ func Content(k jsonl.Kind, n jsonl.Metrics) (a Amounts) {
 	return a
 }
 
+// reasoned is the reasoning of a response with reliable output tokens, tokens for each of its hidden blocks: as recorded,
+// or else what is beyond the other blocks, where these are counted.
+func (s *Meter) reasoned(m int) (n float64, recorded bool) {
+	msg := &s.conv.Messages[m]
+	if !s.reliable[m] || msg.Usage.Thinking == 0 && s.model.Encoder == nil {
+		return 0, false
+	}
+	hidden, rest := 0, msg.Usage.Output
+	for b := range msg.Blocks {
+		switch {
+		case s.isHidden(msg, &msg.Blocks[b]):
+			hidden++
+		case msg.Usage.Thinking == 0:
+			text, err := s.conv.Text(m, b)
+			s.err = cmp.Or(s.err, err)
+			rest -= s.model.Encoder.Count(text)
+		}
+	}
+	if recorded = msg.Usage.Thinking > 0; recorded {
+		rest = msg.Usage.Thinking
+	}
+	return float64(max(rest, 0)) / float64(max(hidden, 1)), recorded
+}
+
+// encoded is a text as it is counted in o200k_base.
+type encoded struct{ tokens, redacted int }
+
+// redacted is what takes the place of a passage that was taken out of a recording.
+const redacted = "REDACTED"
+
+// count counts a recorded text, where the model's tokens are counted so. Responses are not: their tokens are recorded.
+func (s *Meter) count(m, b int) (e encoded, ok bool) {
+	if s.model.Encoder == nil || s.reliable[m] {
+		return encoded{}, false
+	}
+	t := policy.Target{Item: policy.ItemID(m), Block: b}
+	if e, ok := s.encoded[t]; ok {
+		return e, true
+	}
+	text, err := s.conv.Text(m, b)
+	if err != nil {
+		s.err = cmp.Or(s.err, err)
+		return encoded{}, false
+	}
+	e = encoded{s.model.Encoder.Count(text), strings.Count(text, redacted)}
+	s.encoded[t] = e
+	return e, true
+}
+
+// text measures a block's text of the length n: in tokens, or in characters, where it was sent with another text as
+// well.
+func (s *Meter) text(m, b int, n jsonl.Metrics, by texts, put put) {
+	bl := &s.conv.Messages[m].Blocks[b]
+	if n == bl.Text && !bl.ReadBack() {
+		if e, ok := s.count(m, b); ok {
+			put(EncodedTokens, float64(e.tokens))
+			put(Redacted, float64(e.redacted))
+			return
+		}
+	}
+	by.measure(n, put)
+}
+
 // block measures one block with a text of the length n: that of the file, the stub, or what was recorded.
-func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, put put) {
+func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
+	msg := &s.conv.Messages[m]
+	bl := &msg.Blocks[b]
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		put(ToolUses, 1)
@@ -225,7 +339,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 			input.measure(bl.JSON, put)
 		}
 	case jsonl.KindToolResult:
-		s.result(bl, n, put)
+		s.result(m, b, n, put)
 		for i := range bl.Parts {
 			switch bl.Parts[i].Kind {
 			case jsonl.KindImage, jsonl.KindDocument:
@@ -235,7 +349,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 			}
 		}
 	case jsonl.KindThinking:
-		if isHidden(msg, bl) {
+		if s.isHidden(msg, bl) {
 			put(SignatureChars, math.Max(float64(bl.Signature-signatureFrame), 1))
 			return
 		}
@@ -246,7 +360,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 	case jsonl.KindImage, jsonl.KindDocument:
 		put(Images, s.images.tokens(bl.File, bl.Value))
 	case jsonl.KindText:
-		textOf(msg).measure(n, put)
+		s.text(m, b, n, textOf(msg), put)
 	case jsonl.KindAttachment:
 		if n.UTF16 > 0 {
 			put(Attachments, 1)
@@ -257,7 +371,7 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 			case "edited_text_file":
 				t = texts{ReadChars, ReadMarks} // numbered lines of the file, as Read shows them
 			}
-			t.measure(n, put)
+			s.text(m, b, n, t, put)
 		}
 	default:
 		texts{JSONChars, noMarks}.measure(bl.JSON, put)
@@ -265,20 +379,22 @@ func (s *Meter) block(msg *session.Message, bl *session.Block, n jsonl.Metrics, 
 }
 
 // result measures the text of a tool's result.
-func (s *Meter) result(bl *session.Block, n jsonl.Metrics, put put) {
+func (s *Meter) result(m, b int, n jsonl.Metrics, put put) {
 	put(Results, 1)
-	tool := s.conv.ToolName(bl.ID)
+	tool := s.conv.ToolName(s.conv.Messages[m].Blocks[b].ID)
 	if tool == enterPlanMode && !s.attached {
 		put(PlanModes, 1)
 	}
 	_, result := toolTexts(s.conv.Alike(tool))
-	result.measure(n, put)
+	s.text(m, b, n, result, put)
 }
 
 // isHidden reports whether a block of a message is thinking whose text the client left out; perhaps its encrypted form as
-// well, where the usage tells that there was some.
-func isHidden(msg *session.Message, bl *session.Block) bool {
-	return bl.Kind == jsonl.KindThinking && bl.Text.UTF16 == 0 && (bl.Signature > 0 || msg.Usage.Thinking > 0)
+// well, where the usage tells that there was some. What other providers than Claude's show of it is a summary, which is
+// not sent.
+func (s *Meter) isHidden(msg *session.Message, bl *session.Block) bool {
+	return bl.Kind == jsonl.KindThinking &&
+		(bl.Text.UTF16 == 0 && (bl.Signature > 0 || msg.Usage.Thinking > 0) || s.model.Encoder != nil && (bl.Signature > 0 || msg.Usage.Thinking > 0))
 }
 
 // textOf returns the measures of a message's texts.
@@ -348,14 +464,14 @@ func (s *Meter) message(m int, put put) {
 	s.frame(m, put)
 	if s.reliable[m] {
 		put(Output, float64(msg.Usage.Output))
+		put(Reasoning, float64(msg.Usage.Thinking))
 		return
 	}
 	for b := range msg.Blocks {
-		bl := &msg.Blocks[b]
 		if n, ok := s.other[policy.Target{Item: policy.ItemID(m), Block: b}]; ok {
-			s.result(bl, n, put)
+			s.result(m, b, n, put)
 		} else {
-			s.block(msg, bl, bl.Text, put)
+			s.block(m, b, msg.Blocks[b].Text, put)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"math"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -9,8 +10,10 @@ import (
 
 // CountedModel is what the usage counter needs to know of a session's model and client.
 type CountedModel struct {
-	Tokenizer      string                  // "old": up to the 4.6 generation, or "new"
+	Tokenizer      string                  // one of Tokenizers
+	Encoder        *Encoder                // of o200k_base, where the model's tokens are counted so; nil: by characters
 	ClearsThinking func(model string) bool // a model is sent the thinking of the current turn alone; nil: none is
+	UntilAnswer    func(model string) bool // of such a model a turn ends with a final answer: without one its thinking stays; nil: of none
 	Client         *policy.Recorder        // that recorded the session; nil: nothing is known of it
 	Rates          *TokenRates             // the prior of a session's own rates; nil: DefaultRates
 }
@@ -30,8 +33,9 @@ type Calibration struct {
 	Recorded bool       // the session has recorded usage
 	Rates    TokenRates // tokens per unit of each measure, fitted to the session
 	Drops    []Drop
-	Reliable []bool // by message index: its recorded output tokens are reliable
-	Lost     []int  // by message index: tokens of the lost results there, client estimate
+	Reliable []bool      // by message index: its recorded output tokens are reliable
+	Lost     []int       // by message index: tokens of the lost results there, client estimate
+	Searched map[int]int // by message index: tokens, on no line, of what the provider's searches found within the request it answers
 }
 
 // Calibrate fits the weights of a conversation's blocks to its recorded usage. Without usage it takes the model's
@@ -50,15 +54,29 @@ func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, er
 		prior = &r
 	}
 	spans, drops := Spans(conv, model)
+	recorded := slices.ContainsFunc(conv.Requests, func(q session.APICall) bool { return conv.Messages[q.Message].HasUsage })
+	if !recorded {
+		model.Encoder = nil // its weights are not calibrated
+	}
 	meter := NewMeter(conv, model)
 	c := &Calibration{
-		Drops: drops, Reliable: meter.reliable, Rates: Fit(prior, OwnSpread(), learn(meter, spans)),
-		Recorded: slices.ContainsFunc(conv.Requests, func(q session.APICall) bool { return conv.Messages[q.Message].HasUsage }),
+		Drops: drops, Reliable: meter.reliable, Rates: Fit(prior, OwnSpread(), learn(meter, spans)), Recorded: recorded,
 	}
 	c.WeightTable = newTable(conv, c.Rates.content)
+	if e := model.Encoder; e != nil {
+		c.count = func(text string) int { return scaled(e.Count(text), c.Rates[EncodedTokens]) }
+	}
 	c.weigh(meter, spans)
 	c.placeholders()
-	return c, nil
+	for _, q := range conv.Requests {
+		if n := meter.searches(q.Message); n > 0 {
+			if c.Searched == nil {
+				c.Searched = map[int]int{}
+			}
+			c.Searched[q.Message] = int(math.Round(float64(n) * math.Max(prior[Searches], 0))) // one of a session tells little of another
+		}
+	}
+	return c, meter.err
 }
 
 // learn measures the spans whose growth is explained.

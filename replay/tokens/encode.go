@@ -22,11 +22,23 @@ type EncodeOptions struct {
 	LargeImages bool    // the model is of the 4.7 generation or later (see ImageCost)
 }
 
-// The price table's names for Claude's tokenizers: up to the 4.6 generation, and from 4.7 on.
+// The tokenizers that rates are known of. The first two are the price table's names for Claude's: up to the 4.6
+// generation, and from 4.7 on.
 const (
-	OldTokenizer = "old"
-	NewTokenizer = "new"
+	OldTokenizer    = "old"
+	NewTokenizer    = "new"
+	OpenAITokenizer = "openai" // o200k_base
+	GoogleTokenizer = "google" // Gemini's, counted in o200k_base
+	OtherTokenizer  = "other"  // of any other model, counted in o200k_base
 )
+
+// Tokenizers lists all of them.
+func Tokenizers() []string {
+	return []string{OldTokenizer, NewTokenizer, OpenAITokenizer, GoogleTokenizer, OtherTokenizer}
+}
+
+// IsClaude reports whether a tokenizer is one of Claude's, which is counted by characters.
+func IsClaude(tokenizer string) bool { return tokenizer == OldTokenizer || tokenizer == NewTokenizer }
 
 // Tokens of Claude for a hundred of o200k_base, by the generation of its tokenizer: the growth of the recorded context
 // over what joined, median of 50 and 15 recorded sessions (quartiles 119 to 127 and 168 to 175).

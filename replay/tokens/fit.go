@@ -138,8 +138,12 @@ func spread(count, chars, marks float64) *Spread {
 			s[m] = marks
 		case Responses, Unreliable, ToolUses, Results, Prompts, Notes, Attachments, Reminders:
 			s[m] = count
-		case PlanModes, References:
+		case PlanModes, References, Redacted:
 			s[m] = 10 * count
+		case Searches:
+			s[m] = 100 * count
+		case Reasoning:
+			s[m] = 0.5
 		default:
 			s[m] = chars
 		}

@@ -116,11 +116,11 @@ func TestFitHostile(t *testing.T) {
 	}
 }
 
-// TestDefaultRates: both tokenizers have rates of their own, the newer one's higher, and an unknown one has the old
-// one's.
+// TestDefaultRates: Claude's tokenizers have rates of their own, the newer one's higher, others are counted in o200k_base,
+// which is OpenAI's, and an unknown one has the old one's.
 func TestDefaultRates(t *testing.T) {
 	rates := map[string]tokens.TokenRates{}
-	for _, tokenizer := range []string{"old", "new", ""} {
+	for _, tokenizer := range append(tokens.Tokenizers(), "") {
 		r, err := tokens.DefaultRates(tokenizer)
 		if err != nil {
 			t.Fatal(err)
@@ -129,6 +129,12 @@ func TestDefaultRates(t *testing.T) {
 	}
 	if rates[""] != rates["old"] {
 		t.Error("an unknown tokenizer is not taken for the old one")
+	}
+	if r := rates[tokens.OpenAITokenizer]; math.Abs(r[tokens.EncodedTokens]-1) > 0.002 || math.Abs(r[tokens.Output]-1) > 0.002 {
+		t.Errorf("OpenAI: %v tokens a token of its own encoding, %v an output token", r[tokens.EncodedTokens], r[tokens.Output])
+	}
+	if r := rates[tokens.OtherTokenizer]; r[tokens.EncodedTokens] < 0.9 || r[tokens.EncodedTokens] > 1.3 {
+		t.Errorf("others: %v tokens a token of o200k_base", r[tokens.EncodedTokens])
 	}
 	for _, m := range []tokens.Measure{tokens.TextChars, tokens.PromptChars, tokens.ReadChars, tokens.BashChars, tokens.EditInput} {
 		o, n := rates["old"][m], rates["new"][m]

@@ -4,7 +4,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -37,23 +41,58 @@ func Documented(tokenizer string) TokenRates {
 		r[m] = tool
 	}
 	r[SignatureChars], r[SummedUpChars] = 0.75*prose, 0.75*prose // base64: of four characters three bytes
+	if !IsClaude(tokenizer) {
+		r[EncodedTokens], r[Results], r[Prompts], r[Notes] = 1, 9, 6, 6 // what is around an item: GPT-5.4
+		r[Searches] = 3750                                              // mean of 22 recorded
+	}
 	return r
 }
 
 //go:embed rates.json
 var fitted []byte
 
+// rateTable is the form of rates.json.
+type rateTable struct {
+	Models map[string]string             `json:"models"` // tokenizers by what the names of their models contain
+	Rates  map[string]map[string]float64 `json:"rates"`  // by tokenizer and measure
+}
+
+// readRates decodes rates.json, once. Nothing changes the table.
+var readRates = sync.OnceValues(func() (f rateTable, err error) {
+	if err := json.Unmarshal(fitted, &f); err != nil {
+		return f, fmt.Errorf("reading the fitted rates: %w", err)
+	}
+	return f, nil
+})
+
+// TokenizerOf is the tokenizer of a model, by the price table or else by its name. A model without a name counts as
+// Claude's.
+func TokenizerOf(model, listed string) (string, error) {
+	model = strings.ToLower(model)
+	switch {
+	case listed != "":
+		return listed, nil
+	case model == "" || model == "<synthetic>":
+		return OldTokenizer, nil
+	}
+	f, err := readRates()
+	for _, part := range slices.Sorted(maps.Keys(f.Models)) {
+		if strings.Contains(model, part) {
+			return f.Models[part], err
+		}
+	}
+	return OtherTokenizer, err
+}
+
 // DefaultRates returns the prior of a session's rates: those of rates.json, fitted on recorded sessions, and the
 // documented ones for the other measures.
 func DefaultRates(tokenizer string) (TokenRates, error) {
-	var f struct {
-		Rates map[string]map[string]float64 `json:"rates"` // by tokenizer and measure
+	f, err := readRates()
+	if err != nil {
+		return TokenRates{}, err
 	}
-	if err := json.Unmarshal(fitted, &f); err != nil {
-		return TokenRates{}, fmt.Errorf("reading the fitted rates: %w", err)
-	}
-	if tokenizer != NewTokenizer {
-		tokenizer = "old"
+	if !slices.Contains(Tokenizers(), tokenizer) {
+		tokenizer = OldTokenizer
 	}
 	r := Documented(tokenizer)
 	for m := range r {

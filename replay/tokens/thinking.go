@@ -9,20 +9,24 @@ import (
 // Thinking follows which thinking blocks of a conversation the server leaves out of what a model is sent. Some models
 // are sent that of the current turn alone: what came before the user's last prompt is left out.
 type Thinking struct {
-	conv   *session.Conversation
-	clears func(model string) bool
-	model  string // of the last request
-	clear  bool   // clears of it
-	next   int    // the next message
-	turn   []policy.Target
-	sent   []policy.Target // of earlier turns, not left out
-	out    []policy.Target // left out
+	conv        *session.Conversation
+	clears      func(model string) bool
+	untilAnswer func(model string) bool
+	model       string // of the last request
+	said        string // the model of the last response
+	clear       bool   // clears of it
+	next        int    // the next message
+	turn        []policy.Target
+	answered    int             // of turn: up to its last final answer
+	copied      bool            // all responses so far were another session's
+	open        bool            // the last of them was no final answer
+	sent        []policy.Target // of earlier turns, not left out
+	out         []policy.Target // left out
 }
 
-// NewThinking returns the state at the beginning of a conversation. clears reports whether a model is sent the
-// thinking of the current turn alone; nil: none is.
-func NewThinking(conv *session.Conversation, clears func(model string) bool) *Thinking {
-	return &Thinking{conv: conv, clears: clears}
+// NewThinking returns the state at the beginning of a conversation, for what the server does with models.
+func NewThinking(conv *session.Conversation, model CountedModel) *Thinking {
+	return &Thinking{conv: conv, clears: model.ClearsThinking, untilAnswer: model.UntilAnswer}
 }
 
 // Request follows the conversation up to the request that message m answers, which goes to a model. It returns the
@@ -35,6 +39,10 @@ func (t *Thinking) Request(m int, model string) (left, back []policy.Target) {
 	for ; t.next < m; t.next++ {
 		t.message(t.next)
 	}
+	if t.copied && t.open && t.keeps(model) { // a fork in mid-turn is sent the thinking of all of its parent's turns
+		t.turn, t.sent, t.answered = append(t.sent, t.turn...), nil, 0
+	}
+	t.copied = false
 	if model != t.model {
 		t.model, t.clear = model, t.clears(model)
 	}
@@ -51,17 +59,45 @@ func (t *Thinking) Request(m int, model string) (left, back []policy.Target) {
 func (t *Thinking) message(m int) {
 	msg := &t.conv.Messages[m]
 	if msg.Class == session.ClassPrompt && !msg.RecordOnly {
-		t.sent = append(t.sent, t.turn...)
-		t.turn = t.turn[:0]
+		ended := len(t.turn)
+		if t.keeps(t.said) {
+			ended = t.answered
+		}
+		t.sent = append(t.sent, t.turn[:ended]...)
+		t.turn, t.answered = append(t.turn[:0], t.turn[ended:]...), 0
 	}
 	for b := range msg.Blocks {
 		if k := msg.Blocks[b].Kind; k == jsonl.KindThinking || k == jsonl.KindRedactedThinking {
 			t.turn = append(t.turn, policy.Target{Item: policy.ItemID(m), Block: b})
 		}
 	}
+	if msg.Role == session.Assistant {
+		t.copied = msg.NoRequest && (t.copied || t.said == "")
+		t.said, t.open = msg.Model, !isFinalAnswer(msg)
+		if !t.open {
+			t.answered = len(t.turn)
+		}
+	}
+}
+
+// keeps reports whether the server keeps the thinking of a model's turn until it is answered.
+func (t *Thinking) keeps(model string) bool { return t.untilAnswer != nil && t.untilAnswer(model) }
+
+// isFinalAnswer reports whether a response says something, calls no tool of the client's, and was not interrupted.
+func isFinalAnswer(msg *session.Message) bool {
+	says := false
+	for b := range msg.Blocks {
+		switch msg.Blocks[b].Kind {
+		case jsonl.KindToolUse:
+			return false
+		case jsonl.KindText:
+			says = true
+		}
+	}
+	return says && msg.StopReason != ""
 }
 
 // forget drops what has been said so far: it is not sent any more.
 func (t *Thinking) forget(m int) {
-	t.next, t.turn, t.sent, t.out = m, t.turn[:0], nil, nil
+	t.next, t.turn, t.answered, t.sent, t.out = m, t.turn[:0], 0, nil, nil
 }

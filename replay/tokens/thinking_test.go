@@ -54,7 +54,7 @@ func TestThinking(t *testing.T) {
 		},
 	} {
 		conv := &session.Conversation{Messages: tt.messages}
-		th := tokens.NewThinking(conv, func(model string) bool { return model == "old" })
+		th := tokens.NewThinking(conv, tokens.CountedModel{ClearsThinking: func(model string) bool { return model == "old" }})
 		for _, r := range tt.requests {
 			left, back := th.Request(r.at, r.model)
 			if got := fmt.Sprint(figures(left), figures(back)); got != r.want {

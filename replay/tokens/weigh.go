@@ -24,11 +24,11 @@ func (c *Calibration) weigh(meter *Meter, spans []Increment) {
 	for m := range c.conv.Messages {
 		w.set(m, 1)
 	}
-	meter.thinking = NewThinking(c.conv, meter.model.ClearsThinking)
+	meter.rewind()
 	for i := range spans {
 		s := &spans[i]
 		left, _ := meter.follow(s)
-		if less := w.leaving(s, left); s.Whole && float64(s.Growth)+less.before+less.own > 0 {
+		if less := w.leaving(s, left); s.Whole && meter.searches(s.To) == 0 && float64(s.Growth)+less.before+less.own > 0 {
 			w.share(s, less)
 		}
 		if len(left) > 0 {
@@ -76,7 +76,7 @@ func (w *weighing) measure() {
 		for b := range msg.Blocks {
 			bl := &msg.Blocks[b]
 			sum = 0
-			w.meter.block(msg, bl, bl.Whole(), put)
+			w.meter.block(m, b, bl.Whole(), put)
 			w.base[int(w.start[m])+b] = sum
 			t := policy.Target{Item: policy.ItemID(m), Block: b}
 			sent, replaced := w.meter.other[t]
@@ -85,7 +85,7 @@ func (w *weighing) measure() {
 			}
 			if replaced || bl.ReadBack() {
 				sum = 0
-				w.meter.block(msg, bl, sent, put)
+				w.meter.block(m, b, sent, put)
 				w.sent[t] = sum
 			}
 		}
@@ -114,7 +114,8 @@ func (w *weighing) share(s *Increment, less leaving) {
 	known, rest := -less.before, -less.own
 	for m := s.From; m < s.To; m++ {
 		if w.meter.reliable[m] {
-			known += float64(w.conv.Messages[m].Usage.Output)*w.Rates[Output] + w.around(m)
+			out, _ := w.recorded(m)
+			known += out + w.around(m)
 			continue
 		}
 		rest += w.around(m)
@@ -147,7 +148,7 @@ func (w *weighing) set(m int, by float64) {
 	}
 	for b := range blocks {
 		est := base[b] * by
-		if isHidden(&w.conv.Messages[m], &blocks[b]) {
+		if w.meter.isHidden(&w.conv.Messages[m], &blocks[b]) {
 			est = base[b] * thought
 		}
 		if b == 0 {
@@ -161,23 +162,31 @@ func (w *weighing) set(m int, by float64) {
 	}
 }
 
+// recorded is what the output tokens of a response weigh, and the recorded reasoning among them.
+func (w *weighing) recorded(m int) (out, reasoning float64) {
+	u := &w.conv.Messages[m].Usage
+	n := float64(u.Thinking)
+	return math.Max(float64(u.Output)*w.Rates[Output]+n*w.Rates[Reasoning], 0), math.Max(n*(w.Rates[Output]+w.Rates[Reasoning]), 0)
+}
+
 // output distributes the output tokens of a response. Thinking without text has its recorded tokens, or those that
 // the other blocks leave. It returns the factors of the other blocks and of the thinking.
 func (w *weighing) output(m int, base []float64) (by, thought float64) {
 	msg := &w.conv.Messages[m]
 	sum, hidden := 0.0, 0.0
 	for b := range msg.Blocks {
-		if isHidden(msg, &msg.Blocks[b]) {
+		if w.meter.isHidden(msg, &msg.Blocks[b]) {
 			hidden += base[b]
 		} else {
 			sum += base[b]
 		}
 	}
-	out, think := float64(msg.Usage.Output)*w.Rates[Output], 0.0
+	out, reasoning := w.recorded(m)
+	think := 0.0
 	if hidden > 0 {
 		think = out - sum
-		if n := msg.Usage.Thinking; n > 0 {
-			think = float64(n) * w.Rates[Output]
+		if msg.Usage.Thinking > 0 {
+			think = reasoning
 		}
 		think = math.Min(math.Max(think, 0), out)
 		thought = think / hidden

@@ -2,7 +2,9 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -129,8 +131,8 @@ func TestCacheEditsDivide(t *testing.T) {
 		{[]policy.Edit{drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}},
 		{[]policy.Edit{drop(2, 6), drop(5, 6)}, []string{"+A", "+B +C", "cache_edits[A C] text"}},
 		{[]policy.Edit{drop(2, 5), drop(4, 6)}, []string{"+A", "cache_edits[A] +B +C", "cache_edits[B] text"}},
-		{[]policy.Edit{drop(4, 5), drop(5, 6)}, []string{"+A", "+B", "cache_edits[B] +C", "cache_edits[C] text"}},
-		{[]policy.Edit{drop(2, 5), drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}}, // another carries it now
+		{[]policy.Edit{drop(4, 5), drop(5, 6)}, []string{"+A", "cache_edits[B] +B +C", "cache_edits[C] text"}}, // C stays with its call
+		{[]policy.Edit{drop(2, 5), drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}},                     // another carries it now
 	} {
 		b, err := wire.Payload(viewOf(t, conv, tt.edits...), pol)
 		if err != nil {
@@ -321,4 +323,99 @@ func TestCachedPrefix(t *testing.T) {
 	}
 	t.Logf("input tokens %d, %d, %d; not read %d, %d, %d; cost %v, %v, %v nano-USD (cached, by time, nothing cleared)",
 		inputA, inputB, inputC, inputA-readA, inputB-readB, inputC-readC, a.Totals.CostUSD.Nano, b.Totals.CostUSD.Nano, c.Totals.CostUSD.Nano)
+}
+
+// TestPayloadCorpus holds of real sessions, under a policy that edits the cache, that the results of a message's calls
+// follow in the message after it, and that a user message follows another only where it begins with cache edits.
+func TestPayloadCorpus(t *testing.T) {
+	var files []string
+	for _, name := range []string{"CTXKIT_CORPUS", "CTXKIT_MORE", "CTXKIT_CODEX", "CTXKIT_AGENTS"} {
+		if dir := os.Getenv(name); dir != "" {
+			files = append(files, sessionsIn(t, dir)...)
+		}
+	}
+	if len(files) == 0 {
+		t.Skip("CTXKIT_CORPUS, CTXKIT_MORE, CTXKIT_CODEX and CTXKIT_AGENTS name no folder of real sessions")
+	}
+	pol := withStages(t, "  - microcompact_cached: {trigger: 12, keep: 5}\n")
+	divided, kept := 0, 0
+	for i, path := range files {
+		if i%4 != 0 && os.Getenv("CTXKIT_LONG") == "" {
+			continue
+		}
+		f, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			continue // of the readers' tests
+		}
+		func() {
+			defer f.Close()
+			rec, err := replay.NewRecord(f.Main)
+			if err != nil {
+				t.Fatal(path, err)
+			}
+			every := max(1, len(f.Main.Requests)/6)
+			err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
+				if n%every != 0 && n < len(f.Main.Requests) {
+					return true
+				}
+				b, err := wire.Payload(v, pol)
+				if err != nil {
+					t.Fatal(path, err)
+				}
+				d, k := checkPayload(t, fmt.Sprintf("%s, request %d", path, n), b)
+				divided, kept = divided+d, kept+k
+				return true
+			})
+			if err != nil {
+				t.Fatal(path, err)
+			}
+		}()
+	}
+	t.Logf("%d sessions, %d messages divided, %d kept whole", len(files), divided, kept)
+}
+
+// checkPayload holds the rules of TestPayloadCorpus, and counts the messages that are divided by cache edits and those
+// that hold what they delete.
+func checkPayload(t *testing.T, at string, b *wire.Body) (divided, kept int) {
+	t.Helper()
+	calls := map[string]int{} // the message of each
+	for m := range b.Messages {
+		msg := &b.Messages[m]
+		edits, own := false, map[string]bool{}
+		for i, bl := range msg.Blocks {
+			switch {
+			case bl.Type == "cache_edits":
+				edits = edits || i == 0
+				for id := range own {
+					t.Errorf("%s: message %d: the edits stand behind the result of %s", at, m, id)
+				}
+			case bl.Type == "tool_use":
+				var call struct{ ID string }
+				if err := json.Unmarshal(bl.JSON, &call); err != nil {
+					t.Fatal(at, err)
+				}
+				calls[call.ID] = m
+			case bl.Type == "tool_result" && bl.ToolUse != "":
+				own[bl.ToolUse] = true
+				if in, ok := calls[bl.ToolUse]; ok && in != m-1 {
+					t.Errorf("%s: the result of %s is in message %d, its call in %d", at, bl.ToolUse, m, in)
+				}
+			}
+		}
+		if edits && len(msg.Blocks) > 0 {
+			for id := range own {
+				if bytes.Contains(msg.Blocks[0].JSON, []byte(`"cache_reference":`+fmt.Sprintf("%q", id))) {
+					kept++
+					break
+				}
+			}
+		}
+		if m > 0 && msg.Role == b.Messages[m-1].Role {
+			divided++
+			if !edits || len(own) > 0 {
+				t.Errorf("%s: messages %d and %d are both of the %s", at, m-1, m, msg.Role)
+			}
+		}
+	}
+	return divided, kept
 }

@@ -26,19 +26,34 @@ func Model(v *view.View) (*Body, error) {
 	return r.body, nil
 }
 
-type renderer struct {
-	view *view.View
-	conv *session.Conversation
-	body *Body
+// Item returns the blocks of an item in the model view, none where it is not sent.
+func Item(v *view.View, id policy.ItemID) ([]BodyBlock, error) {
+	r := renderer{view: v, conv: v.Conversation()}
+	return r.blocks(id)
 }
 
-// item appends an item to the last message, or as a new one where the role changes.
+type renderer struct {
+	view  *view.View
+	conv  *session.Conversation
+	body  *Body
+	shown bool // what the model is shown: with what a policy has the server clear
+}
+
+// item appends an item.
 func (r *renderer) item(id policy.ItemID) error {
-	var blocks []BodyBlock
+	blocks, err := r.blocks(id)
+	if len(blocks) > 0 {
+		r.say(r.view.Role(id), blocks)
+	}
+	return err
+}
+
+// blocks renders an item.
+func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
 	for b := range r.view.Blocks(id) {
 		block, err := r.block(policy.Target{Item: id, Block: b})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if block.JSON != nil {
 			blocks = append(blocks, block)
@@ -47,11 +62,11 @@ func (r *renderer) item(id policy.ItemID) error {
 	if tag := r.view.Tag(id); tag != nil {
 		blocks = tagged(blocks, id, tag.Text)
 	}
-	blocks = withoutBlanks(blocks)
-	if len(blocks) == 0 {
-		return nil
-	}
-	role := r.view.Role(id)
+	return withoutBlanks(blocks), nil
+}
+
+// say appends blocks to the last message, or as a new one where the role changes.
+func (r *renderer) say(role session.Role, blocks []BodyBlock) {
 	n := len(r.body.Messages)
 	if n == 0 || r.body.Messages[n-1].Role != role {
 		r.body.Messages = append(r.body.Messages, BodyMessage{Role: role})
@@ -59,7 +74,6 @@ func (r *renderer) item(id policy.ItemID) error {
 	}
 	m := &r.body.Messages[n-1]
 	m.Blocks = append(m.Blocks, blocks...)
-	return nil
 }
 
 // maxBlank is the length of the longest text block, in bytes of JSON, that can be blank.
@@ -109,6 +123,14 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	if raw == nil {
 		return r.content(t, c)
 	}
+	if with, on := r.view.PolicyReplacement(t); r.shown && on {
+		if c = with; c == nil {
+			c = &policy.Content{Gone: true}
+		}
+		if c.Gone && raw.Kind == jsonl.KindToolResult && r.view.CacheEdited(t) { // its call stays, which needs a result
+			return BodyBlock{Source: t, Type: raw.Type, ToolUse: raw.ID, JSON: resultBlock(raw.ID, clearedText)}, nil
+		}
+	}
 	if c != nil && c.Gone {
 		return BodyBlock{}, nil
 	}
@@ -120,7 +142,7 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	if c == nil && !raw.ReadBack() || c != nil && c.Ref != nil && *c.Ref == t && (c.Stub || !raw.ReadBack()) {
 		return b, r.recorded(&b, raw)
 	}
-	text, err := r.view.Text(t)
+	text, err := r.view.TextOf(t, c)
 	if err != nil {
 		return b, err
 	}
@@ -130,9 +152,10 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	return b, r.replaced(&b, raw, text)
 }
 
-// Texts of blocks that no line of the file holds.
+// Texts of blocks that no line of the file holds, or that the server deletes.
 const (
 	lostText    = "[lost: the result of this call is in no line of the session]"
+	clearedText = "[cleared: the server deletes the result of this call]"
 	earlierText = "[earlier: what was said before the session's first line is in no line of it]"
 )
 

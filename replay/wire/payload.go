@@ -29,7 +29,7 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 		for m := range max(b.lastMarked(), 0) {
 			for i := range b.Messages[m].Blocks {
 				bl := &b.Messages[m].Blocks[i]
-				bl.CacheReference = bl.Type == "tool_result" && bl.ToolUse != ""
+				bl.CacheReference = isResult(*bl)
 			}
 		}
 	}
@@ -76,7 +76,8 @@ func (b *Body) lastMarked() int {
 }
 
 // cacheEdits puts each cache edit into the message that carries it. What it deletes must be in an earlier message: if
-// both are in one, the item that carries the edit begins a separate message.
+// both are in one, the item that carries the edit begins a separate message. No result is parted from its call so: a
+// message with results from there on stays one, and what is deleted in it is named in it.
 func (b *Body) cacheEdits(v *view.View) {
 	byCarrier := map[policy.ItemID][]policy.CacheEdit{}
 	for _, c := range v.CacheEdits() {
@@ -90,13 +91,17 @@ func (b *Body) cacheEdits(v *view.View) {
 	var out []BodyMessage
 	for _, msg := range b.Messages {
 		next := carrying{BodyMessage: BodyMessage{Role: msg.Role}}
-		for _, bl := range msg.Blocks {
+		for i, bl := range msg.Blocks {
 			id := bl.Source.Item
 			edits := byCarrier[id]
 			delete(byCarrier, id)
 			if slices.ContainsFunc(edits, next.holds) {
-				out = append(out, next.message(v))
-				next = carrying{BodyMessage: BodyMessage{Role: msg.Role}}
+				if slices.ContainsFunc(msg.Blocks[i:], isResult) {
+					next.name(edits)
+				} else {
+					out = append(out, next.message(v))
+					next = carrying{BodyMessage: BodyMessage{Role: msg.Role}}
+				}
 			}
 			next.edits = append(next.edits, edits...)
 			next.Blocks = append(next.Blocks, bl)
@@ -116,6 +121,19 @@ type carrying struct {
 func (c *carrying) holds(e policy.CacheEdit) bool {
 	return slices.ContainsFunc(c.Blocks, func(b BodyBlock) bool { return b.Source.Item == e.Target.Item })
 }
+
+// name gives the results that edits delete the references by which they are named.
+func (c *carrying) name(edits []policy.CacheEdit) {
+	for _, e := range edits {
+		for i := range c.Blocks {
+			if bl := &c.Blocks[i]; bl.Source.Item == e.Target.Item && isResult(*bl) {
+				bl.CacheReference = true
+			}
+		}
+	}
+}
+
+func isResult(b BodyBlock) bool { return b.Type == "tool_result" && b.ToolUse != "" }
 
 // message returns the message with its edits in front.
 func (c *carrying) message(v *view.View) BodyMessage {

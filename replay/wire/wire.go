@@ -1,5 +1,6 @@
 // Package wire converts what a policy leaves of a conversation at one request into the body of a call to the Messages
-// API: the model view as messages, and the payload, which adds the marks and edits that only the API reads.
+// API: the model view as messages, and the payload, which adds the marks and edits that only the API reads. It also writes
+// a view as a session file, from which the client goes on.
 //
 // Blocks have their recorded bytes unless an edit replaced them. No transcript holds the system prompt and the tool
 // definitions, so no body has them.

@@ -1,0 +1,24 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// TestClientCost: what the client recorded as the cost of its requests and compactions is summed up, and none where it
+// recorded nothing.
+func TestClientCost(t *testing.T) {
+	for path, want := range map[string]int64{"../jsonl/pi/testdata/v1.jsonl": 39_400_000, "../jsonl/codex/testdata/rollout.jsonl": 0} {
+		f, err := session.Load(path, session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := replay.BilledBy(f.Main, nil)
+		f.Close()
+		if err != nil || b.Client.Nano != want || b.Client.Known != (want > 0) {
+			t.Errorf("%s: %+v, %v; want %d", path, b.Client, err, want)
+		}
+	}
+}

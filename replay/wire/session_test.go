@@ -1,0 +1,377 @@
+package wire_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/wire"
+)
+
+// write writes a session file, and the files beside it, and returns its path.
+func write(t testing.TB, dir string, s *wire.SessionFile) string {
+	t.Helper()
+	path := filepath.Join(dir, s.ID+".jsonl")
+	if err := os.WriteFile(path, append(bytes.Join(s.Lines, []byte("\n")), '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	beside := filepath.Join(dir, s.ID, "tool-results")
+	if err := os.MkdirAll(beside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Files {
+		if err := os.WriteFile(filepath.Join(beside, f.Name), []byte(f.Text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// bodyLines is messages as JSON, one a line, without the marks of the prompt cache.
+func bodyLines(list []wire.BodyMessage) []string {
+	var out []string
+	for _, m := range list {
+		m.Blocks = slices.Clone(m.Blocks)
+		for i := range m.Blocks {
+			m.Blocks[i].CacheControl, m.Blocks[i].CacheReference = nil, false
+		}
+		out = append(out, string(m.Append(nil)))
+	}
+	return out
+}
+
+// goesOn writes the view before a request as a session and reads it back: the same messages are sent.
+func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *wire.SessionFile {
+	t.Helper()
+	s, err := wire.Session(v, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := session.Load(write(t, dir, s), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.Main.Requests); n != 0 {
+		t.Errorf("%d requests are counted again", n)
+	}
+	back, err := rec.ViewAt(replay.RecordedTrack(), replay.Options{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := wire.Model(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range view.CheckAPI(v) {
+		if broken.Rule == view.UseHasResult {
+			return s // a placeholder answers the call
+		}
+	}
+	if diff := gocmp.Diff(bodyLines(s.Messages), bodyLines(body.Messages)); diff != "" {
+		if len(diff) > 4000 {
+			diff = diff[:4000]
+		}
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	return s
+}
+
+// library reads each built-in policy once.
+var library = sync.OnceValues(func() (*preset.Library, error) {
+	reg, err := stage.Registry()
+	if err != nil {
+		return nil, err
+	}
+	return preset.New(reg), nil
+})
+
+func policyFor(t testing.TB, name string, conv *session.Conversation) *policy.Policy {
+	t.Helper()
+	if name == "recorded" {
+		return replay.RecordedTrack()
+	}
+	lib, err := library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lib.BySession(name) {
+		chosen, err := lib.For(name, preset.ClientOf(conv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name = chosen.Policy
+	}
+	p, err := lib.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// eachView calls yield with the views of a session under several policies: before two requests each, and at the end.
+func eachView(t *testing.T, path string, policies []string, yield func(t *testing.T, conv *session.Conversation, v *view.View, o wire.SessionFileOptions)) {
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := len(f.Main.Requests)
+	at := []int{1 + requests/3, 1 + requests*2/3, requests + 1}
+	for _, name := range policies {
+		err := rec.EachView(policyFor(t, name, f.Main), replay.Options{}, func(n int, v *view.View) bool {
+			if slices.Contains(at, n) {
+				t.Run(fmt.Sprintf("%s/%s/%d", filepath.Base(path), name, n), func(t *testing.T) {
+					yield(t, f.Main, v, wire.SessionFileOptions{Policy: name, Request: n, Overhead: 20000, Client: "2.1.139"})
+				})
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// found is the codes of the problems of a session file, each with how often it has it.
+func found(t testing.TB, path string) map[string]int {
+	t.Helper()
+	rep, err := lint.File(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]int{}
+	for _, p := range rep.Findings {
+		codes[p.Code] = p.Count
+	}
+	return codes
+}
+
+// same holds what every session file has to be: it is read back as what it was made of, which is the payload but for what
+// a policy has the server clear, and has no problem that the original has not.
+func same(t *testing.T, had map[string]int, conv *session.Conversation, v *view.View, o wire.SessionFileOptions) {
+	dir := t.TempDir()
+	s := goesOn(t, dir, v, o)
+	for code, n := range found(t, filepath.Join(dir, s.ID+".jsonl")) {
+		if n > had[code] {
+			t.Errorf("lint: %d of %s, the original has %d", n, code, had[code])
+		}
+	}
+	if edited(v) || s.Unsigned+s.Renamed+s.Opaque > 0 {
+		return
+	}
+	body, err := wire.Model(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(bodyLines(body.Messages), bodyLines(s.Messages)) {
+		t.Error("the messages are not those of the payload")
+	}
+}
+
+// edited reports whether a policy has the server clear something of a view.
+func edited(v *view.View) bool {
+	for id := range v.Items {
+		for b := range v.Blocks(id) {
+			if _, on := v.PolicyReplacement(policy.Target{Item: id, Block: b}); on {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// policies are those under which each session takes its turn.
+var policies = []string{"recorded", "claude-code", "opencode", "anthropic-context-editing"}
+
+// TestSessionGoesOn holds that a session file is sent as the payload it was made of.
+func TestSessionGoesOn(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(shipped, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range files {
+		had := found(t, path)
+		eachView(t, path, []string{policies[i%len(policies)], policies[(i+1)%len(policies)]}, func(t *testing.T, conv *session.Conversation, v *view.View, o wire.SessionFileOptions) {
+			same(t, had, conv, v, o)
+		})
+	}
+}
+
+// TestSessionGoesOnCorpus is TestSessionGoesOn on real sessions, also of other agents.
+func TestSessionGoesOnCorpus(t *testing.T) {
+	var files []string
+	for _, name := range []string{"CTXKIT_CORPUS", "CTXKIT_CODEX", "CTXKIT_AGENTS"} {
+		if dir := os.Getenv(name); dir != "" {
+			files = append(files, sessionsIn(t, dir)...)
+		}
+	}
+	if len(files) == 0 {
+		t.Skip("CTXKIT_CORPUS, CTXKIT_CODEX and CTXKIT_AGENTS name no folder of real sessions")
+	}
+	for i, path := range files {
+		some := policies
+		if os.Getenv("CTXKIT_LONG") == "" {
+			some = policies[i%len(policies) : i%len(policies)+1]
+		}
+		had := found(t, path)
+		eachView(t, path, some, func(t *testing.T, conv *session.Conversation, v *view.View, o wire.SessionFileOptions) {
+			same(t, had, conv, v, o)
+		})
+	}
+}
+
+// TestSession holds what stands in the lines.
+func TestSession(t *testing.T) {
+	conv := chainOf(t, append(slices.Clone(loop), `{"role":"assistant","content":[{"type":"text","text":"I see."}]}`, `{"role":"user","content":"Go <on>"}`)...)
+	conv.CWD, conv.SessionID = "/work/a b", "s"
+	v := viewOf(t, conv,
+		policy.Edit{Stage: "x", Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "[cleared]")},
+		policy.Edit{Stage: "x", Kind: policy.KindServerClear, Target: policy.Target{Item: 3}, New: text(jsonl.KindToolResult, "[gone]")},
+		policy.Edit{Stage: policy.StageServer, Kind: policy.KindServerClear, Target: policy.Target{Item: 1}},
+	)
+	o := wire.SessionFileOptions{Policy: "x", Request: 4, Overhead: 100, Title: "Fix it"}
+	s, err := wire.Session(v, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type line struct {
+		Parent    *string `json:"parentUuid"`
+		UUID      string  `json:"uuid"`
+		SessionID string  `json:"sessionId"`
+		CWD       string  `json:"cwd"`
+		Version   string  `json:"version"`
+		Time      string  `json:"timestamp"`
+	}
+	var rest []string
+	last := ""
+	for i, js := range s.Lines[:len(s.Lines)-1] {
+		var l line
+		if err := json.Unmarshal(js, &l); err != nil {
+			t.Fatalf("line %d: %v: %s", i+1, err, js)
+		}
+		if parent := cmp.Or(l.Parent, new(string)); *parent != last || l.SessionID != s.ID || l.CWD != conv.CWD || l.Version != "2.1.19" || l.Time != "1970-01-01T00:00:00.000Z" {
+			t.Errorf("line %d: %+v below %q", i+1, l, last)
+		}
+		last = l.UUID
+		_, body, _ := strings.Cut(string(js), `"message":`)
+		rest = append(rest, strings.TrimSuffix(body, "}"))
+	}
+	none := `"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`
+	answer := func(n int, usage, content string) string {
+		return fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","model":"claude-opus-4-5",%s,"content":[%s]}`, n, usage, content)
+	}
+	want := []string{
+		`{"role":"user","content":"Fix \u0069t"}`,
+		answer(1, none, `{"type":"thinking","thinking":"hm","signature":"c2ln"}`),
+		answer(1, none, `{"type":"tool_use","id":"t1","name":"Read","input":{"b": 1,"a":2},"caller":{"type":"direct"}}`),
+		answer(1, none, `{"type":"tool_use","id":"t2","name":"Bash","input":{}}`),
+		`{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"[cleared]"}]}`,
+		`{"role":"user","content":[{"tool_use_id":"t2","type":"tool_result","is_error":true,"content":"[gone]"}]}`,
+		answer(4, none, `{"type":"new_kind","deep":[{"x":null}]}`),
+		answer(4, none, `{"type":"text","text":"Done."}`),
+		`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?"}]}`,
+		answer(6, strings.Replace(none, `"cache_read_input_tokens":0`, `"cache_read_input_tokens":100`, 1), `{"type":"text","text":"I see."}`),
+		`{"role":"user","content":"Go <on>"}`,
+	}
+	if diff := gocmp.Diff(want, rest); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got, want := string(s.Lines[len(s.Lines)-1]), `{"type":"custom-title","customTitle":"Fix it","sessionId":"`+s.ID+`"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	again, err := wire.Session(v, o)
+	if err != nil || !slices.EqualFunc(s.Lines, again.Lines, bytes.Equal) {
+		t.Errorf("another file of the same view: %v", err)
+	}
+	o.Request++
+	if again, err = wire.Session(v, o); err != nil || again.ID == s.ID {
+		t.Errorf("the same id at another request: %v", err)
+	}
+}
+
+// TestSessionSummary holds that a summary at the start follows a boundary, as the client writes it.
+func TestSessionSummary(t *testing.T) {
+	conv := chainOf(t, loop...)
+	v := viewOf(t, conv, policy.Edit{Stage: "x", Kind: policy.KindSummarize, Keep: []policy.ItemID{4, 5}, Insert: []policy.Synthetic{
+		{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 70}}},
+		{Role: "user", Label: "continue", Contents: []policy.Content{*text(jsonl.KindText, "Continue.")}},
+	}})
+	s := goesOn(t, t.TempDir(), v, wire.SessionFileOptions{Policy: "x"})
+	var kinds []string
+	for _, js := range s.Lines {
+		var l struct {
+			Type, Subtype string
+			Summary       bool `json:"isCompactSummary"`
+			Meta          bool `json:"isMeta"`
+		}
+		if err := json.Unmarshal(js, &l); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, fmt.Sprintln(l.Type, l.Subtype, l.Summary, l.Meta))
+	}
+	want := []string{"system compact_boundary false false\n", "user  true false\n", "user  false true\n", "assistant  false false\n", "assistant  false false\n", "user  false false\n"}
+	if diff := gocmp.Diff(want, kinds); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if s.StandIns != 1 {
+		t.Errorf("%d stand-ins, want 1", s.StandIns)
+	}
+}
+
+// TestSessionOfAnother holds what the API would refuse of another agent's session.
+func TestSessionOfAnother(t *testing.T) {
+	conv := chainOf(t,
+		`{"role":"user","content":"Go"}`,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"call|1","name":"shell","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call|1","content":"ok"},{"type":"compaction","encrypted":"YQ"}]}`)
+	for _, tt := range []struct {
+		model    string
+		unsigned int
+	}{{"gpt-5", 1}, {"claude-opus-4-5", 0}} {
+		conv.Product, conv.Messages[1].Model = "another", tt.model
+		s := goesOn(t, t.TempDir(), viewOf(t, conv), wire.SessionFileOptions{Client: "2.1.139"})
+		if s.Unsigned != tt.unsigned || s.Renamed != 1 || s.Opaque != 1 || bytes.Contains(bytes.Join(s.Lines, nil), []byte("call|1")) {
+			t.Errorf("%s: %d blocks left out, %d ids renamed, %d unreadable", tt.model, s.Unsigned, s.Renamed, s.Opaque)
+		}
+	}
+}
+
+func sessionsIn(t testing.TB, dir string) (files []string) {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && (strings.Contains(e.Name(), ".jsonl") || strings.HasSuffix(e.Name(), ".json.gz")) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
