@@ -88,11 +88,13 @@ func totalStyle(clients string) style { return either(clients == backtest.All, b
 func compactionTable(rows []backtest.CompactionRow) *table {
 	t := newTable(compactionColumns)
 	for _, r := range rows {
-		off, most := any(number("")), any(number(""))
+		exact, off, most := any(r.Exact), any(number("")), any(number(""))
 		if r.Known() > 0 {
 			off, most = int(r.Error+0.5), r.Largest
+		} else if r.OwnCount > 0 {
+			exact = number("")
 		}
-		t.add(totalStyle(r.Clients), r.Clients+either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, r.Exact,
+		t.add(totalStyle(r.Clients), r.Clients+either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, exact,
 			off, most, r.Free.Exact, r.Free.One, r.Free.Five, number(either(r.Lost > 0, fmt.Sprintf("%d/%d", r.LostHits, r.Lost), "")))
 	}
 	return t
@@ -106,6 +108,7 @@ func errorNotes(rows []backtest.CompactionRow) (notes []string) {
 		}
 		notes = append(notes, "used against pre_tokens"+either(r.Fitted, " in fitted windows", "")+": "+joined("; ",
 			phraseIf(r.Known() > 0, "median error %v tokens", int(r.Median+0.5)),
+			phraseIf(r.OwnCount > 0, "in %v of %v the client compares another figure", r.OwnCount, count(r.Recorded, "compaction")),
 			phraseIf(r.Unknown > 0, "%v of %v have no recorded pre_tokens and are in no error", r.Unknown, count(r.Recorded, "compaction"))))
 	}
 	return notes
@@ -115,21 +118,55 @@ func missNotes(r *backtest.Scores) []string {
 	var notes []string
 	for _, s := range r.Sessions {
 		for _, c := range s.Compactions {
-			if !c.Hit {
+			if c.Hit {
+				continue
+			}
+			what := fmt.Sprintf("miss: %s:%d: request %d, client %s: ", s.File, c.Line, c.Request, c.Version)
+			if c.Count != nil {
+				notes = append(notes, what+countText(c.Count, c.Threshold))
+			} else {
 				recorded := "no pre_tokens recorded"
 				n, known := c.Short() // how far the policy's count of used tokens is from the recorded one
 				if known {
 					recorded = "pre_tokens " + thousands(c.PreTokens)
 				}
-				notes = append(notes, fmt.Sprintf("miss: %s:%d: request %d, client %s: %s, used %s%s%s", s.File, c.Line, c.Request,
-					c.Version, recorded, thousands(c.Used), phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
+				notes = append(notes, fmt.Sprintf("%s%s, used %s%s%s", what, recorded, thousands(c.Used), phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
 			}
 		}
 		for _, a := range s.Alarms {
-			notes = append(notes, fmt.Sprintf("false alarm: %s:%d: request %d: used %s, threshold %s", s.File, a.Line, a.Request, thousands(a.Used), thousands(a.Threshold)))
+			figures := fmt.Sprintf("used %s, threshold %s", thousands(a.Used), thousands(a.Threshold))
+			if a.Count != nil {
+				figures = countText(a.Count, a.Threshold)
+			}
+			notes = append(notes, fmt.Sprintf("false alarm: %s:%d: request %d%s: %s", s.File, a.Line, a.Request,
+				phraseIf(a.Early > 0 && a.Early <= backtest.Near, ", %v before the client compacted", count(a.Early, "request")), figures))
 		}
 	}
 	return notes
+}
+
+// countText is a policy's own count before a decision: its parts, how far it is from the threshold, and how wrong a part
+// that is estimated would have to be for the other decision.
+func countText(parts []policy.Counted, threshold int) string {
+	var words []string
+	estimated := 0
+	for _, p := range parts {
+		words = append(words, fmt.Sprintf("%s %s%s", thousands(p.Tokens), p.Name, phraseIf(p.Estimated, " (estimated: it is not in the file)")))
+		if p.Estimated {
+			estimated += p.Tokens
+		}
+	}
+	sum := policy.Sum(parts)
+	short := threshold - sum
+	text := fmt.Sprintf("%s = %s, %s", strings.Join(words, " + "), thousands(sum),
+		either(short > 0, phrase("%v fewer than the threshold of %v", short, threshold), phrase("%v over the threshold of %v", -short, threshold)))
+	switch {
+	case estimated == 0:
+		return text
+	case short > 0:
+		return text + fmt.Sprintf("; with %s more in the estimate it would compact", percent(short, estimated))
+	}
+	return text + fmt.Sprintf("; with %s less in the estimate it would not", percent(1-short, estimated))
 }
 
 func fitNotes(r *backtest.Scores) []string {
@@ -147,7 +184,7 @@ func fitNotes(r *backtest.Scores) []string {
 func microTable(rows []backtest.MicroRow) *table {
 	t := newTable(microColumns)
 	for _, r := range rows {
-		t.add(totalStyle(r.Clients), r.Clients, r.Recorded, r.Hits, r.Same, r.Close, r.Unrecorded, r.Confirmed, r.Alarms)
+		t.add(totalStyle(r.Clients), r.Clients, r.Recorded, r.Hits, r.Same, either[any](r.Recorded > 0 && r.Savings == 0, number("–"), r.Close), r.Unrecorded, r.Confirmed, r.Alarms)
 	}
 	return t
 }

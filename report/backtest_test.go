@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -93,6 +94,45 @@ func TestBacktest(t *testing.T) {
 	}
 	if err := Backtest(io.Discard, sampleBacktest(), BacktestLayout{Layout: Layout{Format: "xml"}}); err == nil {
 		t.Error("no error for a format that is not there")
+	}
+}
+
+// TestBacktestCounts: where a client compares a figure of its own, each miss and false alarm has its parts, and how far
+// the estimated one would have to be off.
+func TestBacktestCounts(t *testing.T) {
+	count := func(last, reasoning int) []policy.Counted {
+		return []policy.Counted{{Name: "used by the last response", Tokens: last}, {Name: "of reasoning", Tokens: reasoning, Estimated: reasoning > 0}}
+	}
+	var b bytes.Buffer
+	s := &backtest.SessionScore{
+		File: "s.jsonl", Clients: "all", Requests: 9, Micro: []backtest.Microcompacted{}, MicroAlarms: []backtest.MicroAlarm{}, Breaks: []backtest.Break{},
+		Compactions: []backtest.CompactionScore{
+			{Line: 7, Request: 3, Version: "0.1", PreTokens: 90000, Used: 99000, Threshold: 100000, Count: count(90000, 8000)},
+			{Line: 17, Request: 8, Version: "0.1", PreTokens: 90000, Used: 99000, Threshold: 100000, Count: count(100000, 8000), Hit: true},
+		},
+		Alarms: []backtest.Alarm{
+			{Request: 6, Line: 12, Threshold: 100000, Count: count(92000, 10000), Early: 2}, {Request: 9, Line: 19, Threshold: 100000, Count: count(100000, 0)},
+		},
+	}
+	if err := Backtest(&b, backtest.Sum("codex", []*backtest.SessionScore{s}), BacktestLayout{Layout: Layout{Format: FormatTable, Width: 400}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"miss: s.jsonl:7: request 3, client 0.1: 90,000 used by the last response + 8,000 of reasoning (estimated: it is not in the file) = 98,000, 2,000 fewer than the threshold of 100,000; with 25.0 % more in the estimate it would compact\n",
+		"false alarm: s.jsonl:12: request 6, 2 requests before the client compacted: 92,000 used by the last response + 10,000 of reasoning (estimated: it is not in the file) = 102,000, 2,000 over the threshold of 100,000; with 20.0 % less in the estimate it would not\n",
+		"false alarm: s.jsonl:19: request 9: 100,000 used by the last response + 0 of reasoning = 100,000, 0 over the threshold of 100,000\n",
+		"used against pre_tokens: in 2 of 2 compactions the client compares another figure\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := Backtest(&b, backtest.Sum("codex", []*backtest.SessionScore{s}), BacktestLayout{Layout: Layout{Format: FormatJSON}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "backtest.v1.json")), b.Bytes()); err != nil {
+		t.Error(err)
 	}
 }
 

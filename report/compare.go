@@ -13,7 +13,7 @@ import (
 )
 
 // figureTitles are the figures that tables of policies show. A table of a sweep leaves out those that are not of a
-// point, a comparison those for --all.
+// point, a comparison those for Layout.All.
 var figureTitles = []figureTitle{
 	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with overhead", point: true},
 	{figure: "payload_mean", title: "mean", about: "tokens of a request", point: true, drop: 3},

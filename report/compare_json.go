@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bufio"
+	"io"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -143,4 +145,21 @@ func sweepJSON(s *sweep.Grid) object {
 	return append(o, object{
 		{"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
 	}...)
+}
+
+// Rows writes what ReadRows reads of package compare, safe to show on a terminal.
+func Rows(w io.Writer, rows *compare.Rows) error {
+	out := bufio.NewWriter(w)
+	if err := compare.WriteRows(lineEscaper{out}, rows); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// lineEscaper is written whole lines of JSON.
+type lineEscaper struct{ w io.Writer }
+
+func (e lineEscaper) Write(line []byte) (int, error) {
+	_, err := e.w.Write(escapeJSON(line))
+	return len(line), err
 }

@@ -286,6 +286,7 @@ func costNotes(sum *SessionCost) []string {
 	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
 	note(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted))
 	note(true, "%v", cacheNote(sum.Cache))
+	note(sum.Bridge.Recorded.Client.Known, "The client itself recorded %v USD for its requests and compactions.", sum.Bridge.Recorded.Client)
 	note(sum.Bridge.Recorded.Without > 0, "%v of the record without usage: nothing is known of what %v billed.",
 		count(sum.Bridge.Recorded.Without, "request"), either(sum.Bridge.Recorded.Without == 1, "it was", "they were"))
 	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.",

@@ -32,18 +32,27 @@ func ShortScore(s *policy.Score) string {
 	return fmt.Sprintf("%d/%d/%d%s", s.Decided, s.Free, s.Recorded, star)
 }
 
-// ScoreText is a score in words; "" where no compaction is recorded.
+// ScoreText is a score in words; "" where nothing was scored.
 func ScoreText(s *policy.Score) string {
 	if s == nil {
 		return ""
+	}
+	if s.Recorded+s.Alarms == 0 && s.Fitted == nil && s.Prunes == nil {
+		return phrase("none: no compaction in %v is known to be automatic", count(s.Conversations, "recorded conversation"))
 	}
 	text := ""
 	if s.Recorded > 0 {
 		text = phrase("decides %v of %v, %v in a free replay; %v in %v", s.Decided, count(s.Recorded, "recorded compaction"), s.Free,
 			count(s.Alarms, "false alarm"), count(s.Requests, "request"))
 	}
-	if f := ScoreText(s.Fitted); f != "" {
-		text = joined("; ", text, "in windows fitted to the record "+f)
+	if text == "" && s.Alarms > 0 {
+		text = phrase("no recorded compaction; %v in %v", count(s.Alarms, "false alarm"), count(s.Requests, "request"))
+	}
+	if p := s.Prunes; p != nil {
+		text = joined("; ", text, phrase("clears the same results at %v of %v, and %v more", p.Same, count(p.Recorded, "recorded prune"), either[any](p.Alarms == 0, "none", p.Alarms)))
+	}
+	if f := s.Fitted; f != nil {
+		text = joined("; ", text, "in windows fitted to the record "+ScoreText(f))
 	}
 	return text
 }
@@ -65,7 +74,7 @@ func hypothesisText(s *policy.Score) string {
 // TruthText says what stands behind a policy; "" where the policy does not say.
 func TruthText(t policy.Truth, s *policy.Score) string {
 	if t == policy.TruthOwn {
-		return string(t) + ": changed from its source"
+		return string(t) + ": no product's as released"
 	}
 	return either(t.Hypothesis(), hypothesisText(s), string(t))
 }

@@ -31,7 +31,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if v := reflect.ValueOf(m.value); optional && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
 			continue
 		}
-		value, err := encoded("", m.value)
+		value, err := compact(m.value)
 		if err != nil {
 			return nil, err
 		}
@@ -41,6 +41,18 @@ func (o object) MarshalJSON() ([]byte, error) {
 		b = fmt.Appendf(b, "%q:%s", key, value)
 	}
 	return append(b, '}'), nil
+}
+
+// compact returns v as JSON on one line. Nil lists are [].
+func compact(v any) ([]byte, error) {
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
+		return []byte("[]"), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // encoded returns v as indented JSON, each line but the first after prefix.

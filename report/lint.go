@@ -123,7 +123,7 @@ func lintPage(p *page, r *lint.Problems) {
 	p.note(faint, phrase("%v read, %v used, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, aside,
 		phraseIf(r.Lines.Fused > 0, ", %v fused", r.Lines.Fused)))
 	t := newTable(problemColumns)
-	hidden := 0
+	hidden, unkept := 0, 0
 	for _, f := range r.Findings {
 		st := severityStyle(f.Severity)
 		shown := f.Places
@@ -131,6 +131,7 @@ func lintPage(p *page, r *lint.Problems) {
 			shown = shown[:min(len(shown), mostPlaces)]
 		}
 		hidden += len(f.Places) - len(shown)
+		unkept += f.LeftOut
 		for i, place := range shown {
 			text := either(place.Line > 0, fmt.Sprintf("line %d: ", place.Line), "") + place.Message
 			if i == 0 {
@@ -142,6 +143,9 @@ func lintPage(p *page, r *lint.Problems) {
 	}
 	p.table(t)
 	p.hidden(hidden, "place", "json contains them")
+	if unkept > 0 {
+		p.note(faint, phrase("(%v counted only: %v)", count(unkept, "more place"), p.Hints.Findings))
+	}
 	if len(r.Findings) == 0 {
 		p.note(none, "nothing found")
 	}
@@ -152,12 +156,15 @@ func lintAnnotations(w io.Writer, r *lint.Problems, all bool) error {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		level := map[lint.Severity]string{lint.Error: "error", lint.Warning: "warning", lint.Note: "notice"}[f.Severity]
-		for i, place := range f.Places {
-			if i == mostPlaces && !all {
-				githubCommand(&b, level, r.File, 0, 0, f.Code, githubText(count(len(f.Places)-i, "more place")))
-				break
-			}
+		shown := f.Places
+		if !all {
+			shown = shown[:min(len(shown), mostPlaces)]
+		}
+		for _, place := range shown {
 			githubCommand(&b, level, r.File, place.Line, 0, f.Code, githubText(place.Message))
+		}
+		if more := f.Count - len(shown); more > 0 {
+			githubCommand(&b, level, r.File, 0, 0, f.Code, githubText(count(more, "more place")))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -233,16 +233,21 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 
 // limitText says where the policy acts first by the size of the context.
 func limitText(list *LimitList) string {
-	first := policy.Limit{}
-	for _, l := range list.Limits {
-		if l.Acts && l.Of == policy.OfContext && (first.Tokens == 0 || l.Tokens < first.Tokens) {
-			first = l.Limit
-		}
-	}
+	first := firstLimit(list.Limits)
 	if first.Tokens == 0 {
 		return phrase("In a window of %v tokens no limit of %v is of the whole context.", list.Window, list.Policy)
 	}
 	return phrase("In a window of %v tokens %v acts first at %v: %v.", list.Window, list.Policy, first.Tokens, joined(", ", first.Name, first.Stage))
+}
+
+// firstLimit is the lowest size of the context at which a policy acts; zero: there is none.
+func firstLimit(limits []ListedLimit) (first policy.Limit) {
+	for _, l := range limits {
+		if l.Acts && l.Of == policy.OfContext && (first.Tokens == 0 || l.Tokens < first.Tokens) {
+			first = l.Limit
+		}
+	}
+	return first
 }
 
 // PricesSchema is the version of the JSON form of prices.
@@ -332,7 +337,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bill price.USD
-	short := ShortIDs(list)
+	short, subagents := ShortIDs(list), 0
 	for n := range list {
 		i := &list[n]
 		counts[i.Standing]++
@@ -340,13 +345,16 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 		if i.Standing == session.Stale && !hide {
 			notes = append(notes, "stale: "+i.ID+": "+i.Why)
 		}
+		if i.Parent != "" {
+			subagents++
+		}
 		if i.Glance != nil {
 			bill.Add(i.CostUSD)
 		}
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		sessionRow(t, i, short[n], now).noTab = hide
 	}
-	note := count(len(list), "session")
+	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	} else if bill.Known {
@@ -426,9 +434,17 @@ func Age(now, t time.Time) string {
 // headlineLength is the longest Headline, in columns.
 const headlineLength = 72
 
-// Headline is the session's title, or its first prompt, cut.
+// Headline is the session's title, or its first prompt, cut; of a subagent's session, which session started it before it.
 func Headline(i *session.FileInfo) string {
-	return cut(Clean(cmp.Or(i.Title, i.Prompt)), headlineLength)
+	title := Clean(cmp.Or(i.Title, i.Prompt))
+	if i.Parent != "" {
+		parent := Clean(i.Parent)
+		if len(parent) > leastID && !strings.Contains(parent[:leastID], "_") { // a name such as ses_… begins alike
+			parent = parent[:leastID]
+		}
+		title = joined(": ", "subagent of "+parent, title)
+	}
+	return cut(title, headlineLength)
 }
 
 func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
@@ -504,7 +520,12 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	text(none, "client versions", strings.Join(r.Versions, ", "))
 	text(none, "times", times)
 	text(none, "the format's words", wordList(words))
-	text(none, "and always", "the number and order of lines, lengths and tokens of texts, recorded usage, numbers outside texts, punctuation, emoji, words of one or two letters, and that two words are the same")
+	if r.Tried > 0 {
+		found := fmt.Sprintf("%s of %s in half of the lines, from the other half in the clear, repetitions apart", thousands(r.Recovered), count(r.Tried, "word"))
+		text(none, "recoverable", found)
+		add("recoverable words", found, r.Recovered)
+	}
+	text(none, "and always", "structure, recorded usage, the lengths of texts and of their lines, about their tokens, punctuation, emoji, and that two lines, ids, paths or names are the same (docs/anonymize.md)")
 	for _, s := range r.Survived {
 		text(red, "survived", s.String()+": "+s.Word)
 	}

@@ -104,3 +104,15 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 		t.Errorf("the end is %q", b.String()[b.Len()-100:])
 	}
 }
+
+// TestSubagentHeadline: the headline of a subagent's session names the session that started it.
+func TestSubagentHeadline(t *testing.T) {
+	for _, tt := range []struct{ parent, title, want string }{
+		{"", "a title", "a title"}, {"019d7d08-46c9-7f73-affe-4e6ca9852d56", "a title", "subagent of 019d7d08: a title"},
+		{"ses_20c685993ffe8NJ44bWWcyosxi", "", "subagent of ses_20c685993ffe8NJ44bWWcyosxi"}, {"x\x1b[1m", "t", `subagent of x\x1b[1m: t`},
+	} {
+		if got := Headline(&session.FileInfo{Parent: tt.parent, Title: tt.title}); got != tt.want {
+			t.Errorf("%q, %q: %q, want %q", tt.parent, tt.title, got, tt.want)
+		}
+	}
+}

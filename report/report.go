@@ -30,6 +30,7 @@ const (
 	FormatHTML     Format = "html"   // one file with its charts, tables and texts
 	FormatJUnit    Format = "junit"  // the XML that CI systems read test results from
 	FormatGitHub   Format = "github" // workflow commands: annotations of a pull request
+	FormatRows     Format = "rows"   // a line of JSON per conversation, to be merged: see compare.WriteRows
 )
 
 // The formats of each report.
@@ -69,6 +70,7 @@ type Hints struct {
 	Full     string // shows the lines that are folded
 	Prices   string // lists the models that have a price
 	Lint     string // lists malformed lines
+	Findings string // keeps more findings of each kind
 	Window   string // takes another context window
 
 	Releases string // how releases of a product are named

@@ -16,7 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-func render(t *testing.T, opt Layout, tls ...*replay.Timeline) []byte {
+func render(t testing.TB, opt Layout, tls ...*replay.Timeline) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	r, err := NewReplays(&b, opt)
@@ -252,4 +252,17 @@ func hiddenRequests(t *testing.T, tl *replay.Timeline, n int) string {
 		t.Errorf("%d shown and %d hidden of %d", shown, hidden, n)
 	}
 	return out
+}
+
+// BenchmarkRender writes a replay of 2,000 requests. A byte is one of the output.
+func BenchmarkRender(b *testing.B) {
+	tl := sample(2000)
+	for _, format := range []Format{FormatTable, FormatMarkdown, FormatJSON, FormatNDJSON, FormatCSV} {
+		b.Run(string(format), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.SetBytes(int64(len(render(b, Layout{Format: format, All: true}, tl))))
+			}
+		})
+	}
 }

@@ -49,8 +49,8 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
 	notes = append(notes, "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
-		"one that is started again mostly pays the cold price. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
-		"No figure: its client is not known, or the compaction itself does not fit the window. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
+		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are of a cold one. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
+		"No figure: its client is not known, the compaction itself does not fit the window, or the recorded usage does not fit the content. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
 	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }
 
@@ -60,9 +60,16 @@ func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now
 		return phrase("%v, none with a request: there is nothing to continue.", count(len(list), "session"))
 	}
 	c := first.Next
-	state := either(c.Warm, phrase("its cache is warm for %v", timeLeft(c, now)), "its cache is cold")
-	text := phrase("The next request of %v sends %v tokens; %v, so it costs %v", either(len(list) == 1, "the session", "session "+name), c.Context, state, usdText(c.Now().USD))
-	text += either(c.Warm, phrase(", and %v once it is cold.", usdText(c.IfCold.USD)), ".")
+	text := phrase("The next request of %v sends %v tokens; ", either(len(list) == 1, "the session", "session "+name), c.Context)
+	switch {
+	case c.Unknown:
+		text += phrase("how long its provider keeps the cache is not known: it costs %v if it is cold, and %v if it is warm.", usdText(c.IfCold.USD), usdText(c.IfWarm.USD))
+	case c.Warm:
+		text += phrase("its cache is warm for %v, so it costs %v, and %v once it is cold.", timeLeft(c, now), usdText(c.IfWarm.USD), usdText(c.IfCold.USD))
+	default:
+		text += phrase("its cache is cold, so it costs %v.", usdText(c.IfCold.USD))
+	}
+	text += phraseIf(c.Misfit, " What a compaction would leave is not known: the recorded usage does not fit the content.")
 	if n := c.CompactedNow(); n != nil {
 		text += phrase(" A compaction and the first request after it, of %v tokens, cost %v", c.Compact.Context, usdText(n.USD))
 		switch {
@@ -83,6 +90,17 @@ func timeLeft(c *replay.Continuation, now time.Time) string {
 	return either(d < time.Minute, "less than a minute", phrase("%v min", int(d/time.Minute)))
 }
 
+// cacheState says whether the cache is warm, where that is known.
+func cacheState(c *replay.Continuation, now time.Time) string {
+	switch {
+	case c.Unknown:
+		return "not known"
+	case c.Warm:
+		return "warm " + timeLeft(c, now)
+	}
+	return "cold"
+}
+
 func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
 	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Headline(&i.FileInfo)}
 	c := i.Next
@@ -91,7 +109,7 @@ func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
 	}
 	// Two places for people, all for programs.
 	money := func(u price.USD) pair { return pair{number(phraseIf(u.Known, "%v", u.Decimal().Text(2))), u} }
-	cells = append(cells, c.Model, c.Context, either(c.Warm, "warm "+timeLeft(c, now), "cold"), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD))
+	cells = append(cells, c.Model, c.Context, cacheState(c, now), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD))
 	if n := c.CompactedNow(); n != nil {
 		cells = append(cells, c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD, pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays})
 	}

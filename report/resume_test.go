@@ -29,9 +29,12 @@ func TestResume(t *testing.T) {
 		IfWarm: replay.CompactedCost{Call: replay.NextCost{USD: amount(0.18)}, First: replay.NextCost{USD: amount(0.1)}, USD: amount(0.28), Pays: 8},
 		IfCold: replay.CompactedCost{Call: replay.NextCost{USD: amount(0.4)}, First: replay.NextCost{USD: amount(0.1)}, USD: amount(0.5), Pays: 1}}
 	none := ResumeItem{SessionItem: SessionItem{FileInfo: session.FileInfo{ID: "none", Folder: "p"}}}
+	unknown := item("unknown", time.Hour, nil)
+	unknown.Next.Expires, unknown.Next.Unknown, unknown.Next.Misfit = time.Time{}, true, true
 	for name, list := range map[string][]ResumeItem{
 		"several": {none, item("warm", 2*time.Minute, compact), item("cold", time.Hour, compact), item("alone", 30*time.Hour, nil)}, "cold": {item("cold", time.Hour, compact)}, "empty": {none},
-		"ahead": {item("ahead", -time.Hour, nil)}, // a clock before the session
+		"unknown": {unknown},
+		"ahead":   {item("ahead", -time.Hour, nil)}, // a clock before the session
 	} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer

@@ -40,7 +40,8 @@ func axisTitle(s *sweep.Grid, i int) string {
 // sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Grid) string {
 	return phrase("%v over %v: %v", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point")) +
-		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) + inputsText(s.Inputs)
+		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) +
+		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") + inputsText(s.Inputs)
 }
 
 // sweepNotes lists what applies to some sessions only.

@@ -70,7 +70,16 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
-		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
+		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
+}
+
+// conditionsText says how often each condition held; "" where there is none.
+func conditionsText(list []replay.ConditionUse) string {
+	var parts []string
+	for _, c := range list {
+		parts = append(parts, fmt.Sprintf("%s when %s: held %s of %s times", c.Stage, c.When, thousands(c.Held), thousands(c.Held+c.Failed)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // cachesText says which models' providers cache without being asked, and how; "" where none does.

@@ -34,7 +34,8 @@ var particular = regexp.MustCompile(`"(?:[^"\\\\]|\\\\.)*"|\S*[\d/]\S*`)
 // Add counts warnings.
 func (k *WarningKinds) Add(list ...session.Warning) {
 	for _, w := range list {
-		if k.all++; k.all <= fewWarnings {
+		n := max(w.More, 1)
+		if k.all += n; k.all <= fewWarnings {
 			k.some = append(k.some, w)
 		}
 		name := string(w.Code)
@@ -53,7 +54,7 @@ func (k *WarningKinds) Add(list ...session.Warning) {
 		case kind == nil:
 			kind = k.kinds[mostKinds-1]
 		}
-		kind.n++
+		kind.n += n
 		if w.File != "" {
 			kind.files[w.File] = true
 		}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/report/parquet"
+)
+
+// ExportSchema is the version of the columns of exported tables.
+const ExportSchema = "ctxkit.export/v1"
+
+// ExportedSession is a conversation to export, with its replays.
+type ExportedSession struct {
+	compare.ComparedSession
+	Timelines []*replay.Timeline // by policy
+	Glance    *replay.Glance     // of the conversation alone
+	Client    string             // that recorded it
+	Title     string             // "": none, or it is left out
+	Began     time.Time          // first time in it; zero: none
+	Lines     session.Accounting
+}
+
+// ExportTable is a table that export writes.
+type ExportTable struct {
+	Name    string // of its file, without .parquet
+	About   string
+	Columns []ExportColumn
+}
+
+// ExportColumn is a column of such a table.
+type ExportColumn struct {
+	parquet.Column
+	About string
+	value func(row *exportRow) parquet.Cell
+}
+
+// exportRow is what the values of a row are read off.
+type exportRow struct {
+	*ExportedSession
+	name    string // of the policy
+	policy  int    // by index into Timelines
+	request *replay.Request
+	event   *replay.Event
+	at      int // of the request
+	large   int // amounts that are null because they have too many digits
+}
+
+func (r *exportRow) timeline() *replay.Timeline { return r.Timelines[r.policy] }
+
+// Export writes conversations to tables.
+type Export struct {
+	Large    int // amounts too large for their column, which are null
+	policies []string
+	tables   []exportFile
+	sessions []ExportedSession // without replays: their projects are known once all are there
+}
+
+type exportFile struct {
+	ExportTable
+	*parquet.TableWriter
+	row []parquet.Cell
+}
+
+// The tables, by index.
+const (
+	sessionsTable = iota
+	requestsTable
+	eventsTable
+	comparisonTable
+)
+
+// NewExport begins the tables of ExportTables, each in the writer of its index. Names are those of the policies.
+func NewExport(files []io.Writer, policies []string) (*Export, error) {
+	x := &Export{policies: policies}
+	for i, t := range ExportTables() {
+		columns := make([]parquet.Column, len(t.Columns))
+		for j := range t.Columns {
+			columns[j] = t.Columns[j].Column
+		}
+		w, err := parquet.NewWriter(files[i], t.Name, ExportSchema, columns)
+		if err != nil {
+			return nil, err
+		}
+		x.tables = append(x.tables, exportFile{t, w, make([]parquet.Cell, len(columns))})
+	}
+	return x, nil
+}
+
+func (x *Export) write(table int, row *exportRow) error {
+	f := &x.tables[table]
+	for i := range f.Columns {
+		f.row[i] = f.Columns[i].value(row)
+	}
+	x.Large += row.large
+	row.large = 0
+	return f.Write(f.row)
+}
+
+// Add writes the replays of a conversation. Its own row follows when the tables are closed.
+func (x *Export) Add(s *ExportedSession) error {
+	for p, tl := range s.Timelines {
+		row := exportRow{ExportedSession: s, name: x.policies[p], policy: p}
+		for i := range tl.Requests {
+			row.request, row.at = &tl.Requests[i], i+1
+			if err := x.write(requestsTable, &row); err != nil {
+				return err
+			}
+		}
+		for i := range tl.Events {
+			row.event = &tl.Events[i]
+			if err := x.write(eventsTable, &row); err != nil {
+				return err
+			}
+		}
+		if err := x.write(comparisonTable, &row); err != nil {
+			return err
+		}
+	}
+	kept := *s
+	kept.Timelines, kept.Values, kept.Breaks, kept.Series, kept.Policies = nil, nil, nil, nil, nil
+	x.sessions = append(x.sessions, kept)
+	return nil
+}
+
+// Close writes the table of sessions and ends all.
+func (x *Export) Close() error {
+	projects := make([]compare.ComparedSession, len(x.sessions))
+	for i := range x.sessions {
+		projects[i] = compare.ComparedSession{Project: x.sessions[i].Project, Repository: x.sessions[i].Repository}
+	}
+	compare.JoinProjects(projects)
+	for i := range x.sessions {
+		x.sessions[i].Project = projects[i].Project
+		if err := x.write(sessionsTable, &exportRow{ExportedSession: &x.sessions[i]}); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for i := range x.tables {
+		errs = append(errs, x.tables[i].Close())
+	}
+	return errors.Join(errs...)
+}
