@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+// recorded are the measurements of a short run.
+func recorded(t *testing.T) *record {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "record.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec record
+	if err := json.Unmarshal(text, &rec); err != nil {
+		t.Fatal(err)
+	}
+	return &rec
+}
+
+func TestPage(t *testing.T) {
+	const notes = "What this is.\n\n## limit: five\n\nEach policy counts for itself.\n\n## What did not help\n\n- More readers.\n"
+	var b bytes.Buffer
+	rec := recorded(t)
+	if err := writePage(&b, rec, notes); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.String(); !strings.Contains(page, "**A trial with 0.02 of the data") || strings.Contains(page, "held") {
+		t.Errorf("a trial is judged:\n%s", page)
+	}
+	b.Reset()
+	rec.Scale = 1
+	if err := writePage(&b, rec, notes); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, filepath.Join("testdata", "page.md"), b.Bytes())
+	if err := writePage(&b, recorded(t), "## limit: fife\n"); err == nil || !strings.Contains(err.Error(), `"limit: fife"`) {
+		t.Errorf("notes of no bar: %v", err)
+	}
+}
+
+// TestNotes holds that the notes of the repository are of bars that exist.
+func TestNotes(t *testing.T) {
+	notes, err := os.ReadFile("notes.md")
+	if err == nil {
+		_, err = sections(string(notes))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWithoutOthers(t *testing.T) {
+	rec := recorded(t)
+	rec.Scale = 1
+	rec.Missing = []string{"jq", "ccusage and gpt-tokenizer (no folder for tools is named)"}
+	for _, r := range rec.Runs {
+		for key := range r {
+			if _, name, _ := strings.Cut(key, "/"); strings.HasPrefix(name, "ccusage") || strings.HasPrefix(name, "jq") || name == "gpt-tokenizer" {
+				delete(r, key)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := writePage(&b, rec, ""); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{"Not on this machine, so not measured: jq; ccusage and", "| 0.8 | 0.45 |  |  |  | not measured |  |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "| ccusage") {
+		t.Errorf("the page has figures of ccusage:\n%s", page)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	runs := []run{{"a/x": {CPU: 1}, "a/y": {CPU: 2}}, {"a/x": {CPU: 3}, "a/y": {CPU: 2}}}
+	value := func(r run) float64 { return r.ratio("a/x", "a/y") }
+	for _, c := range []struct {
+		bar       bar
+		must, aim string
+	}{
+		{bar{must: 1.5, aim: 0.5, value: value}, yes, no},
+		{bar{must: 1.4, value: value}, no, ""},
+		{bar{must: 0.5, aim: 0.5, least: true, value: value}, yes, yes},
+		{bar{must: 0.5, aim: 1.5, least: true, value: value}, yes, no},
+		{bar{must: 1, aim: 2, value: func(r run) float64 { return r.ratio("a/x", "a/z") }}, unmeasured, ""},
+	} {
+		if cells, must, aim := c.bar.judge(runs); must != c.must || aim != c.aim || len(cells) != 2 {
+			t.Errorf("%+v: %q, must %s, aim %s", c.bar, cells, must, aim)
+		}
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []command{
+		{name: "list", args: []string{self, "-test.list", "TestMeasure"}},
+		{name: "once", args: []string{self, "-test.list", "."}, once: true},
+		{name: "flag", args: []string{self, "-test.nosuchflag"}, code: []int{2}},
+	}
+	found, err := interleaved(list, 2)
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	if f := found["list"]; f.CPU <= 0 || f.Wall <= 0 || f.First <= 0 || f.First > f.Wall {
+		t.Errorf("%+v", f)
+	}
+	list[2].code = nil
+	if _, err := interleaved(list, 1); err == nil {
+		t.Error("a command that failed is measured")
+	}
+}
+
+func TestData(t *testing.T) {
+	const scale = 0.0005
+	dir := t.TempDir()
+	d := place(dir, scale)
+	if err := d.create(scale); err != nil {
+		t.Fatal(err)
+	}
+	ten, err := os.ReadFile(d.ten)
+	if err != nil || bytes.Count(ten, []byte("\n")) != 10 {
+		t.Errorf("%d lines, %v, want 10", bytes.Count(ten, []byte("\n")), err)
+	}
+	for folder, n := range map[string]int{d.oneDir: 1, d.many: d.manyN, d.fleet: d.fleetN, d.first: d.firstN} {
+		files, err := filepath.Glob(filepath.Join(folder, "projects", "*", "*.jsonl"))
+		if err != nil || len(files) != n {
+			t.Errorf("%s: %d sessions, %v, want %d", folder, len(files), err, n)
+		}
+	}
+	one, err := os.Stat(d.one)
+	if err != nil || one.Size() < 100_000 || one.Size() > 200_000 {
+		t.Errorf("%v, %v, want 100 kB", one, err)
+	}
+	s, err := jsonl.Open(d.one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Each(1, jsonl.ReadOptions{}, func(it *jsonl.Item) error {
+		if it.Kind != jsonl.ItemEntry {
+			t.Errorf("line %d is no entry", it.Line)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := d.create(1); err == nil {
+		t.Error("data of another scale are taken")
+	}
+	text, err := sessionText(d.one, 20_000)
+	if err != nil || len(text) != 20_000 {
+		t.Errorf("%d bytes of text, %v", len(text), err)
+	}
+}
